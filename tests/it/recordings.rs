@@ -228,3 +228,74 @@ fn a_folder_whose_name_only_begins_like_the_suites_is_another_one() {
     let inputs: Vec<&String> = header["inputs"].as_object().unwrap().keys().collect();
     assert_eq!(inputs, ["data.jsonl", "suite.yaml", "abc/t.jsonl"]);
 }
+
+/// Three rows, of which the second and the third hold no answer.
+const ANSWERS: &str = r#"{"id":"a","input":"q","ground_truth":"yes","a":"yes","stars":1}
+{"id":"b","input":"q","ground_truth":"yes","a":null,"stars":0}
+{"id":"c","input":"q","ground_truth":"yes","stars":0}
+"#;
+
+fn answers(dataset: &str) -> Space {
+    let suite = format!(
+        "name: s\ndataset: {{path: answers.jsonl, {dataset}}}\ngraders:\n  exact: {{kind: tool, function: exact_match}}\n  people: {{kind: tool, function: recorded_score, config: {{path: stars}}}}\n"
+    );
+    Space::new(&[("suite.yaml", &suite), ("answers.jsonl", ANSWERS)])
+}
+
+#[test]
+fn an_answer_that_is_missing_is_an_error_of_its_result() {
+    for (fields, why) in [("output: a", "its `output`"), ("outputs: {m: a}", "the output of `m`")] {
+        let space = answers(&format!("fields: {{{fields}}}"));
+        let ran = space.run(&["run", "suite.yaml"]);
+        // As for all grades that cannot be made.
+        assert_eq!(ran.code(), 3, "{}", ran.shown());
+        let results = space.record("results.jsonl");
+        let read = |line: &str| serde_json::from_str::<Value>(line).unwrap()["grades"].clone();
+        let grades: Vec<Value> = results.lines().map(read).collect();
+        let error = format!("no answer: the row has nothing at `a`, {why}");
+        assert_eq!(grades.len(), 3, "{}", ran.shown());
+        assert_eq!(grades[0]["exact"]["score"], json!(1.0));
+        for missing in &grades[1..] {
+            assert_eq!(missing["exact"]["metadata"]["error"], json!(error), "{}", ran.shown());
+            assert_eq!(missing["people"]["metadata"].get("error"), None, "{}", ran.shown());
+        }
+    }
+}
+
+#[test]
+fn an_answer_that_is_missing_may_be_empty() {
+    let space = answers("fields: {output: a}, missing: empty");
+    insta::assert_snapshot!(space.run(&["run", "suite.yaml"]).shown(), @r"
+    exit: 0
+    --- stdout
+    no gate  s: 3 samples, 3 results
+
+    grader  n  errors  mean ± stderr   pass    min  median    max
+    exact   3       0  0.333 ± 0.333  33.3%  0.000   0.000  1.000
+    people  3       0  0.333 ± 0.333  33.3%  0.000   0.000  1.000
+
+    4 failures  grader  score  rationale
+    b           exact   0.000  Empty submission - extractor found no content
+    b           people  0.000  Recorded score: 0
+    c           exact   0.000  Empty submission - extractor found no content
+    c           people  0.000  Recorded score: 0
+
+    2 grades are 0.0 because there was nothing to grade
+    graded in N s
+    report: .evalrs/runs/RUN
+    --- stderr
+    ");
+    let nowhere = answers("fields: {output: b}, missing: empty");
+    insta::assert_snapshot!(nowhere.run(&["run", "suite.yaml"]).shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: no row of the dataset has `b`
+     --> suite.yaml:2:49
+      |
+    2 | dataset: {path: answers.jsonl, fields: {output: b}, missing: empty}
+      |                                                 ^
+      |
+      = help: the first row has `id`, `input`, `ground_truth`, `a`, `stars`
+    ");
+}

@@ -20,7 +20,7 @@ use crate::pipeline::dataset::join::{Owner, RecordedTrajectory, RunIdentity};
 use crate::pipeline::dataset::row::check_recording;
 use crate::pipeline::dataset::split;
 use crate::pipeline::dataset::split::{RECORD_LIMIT, RecordStart};
-use crate::pipeline::spec::{DatasetFormat, FieldMap};
+use crate::pipeline::spec::{DatasetFormat, FieldMap, MissingAnswer};
 use crate::pipeline::trajectory::letta_dir;
 
 /// The files that only Letta's result directories have.
@@ -350,6 +350,7 @@ fn from_file(path: &str, text: &str) -> Result<Vec<RecordedTrajectory>, Vec<Diag
         cells: format == DatasetFormat::Csv,
         fields: FieldMap::default(),
         format: None,
+        missing: MissingAnswer::default(),
         live: None,
     };
     let mut problems = Vec::new();

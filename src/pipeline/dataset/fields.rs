@@ -16,7 +16,7 @@ use super::split::too_deep;
 use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::base::json_syntax::{kind_of, slip};
 use crate::base::path;
-use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetModel};
+use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, TargetModel};
 use crate::pipeline::trajectory::TrajectoryFormat;
 
 /// Our names of a row's fields, each with the other names it is known by.
@@ -50,6 +50,8 @@ pub struct RowSpec {
     pub fields: FieldMap,
     /// The format of recorded trajectories; detected if absent.
     pub format: Option<&'static TrajectoryFormat>,
+    /// What a row is that records no answer.
+    pub missing: MissingAnswer,
     /// The models and trials that a live target is run with; none where it is recorded.
     pub live: Option<Box<LiveCases>>,
 }
@@ -90,7 +92,8 @@ impl RowSpec {
     /// How the rows of `dataset` are read.
     pub fn new(dataset: &DatasetSpec, format: Option<&'static TrajectoryFormat>) -> Self {
         let cells = dataset.format == DatasetFormat::Csv;
-        Self { cells, fields: dataset.fields.clone(), format, live: None }
+        let missing = dataset.missing;
+        Self { cells, fields: dataset.fields.clone(), format, missing, live: None }
     }
 
     /// How the rows of `dataset` are read that a live target is run on.
@@ -121,18 +124,31 @@ pub struct RowProblem {
     pub hint: Option<String>,
     /// It is about the joined recording, not about the row.
     pub recorded: bool,
+    /// It is that no answer was recorded where others are: an error of the result, not of the dataset.
+    pub unanswered: bool,
 }
 
 impl RowProblem {
     /// A problem of the row as a whole.
     pub fn new(message: impl Into<String>) -> Self {
-        Self { span: None, message: message.into(), label: None, hint: None, recorded: false }
+        Self {
+            span: None,
+            message: message.into(),
+            label: None,
+            hint: None,
+            recorded: false,
+            unanswered: false,
+        }
     }
 
     /// The problem at a place, for people.
     pub fn diagnostic(self, place: Place) -> Diagnostic {
         let Self { message, label, hint, .. } = self;
         Diagnostic { label, hint, ..Diagnostic::error(place, message) }
+    }
+
+    pub(super) fn unanswered(message: impl Into<String>) -> Self {
+        Self { unanswered: true, ..Self::new(message) }
     }
 
     pub(super) fn of_recording(self) -> Self {

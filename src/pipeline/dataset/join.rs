@@ -421,7 +421,7 @@ mod tests {
     use super::{JoinedFiles, Owner, RecordedTrajectory, RunIdentity, join};
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::dataset::split::{RecordStart, split};
-    use crate::pipeline::spec::{DatasetFormat, FieldMap};
+    use crate::pipeline::spec::{DatasetFormat, FieldMap, MissingAnswer};
 
     /// A recording: `s/1/m=q` is of the sample `s`, trial 1, model `m`, made with the input `q`; `#3` is of row 3.
     fn recording(said: &str) -> RecordedTrajectory {
@@ -451,7 +451,13 @@ mod tests {
         let text = rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
         let rows = split("data.jsonl", &text, DatasetFormat::Jsonl).unwrap();
         let lines: Vec<u32> = rows.iter().map(|row| row.start.line).collect();
-        let spec = RowSpec { cells: false, fields: FieldMap::default(), format: None, live: None };
+        let spec = RowSpec {
+            cells: false,
+            fields: FieldMap::default(),
+            format: None,
+            missing: MissingAnswer::default(),
+            live: None,
+        };
         let recordings = recordings.split_whitespace().map(recording).collect();
         let files = JoinedFiles { dataset: "data.jsonl", text: &text, recordings: "t.jsonl" };
         let (joined, diagnostics) = join(rows, recordings, &spec, files);

@@ -14,7 +14,7 @@ use super::labels::{LabelExtents, LabelValue, Scales};
 use super::split::{self, RawRecord, too_deep};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::json_syntax::kind_of;
-use crate::pipeline::spec::{DatasetFormat, FieldMap};
+use crate::pipeline::spec::{DatasetFormat, FieldMap, MissingAnswer};
 
 /// The file of labels that is read of the suite at `suite` where no other is named: `bot.labels.jsonl` beside `bot.yaml`.
 pub(crate) fn beside(suite: &str) -> String {
@@ -100,6 +100,7 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales) -> LabelReading {
         cells: format == DatasetFormat::Csv,
         fields: FieldMap::default(),
         format: None,
+        missing: MissingAnswer::default(),
         live: None,
     };
     let mut reading = LabelReader {

@@ -255,8 +255,8 @@ mod tests {
 
     use super::{LabelExtents, LabelValue, Scale, may_have_labels, of_row};
     use crate::pipeline::dataset::fields::RowSpec;
-    use crate::pipeline::spec::FieldMap;
     use crate::pipeline::spec::Label;
+    use crate::pipeline::spec::{FieldMap, MissingAnswer};
 
     const UNIT: Scale = Scale::UNIT;
     const STARS: Scale = Scale { min: 1.0, max: 5.0 };
@@ -381,6 +381,7 @@ mod tests {
                 outputs: Vec::new(),
             },
             format: None,
+            missing: MissingAnswer::default(),
             live: None,
         };
         let row = r#"{"label": 1, "human": {"ok": false}, "l\u0061bel2": 3}"#;

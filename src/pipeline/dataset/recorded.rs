@@ -11,6 +11,7 @@ use super::fields::{RowFields, RowProblem, deepest, json_text};
 use super::join::NOT_RECORDED;
 use super::row::{RowRecord, joined_spec};
 use crate::base::diagnostic::clipped;
+use crate::pipeline::spec::MissingAnswer;
 use crate::pipeline::trajectory;
 use crate::pipeline::trajectory::{Trajectory, TrajectoryProblem};
 
@@ -59,7 +60,13 @@ fn recorded_of(fields: &RowFields<'_>) -> Result<Option<Recorded>, RowProblem> {
             let output = json_text(&value);
             (Trajectory::from_output(&output), Some(output))
         }
-        (None, None) => return problem.map_or(Ok(None), Err),
+        (None, None) => {
+            return match (unanswered(fields, problem.is_some()), problem) {
+                (Some(what), _) => no_answer(fields, &what).map(Some),
+                (None, Some(problem)) => Err(problem),
+                (None, None) => Ok(None),
+            };
+        }
     };
     let agent_state = trajectory.agent_state.or(fields.value("agent_state")?);
     Ok(Some(Recorded { trajectory: Trajectory { agent_state, ..trajectory }, output }))
@@ -175,14 +182,14 @@ fn not_an_output(fields: &RowFields<'_>, value: &Value, problem: &TrajectoryProb
 }
 
 fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
-    let Some(raw) = fields.at_path(path) else {
-        let message = format!("the row has nothing at `{path}`, the output of `{name}`");
-        return Err(RowProblem::new(message)
-            .hint("`fields.outputs` maps model names to paths that every row has"));
+    let Some(raw) = fields.at_path(path).filter(|raw| raw.get() != "null") else {
+        return no_answer(
+            fields,
+            &format!("the row has nothing at `{path}`, the output of `{name}`"),
+        );
     };
     let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
     match value {
-        Value::Null => Ok(Recorded::default()),
         Value::Array(_) | Value::Object(_) => {
             let trajectory = trajectory::read(&value, fields.spec.format)
                 .map_err(|problem| not_a_trajectory(fields, path, Some(raw), &problem))?;
@@ -191,6 +198,28 @@ fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<Recorded,
         scalar => {
             let output = json_text(&scalar);
             Ok(Recorded { trajectory: Trajectory::from_output(&output), output: Some(output) })
+        }
+    }
+}
+
+/// Why a row or a recording holds no answer where it says that there may be one: there is nothing where the suite maps
+/// one, or null. Where it has a trajectory that cannot be read, only what the suite maps says so.
+fn unanswered(fields: &RowFields<'_>, has_other: bool) -> Option<String> {
+    let mut names = ["output", "trajectory", "messages"].into_iter();
+    let mapped = names.clone().find_map(|name| Some((name, fields.mapped(name)?)));
+    if let Some((name, path)) = mapped {
+        return Some(format!("the row has nothing at `{path}`, its `{name}`"));
+    }
+    let null = names.find(|name| fields.members.get(name).is_some_and(|raw| raw.get() == "null"));
+    null.filter(|_| !has_other).map(|name| format!("`{name}` is null"))
+}
+
+/// What a row records that holds no answer: what the suite says that this is.
+fn no_answer(fields: &RowFields<'_>, what: &str) -> Result<Recorded, RowProblem> {
+    match fields.spec.missing {
+        MissingAnswer::Error => Err(RowProblem::unanswered(format!("no answer: {what}"))),
+        MissingAnswer::Empty => {
+            Ok(Recorded { trajectory: Trajectory::from_output(""), output: Some(String::new()) })
         }
     }
 }
@@ -226,4 +255,88 @@ pub(super) fn session_hint(fields: &RowFields<'_>) -> Option<&'static str> {
     trajectory::is_event(&value).then_some(
         "this looks like a line of a Claude Code session: save the session as `sessions/ID.jsonl`, say `target: {kind: recorded, path: sessions}`, and give the dataset one row for it: {\"id\": \"ID\", \"input\": \"…\"}",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use crate::pipeline::dataset::fields::RowSpec;
+    use crate::pipeline::dataset::join::NOT_RECORDED;
+    use crate::pipeline::dataset::row::{OpenedRow, RowRecord, check, check_recording};
+    use crate::pipeline::spec::{FieldMap, MissingAnswer};
+
+    fn spec(paths: &[&str], outputs: &[&str], missing: MissingAnswer) -> RowSpec {
+        let at_x = |name: &&str| ((*name).to_owned(), "x.y".to_owned());
+        let [paths, outputs] = [paths, outputs].map(|names| names.iter().map(at_x).collect());
+        let fields = FieldMap { paths, outputs };
+        RowSpec { cells: false, fields, format: None, missing, live: None }
+    }
+
+    #[test]
+    fn an_answer_that_is_missing_is_an_error_of_its_result_or_empty() {
+        let nothing = "no answer: the row has nothing at `x.y`, its `output`";
+        let nothing_of_m = "no answer: the row has nothing at `x.y`, the output of `m`";
+        let null = "no answer: `output` is null";
+        for (paths, outputs, row, why) in [
+            (&["output"][..], &[][..], r#"{"input": "q", "x": {"y": null}}"#, nothing),
+            (&["output"], &[], r#"{"input": "q", "x": null}"#, nothing),
+            (&["output"], &[], r#"{"x": {}}"#, nothing),
+            (&["output"], &[], r#"{"input": ["q"], "ground_truth": ["a"]}"#, nothing),
+            (&["output"], &[], r#"{"input": "q", "messages": [["user", "hi"]]}"#, nothing),
+            (
+                &["messages"],
+                &[],
+                r#"{"x": {}}"#,
+                "no answer: the row has nothing at `x.y`, its `messages`",
+            ),
+            (&[], &["m"], r#"{"input": "q", "x": {"y": null}}"#, nothing_of_m),
+            (&[], &["m"], r#"{"x": {}}"#, nothing_of_m),
+            (&[], &[], r#"{"input": "q", "output": null}"#, null),
+            (&[], &[], r#"{"output": null, "trajectory": null}"#, null),
+        ] {
+            let record = RowRecord { row, recorded: "", case: 0 };
+            let error = spec(paths, outputs, MissingAnswer::Error);
+            assert_eq!(check(record, &error).map(drop), Ok(()), "{row}");
+            let problem = OpenedRow::new(record, &error).unwrap().recorded().unwrap_err();
+            assert_eq!((problem.message.as_str(), problem.unanswered), (why, true), "{row}");
+            let empty = spec(paths, outputs, MissingAnswer::Empty);
+            assert_eq!(check(record, &empty).map(drop), Ok(()), "{row}");
+            let recorded = OpenedRow::new(record, &empty).unwrap().recorded().unwrap();
+            assert_eq!(recorded.output.as_deref(), Some(""), "{row}");
+        }
+    }
+
+    #[test]
+    fn a_row_that_cannot_be_read_stays_an_error_of_the_dataset() {
+        for (paths, row) in [
+            (&[][..], r#"{"input": "q"}"#),
+            (&[], r#"{"input": "q", "answers": null}"#),
+            (&[], r#"{"input": "q", "output": null, "messages": [["user", "hi"]]}"#),
+            (&["output"], r#"{"input": "q", "x": {"y": {"text": "a"}}}"#),
+            (&["messages"], r#"{"input": "q", "output": "a", "x": {"y": 5}}"#),
+        ] {
+            for missing in [MissingAnswer::Error, MissingAnswer::Empty] {
+                let record = RowRecord { row, recorded: "", case: 0 };
+                let problem = check(record, &spec(paths, &[], missing)).unwrap_err();
+                assert!(!problem.unanswered, "{row}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_recording_may_lack_its_answer_as_a_row_may() {
+        let of = |recorded, missing| {
+            let spec = spec(&[], &[], missing);
+            check_recording(recorded, &spec).map_err(|problem| problem.message).unwrap();
+            let record = RowRecord { row: r#"{"id": "a"}"#, recorded, case: 0 };
+            let recorded = OpenedRow::new(record, &spec).unwrap().recorded();
+            recorded.map(|recorded| recorded.output).map_err(|problem| problem.unanswered)
+        };
+        let null = r#"{"id": "a", "output": null}"#;
+        assert_eq!(of(null, MissingAnswer::Error), Err(true));
+        assert_eq!(of(null, MissingAnswer::Empty), Ok(Some(String::new())));
+        let spec = spec(&[], &[], MissingAnswer::Empty);
+        check_recording(r#"{"id": "a"}"#, &spec).unwrap_err();
+        let record = RowRecord { row: r#"{"id": "a"}"#, recorded: NOT_RECORDED, case: 0 };
+        assert!(!OpenedRow::new(record, &spec).unwrap().recorded().unwrap_err().unanswered);
+    }
 }

@@ -80,7 +80,8 @@ impl<'a> OpenedRow<'a> {
 
     /// The reference answer. The input is read only where it decides what a list means.
     pub(crate) fn ground_truth(&self) -> Result<Option<GroundTruth>, RowProblem> {
-        let input = if self.lists("ground_truth") { self.input()? } else { None };
+        let input =
+            if self.lists("ground_truth") { answered(self.input())?.flatten() } else { None };
         read_ground_truth(&self.fields, input.as_ref())
     }
 
@@ -158,6 +159,14 @@ impl<'a> OpenedRow<'a> {
     }
 }
 
+/// None where no answer was recorded, which is an error of the result alone.
+fn answered<T>(read: Result<T, RowProblem>) -> Result<Option<T>, RowProblem> {
+    match read {
+        Err(problem) if problem.unanswered => Ok(None),
+        read => read.map(Some),
+    }
+}
+
 fn identity_of(fields: &RowFields<'_>, record: RowRecord<'_>) -> Result<RowId, RowProblem> {
     let mut trial = read_trial(fields)?;
     let mut model = read_model(fields)?;
@@ -190,12 +199,14 @@ fn recorded_identity(
 pub(crate) fn check_recording(text: &str, spec: &RowSpec) -> Result<(), RowProblem> {
     let spec = joined_spec(spec);
     recorded_identity(text, &spec)?;
-    OpenedRow::new(RowRecord { row: "{}", recorded: text, case: 0 }, &spec)?.recorded().map(drop)
+    let opened = OpenedRow::new(RowRecord { row: "{}", recorded: text, case: 0 }, &spec)?;
+    answered(opened.recorded()).map(drop)
 }
 
 /// Records of a trajectory file use our own names.
 pub(super) fn joined_spec(spec: &RowSpec) -> RowSpec {
-    RowSpec { cells: false, fields: FieldMap::default(), format: spec.format, live: None }
+    let RowSpec { format, missing, .. } = *spec;
+    RowSpec { cells: false, fields: FieldMap::default(), format, missing, live: None }
 }
 
 fn read_id(fields: &RowFields<'_>) -> Result<Option<String>, RowProblem> {
@@ -254,7 +265,7 @@ fn sample_of(opened: &OpenedRow<'_>) -> Result<Sample, RowProblem> {
     let identity = opened.identity()?;
     Ok(Sample {
         id: identity.id,
-        input: opened.input()?,
+        input: answered(opened.input())?.flatten(),
         ground_truth: opened.ground_truth()?,
         rubric_vars: opened.rubric_vars()?,
         tags: identity.tags,
@@ -363,7 +374,7 @@ pub(crate) fn check(record: RowRecord<'_>, spec: &RowSpec) -> Result<Sample, Row
         return Err(no_input(fields));
     }
     if record.recorded != NOT_RECORDED {
-        opened.recorded()?;
+        answered(opened.recorded())?;
     }
     Ok(read)
 }

@@ -27,7 +27,9 @@ use super::dataset::{GroundTruth, Input, Recorded};
 use super::extract::{ExtractError, ExtractFrom, Extractor};
 use super::grade::ToolGrader;
 use super::grade::reference::ReferencePattern;
-use super::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_GROUND_TRUTH, Subject};
+use super::grade::{
+    EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_GROUND_TRUTH, NO_OUTPUT, Subject,
+};
 use super::judge::Judge;
 use super::key::ActionKey;
 use super::program::ProgramIdentity;
@@ -53,6 +55,8 @@ pub enum Submission {
     NoMessages,
     /// The extractor failed: why.
     Failed(Box<str>),
+    /// No answer was recorded: why.
+    Unrecorded(Box<str>),
     /// One for each turn, where input and ground truth are lists.
     Turns(Box<[Submission]>),
     /// A program extracts it: by this action, once it is known which.
@@ -66,9 +70,11 @@ impl Submission {
     pub fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.to_string(),
-            Self::NoMessages | Self::Failed(_) | Self::Pending(_) | Self::Unanswered(_) => {
-                String::new()
-            }
+            Self::NoMessages
+            | Self::Failed(_)
+            | Self::Unrecorded(_)
+            | Self::Pending(_)
+            | Self::Unanswered(_) => String::new(),
             Self::Turns(turns) => {
                 let turns = turns
                     .iter()
@@ -270,7 +276,17 @@ pub(crate) type Picker = Result<Extractor, ExtractError>;
 pub(crate) fn submission(record: RowRecord<'_>, spec: &RowSpec, extractor: &Picker) -> Submission {
     match submission_or_problem(record, spec, extractor) {
         Ok(submission) => submission,
-        Err(problem) => Submission::Failed(problem.message.into()),
+        Err(problem) => no_submission(problem),
+    }
+}
+
+/// What is graded of a case of which nothing can be extracted.
+fn no_submission(problem: RowProblem) -> Submission {
+    let RowProblem { message, unanswered, .. } = problem;
+    if unanswered {
+        Submission::Unrecorded(message.into())
+    } else {
+        Submission::Failed(message.into())
     }
 }
 
@@ -409,10 +425,14 @@ pub(crate) fn input_text(input: &Input) -> String {
 }
 
 fn plan_part(part: &CasePart<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
-    let text = match part.submission {
+    let text: &str = match part.submission {
         Submission::NoMessages => return Planned::Graded(Grade::new(0.0, EMPTY_TRAJECTORY)),
         Submission::Failed(message) => {
             return Planned::Graded(Grade::failed("extraction", message.to_string()));
+        }
+        Submission::Unrecorded(_) if reads_row_alone(grader) => "",
+        Submission::Unrecorded(message) => {
+            return Planned::Graded(Grade::failed(NO_OUTPUT, message.to_string()));
         }
         Submission::Text(text) if text.is_empty() && !grades_without_text(grader) => {
             return Planned::Graded(Grade::new(0.0, EMPTY_SUBMISSION));
@@ -446,6 +466,11 @@ fn grades_without_text(grader: &ReadyGrader) -> bool {
         | Method::Unread
         | Method::Broken(_) => false,
     }
+}
+
+/// Recorded scores are of the row, whether or not it holds the answer that they were given for.
+fn reads_row_alone(grader: &ReadyGrader) -> bool {
+    matches!(&grader.method, Method::Tool(tool) if tool.reads_row && !tool.reads_trajectory)
 }
 
 fn grade_with_tool(

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::rewards::UsableGrade;
-use super::{Case, CasePart, ReadyGrader, Submission, unreadable};
+use super::{Case, CasePart, ReadyGrader, Submission, no_submission, unreadable};
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row;
@@ -184,7 +184,7 @@ pub(crate) fn extraction(
         }
         Ok(of_trajectory(&recorded.trajectory, extractor))
     };
-    extracted().unwrap_or_else(|problem| Submission::Failed(problem.message.into()))
+    extracted().unwrap_or_else(no_submission)
 }
 
 fn of_trajectory(trajectory: &Trajectory, extractor: &ReadyExtractor) -> Submission {

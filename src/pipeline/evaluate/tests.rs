@@ -19,7 +19,8 @@ use crate::pipeline::judge::Judge;
 use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::pipeline::spec::{
-    Combine, CompareTo, DatasetFormat, DatasetSpec, FieldMap, JudgeSpec, RubricSpec, Scale,
+    Combine, CompareTo, DatasetFormat, DatasetSpec, FieldMap, JudgeSpec, MissingAnswer, RubricSpec,
+    Scale,
 };
 use crate::pipeline::suite::FileText;
 
@@ -53,6 +54,7 @@ impl<'a> Sample<'a> {
             path: "data.jsonl".to_owned(),
             format: DatasetFormat::Jsonl,
             fields: FieldMap::default(),
+            missing: MissingAnswer::default(),
         };
         let spec = RowSpec::new(&dataset, None);
         of(&Case {

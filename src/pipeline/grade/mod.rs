@@ -93,6 +93,8 @@ pub struct GradeError {
 
 /// The kind of the error of a row without the reference answer that its grader needs.
 pub(crate) const NO_GROUND_TRUTH: &str = "no_ground_truth";
+/// The kind of the error of a row that records no answer.
+pub(crate) const NO_OUTPUT: &str = "no_output";
 /// What a submission was when there was nothing to grade.
 pub(crate) const EMPTY_SUBMISSION: &str = "Empty submission - extractor found no content";
 /// What a trajectory was when there was nothing to grade.

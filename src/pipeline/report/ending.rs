@@ -77,6 +77,9 @@ pub(crate) fn cure(group: &ErrorGroup, suite: &str) -> String {
             "run `evalrs run {suite}` with an API key, then `evalrs cache export {suite}`, and commit the file"
         ),
         "no_ground_truth" => "give each row a `ground_truth`".to_owned(),
+        "no_output" => {
+            "record an answer, or say `missing: empty` in the suite's `dataset`".to_owned()
+        }
         "timeout" | "connection" | "rate_limited" | "server" | "deadline" | "killed"
         | "not_asked" | "not_kept" => {
             format!("run `evalrs run {suite}` again: it asks only for what is missing")

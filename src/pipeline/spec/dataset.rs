@@ -13,6 +13,28 @@ pub struct DatasetSpec {
     pub format: DatasetFormat,
     /// Our names for the row's keys.
     pub fields: FieldMap,
+    /// What a row is that records no answer.
+    #[serde(skip_serializing_if = "MissingAnswer::is_error")]
+    pub missing: MissingAnswer,
+}
+
+/// What a row is in which there is nothing where the answer of the target is recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum MissingAnswer {
+    /// Its result is an error.
+    #[default]
+    Error,
+    /// The target said nothing.
+    Empty,
+}
+
+impl MissingAnswer {
+    /// Whether it is what suites mean that say nothing.
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn is_error(&self) -> bool {
+        *self == Self::Error
+    }
 }
 
 /// How a dataset file is cut into rows.

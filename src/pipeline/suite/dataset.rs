@@ -10,7 +10,7 @@ use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
 use super::targets::{self, AroundTarget, LIVE_KINDS};
 use super::tree::{Yaml, YamlEntry};
 use super::{letta_code_target, letta_target};
-use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, TargetSpec};
+use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, TargetSpec};
 use crate::pipeline::trajectory::FORMATS;
 
 /// The kinds that are agents on a Letta server, by their old name and their new one.
@@ -23,12 +23,16 @@ pub(super) const DATASET_FORMATS: [(&str, DatasetFormat); 4] = [
     ("csv", DatasetFormat::Csv),
 ];
 
-/// Reads `dataset: PATH` or `dataset: {path, format, fields}`.
+pub(super) const MISSING: [(&str, MissingAnswer); 2] =
+    [("error", MissingAnswer::Error), ("empty", MissingAnswer::Empty)];
+
+/// Reads `dataset: PATH` or `dataset: {path, format, fields, missing}`.
 pub(super) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<DatasetSpec> {
     if let Yaml::Str(_) = field.value.value {
         let path = reader.path(field)?;
         let format = format_of(&path, field, &mut reader.findings)?;
-        return Some(DatasetSpec { path, format, fields: FieldMap::default() });
+        let missing = MissingAnswer::default();
+        return Some(DatasetSpec { path, format, fields: FieldMap::default(), missing });
     }
     if !matches!(field.value.value, Yaml::Map(_)) {
         reader.findings.wrong_type(field, "a path or a mapping with `path`");
@@ -43,8 +47,9 @@ pub(super) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Data
         _ => None,
     };
     let map = fields.take("fields").map(|field| field_map(field, &mut reader.findings));
+    let missing = fields.choice("missing", &MISSING, &mut reader.findings).unwrap_or_default();
     fields.finish(&mut reader.findings);
-    Some(DatasetSpec { path: path?, format: format?, fields: map.unwrap_or_default() })
+    Some(DatasetSpec { path: path?, format: format?, fields: map.unwrap_or_default(), missing })
 }
 
 fn format_of(path: &str, field: &YamlEntry, findings: &mut Findings) -> Option<DatasetFormat> {

@@ -1,6 +1,6 @@
 //! Every field of a suite, declared once, in the order in which messages list them.
 
-use super::dataset::DATASET_FORMATS;
+use super::dataset::{DATASET_FORMATS, MISSING};
 use super::gate::{AGGREGATIONS, LOGICS, OPS};
 use super::judges::REPLY_FORMATS;
 use super::rubric::COMBINES;
@@ -43,6 +43,7 @@ pub(crate) static DATASET: Section = section!["a dataset",
     "path": Text, needed "the dataset has no `path`", "" => "the file";
     "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
     "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
+    "missing": Choice(&names(&MISSING)), or "\"error\"" => "what a row is without an answer: an error of its result, or an empty answer";
 ];
 
 /// Our names for what a row holds, each of which may stand under another path.

@@ -21,7 +21,8 @@ use crate::engine::progress::Quiet;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::pipeline::spec::{
-    DatasetFormat, DatasetSpec, ExtractorSpec, FieldMap, GraderKind, GraderSpec, Suite, TargetSpec,
+    DatasetFormat, DatasetSpec, ExtractorSpec, FieldMap, GraderKind, GraderSpec, MissingAnswer,
+    Suite, TargetSpec,
 };
 use crate::pipeline::suite::canonical::canonical;
 
@@ -85,6 +86,7 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
         path: join(folder_of(path), ROW),
         format: DatasetFormat::Jsonl,
         fields: FieldMap::default(),
+        missing: MissingAnswer::default(),
     };
     let one = Suite {
         dataset,
