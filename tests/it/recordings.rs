@@ -299,3 +299,30 @@ fn an_answer_that_is_missing_may_be_empty() {
       = help: the first row has `id`, `input`, `ground_truth`, `a`, `stars`
     ");
 }
+
+#[test]
+fn recorded_letters_are_scores() {
+    let suite = "name: s\ndataset: data.csv\ngraders:\n  people: {kind: tool, function: recorded_score, config: {path: said, map: {C: 1, I: 0, true: 1}}}\n";
+    let rows = "id,input,output,said\na,q,x,C\nb,q,x,I\nc,q,x,True\nd,q,x,P\n";
+    let space = Space::new(&[("suite.yaml", suite), ("data.csv", rows)]);
+    insta::assert_snapshot!(space.run(&["run", "suite.yaml"]).shown(), @r"
+    exit: 3
+    --- stdout
+    no gate  s: 4 samples, 4 results
+
+    grader  n  errors  mean ± stderr   pass    min  median    max  errors as 0
+    people  4       1  0.667 ± 0.333  66.7%  0.000   1.000  1.000        0.500
+
+    1 failure  grader  score  rationale
+    b          people  0.000  Recorded score: 0 for `I`
+
+    1 grade could not be made
+    1 ×  invalid_score  `said` is `P`, which `map` does not have: it has `C`, `I`, `tru…  first d people
+
+    graded in N s
+    report: .evalrs/runs/RUN
+
+    exit code 3: 1 grade could not be made: `evalrs explain suite.yaml d` tells more
+    --- stderr
+    ");
+}

@@ -1,11 +1,14 @@
 //! The grader that takes over a score recorded in the row.
 
+use std::collections::BTreeMap;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::grader::{GradeResult, GraderInfo, ToolGrader};
 use super::{Grade, Subject};
+use crate::base::diagnostic::clipped;
 use crate::base::python::strip;
 use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::{OptionProblem, Scale, ToolSpec};
@@ -20,11 +23,14 @@ pub(super) const RECORDED_SCORE: GraderInfo = GraderInfo {
     name: "Recorded score",
     description: "Takes over a score that the row already carries.",
     reads_row: true,
-    scoring: "the recorded score, mapped to 0.0 to 1.0 if it has a scale",
+    scoring: "the recorded score, or what `map` makes of it, mapped to 0.0 to 1.0 if it has a scale",
     options: schema::<RecordedScore>,
     compile: |config| Ok(ToolGrader::new(RecordedScore::compile(config)?, RecordedScore::grade)),
     ..GraderInfo::PLAIN
 };
+
+/// The most values of a map that a message names.
+const SHOWN_VALUES: usize = 12;
 
 /// Options of `recorded_score`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -36,6 +42,10 @@ struct RecordedScore {
     /// The range it was given in; without it 0 to 1.
     #[serde(default)]
     scale: Option<RecordedScale>,
+    /// The scores that recorded values stand for, such as letters, on the scale if there is one; any other value is an
+    /// error.
+    #[serde(default)]
+    map: Option<BTreeMap<String, f64>>,
 }
 
 /// A range of scores.
@@ -61,8 +71,30 @@ impl RecordedScore {
                 let at = vec!["scale".to_owned(), "max".to_owned()];
                 Err(vec![problem(at, "the scale is too wide")])
             }
-            _ => Ok(options),
+            _ if options.map.as_ref().is_some_and(BTreeMap::is_empty) => {
+                Err(vec![problem(vec!["map".to_owned()], "`map` must have at least 1 value")])
+            }
+            _ => match options.outside() {
+                Some(value) => {
+                    let Scale { min, max } = options.scale();
+                    let at = vec!["map".to_owned(), value.clone()];
+                    Err(vec![problem(at, format!("the score is not within {min} to {max}"))])
+                }
+                None => Ok(options),
+            },
         }
+    }
+
+    fn scale(&self) -> Scale {
+        let RecordedScale { min, max } = self.scale.unwrap_or(RecordedScale { min: 0.0, max: 1.0 });
+        Scale { min, max }
+    }
+
+    /// A value that the map gives a score that cannot be.
+    fn outside(&self) -> Option<&String> {
+        let scale = self.scale();
+        let mut mapped = self.map.iter().flatten();
+        mapped.find(|(_, score)| !scale.contains(**score)).map(|(value, _)| value)
     }
 
     pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
@@ -72,6 +104,14 @@ impl RecordedScore {
             None | Some(Value::Null) => return Err(fail(format!("the row has no `{path}`"))),
             Some(value) => value,
         };
+        if let Some(map) = &self.map {
+            let score = mapped(map, &value).ok_or_else(|| fail(unmapped(path, map, &value)))?;
+            let written = clipped(&as_text(&value)).into_owned();
+            return Ok(Grade::new(
+                self.unit(score),
+                format!("Recorded score: {score} for `{written}`"),
+            ));
+        }
         if let Some(passed) = truth(&value) {
             let score = f64::from(u8::from(passed));
             return Ok(Grade::new(score, format!("Recorded score: {score}")));
@@ -84,14 +124,47 @@ impl RecordedScore {
         let number = number
             .filter(|number| number.is_finite())
             .ok_or_else(|| fail(format!("`{path}` is not a number")))?;
-        let RecordedScale { min, max } = self.scale.unwrap_or(RecordedScale { min: 0.0, max: 1.0 });
-        let scale = Scale { min, max };
+        let scale = self.scale();
         if !scale.contains(number) {
+            let Scale { min, max } = scale;
             return Err(fail(format!("`{path}` is {number}, not within {min} to {max}")));
         }
-        let score = scale.unit(number).clamp(0.0, 1.0);
-        Ok(Grade::new(score, format!("Recorded score: {number}")))
+        Ok(Grade::new(self.unit(number), format!("Recorded score: {number}")))
     }
+
+    fn unit(&self, score: f64) -> f64 {
+        self.scale().unit(score).clamp(0.0, 1.0)
+    }
+}
+
+/// The value as a map names it: text without white space around it, anything else as JSON.
+fn as_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => strip(text).to_owned(),
+        other => other.to_string(),
+    }
+}
+
+/// The score that a map gives a value. Booleans are found however they are written.
+fn mapped(map: &BTreeMap<String, f64>, value: &Value) -> Option<f64> {
+    let text = as_text(value);
+    map.get(&text).copied().or_else(|| {
+        truth(value)?;
+        let mut scores = map.iter();
+        scores.find(|(name, _)| name.eq_ignore_ascii_case(&text)).map(|(_, score)| *score)
+    })
+}
+
+fn unmapped(path: &str, map: &BTreeMap<String, f64>, value: &Value) -> String {
+    let known: Vec<String> =
+        map.keys().take(SHOWN_VALUES).map(|name| format!("`{}`", clipped(name))).collect();
+    let more = if map.len() > known.len() { ", …" } else { "" };
+    let written = as_text(value);
+    format!(
+        "`{path}` is `{}`, which `map` does not have: it has {}{more}",
+        clipped(&written),
+        known.join(", ")
+    )
 }
 
 /// A boolean, or the cell of a CSV file that one was written into: `true`, or `True` as Python writes it.

@@ -285,3 +285,59 @@ fn recorded_scores_are_taken_over() {
         assert_eq!(kind(&grade), if expected.is_ok() { "" } else { "invalid_score" });
     }
 }
+
+#[test]
+fn recorded_values_are_mapped_to_scores() {
+    let letters = json!({"C": 1, "I": 0, "P": 0.5});
+    let stars = json!({"min": 1, "max": 5});
+    for (map, scale, value, expected) in [
+        (&letters, None, json!("C"), Ok(1.0)),
+        (&letters, None, json!(" P\n"), Ok(0.5)),
+        (
+            &letters,
+            None,
+            json!("c"),
+            Err("`x` is `c`, which `map` does not have: it has `C`, `I`, `P`"),
+        ),
+        (
+            &letters,
+            None,
+            json!(1),
+            Err("`x` is `1`, which `map` does not have: it has `C`, `I`, `P`"),
+        ),
+        (
+            &letters,
+            None,
+            json!(["C"]),
+            Err("`x` is `[\"C\"]`, which `map` does not have: it has `C`, `I`, `P`"),
+        ),
+        (&letters, None, json!(null), Err("the row has no `x`")),
+        (&json!({"good": 4, "bad": 1}), Some(&stars), json!("good"), Ok(0.75)),
+        (&json!({"-1": 0, "1": 1, "0": 0.5}), None, json!(-1), Ok(0.0)),
+        (&json!({"true": 0, "false": 1}), None, json!(true), Ok(0.0)),
+        (&json!({"true": 0, "false": 1}), None, json!("False"), Ok(1.0)),
+        (
+            &json!({"True": 0}),
+            None,
+            json!(false),
+            Err("`x` is `false`, which `map` does not have: it has `True`"),
+        ),
+    ] {
+        let mut config = json!({"path": "x", "map": map});
+        if let Some(scale) = scale {
+            config["scale"] = scale.clone();
+        }
+        let row = json!({"x": value}).to_string();
+        let subject = Subject {
+            submission: "",
+            ground_truth: None,
+            trajectory: &Trajectory::default(),
+            row: Row::new(&row),
+            include_subagents: false,
+        };
+        let grade = compiled("recorded_score", &config).unwrap().grade(&subject);
+        let found =
+            grade.error.as_ref().map_or(Ok(grade.score), |error| Err(error.message.as_str()));
+        assert_eq!(found, expected, "{config} {row}");
+    }
+}

@@ -64,6 +64,21 @@ fn problems_with_options_are_all_found() {
             json!({"path": "a", "scale": {"min": -1e308, "max": 1e308}}),
             vec!["scale.max the scale is too wide ()"],
         ),
+        (
+            "recorded_score",
+            json!({"path": "a", "map": {}}),
+            vec!["map `map` must have at least 1 value ()"],
+        ),
+        (
+            "recorded_score",
+            json!({"path": "a", "map": {"C": "one"}}),
+            vec!["map.C `C` must be a number ()"],
+        ),
+        (
+            "recorded_score",
+            json!({"path": "a", "map": {"C": 1, "I": 2}}),
+            vec!["map.I the score is not within 0 to 1 ()"],
+        ),
     ]);
 }
 
