@@ -138,8 +138,11 @@ impl RowNeeds {
     }
 
     fn without_trajectory(&self, row: &OpenedRow<'_>) -> Option<RowProblem> {
-        self.trajectory.as_ref()?;
-        row.no_trajectory()
+        let grader = self.trajectory.as_ref()?;
+        let problem = row.no_trajectory()?;
+        let message =
+            format!("{}; the grader `{}` reads trajectories", problem.message, clipped(grader));
+        Some(RowProblem { message, ..problem })
     }
 }
 

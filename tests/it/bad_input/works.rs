@@ -286,7 +286,7 @@ fn graders_of_tool_calls_take_no_broken_trajectory_for_none() {
     assert_eq!(
         messages,
         [
-            "`messages` is not a trajectory: expected messages, turns, events, steps or text, found an object"
+            "`messages` is not a trajectory: expected messages, turns, events, steps or text, found an object; the grader `same` reads trajectories"
         ]
     );
 }
