@@ -301,6 +301,9 @@ mod tests {
             let empty = spec(paths, outputs, MissingAnswer::Empty);
             assert_eq!(check(record, &empty).map(drop), Ok(()), "{row}");
             let recorded = OpenedRow::new(record, &empty).unwrap().recorded().unwrap();
+            for spec in [&error, &empty] {
+                assert_eq!(OpenedRow::new(record, spec).unwrap().no_input(), None, "{row}");
+            }
             assert_eq!(recorded.output.as_deref(), Some(""), "{row}");
         }
     }

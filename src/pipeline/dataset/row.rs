@@ -12,7 +12,7 @@ use super::{GroundTruth, Input, Recorded, Sample};
 use crate::base::diagnostic::clipped;
 use crate::base::json_syntax::kind_of;
 use crate::base::path::Row;
-use crate::pipeline::spec::FieldMap;
+use crate::pipeline::spec::{FieldMap, MissingAnswer};
 use crate::pipeline::trajectory::{MessageBody, Trajectory};
 
 /// One record: a dataset row, and what another file recorded for it.
@@ -75,7 +75,15 @@ impl<'a> OpenedRow<'a> {
 
     /// Why a grader cannot read the input, if the row has none.
     pub(crate) fn no_input(&self) -> Option<RowProblem> {
-        matches!(self.input(), Ok(None)).then(|| no_input(&self.fields))
+        let is_missing = matches!(self.input(), Ok(None)) && !self.lacks_answer();
+        is_missing.then(|| no_input(&self.fields))
+    }
+
+    /// Whether no answer was recorded, also where that is an empty one, about which nobody is asked.
+    fn lacks_answer(&self) -> bool {
+        let spec = RowSpec { missing: MissingAnswer::Error, ..self.fields.spec().clone() };
+        let opened = OpenedRow::new(self.record, &spec);
+        opened.is_ok_and(|row| row.recorded().is_err_and(|problem| problem.unanswered))
     }
 
     /// The reference answer. The input is read only where it decides what a list means.
