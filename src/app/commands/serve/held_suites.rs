@@ -27,6 +27,13 @@ pub(super) struct HeldSuites {
     held: Mutex<VecDeque<HeldSuite>>,
 }
 
+impl HeldSuites {
+    /// Lets go of all, where what comes next takes as much memory.
+    pub(super) fn let_go(&self) {
+        locked(&self.held).clear();
+    }
+}
+
 /// A suite that was read.
 struct HeldSuite {
     path: String,

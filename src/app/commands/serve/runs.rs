@@ -10,9 +10,12 @@ use utoipa::{IntoParams, ToSchema};
 use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
-use super::served::{Served, beside};
+use super::served::{Served, beside, locked};
 use crate::app::view::run::{RunDetails, RunSurroundings, RunView, open_run, run_ids};
+use crate::base::system::disk::DiskStamp;
+use crate::base::system::join;
 use crate::base::system::os::OsSystem;
+use crate::effects::record::read::{PastRun, RESULTS};
 use crate::effects::record::side::read_side;
 use crate::pipeline::report::diff::compare;
 
@@ -135,6 +138,9 @@ pub(super) async fn get_run(
     .await
 }
 
+/// The bytes of two runs from which on to compare them takes a large part of the memory.
+const LARGE: u64 = 32 << 20;
+
 /// Which runs are compared.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -157,6 +163,12 @@ pub(super) async fn diff(
 ) -> ApiAnswer<Value> {
     beside(move || {
         let sides = [served.run(&query.old)?, served.run(&query.new)?];
+        // One at a time, in the place of the suites that are held: two large runs take as much memory as one of those.
+        let _comparing = locked(&served.comparing);
+        let bytes = |run: &PastRun| DiskStamp::of(&join(&run.folder, RESULTS)).map(|at| at.length);
+        if sides.iter().filter_map(bytes).sum::<u64>() > LARGE {
+            served.sessions.let_go();
+        }
         let [old, new] = sides.each_ref().map(|run| read_side(&OsSystem, run, None));
         let without = |_| ApiError::not_found("the run has no results");
         let diff = compare(&old.map_err(without)?.side, &new.map_err(without)?.side, None);

@@ -59,6 +59,8 @@ pub(super) struct Served {
     pub(super) held: Mutex<VecDeque<HeldRows>>,
     /// One run is read at a time.
     pub(super) reading: Mutex<()>,
+    /// Two runs are compared at a time.
+    pub(super) comparing: Mutex<()>,
     /// Suites that were read.
     pub(super) sessions: HeldSuites,
     /// Submissions that graders of suites grade at once.
@@ -95,6 +97,7 @@ impl Served {
             writing: Mutex::new(()),
             held: Mutex::new(VecDeque::new()),
             reading: Mutex::new(()),
+            comparing: Mutex::new(()),
             sessions: HeldSuites::default(),
             grading: Arc::new(Semaphore::new(MOST_GRADED)),
             has_ended: watch::Sender::new(false),
