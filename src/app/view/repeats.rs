@@ -79,7 +79,9 @@ fn each_repeat(bytes: &[u8], visit: &mut dyn FnMut(RepeatedBytes)) {
 /// The repeat at `at` of what is at `earlier`, as long as it can be without what is before `end`.
 fn repeat(bytes: &[u8], earlier: usize, at: usize, end: usize) -> Option<RepeatedBytes> {
     let same = |pair: &(&u8, &u8)| pair.0 == pair.1;
-    let back = bytes[end..at].iter().rev().zip(bytes[..earlier].iter().rev());
+    // What is found again nearer than that leaves no room for the seed, wherever the repeat begins.
+    let room = (at - earlier).checked_sub(SEED)?;
+    let back = bytes[end..at].iter().rev().zip(bytes[..earlier].iter().rev()).take(room);
     let before = back.take_while(same).count();
     let start = at - before;
     // The earlier bytes end where the repeat begins, so that they are whole when it is put back.
@@ -160,6 +162,15 @@ mod tests {
         assert!(packed.len() < part.len() + other.len() + 40, "{}", packed.len());
         for bytes in [&b""[..], b"[", &[7; 31], &[7; 32], &[7; 100], &[7; 5000]] {
             assert_eq!(whole(&without_repeats(bytes)), bytes);
+        }
+    }
+
+    #[test]
+    fn what_repeats_all_along_takes_no_longer() {
+        // Were each place compared with all before it, this would take hours.
+        for period in [1, 10, 31, 32, 33, 47, 4000] {
+            let bytes: Vec<u8> = (0..1_000_000).map(|at| (at % period) as u8).collect();
+            assert_eq!(whole(&without_repeats(&bytes)), bytes);
         }
     }
 
