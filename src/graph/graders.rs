@@ -45,6 +45,13 @@ pub struct Grader<'db> {
     /// Where the reference answer stands in the ground truth.
     #[tracked]
     pub ground_truth_pattern: Option<String>,
+    /// Where the reference answer stands in the row, in place of the ground truth.
+    #[tracked]
+    pub ground_truth: Option<String>,
+    /// Whether the opposite is wanted.
+    #[tracked]
+    #[returns(copy)]
+    pub negated: bool,
     /// The least score that passes.
     #[tracked]
     #[returns(copy)]
@@ -117,6 +124,8 @@ pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
                 extractor,
                 kind,
                 pattern,
+                grader.ground_truth.clone(),
+                grader.negated,
                 Threshold(grader.pass_threshold),
             )
         })
@@ -183,7 +192,9 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
         .as_ref()
         .and_then(|pattern| ReferencePattern::new(pattern).ok());
     let include_subagents = includes_subagents(db, grader);
-    Arc::new(ReadyGrader { method, reference, include_subagents })
+    let ground_truth = grader.ground_truth(db).clone();
+    let negated = grader.negated(db);
+    Arc::new(ReadyGrader { method, reference, ground_truth, negated, include_subagents })
 }
 
 #[salsa::tracked(returns(copy))]

@@ -91,7 +91,7 @@ pub(crate) struct Panel {
     /// Whether a program grades.
     pub is_program: bool,
     /// What else changes every question: what submissions are compared with, where the reference answer stands.
-    pub question: [Value; 2],
+    pub question: [Value; 3],
 }
 
 /// One judge of a panel.
@@ -121,7 +121,7 @@ impl Panel {
             judges,
             is_program,
             votes: settings.get("votes").and_then(Value::as_u64).unwrap_or(1),
-            question: [of("compare_to"), of("ground_truth_pattern")],
+            question: [of("compare_to"), of("ground_truth_pattern"), of("ground_truth")],
         }
     }
 

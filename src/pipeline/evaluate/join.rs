@@ -42,7 +42,7 @@ pub(crate) fn grade(
         let (poll, is_confirmation) = ballots.poll(outcomes, threshold)?;
         let confirmed =
             poll.score().filter(|_| is_confirmation).map(|score| !reaches(score, threshold));
-        return Some(poll.grade(confirmed));
+        return Some(as_wanted(poll.grade(confirmed), grader));
     }
     let grade = match planned {
         Planned::Graded(grade) => grade.clone(),
@@ -59,7 +59,20 @@ pub(crate) fn grade(
         | Planned::Blocked
         | Planned::Skipped => return None,
     };
-    Some(FinishedGrade { grade, per_turn: None })
+    let finished = FinishedGrade { grade, per_turn: None };
+    Some(match planned {
+        Planned::Ask(_) => as_wanted(finished, grader),
+        // What was graded without asking is the opposite already.
+        _ => finished,
+    })
+}
+
+/// The opposite, where the suite wants that.
+fn as_wanted(finished: FinishedGrade, grader: &ReadyGrader) -> FinishedGrade {
+    if grader.negated {
+        return FinishedGrade { grade: finished.grade.negated(), ..finished };
+    }
+    finished
 }
 
 /// The grade in what came of calling a program.

@@ -5,6 +5,7 @@
 
 mod asking;
 mod ballots;
+mod case_part;
 pub(crate) mod conversation;
 pub(crate) mod baseline;
 mod join;
@@ -27,9 +28,7 @@ use super::dataset::{GroundTruth, Input, Recorded};
 use super::extract::{ExtractError, ExtractFrom, Extractor};
 use super::grade::ToolGrader;
 use super::grade::reference::ReferencePattern;
-use super::grade::{
-    EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_GROUND_TRUTH, NO_OUTPUT, Subject,
-};
+use super::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_OUTPUT, Subject};
 use super::judge::Judge;
 use super::key::ActionKey;
 use super::program::ProgramIdentity;
@@ -39,6 +38,7 @@ use crate::base::path::Row;
 
 pub(crate) use asking::action;
 use baseline::RecordedSubmission;
+use case_part::CasePart;
 pub(crate) use conversation::UnansweredCase;
 use rewards::ReadyReward;
 
@@ -93,6 +93,10 @@ pub struct ReadyGrader {
     pub method: Method,
     /// Picks the reference answer out of a longer ground truth.
     pub reference: Option<ReferencePattern>,
+    /// Where the reference answer stands in the row, in place of the ground truth.
+    pub ground_truth: Option<String>,
+    /// Whether the opposite is wanted.
+    pub negated: bool,
     /// Whether messages of sub-agents are seen.
     pub include_subagents: bool,
 }
@@ -361,60 +365,6 @@ fn unreadable(problem: RowProblem) -> Grade {
     Grade::failed("data", problem.message)
 }
 
-/// A case, or one turn of it. Of its row only what the grader needs is read.
-struct CasePart<'a> {
-    row: &'a OpenedRow<'a>,
-    turn: Option<usize>,
-    submission: &'a Submission,
-    baseline: Option<&'a RecordedSubmission>,
-}
-
-impl CasePart<'_> {
-    fn input(&self) -> Result<String, Grade> {
-        Ok(match (self.row.input().map_err(unreadable)?, self.turn) {
-            (Some(Input::Turns(turns)), Some(turn)) => turns.get(turn).cloned().unwrap_or_default(),
-            (input, _) => input.as_ref().map(input_text).unwrap_or_default(),
-        })
-    }
-
-    /// The reference answer, or why there is none to be had.
-    fn ground_truth(&self, grader: &ReadyGrader) -> Result<Option<String>, Grade> {
-        let whole = match (self.row.ground_truth().map_err(unreadable)?, self.turn) {
-            (Some(GroundTruth::Turns(turns)), Some(turn)) => turns.get(turn).cloned(),
-            (Some(GroundTruth::Turns(turns)), None) => Some(json!(turns).to_string()),
-            (Some(GroundTruth::Text(text)), _) => Some(text),
-            (None, _) => None,
-        };
-        let (Some(pattern), Some(text)) = (&grader.reference, &whole) else { return Ok(whole) };
-        match pattern.pick(text) {
-            Ok(Some(picked)) => Ok(Some(picked.to_owned())),
-            Ok(None) => Err(Grade::failed(
-                NO_GROUND_TRUTH,
-                "`ground_truth_pattern` does not match the ground truth",
-            )),
-            Err(problem) => Err(Grade::failed("ground_truth", problem.to_string())),
-        }
-    }
-
-    /// The rubric of this row: its own, a file of its own, else the grader's. None if the file is not read yet.
-    fn template(&self, judge: &Judge, files: RubricFiles<'_>) -> Result<Option<String>, Grade> {
-        if let Some(rubric) = self.row.rubric().map_err(unreadable)? {
-            return Ok(Some(rubric));
-        }
-        let Some(path) = self.row.rubric_path().map_err(unreadable)? else {
-            return Ok(Some(judge.rubric.prompt.clone()));
-        };
-        let why = match files(&path) {
-            FileText::Text(text) => return Ok(Some(text.to_string())),
-            FileText::Unread => return Ok(None),
-            FileText::Missing => "there is no such file".to_owned(),
-            FileText::Unreadable(reason) => reason,
-            FileText::NoText(problem) => problem.message,
-        };
-        Err(Grade::failed("rubric", format!("cannot read the rubric `{path}`: {why}")))
-    }
-}
-
 /// The text of an input: as it is, or as JSON text if it is a list.
 pub(crate) fn input_text(input: &Input) -> String {
     match input {
@@ -485,11 +435,12 @@ fn grade_with_tool(
         (true, None) => part.row.recorded().map_err(unreadable)?.trajectory,
         (true, Some(turn)) => part.row.recorded().map_err(unreadable)?.trajectory.turn(turn),
     };
-    Ok(tool.grader.grade(&Subject {
+    let subject = Subject {
         submission: text,
         ground_truth: ground_truth.as_deref().filter(|truth| !truth.is_empty()),
         trajectory: &trajectory,
         row: part.row.row(),
         include_subagents: grader.include_subagents,
-    }))
+    };
+    Ok(if grader.negated { tool.grader.opposite(&subject) } else { tool.grader.grade(&subject) })
 }

@@ -57,7 +57,9 @@ impl RowNeeds {
         match &grader.kind {
             GraderKind::Tool(tool) => {
                 let info = grade::find(&tool.function);
-                if info.is_some_and(|info| info.needs_ground_truth && !info.takes_lists) {
+                let takes_lists = info.is_some_and(|info| info.takes_lists);
+                let reads_own = grader.ground_truth.is_some();
+                if grade::needs_ground_truth(tool) && !takes_lists && !reads_own {
                     self.one_truth.get_or_insert_with(|| (name(), tool.function.clone()));
                 }
                 if info.is_some_and(|info| info.reads_trajectory) {

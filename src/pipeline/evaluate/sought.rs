@@ -27,7 +27,11 @@ impl Sought {
         match &grader.kind {
             GraderKind::Tool(tool) => {
                 let Some(info) = grade::find(&tool.function) else { return Vec::new() };
-                let truth = info.needs_ground_truth.then_some(Self::GroundTruth);
+                let of_row = match &grader.ground_truth {
+                    None => Self::GroundTruth,
+                    Some(path) => Self::Path(path.clone()),
+                };
+                let truth = grade::needs_ground_truth(tool).then_some(of_row);
                 let trajectory = info.reads_trajectory.then_some(Self::Trajectory);
                 truth.into_iter().chain(trajectory).collect()
             }

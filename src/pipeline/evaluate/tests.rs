@@ -34,7 +34,13 @@ fn rubric(models: &[&str]) -> RubricSpec {
 
 fn ready(rubric: RubricSpec) -> ReadyGrader {
     let method = Method::Judge(Box::new(Judge::new(rubric, &|_| None)));
-    ReadyGrader { method, reference: None, include_subagents: false }
+    ReadyGrader {
+        method,
+        reference: None,
+        ground_truth: None,
+        negated: false,
+        include_subagents: false,
+    }
 }
 
 /// One row, what was submitted for it, and what a recorded run submitted.
@@ -508,8 +514,13 @@ fn a_turn_without_a_reference_answer_is_an_error_of_the_whole() {
         reads_trajectory: false,
         reads_row: false,
     };
-    let grader =
-        ReadyGrader { method: Method::Tool(tool), reference: None, include_subagents: false };
+    let grader = ReadyGrader {
+        method: Method::Tool(tool),
+        reference: None,
+        ground_truth: None,
+        negated: false,
+        include_subagents: false,
+    };
     let turns = ["b", "d"].map(|text| Submission::Text(text.into()));
     let mut sample = Sample::new(r#"{"id": "s", "input": ["a", "c"], "ground_truth": ["b", ""]}"#);
     sample.submission = Submission::Turns(turns.into());

@@ -27,6 +27,8 @@ pub(crate) struct GraderInfo {
     pub needs_ground_truth: bool,
     /// Whether a ground truth that is a list means more to it than the list's JSON text.
     pub takes_lists: bool,
+    /// The options that give it a reference in place of the ground truth.
+    pub given_by: &'static [&'static str],
     /// Whether it looks at the trajectory, and not at the submission.
     pub reads_trajectory: bool,
     /// Whether it may look at the row.
@@ -59,6 +61,7 @@ impl GraderInfo {
         description: "",
         needs_ground_truth: false,
         takes_lists: false,
+        given_by: &[],
         reads_trajectory: false,
         reads_row: false,
         scoring: "1.0 if it holds, 0.0 otherwise",
@@ -82,6 +85,11 @@ impl ToolGrader {
     /// Grades one sample.
     pub fn grade(&self, subject: &Subject<'_>) -> Grade {
         (self.0)(subject).unwrap_or_else(|early| early)
+    }
+
+    /// The opposite of that; where the question cannot be asked, so cannot its opposite.
+    pub fn opposite(&self, subject: &Subject<'_>) -> Grade {
+        (self.0)(subject).map_or_else(|early| early, Grade::negated)
     }
 }
 

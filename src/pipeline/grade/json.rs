@@ -8,9 +8,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
-use super::Subject;
-use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
-use super::text::{explained, reference, unusable_reference};
+use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
+use super::text::{explained, reference, unusable_reference, verdict};
+use super::{Grade, Subject};
 use crate::base::python::strip;
 use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::OptionProblem;
@@ -127,6 +127,21 @@ impl JsonMatch {
             one_is_missing => Some(one_is_missing),
         }
     }
+}
+
+/// `is_json`.
+pub(super) const IS_JSON: GraderInfo = GraderInfo {
+    id: "is_json",
+    aliases: &["is-json"],
+    name: "Is JSON",
+    description: "The submission is JSON; `json_schema` says what it is to hold.",
+    compile: |config| without_options(config, |subject| Ok(is_json(subject))),
+    ..GraderInfo::PLAIN
+};
+
+/// The submission is a JSON value, perhaps in a fenced block.
+pub(super) fn is_json(subject: &Subject<'_>) -> Grade {
+    verdict("Is JSON", parse(subject.submission).is_some())
 }
 
 const NO_JSON: &str = "the submission is no JSON";

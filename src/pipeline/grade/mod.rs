@@ -4,9 +4,13 @@
 //! code, and one line a grader in [`GRADERS`]. Judges are not here: they need an action.
 
 mod calls;
+mod given;
 mod grader;
 mod json;
+mod measure;
 mod number;
+mod overlap;
+mod parts;
 mod recorded;
 pub(crate) mod reference;
 #[cfg(test)]
@@ -34,18 +38,27 @@ use crate::base::threshold::reaches;
 pub(crate) static GRADERS: &[GraderInfo] = &[
     text::EXACT_MATCH,
     text::CONTAINS,
+    parts::CONTAINS_ANY,
+    parts::CONTAINS_ALL,
+    parts::STARTS_WITH,
+    parts::ENDS_WITH,
     text::REGEX_MATCH,
     text::ASCII_PRINTABLE_ONLY,
     text::STRING_MATCH,
     text::LEVENSHTEIN,
     text::ONE_OF,
+    overlap::F1,
+    measure::LENGTH,
     number::NUMERIC,
     json::JSON_MATCH,
     json::JSON_SCHEMA,
+    json::IS_JSON,
+    measure::COMPARE,
     tool_called::TOOL_CALLED,
     calls::TOOL_CALLS_MATCH,
     calls::MAX_TOOL_CALLS,
     calls::NO_TOOL_ERRORS,
+    measure::MAX_TURNS,
     recorded::RECORDED_SCORE,
 ];
 
@@ -65,6 +78,14 @@ pub(crate) fn compile(spec: &ToolSpec) -> Compiled {
         }]);
     };
     (info.compile)(&spec.config)
+}
+
+/// Whether the grader that `spec` names cannot grade a row without a ground truth.
+pub(crate) fn needs_ground_truth(spec: &ToolSpec) -> bool {
+    let is_given = |info: &GraderInfo| {
+        info.given_by.iter().any(|option| spec.config.get(*option).is_some_and(|it| !it.is_null()))
+    };
+    find(&spec.function).is_some_and(|info| info.needs_ground_truth && !is_given(info))
 }
 
 /// A verdict.
@@ -129,6 +150,18 @@ impl Grade {
     #[must_use]
     pub fn with_metadata(mut self, metadata: Map<String, Value>) -> Self {
         self.metadata = (!metadata.is_empty()).then(|| Box::new(metadata));
+        self
+    }
+
+    /// The opposite: what is not a verdict stays what it is.
+    #[must_use]
+    pub(crate) fn negated(mut self) -> Self {
+        if self.error.is_some() {
+            return self;
+        }
+        self.score = 1.0 - self.score;
+        self.pass = self.pass.map(|pass| !pass);
+        self.rationale = format!("Not: {}", self.rationale).into();
         self
     }
 

@@ -11,9 +11,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::Subject;
+use super::given::{GivenText, given_or_reference};
 use super::grader::{GradeResult, GraderInfo, with_options};
 use super::json::shorten;
-use super::text::{explained, reference, unusable_reference};
+use super::text::{explained, unusable_reference};
 use crate::base::python::strip;
 use crate::pipeline::options::schema;
 
@@ -152,6 +153,7 @@ pub(super) const NUMERIC: GraderInfo = GraderInfo {
     name: "Numeric match",
     description: "Submission and ground truth are the same number within a tolerance, however written.",
     needs_ground_truth: true,
+    given_by: &["value"],
     options: schema::<Numeric>,
     compile: |config| with_options(config, Numeric::grade),
     ..GraderInfo::PLAIN
@@ -161,6 +163,8 @@ pub(super) const NUMERIC: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Numeric {
+    /// The number that is expected; without it the ground truth of the row.
+    value: Option<GivenText>,
     /// How far off an answer may be.
     #[schemars(range(min = 0))]
     tolerance: f64,
@@ -173,13 +177,13 @@ struct Numeric {
 
 impl Default for Numeric {
     fn default() -> Self {
-        Self { tolerance: 1e-9, relative_tolerance: 0.0, find: None }
+        Self { value: None, tolerance: 1e-9, relative_tolerance: 0.0, find: None }
     }
 }
 
 impl Numeric {
     pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
-        let written = reference(subject)?;
+        let written = given_or_reference(self.value.as_ref(), subject)?;
         let number = |text: &str| parse(text).or_else(|| self.find?.pick(text));
         let expected = number(written).ok_or_else(|| unusable_reference("it is not a number"))?;
         let Some(found) = number(subject.submission) else {

@@ -8,6 +8,7 @@ use crate::pipeline::spec::{OptionProblem, ToolSpec};
 use crate::pipeline::trajectory::{Message, MessageBody, ToolCall, ToolReturn, Trajectory, Turn};
 
 mod calls;
+mod given;
 mod options;
 
 fn compiled(function: &str, config: &Value) -> Result<ToolGrader, Vec<OptionProblem>> {

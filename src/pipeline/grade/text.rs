@@ -8,12 +8,15 @@ use std::collections::BTreeSet;
 use python_re::{Regex, RegexProblem};
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 
-use super::grader::{GradeResult, GraderInfo, with_options, without_options};
+use super::given::{GivenText, given_or_reference};
+use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
+use super::json::shorten;
 use super::{Grade, Subject};
 use crate::base::python::{collapse_space, lower, repr_str, strip};
-use crate::pipeline::options::schema;
+use crate::pipeline::options::{self, schema};
+use crate::pipeline::spec::OptionProblem;
 
 /// Most cells of the table of one edit distance: two texts of 14,000 characters, about half a second.
 const MAX_CELLS: usize = 200_000_000;
@@ -80,13 +83,23 @@ pub(super) const EXACT_MATCH: GraderInfo = GraderInfo {
     name: "Exact match",
     description: "The submission equals the ground truth but for white space at the ends.",
     needs_ground_truth: true,
-    compile: |config| without_options(config, exact_match),
+    given_by: &["value"],
+    options: schema::<ComparedText>,
+    compile: |config| with_options(config, exact_match),
     ..GraderInfo::PLAIN
 };
 
+/// Options of `exact_match` and `contains`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ComparedText {
+    /// What the submission is compared with; without it the ground truth of the row.
+    pub(super) value: Option<GivenText>,
+}
+
 /// Equal but for white space at the ends.
-pub(super) fn exact_match(subject: &Subject<'_>) -> GradeResult {
-    let expected = reference(subject)?;
+pub(super) fn exact_match(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
+    let expected = given_or_reference(options.value.as_ref(), subject)?;
     Ok(verdict("Exact match", strip(subject.submission) == strip(expected)))
 }
 
@@ -96,14 +109,20 @@ pub(super) const CONTAINS: GraderInfo = GraderInfo {
     name: "Contains",
     description: "The ground truth stands somewhere in the submission, whatever the case.",
     needs_ground_truth: true,
-    compile: |config| without_options(config, contains),
+    given_by: &["value"],
+    options: schema::<ComparedText>,
+    compile: |config| with_options(config, contains),
     ..GraderInfo::PLAIN
 };
 
 /// The reference answer stands in the submission, whatever the case.
-pub(super) fn contains(subject: &Subject<'_>) -> GradeResult {
-    let expected = reference(subject)?;
-    Ok(verdict("Contains ground_truth", lower(subject.submission).contains(&lower(expected))))
+pub(super) fn contains(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
+    let expected = given_or_reference(options.value.as_ref(), subject)?;
+    let holds = lower(subject.submission).contains(&lower(expected));
+    Ok(match options.value {
+        None => verdict("Contains ground_truth", holds),
+        Some(_) => verdict(&format!("Contains `{}`", shorten(expected)), holds),
+    })
 }
 
 /// `regex_match`.
@@ -113,17 +132,41 @@ pub(super) const REGEX_MATCH: GraderInfo = GraderInfo {
     name: "Regex match",
     description: "The ground truth, a Python pattern, matches somewhere in the submission.",
     needs_ground_truth: true,
-    compile: |config| without_options(config, regex_match),
+    given_by: &["pattern"],
+    options: schema::<RegexMatch>,
+    compile: |config| Ok(ToolGrader::new(RegexMatch::compile(config)?, RegexMatch::grade)),
     ..GraderInfo::PLAIN
 };
 
-/// The reference answer is a pattern that matches somewhere in the submission.
-pub(super) fn regex_match(subject: &Subject<'_>) -> GradeResult {
-    let Some(pattern) = subject.ground_truth.filter(|text| !text.is_empty()) else {
-        return Err(Grade::without_ground_truth("No ground_truth regex pattern provided"));
-    };
-    let found = Regex::new(pattern).and_then(|regex| regex.is_match(subject.submission));
-    found.map(|found| verdict("Regex match", found)).map_err(|problem| regex_failure(&problem))
+/// Options of `regex_match`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RegexMatch {
+    /// The Python pattern; without it the ground truth of the row.
+    #[schemars(length(min = 1))]
+    pattern: Option<String>,
+}
+
+impl RegexMatch {
+    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+        let options: Self = options::read(config)?;
+        let problem = options.pattern.as_deref().and_then(|pattern| Regex::new(pattern).err());
+        let wrong = |problem: RegexProblem| {
+            let message = format!("`pattern` is not a valid pattern: {problem}");
+            vec![options::problem(vec!["pattern".to_owned()], message)]
+        };
+        problem.map_or(Ok(options), |problem| Err(wrong(problem)))
+    }
+
+    /// The pattern matches somewhere in the submission.
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let of_row = || subject.ground_truth.filter(|text| !text.is_empty());
+        let Some(pattern) = self.pattern.as_deref().or_else(of_row) else {
+            return Err(Grade::without_ground_truth("No ground_truth regex pattern provided"));
+        };
+        let found = Regex::new(pattern).and_then(|regex| regex.is_match(subject.submission));
+        found.map(|found| verdict("Regex match", found)).map_err(|problem| regex_failure(&problem))
+    }
 }
 
 /// `ascii_printable_only`.
@@ -163,6 +206,7 @@ pub(super) const STRING_MATCH: GraderInfo = GraderInfo {
     name: "String match",
     description: "The submission equals the ground truth, by default without regard to case and white space.",
     needs_ground_truth: true,
+    given_by: &["value"],
     options: schema::<StringMatch>,
     compile: |config| with_options(config, StringMatch::grade),
     ..GraderInfo::PLAIN
@@ -172,6 +216,8 @@ pub(super) const STRING_MATCH: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct StringMatch {
+    /// What the submission is compared with; without it the ground truth of the row.
+    value: Option<GivenText>,
     /// Whether upper and lower case differ.
     case_sensitive: bool,
     /// Whether runs of white space count as one space, and none at the ends.
@@ -180,13 +226,13 @@ struct StringMatch {
 
 impl Default for StringMatch {
     fn default() -> Self {
-        Self { case_sensitive: false, normalize_whitespace: true }
+        Self { value: None, case_sensitive: false, normalize_whitespace: true }
     }
 }
 
 impl StringMatch {
     pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
-        let expected = reference(subject)?;
+        let expected = given_or_reference(self.value.as_ref(), subject)?;
         let same = self.normal(subject.submission) == self.normal(expected);
         Ok(verdict("String match", same))
     }
@@ -203,6 +249,7 @@ pub(super) const LEVENSHTEIN: GraderInfo = GraderInfo {
     name: "Edit distance",
     description: "How alike submission and ground truth are, by Levenshtein distance in code points.",
     needs_ground_truth: true,
+    given_by: &["value"],
     scoring: "1.0 minus the distance as a share of the longer text",
     options: schema::<Levenshtein>,
     compile: |config| with_options(config, Levenshtein::grade),
@@ -213,19 +260,21 @@ pub(super) const LEVENSHTEIN: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Levenshtein {
+    /// What the submission is compared with; without it the ground truth of the row.
+    value: Option<GivenText>,
     /// Whether upper and lower case differ.
     case_sensitive: bool,
 }
 
 impl Default for Levenshtein {
     fn default() -> Self {
-        Self { case_sensitive: true }
+        Self { value: None, case_sensitive: true }
     }
 }
 
 impl Levenshtein {
     pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
-        let expected = reference(subject)?;
+        let expected = given_or_reference(self.value.as_ref(), subject)?;
         let normal = |text: &str| -> Vec<char> {
             let text = strip(text);
             if self.case_sensitive { text.chars().collect() } else { lower(text).chars().collect() }

@@ -33,6 +33,12 @@ pub(crate) fn of_grader(grader: &GraderSpec, ready: &ReadyGrader, relative: Rela
     if let Some(pattern) = &grader.ground_truth_pattern {
         object["ground_truth_pattern"] = Value::from(pattern.as_str());
     }
+    if let Some(path) = &grader.ground_truth {
+        object["ground_truth"] = Value::from(path.as_str());
+    }
+    if grader.negated {
+        object["not"] = Value::from(true);
+    }
     match &grader.kind {
         GraderKind::Tool(tool) => {
             object["function"] = Value::from(tool.function.as_str());
@@ -136,12 +142,20 @@ mod tests {
             },
             pass_threshold: 1.0,
             ground_truth_pattern: None,
+            ground_truth: None,
+            negated: false,
             kind,
         }
     }
 
     fn ready(method: Method) -> ReadyGrader {
-        ReadyGrader { method, reference: None, include_subagents: false }
+        ReadyGrader {
+            method,
+            reference: None,
+            ground_truth: None,
+            negated: false,
+            include_subagents: false,
+        }
     }
 
     fn shown(rubric: RubricSpec) -> String {

@@ -17,6 +17,10 @@ pub struct GraderSpec {
     pub pass_threshold: f64,
     /// Group 1 of this pattern is the reference answer inside a longer ground truth.
     pub ground_truth_pattern: Option<String>,
+    /// Where the reference answer stands in the row, in place of the row's ground truth: a dotted path.
+    pub ground_truth: Option<String>,
+    /// Whether the opposite is wanted.
+    pub negated: bool,
     pub kind: GraderKind,
 }
 

@@ -136,6 +136,8 @@ fn grader(spec: &GraderSpec, path: &str) -> Value {
     let common = json!({
         "pass_threshold": spec.pass_threshold,
         "ground_truth_pattern": spec.ground_truth_pattern,
+        "ground_truth": spec.ground_truth.as_ref().map(|path| format!("row.{path}")),
+        "not": spec.negated.then_some(true),
     });
     extend(&mut grader, without_empty(common));
     grader

@@ -116,6 +116,11 @@ fn grader(
     }
     let pass_threshold = pass_threshold(&fields, &mut reader.findings);
     let ground_truth_pattern = pattern(&fields, reader);
+    let ground_truth = fields.text("ground_truth", &mut reader.findings);
+    let negated = match fields.take("not") {
+        Some(field) => reader.findings.truth(field),
+        None => Some(false),
+    };
     let include_subagents = match fields.take("include_subagents") {
         Some(field) => reader.findings.truth(field),
         None => Some(false),
@@ -139,8 +144,15 @@ fn grader(
         extractor: ExtractorSpec { include_subagents: include_subagents?, ..extractor? },
         pass_threshold: pass_threshold?,
         ground_truth_pattern,
+        ground_truth: ground_truth.map(|path| without_row(&path).to_owned()),
+        negated: negated?,
         kind: kind?,
     })
+}
+
+/// A path in the row: `row.` before it says the same.
+fn without_row(path: &str) -> &str {
+    path.strip_prefix("row.").unwrap_or(path)
 }
 
 /// The least score that is a pass: 1.0 by default, none if the field is invalid.

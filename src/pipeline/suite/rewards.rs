@@ -169,6 +169,8 @@ impl RewardCommon {
             extractor: ExtractorSpec::new("last_assistant", "{}"),
             pass_threshold: self.pass_threshold?,
             ground_truth_pattern: None,
+            ground_truth: None,
+            negated: false,
             kind: GraderKind::Reward(spec),
         })
     }

@@ -137,6 +137,8 @@ const SUBMISSION: &[FieldSpec] = fields![
     "extractor": Text, or "\"last_assistant\"" => "which part of the trajectory is graded; `file.py:name` is a function of it";
     "extractor_options": Mapping(&EXTRACTOR_OPTIONS) => "how an extractor written in Python runs";
     "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
+    "ground_truth": Text => "where the reference answer stands in the row, in place of its ground truth: `row.PATH`";
+    "not": Truth, or "false" => "whether the opposite is wanted: the score becomes 1 minus it";
     "ground_truth_pattern": Text => "a Python pattern whose group 1 picks the reference answer out of a longer ground truth";
     "include_subagents": Truth, or "false" => "whether messages of sub-agents are seen";
 ];

@@ -3,7 +3,7 @@
 use super::*;
 
 /// Grader, options, and for each problem its path, message and hint.
-fn check_problems(cases: &[(&str, Value, Vec<&str>)]) {
+pub(super) fn check_problems(cases: &[(&str, Value, Vec<&str>)]) {
     for (function, config, expected) in cases {
         let problems = compiled(function, config).err().unwrap_or_default();
         let show = |problem: &OptionProblem| {
@@ -24,7 +24,7 @@ fn problems_with_options_are_all_found() {
             json!({}),
             vec![" there is no grader `exact_matc` (did you mean `exact_match`?)"],
         ),
-        ("exact_match", json!({"x": 1}), vec!["x unknown option `x` (this grader has no options)"]),
+        ("exact_match", json!({"x": 1}), vec!["x unknown option `x` (the options are `value`)"]),
         (
             "numeric",
             json!({"tolerence": 1, "relative_tolerance": "1", "find": "lst", "zzzzzzzzzzzz": 0}),
@@ -32,7 +32,7 @@ fn problems_with_options_are_all_found() {
                 "find `find` must be one of `first`, `last` (did you mean `last`?)",
                 "relative_tolerance `relative_tolerance` must be a number ()",
                 "tolerence unknown option `tolerence` (did you mean `tolerance`?)",
-                "zzzzzzzzzzzz unknown option `zzzzzzzzzzzz` (the options are `tolerance`, `relative_tolerance`, `find`)",
+                "zzzzzzzzzzzz unknown option `zzzzzzzzzzzz` (the options are `value`, `tolerance`, `relative_tolerance`, `find`)",
             ],
         ),
         ("numeric", json!({"tolerance": -1}), vec!["tolerance `tolerance` must be at least 0 ()"]),

@@ -65,6 +65,8 @@ fn everything_has_its_default() {
         extractor: extractor("last_assistant", "{}"),
         pass_threshold: 1.0,
         ground_truth_pattern: None,
+        ground_truth: None,
+        negated: false,
         kind: GraderKind::Tool(ToolSpec { function: "contains".to_owned(), config: Map::new() }),
     };
     assert_eq!(suite.graders, [grader]);

@@ -196,7 +196,7 @@ fn graders_are_checked() {
     11 |     include_subagents: perhaps
        |                        ^^^^^^^
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: json_schema, extractor_config: [1]}\n  b: {kind: tool, function: contains, rubric_vars: [a]}\n"), @r###"
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: json_schema, extractor_config: [1]}\n  b: {kind: tool, function: contains, rubric_vars: [a]}\n"), @r"
     error: `json_schema` needs the option `schema`
      --> suite.yaml:4:29
       |
@@ -217,6 +217,6 @@ fn graders_are_checked() {
     5 |   b: {kind: tool, function: contains, rubric_vars: [a]}
       |                                       ^^^^^^^^^^^
       |
-      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
-    "###);
+      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth`, `not`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
+    ");
 }

@@ -247,7 +247,7 @@ fn variables_and_sandboxes_are_checked() {
       |
       = help: put the value in quotes
     "###);
-    insta::assert_snapshot!(graders("a: {kind: program, path: p, sandbox: true}\n  b: {kind: program, path: p, sandbox: bubblewarp}\n  c: {kind: program, path: p, sandbox: {memory: 512, cpus: 3}}\n  d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}\n  e: {kind: program, path: p, sandbox: {kind: auto, memory: [1]}}\n  f: {kind: tool, function: contains, sandbox: auto}\nsandbox: on\n"), @r###"
+    insta::assert_snapshot!(graders("a: {kind: program, path: p, sandbox: true}\n  b: {kind: program, path: p, sandbox: bubblewarp}\n  c: {kind: program, path: p, sandbox: {memory: 512, cpus: 3}}\n  d: {kind: program, path: p, sandbox: {kind: docker, memory: lots, cpu: 0}}\n  e: {kind: program, path: p, sandbox: {kind: auto, memory: [1]}}\n  f: {kind: tool, function: contains, sandbox: auto}\nsandbox: on\n"), @r"
     error: `sandbox` must be `none`, `auto` or `bubblewrap`, not true or false
      --> suite.yaml:4:40
       |
@@ -322,14 +322,14 @@ fn variables_and_sandboxes_are_checked() {
     9 |   f: {kind: tool, function: contains, sandbox: auto}
       |                                       ^^^^^^^
       |
-      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
+      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth`, `not`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
 
     error: unknown sandbox `on`
       --> suite.yaml:10:10
        |
     10 | sandbox: on
        |          ^^ expected `none`, `auto` or `bubblewrap`
-    "###);
+    ");
 }
 
 #[test]
