@@ -125,14 +125,21 @@ fn describe(path: &str, session: &Session, out: &mut dyn Write) -> std::io::Resu
 
 /// How a grader grades, and what.
 fn how(grader: &GraderSpec) -> String {
+    let not = if grader.negated { "not " } else { "" };
+    format!("{not}{}", what_is_graded(grader))
+}
+
+fn what_is_graded(grader: &GraderSpec) -> String {
     let extractor = &grader.extractor.name;
     match &grader.kind {
-        GraderKind::Tool(tool)
-            if grade::find(&tool.function).is_some_and(|info| info.reads_trajectory) =>
-        {
-            format!("{} of the trajectory", tool.function)
-        }
-        GraderKind::Tool(tool) => format!("{} of {extractor}", tool.function),
+        GraderKind::Tool(tool) => match grade::find(&tool.function) {
+            Some(info) if info.reads_trajectory => format!("{} of the trajectory", tool.function),
+            // Functions that only may look at the row grade the submission.
+            Some(info) if info.reads_row && !info.needs_ground_truth => {
+                format!("{} of the row", tool.function)
+            }
+            _ => format!("{} of {extractor}", tool.function),
+        },
         GraderKind::Rubric(rubric) => {
             let models = rubric.judges.iter().map(|judge| judge.model.as_str()).collect::<Vec<_>>();
             let task = if rubric.compare_to.is_some() { "comparison" } else { "rubric" };

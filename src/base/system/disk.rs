@@ -26,7 +26,9 @@ impl DiskMoment {
         // What is gone has changed its folder.
         let stamp = here.or_else(|| DiskStamp::of(non_empty(folder_of(path))));
         let written = stamp.and_then(|stamp| stamp.written);
-        written.is_none_or(|written| written + BEHIND < self.0)
+        // What claims to be written in the future was written by another clock: nobody knows when.
+        let is_elsewhere = |written: SystemTime| written > SystemTime::now() + BEHIND;
+        written.is_none_or(|written| written + BEHIND < self.0 || is_elsewhere(written))
     }
 }
 
@@ -89,8 +91,9 @@ mod tests {
         let dir = tempfile::tempdir().unwrap();
         let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
         let long_ago = std::time::UNIX_EPOCH;
-        let [old, new, gone] = ["old/file", "new/file", "gone/file"].map(path);
-        for path in [&old, &new, &gone] {
+        let later = std::time::SystemTime::now() + std::time::Duration::from_hours(1);
+        let [old, new, gone, ahead] = ["old/file", "new/file", "gone/file", "ahead/file"].map(path);
+        for path in [&old, &new, &gone, &ahead] {
             std::fs::create_dir_all(super::folder_of(path)).unwrap();
             std::fs::write(path, "a").unwrap();
         }
@@ -98,11 +101,13 @@ mod tests {
         for path in [&old, super::folder_of(&old)] {
             std::fs::File::open(path).unwrap().set_times(times).unwrap();
         }
+        let times = std::fs::FileTimes::new().set_modified(later);
+        std::fs::File::open(&ahead).unwrap().set_times(times).unwrap();
         std::fs::remove_file(&gone).unwrap();
         let now = DiskMoment::now();
         let beside = path("old/never");
-        let known = [&old, &beside, &new, &gone].map(|path| now.is_after_all_of(path));
-        assert_eq!(known, [true, true, false, false]);
+        let known = [&old, &beside, &ahead, &new, &gone].map(|path| now.is_after_all_of(path));
+        assert_eq!(known, [true, true, true, false, false]);
     }
 
     #[test]
