@@ -63,13 +63,16 @@ pub(super) fn given_or_references<'a>(
         return Ok(given.iter().map(|one| Cow::Borrowed(one.text())).collect());
     }
     let written = reference(subject)?;
-    let list: Option<Vec<Value>> = serde_json::from_str(written).ok();
-    Ok(match list {
-        None => vec![Cow::Borrowed(written)],
-        // Null means that there is no answer, not the answer `null`.
-        Some(list) => {
-            let texts = list.into_iter().filter(|value| !value.is_null());
-            texts.map(|value| Cow::Owned(GivenText::from(value).0)).collect()
-        }
-    })
+    let Ok(list) = serde_json::from_str::<Vec<Value>>(written) else {
+        return Ok(vec![Cow::Borrowed(written)]);
+    };
+    // Null means that there is no answer, not the answer `null`.
+    let texts = list.into_iter().filter(|value| !value.is_null());
+    let texts: Vec<Cow<'_, str>> =
+        texts.map(|value| Cow::Owned(GivenText::from(value).0)).collect();
+    // Of no texts everything holds.
+    if texts.is_empty() {
+        return Err(Grade::without_ground_truth("No ground_truth answer provided"));
+    }
+    Ok(texts)
 }

@@ -158,7 +158,7 @@ impl AllTexts {
             format!("{} of {} missing, first `{first}`", missing.len(), texts.len())
         });
         let mut grade = explained("Contains all", wrong);
-        if self.partial && !texts.is_empty() {
+        if self.partial {
             grade.score = (texts.len() - missing.len()) as f64 / texts.len() as f64;
         }
         Ok(grade)

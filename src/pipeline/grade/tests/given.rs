@@ -73,7 +73,12 @@ fn several_texts_are_looked_for() {
     let truth = Some(r#"["red", null, "green"]"#);
     assert!(grade("contains_all", &json!({}), "green and red", truth).passes(1.0));
     assert!(grade("contains_any", &json!({}), "it is Red", Some("red")).passes(1.0));
-    assert_eq!(kind(&grade("contains_any", &json!({}), "red", None)), "no_ground_truth");
+    for function in ["contains_any", "contains_all", "f1"] {
+        for truth in [None, Some(""), Some("[]"), Some("[null]")] {
+            let graded = grade(function, &json!({}), "red", truth);
+            assert_eq!(kind(&graded), "no_ground_truth", "{function} {truth:?}");
+        }
+    }
 }
 
 /// Numbers of the evaluation script of `SQuAD` 2.0.
