@@ -164,9 +164,12 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
         GraderKind::Tool(spec) => match grade::compile(spec) {
             Ok(grader) => {
                 let info = grade::find(&spec.function);
-                let (reads_trajectory, reads_row) =
-                    info.map_or((true, true), |info| (info.reads_trajectory, info.reads_row));
-                Method::Tool(ReadyTool { grader, reads_trajectory, reads_row })
+                Method::Tool(ReadyTool {
+                    grader,
+                    reads_trajectory: info.is_none_or(|info| info.reads_trajectory),
+                    reads_totals: info.is_some_and(|info| info.reads_totals),
+                    reads_row: grade::reads_row(spec),
+                })
             }
             Err(problems) => Method::Broken(
                 problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; "),

@@ -17,8 +17,8 @@ graders:
   all: {kind: tool, function: contains_all, ground_truth: row.vars.words}
   begins: {kind: tool, function: starts_with, config: {value: It is}}
   schema: {kind: tool, function: is_json, not: true}
-  latency: {kind: tool, function: compare, config: {path: latency_ms, op: lte, value: 2000}}
-  cost: {kind: tool, function: compare, config: {path: cost, op: lt, value: 0.01}}
+  latency: {kind: tool, function: max_latency, config: {max_ms: 2000}}
+  cost: {kind: tool, function: max_cost, config: {max_usd: 0.01}}
   short: {kind: tool, function: length, config: {max: 8, unit: words}}
   f1: {kind: tool, function: f1, ground_truth: row.vars.answer, pass_threshold: 0.5}
 ";

@@ -135,7 +135,7 @@ fn what_is_graded(grader: &GraderSpec) -> String {
         GraderKind::Tool(tool) => match grade::find(&tool.function) {
             Some(info) if info.reads_trajectory => format!("{} of the trajectory", tool.function),
             // Functions that only may look at the row grade the submission.
-            Some(info) if info.reads_row && !info.needs_ground_truth => {
+            Some(info) if grade::reads_row(tool) && !info.needs_ground_truth => {
                 format!("{} of the row", tool.function)
             }
             _ => format!("{} of {extractor}", tool.function),

@@ -243,7 +243,7 @@ fn looked_at(kind: &GraderKind) -> Vec<&'static str> {
         GraderKind::Tool(tool) => {
             let info = grade::find(&tool.function);
             looked.extend(info.filter(|info| info.reads_trajectory).map(|_| "trajectory"));
-            looked.extend(info.filter(|info| info.reads_row).map(|_| "row"));
+            looked.extend(grade::reads_row(tool).then_some("row"));
         }
     }
     looked

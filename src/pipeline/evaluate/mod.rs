@@ -128,6 +128,8 @@ pub struct ReadyTool {
     pub grader: ToolGrader,
     /// Whether it looks at the trajectory.
     pub reads_trajectory: bool,
+    /// Whether it looks at what a trajectory says of its time and cost.
+    pub reads_totals: bool,
     /// Whether it looks at the row.
     pub reads_row: bool,
 }
@@ -430,7 +432,7 @@ fn grade_with_tool(
     text: &str,
 ) -> Result<Grade, Grade> {
     let ground_truth = part.ground_truth(grader)?;
-    let trajectory = match (tool.reads_trajectory, part.turn) {
+    let trajectory = match (tool.reads_trajectory || tool.reads_totals, part.turn) {
         (false, _) => Trajectory::default(),
         (true, None) => part.row.recorded().map_err(unreadable)?.trajectory,
         (true, Some(turn)) => part.row.recorded().map_err(unreadable)?.trajectory.turn(turn),

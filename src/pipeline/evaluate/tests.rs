@@ -512,6 +512,7 @@ fn a_turn_without_a_reference_answer_is_an_error_of_the_whole() {
     let tool = ReadyTool {
         grader: crate::pipeline::grade::compile(&spec).unwrap(),
         reads_trajectory: false,
+        reads_totals: false,
         reads_row: false,
     };
     let grader = ReadyGrader {

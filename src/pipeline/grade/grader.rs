@@ -31,8 +31,12 @@ pub(crate) struct GraderInfo {
     pub given_by: &'static [&'static str],
     /// Whether it looks at the trajectory, and not at the submission.
     pub reads_trajectory: bool,
-    /// Whether it may look at the row.
+    /// Whether it may look at the row, whatever its options, and not at the submission.
     pub reads_row: bool,
+    /// The options with which it looks at the row and not at the submission.
+    pub reads_row_if: &'static [&'static str],
+    /// Whether it looks at what a trajectory says of the whole: its time and cost.
+    pub reads_totals: bool,
     /// What its scores mean.
     pub scoring: &'static str,
     /// The JSON Schema of its options.
@@ -64,6 +68,8 @@ impl GraderInfo {
         given_by: &[],
         reads_trajectory: false,
         reads_row: false,
+        reads_row_if: &[],
+        reads_totals: false,
         scoring: "1.0 if it holds, 0.0 otherwise",
         options: schema::<NoOptions>,
         compile: |_| Err(Vec::new()),

@@ -5,6 +5,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
+use super::spent::number_at;
 use super::text::{explained, verdict};
 use super::{Grade, Subject};
 use crate::base::python::strip;
@@ -185,15 +186,7 @@ impl CompareOp {
 impl Compare {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let path = &self.path;
-        let fail = |message: String| Grade::failed("no_number", message);
-        let number = match subject.row.get(path) {
-            None | Some(Value::Null) => return Err(fail(format!("the row has no `{path}`"))),
-            Some(Value::Number(number)) => number.as_f64(),
-            // Cells of a table are text.
-            Some(Value::String(text)) => strip(&text).parse().ok().filter(|n: &f64| n.is_finite()),
-            Some(_) => None,
-        };
-        let number = number.ok_or_else(|| fail(format!("`{path}` is no number")))?;
+        let number = number_at(subject.row, path)?;
         let what = format!("{path} {number} {} {}", self.op.name(), self.value);
         Ok(verdict(&what, self.op.holds(number, self.value)))
     }

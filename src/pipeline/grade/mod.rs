@@ -4,6 +4,7 @@
 //! code, and one line a grader in [`GRADERS`]. Judges are not here: they need an action.
 
 mod calls;
+mod fields;
 mod given;
 mod grader;
 mod json;
@@ -13,6 +14,7 @@ mod overlap;
 mod parts;
 mod recorded;
 pub(crate) mod reference;
+mod spent;
 #[cfg(test)]
 mod tests;
 mod text;
@@ -54,6 +56,9 @@ pub(crate) static GRADERS: &[GraderInfo] = &[
     json::JSON_SCHEMA,
     json::IS_JSON,
     measure::COMPARE,
+    fields::EQUALS_FIELD,
+    spent::MAX_LATENCY,
+    spent::MAX_COST,
     tool_called::TOOL_CALLED,
     calls::TOOL_CALLS_MATCH,
     calls::MAX_TOOL_CALLS,
@@ -86,6 +91,12 @@ pub(crate) fn needs_ground_truth(spec: &ToolSpec) -> bool {
         info.given_by.iter().any(|option| spec.config.get(*option).is_some_and(|it| !it.is_null()))
     };
     find(&spec.function).is_some_and(|info| info.needs_ground_truth && !is_given(info))
+}
+
+/// Whether the grader that `spec` names may look at the row.
+pub(crate) fn reads_row(spec: &ToolSpec) -> bool {
+    let has = |option: &&str| spec.config.get(*option).is_some_and(|it| !it.is_null());
+    find(&spec.function).is_none_or(|info| info.reads_row || info.reads_row_if.iter().any(has))
 }
 
 /// A verdict.

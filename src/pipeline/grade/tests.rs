@@ -10,6 +10,7 @@ use crate::pipeline::trajectory::{Message, MessageBody, ToolCall, ToolReturn, Tr
 mod calls;
 mod given;
 mod options;
+mod rows;
 
 fn compiled(function: &str, config: &Value) -> Result<ToolGrader, Vec<OptionProblem>> {
     let config = config.as_object().cloned().unwrap_or_default();

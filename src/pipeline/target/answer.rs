@@ -157,6 +157,12 @@ impl TargetAnswer {
     /// What is kept of it.
     pub(crate) fn into_outcome(mut self) -> Outcome {
         let usage = self.usage.take();
+        // Graders see what stands in the answer.
+        if let Some(cost) = usage.as_ref().and_then(|usage| usage.cost)
+            && !self.row.contains_key("cost")
+        {
+            self.row.insert("cost".to_owned(), json!(cost.dollars()));
+        }
         let text = serde_json::to_string(&self).unwrap_or_default();
         Outcome::Reply(Reply { text, model: None, usage })
     }

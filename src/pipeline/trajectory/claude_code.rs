@@ -2,8 +2,8 @@
 //!
 //! Claude Code writes one line a content block, and lines of sub-agents that run at the same time
 //! interleave. All blocks of one message id therefore go where the first of them stands: the message was
-//! one answer of the model, made before any tool returned. What the lines say of the session (ids, costs,
-//! timings) is dropped.
+//! one answer of the model, made before any tool returned. What the lines say of the session is dropped, but for the
+//! time and the cost that end a turn, which stand beside the messages and reach no key.
 
 use std::collections::HashMap;
 
@@ -12,7 +12,9 @@ use serde_json::Value;
 use super::content::is_chat;
 use super::node::RecordedNode;
 use super::turns::{Turns, conversation};
-use super::{MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, anthropic};
+use super::{
+    MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, TrajectoryTotals, anthropic,
+};
 
 /// Objects with `type` and `message` or `subtype`, also as JSON Lines text.
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
@@ -168,6 +170,11 @@ fn result(line: RecordedNode<'_, '_>, turns: &mut Turns) {
     if let Some(text) = line.get("result").as_str().filter(|text| silent && !text.is_empty()) {
         turns.push(MessageBody::Assistant(text.to_owned()));
     }
+    let number = |name: &str| line.get(name).value().as_f64().filter(|number| *number >= 0.0);
+    turns.add_totals(TrajectoryTotals {
+        duration_ms: number("duration_ms"),
+        cost_usd: number("total_cost_usd"),
+    });
     turns.end();
 }
 

@@ -86,6 +86,17 @@ pub struct Trajectory {
     pub turns: Vec<Turn>,
     /// The state the agent was left in, as its server gave it (Letta memory blocks).
     pub agent_state: Option<Value>,
+    /// What the recording says of the whole.
+    pub totals: TrajectoryTotals,
+}
+
+/// What a recording says of all that it holds: of Claude Code the lines that end turns do.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct TrajectoryTotals {
+    /// How long it took, in milliseconds.
+    pub duration_ms: Option<f64>,
+    /// What it cost, in US dollars.
+    pub cost_usd: Option<f64>,
 }
 
 /// One user message and everything the target did until the next.
@@ -174,7 +185,11 @@ impl Trajectory {
     /// The trajectory of a target of which only the last answer is known: one assistant message.
     pub fn from_output(text: &str) -> Self {
         let message = Message { body: MessageBody::Assistant(text.to_owned()), subagent: false };
-        Self { turns: vec![Turn { messages: vec![message] }], agent_state: None }
+        Self {
+            turns: vec![Turn { messages: vec![message] }],
+            agent_state: None,
+            totals: TrajectoryTotals::default(),
+        }
     }
 
     /// Whether it is one answer and nothing else.
@@ -192,12 +207,13 @@ impl Trajectory {
         })
     }
 
-    /// Only turn `index`, from 0, with the agent's state; empty if there is no such turn.
+    /// Only turn `index`, from 0, with the agent's state and the totals of all; empty if there is no such turn.
     #[must_use]
     pub fn turn(&self, index: usize) -> Self {
         Self {
             turns: self.turns.get(index).cloned().into_iter().collect(),
             agent_state: self.agent_state.clone(),
+            totals: self.totals,
         }
     }
 

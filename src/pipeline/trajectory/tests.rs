@@ -180,6 +180,22 @@ fn reads_claude_code_events() {
 }
 
 #[test]
+fn claude_code_tells_time_and_cost_of_turns() {
+    let result = |cost: f64| {
+        json!({"type": "result", "subtype": "success", "result": "a", "duration_ms": 1500,
+            "total_cost_usd": cost})
+    };
+    let totals = |events: Value| read(&events, None).unwrap().totals;
+    let one = totals(json!([result(0.25)]));
+    assert_eq!((one.duration_ms, one.cost_usd), (Some(1500.0), Some(0.25)));
+    // Whether the second counts the first is not known.
+    let two = totals(json!([result(0.25), result(0.5)]));
+    assert_eq!((two.duration_ms, two.cost_usd), (Some(3000.0), None));
+    let untold = totals(json!([result(0.25), {"type": "result", "subtype": "success"}]));
+    assert_eq!((untold.duration_ms, untold.cost_usd), (None, None));
+}
+
+#[test]
 fn reads_letta_messages() {
     let check = |value: Value, expected: &[&str]| check(&letta::FORMAT, &value, expected);
     let call = |name: &str| json!({"name": name, "arguments": "{\"a\":1}", "tool_call_id": name});

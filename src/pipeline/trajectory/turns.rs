@@ -7,7 +7,7 @@
 use serde_json::Value;
 
 use super::node::RecordedNode;
-use super::{Message, MessageBody, Trajectory, TrajectoryProblem, Turn};
+use super::{Message, MessageBody, Trajectory, TrajectoryProblem, TrajectoryTotals, Turn};
 
 /// Reads a list of messages or of turns with `read_list`, which is given the list or each of the turns. The list may
 /// stand under `messages` of an object, beside an `agent_state`.
@@ -29,7 +29,7 @@ pub(super) fn conversation(
     let state = root.get("agent_state");
     let has_state = is_object && !state.is_nothing();
     let agent_state = has_state.then(|| state.value().clone());
-    Ok(Trajectory { turns: turns.done, agent_state })
+    Ok(Trajectory { turns: turns.done, agent_state, totals: turns.totals })
 }
 
 /// Reads a conversation message by message.
@@ -48,6 +48,8 @@ pub(super) struct Turns {
     done: Vec<Turn>,
     state: TurnState,
     calls: usize,
+    totals: TrajectoryTotals,
+    has_totals: bool,
 }
 
 /// How far the last turn is.
@@ -88,6 +90,18 @@ impl Turns {
         if self.state != TurnState::Given && !self.done.is_empty() {
             self.state = TurnState::Over;
         }
+    }
+
+    /// Takes over what a recording says at the end of turns. What they cost is known where it says so once: whether a
+    /// later number counts the earlier ones depends on how the session was kept.
+    pub(super) fn add_totals(&mut self, of_turns: TrajectoryTotals) {
+        let TrajectoryTotals { duration_ms, .. } = self.totals;
+        let with_time = duration_ms.zip(of_turns.duration_ms).map(|(before, now)| before + now);
+        self.totals = if std::mem::replace(&mut self.has_totals, true) {
+            TrajectoryTotals { duration_ms: with_time, cost_usd: None }
+        } else {
+            of_turns
+        };
     }
 
     /// Adds a message of the target itself or of its user.

@@ -17,7 +17,7 @@ fn of_subagent(message: Message) -> Message {
 }
 
 fn trajectory(messages: Vec<Message>) -> Trajectory {
-    Trajectory { turns: vec![Turn { messages }], agent_state: None }
+    Trajectory { turns: vec![Turn { messages }], ..Trajectory::default() }
 }
 
 fn grade_calls(
