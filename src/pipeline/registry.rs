@@ -13,7 +13,7 @@ use super::grade;
 use super::grade::GRADERS;
 use super::judge::provider;
 use super::judge::provider::{Provider, ProviderInfo};
-use super::spec::SandboxKind;
+use super::spec::{SampleMember, SandboxKind};
 use super::suite::Registry;
 use super::suite::schema::listed;
 use super::suite::section::Section;
@@ -109,9 +109,11 @@ fn set_surroundings(options: &mut Map<String, Value>) {
 }
 
 fn program_options() -> Value {
-    const ORDER: &str = "path inputs timeout runtime env cwd sandbox cache deterministic";
+    const ORDER: &str = "path inputs sees timeout runtime env cwd sandbox cache deterministic";
     let mut options = options(&PROGRAM, ORDER);
     set_surroundings(&mut options);
+    let members = SampleMember::ALL.map(SampleMember::name);
+    set(&mut options, "sees", json!({"type": ["array", "string"], "items": {"enum": members}}));
     set(&mut options, "deterministic", json!({"enum": [true, "check"]}));
     json!({"type": "object", "required": ["path"], "properties": options})
 }

@@ -91,6 +91,8 @@ fn space() -> Space {
         ("graders/code.py", "def solves(sample, submission):\n    return 1.0\n"),
         ("graders/stock.py", "#!/usr/bin/env python3\nprint('{\"score\": 1}')\n"),
         ("graders/parts.py", "def order(trajectory, config):\n    return ''\n"),
+        ("graders/refund.py", "def refund(sample, submission):\n    return 1.0\n"),
+        ("graders/limit.mjs", "export const grade = () => ({ pass: true, score: 1 });\n"),
         ("graders/parts/list.csv", "part\n"),
         ("runs/release-1/results.jsonl", run),
         ("tickets.jsonl", row),
@@ -376,6 +378,33 @@ fn every_function_snippet_grades() {
         let graded: serde_json::Value = serde_json::from_str(&ran.stdout())
             .unwrap_or_else(|_| panic!("{place}: {}", ran.stderr()));
         assert_eq!(graded["score"]["pass"], true, "{place}");
+    }
+}
+
+/// What stands in the row of [`every_snippet_that_sees_the_row_grades`].
+const SEEN_ROW: &str =
+    r#"{"id": "a", "input": "q", "output": "It is 5.00.", "order": {"id": 7, "total": 5}}"#;
+
+#[test]
+fn every_snippet_that_sees_the_row_grades() {
+    for (language, runtime, ending) in [("python", "python3", "py"), ("javascript", "node", "mjs")]
+    {
+        let all = snippets(language).into_iter().filter(|snippet| snippet.info == "row");
+        let all: Vec<Snippet> = all.collect();
+        assert!(!all.is_empty(), "the documents have one in {language}");
+        for Snippet { place, text, .. } in all.into_iter().filter(|_| has(runtime)) {
+            let name = text.strip_prefix("def ").and_then(|rest| rest.split('(').next());
+            let function = name.map(|name| format!(":{name}")).unwrap_or_default();
+            let path = format!("g.{ending}{function}");
+            let suite = format!(
+                "name: s\ndataset: rows.jsonl\ngraders:\n  g: {{kind: program, path: '{path}', sees: all}}\n"
+            );
+            let space = Space::new(&[("suite.yaml", &suite), ("rows.jsonl", SEEN_ROW)]);
+            space.write(&format!("g.{ending}"), &text);
+            let ran = space.run(&["run", "suite.yaml"]);
+            assert_eq!(ran.code(), 0, "{place}: {}", ran.shown());
+            assert!(space.record("results.jsonl").contains("\"pass\":true"), "{place}");
+        }
     }
 }
 

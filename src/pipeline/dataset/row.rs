@@ -93,6 +93,14 @@ impl<'a> OpenedRow<'a> {
         read_ground_truth(&self.fields, input.as_ref())
     }
 
+    /// The reference answer in the shape that the row has it in, or what it says of one turn.
+    pub(crate) fn whole_truth(&self, turn: Option<usize>) -> Result<Option<Value>, RowProblem> {
+        match (self.fields.value("ground_truth")?, turn) {
+            (Some(Value::Array(turns)), Some(turn)) => Ok(turns.into_iter().nth(turn)),
+            (whole, _) => Ok(whole),
+        }
+    }
+
     /// Whether input and ground truth look like one entry a turn, without reading either.
     pub(crate) fn may_be_per_turn(&self) -> bool {
         self.lists("ground_truth") && self.lists("input")

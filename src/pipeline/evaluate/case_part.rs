@@ -45,6 +45,17 @@ impl CasePart<'_> {
         }
     }
 
+    /// The reference answer in the shape that the row has it in; where a pattern picks it, the text that was picked.
+    pub(super) fn whole_truth(&self, grader: &ReadyGrader) -> Result<Option<Value>, Grade> {
+        if grader.reference.is_some() {
+            return Ok(self.ground_truth(grader)?.map(Value::from));
+        }
+        match &grader.ground_truth {
+            Some(path) => Ok(self.row.row().get(path)),
+            None => self.row.whole_truth(self.turn).map_err(unreadable),
+        }
+    }
+
     /// What the row says of the reference answer, where the grader looks for it.
     fn row_truth(&self, grader: &ReadyGrader) -> Result<Option<GroundTruth>, Grade> {
         let Some(path) = &grader.ground_truth else {

@@ -11,6 +11,7 @@ pub(crate) mod baseline;
 mod join;
 pub(crate) mod needs;
 mod pairwise;
+mod sample_members;
 pub(crate) mod programs;
 pub(crate) mod rewards;
 pub(crate) mod sought;

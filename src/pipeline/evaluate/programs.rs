@@ -1,7 +1,8 @@
 //! What programs of the user are handed, and the actions that call them.
 //!
-//! Everything a program is handed is in its key, so nothing is that it has no business with: no row number, no trial, no
-//! time. A function of Python gets the id of a sample where the row has one, because it may read it.
+//! Everything a program is handed is in its key, so nothing is that it has no business with: no row number, no time, and
+//! no trial unless its suite says that it `sees` that. A function of Python gets the id of a sample where the row has one,
+//! because it may read it.
 
 use std::sync::Arc;
 
@@ -9,6 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::rewards::UsableGrade;
+use super::sample_members::SampleSource;
 use super::{Case, CasePart, ReadyGrader, Submission, no_submission, unreadable};
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
@@ -17,7 +19,7 @@ use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
 use crate::pipeline::dataset::{GroundTruth, Input, Recorded};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::program::{ProgramAction, ProgramIdentity};
-use crate::pipeline::spec::Language;
+use crate::pipeline::spec::{Language, SampleMember};
 use crate::pipeline::trajectory::Trajectory;
 
 /// The extractor of a grader, where it is a program.
@@ -34,17 +36,38 @@ pub(crate) struct ReadyExtractor {
 /// What a function of Python is handed to grade.
 #[derive(Serialize)]
 struct FunctionInput<'a> {
-    sample: SampleInput<'a>,
+    sample: SampleAndMembers<SampleInput>,
     submission: &'a str,
+}
+
+/// What every program is handed, or that with the members that this one sees, which take the place of those of their name.
+#[derive(Serialize)]
+#[serde(untagged)]
+enum SampleAndMembers<T> {
+    Sample(T),
+    Both(Value),
+}
+
+impl<T: Serialize> SampleAndMembers<T> {
+    fn new(sample: T, members: Map<String, Value>) -> Self {
+        if members.is_empty() {
+            return Self::Sample(sample);
+        }
+        let mut both = serde_json::to_value(&sample).unwrap_or_default();
+        if let Value::Object(all) = &mut both {
+            all.extend(members);
+        }
+        Self::Both(both)
+    }
 }
 
 /// A sample as functions see it.
 #[derive(Serialize)]
-struct SampleInput<'a> {
+struct SampleInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
     input: Given,
-    ground_truth: Option<&'a str>,
+    ground_truth: Option<String>,
     agent_args: Option<Map<String, Value>>,
     rubric_vars: Option<Map<String, Value>>,
     extra_vars: Option<Map<String, Value>>,
@@ -99,18 +122,43 @@ pub(super) fn grading(
     submission: &str,
 ) -> Result<ProgramAction, Grade> {
     let ground_truth = part.ground_truth(grader)?;
+    let members = seen_members(part, identity, grader, submission, ground_truth.as_deref())?;
     let input = match identity.spec.language {
         Language::Python => {
-            let sample = sample(part.row, part.turn, ground_truth.as_deref());
-            text(&FunctionInput { sample: sample.map_err(unreadable)?, submission })
+            let sample = sample(part.row, part.turn, ground_truth);
+            let sample = sample.map_err(unreadable)?;
+            text(&FunctionInput { sample: SampleAndMembers::new(sample, members), submission })
         }
         Language::Executable | Language::JavaScript => {
             let include_subagents = grader.include_subagents;
             let input = grader_input(part, include_subagents, submission, ground_truth);
-            text(&input.map_err(unreadable)?)
+            // What is not there is left out, as in the protocol.
+            let members = members.into_iter().filter(|(_, value)| !value.is_null()).collect();
+            text(&SampleAndMembers::new(input.map_err(unreadable)?, members))
         }
     };
     Ok(ProgramAction { identity: Arc::clone(identity), input })
+}
+
+/// What the program that grades sees of the case because the suite says so.
+fn seen_members(
+    part: &CasePart<'_>,
+    identity: &ProgramIdentity,
+    grader: &ReadyGrader,
+    submission: &str,
+    hint: Option<&str>,
+) -> Result<Map<String, Value>, Grade> {
+    let sees = &identity.spec.sees;
+    let has_truth = sees.contains(&SampleMember::GroundTruth);
+    let source = SampleSource {
+        row: part.row,
+        turn: part.turn,
+        submission: Some(submission),
+        hint,
+        ground_truth: if has_truth { part.whole_truth(grader)? } else { None },
+        include_subagents: grader.include_subagents,
+    };
+    source.members(sees).map_err(unreadable)
 }
 
 /// Compact JSON. Nothing that is handed to programs can fail to be JSON.
@@ -148,11 +196,11 @@ fn has_trace(recorded: &Recorded) -> bool {
 }
 
 /// A sample, or one turn of it.
-fn sample<'a>(
+fn sample(
     row: &OpenedRow<'_>,
     turn: Option<usize>,
-    ground_truth: Option<&'a str>,
-) -> Result<SampleInput<'a>, RowProblem> {
+    ground_truth: Option<String>,
+) -> Result<SampleInput, RowProblem> {
     let row::RowId { id, tags, .. } = row.identity()?;
     Ok(SampleInput {
         id,
@@ -179,39 +227,83 @@ pub(crate) fn extraction(
         if opened.may_be_per_turn()
             && let Some(GroundTruth::Turns(turns)) = opened.ground_truth()?
         {
-            let of_turn = |turn| of_trajectory(&recorded.trajectory.turn(turn), extractor);
-            return Ok(Submission::Turns((0..turns.len()).map(of_turn).collect()));
+            let of_turn = |turn| {
+                of_trajectory(&recorded.trajectory.turn(turn), &opened, Some(turn), extractor)
+            };
+            let turns: Result<_, RowProblem> = (0..turns.len()).map(of_turn).collect();
+            return turns.map(Submission::Turns);
         }
-        Ok(of_trajectory(&recorded.trajectory, extractor))
+        of_trajectory(&recorded.trajectory, &opened, None, extractor)
     };
     extracted().unwrap_or_else(no_submission)
 }
 
-fn of_trajectory(trajectory: &Trajectory, extractor: &ReadyExtractor) -> Submission {
+fn of_trajectory(
+    trajectory: &Trajectory,
+    row: &OpenedRow<'_>,
+    turn: Option<usize>,
+    extractor: &ReadyExtractor,
+) -> Result<Submission, RowProblem> {
     if trajectory.is_empty() {
-        return Submission::NoMessages;
+        return Ok(Submission::NoMessages);
     }
-    match &extractor.program {
+    Ok(match &extractor.program {
         Err(problem) => Submission::Failed(problem.as_str().into()),
         Ok(None) => Submission::Pending(None),
         Ok(Some(identity)) => {
-            let action = Action::Program(extracting(trajectory, identity, extractor));
-            Submission::Pending(Some(action.key()))
+            let call = extracting(trajectory, row, turn, identity, extractor)?;
+            Submission::Pending(Some(Action::Program(call).key()))
         }
-    }
+    })
 }
 
 fn extracting(
     trajectory: &Trajectory,
+    row: &OpenedRow<'_>,
+    turn: Option<usize>,
     identity: &Arc<ProgramIdentity>,
     extractor: &ReadyExtractor,
-) -> ProgramAction {
-    let input = json!({
+) -> Result<ProgramAction, RowProblem> {
+    let mut input = json!({
         "trajectory": trajectory.to_letta(extractor.include_subagents),
         "config": extractor.config,
         "agent_state": trajectory.agent_state,
     });
-    ProgramAction { identity: Arc::clone(identity), input: input.to_string() }
+    // Only where it asks for some of it does an extractor rest on the sample.
+    if !identity.spec.sees.is_empty() {
+        let sample = seen_sample(row, turn, identity, extractor.include_subagents)?;
+        input["sample"] = serde_json::to_value(sample).unwrap_or_default();
+    }
+    Ok(ProgramAction { identity: Arc::clone(identity), input: input.to_string() })
+}
+
+/// The sample with what the program sees of it, before there is a submission, or beside several.
+fn seen_sample(
+    row: &OpenedRow<'_>,
+    turn: Option<usize>,
+    identity: &ProgramIdentity,
+    include_subagents: bool,
+) -> Result<SampleAndMembers<SampleInput>, RowProblem> {
+    let truth = truth_text(row, turn)?;
+    let source = SampleSource {
+        row,
+        turn,
+        submission: None,
+        hint: truth.as_deref(),
+        ground_truth: row.whole_truth(turn)?,
+        include_subagents,
+    };
+    let members = source.members(&identity.spec.sees)?;
+    Ok(SampleAndMembers::new(sample(row, turn, truth)?, members))
+}
+
+/// The reference answer of a row, or of one turn of it, as text.
+fn truth_text(row: &OpenedRow<'_>, turn: Option<usize>) -> Result<Option<String>, RowProblem> {
+    Ok(row.ground_truth()?.and_then(|truth| match (truth, turn) {
+        (GroundTruth::Text(text), _) => Some(text),
+        (GroundTruth::Turns(turns), Some(turn)) => turns.into_iter().nth(turn),
+        (GroundTruth::Turns(turns), None) => Some(json!(turns).to_string()),
+    }))
 }
 
 /// Renders the call that extracts the submission of a case, or of one turn of it.
@@ -227,7 +319,8 @@ pub(crate) fn extraction_action(
         Submission::Turns(_) => recorded.trajectory.turn(turn),
         _ => recorded.trajectory,
     };
-    Some(extracting(&trajectory, identity, extractor))
+    let turn = matches!(case.submission, Submission::Turns(_)).then_some(turn);
+    extracting(&trajectory, &opened, turn, identity, extractor).ok()
 }
 
 /// What a reward is made of: the sample, and for each grader its name, its grade and its submission.
@@ -239,10 +332,6 @@ pub(super) fn rewarding(
     let (record, spec) = case;
     let made = || -> Result<Value, RowProblem> {
         let row = OpenedRow::new(record, spec)?;
-        let truth = row.ground_truth()?.map(|truth| match truth {
-            GroundTruth::Text(text) => text,
-            GroundTruth::Turns(turns) => json!(turns).to_string(),
-        });
         let trajectory = row.recorded()?.trajectory;
         let grade = |(name, grade, _): &UsableGrade| {
             let metadata = grade.metadata.as_deref().cloned().unwrap_or_default();
@@ -253,7 +342,7 @@ pub(super) fn rewarding(
         };
         let submission = |(name, _, text): &UsableGrade| (name.clone(), Value::from(text.as_str()));
         Ok(json!({
-            "sample": sample(&row, None, truth.as_deref())?,
+            "sample": seen_sample(&row, None, identity, false)?,
             "grades": grades.iter().map(grade).collect::<Map<_, _>>(),
             "submissions": grades.iter().map(submission).collect::<Map<_, _>>(),
             "trajectory": trajectory.to_letta(false),

@@ -20,7 +20,7 @@ pub use judge::{
     ReplyFormat, RubricSpec, Scale,
 };
 pub use label::Label;
-pub use program::{Language, ProgramSpec, Repeat, Role, Sandbox, SandboxKind};
+pub use program::{Language, ProgramSpec, Repeat, Role, SampleMember, Sandbox, SandboxKind};
 pub use target::{
     AdapterSource, AgentKind, ChatTarget, HttpTarget, KeepWorkspace, LettaAgentSource,
     LettaCodeTarget, LettaModelConfig, LettaTarget, LiveTarget, SimulatedUser, TargetHooks,

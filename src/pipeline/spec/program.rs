@@ -28,6 +28,8 @@ pub struct ProgramSpec {
     pub sandbox: Sandbox,
     /// How often it is run for the same.
     pub repeat: Repeat,
+    /// What it is handed of the sample besides what every program is, sorted.
+    pub sees: Vec<SampleMember>,
     /// Milliseconds one call may take.
     pub timeout_ms: u64,
 }
@@ -73,6 +75,7 @@ impl ProgramSpec {
             cwd: None,
             sandbox: Sandbox::default(),
             repeat: Repeat::Never,
+            sees: Vec::new(),
             timeout_ms: TIMEOUT_MS,
         }
     }
@@ -208,4 +211,61 @@ pub enum Repeat {
     Always,
     /// Twice for some samples, to see whether it gives the same (`deterministic: check`).
     Sometimes,
+}
+
+/// What a program may be handed of a sample where the suite says so (`sees`). All of it is part of the keys of its calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum SampleMember {
+    /// The row of the dataset, whole and as written.
+    Row,
+    /// The id as the row says it.
+    Id,
+    /// The model that was run.
+    Model,
+    /// Which repetition of the sample it is, from 0.
+    Trial,
+    /// The tags of the row.
+    Tags,
+    /// What is graded.
+    Submission,
+    /// The same, as inline graders call it.
+    Output,
+    /// The reference answer in the shape that the row has it in: a text, a list, an object.
+    GroundTruth,
+    /// The reference answer as text, as inline graders call it.
+    Hint,
+    /// What the agent did, as steps.
+    Trajectory,
+}
+
+impl SampleMember {
+    /// All of them, in the order in which they are handed over.
+    pub const ALL: [Self; 10] = [
+        Self::Row,
+        Self::Id,
+        Self::Model,
+        Self::Trial,
+        Self::Tags,
+        Self::Submission,
+        Self::Output,
+        Self::GroundTruth,
+        Self::Hint,
+        Self::Trajectory,
+    ];
+
+    /// Its name in suites and for programs.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Row => "row",
+            Self::Id => "id",
+            Self::Model => "model",
+            Self::Trial => "trial",
+            Self::Tags => "tags",
+            Self::Submission => "submission",
+            Self::Output => "output",
+            Self::GroundTruth => "ground_truth",
+            Self::Hint => "hint",
+            Self::Trajectory => "trajectory",
+        }
+    }
 }

@@ -172,6 +172,7 @@ pub(super) fn settings(spec: &ProgramSpec, path: &str) -> Value {
     without_empty(json!({
         "runtime": spec.runtime,
         "inputs": inputs.collect::<Vec<_>>(),
+        "sees": spec.sees.iter().map(|member| member.name()).collect::<Vec<_>>(),
         "env": spec.env.iter().map(variable).collect::<Vec<_>>(),
         "cwd": spec.cwd,
         "sandbox": without_empty(json!(spec.sandbox)),

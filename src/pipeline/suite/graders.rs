@@ -274,6 +274,7 @@ fn tool(
         }
         fields.read_as(&PYTHON_TOOL);
         let spec = programs::python(field, &function, Role::Grade, reader);
+        let spec = programs::with_sight(spec, fields, reader);
         let spec = programs::with_settings(spec, field, fields, reader)?;
         return Some(GraderKind::Program(Box::new(spec)));
     }
@@ -337,6 +338,7 @@ fn python_extractor(
         None => FieldSet::new(&[], &EXTRACTOR_OPTIONS),
         Some(settings) => reader.findings.fields(settings, &EXTRACTOR_OPTIONS)?,
     };
+    let spec = programs::with_sight(spec, &inner, reader);
     let spec = programs::with_settings(spec, field, &inner, reader);
     inner.finish(&mut reader.findings);
     let name = reader.findings.sources.relative_to_suite(field.value.span.file, name);

@@ -7,11 +7,12 @@ use super::fields::{FieldSet, Findings};
 use super::headers::is_variable;
 use super::reader::Reader;
 use super::sandboxes;
+use super::sections::{ALL_MEMBERS, MEMBERS};
 use super::source::{SourceSpan, Sources};
 use super::tree::{Style, Yaml, YamlEntry, YamlNode};
-use crate::base::diagnostic::Place;
+use crate::base::diagnostic::{Place, suggest};
 use crate::pipeline::program::UncallablePart;
-use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, Variable};
+use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, SampleMember, Variable};
 
 /// What may be said of a variable, and whether it is a secret then.
 pub(super) const SECRECIES: [(&str, bool); 2] = [("secret", true), ("plain", false)];
@@ -97,7 +98,38 @@ pub(super) fn program(
     }
     let field = fields.take("path");
     let spec = field.and_then(|field| file(field, reader));
+    let spec = with_sight(spec, fields, reader);
     with_settings(spec, field.unwrap_or(entry), fields, reader)
+}
+
+/// Reads what the program is handed of the sample besides what every program is.
+pub(super) fn with_sight(
+    spec: Option<ProgramSpec>,
+    fields: &FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
+    let sees = fields.take("sees").map_or_else(Vec::new, |field| members(field, reader));
+    Some(ProgramSpec { sees, ..spec? })
+}
+
+/// The members that `field` names, each once and in their order.
+fn members(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<SampleMember> {
+    let names = reader.findings.texts(field).unwrap_or_default();
+    if matches!(&field.value.value, Yaml::Str(text) if text == ALL_MEMBERS) {
+        return SampleMember::ALL.to_vec();
+    }
+    for (name, node) in names.iter().zip(items(field)) {
+        if !MEMBERS.contains(&name.as_str()) {
+            let message = format!("a sample has no `{name}` that a program could see");
+            let known = suggest(name, MEMBERS.iter().copied());
+            reader.findings.error(node.span, message).hint = Some(match known {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => format!("write `{ALL_MEMBERS}`, or some of {}", MEMBERS.join(", ")),
+            });
+        }
+    }
+    let is_named = |member: &SampleMember| names.iter().any(|name| name == member.name());
+    SampleMember::ALL.into_iter().filter(is_named).collect()
 }
 
 /// The program in the file that `field` names, or the function of it.

@@ -130,6 +130,7 @@ fn composer(
         let text = reader.findings.text(function)?;
         programs::python(function, &text, Role::Reward, reader)
     });
+    let spec = programs::with_sight(spec, inner, reader);
     let spec = programs::with_settings(spec, named.unwrap_or(field), inner, reader)?;
     Some(RewardSpec::Program(Box::new(spec)))
 }

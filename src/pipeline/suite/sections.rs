@@ -13,6 +13,7 @@ use super::section::{COUNT, FINITE, FRACTION, FieldSpec, Section, fields, names,
 use super::target_sections::{
     CHAT_TARGET, COMMAND_TARGET, FUNCTION_TARGET, HEADLESS_TARGET, HTTP_TARGET, TARGET_MODEL,
 };
+use crate::pipeline::spec::SampleMember;
 use crate::pipeline::trajectory;
 
 pub(crate) static SUITE: Section = section!["a suite",
@@ -177,6 +178,7 @@ pub(crate) static PROGRAM: Section = Section::new(
 pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
     "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path";
     "inputs": Texts => "files, folders and patterns that the program reads: when they change, it runs again";
+    "sees": SEES => "what it is handed of the sample besides what every program is, such as `[row, model]`, or `all`: when that changes, it runs again";
     "cwd": Text => "the folder it runs in; the suite's if absent";
     "env": ENVIRONMENT => "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
     "sandbox": SANDBOX_SHAPE => "none, auto or bubblewrap; or {kind, memory, cpu}";
@@ -184,6 +186,24 @@ pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
     "deterministic": AnyOf(&[Truth, Choice(&["check"])]) => "check runs it twice for some samples and reports differences";
     "timeout": Seconds, or "60" => "seconds one call may take";
 ];
+
+/// What of a sample a program is handed.
+const SEES: FieldShape =
+    AnyOf(&[Choice(&[ALL_MEMBERS]), Choice(MEMBERS), ListOf(&Choice(MEMBERS))]);
+
+/// The word for all of [`MEMBERS`].
+pub(super) const ALL_MEMBERS: &str = "all";
+
+/// The names of what a program may be handed.
+pub(super) const MEMBERS: &[&str] = &{
+    let mut names = [""; SampleMember::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = SampleMember::ALL[at].name();
+        at += 1;
+    }
+    names
+};
 
 pub(crate) static EXTRACTOR_OPTIONS: Section =
     Section::new("`extractor_options`", &[PROGRAM_SETTINGS]);

@@ -12,6 +12,7 @@ mod humaneval;
 mod keys;
 mod misbehaviour;
 mod mission;
+mod sees;
 mod settings;
 mod shadows;
 mod states;

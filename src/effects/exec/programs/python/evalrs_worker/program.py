@@ -54,7 +54,7 @@ def _load(request: Dict[str, Any], workspace: Workspace) -> Service:
     module = load(path, workspace, inputs)
     function = find(module, request["function"])
     classes = Classes(request["role"])
-    return Service(Role(request["role"], function, classes), inputs, workspace, classes.warnings)
+    return Service(Role(request["role"], function, classes, request.get("sees", False)), inputs, workspace, classes.warnings)
 
 
 def _loaded(service: Service) -> Dict[str, Any]:

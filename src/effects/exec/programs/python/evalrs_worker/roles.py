@@ -18,6 +18,8 @@ Values = Dict[str, Any]
 
 #: Types that are their own JSON: most results, which need no second look.
 PLAIN = frozenset((float, int, bool, str, dict, list, type(None)))
+#: What truth values are called, those of numpy too.
+TRUTHS = frozenset(("bool", "bool_"))
 #: How a decorator names the role that it marks a function with, and what that is called.
 MARK = "__evalrs_role__"
 DECORATORS = {
@@ -38,6 +40,8 @@ PARAMETERS = {
     "agent_factory": (("client", "sample"), 2),
     "suite_setup": (("client", "model_name"), 0),
 }
+#: What extractors may be called with besides where their suite says what they see of the sample.
+SEEING = {"extract": (("trajectory", "config", "agent_state", "sample"), 2)}
 #: What functions do that are called for a role which has no decorator.
 UNDECORATED = {"compare": "does not compare", "target": "is no target", "tool": "answers no tool calls"}
 
@@ -45,7 +49,7 @@ UNDECORATED = {"compare": "does not compare", "target": "is no target", "tool": 
 class Role:
     """How one function is called."""
 
-    def __init__(self, role: str, function: Callable[..., Any], classes: Classes) -> None:
+    def __init__(self, role: str, function: Callable[..., Any], classes: Classes, sees: bool = False) -> None:
         mark = getattr(function, MARK, role)
         name = getattr(function, "__name__", "the function")
         if mark != role:
@@ -57,7 +61,7 @@ class Role:
         self._is_setup = role == "suite_setup"
         self._name = name
         #: Calls the function with the `input` of a request.
-        self.call = _caller(role, function, classes)
+        self.call = _caller(role, function, classes, sees)
 
     def result(self, value: Any) -> Any:
         """The result as values that JSON has; those it does not know are left for the encoder to refuse."""
@@ -67,7 +71,8 @@ class Role:
                 told["rationale"] = value.rationale
             return told
         if self._takes_pairs and _is_pair(value):
-            return {"score": value[0], "rationale": value[1]}
+            verdict = "pass" if type(value[0]).__name__ in TRUTHS else "score"
+            return {verdict: value[0], "rationale": value[1]}
         if self._is_setup:
             return None
         if self._must_be_grade:
@@ -76,8 +81,12 @@ class Role:
 
 
 def _is_pair(value: Any) -> bool:
-    """Whether the value is a score and why that is."""
-    return type(value) is tuple and len(value) == 2 and isinstance(value[0], (int, float)) and isinstance(value[1], str)
+    """Whether the value is a score, or whether it is a pass, and why that is."""
+    if type(value) is not tuple or len(value) != 2:
+        return False
+    score, why = value
+    is_score = isinstance(score, (int, float)) or type(score).__module__ == "numpy"
+    return is_score and (why is None or isinstance(why, str))
 
 
 def _is_result(value: Any) -> bool:
@@ -90,10 +99,12 @@ def _grade(given: Dict[str, Any], classes: Classes) -> Values:
 
 
 def _extract(given: Dict[str, Any], classes: Classes) -> Values:
+    sample = given.get("sample")
     return {
         "trajectory": classes.trajectory(given["trajectory"]),
         "config": given.get("config") or {},
         "agent_state": classes.agent_state(given.get("agent_state")),
+        "sample": None if sample is None else classes.sample(sample),
     }
 
 
@@ -183,9 +194,9 @@ MAKERS: Dict[str, Callable[[Dict[str, Any], Classes], Values]] = {
 }
 
 
-def _caller(role: str, function: Callable[..., Any], classes: Classes) -> Callable[[Dict[str, Any]], Any]:
+def _caller(role: str, function: Callable[..., Any], classes: Classes, sees: bool) -> Callable[[Dict[str, Any]], Any]:
     """What calls the function with the `input` of a request."""
-    by_place, by_name = bind(function, *PARAMETERS[role])
+    by_place, by_name = bind(function, *((SEEING if sees else {}).get(role) or PARAMETERS[role]))
     if role == "agent_factory":
         return _factory(function, (by_place, by_name), classes)
     if role == "suite_setup":

@@ -38,7 +38,7 @@ class Classes:
         """A sample."""
         if self._sample is not None:
             try:
-                return self._sample.model_construct(**data)
+                return _with_all(self._sample.model_construct(**data), data)
             except Exception:
                 self._sample = None
         return recorded_sample(data)
@@ -88,6 +88,13 @@ class Classes:
         for message_type, kind in self._own.BY_TYPE.items():
             self._messages[message_type] = _first(modules, kind.__name__)
         self._agent_state = _first(modules, self._own.AgentState.__name__)
+
+
+def _with_all(sample: Any, data: Dict[str, Any]) -> Any:
+    """The sample with what its class does not know as attributes."""
+    for name, value in data.items():
+        sample.__dict__.setdefault(name, value)
+    return sample
 
 
 def _with_both_blocks(data: Dict[str, Any]) -> Dict[str, Any]:

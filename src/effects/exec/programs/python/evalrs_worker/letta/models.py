@@ -18,15 +18,21 @@ class Sample(Namespace):
     extra_vars: Optional[Dict[str, Any]] = None
     metadata: Optional[Dict[str, Any]] = None
     tags: Any = None
+    #: What a sample has only where the suite says that the function `sees` it.
+    SEEN = ("row", "model", "trial", "submission", "output", "hint", "trajectory")
     #: What can be subscripted is no sequence: without this, it would be asked for item 0.
     __iter__ = None
+
+    def __getattr__(self, name: str) -> Any:
+        """Says what to do about a field that is not handed over."""
+        raise AttributeError(_unseen(name) or f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __getitem__(self, name: str) -> Any:
         """The same for who takes a sample for a dictionary."""
         try:
             return self.__dict__[name]
         except KeyError:
-            raise KeyError(name) from None
+            raise KeyError(_unseen(name) or name) from None
 
     def __contains__(self, name: object) -> bool:
         return name in self.__dict__
@@ -57,6 +63,11 @@ class RewardOutput(Namespace):
     def __init__(self, *, score: float, metadata: Optional[Dict[str, Any]] = None, **_rest: Any) -> None:
         self.score = _in_range(score)
         self.metadata = metadata
+
+
+def _unseen(name: str) -> str:
+    """How a function comes to see a field that samples can have; empty of any other."""
+    return f"`sample.{name}` is not handed over: say `sees: [{name}]` in the suite" if name in Sample.SEEN else ""
 
 
 def recorded_sample(data: Dict[str, Any]) -> Sample:
