@@ -405,6 +405,7 @@ fn edits_of_several_files_ask_for_what_they_touch_together() {
     let array = format!("[{}]", rows().trim_end().replace('\n', ",\n"));
     let cells = (0..ROWS).map(|at| format!("s{at},q{at},truth {at},answer {at}\n"));
     let cells = format!("id,input,ground_truth,output\n{}", cells.collect::<String>());
+    let listed = rows().lines().map(|row| ["- ", row, "\n"].concat()).collect();
     for (what, edits, expected) in [
         ("the same rubric in a file", [prompt_file.clone(), file("Is {submission} kind?")], ""),
         (
@@ -431,6 +432,7 @@ fn edits_of_several_files_ask_for_what_they_touch_together() {
         ),
         ("the rows as a JSON array", [elsewhere("rows.json"), ("rows.json", array)], ""),
         ("the rows as CSV", [elsewhere("rows.csv"), ("rows.csv", cells)], ""),
+        ("the rows as a YAML list", [elsewhere("rows.yaml"), ("rows.yaml", listed)], ""),
         (
             "half of the rows in another file",
             [elsewhere("half.jsonl"), ("half.jsonl", (3..ROWS).map(row).collect())],

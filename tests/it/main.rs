@@ -30,6 +30,7 @@ mod command_judges;
 mod compare;
 mod connections;
 mod cost;
+mod datasets;
 mod determinism;
 mod dialects;
 mod diff;

@@ -8,6 +8,7 @@ use super::problems::shortened;
 use super::read_trace::{ReadTrace, TracedFiles};
 use super::recordings;
 use super::recordings::RecordingSource;
+use crate::base::compression::{Compression, unpacked};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::system::System;
 use crate::effects::fs_watch::ChangedPaths;
@@ -91,24 +92,45 @@ pub(crate) fn read(
     held: HeldChunks,
 ) -> Result<(DatasetReading, RecordOrigins), Vec<Diagnostic>> {
     let path = &wanted.dataset.path;
-    let bytes = system.read(path).into_bytes().map_err(|reason| {
+    let file = DataFile::read(system, path).map_err(|reason| {
         let message = format!("cannot read the dataset `{path}`: {reason}");
         let place = wanted.said.clone().unwrap_or_else(|| Place::file(path));
         vec![Diagnostic::error(place, message).hint("paths are relative to the suite's folder")]
     })?;
-    read_bytes(trace, wanted, bytes, held)
+    read_file(trace, wanted, file, held)
 }
 
-fn read_bytes(
+/// A file of records, as it was before it was compressed.
+struct DataFile {
+    bytes: Vec<u8>,
+    /// The digest of the compressed bytes; none if it is not compressed.
+    packed: Option<FileDigest>,
+}
+
+impl DataFile {
+    /// Reads the file at `path`, or says why it cannot be.
+    fn read(system: &dyn System, path: &str) -> Result<Self, String> {
+        let bytes = system.read(path).into_bytes()?;
+        let packed = Compression::of_name(path).map(|_| FileDigest::of(&bytes));
+        Ok(Self { bytes: unpacked(path, bytes)?, packed })
+    }
+
+    fn digest(&self) -> FileDigest {
+        self.packed.clone().unwrap_or_else(|| FileDigest::of(&self.bytes))
+    }
+}
+
+fn read_file(
     trace: &ReadTrace<'_>,
     wanted: &DatasetSource<'_>,
-    bytes: Vec<u8>,
+    file: DataFile,
     held: HeldChunks,
 ) -> Result<(DatasetReading, RecordOrigins), Vec<Diagnostic>> {
     let dataset = wanted.dataset;
+    let DataFile { bytes, packed } = file;
     split::decode(&dataset.path, &bytes).map_err(|diagnostic| vec![diagnostic])?;
     let file = Arc::new(String::from_utf8(bytes).unwrap_or_default());
-    let digest = FileDigest::beside(&file);
+    let digest = packed.unwrap_or_else(|| FileDigest::beside(&file));
     let text = without_mark(&file);
     let rows = split::split(&dataset.path, text, dataset.format).map_err(shortened)?;
     let source = wanted.source.as_ref().map_err(|diagnostic| vec![diagnostic.clone()])?;
@@ -180,13 +202,14 @@ impl HeldDataset {
         if has_recordings && !stale.has(&self.path) {
             return Reread::Same;
         }
-        let Ok(bytes) = system.read(&self.path).into_bytes() else { return Reread::Doubtful };
-        match self.layout.as_mut().and_then(|layout| layout.recut(&bytes, chunks())) {
+        let Ok(file) = DataFile::read(system, &self.path) else { return Reread::Doubtful };
+        match self.layout.as_mut().and_then(|layout| layout.recut(&file.bytes, chunks())) {
             Some(Recut { chunks: None, .. }) => return Reread::Same,
             Some(Recut { chunks: Some(chunks), layout }) => {
+                let beside = || FileDigest::beside(&Arc::new(file.bytes));
                 let held = Self {
                     path: self.path.clone(),
-                    digest: FileDigest::beside(&Arc::new(bytes)),
+                    digest: file.packed.unwrap_or_else(beside),
                     layout: Some(layout),
                     recordings: TracedFiles::default(),
                     warnings: Vec::new(),
@@ -196,10 +219,10 @@ impl HeldDataset {
                 return Reread::New(DatasetReading { chunks, held, changed });
             }
             None if self.layout.is_some() => {}
-            None if has_recordings && FileDigest::of(&bytes) == self.digest => return Reread::Same,
+            None if has_recordings && file.digest() == self.digest => return Reread::Same,
             None => {}
         }
-        match read_bytes(&ReadTrace::new(system), wanted, bytes, chunks()) {
+        match read_file(&ReadTrace::new(system), wanted, file, chunks()) {
             Ok((reading, _)) => {
                 let changed = self.changed(&reading.held, stale);
                 Reread::New(DatasetReading { changed, ..reading })

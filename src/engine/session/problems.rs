@@ -57,7 +57,7 @@ impl LoadedRows<'_> {
         let mapped = dataset.fields.paths.iter().chain(&dataset.fields.outputs);
         // Empty cells of CSV are absent, their column is not.
         let columns = match dataset.format {
-            DatasetFormat::Csv => column_names(self.text),
+            format if format.has_cells() => column_names(self.text, format),
             _ => Vec::new(),
         };
         let is_column = |path: &str| {
@@ -124,12 +124,12 @@ impl LoadedRows<'_> {
     /// What is wrong with record `at`. Of a CSV row that is too short, that is said first.
     fn of_row(&self, dataset: &DatasetSpec, at: usize, problem: &RowProblem) -> Diagnostic {
         let problem = problem.clone();
+        let start = self.starts.get(at).copied().unwrap_or_default();
+        let span = problem.span.clone().filter(|_| !start.is_converted);
+        let place = self.place(dataset, at, span);
         if dataset.format != DatasetFormat::Csv {
-            let place = self.place(dataset, at, problem.span.clone());
             return problem.diagnostic(place);
         }
-        let place = self.place(dataset, at, None);
-        let start = self.starts.get(at).copied().unwrap_or_default();
         match short_row(self.text, start) {
             None => problem.diagnostic(place),
             Some(short) => {

@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 
 use super::problems::shortened;
 use super::read_trace::ReadTrace;
+use crate::base::compression::unpacked;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::json_syntax::slip;
 use crate::base::system::join;
@@ -58,7 +59,8 @@ pub(crate) fn read(
 ) -> Result<Vec<RecordedTrajectory>, Vec<Diagnostic>> {
     let path = &source.path;
     let Some(names) = trace.list(path) else {
-        let bytes = trace.read(path).map_err(|reason| source.unreadable(&reason))?;
+        let bytes = trace.read(path).and_then(|bytes| unpacked(path, bytes));
+        let bytes = bytes.map_err(|reason| source.unreadable(&reason))?;
         return from_file(path, &decoded(path, &bytes)?);
     };
     let (recordings, expected) = if names.iter().any(|name| LETTA_FILES.contains(&name.as_str())) {
@@ -102,10 +104,11 @@ fn decoded(path: &str, bytes: &[u8]) -> Result<String, Vec<Diagnostic>> {
 
 /// The text of a file inside the source.
 fn text_of(path: &str, trace: &ReadTrace<'_>) -> Result<String, Vec<Diagnostic>> {
-    let bytes = trace.read(path).map_err(|reason| {
+    let unreadable = |reason: String| {
         let message = format!("cannot read the trajectories: {reason}");
         vec![Diagnostic::error(Place::file(path), message)]
-    })?;
+    };
+    let bytes = trace.read(path).and_then(|bytes| unpacked(path, bytes)).map_err(unreadable)?;
     decoded(path, &bytes)
 }
 
@@ -232,7 +235,10 @@ fn letta_problem(file: &str, text: &str, problem: &letta_dir::LettaProblem) -> D
 fn line_starts(text: &str) -> Vec<RecordStart> {
     let offsets =
         std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
-    offsets.zip(1..).map(|(offset, line)| RecordStart { line, column: 0, offset }).collect()
+    offsets
+        .zip(1..)
+        .map(|(offset, line)| RecordStart { line, offset, ..RecordStart::default() })
+        .collect()
 }
 
 fn letta_recording(
@@ -331,13 +337,8 @@ fn from_file(path: &str, text: &str) -> Result<Vec<RecordedTrajectory>, Vec<Diag
     if is_letta_file(text) {
         return letta_results(path, text, None);
     }
-    let format =
-        match path.rsplit_once('.').map(|(_, extension)| extension.to_ascii_lowercase()).as_deref()
-        {
-            Some("json") => DatasetFormat::Json,
-            Some("csv") => DatasetFormat::Csv,
-            _ => DatasetFormat::Jsonl,
-        };
+    let format = DatasetFormat::of_name(path).filter(|format| *format != DatasetFormat::Yaml);
+    let format = format.unwrap_or(DatasetFormat::Jsonl);
     let from = text.len() - text.trim_start().len();
     if format == DatasetFormat::Jsonl && from < text.len() && !text[from..].starts_with(['{', '['])
     {
@@ -347,7 +348,7 @@ fn from_file(path: &str, text: &str) -> Result<Vec<RecordedTrajectory>, Vec<Diag
     }
     let rows = split::split(path, text, format).map_err(of_trajectories)?;
     let spec = RowSpec {
-        cells: format == DatasetFormat::Csv,
+        cells: format.has_cells(),
         fields: FieldMap::default(),
         format: None,
         missing: MissingAnswer::default(),

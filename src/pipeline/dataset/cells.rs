@@ -1,4 +1,4 @@
-//! Cuts a CSV file into records: one JSON object of strings a row, empty cells left out.
+//! Cuts a CSV or TSV file into records: one JSON object of strings a row, empty cells left out.
 //!
 //! Cells are text as written; what JSON may stand in them is `fields`' business. Spaces around the names of
 //! columns mean nothing, spaces in cells do.
@@ -12,15 +12,66 @@ use super::split::{
     LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, record_place, too_long,
 };
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
+use crate::pipeline::spec::DatasetFormat;
+
+/// What separates cells, and whether quotes mean something.
+#[derive(Clone, Copy, Debug)]
+struct CellDialect {
+    separator: u8,
+    has_quotes: bool,
+}
+
+impl CellDialect {
+    /// That of a file. In one with tabs, quotes are characters like others unless all of them are used as in CSV: some
+    /// write such files without ever quoting.
+    fn of(text: &str, format: DatasetFormat) -> Self {
+        let quoted = Self { separator: b'\t', has_quotes: true };
+        match format {
+            DatasetFormat::Tsv => Self { has_quotes: !has_slip(text, quoted), ..quoted },
+            _ => Self { separator: b',', has_quotes: true },
+        }
+    }
+
+    fn reader(self) -> csv::ReaderBuilder {
+        let mut builder = csv::ReaderBuilder::new();
+        builder.flexible(true).delimiter(self.separator).quoting(self.has_quotes);
+        builder
+    }
+
+    fn separators(self) -> &'static str {
+        if self.separator == b'\t' { "tabs" } else { "commas" }
+    }
+}
+
+/// Whether a quote of the file is not as it must be.
+fn has_slip(text: &str, dialect: CellDialect) -> bool {
+    let mut reader = dialect.reader().has_headers(false).from_reader(text.as_bytes());
+    let mut row = csv::StringRecord::new();
+    let mut from = 0;
+    while reader.read_record(&mut row).is_ok_and(|has_more| has_more) {
+        let end = (reader.position().byte() as usize).min(text.len());
+        let from_line = skip_blank_lines(text, from).min(end);
+        if text.get(from_line..end).is_some_and(|row| quote_slip(row, dialect).is_some()) {
+            return true;
+        }
+        from = end;
+    }
+    false
+}
 
 /// The rows under the header, or everything that is wrong with the file's shape.
-pub(super) fn rows<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagnostic>> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+pub(super) fn rows<'a>(
+    path: &str,
+    text: &'a str,
+    format: DatasetFormat,
+) -> Result<Vec<RawRecord<'a>>, Vec<Diagnostic>> {
+    let dialect = CellDialect::of(text, format);
+    let mut reader = dialect.reader().from_reader(text.as_bytes());
     let headers = match reader.headers() {
         Ok(headers) => trimmed(headers),
         Err(error) => return Err(vec![bad_csv(path, text, &error)]),
     };
-    check_headers(path, text, &headers)?;
+    check_headers(path, text, &headers, dialect)?;
     let mut records = Vec::new();
     let mut problems = Vec::new();
     let mut lines = LineCounter::default();
@@ -36,12 +87,12 @@ pub(super) fn rows<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, 
             Ok(true) => {}
         }
         let end = (reader.position().byte() as usize).min(text.len());
-        let start = lines.advance(text, offset);
+        let start = RecordStart { is_converted: true, ..lines.advance(text, offset) };
         if let Some(problem) = row_problem(
             path,
             text,
             start,
-            &CsvRow { bytes: offset..end, cells: row.len(), columns: headers.len() },
+            &CsvRow { bytes: offset..end, cells: row.len(), columns: headers.len(), dialect },
         ) {
             problems.push(problem);
             continue;
@@ -59,15 +110,15 @@ pub(super) fn rows<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, 
 }
 
 /// The names of the columns; none if the header cannot be read.
-pub(crate) fn column_names(text: &str) -> Vec<String> {
-    let mut reader = csv::ReaderBuilder::new().flexible(true).from_reader(text.as_bytes());
+pub(crate) fn column_names(text: &str, format: DatasetFormat) -> Vec<String> {
+    let mut reader = CellDialect::of(text, format).reader().from_reader(text.as_bytes());
     reader.headers().map(trimmed).unwrap_or_default()
 }
 
 /// What is odd about the row that starts at `start`, if it has fewer cells than there are columns: a cell that is not
 /// there is empty, but may not have been meant to be.
 pub(crate) fn short_row(text: &str, start: RecordStart) -> Option<String> {
-    let columns = column_names(text).len();
+    let columns = column_names(text, DatasetFormat::Csv).len();
     let rest = text.get(start.offset..)?;
     let mut reader =
         csv::ReaderBuilder::new().flexible(true).has_headers(false).from_reader(rest.as_bytes());
@@ -81,7 +132,12 @@ fn trimmed(headers: &csv::StringRecord) -> Vec<String> {
     headers.iter().map(|name| name.trim().to_owned()).collect()
 }
 
-fn check_headers(path: &str, text: &str, headers: &[String]) -> Result<(), Vec<Diagnostic>> {
+fn check_headers(
+    path: &str,
+    text: &str,
+    headers: &[String],
+    dialect: CellDialect,
+) -> Result<(), Vec<Diagnostic>> {
     let line = text[..skip_blank_lines(text, 0)].matches('\n').count();
     let first = text.lines().nth(line).unwrap_or_default();
     let place = |name: &str| {
@@ -89,11 +145,16 @@ fn check_headers(path: &str, text: &str, headers: &[String]) -> Result<(), Vec<D
         Place::in_line(path, line + 1, first, from..from + name.len())
     };
     if let [only] = headers
-        && let Some(separator) = [';', '\t', '|'].into_iter().find(|other| only.contains(*other))
+        && let Some(separator) =
+            [',', ';', '\t', '|'].into_iter().find(|other| only.contains(*other))
     {
-        let message = "the header has one column: its names are not separated by commas";
-        let hint =
-            format!("save the file with commas in place of `{}`", separator.escape_default());
+        let commas = dialect.separators();
+        let message = format!("the header has one column: its names are not separated by {commas}");
+        let hint = match separator {
+            '\t' => "a file of cells with tabs between them is named .tsv, or say `format: tsv`"
+                .to_owned(),
+            other => format!("save the file with {commas} in place of `{other}`"),
+        };
         return Err(vec![Diagnostic::error(place(only), message).hint(hint)]);
     }
     let mut problems = Vec::new();
@@ -119,16 +180,17 @@ struct CsvRow {
     cells: usize,
     /// The columns of the header.
     columns: usize,
+    dialect: CellDialect,
 }
 
 /// What is wrong with a row.
 fn row_problem(path: &str, text: &str, start: RecordStart, row: &CsvRow) -> Option<Diagnostic> {
-    let CsvRow { bytes, cells, columns } = row;
+    let CsvRow { bytes, cells, columns, dialect } = row;
     let written = text.get(bytes.clone()).unwrap_or_default();
     if written.len() > RECORD_LIMIT {
         return Some(too_long(line_place(path, text, start), written.len()));
     }
-    if let Some((at, slip)) = quote_slip(written) {
+    if let Some((at, slip)) = quote_slip(written, *dialect) {
         let place = record_place(path, text, start, Some(at..at + 1));
         return Some(slip.diagnostic(place));
     }
@@ -144,7 +206,8 @@ fn row_problem(path: &str, text: &str, start: RecordStart, row: &CsvRow) -> Opti
             "a quoted cell carries this row on to line {last}: is one of its quotes never closed?"
         ))
     } else {
-        problem.hint("put cells that contain commas or line breaks into double quotes")
+        let commas = dialect.separators();
+        problem.hint(format!("put cells that contain {commas} or line breaks into double quotes"))
     })
 }
 
@@ -170,7 +233,10 @@ impl QuoteSlip {
 }
 
 /// The first quote of a row that is not as it must be. Only a quote that begins a cell means anything.
-fn quote_slip(row: &str) -> Option<(usize, QuoteSlip)> {
+fn quote_slip(row: &str, dialect: CellDialect) -> Option<(usize, QuoteSlip)> {
+    if !dialect.has_quotes {
+        return None;
+    }
     let bytes = row.as_bytes();
     let mut at = 0;
     while at < bytes.len() {
@@ -180,11 +246,12 @@ fn quote_slip(row: &str) -> Option<(usize, QuoteSlip)> {
                 Ok(closing) => at = closing + 1,
                 Err(slip) => return Some(slip),
             }
-            if !matches!(bytes.get(at), None | Some(b',' | b'\n' | b'\r')) {
+            let is_end = |byte: u8| matches!(byte, b'\n' | b'\r') || byte == dialect.separator;
+            if bytes.get(at).is_some_and(|byte| !is_end(*byte)) {
                 return Some((at - 1, QuoteSlip::Inside));
             }
         }
-        at += memchr::memchr(b',', bytes.get(at..)?)? + 1;
+        at += memchr::memchr(dialect.separator, bytes.get(at..)?)? + 1;
     }
     None
 }
@@ -221,7 +288,8 @@ fn bad_csv(path: &str, text: &str, error: &csv::Error) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::{QuoteSlip, quote_slip, rows};
+    use super::{CellDialect, QuoteSlip, quote_slip, rows};
+    use crate::pipeline::spec::DatasetFormat;
 
     #[test]
     fn quotes_mean_something_only_at_the_ends_of_a_cell() {
@@ -241,7 +309,11 @@ mod tests {
             ("a,", None),
             ("", None),
         ] {
-            assert_eq!(quote_slip(row), expected, "{row:?}");
+            assert_eq!(
+                quote_slip(row, CellDialect::of("", DatasetFormat::Csv)),
+                expected,
+                "{row:?}"
+            );
         }
     }
 
@@ -249,7 +321,7 @@ mod tests {
     fn cells_are_text_as_written() {
         let text =
             "\r\n id ,input,note\r\n1,\"two\r\nlines, \"\"quoted\"\"\",\r\n\r\n2, 5\" pipe ,x";
-        let rows = rows("d.csv", text).expect("good");
+        let rows = rows("d.csv", text, DatasetFormat::Csv).expect("good");
         let found: Vec<(u32, &str)> =
             rows.iter().map(|row| (row.start.line, row.text.as_ref())).collect();
         assert_eq!(
@@ -258,6 +330,26 @@ mod tests {
                 (3, r#"{"id":"1","input":"two\r\nlines, \"quoted\""}"#),
                 (6, r#"{"id":"2","input":" 5\" pipe ","note":"x"}"#),
             ]
+        );
+    }
+
+    #[test]
+    fn quotes_between_tabs_mean_something_where_all_of_them_are_closed() {
+        for (text, expected) in [
+            ("id\tinput\n1\t\"two\nlines\"\n", r#"{"id":"1","input":"two\nlines"}"#),
+            (
+                "id\tinput\n1\t\"Hi\" she said, twice\n",
+                r#"{"id":"1","input":"\"Hi\" she said, twice"}"#,
+            ),
+            ("id\tinput\n1\t\"open\n", r#"{"id":"1","input":"\"open"}"#),
+        ] {
+            let rows = rows("d.tsv", text, DatasetFormat::Tsv).expect("good");
+            assert_eq!(rows.iter().map(|row| row.text.as_ref()).collect::<Vec<_>>(), [expected]);
+        }
+        let problems = rows("d.csv", "id\tinput\n1\tx\n", DatasetFormat::Csv).unwrap_err();
+        assert_eq!(
+            problems[0].hint.as_deref(),
+            Some("a file of cells with tabs between them is named .tsv, or say `format: tsv`")
         );
     }
 }

@@ -16,7 +16,7 @@ use super::split::too_deep;
 use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::base::json_syntax::{kind_of, slip};
 use crate::base::path;
-use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, TargetModel};
+use crate::pipeline::spec::{DatasetSpec, FieldMap, MissingAnswer, TargetModel};
 use crate::pipeline::trajectory::TrajectoryFormat;
 
 /// Our names of a row's fields, each with the other names it is known by.
@@ -91,7 +91,7 @@ impl LiveCases {
 impl RowSpec {
     /// How the rows of `dataset` are read.
     pub fn new(dataset: &DatasetSpec, format: Option<&'static TrajectoryFormat>) -> Self {
-        let cells = dataset.format == DatasetFormat::Csv;
+        let cells = dataset.format.has_cells();
         let missing = dataset.missing;
         Self { cells, fields: dataset.fields.clone(), format, missing, live: None }
     }

@@ -84,8 +84,8 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales) -> LabelReading {
             return LabelReading { problems: said_of_labels(problems), ..LabelReading::default() };
         }
     };
-    if format == DatasetFormat::Csv
-        && let Some(column) = missing_column(&column_names(text))
+    if format.has_cells()
+        && let Some(column) = missing_column(&column_names(text, format))
     {
         let problem = Diagnostic::error(
             Place::in_line(path, 1, text.lines().next().unwrap_or_default(), 0..usize::MAX),
@@ -97,7 +97,7 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales) -> LabelReading {
         return LabelReading { problems, ..LabelReading::default() };
     }
     let spec = RowSpec {
-        cells: format == DatasetFormat::Csv,
+        cells: format.has_cells(),
         fields: FieldMap::default(),
         format: None,
         missing: MissingAnswer::default(),

@@ -15,6 +15,7 @@ pub(crate) mod layout;
 mod recorded;
 pub(crate) mod row;
 pub(crate) mod split;
+mod yaml;
 
 use serde_json::{Map, Value};
 

@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use serde_json::value::RawValue;
 
-use super::cells;
+use super::{cells, yaml};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::json_syntax::slip;
 use crate::pipeline::spec::DatasetFormat;
@@ -30,6 +30,8 @@ pub(crate) struct RecordStart {
     pub column: u32,
     /// The byte in the file, its byte order mark not counted.
     pub offset: usize,
+    /// Whether the record was made of what stands there, and is not its text.
+    pub is_converted: bool,
 }
 
 /// One row, not yet read.
@@ -86,7 +88,8 @@ pub(crate) fn split<'a>(
     let records = match format {
         DatasetFormat::Jsonl => jsonl(path, text)?,
         DatasetFormat::Json => json_array(path, text).map_err(|diagnostic| vec![diagnostic])?,
-        DatasetFormat::Csv => cells::rows(path, text)?,
+        DatasetFormat::Csv | DatasetFormat::Tsv => cells::rows(path, text, format)?,
+        DatasetFormat::Yaml => yaml::items(path, text).map_err(|diagnostic| vec![diagnostic])?,
     };
     if records.is_empty() {
         let hint = match format {
@@ -96,9 +99,10 @@ pub(crate) fn split<'a>(
             DatasetFormat::Json => {
                 "write an array of objects: [{\"input\": \"…\", \"output\": \"…\"}]"
             }
-            DatasetFormat::Csv => {
+            DatasetFormat::Csv | DatasetFormat::Tsv => {
                 "write a header line such as `input,ground_truth,output` and one line a sample"
             }
+            DatasetFormat::Yaml => "write a list of mappings: `- {input: …, output: …}`",
         };
         let message = "the dataset has no records";
         return Err(vec![Diagnostic::error(Place::file(path), message).hint(hint)]);
@@ -129,7 +133,7 @@ fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagno
         }
         let column = (trimmed.as_ptr().addr() - raw.as_ptr().addr()) as u32;
         let offset = trimmed.as_ptr().addr() - text.as_ptr().addr();
-        let start = RecordStart { line, column, offset };
+        let start = RecordStart { line, column, offset, ..RecordStart::default() };
         records.push(RawRecord { text: Cow::Borrowed(trimmed), start });
     }
     if problems.is_empty() { Ok(records) } else { Err(problems) }
@@ -226,7 +230,8 @@ impl LineCounter {
             self.line_start = self.counted + at + 1;
         }
         self.counted = offset;
-        RecordStart { line: self.line + 1, column: (offset - self.line_start) as u32, offset }
+        let column = (offset - self.line_start) as u32;
+        RecordStart { line: self.line + 1, column, offset, ..RecordStart::default() }
     }
 }
 

@@ -45,8 +45,19 @@ pub enum DatasetFormat {
     Jsonl,
     /// One JSON array of objects.
     Json,
-    /// A header line and rows of text.
+    /// A header line and rows of text, separated by commas.
     Csv,
+    /// The same, separated by tabs.
+    Tsv,
+    /// One list of mappings in YAML.
+    Yaml,
+}
+
+impl DatasetFormat {
+    /// Whether values are cells: text, in which JSON may stand.
+    pub fn has_cells(self) -> bool {
+        matches!(self, Self::Csv | Self::Tsv)
+    }
 }
 
 /// The `fields` mapping: our field → a dotted path in the row.

@@ -10,17 +10,21 @@ use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
 use super::targets::{self, AroundTarget, LIVE_KINDS};
 use super::tree::{Yaml, YamlEntry};
 use super::{letta_code_target, letta_target};
+use crate::base::compression::Compression;
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, TargetSpec};
 use crate::pipeline::trajectory::FORMATS;
 
 /// The kinds that are agents on a Letta server, by their old name and their new one.
 const LETTA_KINDS: [&str; 2] = ["agent", "letta_agent"];
 
-pub(super) const DATASET_FORMATS: [(&str, DatasetFormat); 4] = [
+pub(super) const DATASET_FORMATS: [(&str, DatasetFormat); 7] = [
     ("jsonl", DatasetFormat::Jsonl),
     ("ndjson", DatasetFormat::Jsonl),
     ("json", DatasetFormat::Json),
     ("csv", DatasetFormat::Csv),
+    ("tsv", DatasetFormat::Tsv),
+    ("yaml", DatasetFormat::Yaml),
+    ("yml", DatasetFormat::Yaml),
 ];
 
 pub(super) const MISSING: [(&str, MissingAnswer); 2] =
@@ -56,7 +60,7 @@ fn format_of(path: &str, field: &YamlEntry, findings: &mut Findings) -> Option<D
     let format = DatasetFormat::of_name(path);
     if format.is_none() {
         findings.error(field.value.span, "the dataset's format does not show in its name").hint = Some(
-            "name it .jsonl, .ndjson, .json or .csv, or write `dataset: {path: …, format: jsonl}`"
+            "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`"
                 .to_owned(),
         );
     }
@@ -64,9 +68,10 @@ fn format_of(path: &str, field: &YamlEntry, findings: &mut Findings) -> Option<D
 }
 
 impl DatasetFormat {
-    /// The format that shows in the name of a file.
+    /// The format that shows in the name of a file, whether it is compressed or not.
     pub fn of_name(path: &str) -> Option<Self> {
         let lower = path.to_ascii_lowercase();
+        let lower = Compression::stripped(&lower);
         let ends =
             |name: &str| lower.strip_suffix(name).is_some_and(|before| before.ends_with('.'));
         DATASET_FORMATS.iter().find(|(name, _)| ends(name)).map(|(_, format)| *format)

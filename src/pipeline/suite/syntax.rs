@@ -36,7 +36,7 @@ impl YamlProblem {
             }
             Self::SecondDocument => words(
                 "a second YAML document begins here",
-                "a suite is one document: remove the `---`, or make two files",
+                "a file is one document: remove the `---`, or make two files",
             ),
             Self::AliasOfItself => {
                 words("this alias stands inside the value it stands for", "write the value out")
@@ -51,7 +51,7 @@ impl YamlProblem {
                 words("`<<` takes a mapping or a list of mappings", "write `<<: *name`")
             }
             Self::UnknownTag => words(
-                "this has a `!` tag that means nothing in a suite",
+                "this has a `!` tag that means nothing here",
                 "remove the tag, or put the text in quotes",
             ),
             Self::NotFinite => words("this is not a finite number", ""),

@@ -136,7 +136,7 @@ pub(crate) fn parse(
 }
 
 /// Reads the one YAML document in `text`, with which `file` of `sources` begins.
-pub(super) fn parse_part(
+pub(crate) fn parse_part(
     text: &str,
     file: u32,
     sources: &Sources,

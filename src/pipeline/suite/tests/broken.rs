@@ -124,7 +124,7 @@ fn yaml_errors_say_where_and_what_to_do() {
       = help: write the value out
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ndescription: !new a\n"), @r###"
-    error: this has a `!` tag that means nothing in a suite
+    error: this has a `!` tag that means nothing here
      --> suite.yaml:5:19
       |
     5 | description: !new a
@@ -155,7 +155,7 @@ fn yaml_errors_say_where_and_what_to_do() {
     5 | ---
       | ^^^
       |
-      = help: a suite is one document: remove the `---`, or make two files
+      = help: a file is one document: remove the `---`, or make two files
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\n<<: 5\n"), @r###"
     error: `<<` takes a mapping or a list of mappings

@@ -317,7 +317,7 @@ fn extends_and_variables_are_checked() {
     1 | dataset: d.txt
       |          ^^^^^
       |
-      = help: name it .jsonl, .ndjson, .json or .csv, or write `dataset: {path: …, format: jsonl}`
+      = help: name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`
 
     error: there is no file `base/no.txt`
      --> base/wrong.yaml:2:42

@@ -4,21 +4,21 @@ use super::*;
 
 #[test]
 fn datasets_and_targets_are_checked() {
-    insta::assert_snapshot!(check("name: s\ndataset: d.parquet\ngraders: {a: {kind: tool, function: contains}}\n"), @r###"
+    insta::assert_snapshot!(check("name: s\ndataset: d.parquet\ngraders: {a: {kind: tool, function: contains}}\n"), @r"
     error: the dataset's format does not show in its name
      --> suite.yaml:2:10
       |
     2 | dataset: d.parquet
       |          ^^^^^^^^^
       |
-      = help: name it .jsonl, .ndjson, .json or .csv, or write `dataset: {path: …, format: jsonl}`
-    "###);
-    insta::assert_snapshot!(check("name: s\ndataset: {path: d.jsonl, format: jsnl, fields: {idd: x, input: 5}}\ngraders: {a: {kind: tool, function: contains}}\n"), @r###"
+      = help: name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`
+    ");
+    insta::assert_snapshot!(check("name: s\ndataset: {path: d.jsonl, format: jsnl, fields: {idd: x, input: 5}}\ngraders: {a: {kind: tool, function: contains}}\n"), @r"
     error: unknown format `jsnl`
      --> suite.yaml:2:34
       |
     2 | dataset: {path: d.jsonl, format: jsnl, fields: {idd: x, input: 5}}
-      |                                  ^^^^ expected `jsonl`, `ndjson`, `json` or `csv`
+      |                                  ^^^^ expected `jsonl`, `ndjson`, `json`, `csv`, `tsv`, `yaml` or `yml`
       |
       = help: did you mean `jsonl`?
 
@@ -37,7 +37,7 @@ fn datasets_and_targets_are_checked() {
       |                                                                ^
       |
       = help: put the value in quotes
-    "###);
+    ");
     insta::assert_snapshot!(check("name: s\ndataset: {format: csv, pth: d.csv}\ngraders: {a: {kind: tool, function: contains}}\n"), @r###"
     error: the dataset has no `path`
      --> suite.yaml:2:1
