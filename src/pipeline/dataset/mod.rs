@@ -14,6 +14,7 @@ pub(crate) mod labels;
 pub(crate) mod layout;
 mod recorded;
 pub(crate) mod row;
+pub(crate) mod score_map;
 pub(crate) mod split;
 mod yaml;
 

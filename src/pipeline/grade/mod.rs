@@ -176,6 +176,11 @@ impl Grade {
         self
     }
 
+    /// Whether it is that of a submission which is empty, about which nobody is asked.
+    pub(crate) fn is_of_empty_submission(&self) -> bool {
+        self.error.is_none() && self.rationale == EMPTY_SUBMISSION
+    }
+
     /// Whether it counts as a pass at `threshold`.
     pub fn passes(&self, threshold: f64) -> bool {
         self.error.is_none() && self.pass.unwrap_or_else(|| reaches(self.score, threshold))

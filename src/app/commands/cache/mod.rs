@@ -2,8 +2,10 @@
 
 mod amounts;
 mod bind;
+mod binder;
 mod digest;
 mod export;
+mod fields_args;
 mod gc;
 mod import;
 pub(super) mod names;
