@@ -75,6 +75,7 @@ mod streams;
 mod targets_chat;
 mod targets_functions;
 mod targets_http;
+mod text_metrics;
 mod tidy;
 mod verdicts;
 mod views;

@@ -18,6 +18,7 @@ mod spent;
 #[cfg(test)]
 mod tests;
 mod text;
+mod text_metric;
 mod tool_called;
 
 pub(crate) use grader::ToolGrader;
@@ -50,6 +51,13 @@ pub(crate) static GRADERS: &[GraderInfo] = &[
     text::LEVENSHTEIN,
     text::ONE_OF,
     overlap::F1,
+    text_metric::EDIT_SIMILARITY,
+    text_metric::WORD_ERROR_RATE,
+    text_metric::CHARACTER_ERROR_RATE,
+    text_metric::ROUGE_N,
+    text_metric::ROUGE_L,
+    text_metric::BLEU,
+    text_metric::CHRF,
     measure::LENGTH,
     number::NUMERIC,
     json::JSON_MATCH,

@@ -13,13 +13,12 @@ use serde_json::{Map, Value};
 use super::given::{GivenText, given_or_reference};
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
 use super::json::shorten;
+use super::text_metric::edits::edit_distance;
 use super::{Grade, Subject};
 use crate::base::python::{collapse_space, lower, repr_str, strip};
 use crate::pipeline::options::{self, schema};
 use crate::pipeline::spec::OptionProblem;
 
-/// Most cells of the table of one edit distance: two texts of 14,000 characters, about half a second.
-const MAX_CELLS: usize = 200_000_000;
 /// How many offending characters a rationale shows.
 const SHOWN_CHARACTERS: usize = 5;
 
@@ -285,39 +284,11 @@ impl Levenshtein {
         if longest == 0 {
             return Ok(Grade::new(1.0, "Edit distance: 0 of 0 characters"));
         }
-        let distance = edit_distance(&left, &right).ok_or_else(|| {
+        let distance = edit_distance(&left, &right, 1).ok_or_else(|| {
             Grade::failed("too_large", "the texts are too long for an edit distance")
         })?;
         let score = 1.0 - distance as f64 / longest as f64;
         Ok(Grade::new(score, format!("Edit distance: {distance} of {longest} characters")))
-    }
-}
-
-/// The Levenshtein distance in code points, unless it would take too long. What both begin or end with
-/// never counts, and is left out first.
-fn edit_distance(left: &[char], right: &[char]) -> Option<usize> {
-    let same_start = left.iter().zip(right).take_while(|(a, b)| a == b).count();
-    let left = &left[same_start..];
-    let right = &right[same_start..];
-    let same_end = left.iter().rev().zip(right.iter().rev()).take_while(|(a, b)| a == b).count();
-    let left = &left[..left.len() - same_end];
-    let right = &right[..right.len() - same_end];
-    let cells = left.len().checked_mul(right.len())?;
-    if cells > MAX_CELLS {
-        return None;
-    }
-    Some(strsim::generic_levenshtein(&Characters(left), &Characters(right)))
-}
-
-/// Lets the edit distance walk over a slice of characters.
-struct Characters<'a>(&'a [char]);
-
-impl<'a> IntoIterator for &'a Characters<'_> {
-    type Item = &'a char;
-    type IntoIter = std::slice::Iter<'a, char>;
-
-    fn into_iter(self) -> Self::IntoIter {
-        self.0.iter()
     }
 }
 
