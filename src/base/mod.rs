@@ -5,6 +5,7 @@
 pub(crate) mod compression;
 pub mod diagnostic;
 pub(crate) mod exact;
+pub(crate) mod random;
 pub(crate) mod json_syntax;
 pub(crate) mod ordered_map;
 pub(crate) mod json_exact;

@@ -21,6 +21,7 @@ pub mod workspace;
 pub mod registry;
 pub mod dataset;
 pub(crate) mod delta;
+pub mod statistics;
 pub mod metric;
 pub(crate) mod gate;
 pub mod results;

@@ -70,6 +70,7 @@ mod run;
 mod secrets;
 #[cfg(unix)]
 mod servers;
+mod statistics;
 mod store_faults;
 mod streams;
 mod targets_chat;

@@ -3,7 +3,7 @@
 
 use serde::Serialize;
 
-use crate::pipeline::inline::sample::SplitMix;
+use crate::base::random::SplitMix;
 use crate::pipeline::inline::words::fixed;
 
 /// The seed of resampling.
