@@ -3,14 +3,15 @@
 use super::Db;
 use super::graders::{row_spec, suite, with_graded};
 use super::inputs::{Chunk, Overrides, Root};
-use super::selection::{CaseOrdinals, Narrowing, SelectableCase, Selection, select};
+use super::selection::{CaseOrdinals, ChunkCases, Narrowing, SelectableCase, Selection, select};
 use crate::pipeline::dataset::Sample;
 use crate::pipeline::dataset::chunk::Records;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::dataset::row;
-use crate::pipeline::dataset::row::{RowId, RowRecord};
+use crate::pipeline::dataset::row::{OpenedRow, RowId, RowRecord};
 use crate::pipeline::evaluate::needs::RowNeeds;
+use crate::pipeline::expression::RowCondition;
 
 /// What a chunk's records say about themselves.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -21,6 +22,8 @@ pub struct CheckedRecords {
     pub problems: Vec<(usize, RowProblem)>,
     /// Rubrics that rows name: record, path from the suite's folder.
     pub rubric_files: Vec<(usize, String)>,
+    /// Graders that rows name, each list once: the first record, names.
+    pub named_graders: Vec<(usize, Vec<String>)>,
 }
 
 impl CheckedRecords {
@@ -28,6 +31,7 @@ impl CheckedRecords {
     pub fn of(records: &Records, spec: &RowSpec) -> Self {
         let mut checked = Self::default();
         for (at, record) in cases(records, spec) {
+            checked.add_named_graders(at, record, spec);
             match row::check(record, spec) {
                 Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
                     let content_id = id.is_none().then(|| row::content_id(record, spec));
@@ -47,6 +51,18 @@ impl CheckedRecords {
             }
         }
         checked
+    }
+
+    fn add_named_graders(&mut self, at: usize, record: RowRecord<'_>, spec: &RowSpec) {
+        // Hardly any row names some.
+        if record.case > 0 || !row::may_name_graders(record.row, spec) {
+            return;
+        }
+        let named = OpenedRow::new(record, spec).ok().and_then(|row| row.named_graders());
+        let Some(named) = named else { return };
+        if !self.named_graders.iter().any(|(_, known)| *known == named) {
+            self.named_graders.push((at, named));
+        }
     }
 }
 
@@ -133,12 +149,31 @@ pub fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
     }
 }
 
+/// The condition on rows that count.
+#[salsa::tracked]
+fn row_condition(db: &dyn Db, root: Root) -> Option<RowCondition> {
+    suite(db, root).suite.as_ref()?.dataset.condition.clone()
+}
+
+/// Of which of a chunk's cases the condition on rows holds; none if there is no condition.
+#[salsa::tracked]
+fn wanted(db: &dyn Db, chunk: Chunk) -> Option<Box<[bool]>> {
+    let root = chunk.root(db);
+    let condition = row_condition(db, root).as_ref()?;
+    let spec = row_spec(db, root).as_ref()?;
+    let holds = |record| OpenedRow::new(record, spec).is_ok_and(|row| row.holds(condition));
+    Some(cases(chunk.records(db), spec).map(|(_, record)| holds(record)).collect())
+}
+
 /// Which cases are evaluated.
 #[salsa::tracked]
 pub fn selection(db: &dyn Db, root: Root) -> Selection {
-    let whos: Vec<&[SelectableCase]> =
-        root.chunks(db).iter().map(|chunk| checked(db, *chunk).whos.as_slice()).collect();
-    select(&whos, narrowing(db, root))
+    let of_chunk = |chunk: &Chunk| {
+        let wanted = wanted(db, *chunk).as_deref();
+        ChunkCases { whos: &checked(db, *chunk).whos, wanted }
+    };
+    let chunks: Vec<ChunkCases<'_>> = root.chunks(db).iter().map(of_chunk).collect();
+    select(&chunks, narrowing(db, root))
 }
 
 /// The ordinals of the chunks, for what folds over all of them.

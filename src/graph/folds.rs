@@ -26,18 +26,28 @@ use crate::pipeline::outcome::Outcome;
 use crate::pipeline::results::trials::SplitResult;
 use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
 
-/// A grader's grades in dataset order.
+/// A grader's grades in dataset order, without results that it has nothing to say of.
 #[salsa::tracked]
 pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observation]> {
     let mut all = Vec::new();
+    let mut results = 0..;
     for chunk in grader.root(db).chunks(db) {
         let places = places(db, *chunk).iter();
         let cells = cells(db, *chunk, grader).cells.iter();
         all.extend(cells.zip(places).filter_map(|(cell, place)| {
             let SelectedOrdinals { sample, model } = place.selected?;
+            let result = results.next()?;
             let errored = matches!(cell.state, CellState::Errored | CellState::Pending);
             let pass = cell.state == CellState::Passed;
-            Some(Observation { sample, model, score: cell.score, pass, errored })
+            let applies = cell.state != CellState::NotApplicable;
+            applies.then_some(Observation {
+                result,
+                sample,
+                model,
+                score: cell.score,
+                pass,
+                errored,
+            })
         }));
     }
     Arc::from(all)
@@ -58,7 +68,8 @@ pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
 /// A grader's aggregates.
 #[salsa::tracked]
 pub fn metric<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Metric {
-    Metric::of(observations(db, grader))
+    let results = queries::selection(db, grader.root(db)).cases;
+    Metric::among(results, observations(db, grader))
 }
 
 /// What the trials of samples tell of a grader; none where no sample has two.
@@ -67,7 +78,7 @@ pub fn trial_findings<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Trial
     TrialFindings::of(observations(db, grader))
 }
 
-/// The results of a grader with votes on both sides of its pass threshold, by their places in [`observations`]; none where
+/// The results of a grader with votes on both sides of its pass threshold, by their ordinals; none where
 /// there is one vote a submission.
 #[salsa::tracked]
 pub fn split_results<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Vec<SplitResult>> {
@@ -97,7 +108,7 @@ pub fn by_model(db: &dyn Db, root: Root) -> Ordered<Ordered<Metric>> {
         let metrics = queries::graders(db, root).iter().map(|grader| {
             let all = observations(db, *grader).iter();
             let own: Vec<Observation> = all.filter(|seen| seen.model == ordinal).copied().collect();
-            (grader.name(db).clone(), Metric::of(&own))
+            (grader.name(db).clone(), Metric::among(results_of(db, root, ordinal), &own))
         });
         Ordered(metrics.collect())
     };
@@ -107,10 +118,16 @@ pub fn by_model(db: &dyn Db, root: Root) -> Ordered<Ordered<Metric>> {
     Ordered(named.collect())
 }
 
+/// How many results of a model are evaluated.
+fn results_of(db: &dyn Db, root: Root, model: u32) -> usize {
+    let places = root.chunks(db).iter().flat_map(|chunk| places(db, *chunk));
+    places.filter(|place| place.selected.is_some_and(|selected| selected.model == model)).count()
+}
+
 /// The aggregates of each tag, sorted by tag; none where no row has one.
 #[salsa::tracked]
 pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
-    let mut ordinals: BTreeMap<&str, Vec<usize>> = BTreeMap::new();
+    let mut ordinals: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     let mut ordinal = 0;
     for chunk in root.chunks(db) {
         let whos = queries::checked(db, *chunk).whos.iter();
@@ -129,11 +146,13 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
         return None;
     }
     let graders = queries::graders(db, root);
-    let of_tag = |own: &[usize]| {
+    let of_tag = |results: &[u32]| {
         let metrics = graders.iter().map(|grader| {
             let all = observations(db, *grader);
-            let own: Vec<Observation> = own.iter().filter_map(|at| all.get(*at)).copied().collect();
-            (grader.name(db).clone(), Metric::of(&own))
+            // Both are in the order of results.
+            let find = |result: &u32| all.binary_search_by_key(result, |seen| seen.result).ok();
+            let own: Vec<Observation> = results.iter().filter_map(find).map(|at| all[at]).collect();
+            (grader.name(db).clone(), Metric::among(results.len(), &own))
         });
         Ordered(metrics.collect())
     };

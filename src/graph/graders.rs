@@ -10,7 +10,9 @@ use super::inputs::{File, ProgramState, Root};
 use crate::base::system;
 use crate::pipeline::dataset::fields::{LiveCases, RowSpec};
 use crate::pipeline::evaluate::rewards::ReadyReward;
+use crate::pipeline::evaluate::scope::GraderScope;
 use crate::pipeline::evaluate::{Method, ReadyGrader, ReadyTool};
+use crate::pipeline::expression::RowCondition;
 use crate::pipeline::gate;
 use crate::pipeline::grade;
 use crate::pipeline::grade::reference::ReferencePattern;
@@ -52,6 +54,9 @@ pub struct Grader<'db> {
     #[tracked]
     #[returns(copy)]
     pub negated: bool,
+    /// What holds of the rows that it has something to say of.
+    #[tracked]
+    pub only: Option<RowCondition>,
     /// The least score that passes.
     #[tracked]
     #[returns(copy)]
@@ -126,6 +131,7 @@ pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
                 pattern,
                 grader.ground_truth.clone(),
                 grader.negated,
+                grader.only.clone(),
                 Threshold(grader.pass_threshold),
             )
         })
@@ -197,7 +203,8 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
     let include_subagents = includes_subagents(db, grader);
     let ground_truth = grader.ground_truth(db).clone();
     let negated = grader.negated(db);
-    Arc::new(ReadyGrader { method, reference, ground_truth, negated, include_subagents })
+    let scope = GraderScope { name: grader.name(db).clone(), only: grader.only(db).clone() };
+    Arc::new(ReadyGrader { method, reference, ground_truth, negated, scope, include_subagents })
 }
 
 #[salsa::tracked(returns(copy))]

@@ -175,15 +175,8 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
         if *planned == Planned::Skipped {
             return Cell { score: 0.0, state: CellState::Skipped };
         }
-        let Some(brief) = evaluate::brief(planned, ready, &outcomes, threshold) else {
-            return Cell { score: 0.0, state: CellState::Pending };
-        };
-        let state = match (brief.errored, brief.pass) {
-            (true, _) => CellState::Errored,
-            (false, true) => CellState::Passed,
-            (false, false) => CellState::Failed,
-        };
-        Cell { score: brief.score, state }
+        evaluate::cell(planned, ready, &outcomes, threshold)
+            .unwrap_or(Cell { score: 0.0, state: CellState::Pending })
     };
     Cells { cells: plans.iter().map(cell).collect() }
 }

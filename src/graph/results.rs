@@ -211,11 +211,14 @@ pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
     let head = head(db, chunk, case)?;
     let mut submissions = Vec::new();
     let mut grades = Vec::new();
+    let mut not_applicable = Vec::new();
     for grader in queries::graders(db, chunk.root(db)) {
         let submission = queries::graded_texts(db, chunk, *grader).get(case)?.clone();
-        let grade = grade_line(db, chunk, case, *grader, &submission)?;
         submissions.push((grader.name(db).clone(), submission.shown()));
-        grades.push((grader.name(db).clone(), grade));
+        match grade_line(db, chunk, case, *grader, &submission)? {
+            Ok(grade) => grades.push((grader.name(db).clone(), grade)),
+            Err(why) => not_applicable.push((grader.name(db).clone(), why)),
+        }
     }
     Some(ResultLine {
         format: FORMAT,
@@ -227,6 +230,7 @@ pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
         conversation: conversation_key(db, chunk, case).map(|key| key.to_string()),
         submissions: Ordered(submissions),
         grades: Ordered(grades),
+        not_applicable: Ordered(not_applicable),
     })
 }
 
@@ -296,13 +300,14 @@ pub fn label_of(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> O
     queries::labels(db, chunk, grader).get(case).copied().flatten()
 }
 
+/// The grade, or why the grader has nothing to say.
 fn grade_line(
     db: &Database,
     chunk: Chunk,
     case: usize,
     grader: Grader<'_>,
     submission: &Submission,
-) -> Option<GradeLine> {
+) -> Option<Result<GradeLine, String>> {
     let planned = queries::plans(db, chunk, grader).get(case)?;
     let queries::Threshold(threshold) = grader.pass_threshold(db);
     let outcomes = |key| db.outcome(key);
@@ -312,9 +317,12 @@ fn grade_line(
         grade: Grade::failed("not_asked", "the run ended before the judge answered"),
         per_turn: None,
     });
+    if !graded.grade.applies {
+        return Some(Err(graded.grade.rationale.into_owned()));
+    }
     let pass = graded.grade.passes(threshold);
     let per_turn = graded.per_turn.map(|turns| turn_lines(turns, submission));
-    Some(GradeLine {
+    Some(Ok(GradeLine {
         score: graded.grade.score,
         pass,
         rationale: graded.grade.rationale.into_owned(),
@@ -322,7 +330,7 @@ fn grade_line(
         key: planned.first_key().map(|key| key.to_string()),
         metadata: graded.grade.metadata.map_or_else(Map::new, |metadata| *metadata),
         per_turn,
-    })
+    }))
 }
 
 fn turn_lines(grades: Vec<Grade>, submission: &Submission) -> Vec<TurnLine> {

@@ -16,7 +16,11 @@ pub fn sought(db: &dyn Db, root: Root) -> Vec<Sought> {
         return Vec::new();
     };
     let by_graders = suite.graders.iter().flat_map(Sought::by_grader);
-    let all: BTreeSet<Sought> = by_graders.chain(Sought::by_fields(spec)).collect();
+    let conditions = suite.graders.iter().map(|grader| grader.only.as_ref());
+    let conditions = conditions.chain([suite.dataset.condition.as_ref()]);
+    let by_conditions = conditions.flat_map(Sought::by_condition);
+    let all: BTreeSet<Sought> =
+        by_graders.chain(by_conditions).chain(Sought::by_fields(spec)).collect();
     all.into_iter().collect()
 }
 

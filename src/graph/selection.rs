@@ -103,16 +103,25 @@ pub struct Narrowing {
     pub cases_per_record: usize,
 }
 
+/// The cases of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkCases<'a> {
+    /// Who they are.
+    pub(crate) whos: &'a [SelectableCase],
+    /// Whether the condition of the dataset holds of each; none if there is no condition.
+    pub(crate) wanted: Option<&'a [bool]>,
+}
+
 /// Selects over the cases of every chunk, in order.
-pub(crate) fn select(chunks: &[&[SelectableCase]], narrowing: &Narrowing) -> Selection {
+pub(crate) fn select(chunks: &[ChunkCases<'_>], narrowing: &Narrowing) -> Selection {
     let mut selecting = Selecting::new(narrowing);
     let mut record = 0;
     let mut places = Vec::with_capacity(chunks.len());
-    for whos in chunks {
-        let placed = whos
-            .iter()
-            .enumerate()
-            .map(|(at, who)| selecting.place(who, record + at / narrowing.cases_per_record));
+    for ChunkCases { whos, wanted } in chunks {
+        let is_wanted = |at: usize| wanted.is_none_or(|wanted| wanted.get(at) == Some(&true));
+        let placed = whos.iter().enumerate().map(|(at, who)| {
+            selecting.place(who, record + at / narrowing.cases_per_record, is_wanted(at))
+        });
         places.push(placed.collect());
         record += whos.len() / narrowing.cases_per_record;
     }
@@ -148,9 +157,9 @@ impl<'a> Selecting<'a> {
         Self { narrowing, samples, cases, models, done: Selection::default() }
     }
 
-    fn place(&mut self, who: &SelectableCase, record: usize) -> CaseOrdinals {
+    fn place(&mut self, who: &SelectableCase, record: usize, is_wanted: bool) -> CaseOrdinals {
         let occurrence = self.occurrence(who, record);
-        let selected = self.sample(who, occurrence).map(|sample| {
+        let selected = self.sample(who, occurrence, is_wanted).map(|sample| {
             self.done.cases += 1;
             SelectedOrdinals { sample, model: self.model(who.identity.model.as_ref()) }
         });
@@ -176,16 +185,17 @@ impl<'a> Selecting<'a> {
         1
     }
 
-    /// The ordinal of a case's sample, if both are evaluated. The first case whose trial is in decides whether the sample
-    /// is: one that has no such trial takes no place of `max_samples`.
-    fn sample(&mut self, who: &SelectableCase, occurrence: u32) -> Option<u32> {
+    /// The ordinal of a case's sample, if both are evaluated. The first case that is wanted and whose trial is in decides
+    /// whether the sample is: one that has no such case takes no place of `max_samples`.
+    fn sample(&mut self, who: &SelectableCase, occurrence: u32, is_wanted: bool) -> Option<u32> {
         let narrowing = self.narrowing;
         let key = hash(&[who.id()], occurrence);
         let state = self.samples.entry(key).or_insert_with(|| {
             self.done.all_samples += 1;
             SampleState::Undecided
         });
-        if narrowing.trials.is_some_and(|trials| who.identity.trial >= trials) {
+        let is_out = narrowing.trials.is_some_and(|trials| who.identity.trial >= trials);
+        if is_out || !is_wanted {
             return None;
         }
         match *state {
@@ -245,7 +255,7 @@ fn hash(texts: &[&str], number: u32) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::{Narrowing, SelectableCase, Selection, select};
+    use super::{ChunkCases, Narrowing, SelectableCase, Selection, select};
     use crate::pipeline::dataset::row::RowId;
 
     fn who(id: &str, model: Option<&str>, trial: u32, tags: &[&str]) -> SelectableCase {
@@ -263,7 +273,8 @@ mod tests {
     fn run(whos: &[SelectableCase], narrowing: &Narrowing) -> Selection {
         let narrowing = Narrowing { cases_per_record: 1, ..narrowing.clone() };
         let (left, right) = whos.split_at(whos.len() / 2);
-        select(&[left, right], &narrowing)
+        let chunk = |whos| ChunkCases { whos, wanted: None };
+        select(&[chunk(left), chunk(right)], &narrowing)
     }
 
     fn samples(selection: &Selection) -> Vec<Option<u32>> {
@@ -314,6 +325,22 @@ mod tests {
         let selection = run(&whos, &narrowing);
         assert_eq!(samples(&selection), [None, None, Some(0), None]);
         assert_eq!((selection.samples, selection.cases, selection.all_samples), (1, 1, 3));
+    }
+
+    #[test]
+    fn cases_that_are_not_wanted_take_no_place() {
+        let whos = [
+            who("a", None, 0, &[]),
+            who("a", None, 1, &[]),
+            who("b", None, 0, &[]),
+            who("c", None, 0, &[]),
+        ];
+        let wanted = [false, true, false, true];
+        let narrowing =
+            Narrowing { max_samples: Some(2), cases_per_record: 1, ..Narrowing::default() };
+        let selection = select(&[ChunkCases { whos: &whos, wanted: Some(&wanted) }], &narrowing);
+        assert_eq!(samples(&selection), [None, Some(0), None, Some(1)]);
+        assert_eq!((selection.samples, selection.cases, selection.all_samples), (2, 2, 3));
     }
 
     #[test]

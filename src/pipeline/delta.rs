@@ -29,6 +29,15 @@ pub enum CellState {
     Failed,
     /// It could not be made.
     Errored,
+    /// The grader has nothing to say of the case.
+    NotApplicable,
+}
+
+impl CellState {
+    /// Of a verdict.
+    pub(crate) fn of_verdict(passes: bool) -> Self {
+        if passes { Self::Passed } else { Self::Failed }
+    }
 }
 
 impl Cell {
@@ -65,11 +74,16 @@ pub enum Movement {
     Same,
     /// It is not known yet, or its case is not evaluated.
     Pending,
+    /// The grader has nothing to say of the case.
+    NotApplicable,
 }
 
 impl Movement {
     /// What became of `before`.
     pub fn of(before: Option<Cell>, now: Cell) -> Self {
+        if now.state == CellState::NotApplicable {
+            return Self::NotApplicable;
+        }
         if !now.is_known() {
             return Self::Pending;
         }
@@ -88,7 +102,7 @@ impl Movement {
 
     /// Whether there was a grade and it is another now.
     pub fn is_move(self) -> bool {
-        !matches!(self, Self::New | Self::Same | Self::Pending)
+        !matches!(self, Self::New | Self::Same | Self::Pending | Self::NotApplicable)
     }
 }
 
@@ -114,6 +128,14 @@ pub struct MovementCounts {
     pub unchanged: usize,
     /// See [`Movement::Pending`].
     pub pending: usize,
+    /// See [`Movement::NotApplicable`].
+    #[serde(skip_serializing_if = "is_zero")]
+    pub not_applicable: usize,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_zero(count: &usize) -> bool {
+    *count == 0
 }
 
 impl MovementCounts {
@@ -129,6 +151,7 @@ impl MovementCounts {
             Movement::New => &mut self.new,
             Movement::Same => &mut self.unchanged,
             Movement::Pending => &mut self.pending,
+            Movement::NotApplicable => &mut self.not_applicable,
         };
         *count += 1;
     }
@@ -151,6 +174,7 @@ mod tests {
             "w" => CellState::Pending,
             "p" => CellState::Passed,
             "f" => CellState::Failed,
+            "n" => CellState::NotApplicable,
             _ => CellState::Errored,
         };
         Some(Cell { score: score.parse().unwrap_or(0.0), state })
@@ -175,6 +199,9 @@ mod tests {
             ("e", "f0", Movement::Answered),
             ("f0", "e", Movement::Errored),
             ("p1", "e", Movement::Errored),
+            ("p1", "n", Movement::NotApplicable),
+            ("n", "n", Movement::NotApplicable),
+            ("n", "p1", Movement::New),
         ];
         let mut counts = MovementCounts::default();
         for (before, now, expected) in table {
@@ -182,6 +209,6 @@ mod tests {
             assert_eq!(movement, expected, "{before} → {now}");
             counts.add(movement);
         }
-        assert_eq!((counts.moved(), counts.new, counts.unchanged, counts.pending), (8, 3, 2, 2));
+        assert_eq!((counts.moved(), counts.new, counts.unchanged, counts.pending), (8, 4, 2, 2));
     }
 }

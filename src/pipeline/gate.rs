@@ -299,6 +299,7 @@ mod tests {
         (0..)
             .zip(scores)
             .map(|(sample, score)| Observation {
+                result: sample,
                 sample,
                 model: 0,
                 score: score.unwrap_or(0.0),
@@ -375,9 +376,9 @@ mod tests {
     #[test]
     fn a_grades_own_pass_decides_without_a_rule() {
         let own = [
-            Observation { sample: 0, model: 0, score: 0.2, pass: true, errored: false },
-            Observation { sample: 1, model: 0, score: 1.0, pass: false, errored: false },
-            Observation { sample: 2, model: 0, score: 0.9, pass: true, errored: false },
+            Observation { result: 0, sample: 0, model: 0, score: 0.2, pass: true, errored: false },
+            Observation { result: 1, sample: 1, model: 0, score: 1.0, pass: false, errored: false },
+            Observation { result: 2, sample: 2, model: 0, score: 0.9, pass: true, errored: false },
         ];
         let share = |pass| {
             let gate = simple(Aggregation::Accuracy, Op::Gte, 0.5, pass);
@@ -532,7 +533,7 @@ mod tests {
                     let errored = luck < 4 && errors < 2;
                     errors += u8::from(errored);
                     let (score, pass) = if errored { (0.0, false) } else { (score, pass) };
-                    Observation { sample, model: 0, score, pass, errored }
+                    Observation { result: sample, sample, model: 0, score, pass, errored }
                 })
                 .collect()
         })

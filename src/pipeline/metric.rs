@@ -15,6 +15,8 @@ use crate::base::ordered_map::Ordered;
 /// One grade, as the aggregates see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
+    /// The ordinal of the result among all: a grader has nothing to say of some.
+    pub result: u32,
     /// The ordinal of the sample.
     pub sample: u32,
     /// The ordinal of the model.
@@ -33,6 +35,9 @@ pub struct Observation {
 pub struct Metric {
     /// Grades, errored ones included.
     pub n: usize,
+    /// Results that the grader has nothing to say of, which are no part of `n` or of anything else here.
+    #[serde(skip_serializing_if = "is_none_of_them")]
+    pub not_applicable: usize,
     /// Grades without an error.
     pub attempted: usize,
     /// Grades with an error.
@@ -65,7 +70,18 @@ pub struct Metric {
     pub pass_hat: Option<Ordered<f64>>,
 }
 
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn is_none_of_them(count: &usize) -> bool {
+    *count == 0
+}
+
 impl Metric {
+    /// The same of the grades of so many `results`, of some of which the grader has nothing to say.
+    pub(crate) fn among(results: usize, observations: &[Observation]) -> Self {
+        let not_applicable = results.saturating_sub(observations.len());
+        Self { not_applicable, ..Self::of(observations) }
+    }
+
     /// The aggregates of one grader's grades, in any order. Percentiles, like averages, leave errored grades out.
     pub fn of(observations: &[Observation]) -> Self {
         let attempted: Vec<Observation> =
@@ -84,6 +100,7 @@ impl Metric {
         let (pass_at, pass_hat) = pass_curves(&attempted).unzip();
         Self {
             n,
+            not_applicable: 0,
             attempted: attempted.len(),
             errors: n - attempted.len(),
             avg_score_attempted,
@@ -223,11 +240,11 @@ mod tests {
     }
 
     fn graded(sample: u32, score: f64) -> Observation {
-        Observation { sample, model: 0, score, pass: score >= 1.0, errored: false }
+        Observation { result: 0, sample, model: 0, score, pass: score >= 1.0, errored: false }
     }
 
     fn errored(sample: u32) -> Observation {
-        Observation { sample, model: 0, score: 0.0, pass: false, errored: true }
+        Observation { result: 0, sample, model: 0, score: 0.0, pass: false, errored: true }
     }
 
     #[test]
@@ -384,7 +401,7 @@ mod tests {
                 let grades: Vec<Observation> = grades
                     .into_iter()
                     .map(|(sample, model, score, errored)| {
-                        Observation { sample, model, score, pass: score > 0.5, errored }
+                        Observation { result: 0, sample, model, score, pass: score > 0.5, errored }
                     })
                     .collect();
                 Metric::of(&grades)

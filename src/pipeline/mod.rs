@@ -4,7 +4,7 @@
 
 pub mod key;
 pub(crate) mod trajectory;
-pub(crate) mod reward;
+pub(crate) mod expression;
 pub mod spec;
 pub mod outcome;
 pub(crate) mod letta;

@@ -70,6 +70,9 @@ pub struct ResultLine {
     /// Grader → its grade, in the order of the suite.
     #[serde(default)]
     pub grades: Ordered<GradeLine>,
+    /// Grader → why it has nothing to say of the result; it has no grade then.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub not_applicable: Ordered<String>,
 }
 
 /// One grade as it is reported.

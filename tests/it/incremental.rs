@@ -319,6 +319,7 @@ fn a_threshold_runs_the_gate_alone() {
         "gate_rule",
         "gate_report",
         "narrowing",
+        "row_condition",
         "row_needs",
         "sought",
     ];

@@ -28,6 +28,7 @@ mod capture;
 mod command_judges;
 #[cfg(unix)]
 mod compare;
+mod conditions;
 mod connections;
 mod cost;
 mod datasets;

@@ -21,8 +21,17 @@ use crate::incremental::{Did, Loop, SAMPLES, SUITE, evaluated, row, rows};
 use crate::noted::Noted;
 
 /// What reading a suite runs, beyond any row.
-const OF_SUITE: &[&str] =
-    &["suite", "row_spec", "graders", "gate_rule", "narrowing", "row_needs", "sought", "scales"];
+const OF_SUITE: &[&str] = &[
+    "suite",
+    "row_spec",
+    "graders",
+    "gate_rule",
+    "narrowing",
+    "row_condition",
+    "row_needs",
+    "sought",
+    "scales",
+];
 
 /// A suite over recordings.
 const RECORDED: &str = "name: s\ndataset: d.jsonl\ntarget: {kind: recorded, path: r}\ngraders:\n  g: {kind: tool, function: exact_match}\n";

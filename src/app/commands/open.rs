@@ -79,7 +79,7 @@ pub(crate) fn check_selected(
         let message = format!("{suite}: none of the {all} is selected");
         return Err(Error::plain(
             message,
-            "check `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0",
+            "check `where` of the dataset, `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0",
         ));
     }
     Ok(())

@@ -126,7 +126,8 @@ fn describe(path: &str, session: &Session, out: &mut dyn Write) -> std::io::Resu
 /// How a grader grades, and what.
 fn how(grader: &GraderSpec) -> String {
     let not = if grader.negated { "not " } else { "" };
-    format!("{not}{}", what_is_graded(grader))
+    let only = grader.only.as_ref().map(|only| format!(", only `{}`", only.text()));
+    format!("{not}{}{}", what_is_graded(grader), only.unwrap_or_default())
 }
 
 fn what_is_graded(grader: &GraderSpec) -> String {

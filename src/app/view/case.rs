@@ -170,13 +170,15 @@ pub(crate) fn case(
     let grades_of = recorded("grades");
     let submissions_of = recorded("submissions");
     let submission = |name: &str| submissions_of[name].as_str().unwrap_or_default().to_owned();
+    let not_applicable = recorded("not_applicable");
+    let why_not = |name: &str| not_applicable[name].as_str().map(str::to_owned);
     let grades = rows.graders.iter().zip(&row.verdicts).map(|(grader, verdict)| {
         let recorded = &grades_of[&grader.name];
         let text = |field: &str| recorded[field].as_str().map(str::to_owned);
         let grade = CaseGrade {
             score: verdict.state.passed().map(|_| verdict.score),
             state: verdict.state,
-            rationale: text("rationale"),
+            rationale: text("rationale").or_else(|| why_not(&grader.name)),
             error: object_or_null(&recorded["error"]),
             key: text("key"),
             metadata: object_or_null(&recorded["metadata"]),

@@ -32,7 +32,7 @@ pub(crate) struct RowQuery {
 
 /// What rows may be wanted for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub(crate) enum WantedState {
     /// A verdict that passes.
@@ -43,6 +43,8 @@ pub(crate) enum WantedState {
     Errored,
     /// No verdict yet.
     Pending,
+    /// The grader has nothing to say of it.
+    NotApplicable,
     /// The verdict and the label of a person differ.
     Disagrees,
     /// A person has said something.
@@ -138,6 +140,7 @@ fn is_of_state(
         WantedState::Failed => is(VerdictState::Failed),
         WantedState::Errored => is(VerdictState::Errored),
         WantedState::Pending => is(VerdictState::Pending),
+        WantedState::NotApplicable => is(VerdictState::NotApplicable),
         WantedState::Disagrees | WantedState::Labelled | WantedState::Unlabelled => {
             let mut said =
                 all.map(|(at, verdict)| rows.label(row, &rows.graders[at], *verdict, labels));

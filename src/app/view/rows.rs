@@ -60,7 +60,7 @@ pub(crate) struct CellVerdict {
 
 /// What came of grading.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[serde(rename_all = "snake_case")]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
 pub(crate) enum VerdictState {
     /// It passes.
@@ -71,6 +71,8 @@ pub(crate) enum VerdictState {
     Errored,
     /// It is not graded yet.
     Pending,
+    /// The grader has nothing to say of it.
+    NotApplicable,
 }
 
 impl VerdictState {
@@ -79,7 +81,7 @@ impl VerdictState {
         match self {
             Self::Passed => Some(true),
             Self::Failed => Some(false),
-            Self::Errored | Self::Pending => None,
+            Self::Errored | Self::Pending | Self::NotApplicable => None,
         }
     }
 }
@@ -129,6 +131,8 @@ struct Line<'a> {
     submissions: BTreeMap<LineText<'a>, LineText<'a>>,
     #[serde(borrow, default)]
     grades: BTreeMap<LineText<'a>, LineGrade<'a>>,
+    #[serde(borrow, default)]
+    not_applicable: BTreeMap<LineText<'a>, &'a RawValue>,
 }
 
 /// A text that is copied only where it was written with escapes.
@@ -150,8 +154,10 @@ impl Line<'_> {
         let first = first.or_else(|| self.submissions.values().next());
         let submission: String =
             first.map(|text| text.0.chars().take(SHOWN).collect()).unwrap_or_default();
-        let verdict = |grader: &LabelledGrader| {
-            self.grades.get(grader.name.as_str()).map_or(NOT_GRADED, LineGrade::verdict)
+        let verdict = |grader: &LabelledGrader| match self.grades.get(grader.name.as_str()) {
+            Some(grade) => grade.verdict(),
+            None if self.not_applicable.contains_key(grader.name.as_str()) => NOT_APPLICABLE,
+            None => NOT_GRADED,
         };
         let row = IndexedRow {
             sample_id: self.sample_id.as_ref().into(),
@@ -189,6 +195,8 @@ impl LineGrade<'_> {
 }
 
 const NOT_GRADED: CellVerdict = CellVerdict { score: 0.0, state: VerdictState::Pending };
+
+const NOT_APPLICABLE: CellVerdict = CellVerdict { score: 0.0, state: VerdictState::NotApplicable };
 
 impl RunRows {
     /// Reads the results of `run`.
@@ -300,6 +308,7 @@ fn cell(verdict: CellVerdict) -> Cell {
         VerdictState::Failed => CellState::Failed,
         VerdictState::Errored => CellState::Errored,
         VerdictState::Pending => CellState::Pending,
+        VerdictState::NotApplicable => CellState::NotApplicable,
     };
     Cell { score: verdict.score, state }
 }

@@ -164,6 +164,7 @@ fn grade(cell: Cell) -> Value {
         CellState::Passed => "passed",
         CellState::Failed => "failed",
         CellState::Errored => "errored",
+        CellState::NotApplicable => "not_applicable",
     };
     json!({ "score": cell.is_verdict().then_some(cell.score), "state": state })
 }
@@ -180,6 +181,7 @@ fn movement_name(movement: Movement) -> &'static str {
         Movement::New => "new",
         Movement::Same => "unchanged",
         Movement::Pending => "pending",
+        Movement::NotApplicable => "not_applicable",
     }
 }
 
@@ -232,6 +234,7 @@ fn counts(counts: &MovementCounts) -> Value {
         "new": counts.new,
         "unchanged": counts.unchanged,
         "pending": counts.pending,
+        "not_applicable": counts.not_applicable,
     })
 }
 

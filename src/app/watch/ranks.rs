@@ -68,12 +68,14 @@ impl Ranking for Ranks {
             let labels = queries::labels(db, chunk, *grader);
             let Threshold(threshold) = grader.pass_threshold(db);
             cells.is_none_or(|cells| {
-                cells
-                    .iter()
-                    .any(|cell| !matches!(cell.state, CellState::Passed | CellState::Skipped))
-                    || cells.iter().zip(labels).any(|(cell, label)| {
-                        label.is_some_and(|label| disagrees(*cell, label, threshold).is_some())
-                    })
+                cells.iter().any(|cell| {
+                    matches!(
+                        cell.state,
+                        CellState::Pending | CellState::Failed | CellState::Errored
+                    )
+                }) || cells.iter().zip(labels).any(|(cell, label)| {
+                    label.is_some_and(|label| disagrees(*cell, label, threshold).is_some())
+                })
             })
         };
         if queries::graders(db, chunk.root(db)).iter().any(is_doubtful) {

@@ -195,7 +195,10 @@ impl SessionBoard<'_> {
             VerdictFilter::Failing => self.sorted(|_, cell| match cell.state {
                 CellState::Errored => Some(-1.0),
                 CellState::Failed => Some(cell.score),
-                CellState::Passed | CellState::Pending | CellState::Skipped => None,
+                CellState::Passed
+                | CellState::Pending
+                | CellState::Skipped
+                | CellState::NotApplicable => None,
             }),
             VerdictFilter::Disagreeing => self.sorted(|id, cell| Some(-self.label(id, cell)?.1?)),
             VerdictFilter::Errors => {

@@ -96,6 +96,9 @@ pub(crate) struct PastLine {
     /// Grader → its grade.
     #[serde(default)]
     pub grades: BTreeMap<String, PastGrade>,
+    /// Grader → why it has nothing to say.
+    #[serde(default)]
+    pub not_applicable: BTreeMap<String, String>,
 }
 
 /// A grade of an earlier run.

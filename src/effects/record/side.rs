@@ -83,6 +83,9 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
                 cases.add(&name, grader, grade);
             }
         }
+        for grader in line.not_applicable.keys().filter(|_| is_new) {
+            cases.add(&name, grader, NOT_APPLICABLE);
+        }
         cases.touch(name);
     });
     let facts: RunSummary = read_json(system, &join(&past.folder, "run.json")).unwrap_or_default();
@@ -127,6 +130,7 @@ fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bo
             score: standing.grade.score,
             pass: standing.grade.pass,
             error: standing.grade.error,
+            applies: true,
             key: standing.grade.key.as_deref().and_then(ActionKey::parse),
         };
         cases.add(&name, &verdict.grader, grade);
@@ -221,9 +225,13 @@ fn side_grade(grade: &PastGrade) -> Option<SideGrade> {
         score: grade.score?,
         pass: grade.pass?,
         error: grade.error.is_some(),
+        applies: true,
         key: grade.key.as_deref().and_then(ActionKey::parse),
     })
 }
+
+const NOT_APPLICABLE: SideGrade =
+    SideGrade { score: 0.0, pass: false, error: false, applies: false, key: None };
 
 /// Cases that are being read.
 struct CaseResults {

@@ -7,6 +7,7 @@ use crate::graph::inputs::Root;
 use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::evaluate::sought::Sought;
+use crate::pipeline::expression::RowCondition;
 use crate::pipeline::judge::template::{NAMES, PAIR_NAMES};
 use crate::pipeline::spec::{GraderKind, GraderSpec};
 
@@ -23,7 +24,16 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
         let missing = sought.filter(|sought| in_vain.contains(sought));
         missing.filter_map(|sought| doubt(grader, spec, &sought)).collect()
     };
+    let of_condition = |name: &str, condition: Option<&RowCondition>| -> Vec<Lint> {
+        let missing = Sought::by_condition(condition).filter(|sought| in_vain.contains(sought));
+        missing.filter_map(|sought| unknown_field(name, &sought)).collect()
+    };
+    let of_scope = |grader: &GraderSpec| {
+        of_condition(&format!("`only` of `{}`", clipped(&grader.name)), grader.only.as_ref())
+    };
+    let of_dataset = of_condition("`where` of the dataset", suite.dataset.condition.as_ref());
     let lints = suite.graders.iter().flat_map(of_grader);
+    let lints = of_dataset.into_iter().chain(suite.graders.iter().flat_map(of_scope)).chain(lints);
     lints.map(|doubt| doubt.diagnostic(path)).collect()
 }
 
@@ -49,6 +59,16 @@ fn doubt(grader: &GraderSpec, spec: &RowSpec, sought: &Sought) -> Option<Lint> {
         }
         _ => None,
     }
+}
+
+fn unknown_field(condition: &str, sought: &Sought) -> Option<Lint> {
+    let Sought::Condition(path) = sought else { return None };
+    let path = clipped(path);
+    Some(Lint {
+        message: format!("{condition} names `{path}`, which no row has"),
+        hint: "a condition names fields of the rows; texts stand in quotes: `'refund' in tags`"
+            .to_owned(),
+    })
 }
 
 fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> Lint {

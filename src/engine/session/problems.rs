@@ -97,6 +97,9 @@ impl LoadedRows<'_> {
             for (at, problem) in of_labels.chain(queries::unmet(db, *chunk)) {
                 found.push(self.of_row(dataset, before + at, problem));
             }
+            for (at, named) in &queries::checked(db, *chunk).named_graders {
+                found.extend(self.unknown_graders(named, dataset, before + at));
+            }
             let named = queries::checked(db, *chunk).rubric_files.iter();
             for (at, path) in named.filter(|_| has_unreadable) {
                 let is_new = seen.insert(path.as_str());
@@ -119,6 +122,31 @@ impl LoadedRows<'_> {
             before += chunk.records(db).len();
         }
         found
+    }
+
+    /// Graders that a row names and the suite does not have.
+    fn unknown_graders(
+        &self,
+        named: &[String],
+        dataset: &DatasetSpec,
+        at: usize,
+    ) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let Some(suite) = &queries::suite(db, root).suite else { return Vec::new() };
+        let known = || suite.graders.iter().map(|grader| grader.name.as_str());
+        let unknown = named.iter().filter(|name| known().all(|known| known != name.as_str()));
+        let problem = |name: &String| {
+            let message = format!(
+                "the row names the grader `{}`, which the suite does not have",
+                clipped(name)
+            );
+            let hint = match suggest(name, known()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "if `graders` of the rows means something else, say `fields: {graders: none}` in the suite".to_owned(),
+            };
+            self.of_row(dataset, at, &RowProblem::new(message).hint(hint))
+        };
+        unknown.map(problem).collect()
     }
 
     /// What is wrong with record `at`. Of a CSV row that is too short, that is said first.

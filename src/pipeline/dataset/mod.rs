@@ -6,6 +6,7 @@
 
 pub(crate) mod cells;
 pub(crate) mod chunk;
+pub(crate) mod condition;
 pub mod fields;
 pub(crate) mod join;
 pub(crate) mod judgments;
@@ -14,7 +15,6 @@ pub(crate) mod labels;
 pub(crate) mod layout;
 mod recorded;
 pub(crate) mod row;
-pub(crate) mod score_map;
 pub(crate) mod split;
 mod yaml;
 

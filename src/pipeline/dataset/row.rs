@@ -169,10 +169,42 @@ impl<'a> OpenedRow<'a> {
         Ok(all)
     }
 
+    /// The graders that the row names, if it names some. What is no list of names is something else of that name.
+    pub(crate) fn named_graders(&self) -> Option<Vec<String>> {
+        match self.field("graders")? {
+            Value::String(cell) if self.fields.spec.cells => {
+                Some(cell.split(',').map(|name| name.trim().to_owned()).collect())
+            }
+            Value::Array(items) => {
+                items.iter().map(|item| item.as_str().map(str::to_owned)).collect()
+            }
+            _ => None,
+        }
+    }
+
+    /// The value of our field `name`; none where there is none, or it cannot be read.
+    pub(super) fn field(&self, name: &str) -> Option<Value> {
+        self.fields.value(name).ok().flatten()
+    }
+
+    /// What stands at a dotted path: in the row, or in what a target that is run has answered.
+    pub(super) fn at_path(&self, path: &str) -> Option<Value> {
+        match self.fields.at_path(path) {
+            Some(raw) => serde_json::from_str(raw.get()).ok(),
+            None => Row { text: "{}", answer: self.row().answer }.get(path),
+        }
+    }
+
     /// What was recorded of the target.
     pub(crate) fn recorded(&self) -> Result<Recorded, RowProblem> {
         recorded(&self.fields, self.record)
     }
+}
+
+/// Whether a row may name graders: told from its text alone.
+pub(crate) fn may_name_graders(row: &str, spec: &RowSpec) -> bool {
+    let is_mapped = spec.fields.paths.iter().any(|(ours, _)| ours == "graders");
+    is_mapped || memchr::memmem::find(row.as_bytes(), b"\"graders\"").is_some()
 }
 
 /// None where no answer was recorded, which is an error of the result alone.

@@ -10,6 +10,7 @@ use super::ballots::Poll;
 use super::{BallotId, Planned, ReadyGrader, Submission, each_ballot};
 use crate::base::exact::mean;
 use crate::base::threshold::reaches;
+use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::key::ActionKey;
@@ -226,47 +227,48 @@ pub(crate) fn split_votes(
     ballot_scores(planned, grader, outcomes).into_iter().filter_map(split).collect()
 }
 
-/// As much of a grade as aggregates need.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Brief {
-    /// 0.0..=1.0.
-    pub score: f64,
-    /// Whether it counts as a pass.
-    pub pass: bool,
-    /// Whether it could not be made.
-    pub errored: bool,
-}
-
-/// The same grade as [`grade`]; that of judges without the words, which are read again when a report needs them.
-pub(crate) fn brief(
+/// As much of a grade as aggregates need. The same grade as [`grade`]; that of judges without the words, which are read
+/// again when a report needs them.
+pub(crate) fn cell(
     planned: &Planned,
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
     threshold: f64,
-) -> Option<Brief> {
+) -> Option<Cell> {
     let Some(ballots) = JudgeBallots::of(planned, grader) else {
         let grade = self::grade(planned, grader, outcomes, threshold)?.grade;
-        let pass = grade.passes(threshold);
-        return Some(Brief { score: grade.score, pass, errored: grade.error.is_some() });
+        let state = match () {
+            () if !grade.applies => CellState::NotApplicable,
+            () if grade.error.is_some() => CellState::Errored,
+            () => CellState::of_verdict(grade.passes(threshold)),
+        };
+        return Some(Cell { score: grade.score, state });
     };
-    let score = ballots.poll(outcomes, threshold)?.0.score();
-    Some(Brief {
-        score: score.unwrap_or(0.0),
-        pass: score.is_some_and(|score| reaches(score, threshold)),
-        errored: score.is_none(),
-    })
+    let Some(score) = ballots.poll(outcomes, threshold)?.0.score() else {
+        return Some(Cell { score: 0.0, state: CellState::Errored });
+    };
+    Some(Cell { score, state: CellState::of_verdict(reaches(score, threshold)) })
 }
 
+/// The mean of the turns that the grader has something to say of.
 fn mean_of_turns(turns: &[FinishedGrade], threshold: f64) -> FinishedGrade {
     let grades: Vec<Grade> = turns.iter().map(|turn| turn.grade.clone()).collect();
-    let passed = grades.iter().filter(|grade| grade.passes(threshold)).count();
-    let marks: Vec<&str> =
-        grades.iter().map(|grade| if grade.passes(threshold) { "✓" } else { "✗" }).collect();
+    let judged: Vec<&Grade> = grades.iter().filter(|grade| grade.applies).collect();
+    if let (Some(turn), []) = (turns.first(), &judged[..]) {
+        return FinishedGrade { grade: turn.grade.clone(), per_turn: Some(grades) };
+    }
+    let passed = judged.iter().filter(|grade| grade.passes(threshold)).count();
+    let mark = |grade: &Grade| match (grade.applies, grade.passes(threshold)) {
+        (false, _) => "-",
+        (true, true) => "✓",
+        (true, false) => "✗",
+    };
+    let marks: Vec<&str> = grades.iter().map(mark).collect();
     let metadata = Map::from_iter([
         ("turns_passed".to_owned(), json!(passed)),
-        ("turns_total".to_owned(), json!(grades.len())),
+        ("turns_total".to_owned(), json!(judged.len())),
     ]);
-    let scores: Vec<f64> = grades.iter().map(|grade| grade.score).collect();
+    let scores: Vec<f64> = judged.iter().map(|grade| grade.score).collect();
     let failed = grades.iter().find_map(|grade| Some((grade, grade.error.as_deref()?)));
     let grade = match (failed, mean(&scores)) {
         (Some((turn, error)), _) => Grade {
@@ -275,7 +277,7 @@ fn mean_of_turns(turns: &[FinishedGrade], threshold: f64) -> FinishedGrade {
         },
         (None, None) => Grade::failed("no_turns", "there is no turn to grade: `input` is empty"),
         (None, Some(score)) => {
-            let rationale = format!("{passed}/{} passed: {}", grades.len(), marks.join(" "));
+            let rationale = format!("{passed}/{} passed: {}", judged.len(), marks.join(" "));
             Grade::new(score, rationale).with_metadata(metadata)
         }
     };

@@ -14,6 +14,7 @@ mod pairwise;
 mod sample_members;
 pub(crate) mod programs;
 pub(crate) mod rewards;
+pub(crate) mod scope;
 pub(crate) mod sought;
 #[cfg(test)]
 mod tests;
@@ -42,9 +43,10 @@ use baseline::RecordedSubmission;
 use case_part::CasePart;
 pub(crate) use conversation::UnansweredCase;
 use rewards::ReadyReward;
+use scope::GraderScope;
 
 pub(crate) use join::{
-    FinishedGrade, Outcomes, ballot_scores, brief, each_wanted, extracted, grade, split_votes,
+    FinishedGrade, Outcomes, ballot_scores, cell, each_wanted, extracted, grade, split_votes,
 };
 
 /// What a grader is given of one case.
@@ -98,6 +100,8 @@ pub struct ReadyGrader {
     pub ground_truth: Option<String>,
     /// Whether the opposite is wanted.
     pub negated: bool,
+    /// The rows that it has something to say of.
+    pub scope: GraderScope,
     /// Whether messages of sub-agents are seen.
     pub include_subagents: bool,
 }
@@ -351,6 +355,9 @@ pub(crate) fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>
         Ok(opened) => opened,
         Err(problem) => return Planned::Graded(unreadable(problem)),
     };
+    if let Some(why) = grader.scope.leaves_out(&opened) {
+        return Planned::Graded(Grade::not_applicable(why));
+    }
     let part = |turn, submission| {
         let part = CasePart { row: &opened, turn, submission, baseline: case.baseline };
         plan_part(&part, grader, files)

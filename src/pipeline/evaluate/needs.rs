@@ -2,35 +2,41 @@
 //!
 //! It says who needs what, and nothing of how it is used: an edited rubric that shows the same things needs the same.
 
+use super::scope::GraderScope;
 use crate::base::diagnostic::clipped;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
 use crate::pipeline::grade;
 use crate::pipeline::judge::template;
-use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec};
+use crate::pipeline::spec::{GraderKind, GraderSpec};
 
 /// The extractors that read what only a trajectory has.
 const OF_TRAJECTORIES: [&str; 3] = ["tool_arguments", "tool_output", "trajectory"];
 
-/// What graders need of every row.
+/// What graders need of the rows that they are for.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowNeeds {
-    /// Grader → the rubric variables that it names.
-    vars: Vec<(String, Vec<String>)>,
-    /// The graders that read the input.
-    input: Vec<InputReader>,
-    /// The first grader that compares with one text, and its function.
-    one_truth: Option<(String, String)>,
-    /// The first grader that reads trajectories.
-    trajectory: Option<String>,
+pub struct RowNeeds(Vec<GraderNeeds>);
+
+/// What one grader needs of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct GraderNeeds {
+    scope: GraderScope,
+    /// The rubric variables that it names.
+    vars: Vec<String>,
+    /// How it reads the input, if it does.
+    input: Option<InputReader>,
+    /// Its function, if that compares with one text.
+    one_truth: Option<String>,
+    /// Whether it reads trajectories.
+    trajectory: bool,
 }
 
-/// A grader that reads the input.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct InputReader {
-    grader: String,
-    /// None of a program, which is handed the whole sample.
-    judge: Option<JudgeView>,
+/// Who reads the input.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum InputReader {
+    /// A program, which is handed the whole sample.
+    Program,
+    Judge(JudgeView),
 }
 
 /// What judges are shown.
@@ -45,94 +51,57 @@ struct JudgeView {
 impl RowNeeds {
     /// What these graders need.
     pub fn of<'a>(graders: impl Iterator<Item = &'a GraderSpec>) -> Self {
-        let mut needs = Self::default();
-        for grader in graders {
-            needs.add(grader);
-        }
-        needs
+        Self(graders.filter_map(GraderNeeds::of).collect())
     }
 
-    fn add(&mut self, grader: &GraderSpec) {
-        let name = || grader.name.clone();
+    /// What a row lacks. Of a row that cannot be read at all, something else is wrong.
+    pub fn problems(&self, record: RowRecord<'_>, spec: &RowSpec) -> Vec<RowProblem> {
+        let Ok(row) = OpenedRow::new(record, spec) else { return Vec::new() };
+        let is_for = |needs: &&GraderNeeds| needs.scope.leaves_out(&row).is_none();
+        let needs: Vec<&GraderNeeds> = self.0.iter().filter(is_for).collect();
+        let mut problems = without_vars(&needs, &row);
+        // What is wrong with the row is said once, of the first grader.
+        problems.extend(without_input(&needs, &row));
+        problems.extend(needs.iter().find_map(|needs| needs.with_several_truths(&row)));
+        problems.extend(needs.iter().find_map(|needs| needs.without_trajectory(&row)));
+        problems
+    }
+}
+
+impl GraderNeeds {
+    /// None of a grader that needs nothing.
+    fn of(grader: &GraderSpec) -> Option<Self> {
+        let scope = GraderScope::of(grader);
+        let mut needs =
+            Self { scope, vars: Vec::new(), input: None, one_truth: None, trajectory: false };
         match &grader.kind {
             GraderKind::Tool(tool) => {
                 let info = grade::find(&tool.function);
                 let takes_lists = info.is_some_and(|info| info.takes_lists);
                 let reads_own = grader.ground_truth.is_some();
                 if grade::needs_ground_truth(tool) && !takes_lists && !reads_own {
-                    self.one_truth.get_or_insert_with(|| (name(), tool.function.clone()));
+                    needs.one_truth = Some(tool.function.clone());
                 }
-                if info.is_some_and(|info| info.reads_trajectory) {
-                    self.trajectory.get_or_insert_with(name);
-                }
+                needs.trajectory = info.is_some_and(|info| info.reads_trajectory);
             }
             GraderKind::Rubric(rubric) => {
                 let compares = rubric.compare_to.is_some();
                 let input = template::shows_input(&rubric.prompt, compares);
-                let judge = Some(JudgeView { input, compares });
-                self.input.push(InputReader { grader: name(), judge });
-                if !rubric.rubric_vars.is_empty() {
-                    self.vars.push((name(), rubric.rubric_vars.clone()));
-                }
+                needs.input = Some(InputReader::Judge(JudgeView { input, compares }));
+                needs.vars.clone_from(&rubric.rubric_vars);
             }
-            GraderKind::Program(_) => {
-                self.input.push(InputReader { grader: name(), judge: None });
-            }
-            GraderKind::Reward(_) => return,
+            GraderKind::Program(_) => needs.input = Some(InputReader::Program),
+            GraderKind::Reward(_) => return None,
         }
-        let ExtractorSpec { name: extractor, .. } = &grader.extractor;
-        if OF_TRAJECTORIES.contains(&extractor.as_str()) {
-            self.trajectory.get_or_insert_with(name);
-        }
-    }
-
-    /// What a row lacks. Of a row that cannot be read at all, something else is wrong.
-    pub fn problems(&self, record: RowRecord<'_>, spec: &RowSpec) -> Vec<RowProblem> {
-        let Ok(row) = OpenedRow::new(record, spec) else { return Vec::new() };
-        let mut problems = self.without_vars(&row);
-        problems.extend(self.without_input(&row));
-        problems.extend(self.with_several_truths(&row));
-        problems.extend(self.without_trajectory(&row));
-        problems
-    }
-
-    fn without_vars(&self, row: &OpenedRow<'_>) -> Vec<RowProblem> {
-        // A row with a rubric of its own is not judged by the grader's.
-        if self.vars.is_empty() || has_own_rubric(row) {
-            return Vec::new();
-        }
-        let Ok(vars) = row.rubric_vars() else { return Vec::new() };
-        let missing = |(grader, names): &(String, Vec<String>)| {
-            let absent: Vec<&String> =
-                names.iter().filter(|name| !vars.contains_key(*name)).collect();
-            (!absent.is_empty()).then(|| no_vars(grader, &absent))
-        };
-        self.vars.iter().filter_map(missing).collect()
-    }
-
-    fn without_input(&self, row: &OpenedRow<'_>) -> Option<RowProblem> {
-        if self.input.is_empty() {
-            return None;
-        }
-        let problem = row.no_input()?;
-        let own = row.rubric().ok().flatten();
-        let has_own_file = row.rubric_path().is_ok_and(|path| path.is_some());
-        let reads = |reader: &&InputReader| match (&reader.judge, &own) {
-            (None, _) => true,
-            (Some(judge), Some(rubric)) => template::shows_input(rubric, judge.compares),
-            // What the file says is not known here.
-            (Some(judge), None) => judge.input || has_own_file,
-        };
-        let reader = self.input.iter().find(reads)?;
-        let message =
-            format!("{}, which the grader `{}` reads", problem.message, clipped(&reader.grader));
-        Some(RowProblem { message, ..problem })
+        needs.trajectory |= OF_TRAJECTORIES.contains(&grader.extractor.name.as_str());
+        let reads = needs.input.is_some() || needs.one_truth.is_some() || needs.trajectory;
+        (reads || !needs.vars.is_empty()).then_some(needs)
     }
 
     fn with_several_truths(&self, row: &OpenedRow<'_>) -> Option<RowProblem> {
-        let (grader, function) = self.one_truth.as_ref()?;
+        let function = self.one_truth.as_ref()?;
         let problem = row.no_single_truth()?;
-        let grader = clipped(grader);
+        let grader = clipped(&self.scope.name);
         let message =
             format!("{}: `{grader}` ({function}) compares with one text", problem.message);
         let hint = "`function: one_of` accepts any answer of a list; a list of one answer a turn needs an `input` that is a list of turns";
@@ -140,12 +109,42 @@ impl RowNeeds {
     }
 
     fn without_trajectory(&self, row: &OpenedRow<'_>) -> Option<RowProblem> {
-        let grader = self.trajectory.as_ref()?;
-        let problem = row.no_trajectory()?;
-        let message =
-            format!("{}; the grader `{}` reads trajectories", problem.message, clipped(grader));
+        let problem = self.trajectory.then(|| row.no_trajectory())??;
+        let grader = clipped(&self.scope.name);
+        let message = format!("{}; the grader `{grader}` reads trajectories", problem.message);
         Some(RowProblem { message, ..problem })
     }
+}
+
+fn without_vars(needs: &[&GraderNeeds], row: &OpenedRow<'_>) -> Vec<RowProblem> {
+    // A row with a rubric of its own is not judged by the grader's.
+    if needs.iter().all(|needs| needs.vars.is_empty()) || has_own_rubric(row) {
+        return Vec::new();
+    }
+    let Ok(vars) = row.rubric_vars() else { return Vec::new() };
+    let missing = |needs: &&GraderNeeds| {
+        let absent: Vec<&String> =
+            needs.vars.iter().filter(|name| !vars.contains_key(*name)).collect();
+        (!absent.is_empty()).then(|| no_vars(&needs.scope.name, &absent))
+    };
+    needs.iter().filter_map(missing).collect()
+}
+
+fn without_input(needs: &[&GraderNeeds], row: &OpenedRow<'_>) -> Option<RowProblem> {
+    needs.iter().find(|needs| needs.input.is_some())?;
+    let problem = row.no_input()?;
+    let own = row.rubric().ok().flatten();
+    let has_own_file = row.rubric_path().is_ok_and(|path| path.is_some());
+    let reads = |reader: InputReader| match (reader, &own) {
+        (InputReader::Program, _) => true,
+        (InputReader::Judge(judge), Some(rubric)) => template::shows_input(rubric, judge.compares),
+        // What the file says is not known here.
+        (InputReader::Judge(judge), None) => judge.input || has_own_file,
+    };
+    let reader = needs.iter().find(|needs| needs.input.is_some_and(reads))?;
+    let grader = clipped(&reader.scope.name);
+    let message = format!("{}, which the grader `{grader}` reads", problem.message);
+    Some(RowProblem { message, ..problem })
 }
 
 fn has_own_rubric(row: &OpenedRow<'_>) -> bool {

@@ -330,6 +330,7 @@ pub(super) fn rewarding(
     grades: &[UsableGrade],
 ) -> Result<ProgramAction, Grade> {
     let (record, spec) = case;
+    let applicable = || grades.iter().filter(|(_, grade, _)| grade.applies);
     let made = || -> Result<Value, RowProblem> {
         let row = OpenedRow::new(record, spec)?;
         let trajectory = row.recorded()?.trajectory;
@@ -343,8 +344,8 @@ pub(super) fn rewarding(
         let submission = |(name, _, text): &UsableGrade| (name.clone(), Value::from(text.as_str()));
         Ok(json!({
             "sample": seen_sample(&row, None, identity, false)?,
-            "grades": grades.iter().map(grade).collect::<Map<_, _>>(),
-            "submissions": grades.iter().map(submission).collect::<Map<_, _>>(),
+            "grades": applicable().map(grade).collect::<Map<_, _>>(),
+            "submissions": applicable().map(submission).collect::<Map<_, _>>(),
             "trajectory": trajectory.to_letta(false),
             "agent_id": null,
             "model_handle": row.identity()?.model,

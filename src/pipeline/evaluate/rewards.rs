@@ -9,10 +9,10 @@ use super::Method;
 use super::{Planned, ReadyGrader, programs};
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::RowSpec;
-use crate::pipeline::dataset::row::RowRecord;
+use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
+use crate::pipeline::expression::Expression;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::program::{ProgramAction, ProgramIdentity};
-use crate::pipeline::reward::Expression;
 
 /// How a reward is made.
 #[derive(Clone, Debug)]
@@ -35,6 +35,12 @@ pub(crate) fn plan_reward(
     grader: &ReadyGrader,
     said: &[OtherGrade],
 ) -> Planned {
+    let is_left_out = |(record, spec)| {
+        OpenedRow::new(record, spec).ok().and_then(|row| grader.scope.leaves_out(&row))
+    };
+    if let Some(why) = is_left_out(case) {
+        return Planned::Graded(Grade::not_applicable(why));
+    }
     let reward = match &grader.method {
         Method::Reward(reward) => reward,
         Method::Unread => return Planned::Blocked,
@@ -91,10 +97,11 @@ fn grades(reward: &ReadyReward, said: &[OtherGrade]) -> Result<Option<Vec<Usable
 fn by_expression(expression: &Expression, grades: &[UsableGrade]) -> Grade {
     let score = |name: &str| {
         let grade = grades.iter().find(|(other, _, _)| other == name);
-        grade.map_or(0.0, |(_, grade, _)| grade.score)
+        grade.map_or(Some(0.0), |(_, grade, _)| grade.applies.then_some(grade.score))
     };
     match expression.value(&score) {
-        Ok(value) => Grade::new(value, expression.told(&score)),
+        Ok(Some(value)) => Grade::new(value, expression.told(&score)),
+        Ok(None) => Grade::not_applicable(expression.told(&score)),
         Err(problem) => Grade::failed("combine", problem),
     }
 }

@@ -2,8 +2,10 @@
 
 use crate::base::path::Row;
 use crate::pipeline::dataset::chunk::Records;
+use crate::pipeline::dataset::condition::sought_path;
 use crate::pipeline::dataset::fields::{RowFields, RowSpec};
 use crate::pipeline::dataset::join::NOT_RECORDED;
+use crate::pipeline::expression::RowCondition;
 use crate::pipeline::grade;
 use crate::pipeline::judge::template::open_names;
 use crate::pipeline::spec::{GraderKind, GraderSpec};
@@ -19,6 +21,8 @@ pub(crate) enum Sought {
     Trajectory,
     /// What `{name}` in a rubric stands for.
     Name(String),
+    /// What a name in a condition stands for: a dotted path.
+    Condition(String),
 }
 
 impl Sought {
@@ -43,10 +47,20 @@ impl Sought {
         }
     }
 
+    /// What the condition on rows that count, or on those of a grader, looks for.
+    pub(crate) fn by_condition(
+        condition: Option<&RowCondition>,
+    ) -> impl Iterator<Item = Self> + '_ {
+        let names = condition.map(RowCondition::names).unwrap_or_default();
+        names.iter().filter_map(|name| Some(Self::Condition(sought_path(name)?.to_owned())))
+    }
+
     /// What the `fields` of a dataset look for.
     pub(crate) fn by_fields(spec: &RowSpec) -> impl Iterator<Item = Self> + '_ {
         let paths = spec.fields.paths.iter().chain(&spec.fields.outputs);
-        paths.map(|(_, path)| Self::Path(path.clone()))
+        // `graders: none` says that rows name none.
+        let is_path = |(name, path): &&(String, String)| name != "graders" || path != "none";
+        paths.filter(is_path).map(|(_, path)| Self::Path(path.clone()))
     }
 
     fn is_in(&self, row: &str, spec: &RowSpec) -> bool {
@@ -55,7 +69,10 @@ impl Sought {
             return matches!(self, Self::Path(_));
         };
         match self {
-            Self::Path(path) => fields.at_path(path).is_some(),
+            // Of a target that is run, its answer may have it; of a cell that holds JSON nothing is said.
+            Self::Condition(_) if spec.live.is_some() => true,
+            Self::Condition(path) if spec.cells && path.starts_with("metadata.") => true,
+            Self::Path(path) | Self::Condition(path) => fields.at_path(path).is_some(),
             Self::GroundTruth => fields.raw("ground_truth").is_some(),
             Self::Trajectory => spec.live.is_some() || has_trajectory(&fields),
             // What a target that is run gives beside its answer is not known before.

@@ -8,13 +8,15 @@ use proptest::{prop_assert_eq, prop_oneof, proptest};
 use serde_json::{Value, json};
 
 use super::baseline::{self, RecordedRun};
+use super::scope::GraderScope;
 use super::{
     BallotId, Case, Method, Planned, ReadyGrader, ReadyTool, Submission, action, ballot_scores,
-    brief, each_wanted, grade, plan,
+    cell, each_wanted, grade, plan,
 };
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::dataset::row::RowRecord;
+use crate::pipeline::delta::CellState;
 use crate::pipeline::judge::Judge;
 use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
@@ -39,6 +41,7 @@ fn ready(rubric: RubricSpec) -> ReadyGrader {
         reference: None,
         ground_truth: None,
         negated: false,
+        scope: GraderScope::default(),
         include_subagents: false,
     }
 }
@@ -61,6 +64,7 @@ impl<'a> Sample<'a> {
             format: DatasetFormat::Jsonl,
             fields: FieldMap::default(),
             missing: MissingAnswer::default(),
+            condition: None,
         };
         let spec = RowSpec::new(&dataset, None);
         of(&Case {
@@ -520,6 +524,7 @@ fn a_turn_without_a_reference_answer_is_an_error_of_the_whole() {
         reference: None,
         ground_truth: None,
         negated: false,
+        scope: GraderScope::default(),
         include_subagents: false,
     };
     let turns = ["b", "d"].map(|text| Submission::Text(text.into()));
@@ -592,7 +597,7 @@ proptest! {
     }
 
     #[test]
-    fn the_brief_grade_is_the_grade(
+    fn the_cell_of_a_grade_is_the_grade(
         rubric in any_rubric(),
         outcomes in prop::collection::vec(any_outcome(), 60),
         threshold in prop::sample::select(vec![0.0, 0.3, 0.5, 0.7, 1.0]),
@@ -611,15 +616,16 @@ proptest! {
             .collect();
         let outcomes = |key| known.get(&key).cloned();
         let whole = grade(&planned, &grader, &outcomes, threshold);
-        let short = brief(&planned, &grader, &outcomes, threshold);
+        let short = cell(&planned, &grader, &outcomes, threshold);
         prop_assert_eq!(whole.is_some(), short.is_some());
         let mut waits = false;
         each_wanted(&planned, &grader, &outcomes, threshold, &mut |_, key| waits |= outcomes(key).is_none());
         prop_assert_eq!(whole.is_none(), waits, "a grade waits for what is wanted, and for nothing else");
         if let (Some(whole), Some(short)) = (whole, short) {
             prop_assert_eq!(short.score.to_bits(), whole.grade.score.to_bits());
-            prop_assert_eq!(short.pass, whole.grade.passes(threshold));
-            prop_assert_eq!(short.errored, whole.grade.error.is_some());
+            let passes = short.state == CellState::Passed;
+            prop_assert_eq!(passes, whole.grade.passes(threshold));
+            prop_assert_eq!(short.state == CellState::Errored, whole.grade.error.is_some());
             prop_assert_eq!((0.0..=1.0).contains(&short.score), true);
         }
     }

@@ -118,6 +118,9 @@ pub struct Grade {
     pub pass: Option<bool>,
     /// Set when the grade could not be made: the score is then 0.0 and not a verdict.
     pub error: Option<Box<GradeError>>,
+    /// Whether the grader has anything to say of the sample. Otherwise this is neither a verdict nor an error, and part
+    /// of no aggregate.
+    pub applies: bool,
     /// Whatever else the grader reports.
     pub metadata: Option<Box<Map<String, Value>>>,
 }
@@ -143,7 +146,13 @@ pub(crate) const EMPTY_TRAJECTORY: &str = "Empty trajectory - agent produced no 
 impl Grade {
     /// A verdict without metadata.
     pub fn new(score: f64, rationale: impl Into<Cow<'static, str>>) -> Self {
-        Self { score, rationale: rationale.into(), pass: None, error: None, metadata: None }
+        let rationale = rationale.into();
+        Self { score, rationale, pass: None, error: None, applies: true, metadata: None }
+    }
+
+    /// That the grader has nothing to say of the sample, and why.
+    pub(crate) fn not_applicable(why: impl Into<Cow<'static, str>>) -> Self {
+        Self { applies: false, ..Self::new(0.0, why) }
     }
 
     /// A grade that could not be made: 0.0, the message in rationale, error and metadata.
@@ -155,6 +164,7 @@ impl Grade {
             rationale: format!("Error during grading: {message}").into(),
             pass: None,
             error: Some(Box::new(GradeError { kind: kind.to_owned(), message })),
+            applies: true,
             metadata: Some(Box::new(metadata)),
         }
     }
@@ -175,7 +185,7 @@ impl Grade {
     /// The opposite: what is not a verdict stays what it is.
     #[must_use]
     pub(crate) fn negated(mut self) -> Self {
-        if self.error.is_some() {
+        if self.error.is_some() || !self.applies {
             return self;
         }
         self.score = 1.0 - self.score;
@@ -184,14 +194,10 @@ impl Grade {
         self
     }
 
-    /// Whether it is that of a submission which is empty, about which nobody is asked.
-    pub(crate) fn is_of_empty_submission(&self) -> bool {
-        self.error.is_none() && self.rationale == EMPTY_SUBMISSION
-    }
-
     /// Whether it counts as a pass at `threshold`.
     pub fn passes(&self, threshold: f64) -> bool {
-        self.error.is_none() && self.pass.unwrap_or_else(|| reaches(self.score, threshold))
+        let is_verdict = self.applies && self.error.is_none();
+        is_verdict && self.pass.unwrap_or_else(|| reaches(self.score, threshold))
     }
 }
 

@@ -45,7 +45,7 @@ impl LabelAgreement {
         let mut distances = Vec::new();
         for (cell, label) in pairs {
             let passed = match cell.state {
-                CellState::Skipped => continue,
+                CellState::Skipped | CellState::NotApplicable => continue,
                 CellState::Pending | CellState::Errored => {
                     counted.without_verdict += 1;
                     continue;

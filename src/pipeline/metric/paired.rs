@@ -110,6 +110,7 @@ fn stderr(pairs: &[Pair], difference: f64) -> Option<f64> {
         score: pair.now.score - pair.before.score,
         pass: false,
         errored: false,
+        result: 0,
     };
     let differences: Vec<Observation> = pairs.iter().map(as_observation).collect();
     if has_clusters(&differences) {

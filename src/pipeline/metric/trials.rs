@@ -27,7 +27,7 @@ pub struct TrialFindings {
 /// A group that passes in some trials and not in others.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FlakyGroup {
-    /// The place of its first grade among all.
+    /// The ordinal of its first result.
     pub at: usize,
     /// Grades that pass.
     pub passes: usize,
@@ -56,23 +56,19 @@ pub struct ScoreVariance {
 impl TrialFindings {
     /// Of one grader's grades; none where no group has two.
     pub(crate) fn of(observations: &[Observation]) -> Option<Self> {
-        let graded = observations.iter().enumerate().filter(|(_, grade)| !grade.errored);
-        let mut graded: Vec<(usize, Observation)> =
-            graded.map(|(at, grade)| (at, *grade)).collect();
+        let mut graded: Vec<Observation> =
+            observations.iter().filter(|grade| !grade.errored).copied().collect();
         // Stable: the trials of a group stay in their order.
-        graded.sort_by_key(|(_, grade)| (grade.sample, grade.model));
-        let groups: Vec<&[(usize, Observation)]> = graded
-            .chunk_by(|(_, left), (_, right)| {
-                (left.sample, left.model) == (right.sample, right.model)
-            })
+        graded.sort_by_key(|grade| (grade.sample, grade.model));
+        let groups: Vec<&[Observation]> = graded
+            .chunk_by(|left, right| (left.sample, left.model) == (right.sample, right.model))
             .collect();
         let lengths = || groups.iter().map(|group| group.len());
         let most = lengths().max().filter(|most| *most > 1)?;
         let mut flaky: Vec<FlakyGroup> = groups.iter().filter_map(|group| flaky(group)).collect();
         flaky.sort_by(|left, right| right.evenness().total_cmp(&left.evenness()));
-        let scores = |group: &&[(usize, Observation)]| {
-            group.iter().map(|(_, grade)| grade.score).collect::<Vec<f64>>()
-        };
+        let scores =
+            |group: &&[Observation]| group.iter().map(|grade| grade.score).collect::<Vec<f64>>();
         Some(Self {
             groups: groups.len(),
             fewest: lengths().min().unwrap_or(0),
@@ -91,14 +87,10 @@ impl FlakyGroup {
     }
 }
 
-fn flaky(group: &[(usize, Observation)]) -> Option<FlakyGroup> {
-    let passes = group.iter().filter(|(_, grade)| grade.pass).count();
-    let (at, _) = group.first()?;
-    (0 < passes && passes < group.len()).then_some(FlakyGroup {
-        at: *at,
-        passes,
-        trials: group.len(),
-    })
+fn flaky(group: &[Observation]) -> Option<FlakyGroup> {
+    let passes = group.iter().filter(|grade| grade.pass).count();
+    let at = group.first()?.result as usize;
+    (0 < passes && passes < group.len()).then_some(FlakyGroup { at, passes, trials: group.len() })
 }
 
 /// Where the variance of scores in groups comes from; none with fewer than two groups or without a second grade in any.
@@ -152,7 +144,7 @@ mod tests {
     }
 
     fn graded(sample: u32, score: f64) -> Observation {
-        Observation { sample, model: 0, score, pass: score >= 1.0, errored: false }
+        Observation { result: 0, sample, model: 0, score, pass: score >= 1.0, errored: false }
     }
 
     #[test]
@@ -221,7 +213,8 @@ mod tests {
             graded(3, 1.0),
             graded(3, 0.0),
         ];
-        let findings = TrialFindings::of(&grades).unwrap();
+        let numbered = (0..).zip(grades).map(|(result, grade)| Observation { result, ..grade });
+        let findings = TrialFindings::of(&numbered.collect::<Vec<_>>()).unwrap();
         assert_eq!((findings.groups, findings.fewest, findings.most), (5, 1, 3));
         let flaky = |at, passes, trials| FlakyGroup { at, passes, trials };
         assert_eq!(findings.flaky, [flaky(8, 1, 2), flaky(1, 2, 3)], "the flakiest first");

@@ -64,13 +64,14 @@ impl Run {
         let mut ids = BTreeMap::new();
         let mut models = BTreeMap::new();
         let mut observations = Vec::new();
-        for result in &self.results {
+        for (at, result) in (0..).zip(&self.results) {
             let ordinal = u32::try_from(ids.len()).unwrap();
             let sample = *ids.entry(&result.sample_id).or_insert(ordinal);
             let ordinal = u32::try_from(models.len()).unwrap();
             let model = *models.entry(&result.model).or_insert(ordinal);
             let Some(grade) = result.grades.get(grader) else { continue };
             observations.push(Observation {
+                result: at,
                 sample,
                 model,
                 score: grade.score,
@@ -224,6 +225,7 @@ fn result(sample_id: &str) -> ResultLine {
         conversation: None,
         submissions: Ordered::default(),
         grades: Ordered::default(),
+        not_applicable: Ordered::default(),
     }
 }
 

@@ -19,6 +19,7 @@ pub(crate) fn labelled<T>(report: &Report<'_>, write: impl FnOnce(&Report<'_>) -
         Box::new((report.results)().map(|line| ResultLine {
             submissions: renamed(line.submissions, labels),
             grades: renamed(line.grades, labels),
+            not_applicable: renamed(line.not_applicable, labels),
             ..line
         }))
     };

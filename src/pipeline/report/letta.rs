@@ -140,16 +140,23 @@ pub(crate) struct LettaTotals {
 struct LettaScores {
     model: Option<String>,
     is_attempted: bool,
-    /// By grader; none where the target failed.
-    grades: Vec<Observation>,
+    has_failed: bool,
+    /// Grader by its place among the names → its grade; none where the target failed.
+    grades: Vec<(usize, Observation)>,
+}
+
+impl LettaScores {
+    fn grade(&self, at: usize) -> Option<Observation> {
+        self.grades.iter().find(|(grader, _)| *grader == at).map(|(_, grade)| *grade)
+    }
 }
 
 impl LettaTotals {
     /// Takes a result in.
     pub(crate) fn add(&mut self, line: &ResultLine, case: &LettaCase) {
-        self.names = line.grades.0.iter().map(|(name, _)| name.clone()).collect();
         let sample = u32::try_from(case.row).unwrap_or(u32::MAX);
-        let observed = |(_, grade): &(String, GradeLine)| Observation {
+        let observed = |grade: &GradeLine| Observation {
+            result: sample,
             sample,
             model: 0,
             score: grade.score,
@@ -157,15 +164,31 @@ impl LettaTotals {
             errored: grade.error.is_some(),
         };
         let has_failed = has_failed(line, case);
-        let grades = line.grades.0.iter().filter(|_| !has_failed).map(observed).collect();
+        let mut grades = Vec::new();
+        for (name, grade) in &line.grades.0 {
+            let at = self.place_of(name);
+            if !has_failed {
+                grades.push((at, observed(grade)));
+            }
+        }
         let is_attempted = case.agent_id.is_some() && !is_empty(&case.turns);
-        self.rows.push(LettaScores { model: line.model.clone(), is_attempted, grades });
+        let model = line.model.clone();
+        self.rows.push(LettaScores { model, is_attempted, has_failed, grades });
+    }
+
+    /// The place of a grader among the names.
+    fn place_of(&mut self, name: &str) -> usize {
+        let known = self.names.iter().position(|known| known == name);
+        known.unwrap_or_else(|| {
+            self.names.push(name.to_owned());
+            self.names.len() - 1
+        })
     }
 
     /// Whether `gate` passes; without one everything does.
     pub(crate) fn passes(&self, gate: Option<&Gate>) -> bool {
         let Some(gate) = gate else { return true };
-        let of = |at: usize| self.rows.iter().filter_map(move |row| row.grades.get(at).copied());
+        let of = |at: usize| self.rows.iter().filter_map(move |row| row.grade(at));
         let all: Vec<Vec<Observation>> = (0..self.names.len()).map(|at| of(at).collect()).collect();
         let grades = |name: &str| {
             let at = self.names.iter().position(|known| known == name)?;
@@ -198,10 +221,12 @@ impl LettaTotals {
 
     fn of_rows(&self, rows: &[&LettaScores]) -> Value {
         let averages = |at: usize| {
-            let scores = rows.iter().filter_map(|row| Some(row.grades.get(at)?.score));
+            let scores = rows.iter().filter_map(|row| Some(row.grade(at)?.score));
             let scores: Vec<f64> = scores.collect();
             let of_attempted = exact::mean(&scores).unwrap_or(0.0);
-            [of_attempted, exact::mean_of(&scores, rows.len()).unwrap_or(0.0)]
+            let counts = |row: &&&LettaScores| row.has_failed || row.grade(at).is_some();
+            let total = rows.iter().filter(counts).count();
+            [of_attempted, exact::mean_of(&scores, total).unwrap_or(0.0)]
         };
         let named = self.names.iter().enumerate();
         let by_metric: Map<String, Value> = named
@@ -314,6 +339,7 @@ mod tests {
             conversation: None,
             submissions: Ordered(vec![("acc".to_owned(), "A".to_owned())]),
             grades: Ordered(vec![("acc".to_owned(), grade)]),
+            not_applicable: Ordered::default(),
         }
     }
 

@@ -39,6 +39,9 @@ pub(crate) fn of_grader(grader: &GraderSpec, ready: &ReadyGrader, relative: Rela
     if grader.negated {
         object["not"] = Value::from(true);
     }
+    if let Some(condition) = &grader.only {
+        object["only"] = Value::from(condition.text());
+    }
     match &grader.kind {
         GraderKind::Tool(tool) => {
             object["function"] = Value::from(tool.function.as_str());
@@ -122,6 +125,7 @@ fn value_of(part: &Ingredient) -> Value {
 
 #[cfg(test)]
 mod tests {
+    use crate::pipeline::evaluate::scope::GraderScope;
     use crate::pipeline::evaluate::{Method, ReadyGrader};
     use crate::pipeline::judge::Judge;
     use crate::pipeline::spec::ToolSpec;
@@ -144,6 +148,7 @@ mod tests {
             ground_truth_pattern: None,
             ground_truth: None,
             negated: false,
+            only: None,
             kind,
         }
     }
@@ -154,6 +159,7 @@ mod tests {
             reference: None,
             ground_truth: None,
             negated: false,
+            scope: GraderScope::default(),
             include_subagents: false,
         }
     }

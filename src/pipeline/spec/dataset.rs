@@ -3,6 +3,7 @@
 use serde::Serialize;
 
 use crate::base::ordered_map::as_map;
+use crate::pipeline::expression::RowCondition;
 
 /// Where the samples are and how their rows read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
@@ -16,6 +17,9 @@ pub struct DatasetSpec {
     /// What a row is that records no answer.
     #[serde(skip_serializing_if = "MissingAnswer::is_error")]
     pub missing: MissingAnswer,
+    /// What holds of the rows that count; none if all do.
+    #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
+    pub condition: Option<RowCondition>,
 }
 
 /// What a row is in which there is nothing where the answer of the target is recorded.

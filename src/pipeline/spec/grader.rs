@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::{CompareTo, ProgramSpec, RubricSpec};
-use crate::pipeline::reward::Expression;
+use crate::pipeline::expression::{Expression, RowCondition};
 
 #[derive(Clone, Debug, PartialEq)]
 pub struct GraderSpec {
@@ -21,6 +21,8 @@ pub struct GraderSpec {
     pub ground_truth: Option<String>,
     /// Whether the opposite is wanted.
     pub negated: bool,
+    /// What holds of the rows that it has something to say of; none of a grader that is for all.
+    pub only: Option<RowCondition>,
     pub kind: GraderKind,
 }
 

@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 
 use super::interpolate::escape;
 use super::{canonical_target, source};
+use crate::pipeline::expression::RowCondition;
 use crate::pipeline::spec::{
     CompareTo, GraderKind, GraderSpec, JudgeProgramSpec, JudgeSpec, Language, ProgramSpec, Repeat,
     RewardSpec, RubricSpec, Suite, TargetSpec, Variable,
@@ -138,6 +139,7 @@ fn grader(spec: &GraderSpec, path: &str) -> Value {
         "ground_truth_pattern": spec.ground_truth_pattern,
         "ground_truth": spec.ground_truth.as_ref().map(|path| format!("row.{path}")),
         "not": spec.negated.then_some(true),
+        "only": spec.only.as_ref().map(RowCondition::text),
     });
     extend(&mut grader, without_empty(common));
     grader

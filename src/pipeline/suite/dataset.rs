@@ -9,7 +9,7 @@ use super::section::FieldSpec;
 use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
 use super::targets::{self, AroundTarget, LIVE_KINDS};
 use super::tree::{Yaml, YamlEntry};
-use super::{letta_code_target, letta_target};
+use super::{conditions, letta_code_target, letta_target};
 use crate::base::compression::Compression;
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, TargetSpec};
 use crate::pipeline::trajectory::FORMATS;
@@ -36,7 +36,8 @@ pub(super) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Data
         let path = reader.path(field)?;
         let format = format_of(&path, field, &mut reader.findings)?;
         let missing = MissingAnswer::default();
-        return Some(DatasetSpec { path, format, fields: FieldMap::default(), missing });
+        let fields = FieldMap::default();
+        return Some(DatasetSpec { path, format, fields, missing, condition: None });
     }
     if !matches!(field.value.value, Yaml::Map(_)) {
         reader.findings.wrong_type(field, "a path or a mapping with `path`");
@@ -52,8 +53,10 @@ pub(super) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Data
     };
     let map = fields.take("fields").map(|field| field_map(field, &mut reader.findings));
     let missing = fields.choice("missing", &MISSING, &mut reader.findings).unwrap_or_default();
+    let condition = conditions::condition("where", &fields, &mut reader.findings);
     fields.finish(&mut reader.findings);
-    Some(DatasetSpec { path: path?, format: format?, fields: map.unwrap_or_default(), missing })
+    let fields = map.unwrap_or_default();
+    Some(DatasetSpec { path: path?, format: format?, fields, missing, condition })
 }
 
 fn format_of(path: &str, field: &YamlEntry, findings: &mut Findings) -> Option<DatasetFormat> {

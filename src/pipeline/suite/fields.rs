@@ -252,7 +252,7 @@ impl Findings {
         if shown.len() <= MAX_CHOICES {
             (diagnostic.label, diagnostic.hint) = (Some(one_of(&shown)), hint);
         } else {
-            diagnostic.hint = hint.or_else(|| Some(one_of(&shown)));
+            diagnostic.hint = hint.or_else(|| Some(some_of(&shown)));
         }
         diagnostic
     }
@@ -284,6 +284,16 @@ fn one_of(names: &[&str]) -> String {
     }
     let names: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
     format!("expected {}", enumerated(&names, "or"))
+}
+
+/// The same of many: the first of them.
+fn some_of(names: &[&str]) -> String {
+    const SHOWN: usize = 20;
+    if names.len() <= SHOWN + 1 {
+        return one_of(names);
+    }
+    let shown: Vec<String> = names.iter().take(SHOWN).map(|name| format!("`{name}`")).collect();
+    format!("expected {}, or one of {} more", shown.join(", "), names.len() - SHOWN)
 }
 
 fn as_number(node: &YamlNode) -> Option<f64> {

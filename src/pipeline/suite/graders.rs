@@ -9,7 +9,7 @@ use super::reader::{Reader, is_misspelt};
 use super::sections::{COMBINATION, EXTRACTOR_OPTIONS, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL};
 use super::source::SourceSpan;
 use super::tree::{Yaml, YamlEntry, YamlNode};
-use super::{load, programs, rewards, rubric};
+use super::{conditions, load, programs, rewards, rubric};
 use crate::base::diagnostic::suggest;
 use crate::pipeline::spec::{
     ExtractorSpec, GraderKind, GraderSpec, Language, OptionProblem, Role, ToolSpec,
@@ -121,6 +121,7 @@ fn grader(
         Some(field) => reader.findings.truth(field),
         None => Some(false),
     };
+    let only = conditions::condition("only", &fields, &mut reader.findings);
     let include_subagents = match fields.take("include_subagents") {
         Some(field) => reader.findings.truth(field),
         None => Some(false),
@@ -146,6 +147,7 @@ fn grader(
         ground_truth_pattern,
         ground_truth: ground_truth.map(|path| without_row(&path).to_owned()),
         negated: negated?,
+        only,
         kind: kind?,
     })
 }

@@ -7,6 +7,7 @@ mod agents;
 pub(crate) mod canonical;
 mod canonical_target;
 mod command_judges;
+mod conditions;
 mod dataset;
 pub(crate) mod fields;
 mod gate;

@@ -9,8 +9,8 @@ use super::graders::{Graders, pass_threshold};
 use super::reader::Reader;
 use super::sections::{COMBINATION, REWARD_COMBINE, REWARD_CUSTOM, REWARD_METRIC};
 use super::tree::{Style, Yaml, YamlEntry};
-use super::{gate, programs};
-use crate::pipeline::reward::Expression;
+use super::{conditions, gate, programs};
+use crate::pipeline::expression::{Expression, RowCondition};
 use crate::pipeline::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec, Role};
 
 /// The name of the grader that the `reward` section is.
@@ -47,7 +47,7 @@ pub(super) fn reward(fields: &FieldSet<'_>, graders: &mut Graders, reader: &mut 
     let Some(field) = fields.take("reward") else { return };
     if let Yaml::Str(_) | Yaml::Int(_) | Yaml::Float(_) = &field.value.value {
         let kind = expression(field, graders, reader).map(RewardSpec::Expression);
-        let common = RewardCommon { display_name: None, pass_threshold: Some(1.0) };
+        let common = RewardCommon { display_name: None, pass_threshold: Some(1.0), only: None };
         add(field, kind.and_then(|kind| common.grader(REWARD, kind)), graders, reader);
         return;
     }
@@ -153,6 +153,7 @@ pub(super) fn combined(
 struct RewardCommon {
     display_name: Option<String>,
     pass_threshold: Option<f64>,
+    only: Option<RowCondition>,
 }
 
 impl RewardCommon {
@@ -160,6 +161,7 @@ impl RewardCommon {
         Self {
             display_name: fields.text("display_name", &mut reader.findings),
             pass_threshold: pass_threshold(fields, &mut reader.findings),
+            only: conditions::condition("only", fields, &mut reader.findings),
         }
     }
 
@@ -172,6 +174,7 @@ impl RewardCommon {
             ground_truth_pattern: None,
             ground_truth: None,
             negated: false,
+            only: self.only,
             kind: GraderKind::Reward(spec),
         })
     }

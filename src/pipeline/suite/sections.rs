@@ -44,6 +44,7 @@ pub(crate) static DATASET: Section = section!["a dataset",
     "path": Text, needed "the dataset has no `path`", "" => "the file";
     "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
     "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
+    "where": Text => "which rows count: a condition such as `not improper and 'refund' in tags`";
     "missing": Choice(&names(&MISSING)), or "\"error\"" => "what a row is without an answer: an error of its result, or an empty answer";
 ];
 
@@ -78,6 +79,7 @@ pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
     "model": Text => "which model was run";
     "agent_state": Text => "the state the agent was left in";
     "label": Text => "what a person says of the answer";
+    "graders": Text => "the names of the graders that the row is for; all if absent";
 ];
 
 /// A target whose trajectories are recorded already.
@@ -129,6 +131,7 @@ const GRADER: FieldShape = AnyOf(&[
 const NAME_AND_THRESHOLD: &[FieldSpec] = fields![
     "display_name": Text => "the name in reports";
     "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
+    "only": Text => "the rows that it is for: a condition such as `'refund' in tags`; it has no grade for others";
 ];
 
 /// What every grader of a submission has.
@@ -140,6 +143,7 @@ const SUBMISSION: &[FieldSpec] = fields![
     "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
     "ground_truth": Text => "where the reference answer stands in the row, in place of its ground truth: `row.PATH`";
     "not": Truth, or "false" => "whether the opposite is wanted: the score becomes 1 minus it";
+    "only": Text => "the rows that it is for: a condition such as `'refund' in tags`; it has no grade for others";
     "ground_truth_pattern": Text => "a Python pattern whose group 1 picks the reference answer out of a longer ground truth";
     "include_subagents": Truth, or "false" => "whether messages of sub-agents are seen";
 ];

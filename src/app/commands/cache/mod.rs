@@ -2,10 +2,8 @@
 
 mod amounts;
 mod bind;
-mod binder;
 mod digest;
 mod export;
-mod fields_args;
 mod gc;
 mod import;
 pub(super) mod names;

@@ -87,6 +87,7 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
         format: DatasetFormat::Jsonl,
         fields: FieldMap::default(),
         missing: MissingAnswer::default(),
+        condition: None,
     };
     let one = Suite {
         dataset,

@@ -8,7 +8,7 @@ export const LIST_QUERY = ['grader', 'state', 'tag', 'model', 'q', 'sort', 'orde
 /** How long nothing is typed before the search begins, in milliseconds. */
 const TYPING = 200
 
-const STATE_CHOICES = [['', 'any state'], ['passed', '✓ passed'], ['failed', '✗ failed'], ['errored', '! error'], ['pending', '… pending'],
+const STATE_CHOICES = [['', 'any state'], ['passed', '✓ passed'], ['failed', '✗ failed'], ['errored', '! error'], ['pending', '… pending'], ['not_applicable', '– not applicable'],
   ['disagrees', '≠ disagrees with people'], ['labelled', 'labelled'], ['unlabelled', 'unlabelled']]
 const SORTS = [['', 'as in the dataset'], ['id', 'by sample'], ['score', 'lowest score first'], ['score desc', 'highest score first']]
 

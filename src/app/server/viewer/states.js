@@ -9,6 +9,7 @@ const STATES = {
   errored: ['!', 'error'],
   pending: ['…', 'pending'],
   skipped: ['–', 'skipped'],
+  not_applicable: ['–', 'not applicable'],
   undecided: ['?', 'undecided'],
   none: ['–', 'no gate'],
 }

@@ -113,7 +113,9 @@ fn verdict(row: &VerdictRow) -> String {
         CellState::Passed => "pass",
         CellState::Failed => "fail",
         CellState::Errored => return "error".to_owned(),
-        CellState::Pending | CellState::Skipped => return "-".to_owned(),
+        CellState::Pending | CellState::Skipped | CellState::NotApplicable => {
+            return "-".to_owned();
+        }
     };
     format!("{} {word}", score(row.now.score))
 }

@@ -73,6 +73,7 @@ pub(super) fn counts(counts: &MovementCounts) -> String {
         (counts.new, "new", "new"),
         (counts.unchanged, "unchanged", "unchanged"),
         (counts.pending, "not known yet", "not known yet"),
+        (counts.not_applicable, "not applicable", "not applicable"),
     ];
     let some = all.into_iter().filter(|(number, ..)| *number > 0);
     let some: Vec<String> = some
@@ -124,6 +125,7 @@ fn movement(movement: Movement) -> (&'static str, Style) {
         Movement::New => ("new", Style::new()),
         Movement::Same => ("same", Style::new()),
         Movement::Pending => ("pending", Style::new()),
+        Movement::NotApplicable => ("not applicable", Style::new()),
     }
 }
 
@@ -134,6 +136,7 @@ fn grade(grade: Grade) -> String {
         CellState::Errored => "error".to_owned(),
         CellState::Pending => "pending".to_owned(),
         CellState::Skipped => "skipped".to_owned(),
+        CellState::NotApplicable => "not applicable".to_owned(),
     }
 }
 

@@ -291,11 +291,12 @@ fn counts_read_right() {
         new: 1,
         unchanged: 1,
         pending: 1,
+        not_applicable: 1,
     };
     let table = [
         (
             one,
-            "1 fixed, 1 broken, 1 became an error, 1 error was answered, 1 raised, 1 lowered, 1 new, 1 unchanged, 1 not known yet",
+            "1 fixed, 1 broken, 1 became an error, 1 error was answered, 1 raised, 1 lowered, 1 new, 1 unchanged, 1 not known yet, 1 not applicable",
         ),
         (
             MovementCounts { errored: 2, answered: 3, ..MovementCounts::default() },

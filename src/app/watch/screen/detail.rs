@@ -165,6 +165,7 @@ fn words(cell: Cell) -> String {
         CellState::Errored => "error".to_owned(),
         CellState::Pending => "not judged yet".to_owned(),
         CellState::Skipped => "not evaluated".to_owned(),
+        CellState::NotApplicable => "not applicable".to_owned(),
     }
 }
 

@@ -293,7 +293,8 @@ impl ColumnWidths {
 
 /// What did not move says nothing.
 fn is_told(row: &VerdictRow) -> bool {
-    !matches!(row.movement, Movement::Same | Movement::Pending)
+    let is_quiet = [Movement::Same, Movement::Pending, Movement::NotApplicable];
+    !is_quiet.contains(&row.movement)
 }
 
 /// The sign of the verdict, and that of its movement. An error has the same for both.

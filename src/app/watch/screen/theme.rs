@@ -86,7 +86,7 @@ impl Theme {
             CellState::Failed => ("✗", self.bad()),
             CellState::Errored => ("!", self.doubtful()),
             CellState::Pending => ("·", self.faint()),
-            CellState::Skipped => ("-", self.faint()),
+            CellState::Skipped | CellState::NotApplicable => ("-", self.faint()),
         }
     }
 
@@ -102,6 +102,7 @@ impl Theme {
             Movement::New => ("+", "new", self.accent()),
             Movement::Same => ("=", "same", self.faint()),
             Movement::Pending => ("·", "pending", self.faint()),
+            Movement::NotApplicable => ("-", "not applicable", self.faint()),
         }
     }
 

@@ -106,6 +106,8 @@ pub(crate) struct SideGrade {
     pub pass: bool,
     /// Whether it could not be made.
     pub error: bool,
+    /// Whether the grader has something to say of the case.
+    pub applies: bool,
     /// The key of its first judgment.
     pub key: Option<ActionKey>,
 }
@@ -359,7 +361,7 @@ fn grader_diff(
         let movement = Movement::of(before.map(cell), now.map_or(NOT_KNOWN, cell));
         counts.add(movement);
         let (Some(before), Some(now)) = (before, now) else { continue };
-        if !before.error && !now.error {
+        if !before.error && !now.error && before.applies && now.applies {
             let verdict = |grade: SideGrade| PairedVerdict { score: grade.score, pass: grade.pass };
             pairs.push(Pair { sample: pair.sample, before: verdict(before), now: verdict(now) });
         }
@@ -379,10 +381,10 @@ fn grader_diff(
 const NOT_KNOWN: Cell = Cell { score: 0.0, state: CellState::Pending };
 
 fn cell(grade: SideGrade) -> Cell {
-    let state = match (grade.error, grade.pass) {
-        (true, _) => CellState::Errored,
-        (false, true) => CellState::Passed,
-        (false, false) => CellState::Failed,
+    let state = match () {
+        () if !grade.applies => CellState::NotApplicable,
+        () if grade.error => CellState::Errored,
+        () => CellState::of_verdict(grade.pass),
     };
     Cell { score: grade.score, state }
 }

@@ -9,17 +9,19 @@ use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::spec::Op;
 
-/// `1`, `0.5`, `e` for an error, `-` for none; scores from 0.5 on pass.
+/// `1`, `0.5`, `e` for an error, `n` for not applicable, `-` for none; scores from 0.5 on pass.
 fn grade(text: &str) -> Option<SideGrade> {
     let of = |score: f64, error| SideGrade {
         score,
         pass: score >= 0.5,
         error,
+        applies: true,
         key: Some(ActionKey([7; 32])),
     };
     match text {
         "-" => None,
         "e" => Some(of(0.0, true)),
+        "n" => Some(SideGrade { applies: false, ..of(0.0, false) }),
         score => Some(of(score.parse().unwrap(), false)),
     }
 }

@@ -292,6 +292,7 @@ pub(super) fn word(movement: Movement) -> &'static str {
         Movement::New => "new",
         Movement::Same => "unchanged",
         Movement::Pending => "pending",
+        Movement::NotApplicable => "not applicable",
     }
 }
 

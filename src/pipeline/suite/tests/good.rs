@@ -67,6 +67,7 @@ fn everything_has_its_default() {
         ground_truth_pattern: None,
         ground_truth: None,
         negated: false,
+        only: None,
         kind: GraderKind::Tool(ToolSpec { function: "contains".to_owned(), config: Map::new() }),
     };
     assert_eq!(suite.graders, [grader]);

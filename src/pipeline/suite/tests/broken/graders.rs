@@ -217,6 +217,6 @@ fn graders_are_checked() {
     5 |   b: {kind: tool, function: contains, rubric_vars: [a]}
       |                                       ^^^^^^^^^^^
       |
-      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth`, `not`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
+      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth`, `not`, `only`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
     ");
 }

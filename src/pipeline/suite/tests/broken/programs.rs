@@ -322,7 +322,7 @@ fn variables_and_sandboxes_are_checked() {
     9 |   f: {kind: tool, function: contains, sandbox: auto}
       |                                       ^^^^^^^
       |
-      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth`, `not`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
+      = help: known fields: `kind`, `display_name`, `extractor_config`, `extractor`, `extractor_options`, `pass_threshold`, `ground_truth`, `not`, `only`, `ground_truth_pattern`, `include_subagents`, `config`, `function`
 
     error: unknown sandbox `on`
       --> suite.yaml:10:10
@@ -478,15 +478,15 @@ fn rewards_are_checked() {
       |
       = help: give the grader another name
     "###);
-    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {combine: q, extractor: last_assistant}\n"), @r###"
+    insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {combine: q, extractor: last_assistant}\n"), @r"
     error: a reward has no field `extractor`
      --> suite.yaml:5:22
       |
     5 | reward: {combine: q, extractor: last_assistant}
       |                      ^^^^^^^^^
       |
-      = help: known fields: `kind`, `display_name`, `pass_threshold`, `combine`
-    "###);
+      = help: known fields: `kind`, `display_name`, `pass_threshold`, `only`, `combine`
+    ");
     insta::assert_snapshot!(graders("q: {kind: tool, function: contains}\nreward: {kind: sum}\n"), @r###"
     error: unknown kind `sum`
      --> suite.yaml:5:16
@@ -498,7 +498,7 @@ fn rewards_are_checked() {
 
 #[test]
 fn expressions_are_checked() {
-    insta::assert_snapshot!(graders("quality: {kind: tool, function: contains}\n  tone-of-voice: {kind: tool, function: contains}\n  a: {kind: combine, combine: 0.7*qualty + 0.3*other}\n  b: {kind: combine, combine: quality + a}\n  c: {kind: combine, combine: \"2 * tone\"}\n  d: {kind: combine, combine: quality +* 2}\n  e: {kind: combine, combine: (quality}\n  f: {kind: combine, combine: 1 - 0.5}\n  g: {kind: combine, comine: quality}\n  h: {kind: combine, combine: quality, extractor: last_assistant, pass_threshold: 2}\n"), @r###"
+    insta::assert_snapshot!(graders("quality: {kind: tool, function: contains}\n  tone-of-voice: {kind: tool, function: contains}\n  a: {kind: combine, combine: 0.7*qualty + 0.3*other}\n  b: {kind: combine, combine: quality + a}\n  c: {kind: combine, combine: \"2 * tone\"}\n  d: {kind: combine, combine: quality +* 2}\n  e: {kind: combine, combine: (quality}\n  f: {kind: combine, combine: 1 - 0.5}\n  g: {kind: combine, comine: quality}\n  h: {kind: combine, combine: quality, extractor: last_assistant, pass_threshold: 2}\n"), @r#"
     error: unknown grader `qualty`
      --> suite.yaml:6:35
       |
@@ -571,14 +571,14 @@ fn expressions_are_checked() {
     13 |   h: {kind: combine, combine: quality, extractor: last_assistant, pass_threshold: 2}
        |                                        ^^^^^^^^^
        |
-       = help: known fields: `kind`, `display_name`, `pass_threshold`, `combine`
+       = help: known fields: `kind`, `display_name`, `pass_threshold`, `only`, `combine`
 
     error: `pass_threshold` must be between 0 and 1
       --> suite.yaml:13:83
        |
     13 |   h: {kind: combine, combine: quality, extractor: last_assistant, pass_threshold: 2}
        |                                                                                   ^
-    "###);
+    "#);
     insta::assert_snapshot!(graders("quality: {kind: tool, function: contains}\nreward: >\n  0.7*quality +\n  0.3*polcy\n"), @r###"
     error: unknown grader `polcy`
      --> suite.yaml:7:7

@@ -1,9 +1,12 @@
-//! Expressions that make one score of the scores of several graders.
+//! Expressions that make one score of the scores of several graders, and conditions on rows.
 //!
 //! Pure. `0.7*quality + 0.3*policy if policy > 0 else 0`: numbers, names of graders, `+ - * /`, comparisons, `and or
-//! not`, a conditional, and a few functions, all with the meaning they have in Python. Nothing of it can loop or read
-//! anything. What a name means is known to suites alone.
+//! not`, a conditional, and a few functions, all with the meaning they have in Python. Conditions have texts, lists, `in`
+//! and dotted names besides. Nothing of it can loop or read anything. What a name means is known to others alone.
 
+mod condition;
+mod lexer;
+mod operand;
 mod parse;
 #[cfg(test)]
 mod tests;
@@ -11,13 +14,27 @@ mod tree;
 
 use std::ops::Range;
 
-use tree::{ExpressionNode, Scores};
+pub(crate) use condition::RowCondition;
+pub(crate) use operand::Operand;
+use tree::{EvaluationFault, ExpressionNode};
+
+/// Tells the score of a grader; none where it has nothing to say.
+type Scores<'a> = &'a dyn Fn(&str) -> Option<f64>;
 
 /// The longest expression, in bytes.
 pub(crate) const MAX_BYTES: usize = 4096;
 
 /// How far a value may be beyond 0 or 1 and still be taken for it: sums of weights like 0.7 and 0.3 are inexact.
 const SLACK: f64 = 1e-9;
+
+/// What the names of an expression stand for, and which words it may have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Vocabulary {
+    /// The scores of graders.
+    Scores,
+    /// What rows hold.
+    Rows,
+}
 
 /// An expression, read and checked.
 #[derive(Clone, Debug, PartialEq)]
@@ -43,15 +60,19 @@ pub struct ExpressionProblem {
     pub hint: Option<String>,
 }
 
+impl ExpressionProblem {
+    /// The same of a text that begins `by` bytes earlier.
+    fn moved(self, by: usize) -> Self {
+        Self { at: self.at.start + by..self.at.end + by, ..self }
+    }
+}
+
 impl Expression {
     /// Reads `text`.
     pub fn parse(text: &str) -> Result<Self, ExpressionProblem> {
         let trimmed = text.trim();
         let start = text.len() - text.trim_start().len();
-        parse::parse(trimmed).map_err(|problem| ExpressionProblem {
-            at: problem.at.start + start..problem.at.end + start,
-            ..problem
-        })
+        parse::parse(trimmed, Vocabulary::Scores).map_err(|problem| problem.moved(start))
     }
 
     /// Where the expression first names `name`: bytes of its text, quotes included.
@@ -60,18 +81,23 @@ impl Expression {
         self.places.iter().find(|(_, named)| *named == index).map(|(at, _)| at.clone())
     }
 
-    /// Its value, 0..=1, where `score` tells the score of a grader; otherwise what is wrong with the value.
-    pub fn value(&self, score: Scores<'_>) -> Result<f64, String> {
-        let value = self.root.value(score).map_err(|fault| {
-            let steps = [one_line(&self.text), self.filled_in(score)];
-            format!("{}: {fault}", equation(&steps))
-        })?;
+    /// Its value, 0..=1, where `score` tells the score of a grader; none where it rests on a grader that has nothing to
+    /// say. Otherwise what is wrong with the value.
+    pub fn value(&self, score: Scores<'_>) -> Result<Option<f64>, String> {
+        let value = match self.computed(score) {
+            Ok(value) => value,
+            Err(EvaluationFault::NotApplicable) => return Ok(None),
+            Err(fault) => {
+                let steps = [one_line(&self.text), self.filled_in(score)];
+                return Err(format!("{}: {fault}", equation(&steps)));
+            }
+        };
         if value.is_nan() {
             return Err(format!("{}, and that is not a number", self.told(score)));
         }
         if (-SLACK..=1.0 + SLACK).contains(&value) {
             // Adding zero makes a negative zero a positive one.
-            return Ok(value.clamp(0.0, 1.0) + 0.0);
+            return Ok(Some(value.clamp(0.0, 1.0) + 0.0));
         }
         Err(format!("{}, and a score is between 0.0 and 1.0", self.told(score)))
     }
@@ -79,8 +105,16 @@ impl Expression {
     /// How its value comes about: `0.7*quality + 0.3*policy = 0.7*0.8 + 0.3*1 = 0.86`.
     pub fn told(&self, score: Scores<'_>) -> String {
         let mut steps = vec![one_line(&self.text), self.filled_in(score)];
-        steps.extend(self.root.value(score).ok().map(shown));
+        steps.extend(self.computed(score).ok().map(shown));
         equation(&steps)
+    }
+
+    fn computed(&self, score: Scores<'_>) -> Result<f64, EvaluationFault> {
+        let names = |name: &str| match score(name) {
+            Some(score) => Ok(Operand::Number(score)),
+            None => Err(EvaluationFault::NotApplicable),
+        };
+        Ok(self.root.value(&names)?.number())
     }
 
     /// The text with scores in the place of names.
@@ -89,7 +123,8 @@ impl Expression {
         let mut from = 0;
         for (at, index) in &self.places {
             filled.push_str(&self.text[from..at.start]);
-            filled.push_str(&shown(score(&self.names[*index])));
+            let score = score(&self.names[*index]);
+            filled.push_str(&score.map_or_else(|| "n/a".to_owned(), shown));
             from = at.end;
         }
         filled.push_str(&self.text[from..]);

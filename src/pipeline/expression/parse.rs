@@ -1,30 +1,35 @@
 //! The text of an expression into what it computes.
 //!
-//! Tokens first, then recursive descent, whose depth is limited: nothing that anybody writes can overflow the stack.
+//! Recursive descent over tokens, whose depth is limited: nothing that anybody writes can overflow the stack.
 
 use std::ops::Range;
 
-use super::tree::{ComparisonOp, ExpressionNode, FUNCTIONS, Factor, Sign};
-use super::{Expression, ExpressionProblem, MAX_BYTES};
+use super::lexer::{Lexer, Token};
+use super::operand::TextPattern;
+use super::tree::{ComparisonOp, ExpressionNode, Factor, Sign};
+use super::{Expression, ExpressionProblem, MAX_BYTES, Vocabulary};
 use crate::base::diagnostic::suggest;
+
+/// The function over rows that takes a pattern.
+const MATCHES: &str = "matches";
 
 /// The deepest nesting of brackets, conditionals and prefixes.
 const MAX_DEPTH: usize = 64;
 
-type Parsed<T> = Result<T, ExpressionProblem>;
+pub(super) type Parsed<T> = Result<T, ExpressionProblem>;
 
 /// Reads `text`, which has no white space around it.
-pub(super) fn parse(text: &str) -> Parsed<Expression> {
+pub(super) fn parse(text: &str, vocabulary: Vocabulary) -> Parsed<Expression> {
     if text.len() > MAX_BYTES {
         let message = format!("the expression is longer than {MAX_BYTES} bytes");
         return Err(problem(0..text.len(), message));
     }
     if text.is_empty() {
-        return Err(problem(0..0, "the expression is empty")
-            .hint("write one over the names of graders, for example `0.7*quality + 0.3*policy`"));
+        return Err(problem(0..0, "the expression is empty").hint(vocabulary.example()));
     }
-    let tokens = Lexer { text, at: 0 }.all()?;
-    let mut parser = Parser { text, tokens, next: 0, depth: 0, names: Vec::new(), places: vec![] };
+    let tokens = Lexer { text, at: 0, vocabulary }.all()?;
+    let mut parser =
+        Parser { text, vocabulary, tokens, next: 0, depth: 0, names: Vec::new(), places: vec![] };
     let root = parser.expression()?;
     if let Some((_, at)) = parser.tokens.get(parser.next) {
         let at = at.clone();
@@ -34,172 +39,29 @@ pub(super) fn parse(text: &str) -> Parsed<Expression> {
     Ok(Expression { text: text.to_owned(), names, places, root })
 }
 
-fn problem(at: Range<usize>, message: impl Into<String>) -> ExpressionProblem {
+pub(super) fn problem(at: Range<usize>, message: impl Into<String>) -> ExpressionProblem {
     ExpressionProblem { message: message.into(), at, hint: None }
 }
 
 impl ExpressionProblem {
-    fn hint(self, hint: impl Into<String>) -> Self {
+    pub(super) fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }
 }
 
-#[derive(Clone, Debug, PartialEq)]
-enum Token {
-    Number(f64),
-    /// A name without quotes, which may be a word of the language.
-    Word(String),
-    /// A name in quotes.
-    Quoted(String),
-    Sign(&'static str),
-}
-
-/// The words that are no names.
-const WORDS: [&str; 5] = ["if", "else", "and", "or", "not"];
-
-const SIGNS: [&str; 13] = ["<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "(", ")", ","];
-
-/// Signs of other languages, and what to write instead.
-const FOREIGN: [(&str, &str); 11] = [
-    ("&&", "write `and`"),
-    ("||", "write `or`"),
-    ("**", "there are no powers: write `x*x`"),
-    ("//", "write `/`"),
-    ("=>", "write `>=`"),
-    ("=<", "write `<=`"),
-    ("<>", "write `!=`"),
-    ("=", "write `==` to compare"),
-    ("!", "write `not`"),
-    ("?", "write `A if CONDITION else B`"),
-    ("%", "write a fraction: `0.7`, not `70%`"),
+/// The values of rows that have a name.
+const CONSTANTS: [(&str, ExpressionNode); 6] = [
+    ("true", ExpressionNode::Number(1.0)),
+    ("True", ExpressionNode::Number(1.0)),
+    ("false", ExpressionNode::Number(0.0)),
+    ("False", ExpressionNode::Number(0.0)),
+    ("null", ExpressionNode::Nothing),
+    ("None", ExpressionNode::Nothing),
 ];
-
-struct Lexer<'t> {
-    text: &'t str,
-    at: usize,
-}
-
-impl Lexer<'_> {
-    fn all(mut self) -> Parsed<Vec<(Token, Range<usize>)>> {
-        let mut tokens = Vec::new();
-        loop {
-            let rest = &self.text[self.at..];
-            self.at += rest.len() - rest.trim_start().len();
-            if self.at == self.text.len() {
-                return Ok(tokens);
-            }
-            let from = self.at;
-            let token = self.token()?;
-            tokens.push((token, from..self.at));
-        }
-    }
-
-    fn token(&mut self) -> Parsed<Token> {
-        let rest = &self.text[self.at..];
-        let first = rest.chars().next().unwrap_or_default();
-        let digit_follows =
-            rest[first.len_utf8()..].starts_with(|next: char| next.is_ascii_digit());
-        if first.is_ascii_digit() || first == '.' && digit_follows {
-            return self.number();
-        }
-        if is_start(first) {
-            let word = self.take_while(is_inside);
-            return Ok(Token::Word(word.to_owned()));
-        }
-        if let '`' | '\'' | '"' = first {
-            return self.quoted(first);
-        }
-        if let Some((sign, hint)) = self.foreign() {
-            let at = self.at..self.at + sign.len();
-            return Err(problem(at, format!("`{sign}` means nothing here")).hint(hint));
-        }
-        if let Some(sign) = SIGNS.iter().find(|sign| rest.starts_with(**sign)) {
-            self.at += sign.len();
-            return Ok(Token::Sign(sign));
-        }
-        let at = self.at..self.at + first.len_utf8();
-        let shown: String = first.escape_debug().collect();
-        let unknown = problem(at, format!("`{shown}` means nothing here"));
-        let after_name = self.text[..self.at].ends_with(is_inside);
-        Err(if matches!(first, '.' | '[') && after_name {
-            unknown.hint("the name of a grader stands for its score")
-        } else {
-            unknown
-        })
-    }
-
-    /// A sign of another language. `==` and `!=` begin like one and are none.
-    fn foreign(&self) -> Option<(&'static str, &'static str)> {
-        let rest = &self.text[self.at..];
-        let is_ours = rest.starts_with("==") || rest.starts_with("!=");
-        FOREIGN.into_iter().find(|(sign, _)| rest.starts_with(sign)).filter(|_| !is_ours)
-    }
-
-    fn take_while(&mut self, is_part: fn(char) -> bool) -> &str {
-        let rest = &self.text[self.at..];
-        let length = rest.find(|char: char| !is_part(char)).unwrap_or(rest.len());
-        self.at += length;
-        &rest[..length]
-    }
-
-    fn number(&mut self) -> Parsed<Token> {
-        let from = self.at;
-        self.take_while(|char| char.is_ascii_digit());
-        if self.text[self.at..].starts_with('.') {
-            self.at += 1;
-            self.take_while(|char| char.is_ascii_digit());
-        }
-        let digits = self.at;
-        if self.text[self.at..].starts_with(['e', 'E']) {
-            self.at += 1;
-            if self.text[self.at..].starts_with(['+', '-']) {
-                self.at += 1;
-            }
-            if self.take_while(|char| char.is_ascii_digit()).is_empty() {
-                self.at = digits;
-            }
-        }
-        let end = self.at;
-        if !self.take_while(is_inside).is_empty() {
-            let message = format!("`{}` is not a number", &self.text[from..self.at]);
-            let wrong = problem(from..self.at, message);
-            return Err(if WORDS.iter().any(|word| self.text[end..].starts_with(word)) {
-                wrong.hint("write a space after the number")
-            } else {
-                wrong.hint("write `*` to multiply; put a name that begins with a digit in quotes")
-            });
-        }
-        let value: f64 = self.text[from..end].parse().unwrap_or(f64::INFINITY);
-        if value.is_finite() {
-            return Ok(Token::Number(value));
-        }
-        Err(problem(from..end, "this number is too large"))
-    }
-
-    fn quoted(&mut self, quote: char) -> Parsed<Token> {
-        let from = self.at;
-        let rest = &self.text[from + 1..];
-        let Some(length) = rest.find(quote) else {
-            return Err(problem(from..self.text.len(), "this quote is never closed"));
-        };
-        self.at = from + 1 + length + 1;
-        if length == 0 {
-            return Err(problem(from..self.at, "there is no name between these quotes"));
-        }
-        Ok(Token::Quoted(rest[..length].to_owned()))
-    }
-}
-
-fn is_start(char: char) -> bool {
-    char.is_alphabetic() || char == '_'
-}
-
-fn is_inside(char: char) -> bool {
-    char.is_alphanumeric() || char == '_'
-}
 
 struct Parser<'t> {
     text: &'t str,
+    vocabulary: Vocabulary,
     tokens: Vec<(Token, Range<usize>)>,
     next: usize,
     depth: usize,
@@ -278,7 +140,30 @@ impl Parser<'_> {
             ("==", ComparisonOp::Equal),
             ("!=", ComparisonOp::Unequal),
         ];
-        self.chain(&ALL, Self::sum, ExpressionNode::Compare)
+        let first = self.sum()?;
+        let mut rest = Vec::new();
+        loop {
+            let sign = ALL.iter().find(|(sign, _)| self.takes_sign(sign)).map(|(_, op)| *op);
+            let Some(comparison) = sign.or_else(|| self.membership()) else { break };
+            rest.push((comparison, self.sum()?));
+        }
+        Ok(if rest.is_empty() { first } else { ExpressionNode::Compare(Box::new(first), rest) })
+    }
+
+    /// `in` and `not in`, which are of rows alone.
+    fn membership(&mut self) -> Option<ComparisonOp> {
+        if self.vocabulary == Vocabulary::Scores {
+            return None;
+        }
+        if self.takes_word("in") {
+            return Some(ComparisonOp::In);
+        }
+        let follows = self.tokens.get(self.next + 1).map(|(token, _)| token);
+        if follows == Some(&Token::Word("in".to_owned())) && self.takes_word("not") {
+            self.next += 1;
+            return Some(ComparisonOp::NotIn);
+        }
+        None
     }
 
     fn sum(&mut self) -> Parsed<ExpressionNode> {
@@ -328,56 +213,64 @@ impl Parser<'_> {
             }
             Token::Quoted(name) => {
                 self.next += 1;
-                Ok(self.score(name, at))
+                Ok(self.name(name, at))
             }
-            Token::Word(word) if !WORDS.contains(&word.as_str()) => {
+            Token::Text(text) => {
                 self.next += 1;
-                if self.takes_sign("(") { self.call(&word, &at) } else { Ok(self.score(word, at)) }
+                Ok(ExpressionNode::Text(text))
+            }
+            Token::Word(word) if !self.vocabulary.is_word(&word) => {
+                self.next += 1;
+                if self.takes_sign("(") {
+                    self.call(&word, &at)
+                } else {
+                    Ok(self.name_or_constant(word, at))
+                }
+            }
+            Token::Sign("[") => {
+                self.next += 1;
+                let items = self.listed("]", &at)?;
+                Ok(ExpressionNode::List(items))
             }
             Token::Sign("(") => {
                 self.next += 1;
                 let inner = self.expression()?;
-                self.close(&at)?;
+                self.close(")", &at)?;
                 Ok(inner)
             }
             _ => Err(self.unexpected(at)),
         }
     }
 
-    fn score(&mut self, name: String, at: Range<usize>) -> ExpressionNode {
+    fn name_or_constant(&mut self, word: String, at: Range<usize>) -> ExpressionNode {
+        let constant = CONSTANTS.into_iter().find(|(constant, _)| *constant == word);
+        match constant.filter(|_| self.vocabulary == Vocabulary::Rows) {
+            Some((_, node)) => node,
+            None => self.name(word, at),
+        }
+    }
+
+    fn name(&mut self, name: String, at: Range<usize>) -> ExpressionNode {
         let index = self.names.iter().position(|known| *known == name).unwrap_or_else(|| {
             self.names.push(name.clone());
             self.names.len() - 1
         });
         self.places.push((at, index));
-        ExpressionNode::Score(name)
+        ExpressionNode::Name(name)
     }
 
     /// The arguments of the function `name`, whose bracket is open.
     fn call(&mut self, name: &str, at: &Range<usize>) -> Parsed<ExpressionNode> {
-        let Some((_, function, least, most)) = FUNCTIONS.iter().find(|known| known.0 == name)
-        else {
-            let names = FUNCTIONS.map(|known| known.0);
-            let hint = suggest(name, names).map_or_else(
-                || {
-                    format!(
-                        "the functions are {}",
-                        names.map(|name| format!("`{name}`")).join(", ")
-                    )
-                },
-                |likely| format!("did you mean `{likely}`?"),
-            );
-            return Err(problem(at.clone(), format!("there is no function `{name}`")).hint(hint));
-        };
         let open = at.end..self.tokens.get(self.next - 1).map_or(at.end, |(_, at)| at.end);
-        let mut arguments = Vec::new();
-        if self.sign() != Some(")") {
-            arguments.push(self.expression()?);
-            while self.takes_sign(",") {
-                arguments.push(self.expression()?);
-            }
+        if name == MATCHES && self.vocabulary == Vocabulary::Rows {
+            return self.matches(&open);
         }
-        self.close(&open)?;
+        let functions = self.vocabulary.functions();
+        let Some((_, function, least, most)) = functions.iter().find(|known| known.0 == name)
+        else {
+            return Err(self.no_function(name, at));
+        };
+        let arguments = self.listed(")", &open)?;
         if (*least..=*most).contains(&arguments.len()) {
             return Ok(ExpressionNode::Call(*function, arguments));
         }
@@ -390,12 +283,56 @@ impl Parser<'_> {
         Err(if name == "clamp" { wrong.hint("write `clamp(x, lowest, highest)`") } else { wrong })
     }
 
-    fn close(&mut self, open: &Range<usize>) -> Parsed<()> {
-        if self.takes_sign(")") {
+    /// `matches(TEXT, 'PATTERN')`, whose bracket is open. The pattern is compiled here, so that it is a text and no more.
+    fn matches(&mut self, open: &Range<usize>) -> Parsed<ExpressionNode> {
+        let text = self.expression()?;
+        if !self.takes_sign(",") {
+            return Err(self.unexpected(self.here()).hint("write `matches(FIELD, 'PATTERN')`"));
+        }
+        let at = self.here();
+        let Some((Token::Text(source), _)) = self.tokens.get(self.next).cloned() else {
+            return Err(self.unexpected(at).hint("the pattern is a text in quotes"));
+        };
+        self.next += 1;
+        let pattern = TextPattern::new(&source).map_err(|wrong| problem(at, wrong.to_string()))?;
+        self.close(")", open)?;
+        Ok(ExpressionNode::Matches(Box::new(text), pattern))
+    }
+
+    fn no_function(&self, name: &str, at: &Range<usize>) -> ExpressionProblem {
+        let of_rows = (self.vocabulary == Vocabulary::Rows).then_some(MATCHES);
+        let names: Vec<&str> =
+            self.vocabulary.functions().iter().map(|known| known.0).chain(of_rows).collect();
+        let hint = suggest(name, names.iter().copied()).map_or_else(
+            || {
+                let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
+                format!("the functions are {}", quoted.join(", "))
+            },
+            |likely| format!("did you mean `{likely}`?"),
+        );
+        problem(at.clone(), format!("there is no function `{name}`")).hint(hint)
+    }
+
+    /// Expressions with commas between them, up to the bracket that closes them.
+    fn listed(&mut self, closing: &str, open: &Range<usize>) -> Parsed<Vec<ExpressionNode>> {
+        let mut items = Vec::new();
+        if self.sign() != Some(closing) {
+            items.push(self.expression()?);
+            while self.takes_sign(",") {
+                items.push(self.expression()?);
+            }
+        }
+        self.close(closing, open)?;
+        Ok(items)
+    }
+
+    fn close(&mut self, closing: &str, open: &Range<usize>) -> Parsed<()> {
+        if self.takes_sign(closing) {
             return Ok(());
         }
         if self.next == self.tokens.len() {
-            return Err(problem(open.clone(), "this `(` is never closed"));
+            let opening = if closing == "]" { "[" } else { "(" };
+            return Err(problem(open.clone(), format!("this `{opening}` is never closed")));
         }
         Err(self.unexpected(self.here()))
     }
@@ -432,8 +369,8 @@ impl Parser<'_> {
         let message = format!("`{}` is not expected here", &self.text[at.clone()]);
         let index = self.tokens.iter().position(|(_, place)| *place == at).unwrap_or_default();
         let is_value = |token: Option<&(Token, Range<usize>)>| match token {
-            Some((Token::Word(word), _)) => !WORDS.contains(&word.as_str()),
-            Some((Token::Number(_) | Token::Quoted(_), _)) => true,
+            Some((Token::Word(word), _)) => !self.vocabulary.is_word(word),
+            Some((Token::Number(_) | Token::Quoted(_) | Token::Text(_), _)) => true,
             Some((Token::Sign(_), _)) | None => false,
         };
         let before = index.checked_sub(1).and_then(|before| self.tokens.get(before));

@@ -2,18 +2,19 @@
 
 use proptest::prelude::*;
 
-use super::{Expression, MAX_BYTES};
+use super::{Expression, MAX_BYTES, Operand, RowCondition};
 
-/// `quality` 0.8, `policy` 1, `zero` 0, `half` 0.5, `tone of voice` 0.25, `lost` no number.
-fn score(name: &str) -> f64 {
-    match name {
+/// `quality` 0.8, `policy` 1, `zero` 0, `half` 0.5, `tone of voice` 0.25, `lost` no number, `absent` not applicable.
+fn score(name: &str) -> Option<f64> {
+    Some(match name {
+        "absent" => return None,
         "quality" => 0.8,
         "policy" => 1.0,
         "half" => 0.5,
         "tone of voice" => 0.25,
         "lost" => f64::NAN,
         _ => 0.0,
-    }
+    })
 }
 
 #[test]
@@ -65,9 +66,15 @@ fn values_are_those_of_python() {
         ("0.1+0.2+0.3+0.4", 1.0),
         ("0 * -1", 0.0),
         ("0.9 if lost > 0 else 0.1", 0.1),
+        ("mean(half, absent)", 0.5),
+        ("min(absent, quality)", 0.8),
+        ("absent if applies(absent) else half", 0.5),
+        ("applies(half)", 1.0),
+        ("half or absent", 0.5),
     ] {
         let expression = Expression::parse(text).unwrap_or_else(|problem| panic!("{problem}"));
         let value = expression.value(&score).unwrap_or_else(|problem| panic!("{text}: {problem}"));
+        let value = value.unwrap_or_else(|| panic!("{text}: not applicable"));
         assert!((value - expected).abs() < 1e-12, "{text}: {value}");
         assert!(value.is_sign_positive(), "{text}: {value}");
     }
@@ -98,6 +105,122 @@ fn values_that_are_no_scores_are_refused_and_shown() {
         let expression = Expression::parse(text).unwrap_or_else(|problem| panic!("{problem}"));
         let told = expression.value(&score).expect_err(text);
         assert_eq!(told, expected, "{text}");
+    }
+}
+
+#[test]
+fn what_rests_on_a_grader_that_does_not_apply_does_not_apply() {
+    for (text, told) in [
+        ("absent", "absent = n/a"),
+        ("0.5*half + 0.5*absent", "0.5*half + 0.5*absent = 0.5*0.5 + 0.5*n/a"),
+        ("half if absent > 0 else 0", "half if absent > 0 else 0 = 0.5 if n/a > 0 else 0"),
+        ("not absent", "not absent = not n/a"),
+        ("mean(absent, absent)", "mean(absent, absent) = mean(n/a, n/a)"),
+    ] {
+        let expression = Expression::parse(text).unwrap_or_else(|problem| panic!("{problem}"));
+        assert_eq!(expression.value(&score), Ok(None), "{text}");
+        assert_eq!(expression.told(&score), told);
+    }
+}
+
+/// What a row holds: `{"n": 3, "cell": "3.5", "flag": true, "no": "False", "text": "Refund now", …}`.
+fn held(name: &str) -> Operand {
+    let row = serde_json::json!({
+        "n": 3, "cell": "3.5", "flag": true, "no": "False", "text": "Refund now", "empty": "",
+        "tags": ["refund", "eu"], "null": null, "object": {"a": 1}, "model": "gpt-4o",
+        "a.b[0]": 7, "a.b-c": 8, "odd name": 9,
+    });
+    Operand::from(row[name].clone())
+}
+
+#[test]
+fn conditions_hold_or_do_not() {
+    for (text, expected) in [
+        ("n == 3", true),
+        ("n > 3", false),
+        ("cell > 3 and cell < 4", true),
+        ("cell == 3.5", true),
+        ("cell == '3.5'", true),
+        ("cell == '3.50'", false),
+        ("cell >= '10'", false),
+        ("flag", true),
+        ("flag == true", true),
+        ("not no", true),
+        ("no == false", true),
+        ("not absent", true),
+        ("absent > 0", false),
+        ("absent < 0", false),
+        ("absent == null", true),
+        ("absent != 'x'", true),
+        ("n != null", true),
+        ("empty", false),
+        ("text == \"Refund now\"", true),
+        ("'fund' in text", true),
+        ("'refund' in tags", true),
+        ("'refun' in tags", false),
+        ("'us' not in tags", true),
+        ("not 'us' in tags", true),
+        ("model in ['gpt-4o', 'x']", true),
+        ("n in [1, 2]", false),
+        ("model not in []", true),
+        ("'x' in absent", false),
+        ("text < 'Z'", true),
+        ("text > 5", false),
+        ("a.b[0] == 7", true),
+        ("a.b-c == 8", true),
+        ("`odd name` == 9", true),
+        ("len(tags) == 2", true),
+        ("len(text) > 9", true),
+        ("len(absent) > 0", false),
+        ("lower(text) == 'refund now'", true),
+        ("has(flag) and not has(absent)", true),
+        ("has(null)", false),
+        ("matches(text, '^Ref.nd\\b')", true),
+        ("matches(n, '3')", true),
+        ("matches(absent, '.*')", false),
+        ("object", true),
+        ("n / 0 == 1", false),
+        ("n - 1 == 2 if flag else false", true),
+        ("text * 2 > 0", false),
+        ("max(n, absent, cell) == 3.5", true),
+        ("min == null", true),
+    ] {
+        let condition =
+            RowCondition::parse(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));
+        assert_eq!(condition.holds(&held), expected, "{text}");
+    }
+}
+
+#[test]
+fn conditions_that_are_refused_are_shown_where_they_are_wrong() {
+    for (text, at, message, hint) in [
+        (
+            "",
+            "",
+            "the expression is empty",
+            "write one over fields of the rows, for example `not improper and 'refund' in tags`",
+        ),
+        ("a in", "", "the expression ends too early", ""),
+        ("a not b", "not", "`not` is not expected here", ""),
+        ("a in [1, 2", "[", "this `[` is never closed", ""),
+        ("matches(a, b)", "b", "`b` is not expected here", "the pattern is a text in quotes"),
+        ("matches(a, '(')", "'('", "the group is not closed at position 0", ""),
+        ("matches(a)", ")", "`)` is not expected here", "write `matches(FIELD, 'PATTERN')`"),
+        (
+            "length(a)",
+            "length",
+            "there is no function `length`",
+            "the functions are `min`, `max`, `mean`, `abs`, `clamp`, `has`, `len`, `lower`, `matches`",
+        ),
+        ("lowr(a)", "lowr", "there is no function `lowr`", "did you mean `lower`?"),
+        ("a == b && c", "&&", "`&&` means nothing here", "write `and`"),
+        ("a..b", ".", "`.` means nothing here", ""),
+        ("`` == 1", "``", "there is no name between these quotes", ""),
+    ] {
+        let problem = RowCondition::parse(text).expect_err(text);
+        assert_eq!(problem.message, message, "{text}");
+        assert_eq!(problem.hint.as_deref().unwrap_or_default(), hint, "{text}");
+        assert_eq!(&text[problem.at.clone()], at, "{text}");
     }
 }
 
@@ -172,7 +295,7 @@ fn what_is_refused_is_shown_where_it_stands() {
             "avg(a)",
             "avg",
             "there is no function `avg`",
-            "the functions are `min`, `max`, `mean`, `abs`, `clamp`",
+            "the functions are `min`, `max`, `mean`, `abs`, `clamp`, `applies`",
         ),
         ("maen(a)", "maen", "there is no function `maen`", "did you mean `mean`?"),
         ("min()", "min", "`min` needs at least one value", ""),
@@ -221,7 +344,7 @@ proptest! {
         match Expression::parse(&text) {
             Ok(expression) => {
                 let value = expression.value(&score);
-                prop_assert!(value.is_err() || value.is_ok_and(|value| (0.0..=1.0).contains(&value)));
+                prop_assert!(value.is_err() || value.is_ok_and(|value| value.is_none_or(|value| (0.0..=1.0).contains(&value))));
                 prop_assert!(!expression.told(&score).is_empty());
                 for name in &expression.names {
                     let at = expression.place_of(name).expect("a place");
@@ -229,6 +352,18 @@ proptest! {
                 }
                 // Reading what was read gives the same.
                 prop_assert_eq!(Expression::parse(&expression.text), Ok(expression));
+            }
+            Err(problem) => prop_assert!(text.get(problem.at).is_some()),
+        }
+    }
+
+    #[test]
+    fn any_condition_is_read_or_refused(text in "([-+*/<>=!(),.\\[\\]'` \"]|if |else |and |or |not | in |has\\(|len\\(|matches\\(|a|a.b|n|tags|text|null|1|0\\.5){0,40}") {
+        match RowCondition::parse(&text) {
+            Ok(condition) => {
+                condition.holds(&held);
+                prop_assert!(condition.names().iter().all(|name| !name.is_empty()));
+                prop_assert_eq!(RowCondition::parse(condition.text()), Ok(condition));
             }
             Err(problem) => prop_assert!(text.get(problem.at).is_some()),
         }

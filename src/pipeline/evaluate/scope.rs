@@ -1,0 +1,32 @@
+//! Which rows a grader has something to say of: those that its `only` holds of, and that name it where they name graders.
+
+use std::borrow::Cow;
+
+use crate::pipeline::dataset::row::OpenedRow;
+use crate::pipeline::expression::RowCondition;
+use crate::pipeline::spec::GraderSpec;
+
+/// A grader, and the rows that it is for.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct GraderScope {
+    /// Its key in the suite, by which rows name it.
+    pub(crate) name: String,
+    /// What holds of its rows; none of a grader that is for all.
+    pub(crate) only: Option<RowCondition>,
+}
+
+impl GraderScope {
+    /// That of a grader of a suite.
+    pub(crate) fn of(grader: &GraderSpec) -> Self {
+        Self { name: grader.name.clone(), only: grader.only.clone() }
+    }
+
+    /// Why the grader has nothing to say of the row, if so.
+    pub(crate) fn leaves_out(&self, row: &OpenedRow<'_>) -> Option<Cow<'static, str>> {
+        if row.named_graders().is_some_and(|named| !named.contains(&self.name)) {
+            return Some("the row names other graders".into());
+        }
+        let condition = self.only.as_ref().filter(|condition| !row.holds(condition))?;
+        Some(format!("not `{}`", condition.text()).into())
+    }
+}
