@@ -172,7 +172,7 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
                 let info = grade::find(&spec.function);
                 Method::Tool(ReadyTool {
                     grader,
-                    reads_trajectory: info.is_none_or(|info| info.reads_trajectory),
+                    reads_trajectory: grade::reads_trajectory(spec),
                     reads_totals: info.is_some_and(|info| info.reads_totals),
                     reads_row: grade::reads_row(spec),
                 })

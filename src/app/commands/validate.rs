@@ -134,7 +134,9 @@ fn what_is_graded(grader: &GraderSpec) -> String {
     let extractor = &grader.extractor.name;
     match &grader.kind {
         GraderKind::Tool(tool) => match grade::find(&tool.function) {
-            Some(info) if info.reads_trajectory => format!("{} of the trajectory", tool.function),
+            Some(_) if grade::reads_trajectory(tool) => {
+                format!("{} of the trajectory", tool.function)
+            }
             // Functions that only may look at the row grade the submission.
             Some(info) if grade::reads_row(tool) && !info.needs_ground_truth => {
                 format!("{} of the row", tool.function)

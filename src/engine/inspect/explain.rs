@@ -241,8 +241,7 @@ fn looked_at(kind: &GraderKind) -> Vec<&'static str> {
         GraderKind::Program(_) => looked.extend(["input", "trajectory", "row"]),
         GraderKind::Reward(_) => return vec!["grades"],
         GraderKind::Tool(tool) => {
-            let info = grade::find(&tool.function);
-            looked.extend(info.filter(|info| info.reads_trajectory).map(|_| "trajectory"));
+            looked.extend(grade::reads_trajectory(tool).then_some("trajectory"));
             looked.extend(grade::reads_row(tool).then_some("row"));
         }
     }

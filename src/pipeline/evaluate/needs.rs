@@ -82,7 +82,7 @@ impl GraderNeeds {
                 if grade::needs_ground_truth(tool) && !takes_lists && !reads_own {
                     needs.one_truth = Some(tool.function.clone());
                 }
-                needs.trajectory = info.is_some_and(|info| info.reads_trajectory);
+                needs.trajectory = info.is_some() && grade::reads_trajectory(tool);
             }
             GraderKind::Rubric(rubric) => {
                 let compares = rubric.compare_to.is_some();

@@ -30,13 +30,15 @@ impl Sought {
     pub(crate) fn by_grader(grader: &GraderSpec) -> Vec<Self> {
         match &grader.kind {
             GraderKind::Tool(tool) => {
-                let Some(info) = grade::find(&tool.function) else { return Vec::new() };
+                if grade::find(&tool.function).is_none() {
+                    return Vec::new();
+                }
                 let of_row = match &grader.ground_truth {
                     None => Self::GroundTruth,
                     Some(path) => Self::Path(path.clone()),
                 };
                 let truth = grade::needs_ground_truth(tool).then_some(of_row);
-                let trajectory = info.reads_trajectory.then_some(Self::Trajectory);
+                let trajectory = grade::reads_trajectory(tool).then_some(Self::Trajectory);
                 truth.into_iter().chain(trajectory).collect()
             }
             GraderKind::Rubric(rubric) => {

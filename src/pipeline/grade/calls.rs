@@ -10,10 +10,13 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::expected_calls::{ExpectedCall, expected_calls, list};
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
 use super::json::JsonMatch;
 use super::number;
+use super::pairing::pair;
 use super::text::{explained, reference, regex_failure, unusable_reference, verdict};
+use super::written_calls::{CallSyntax, WrittenCall, calls_by_pattern};
 use super::{Grade, Subject};
 use crate::base::python::lower;
 use crate::pipeline::options::{self, problem, schema};
@@ -22,6 +25,8 @@ use crate::pipeline::trajectory::{MessageBody, ToolCall};
 
 /// Most calls that are paired with one another where order does not count.
 const MAX_PAIRED: usize = 1000;
+/// How many calls that are missing or too many a rationale names.
+const SHOWN_CALLS: usize = 5;
 /// How far apart two numbers may be that a comparator takes for equal.
 const NUMERIC_TOLERANCE: f64 = 1e-9;
 
@@ -90,11 +95,13 @@ pub(super) const TOOL_CALLS_MATCH: GraderInfo = GraderInfo {
     aliases: &["tool-calls-match"],
     name: "Tool calls match",
     description: "The target made the expected tool calls, in order or not, with their arguments or not.",
+    scoring: "1.0 if they match; with `score`, the F1, precision or recall of the calls",
     reads_trajectory: true,
+    reads_text_if: &["written", "pattern"],
     takes_lists: true,
     reads_row: true,
     options: schema::<ToolCallsMatch>,
-    compile: |config| Ok(ToolGrader::new(ToolCallsMatch::compile(config)?, ToolCallsMatch::grade)),
+    compile: |config| Ok(ToolGrader::new(CallsMatcher::compile(config)?, CallsMatcher::grade)),
     ..GraderInfo::PLAIN
 };
 
@@ -145,6 +152,19 @@ enum Comparator {
     Ignore,
 }
 
+/// What is the score, where it is more than whether the calls match.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum CallScore {
+    /// The harmonic mean of precision and recall.
+    F1,
+    /// The share of the calls that were expected.
+    Precision,
+    /// The share of the expected calls that were made.
+    Recall,
+}
+
 /// Options of `tool_calls_match`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -154,8 +174,16 @@ struct ToolCallsMatch {
     /// Where the expected calls stand in the row: a dotted path.
     #[schemars(length(min = 1))]
     path: Option<String>,
-    /// How the calls as a whole compare.
-    mode: Mode,
+    /// How the calls as a whole compare; `strict` without it.
+    mode: Option<Mode>,
+    /// The score, where it is more than whether the calls match: calls are paired with expected ones in any order.
+    score: Option<CallScore>,
+    /// How calls are written in the submission, which then is read in place of the trajectory.
+    written: Option<CallSyntax>,
+    /// A Python pattern that finds calls in the submission, which then is read in place of the trajectory: its groups
+    /// `name` and `arguments`, else its first two.
+    #[schemars(length(min = 1))]
+    pattern: Option<String>,
     /// How the arguments of two calls compare.
     arguments: Arguments,
     /// Tool (`*` for any) → argument → how it compares.
@@ -164,23 +192,60 @@ struct ToolCallsMatch {
     ignore_tools: Vec<String>,
 }
 
-/// A call as the suite or the dataset expects it.
-#[derive(Clone, Debug, PartialEq)]
-struct Expected {
-    name: String,
-    /// None if the arguments do not matter.
-    arguments: Option<Value>,
+/// `tool_calls_match`, with its pattern compiled.
+struct CallsMatcher {
+    options: ToolCallsMatch,
+    pattern: Option<Regex>,
 }
 
-/// A call as it was made.
-struct Made<'a> {
-    name: &'a str,
-    arguments: Option<Value>,
+impl CallsMatcher {
+    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+        let options = ToolCallsMatch::compile(config)?;
+        let pattern = options.pattern.as_deref().map(Regex::new).transpose();
+        let wrong = |why| {
+            let message = format!("`pattern` is not a valid pattern: {why}");
+            vec![problem(vec!["pattern".to_owned()], message)]
+        };
+        let pattern = pattern.map_err(wrong)?;
+        if pattern.as_ref().is_some_and(|regex| regex.group_count() == 0) {
+            let message =
+                "`pattern` needs groups: `(?P<name>…)` and `(?P<arguments>…)`, or the first two";
+            return Err(vec![problem(vec!["pattern".to_owned()], message)]);
+        }
+        Ok(Self { options, pattern })
+    }
+
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let made = match (&self.pattern, self.options.written) {
+            (Some(pattern), _) => calls_by_pattern(pattern, subject.submission)
+                .map_err(|problem| regex_failure(&problem))?,
+            (None, Some(syntax)) => syntax.calls(subject.submission),
+            (None, None) => {
+                let calls = subject.trajectory.tool_calls(subject.include_subagents);
+                let call = |call: &ToolCall| WrittenCall {
+                    name: call.name.clone(),
+                    arguments: arguments(call),
+                };
+                calls.map(call).collect()
+            }
+        };
+        self.options.grade(subject, made)
+    }
 }
 
 impl ToolCallsMatch {
     pub(super) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
         let options: Self = options::read(config)?;
+        let exclusive = |one: &str, other: &str| {
+            let message = format!("`{one}` and `{other}` exclude each other");
+            Err(vec![problem(vec![other.to_owned()], message)])
+        };
+        if options.written.is_some() && options.pattern.is_some() {
+            return exclusive("written", "pattern");
+        }
+        if options.score.is_some() && options.mode.is_some() {
+            return exclusive("score", "mode");
+        }
         if options.expected.is_some() && options.path.is_some() {
             let message = "`expected` and `path` exclude each other";
             return Err(vec![problem(vec!["path".to_owned()], message)]);
@@ -192,24 +257,62 @@ impl ToolCallsMatch {
         Ok(options)
     }
 
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+    fn grade(&self, subject: &Subject<'_>, mut made: Vec<WrittenCall>) -> GradeResult {
         let counts = |name: &str| !self.ignore_tools.iter().any(|ignored| ignored == name);
         let mut expected = self.expected(subject)?;
         expected.retain(|call| counts(&call.name));
-        let calls = subject.trajectory.tool_calls(subject.include_subagents);
-        let made: Vec<Made<'_>> = calls
-            .filter(|call| counts(&call.name))
-            .map(|call| Made { name: &call.name, arguments: arguments(call) })
-            .collect();
-        let wrong = if self.mode == Mode::Strict {
-            self.first_difference(&expected, &made)?
-        } else {
-            self.unpaired(&expected, &made)?
+        made.retain(|call| counts(&call.name));
+        if let Some(score) = self.score {
+            return self.scored(score, &expected, &made);
+        }
+        let wrong = match self.mode.unwrap_or_default() {
+            Mode::Strict => self.first_difference(&expected, &made)?,
+            mode => self.unpaired(mode, &expected, &made)?,
         };
         Ok(explained("Tool calls match", wrong))
     }
 
-    fn expected(&self, subject: &Subject<'_>) -> Result<Vec<Expected>, Grade> {
+    /// The score of as many pairs of an expected call and one that was made as there can be. Where there is nothing to be
+    /// shared, the share is 1 if nothing is there on the other side either, else 0.
+    fn scored(
+        &self,
+        score: CallScore,
+        expected: &[ExpectedCall],
+        made: &[WrittenCall],
+    ) -> GradeResult {
+        let partners = self.partners(expected, made)?;
+        let matched = partners.iter().flatten().count();
+        let share = |of: usize| match of {
+            0 => f64::from(u8::from(expected.len() == made.len())),
+            of => matched as f64 / of as f64,
+        };
+        let precision = share(made.len());
+        let recall = share(expected.len());
+        let f1 = if precision + recall > 0.0 {
+            2.0 * precision * recall / (precision + recall)
+        } else {
+            0.0
+        };
+        let number = match score {
+            CallScore::F1 => f1,
+            CallScore::Precision => precision,
+            CallScore::Recall => recall,
+        };
+        let missing = expected.iter().enumerate().filter(|(at, _)| !partners.contains(&Some(*at)));
+        let missing = missing.map(|(_, call)| format!("`{}` is missing", call.name));
+        let further = made.iter().zip(&partners).filter(|(_, partner)| partner.is_none());
+        let further = further.map(|(call, _)| format!("`{}` is not expected so", call.name));
+        let wrong: Vec<String> = missing.chain(further).take(SHOWN_CALLS).collect();
+        let wrong =
+            if wrong.is_empty() { String::new() } else { format!(" ({})", wrong.join("; ")) };
+        let counts = format!("{matched} of {} expected, {} made", expected.len(), made.len());
+        let metadata = [("precision", precision), ("recall", recall), ("f1", f1)];
+        let metadata = metadata.map(|(name, value)| (name.to_owned(), Value::from(value)));
+        Ok(Grade::new(number, format!("Tool calls: {counts}{wrong}"))
+            .with_metadata(Map::from_iter(metadata)))
+    }
+
+    fn expected(&self, subject: &Subject<'_>) -> Result<Vec<ExpectedCall>, Grade> {
         let calls = match (&self.expected, &self.path) {
             (Some(calls), _) => calls.clone(),
             (None, Some(path)) => match subject.row.get(path) {
@@ -225,22 +328,22 @@ impl ToolCallsMatch {
 
     fn first_difference(
         &self,
-        expected: &[Expected],
-        made: &[Made<'_>],
+        expected: &[ExpectedCall],
+        made: &[WrittenCall],
     ) -> Result<Option<String>, Grade> {
         for index in 0..expected.len().max(made.len()) {
             let number = index + 1;
             match (expected.get(index), made.get(index)) {
                 (Some(expected), Some(made)) if expected.name != made.name => {
                     let expected = &expected.name;
-                    let made = made.name;
+                    let made = &made.name;
                     return Ok(Some(format!(
                         "call {number}: `{expected}` expected, `{made}` made"
                     )));
                 }
                 (Some(expected), Some(made)) => {
                     if !self.same(expected, made)? {
-                        let name = made.name;
+                        let name = &made.name;
                         return Ok(Some(format!(
                             "call {number}: `{name}` has other arguments than expected"
                         )));
@@ -250,7 +353,7 @@ impl ToolCallsMatch {
                     return Ok(Some(format!("call {number}: `{}` is missing", expected.name)));
                 }
                 (None, made) => {
-                    let name = made.map_or("", |made| made.name);
+                    let name = made.map_or("", |made| made.name.as_str());
                     return Ok(Some(format!("call {number}: `{name}` is not expected")));
                 }
             }
@@ -259,7 +362,34 @@ impl ToolCallsMatch {
     }
 
     /// The first call without a counterpart on the other side, in the modes where order does not count.
-    fn unpaired(&self, expected: &[Expected], made: &[Made<'_>]) -> Result<Option<String>, Grade> {
+    fn unpaired(
+        &self,
+        mode: Mode,
+        expected: &[ExpectedCall],
+        made: &[WrittenCall],
+    ) -> Result<Option<String>, Grade> {
+        let partners = self.partners(expected, made)?;
+        let missing = (0..expected.len()).find(|index| !partners.contains(&Some(*index)));
+        let further = partners.iter().position(Option::is_none);
+        if let (Mode::Unordered | Mode::Superset, Some(call)) =
+            (mode, missing.and_then(|index| expected.get(index)))
+        {
+            return Ok(Some(format!("`{}` is missing, or has other arguments", call.name)));
+        }
+        if let (Mode::Unordered | Mode::Subset, Some(call)) =
+            (mode, further.and_then(|index| made.get(index)))
+        {
+            return Ok(Some(format!("`{}` is not expected, or not so", call.name)));
+        }
+        Ok(None)
+    }
+
+    /// For each call that was made the expected one that it is paired with: as many pairs as there can be.
+    fn partners(
+        &self,
+        expected: &[ExpectedCall],
+        made: &[WrittenCall],
+    ) -> Result<Vec<Option<usize>>, Grade> {
         if expected.len().max(made.len()) > MAX_PAIRED {
             let message = format!("more than {MAX_PAIRED} tool calls cannot be paired");
             return Err(Grade::failed("too_large", message));
@@ -270,23 +400,10 @@ impl ToolCallsMatch {
                 made.iter().map(|made| self.same(expected, made)).collect();
             fits.push(row?);
         }
-        let partners = pair(&fits, made.len());
-        let missing = (0..expected.len()).find(|index| !partners.contains(&Some(*index)));
-        let further = partners.iter().position(Option::is_none);
-        if let (Mode::Unordered | Mode::Superset, Some(call)) =
-            (self.mode, missing.and_then(|index| expected.get(index)))
-        {
-            return Ok(Some(format!("`{}` is missing, or has other arguments", call.name)));
-        }
-        if let (Mode::Unordered | Mode::Subset, Some(call)) =
-            (self.mode, further.and_then(|index| made.get(index)))
-        {
-            return Ok(Some(format!("`{}` is not expected, or not so", call.name)));
-        }
-        Ok(None)
+        Ok(pair(&fits, made.len()))
     }
 
-    fn same(&self, expected: &Expected, made: &Made<'_>) -> Result<bool, Grade> {
+    fn same(&self, expected: &ExpectedCall, made: &WrittenCall) -> Result<bool, Grade> {
         if expected.name != made.name {
             return Ok(false);
         }
@@ -297,19 +414,38 @@ impl ToolCallsMatch {
         let (Value::Object(left), Value::Object(right)) = (left, right) else {
             return Ok(self.as_json(left, right));
         };
-        for (key, left) in left {
-            let fits = match (self.comparator(made.name, key), right.get(key)) {
+        for (key, left) in left.iter().chain(&expected.one_of) {
+            let accepted = match left {
+                Value::Array(values) if expected.one_of.contains_key(key) => values.as_slice(),
+                value => std::slice::from_ref(value),
+            };
+            let fits = match (self.comparator(&made.name, key), right.get(key)) {
                 (Comparator::Ignore, _) => true,
-                (_, None) => false,
-                (comparator, Some(right)) => self.compare(comparator, left, right)?,
+                (_, None) => expected.optional.contains(key),
+                (comparator, Some(right)) => self.is_any(comparator, accepted, right)?,
             };
             if !fits {
                 return Ok(false);
             }
         }
-        let mut further = right.keys().filter(|key| !left.contains_key(*key));
+        let is_known = |key: &String| left.contains_key(key) || expected.one_of.contains_key(key);
+        let mut further = right.keys().filter(|key| !is_known(key));
         Ok(self.arguments == Arguments::Subset
-            || further.all(|key| self.comparator(made.name, key) == Comparator::Ignore))
+            || further.all(|key| self.comparator(&made.name, key) == Comparator::Ignore))
+    }
+
+    fn is_any(
+        &self,
+        comparator: Comparator,
+        accepted: &[Value],
+        made: &Value,
+    ) -> Result<bool, Grade> {
+        for value in accepted {
+            if self.compare(comparator, value, made)? {
+                return Ok(true);
+            }
+        }
+        Ok(false)
     }
 
     fn comparator(&self, tool: &str, argument: &str) -> Comparator {
@@ -354,64 +490,4 @@ pub(super) fn text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-fn list(text: &str) -> Result<Vec<Value>, Grade> {
-    serde_json::from_str(text).map_err(|_| unusable_reference("it is not a JSON list of calls"))
-}
-
-/// The calls of a list, or the index of the first invalid one and why.
-fn expected_calls(calls: &[Value]) -> Result<Vec<Expected>, (usize, String)> {
-    let read = |(index, call)| expected_call(call).map_err(|why| (index, why.to_owned()));
-    calls.iter().enumerate().map(read).collect()
-}
-
-fn expected_call(call: &Value) -> Result<Expected, &'static str> {
-    if let Value::String(name) = call {
-        return Ok(Expected { name: name.clone(), arguments: None });
-    }
-    // OpenAI puts name and arguments one level deeper.
-    let call = call.get("function").filter(|function| function.is_object()).unwrap_or(call);
-    let name = call.get("name").and_then(Value::as_str).ok_or("a call needs a `name`")?;
-    let keys = ["arguments", "args", "kwargs", "input"];
-    let arguments = match keys.iter().find_map(|key| call.get(*key)) {
-        None | Some(Value::Null) => None,
-        Some(Value::String(text)) if text.trim().is_empty() => Some(Value::Object(Map::new())),
-        Some(Value::String(text)) => {
-            Some(serde_json::from_str(text).map_err(|_| "the arguments of a call are not JSON")?)
-        }
-        Some(value) => Some(value.clone()),
-    };
-    Ok(Expected { name: name.to_owned(), arguments })
-}
-
-/// Pairs as many rows with columns as possible, each with one at most that fits: for each column its row.
-///
-/// Augmenting paths (Kuhn 1955): a first-come pairing could leave a call alone that another order pairs.
-fn pair(fits: &[Vec<bool>], columns: usize) -> Vec<Option<usize>> {
-    let mut partners = vec![None; columns];
-    for row in 0..fits.len() {
-        let mut seen = vec![false; columns];
-        augment(row, fits, &mut seen, &mut partners);
-    }
-    partners
-}
-
-fn augment(
-    row: usize,
-    fits: &[Vec<bool>],
-    seen: &mut [bool],
-    partners: &mut [Option<usize>],
-) -> bool {
-    for column in 0..partners.len() {
-        let fit = fits.get(row).and_then(|row| row.get(column)).copied().unwrap_or(false);
-        if !fit || std::mem::replace(&mut seen[column], true) {
-            continue;
-        }
-        if partners[column].is_none_or(|other| augment(other, fits, seen, partners)) {
-            partners[column] = Some(row);
-            return true;
-        }
-    }
-    false
 }

@@ -31,6 +31,8 @@ pub(crate) struct GraderInfo {
     pub given_by: &'static [&'static str],
     /// Whether it looks at the trajectory, and not at the submission.
     pub reads_trajectory: bool,
+    /// The options with which it looks at the submission in place of the trajectory.
+    pub reads_text_if: &'static [&'static str],
     /// Whether it may look at the row, whatever its options, and not at the submission.
     pub reads_row: bool,
     /// The options with which it looks at the row and not at the submission.
@@ -67,6 +69,7 @@ impl GraderInfo {
         takes_lists: false,
         given_by: &[],
         reads_trajectory: false,
+        reads_text_if: &[],
         reads_row: false,
         reads_row_if: &[],
         reads_totals: false,

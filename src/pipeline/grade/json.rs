@@ -172,7 +172,7 @@ fn same_number(left: &Number, right: &Number, tolerance: f64) -> bool {
 }
 
 /// The JSON that `text` is, or that its last fenced block is.
-fn parse(text: &str) -> Option<Value> {
+pub(super) fn parse(text: &str) -> Option<Value> {
     let text = strip(text);
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(last_block(text)?).ok())
 }

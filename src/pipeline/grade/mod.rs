@@ -4,6 +4,7 @@
 //! code, and one line a grader in [`GRADERS`]. Judges are not here: they need an action.
 
 mod calls;
+mod expected_calls;
 mod fields;
 mod given;
 mod grader;
@@ -11,6 +12,7 @@ mod json;
 mod measure;
 mod number;
 mod overlap;
+mod pairing;
 mod parts;
 mod recorded;
 pub(crate) mod reference;
@@ -20,6 +22,7 @@ mod tests;
 mod text;
 mod text_metric;
 mod tool_called;
+mod written_calls;
 
 pub(crate) use grader::ToolGrader;
 pub(crate) use recorded::recorded_scale;
@@ -101,10 +104,24 @@ pub(crate) fn needs_ground_truth(spec: &ToolSpec) -> bool {
     find(&spec.function).is_some_and(|info| info.needs_ground_truth && !is_given(info))
 }
 
+/// Whether the grader that `spec` names looks at the trajectory, and not at the submission.
+pub(crate) fn reads_trajectory(spec: &ToolSpec) -> bool {
+    find(&spec.function).is_none_or(|info| info.reads_trajectory && !reads_text(info, spec))
+}
+
+/// Whether its options have a grader read the submission in place of the trajectory.
+fn reads_text(info: &GraderInfo, spec: &ToolSpec) -> bool {
+    let has = |option: &&str| spec.config.get(*option).is_some_and(|it| !it.is_null());
+    info.reads_text_if.iter().any(has)
+}
+
 /// Whether the grader that `spec` names may look at the row.
 pub(crate) fn reads_row(spec: &ToolSpec) -> bool {
     let has = |option: &&str| spec.config.get(*option).is_some_and(|it| !it.is_null());
-    find(&spec.function).is_none_or(|info| info.reads_row || info.reads_row_if.iter().any(has))
+    find(&spec.function).is_none_or(|info| {
+        let may_read = info.reads_row || info.reads_row_if.iter().any(has);
+        may_read && !reads_text(info, spec)
+    })
 }
 
 /// A verdict.

@@ -1,5 +1,6 @@
 //! Graders of tool calls, and of scores that were recorded.
 
+use super::options::check_problems;
 use super::*;
 
 fn call(name: &str, arguments: &str) -> Message {
@@ -339,5 +340,132 @@ fn recorded_values_are_mapped_to_scores() {
         let found =
             grade.error.as_ref().map_or(Ok(grade.score), |error| Err(error.message.as_str()));
         assert_eq!(found, expected, "{config} {row}");
+    }
+}
+
+#[test]
+fn arguments_may_have_alternatives_and_be_missing() {
+    let a = |one_of: Value, optional: Value| json!({"name": "a", "arguments": {"x": 1}, "one_of": one_of, "optional": optional});
+    let a_alone = |call: Value| json!({"expected": [call], "ignore_tools": ["think", "b"]});
+    let cities = json!({"name": ["Bob", "Ann"], "at": ["$5.00"]});
+    let other = "call 1: `a` has other arguments than expected";
+    check_calls(&[
+        (a_alone(a(cities.clone(), json!(null))), ""),
+        (a_alone(a(json!({"name": ["Bob", "ann"], "at": ["$5.00"]}), json!(null))), other),
+        (a_alone(a(json!({"name": ["Ann"]}), json!([]))), other),
+        (a_alone(a(json!({"name": ["Ann"], "at": ["$5.00"], "z": [1]}), json!(["z"]))), ""),
+        (a_alone(a(json!({"name": ["Ann"], "at": ["$5.00"], "z": [1]}), json!([]))), other),
+        (
+            json!({"expected": [{"name": "a", "one_of": {"name": ["ANN"], "at": ["5"]}, "args": {"x": 1}}],
+                "ignore_tools": ["think", "b"],
+                "comparators": {"a": {"name": "ignore_case", "at": "numeric"}}}),
+            "",
+        ),
+        // A literal argument that looks like alternatives is none.
+        (
+            a_alone(
+                json!({"name": "a", "args": {"x": {"one_of": [1]}, "name": "Ann", "at": "$5.00"}}),
+            ),
+            other,
+        ),
+    ]);
+    for (call, message) in [
+        (
+            json!({"name": "a", "one_of": {"x": []}}),
+            "`one_of` must be an object of lists with at least one value each",
+        ),
+        (json!({"name": "a", "optional": "x"}), "`optional` must be a list of names of arguments"),
+        (
+            json!({"name": "a", "optional": ["x"]}),
+            "`optional` names an argument that is neither in `arguments` nor in `one_of`",
+        ),
+        (
+            json!({"name": "a", "args": {"x": 1}, "one_of": {"x": [1]}}),
+            "an argument stands both in `arguments` and in `one_of`",
+        ),
+    ] {
+        let problems = compiled("tool_calls_match", &json!({"expected": [call]})).unwrap_err();
+        assert_eq!(problems[0].message, message, "{call}");
+    }
+}
+
+#[test]
+fn calls_are_scored_by_the_best_pairing() {
+    let a = json!({"name": "a", "arguments": {"x": 1}});
+    let b = json!({"name": "b", "arguments": {"y": [1]}});
+    for (score, expected, number, rationale) in [
+        (
+            "f1",
+            json!([b, a]),
+            0.8,
+            "Tool calls: 2 of 2 expected, 3 made (`think` is not expected so)",
+        ),
+        ("precision", json!([b, a]), 2.0 / 3.0, "Tool calls: 2 of 2 expected, 3 made"),
+        ("recall", json!([b, a]), 1.0, "Tool calls: 2 of 2 expected, 3 made"),
+        (
+            "recall",
+            json!([b, b, "c"]),
+            1.0 / 3.0,
+            "Tool calls: 1 of 3 expected, 3 made (`b` is missing; `c` is missing; `think`",
+        ),
+        // The first `a` would leave the second alone if it took the only call.
+        (
+            "recall",
+            json!(["a", a, "think", b]),
+            0.75,
+            "Tool calls: 3 of 4 expected, 3 made (`a` is missing)",
+        ),
+        ("precision", json!([]), 0.0, "Tool calls: 0 of 0 expected, 3 made"),
+        ("f1", json!(["z"]), 0.0, "Tool calls: 0 of 1 expected, 3 made"),
+    ] {
+        let config = json!({"expected": expected, "score": score, "arguments": "subset"});
+        let grade = grade_calls("tool_calls_match", &config, &three_calls(), None);
+        assert!((grade.score - number).abs() < 1e-12, "{config}: {grade:?}");
+        assert!(grade.rationale.starts_with(rationale), "{config}: {grade:?}");
+    }
+    let none = json!({"expected": [], "score": "f1"});
+    assert!(grade_calls("tool_calls_match", &none, &trajectory(Vec::new()), None).passes(1.0));
+    check_problems(&[
+        (
+            "tool_calls_match",
+            json!({"score": "f1", "mode": "subset"}),
+            vec!["mode `score` and `mode` exclude each other ()"],
+        ),
+        (
+            "tool_calls_match",
+            json!({"written": "json", "pattern": "(a)"}),
+            vec!["pattern `written` and `pattern` exclude each other ()"],
+        ),
+        (
+            "tool_calls_match",
+            json!({"pattern": "a"}),
+            vec![
+                "pattern `pattern` needs groups: `(?P<name>…)` and `(?P<arguments>…)`, or the first two ()",
+            ],
+        ),
+    ]);
+}
+
+#[test]
+fn calls_are_read_from_the_submission_where_options_say_so() {
+    let expected = json!([{"name": "weather", "one_of": {"city": ["NYC", "New York"]}}]);
+    for (options, submission) in [
+        (json!({"written": "python"}), "[weather(city='New York')]"),
+        (json!({"written": "json"}), r#"{"name": "weather", "arguments": {"city": "NYC"}}"#),
+        (json!({"pattern": r"<(\w+)>(.*?)</"}), r#"<weather>{"city": "NYC"}</weather>"#),
+    ] {
+        let mut config = options.clone();
+        config["expected"] = expected.clone();
+        let graded = grade("tool_calls_match", &config, submission, None);
+        assert_eq!(graded.rationale, CALLS_MATCH, "{config}");
+        let wrong = grade("tool_calls_match", &config, "weather in NYC", None);
+        assert_eq!(wrong.rationale, "Tool calls match: False (call 1: `weather` is missing)");
+        let config = config.as_object().cloned().unwrap();
+        let spec = ToolSpec { function: "tool_calls_match".to_owned(), config };
+        let reads = (
+            crate::pipeline::grade::reads_trajectory(&spec),
+            crate::pipeline::grade::reads_row(&spec),
+        );
+        assert_eq!(reads, (false, false), "{options}");
     }
 }
