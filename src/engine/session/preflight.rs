@@ -17,7 +17,7 @@ use crate::effects::fs_watch::ChangedPaths;
 use crate::graph::inputs::{Program, ProgramState};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Failure, FailureKind};
-use crate::pipeline::program::ProgramFingerprint;
+use crate::pipeline::program::{ProgramFingerprint, UncallablePart};
 use crate::pipeline::spec::ProgramSpec;
 
 /// Capacity of the cache of successful loads.
@@ -179,7 +179,10 @@ impl Session {
             // Each call of it will fail with the same message, so that is no reason to hide the last results.
             Err(failure) if failure.kind == FailureKind::NotAsked => None,
             Err(failure) => {
-                let problem = unloadable(&read.start, self.folder(), &failure, system);
+                let mut problem = unloadable(&read.start, self.folder(), &failure, system);
+                if spec.inline.is_some() {
+                    problem.place = Some(self.place_of(&spec, &UncallablePart::File));
+                }
                 let known = Arc::clone(&read.known);
                 self.preflights.failed.push(FailedPreflight { spec, known, problem });
                 return;

@@ -89,7 +89,7 @@ impl ReadProgram {
             } else {
                 seen_from(&home, &system.absolute(&spec.path))
             },
-            program: if spec.path.is_empty() { String::new() } else { hex(&bytes) },
+            program: if spec.has_text() { hex(&bytes) } else { String::new() },
             runtime: runtime
                 .as_ref()
                 .map(|runtime| in_keys(runtime, spec, place, system))
@@ -291,6 +291,9 @@ fn digest(path: &str, system: &dyn System) -> String {
 
 /// The bytes of a program's file, which may be executed if that is how it runs.
 fn bytes(spec: &ProgramSpec, system: &dyn System) -> Result<Vec<u8>, Uncallable> {
+    if let Some(text) = &spec.inline {
+        return Ok(text.clone().into_bytes());
+    }
     let path = spec.path.as_str();
     if path.is_empty() {
         return Ok(Vec::new());
@@ -430,6 +433,7 @@ fn inputs(
 /// The lock file that stands for the packages which a program may load, if packages are installed beside it.
 fn lock_files(spec: &ProgramSpec, place: &ProgramContext<'_>, system: &dyn System) -> Vec<String> {
     let packages: &[&str] = match spec.language {
+        _ if spec.inline.is_some() => return Vec::new(),
         Language::JavaScript => &["node_modules"],
         Language::Python => &[".venv", "venv"],
         Language::Executable => return Vec::new(),

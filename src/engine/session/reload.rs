@@ -197,7 +197,8 @@ impl Session {
         problems: Vec<Diagnostic>,
         system: &dyn System,
     ) -> Reloaded {
-        let paths = || named.iter().map(|(spec, _)| spec.path.clone());
+        let files = || named.iter().map(|(spec, _)| spec.path.clone());
+        let paths = || files().filter(|path| !path.is_empty());
         let mut looked_for = self.program_paths();
         looked_for.extend(paths());
         let places = problems.iter().filter_map(|problem| problem.place.as_ref());

@@ -68,7 +68,7 @@ impl ProgramIdentity {
     pub(crate) fn as_written(spec: ProgramSpec) -> Self {
         let known = ProgramFingerprint {
             path: spec.path.clone(),
-            program: spec.path.clone(),
+            program: spec.inline.clone().unwrap_or_else(|| spec.path.clone()),
             runtime: spec.runtime.clone().unwrap_or_default(),
             inputs: spec.inputs.iter().map(|input| (input.clone(), String::new())).collect(),
             env: spec.env.iter().map(|variable| (variable.name.clone(), None)).collect(),

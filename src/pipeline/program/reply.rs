@@ -35,27 +35,24 @@ pub(crate) fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
     }
 }
 
-/// The grade in a result. Executables and modules give a `GraderResult`; a function may give a number, a truth or an
+/// The grade in a result. Executables and modules give a `GraderResult`; a function, and the text of a suite, may give a number, a truth or an
 /// object with one of `score` and `pass`.
 pub(crate) fn grade(spec: &ProgramSpec, text: &str) -> Result<Grade, String> {
-    match (json(text)?, spec.language) {
-        (Value::Object(members), Language::Executable | Language::JavaScript) => {
-            grader_result(members)
-        }
-        (Value::Object(members), Language::Python) => loose(members),
-        (Value::Bool(pass), Language::Python) => {
+    let is_loose = spec.language == Language::Python || spec.inline.is_some();
+    match json(text)? {
+        Value::Object(members) if is_loose => loose(members),
+        Value::Object(members) => grader_result(members),
+        Value::Bool(pass) if is_loose => {
             let grade = Grade::new(f64::from(u8::from(pass)), "");
             Ok(Grade { pass: Some(pass), ..grade })
         }
-        (value @ Value::Number(_), Language::Python) => Ok(Grade::new(score(Some(&value))?, "")),
-        (Value::String(text), Language::Python) if NO_NUMBERS.contains(&text.as_str()) => {
+        value @ Value::Number(_) if is_loose => Ok(Grade::new(score(Some(&value))?, "")),
+        Value::String(text) if is_loose && NO_NUMBERS.contains(&text.as_str()) => {
             Err(no_score(&text))
         }
-        (value, language) => {
-            let expected = match language {
-                Language::Python => "a number, true or false, or an object",
-                Language::Executable | Language::JavaScript => "an object",
-            };
+        value => {
+            let expected =
+                if is_loose { "a number, true or false, or an object" } else { "an object" };
             Err(format!("Invalid grader result: expected {expected}, found {}", kind_of(&value)))
         }
     }

@@ -72,7 +72,10 @@ fn of_program(
         Some(identity) => of_judge(&identity.settings()),
         None => json!({"function": spec.function}),
     };
-    settings["path"] = Value::from(relative(&spec.path));
+    match &spec.inline {
+        Some(text) => settings["javascript"] = Value::from(text.as_str()),
+        None => settings["path"] = Value::from(relative(&spec.path)),
+    }
     if let Some(identity) = identity {
         let known = &identity.known;
         // Every file by its name: as an ingredient a long list is but a digest.

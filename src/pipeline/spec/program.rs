@@ -7,8 +7,10 @@ use super::Variable;
 /// A program as a suite names it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct ProgramSpec {
-    /// Its file, joined to the suite's folder.
+    /// Its file, joined to the suite's folder; empty where there is none.
     pub path: String,
+    /// Its text, where the suite itself holds it: an expression or the body of a function.
+    pub inline: Option<String>,
     /// How it is run.
     pub language: Language,
     /// What is called in the file; empty for an executable.
@@ -43,8 +45,27 @@ impl ProgramSpec {
         Self::new(path, language, function, Role::Grade)
     }
 
+    /// The grader whose text the suite holds. It sees of the sample what it names.
+    pub fn of_javascript(text: String) -> Self {
+        let is_named = |member: &SampleMember| {
+            let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
+            text.split(|c: char| !is_of_name(c)).any(|word| word == member.name())
+        };
+        let sees = SampleMember::ALL.into_iter().filter(is_named).collect();
+        let spec = Self::new(String::new(), Language::JavaScript, INLINE_FUNCTION, Role::Grade);
+        Self { inline: Some(text), sees, ..spec }
+    }
+
+    /// Whether there is a text of it: a command that is installed has none here.
+    pub fn has_text(&self) -> bool {
+        self.inline.is_some() || !self.path.is_empty()
+    }
+
     /// How it is named in one word: `file.py:name`, or its file.
     pub fn shown(&self) -> String {
+        if self.inline.is_some() {
+            return "inline JavaScript".to_owned();
+        }
         if self.path.is_empty() {
             let words = self.runtime.iter().chain(&self.arguments);
             return words.map(String::as_str).collect::<Vec<_>>().join(" ");
@@ -65,6 +86,7 @@ impl ProgramSpec {
     pub fn new(path: String, language: Language, function: &str, role: Role) -> Self {
         Self {
             path,
+            inline: None,
             language,
             function: function.to_owned(),
             role,
@@ -80,6 +102,9 @@ impl ProgramSpec {
         }
     }
 }
+
+/// What keys call the function that is made of the text of a suite.
+const INLINE_FUNCTION: &str = "inline";
 
 /// Milliseconds a call may take where the suite does not say.
 const TIMEOUT_MS: u64 = 60_000;

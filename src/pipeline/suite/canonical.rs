@@ -147,7 +147,10 @@ fn grader(spec: &GraderSpec, path: &str) -> Value {
 
 /// A program, named by a field, and its settings.
 fn program(field: &str, spec: &ProgramSpec, path: &str) -> Value {
-    let mut program = json!({field: called(spec)});
+    let mut program = match &spec.inline {
+        Some(text) => json!({"javascript": text}),
+        None => json!({field: called(spec)}),
+    };
     extend(&mut program, settings(spec, path));
     program
 }

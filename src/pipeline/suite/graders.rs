@@ -6,7 +6,9 @@ use serde_json::{Map, Value};
 
 use super::fields::{FieldSet, Findings};
 use super::reader::{Reader, is_misspelt};
-use super::sections::{COMBINATION, EXTRACTOR_OPTIONS, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL};
+use super::sections::{
+    COMBINATION, EXTRACTOR_OPTIONS, INLINE_PROGRAM, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL,
+};
 use super::source::SourceSpan;
 use super::tree::{Yaml, YamlEntry, YamlNode};
 use super::{conditions, load, programs, rewards, rubric};
@@ -98,6 +100,7 @@ fn grader(
     fields.read_as(match kind {
         WrittenKind::Tool => &TOOL,
         WrittenKind::Rubric => &RUBRIC,
+        WrittenKind::Program if entry.value.get("javascript").is_some() => &INLINE_PROGRAM,
         WrittenKind::Program => &PROGRAM,
         WrittenKind::Combine => &COMBINATION,
     });
@@ -229,7 +232,12 @@ fn kind(
 }
 
 fn no_kind(name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
-    let signs = [("function", "tool"), ("path", "program"), ("combine", rewards::COMBINE)];
+    let signs = [
+        ("function", "tool"),
+        ("path", "program"),
+        ("javascript", "program"),
+        ("combine", rewards::COMBINE),
+    ];
     let has = |field: &str| entry.value.get(field).is_some();
     let has_rubric = has("prompt") || has("prompt_path");
     let sign = signs.into_iter().find(|(field, _)| has(field) && !has_rubric);

@@ -96,10 +96,40 @@ pub(super) fn program(
         };
         reader.findings.error(alias.key_span, message).hint = Some(hint);
     }
-    let field = fields.take("path");
-    let spec = field.and_then(|field| file(field, reader));
+    let inline = fields.take("javascript");
+    let field = inline.or_else(|| fields.take("path"));
+    let spec = match inline {
+        Some(field) => javascript(field, fields, reader),
+        None => field.and_then(|field| file(field, reader)),
+    };
     let spec = with_sight(spec, fields, reader);
     with_settings(spec, field.unwrap_or(entry), fields, reader)
+}
+
+/// The grader whose text is the value of `field`.
+fn javascript(
+    field: &YamlEntry,
+    fields: &mut FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
+    let text = reader.findings.text(field)?;
+    if let Some(path) = fields.refuse(|name| name == "path").into_iter().next() {
+        let message = "a program grader has a `path` or `javascript`, not both";
+        reader.findings.error(path.key_span, message);
+        return None;
+    }
+    if text.trim().is_empty() {
+        reader.findings.error(field.value.span, "`javascript` is empty").hint =
+            Some("write an expression, for example `submission.length < 200`".to_owned());
+        return None;
+    }
+    if text.contains("=>") && text.trim_start().starts_with("export ") {
+        let message = "`javascript` is an expression or the body of a function, not a module";
+        reader.findings.error(field.value.span, message).hint =
+            Some("write a file and `path: FILE`".to_owned());
+        return None;
+    }
+    Some(ProgramSpec::of_javascript(text))
 }
 
 /// Reads what the program is handed of the sample besides what every program is.
@@ -109,7 +139,12 @@ pub(super) fn with_sight(
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
     let sees = fields.take("sees").map_or_else(Vec::new, |field| members(field, reader));
-    Some(ProgramSpec { sees, ..spec? })
+    let mut spec = spec?;
+    // What the text of a suite names is seen in any case.
+    spec.sees.extend(sees);
+    spec.sees.sort();
+    spec.sees.dedup();
+    Some(spec)
 }
 
 /// The members that `field` names, each once and in their order.

@@ -124,6 +124,7 @@ const GRADER: FieldShape = AnyOf(&[
     Mapping(&PYTHON_TOOL),
     Mapping(&RUBRIC),
     Mapping(&PROGRAM),
+    Mapping(&INLINE_PROGRAM),
     Mapping(&COMBINATION),
 ]);
 
@@ -173,6 +174,21 @@ pub(crate) static PROGRAM: Section = Section::new(
         SUBMISSION,
         fields![
             "path": Text, needed "a program grader needs a `path`", "for example `path: graders/policy.py`" => "the file; `file.py:name` is a function of it";
+        ],
+        PROGRAM_SETTINGS,
+    ],
+);
+
+/// A program of the user that grades, and whose text stands in the suite.
+pub(crate) static INLINE_PROGRAM: Section = Section::new(
+    "a program grader",
+    &[
+        fields![
+            "kind": Choice(&["program"]), required => "a program of yours";
+        ],
+        SUBMISSION,
+        fields![
+            "javascript": Text, required => "an expression of JavaScript, or the body of a function with `return`, in place of a file";
         ],
         PROGRAM_SETTINGS,
     ],

@@ -9,6 +9,7 @@
 
 mod functions;
 mod humaneval;
+mod inline;
 mod keys;
 mod misbehaviour;
 mod mission;

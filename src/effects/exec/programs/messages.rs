@@ -136,6 +136,9 @@ pub(super) fn load_line(start: &Start, stripper: &[String]) -> String {
     if start.spec.language == Language::JavaScript {
         load["strip"] = stripper.into();
     }
+    if let Some(text) = &start.spec.inline {
+        load["source"] = text.as_str().into();
+    }
     if !start.spec.sees.is_empty() {
         load["sees"] = true.into();
     }

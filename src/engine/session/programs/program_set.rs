@@ -410,7 +410,7 @@ impl Session {
             let spec = program.spec(&self.db);
             match (before, known_of(program.state(&self.db))) {
                 (Some(before), Some(now)) => files.extend(changed(spec, &folder, &before, now)),
-                _ => _ = files.insert(spec.path.clone()),
+                _ => files.extend(own_file(spec)),
             }
         }
         files
@@ -464,6 +464,11 @@ pub(crate) fn known_of(state: &ProgramState) -> Option<&Arc<ProgramFingerprint>>
     }
 }
 
+/// The file of a program, if it has one.
+fn own_file(spec: &ProgramSpec) -> Option<String> {
+    (!spec.path.is_empty()).then(|| spec.path.clone())
+}
+
 /// The files of a program of a suite in `folder` that differ.
 fn changed(
     spec: &ProgramSpec,
@@ -473,7 +478,7 @@ fn changed(
 ) -> BTreeSet<String> {
     let mut files = BTreeSet::new();
     if before.program != now.program {
-        files.insert(spec.path.clone());
+        files.extend(own_file(spec));
     }
     let mut both = vec![(&before.inputs, &now.inputs)];
     // What it loads may not be known yet.

@@ -470,10 +470,50 @@ function runtimeName() {
 /** What a module may export that compares, the first that is there. */
 const COMPARISONS = ['grade', 'default', 'compare']
 
+/** What the text of a suite may name. Of these, what a sample does not have is undefined. */
+const NAMES = [
+  ...['input', 'output', 'submission', 'hint', 'ground_truth', 'trajectory'],
+  ...['metadata', 'cwd', 'row', 'id', 'model', 'trial', 'tags'],
+]
+
+/** The function that a text is the body of, or the expression. */
+function functionOf(source) {
+  const isAsync = /\bawait\b/.test(source)
+  const Maker = isAsync ? (async () => {}).constructor : Function
+  const made = (body) => new Maker(...NAMES, 'sample', `'use strict'; ${body}`)
+  let body
+  try {
+    body = made(`return (${source}\n)`)
+  } catch (error) {
+    // A body may declare names that are parameters.
+    const hasStatements = /\breturn\b|;/.test(source)
+    if (!hasStatements) throw error
+    body = made(`{ ${source}\n }`)
+  }
+  return { isAsync, call: (sample) => body(...NAMES.map((name) => sample[name]), sample) }
+}
+
+/** Makes a function of the text of a suite; says what is wrong with it. */
+function loadText(source, strip) {
+  try {
+    const warnings = teach(strip)
+    hearReads()
+    refuseExit()
+    const { isAsync, call } = functionOf(source)
+    say({ loaded: { runtime: runtimeName(), overlaps: isAsync, files: [], missed: [], reads: [], warnings } })
+    state = 'serving'
+    return call
+  } catch (thrown) {
+    const { message, details } = described(thrown)
+    return giveUp(message, details)
+  }
+}
+
 /** Imports the module; returns its function, or says why there is none. */
-async function load({ path, function: name, role, workspace: folder, strip }) {
+async function load({ path, source, function: name, role, workspace: folder, strip }) {
   state = 'loading'
   workspace = folder.replace(/\/+$/, '')
+  if (source !== undefined) return loadText(source, strip)
   ownFiles = [path]
   const warnings = []
   let module
