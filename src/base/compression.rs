@@ -6,7 +6,7 @@
 use std::io::Read;
 
 /// The most bytes that the compressed files of a dataset may stand for, all together.
-const MAX_UNPACKED: usize = 2 << 30;
+pub(crate) const MAX_UNPACKED: usize = 2 << 30;
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,7 +21,7 @@ pub(crate) enum Compression {
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum UnpackError {
     /// The limit was reached.
-    #[error("it stands for more than {} MB", .0 >> 20)]
+    #[error("what is compressed stands for more than {} MB", .0 >> 20)]
     TooLarge(usize),
     /// It is damaged, or something else.
     #[error("it is not what its name says, or damaged: {0}")]
@@ -51,10 +51,10 @@ impl Compression {
     /// The bytes that `packed` stands for, if they are no more than `limit`.
     pub(crate) fn unpack(self, packed: &[u8], limit: usize) -> Result<Vec<u8>, UnpackError> {
         match self {
-            Self::Gzip => read(flate2::read::MultiGzDecoder::new(packed), limit),
+            Self::Gzip => read_within(flate2::read::MultiGzDecoder::new(packed), limit),
             Self::Zstandard => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(packed);
-                read(decoder.map_err(UnpackError::Damaged)?, limit)
+                read_within(decoder.map_err(UnpackError::Damaged)?, limit)
             }
         }
     }
@@ -62,12 +62,23 @@ impl Compression {
 
 /// The bytes of the file at `path` as they were before it was compressed, if its name says that it is.
 pub(crate) fn unpacked(path: &str, bytes: Vec<u8>) -> Result<Vec<u8>, String> {
+    unpacked_within(path, bytes, &mut MAX_UNPACKED.clone())
+}
+
+/// The same, if they are no more than what is `left` of a limit for several, from which they are taken.
+pub(crate) fn unpacked_within(
+    path: &str,
+    bytes: Vec<u8>,
+    left: &mut usize,
+) -> Result<Vec<u8>, String> {
     let Some(compression) = Compression::of_name(path) else { return Ok(bytes) };
-    compression.unpack(&bytes, MAX_UNPACKED).map_err(|error| error.to_string())
+    let unpacked = compression.unpack(&bytes, *left).map_err(|error| error.to_string())?;
+    *left -= unpacked.len();
+    Ok(unpacked)
 }
 
 /// All that a decoder gives, if it is no more than `limit`.
-fn read(decoder: impl Read, limit: usize) -> Result<Vec<u8>, UnpackError> {
+pub(crate) fn read_within(decoder: impl Read, limit: usize) -> Result<Vec<u8>, UnpackError> {
     let mut bytes = Vec::new();
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     decoder.take(most).read_to_end(&mut bytes).map_err(UnpackError::Damaged)?;
@@ -113,7 +124,7 @@ mod tests {
         ] {
             assert_eq!(kind.unpack(packed, text.len()).unwrap(), text);
             let problem = kind.unpack(packed, text.len() - 1).unwrap_err();
-            assert_eq!(problem.to_string(), "it stands for more than 0 MB");
+            assert_eq!(problem.to_string(), "what is compressed stands for more than 0 MB");
             let cut = kind.unpack(&packed[..packed.len() - 9], 1 << 20).unwrap_err();
             assert!(cut.to_string().starts_with("it is not what its name says"), "{cut}");
         }

@@ -54,10 +54,20 @@ pub(crate) struct Expanded {
 ///
 /// A pattern that ends in a wildcard matches files alone; one that ends in a name or in `/` matches folders too.
 pub(crate) fn expand(patterns: &[String], list: ListFolder<'_>) -> Expanded {
+    expand_within(patterns, list, GlobLimits { files: MAX_FILES, folders: MAX_FOLDERS })
+}
+
+/// The same with limits of its own.
+pub(crate) fn expand_within(
+    patterns: &[String],
+    list: ListFolder<'_>,
+    limits: GlobLimits,
+) -> Expanded {
     let mut expanded = Expanded::default();
     for pattern in patterns {
         let mut walk = Walk {
             list,
+            limits,
             wants_folder: false,
             files: Vec::new(),
             packages: Vec::new(),
@@ -72,7 +82,7 @@ pub(crate) fn expand(patterns: &[String], list: ListFolder<'_>) -> Expanded {
             }
         }
         if let Some(problem) = walk.problem {
-            let problem = if problem.is_empty() { too_many(pattern) } else { problem };
+            let problem = if problem.is_empty() { too_many(pattern, limits) } else { problem };
             expanded.problem.get_or_insert(problem);
         } else if walk.files.is_empty() && walk.packages.is_empty() {
             expanded.unmatched.push(pattern.clone());
@@ -84,17 +94,28 @@ pub(crate) fn expand(patterns: &[String], list: ListFolder<'_>) -> Expanded {
         paths.sort();
         paths.dedup();
     }
-    if expanded.files.len() > MAX_FILES {
-        expanded.files.truncate(MAX_FILES);
-        expanded.problem.get_or_insert_with(|| format!("these are more than {MAX_FILES} files"));
+    let most = limits.files;
+    if expanded.files.len() > most {
+        expanded.files.truncate(most);
+        expanded.problem.get_or_insert_with(|| format!("these are more than {most} files"));
     }
     expanded
 }
 
-fn too_many(pattern: &str) -> String {
+fn too_many(pattern: &str, limits: GlobLimits) -> String {
+    let GlobLimits { files, folders } = limits;
     format!(
-        "`{pattern}` matches more than {MAX_FILES} files, or looks into more than {MAX_FOLDERS} folders"
+        "`{pattern}` matches more than {files} files, or looks into more than {folders} folders"
     )
+}
+
+/// How far patterns may lead.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct GlobLimits {
+    /// The most files.
+    pub files: usize,
+    /// The most folders that are looked into.
+    pub folders: usize,
 }
 
 /// The lock file that stands for the packages installed in `folder`, which is in a `node_modules` or a virtual
@@ -130,6 +151,7 @@ fn join(folder: &str, name: &str) -> String {
 /// The expansion of one pattern.
 struct Walk<'a> {
     list: ListFolder<'a>,
+    limits: GlobLimits,
     /// Whether the pattern ends in `/`: then it matches folders alone.
     wants_folder: bool,
     files: Vec<String>,
@@ -261,7 +283,7 @@ impl Walk<'_> {
 
     fn file(&mut self, path: String) {
         self.files.push(path);
-        if self.files.len() > MAX_FILES {
+        if self.files.len() > self.limits.files {
             self.problem = Some(String::new());
         }
     }
@@ -269,7 +291,7 @@ impl Walk<'_> {
     /// The names in `folder`, unless the walk has gone too far.
     fn names(&mut self, folder: &str, depth: usize) -> Option<Vec<String>> {
         self.folders += 1;
-        if self.folders > MAX_FOLDERS || depth > MAX_DEPTH {
+        if self.folders > self.limits.folders || depth > MAX_DEPTH {
             self.problem = Some(String::new());
         }
         if self.problem.is_some() { None } else { (self.list)(folder) }
@@ -278,7 +300,7 @@ impl Walk<'_> {
 
 /// The patterns that the braces of `pattern` stand for; none if they are too many. Braces that are not closed are
 /// characters like others.
-fn braces(pattern: &str) -> Option<Vec<String>> {
+pub(crate) fn braces(pattern: &str) -> Option<Vec<String>> {
     let mut done = Vec::new();
     let mut open = vec![pattern.to_owned()];
     while let Some(pattern) = open.pop() {

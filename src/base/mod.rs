@@ -3,6 +3,7 @@
 //! In the order of who may use whom: each module uses only those before it.
 
 pub(crate) mod compression;
+pub(crate) mod archive;
 pub mod diagnostic;
 pub(crate) mod exact;
 pub(crate) mod random;

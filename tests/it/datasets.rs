@@ -114,3 +114,211 @@ fn a_file_that_is_not_what_its_name_says_is_an_error_of_the_dataset() {
       = help: a .yaml dataset is one list of mappings: `- {input: …, output: …}`; `records: PATH` names a list inside a mapping
     ");
 }
+
+/// A grade of an answer that is right or wrong.
+fn answer(id: &str, is_right: bool) -> String {
+    json!({"id": id, "input": "q", "ground_truth": "x", "output": if is_right { "x" } else { "y" }})
+        .to_string()
+}
+
+#[test]
+fn records_stand_inside_a_file() {
+    let file = json!({
+        "eval": {"model": "m1"},
+        "data": {"samples": [
+            {"id": "a", "target": "x", "output": "x"},
+            {"id": "b", "target": "x", "output": "y"},
+        ]},
+        "by_task": {"t1": {"target": "x", "output": "x"}, "t2": {"target": "x", "output": "y"}},
+        "predictions": {"q1": "x", "q2": "y"},
+    });
+    let yaml = "eval: {model: m1}\ndata:\n  samples:\n  - {id: a, target: x, output: x}\n  - {id: b, target: x, output: y}\n";
+    for (dataset, expected) in [
+        ("{path: d.json, records: data.samples}", ["a - 0 true", "b - 0 false"]),
+        (
+            "{path: d.yaml, records: data.samples, fields: {model: root.eval.model}}",
+            ["a m1 0 true", "b m1 0 false"],
+        ),
+        (
+            "{path: d.json, records: by_task, fields: {model: root.eval.model}}",
+            ["t1 m1 0 true", "t2 m1 0 false"],
+        ),
+        (
+            "{path: d.json, records: predictions, fields: {output: value, ground_truth: value}}",
+            ["q1 - 0 true", "q2 - 0 true"],
+        ),
+    ] {
+        check(dataset, &[("d.json", file.to_string()), ("d.yaml", yaml.to_owned())], &expected);
+    }
+    let (_, ran) = run("{path: d.json, records: data.sample}", &[("d.json", file.to_string())]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: there is nothing at `data.sample` in the file
+    --> d.json
+     = help: `records` is a path to a list or mapping; the file has `eval`, `data`, `by_task`, `predictions`
+    ");
+    let (_, ran) = run("{path: d.jsonl, records: a}", &[("d.jsonl", "{}")]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: `records` is a path inside a JSON or YAML file
+     --> suite.yaml:2:26
+      |
+    2 | dataset: {path: d.jsonl, records: a}
+      |                          ^^^^^^^
+      |
+      = help: every line of this file is a record: `fields` has paths into those
+    ");
+    let (_, ran) = run("d.json", &[("d.json", file.to_string())]);
+    insta::assert_snapshot!(ran.shown(), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the dataset is not a JSON array
+     --> d.json:1:1
+      |
+    1 | {"eval":{"model":"m1"},"data":{"samples":[{"id":"a","target":"x","output":"x"},{"id":"b","target":"x","output":"y"}]},"b…
+      | ^ expected `[`
+      |
+      = help: a .json dataset is one array of objects; `records: PATH` names a list or mapping inside an object, and one object a line is `dataset: {path: …, format: jsonl}`
+    "#);
+}
+
+#[test]
+fn files_of_a_pattern_are_read_in_the_order_of_their_paths() {
+    let files = [
+        ("runs/m2/b.json", answer("1", true)),
+        ("runs/m1/a.json", answer("1", false)),
+        ("runs/m1/b.json", format!("[{}, {}]", answer("2", true), answer("3", false))),
+        ("runs/m1/c.jsonl.gz.txt", "no record".to_owned()),
+        ("runs/deep/er/d.jsonl", format!("{}\n{}\n", answer("4", true), answer("5", true))),
+        ("runs/.hidden/e.json", answer("6", true)),
+        ("other/f.json", answer("7", true)),
+    ];
+    let model = "fields: {model: file.parent}";
+    for (dataset, expected) in [
+        (format!("{{path: 'runs/m*/*.json', {model}}}"), &["1 m1 0 false", "2 m1 0 true", "3 m1 0 false", "1 m2 0 true"][..]),
+        (format!("{{path: 'runs/{{m2,deep/er}}/*', {model}}}"), &["4 er 0 true", "5 er 0 true", "1 m2 0 true"]),
+        (
+            format!("{{path: runs, {model}}}"),
+            &["6 .hidden 0 true", "4 er 0 true", "5 er 0 true", "1 m1 0 false", "2 m1 0 true", "3 m1 0 false", "1 m2 0 true"],
+        ),
+        (
+            "{path: './runs/**/*.jsonl', fields: {id: file.stem, trial: n, tags: file.parents}, trials: by_order}".to_owned(),
+            &["d - 0 true", "d - 1 true"],
+        ),
+    ] {
+        check(&dataset, &files, expected);
+    }
+}
+
+#[test]
+fn a_file_without_an_id_is_called_by_its_path() {
+    let row = r#"{"input": "q", "ground_truth": "x", "output": "x"}"#;
+    check(
+        "runs/*/*.json",
+        &[("runs/m/a.b.json", row), ("runs/n/a.json", row)],
+        &["m/a.b - 0 true", "n/a - 0 true"],
+    );
+}
+
+fn zip(members: &[(&str, &str)]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut archive = rawzip::ZipArchiveWriter::new(&mut bytes);
+    for (path, text) in members {
+        let (mut entry, config) = archive.new_file(path).start().unwrap();
+        let mut writer = config.wrap(&mut entry);
+        writer.write_all(text.as_bytes()).unwrap();
+        let (_, descriptor) = writer.finish().unwrap();
+        entry.finish(descriptor).unwrap();
+    }
+    archive.finish().unwrap();
+    bytes
+}
+
+#[test]
+fn archives_are_folders() {
+    let sample = |epoch: u32, output: &str| {
+        json!({"id": "s", "epoch": epoch, "input": "q", "target": "x",
+            "messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": output}],
+            "output": {"model": "m", "choices": []}})
+        .to_string()
+    };
+    let log = zip(&[
+        ("header.json", "{\"eval\": {}}"),
+        ("samples/s_epoch_1.json", &sample(1, "x")),
+        ("samples/s_epoch_10.json", &sample(10, "z")),
+        ("samples/s_epoch_2.json", &sample(2, "y")),
+        ("summaries.json", "[]"),
+    ]);
+    let dataset = "{path: logs/*.eval, fields: {model: output.model, trial: epoch, output: messages.1.content}, trials: by_order}";
+    let expected = ["s m 0 true", "s m 2 false", "s m 1 false"];
+    check(dataset, &[("logs/a.eval", &log)], &expected);
+    let runs = zip(&[
+        ("a/r.json", &answer("1", true)),
+        ("b/r.json", &answer("2", false)),
+        ("README.md", "hi"),
+    ]);
+    check("runs.zip", &[("runs.zip", &runs)], &["1 - 0 true", "2 - 0 false"]);
+    check(
+        "{path: 'runs.zip/b/*.json', fields: {model: file.parents.1}}",
+        &[("runs.zip", &runs)],
+        &["2 runs.zip 0 false"],
+    );
+    let (_, ran) = run("runs.zip", &[("runs.zip", "no archive")]);
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: cannot read the dataset `runs.zip`: it is no zip archive, or damaged: Missing end of central directory
+     --> suite.yaml:2:10
+      |
+    2 | dataset: runs.zip
+      |          ^^^^^^^^
+      |
+      = help: paths are relative to the suite's folder
+    ");
+}
+
+#[test]
+fn a_file_or_a_folder_may_be_a_sample() {
+    let session = concat!(
+        "{\"type\": \"user\", \"message\": {\"role\": \"user\", \"content\": \"q\"}}\n",
+        "{\"type\": \"assistant\", \"message\": {\"role\": \"assistant\", \"content\": [{\"type\": \"text\", \"text\": \"x\"}]}}\n",
+    );
+    let space = check(
+        "{path: sessions, sample: file, fields: {ground_truth: file.parent}}",
+        &[("sessions/x/s1.jsonl", session), ("sessions/y/s2.txt", "x")],
+        &["x/s1 - 0 true", "y/s2 - 0 false"],
+    );
+    drop(space);
+    let files = [
+        ("runs/m/t1/input.txt", "q"),
+        ("runs/m/t1/result.json", "{\"answer\": \"x\", \"expected\": \"x\"}"),
+        ("runs/m/t1/agent/log.jsonl", session),
+        ("runs/m/t2/input.txt", "q"),
+        ("runs/m/t2/result.json", "{\"answer\": \"y\", \"expected\": \"x\"}"),
+        ("runs/m/notes.md", "not in a sample"),
+    ];
+    let fields = "fields: {input: input.txt, output: result.json.answer, ground_truth: result.json.expected, model: file.parent}";
+    check(
+        &format!(
+            "{{path: 'runs/*/*/{{input.txt,result.json,agent/*.jsonl}}', sample: folder, {fields}}}"
+        ),
+        &files,
+        &["m/t1 m 0 true", "m/t2 m 0 false"],
+    );
+    check(
+        &format!("{{path: runs/m, sample: folder, {fields}}}"),
+        &files,
+        &["t1 m 0 true", "t2 m 0 false"],
+    );
+    check(
+        "{path: 'runs/*/*/{result.json,agent/log.jsonl}', sample: folder, fields: {messages: agent/log.jsonl, ground_truth: result.json.expected}, missing: empty}",
+        &files,
+        &["m/t1 - 0 true", "m/t2 - 0 false"],
+    );
+}

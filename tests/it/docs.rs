@@ -71,6 +71,11 @@ fn space() -> Space {
     let space = Space::new(&[
         ("dataset.jsonl", row),
         ("episodes.json", episode),
+        ("results.json", r#"{"eval": {"model": "m"}, "samples": {"a": "x"}}"#),
+        ("runs/m/t.json", r#"{"answer": "x"}"#),
+        ("runs/m/t1/task.yaml", "instruction: greet\n"),
+        ("runs/m/t1/result.json", r#"{"answer": "x"}"#),
+        ("runs/m/t1/agent/trace.jsonl", r#"{"role": "assistant", "content": "x"}"#),
         ("answers.jsonl", answers),
         ("trajectories.jsonl", trajectory),
         ("rubric.txt", "Is {submission} right?"),

@@ -29,6 +29,11 @@ impl FileDigest {
         Self(Arc::new(LazyLock::new(Box::new(|| text))))
     }
 
+    /// A digest that is known already.
+    pub(crate) fn known(text: String) -> Self {
+        Self(Arc::new(LazyLock::new(Box::new(|| text))))
+    }
+
     /// The digest of `bytes`, worked out on a thread of its own.
     pub(crate) fn beside(bytes: &Arc<impl AsRef<[u8]> + Send + Sync + 'static>) -> Self {
         let own = Arc::clone(bytes);

@@ -4,6 +4,7 @@
 //! dataset is cut and joined here, before the database sees it, so that an edit sets one chunk and not all.
 
 pub(crate) mod dataset;
+pub(crate) mod dataset_files;
 pub(crate) mod digest;
 pub(crate) mod labels;
 pub(crate) mod lints;
@@ -120,10 +121,7 @@ impl Session {
 
     /// The digest of every file that was read, by path.
     pub fn digests(&self) -> BTreeMap<String, String> {
-        let of_dataset = self.dataset.iter().flat_map(|dataset| {
-            let own = std::iter::once((&dataset.path, &dataset.digest));
-            own.chain(dataset.recordings.digests())
-        });
+        let of_dataset = self.dataset.iter().flat_map(HeldDataset::digests);
         let all = self.digests.iter().chain(of_dataset);
         all.map(|(path, digest)| (path.clone(), digest.as_str().to_owned())).collect()
     }
@@ -136,13 +134,14 @@ impl Session {
         paths.extend(self.program_paths());
         paths.extend(self.program_folders());
         if let Some(suite) = self.suite() {
-            paths.insert(suite.dataset.path.clone());
+            if !self.dataset.as_ref().is_some_and(HeldDataset::is_several) {
+                paths.insert(suite.dataset.path.clone());
+            }
             let source = self.recordings_of(suite).ok().flatten();
             paths.extend(source.map(|source| source.path));
         }
         if let Some(dataset) = &self.dataset {
-            paths.insert(dataset.path.clone());
-            paths.extend(dataset.recordings.paths().cloned());
+            paths.extend(dataset.paths().cloned());
         }
         paths
     }
@@ -288,11 +287,7 @@ impl Session {
         change.apply(&mut self.db, self.root);
         self.dataset = Some(reading.held);
         self.read_rubrics(&rows::rubric_files(&self.db, self.root).clone(), system);
-        let loaded = LoadedRows {
-            session: (&self.db, self.root),
-            text: origin.text(),
-            starts: &origin.starts,
-        };
+        let loaded = LoadedRows { session: (&self.db, self.root), origins: &origin };
         let problems = loaded.problems(&suite.dataset);
         if problems.is_empty() {
             diagnostics.extend(lints::lints(&self.db, self.root));
@@ -379,6 +374,10 @@ impl Session {
         let Some(dataset) = &self.dataset else { return (None, Vec::new()) };
         let records = crate::graph::results::records(&self.db, self.root);
         let line = |at: usize| dataset.lines.get(at).copied().unwrap_or_default();
+        // Lines of several files mean nothing without their names.
+        if dataset.is_several() {
+            return (None, Vec::new());
+        }
         (Some(&dataset.path), records.map(line).collect())
     }
 

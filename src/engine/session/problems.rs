@@ -5,6 +5,7 @@
 
 use std::collections::{HashMap, HashSet};
 
+use super::dataset::{OriginFile, RecordOrigins};
 use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::base::path::key_ends;
 use crate::graph::inputs::Root;
@@ -12,7 +13,6 @@ use crate::graph::selection::Duplicate;
 use crate::graph::{Database, labels, queries, rows};
 use crate::pipeline::dataset::cells::{column_names, short_row};
 use crate::pipeline::dataset::fields::{RowFields, RowProblem};
-use crate::pipeline::dataset::split;
 use crate::pipeline::dataset::split::{RecordStart, SHOWN_PROBLEMS};
 use crate::pipeline::evaluate::sought::Sought;
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec};
@@ -24,10 +24,8 @@ const SHOWN_ALIKE: usize = 3;
 /// A dataset that the database holds, and where it came from.
 pub(crate) struct LoadedRows<'a> {
     pub(crate) session: (&'a Database, Root),
-    /// The text of the dataset.
-    pub(crate) text: &'a str,
-    /// Where each record starts.
-    pub(crate) starts: &'a [RecordStart],
+    /// Where its records were read.
+    pub(crate) origins: &'a RecordOrigins,
 }
 
 impl LoadedRows<'_> {
@@ -43,7 +41,7 @@ impl LoadedRows<'_> {
         if found.is_empty()
             && root.chunks(db).iter().all(|chunk| queries::checked(db, *chunk).problems.is_empty())
         {
-            found = self.duplicates(dataset);
+            found = self.duplicates();
         }
         shortened(found)
     }
@@ -57,7 +55,10 @@ impl LoadedRows<'_> {
         let mapped = dataset.fields.paths.iter().chain(&dataset.fields.outputs);
         // Empty cells of CSV are absent, their column is not.
         let columns = match dataset.format {
-            format if format.has_cells() => column_names(self.text, format),
+            Some(format) if format.has_cells() => {
+                let texts = self.origins.files.iter().map(OriginFile::text);
+                texts.flat_map(|text| column_names(text, format)).collect()
+            }
             _ => Vec::new(),
         };
         let is_column = |path: &str| {
@@ -113,7 +114,7 @@ impl LoadedRows<'_> {
                     None | Some(Unreadable::Inside(_)) => {}
                     Some(Unreadable::Whole(why)) => {
                         let message = format!("cannot read the rubric `{}`: {why}", clipped(path));
-                        let place = self.place(dataset, before + at, None);
+                        let place = self.origins.place(self.start(before + at), None);
                         let problem = Diagnostic::error(place, message);
                         found.push(problem.hint("`rubric_path` is relative to the suite's folder"));
                     }
@@ -152,13 +153,13 @@ impl LoadedRows<'_> {
     /// What is wrong with record `at`. Of a CSV row that is too short, that is said first.
     fn of_row(&self, dataset: &DatasetSpec, at: usize, problem: &RowProblem) -> Diagnostic {
         let problem = problem.clone();
-        let start = self.starts.get(at).copied().unwrap_or_default();
-        let span = problem.span.clone().filter(|_| !start.is_converted);
-        let place = self.place(dataset, at, span);
-        if dataset.format != DatasetFormat::Csv {
+        let start = self.start(at);
+        let place = self.origins.place(start, problem.span.clone());
+        let file = self.origins.files.get(start.file as usize);
+        let (Some(DatasetFormat::Csv), Some(file)) = (dataset.format, file) else {
             return problem.diagnostic(place);
-        }
-        match short_row(self.text, start) {
+        };
+        match short_row(file.text(), start) {
             None => problem.diagnostic(place),
             Some(short) => {
                 let message = format!("{short}: {}", problem.message);
@@ -168,22 +169,15 @@ impl LoadedRows<'_> {
         }
     }
 
-    /// The bytes `span` of record `at`; its first line if none.
-    fn place(
-        &self,
-        dataset: &DatasetSpec,
-        at: usize,
-        span: Option<std::ops::Range<usize>>,
-    ) -> Place {
-        let start = self.starts.get(at).copied().unwrap_or_default();
-        split::record_place(&dataset.path, self.text, start, span)
+    /// Where record `at` starts.
+    fn start(&self, at: usize) -> RecordStart {
+        self.origins.starts.get(at).copied().unwrap_or_default()
     }
 
-    fn duplicates(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+    fn duplicates(&self) -> Vec<Diagnostic> {
         let (db, root) = self.session;
         let diagnostic = |duplicate: &Duplicate| {
-            let [first, second] = [duplicate.first, duplicate.second]
-                .map(|at| self.starts.get(at).copied().unwrap_or_default());
+            let [first, second] = [duplicate.first, duplicate.second].map(|at| self.start(at));
             let model =
                 duplicate.model.as_deref().map(|model| format!(", model `{}`", clipped(model)));
             let id = clipped(&duplicate.id);
@@ -192,10 +186,16 @@ impl LoadedRows<'_> {
             let message = if first == second {
                 format!("the sample {case} was recorded more than once")
             } else {
-                format!("the id {case} is already taken by line {}", first.line)
+                let line = match self.origins.files.get(first.file as usize) {
+                    Some(file) if first.file != second.file => {
+                        format!("line {} of `{}`", first.line, file.path)
+                    }
+                    _ => format!("line {}", first.line),
+                };
+                format!("the id {case} is already taken by {line}")
             };
-            Diagnostic::error(self.place(dataset, duplicate.second, None), message).hint(
-                "number the trials of one sample with \"trial\": 0, 1, …; give other samples other ids",
+            Diagnostic::error(self.origins.place(second, None), message).hint(
+                "number the trials of one sample with \"trial\": 0, 1, …, or say `trials: by_order` in the suite; give other samples other ids",
             )
         };
         queries::selection(db, root).duplicates.iter().map(diagnostic).collect()

@@ -1,10 +1,10 @@
 //! What a reading saw of the file system, so that it need not be done again while that is the same.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::digest::FileDigest;
-use crate::base::system::System;
+use crate::base::system::{FileBytes, System};
 use crate::effects::fs_watch::ChangedPaths;
 
 /// Reads files and folders, and remembers what it saw.
@@ -36,11 +36,21 @@ impl<'a> ReadTrace<'a> {
         bytes
     }
 
+    /// Whether there is a file at `path`. Whether that is still so is not traced.
+    pub(crate) fn is_file(&self, path: &str) -> bool {
+        matches!(self.system.read(path), FileBytes::Bytes(_))
+    }
+
     /// The names in a folder, sorted; none if it is no folder.
     pub(crate) fn list(&self, folder: &str) -> Option<Vec<String>> {
         let names = self.system.list(folder);
         self.seen.borrow_mut().folders.insert(folder.to_owned(), names.clone());
         names
+    }
+
+    /// The files that were read.
+    pub(crate) fn files_read(&self) -> BTreeSet<String> {
+        self.seen.borrow().files.keys().cloned().collect()
     }
 
     /// What was seen since the last call.

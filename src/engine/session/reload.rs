@@ -288,11 +288,12 @@ impl Session {
         &mut self,
         edited: Vec<(String, SmallFile)>,
         environment: Option<Environment>,
-        reading: Option<DatasetReading>,
+        reading: Option<Box<DatasetReading>>,
     ) {
         self.set_small(edited);
         let mut change = Change { environment, ..Change::default() };
-        if let Some(DatasetReading { chunks, held, .. }) = reading {
+        if let Some(reading) = reading {
+            let DatasetReading { chunks, held, .. } = *reading;
             change.chunks = Some(chunks);
             self.dataset = Some(held);
         }
@@ -310,7 +311,7 @@ impl Session {
         let diagnostics = apart.load_unread(system);
         match (&self.dataset, &apart.dataset) {
             (Some(held), Some(read)) => files.extend(held.changed(read, &ChangedPaths::Any)),
-            (Some(held), None) if self.load_state.stale.has(&held.path) => {
+            (Some(held), None) if !held.is_several() && self.load_state.stale.has(&held.path) => {
                 files.insert(held.path.clone());
             }
             _ => {}
@@ -350,7 +351,7 @@ impl Session {
         self.bring_in(
             edited,
             environment,
-            dataset.map(|held| DatasetReading { chunks, held, changed: Vec::new() }),
+            dataset.map(|held| Box::new(DatasetReading { chunks, held, changed: Vec::new() })),
         );
     }
 }

@@ -13,10 +13,11 @@ use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
 use super::split::too_deep;
+use super::trials::NUMBERED;
 use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::base::json_syntax::{kind_of, slip};
 use crate::base::path;
-use crate::pipeline::spec::{DatasetSpec, FieldMap, MissingAnswer, TargetModel};
+use crate::pipeline::spec::{DatasetSpec, FieldMap, MissingAnswer, TargetModel, TrialNumbers};
 use crate::pipeline::trajectory::TrajectoryFormat;
 
 /// Our names of a row's fields, each with the other names it is known by.
@@ -91,9 +92,19 @@ impl LiveCases {
 impl RowSpec {
     /// How the rows of `dataset` are read.
     pub fn new(dataset: &DatasetSpec, format: Option<&'static TrajectoryFormat>) -> Self {
-        let cells = dataset.format.has_cells();
+        let cells = dataset.has_cells();
         let missing = dataset.missing;
-        Self { cells, fields: dataset.fields.clone(), format, missing, live: None }
+        let mut fields = dataset.fields.clone();
+        if dataset.trials == TrialNumbers::ByOrder {
+            fields.paths.retain(|(ours, _)| ours != "trial");
+            fields.paths.push(("trial".to_owned(), NUMBERED.to_owned()));
+        }
+        Self { cells, fields, format, missing, live: None }
+    }
+
+    /// How the rows of `dataset` are read before their trials are numbered.
+    pub(crate) fn unnumbered(dataset: &DatasetSpec) -> Self {
+        Self { fields: dataset.fields.clone(), ..Self::new(dataset, None) }
     }
 
     /// How the rows of `dataset` are read that a live target is run on.
@@ -189,6 +200,11 @@ impl<'a> RawObject<'a> {
     /// The names of its members.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.0.iter().map(|(key, _)| key.as_ref())
+    }
+
+    /// Its members in order.
+    pub(super) fn members(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(key, value)| (key.as_ref(), *value))
     }
 
     /// What stands at a dotted path; at each level the longest matching key wins.
@@ -365,7 +381,7 @@ impl<'a> RowFields<'a> {
 }
 
 /// [`crate::base::path::lookup`] over values that are not read.
-fn raw_at<'a>(raw: &'a RawValue, path: &str) -> Option<&'a RawValue> {
+pub(super) fn raw_at<'a>(raw: &'a RawValue, path: &str) -> Option<&'a RawValue> {
     let path = path.strip_prefix('.').unwrap_or(path);
     if path.is_empty() {
         return Some(raw);

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::fields::{RowFields, RowSpec, json_text};
-use super::split::{RawRecord, RecordStart, record_place};
+use super::split::{RawRecord, RecordStart};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 
 /// A dataset row with what was recorded for it; several rows of one sample are its trials and models.
@@ -127,12 +127,12 @@ impl RecordedTrajectory {
 }
 
 /// The two files that are joined, for messages.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) struct JoinedFiles<'a> {
     /// The dataset.
     pub dataset: &'a str,
-    /// Its text.
-    pub text: &'a str,
+    /// Where a row of it starts.
+    pub place: &'a dyn Fn(RecordStart) -> Place,
     /// The recordings.
     pub recordings: &'a str,
 }
@@ -328,7 +328,7 @@ fn input_mismatch(
     name: &str,
     recording: &RecordedTrajectory,
 ) -> Diagnostic {
-    let place = record_place(files.dataset, files.text, row.start, None);
+    let place = (files.place)(row.start);
     let recorded = recording.input.as_ref().map(json_text).unwrap_or_default();
     let name = clipped(name);
     let file = files.recordings;
@@ -419,6 +419,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{JoinedFiles, Owner, RecordedTrajectory, RunIdentity, join};
+    use crate::base::diagnostic::Place;
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::dataset::split::{RecordStart, split};
     use crate::pipeline::spec::{DatasetFormat, FieldMap, MissingAnswer};
@@ -459,7 +460,8 @@ mod tests {
             live: None,
         };
         let recordings = recordings.split_whitespace().map(recording).collect();
-        let files = JoinedFiles { dataset: "data.jsonl", text: &text, recordings: "t.jsonl" };
+        let place = |_: RecordStart| Place::file("data.jsonl");
+        let files = JoinedFiles { dataset: "data.jsonl", place: &place, recordings: "t.jsonl" };
         let (joined, diagnostics) = join(rows, recordings, &spec, files);
         let of_row = |line: &u32| {
             let own = joined.iter().filter(|joined| joined.start.line == *line);

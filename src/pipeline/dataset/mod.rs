@@ -8,14 +8,18 @@ pub(crate) mod cells;
 pub(crate) mod chunk;
 pub(crate) mod condition;
 pub mod fields;
+pub(crate) mod files;
 pub(crate) mod join;
 pub(crate) mod judgments;
 pub(crate) mod label_file;
 pub(crate) mod labels;
 pub(crate) mod layout;
+mod members;
+mod nested;
 mod recorded;
 pub(crate) mod row;
 pub(crate) mod split;
+pub(crate) mod trials;
 mod yaml;
 
 use serde_json::{Map, Value};

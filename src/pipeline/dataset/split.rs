@@ -30,6 +30,8 @@ pub(crate) struct RecordStart {
     pub column: u32,
     /// The byte in the file, its byte order mark not counted.
     pub offset: usize,
+    /// The number of the file, from 0.
+    pub file: u32,
     /// Whether the record was made of what stands there, and is not its text.
     pub is_converted: bool,
 }
@@ -41,6 +43,21 @@ pub(crate) struct RawRecord<'a> {
     pub text: Cow<'a, str>,
     /// Where it starts in the file.
     pub start: RecordStart,
+}
+
+impl RawRecord<'_> {
+    /// The same with a text of its own.
+    pub(crate) fn into_owned(self) -> RawRecord<'static> {
+        RawRecord { text: Cow::Owned(self.text.into_owned()), start: self.start }
+    }
+}
+
+/// What is said of a file without records.
+const NO_RECORDS: &str = "the dataset has no records";
+
+/// Whether a problem is that a file has no records.
+pub(crate) fn is_empty_file(problem: &Diagnostic) -> bool {
+    problem.message == NO_RECORDS
 }
 
 /// The bytes of a file as text, without a byte order mark; a diagnostic for anything that is no text.
@@ -104,8 +121,7 @@ pub(crate) fn split<'a>(
             }
             DatasetFormat::Yaml => "write a list of mappings: `- {input: …, output: …}`",
         };
-        let message = "the dataset has no records";
-        return Err(vec![Diagnostic::error(Place::file(path), message).hint(hint)]);
+        return Err(vec![Diagnostic::error(Place::file(path), NO_RECORDS).hint(hint)]);
     }
     Ok(records)
 }
@@ -207,7 +223,7 @@ fn no_array(path: &str, text: &str, error: &serde_json::Error) -> Diagnostic {
         let place = Place::in_text(path, text, from..from + 1);
         return Diagnostic::error(place, "the dataset is not a JSON array")
             .label("expected `[`")
-            .hint("a .json dataset is one array of objects; one object a line is `dataset: {path: …, format: jsonl}`");
+            .hint("a .json dataset is one array of objects; `records: PATH` names a list or mapping inside an object, and one object a line is `dataset: {path: …, format: jsonl}`");
     }
     let slip = slip(text, error);
     let place = Place::in_text(path, text, slip.span.clone());

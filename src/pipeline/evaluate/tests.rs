@@ -21,8 +21,7 @@ use crate::pipeline::judge::Judge;
 use crate::pipeline::key::{ActionKey, KeyMap};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::pipeline::spec::{
-    Combine, CompareTo, DatasetFormat, DatasetSpec, FieldMap, JudgeSpec, MissingAnswer, RubricSpec,
-    Scale,
+    Combine, CompareTo, DatasetFormat, DatasetSpec, JudgeSpec, RubricSpec, Scale,
 };
 use crate::pipeline::suite::FileText;
 
@@ -59,13 +58,7 @@ impl<'a> Sample<'a> {
     }
 
     fn with<T>(&self, of: impl FnOnce(&Case<'_>) -> T) -> T {
-        let dataset = DatasetSpec {
-            path: "data.jsonl".to_owned(),
-            format: DatasetFormat::Jsonl,
-            fields: FieldMap::default(),
-            missing: MissingAnswer::default(),
-            condition: None,
-        };
+        let dataset = DatasetSpec::file("data.jsonl", DatasetFormat::Jsonl);
         let spec = RowSpec::new(&dataset, None);
         of(&Case {
             record: RowRecord { row: self.row, recorded: "", case: 0 },

@@ -8,10 +8,23 @@ use crate::pipeline::expression::RowCondition;
 /// Where the samples are and how their rows read.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct DatasetSpec {
-    /// The file, joined to the suite's folder.
+    /// The file, folder, archive or pattern of files, joined to the suite's folder.
     pub path: String,
-    /// How it is cut into rows.
-    pub format: DatasetFormat,
+    /// The bytes of `path` that are the suite's folder, in which nothing is a pattern.
+    #[serde(skip)]
+    pub folder: usize,
+    /// How files are cut into rows; each as its name says if none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub format: Option<DatasetFormat>,
+    /// Where in a file its records stand, as a dotted path; none is the file itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub records: Option<String>,
+    /// What one sample is.
+    #[serde(skip_serializing_if = "SampleUnit::is_record")]
+    pub sample: SampleUnit,
+    /// Where trials get their numbers from.
+    #[serde(skip_serializing_if = "TrialNumbers::are_of_rows")]
+    pub trials: TrialNumbers,
     /// Our names for the row's keys.
     pub fields: FieldMap,
     /// What a row is that records no answer.
@@ -20,6 +33,66 @@ pub struct DatasetSpec {
     /// What holds of the rows that count; none if all do.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
     pub condition: Option<RowCondition>,
+}
+
+impl DatasetSpec {
+    /// The rows of one file.
+    pub fn file(path: impl Into<String>, format: DatasetFormat) -> Self {
+        Self {
+            path: path.into(),
+            folder: 0,
+            format: Some(format),
+            records: None,
+            sample: SampleUnit::default(),
+            trials: TrialNumbers::default(),
+            fields: FieldMap::default(),
+            missing: MissingAnswer::default(),
+            condition: None,
+        }
+    }
+
+    /// Whether rows are cells.
+    pub fn has_cells(&self) -> bool {
+        self.format.is_some_and(DatasetFormat::has_cells)
+    }
+}
+
+/// What one sample is.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum SampleUnit {
+    /// A record: a line, an entry of an array, a row of a table, an object that is all of a file.
+    #[default]
+    Record,
+    /// A file.
+    File,
+    /// All files of a folder.
+    Folder,
+}
+
+impl SampleUnit {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn is_record(&self) -> bool {
+        *self == Self::Record
+    }
+}
+
+/// Where trials get their numbers from.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum TrialNumbers {
+    /// From the `trial` of each row.
+    #[default]
+    Field,
+    /// From the order of the rows of one sample and model.
+    ByOrder,
+}
+
+impl TrialNumbers {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn are_of_rows(&self) -> bool {
+        *self == Self::Field
+    }
 }
 
 /// What a row is in which there is nothing where the answer of the target is recorded.

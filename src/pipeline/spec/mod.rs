@@ -12,7 +12,7 @@ mod program;
 mod target;
 mod variable;
 
-pub use dataset::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer};
+pub use dataset::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TrialNumbers};
 pub use gate::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 pub use grader::{ExtractorSpec, GraderKind, GraderSpec, OptionProblem, RewardSpec, ToolSpec};
 pub use judge::{

@@ -11,7 +11,9 @@ use super::targets::{self, AroundTarget, LIVE_KINDS};
 use super::tree::{Yaml, YamlEntry};
 use super::{conditions, letta_code_target, letta_target};
 use crate::base::compression::Compression;
-use crate::pipeline::spec::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, TargetSpec};
+use crate::pipeline::spec::{
+    DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TargetSpec, TrialNumbers,
+};
 use crate::pipeline::trajectory::FORMATS;
 
 /// The kinds that are agents on a Letta server, by their old name and their new one.
@@ -30,44 +32,103 @@ pub(super) const DATASET_FORMATS: [(&str, DatasetFormat); 7] = [
 pub(super) const MISSING: [(&str, MissingAnswer); 2] =
     [("error", MissingAnswer::Error), ("empty", MissingAnswer::Empty)];
 
-/// Reads `dataset: PATH` or `dataset: {path, format, fields, missing}`.
+pub(super) const SAMPLES: [(&str, SampleUnit); 3] =
+    [("record", SampleUnit::Record), ("file", SampleUnit::File), ("folder", SampleUnit::Folder)];
+
+pub(super) const TRIALS: [(&str, TrialNumbers); 2] =
+    [("field", TrialNumbers::Field), ("by_order", TrialNumbers::ByOrder)];
+
+/// Endings of the names of archives, whose members are files of a dataset.
+const ARCHIVES: [&str; 2] = [".zip", ".eval"];
+
+/// Whether a name is that of an archive.
+pub(crate) fn is_archive(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ARCHIVES.iter().any(|ending| lower.ends_with(ending))
+}
+
+/// Reads `dataset: PATH` or `dataset: {path, format, fields, …}`.
 pub(super) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<DatasetSpec> {
     if let Yaml::Str(_) = field.value.value {
-        let path = reader.path(field)?;
-        let format = format_of(&path, field, &mut reader.findings)?;
-        let missing = MissingAnswer::default();
-        let fields = FieldMap::default();
-        return Some(DatasetSpec { path, format, fields, missing, condition: None });
+        return files(field, None, reader);
     }
     if !matches!(field.value.value, Yaml::Map(_)) {
         reader.findings.wrong_type(field, "a path or a mapping with `path`");
         return None;
     }
     let fields = reader.findings.fields(field, &DATASET)?;
-    let path_field = fields.take("path");
-    let path = path_field.and_then(|path| reader.path(path));
-    let format = match (fields.take("format"), path_field, &path) {
-        (Some(format), _, _) => reader.findings.choice(format, &DATASET_FORMATS),
-        (None, Some(path_field), Some(path)) => format_of(path, path_field, &mut reader.findings),
-        _ => None,
-    };
-    let map = fields.take("fields").map(|field| field_map(field, &mut reader.findings));
-    let missing = fields.choice("missing", &MISSING, &mut reader.findings).unwrap_or_default();
-    let condition = conditions::condition("where", &fields, &mut reader.findings);
-    fields.finish(&mut reader.findings);
-    let fields = map.unwrap_or_default();
-    Some(DatasetSpec { path: path?, format: format?, fields, missing, condition })
+    let dataset = fields.take("path").and_then(|path| files(path, fields.take("format"), reader));
+    let findings = &mut reader.findings;
+    let map = fields.take("fields").map(|field| field_map(field, findings)).unwrap_or_default();
+    let missing = fields.choice("missing", &MISSING, findings).unwrap_or_default();
+    let sample = fields.choice("sample", &SAMPLES, findings).unwrap_or_default();
+    let trials = fields.choice("trials", &TRIALS, findings).unwrap_or_default();
+    let condition = conditions::condition("where", &fields, findings);
+    let records = fields.take("records");
+    if let Some(records) = records {
+        check_records(records, dataset.as_ref(), sample, findings);
+    }
+    let records = records.and_then(|records| findings.text(records));
+    fields.finish(findings);
+    Some(DatasetSpec { fields: map, missing, sample, trials, records, condition, ..dataset? })
 }
 
-fn format_of(path: &str, field: &YamlEntry, findings: &mut Findings) -> Option<DatasetFormat> {
-    let format = DatasetFormat::of_name(path);
-    if format.is_none() {
-        findings.error(field.value.span, "the dataset's format does not show in its name").hint = Some(
-            "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`"
-                .to_owned(),
-        );
+/// Says why `records` can mean nothing here.
+fn check_records(
+    records: &YamlEntry,
+    dataset: Option<&DatasetSpec>,
+    sample: SampleUnit,
+    findings: &mut Findings,
+) {
+    let format = dataset.and_then(|dataset| dataset.format);
+    if sample != SampleUnit::Record {
+        let message = "a dataset has `records` or another `sample`, not both";
+        findings.error(records.key_span, message).hint = Some("remove one of them".to_owned());
+    } else if format
+        .is_some_and(|format| !matches!(format, DatasetFormat::Json | DatasetFormat::Yaml))
+    {
+        let message = "`records` is a path inside a JSON or YAML file";
+        findings.error(records.key_span, message).hint =
+            Some("every line of this file is a record: `fields` has paths into those".to_owned());
     }
-    format
+}
+
+/// The files that `path` names, and how they are cut into rows, if that is said or shows in their names.
+fn files(
+    path: &YamlEntry,
+    format: Option<&YamlEntry>,
+    reader: &mut Reader<'_>,
+) -> Option<DatasetSpec> {
+    let joined = reader.path(path)?;
+    let written = reader.findings.text(path)?;
+    let written = written.strip_prefix("./").unwrap_or(&written);
+    let folder = if joined.ends_with(written) { joined.len() - written.len() } else { 0 };
+    let shown = DatasetFormat::of_name(written);
+    let format = match format {
+        Some(format) => Some(reader.findings.choice(format, &DATASET_FORMATS)?),
+        None if shown.is_some() || may_be_many(written) => shown,
+        None => {
+            unknown_format(path, &mut reader.findings);
+            return None;
+        }
+    };
+    Some(DatasetSpec { folder, format, ..DatasetSpec::file(joined, DatasetFormat::Jsonl) })
+}
+
+/// Whether a path may name several files: a folder, an archive, a pattern.
+fn may_be_many(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.is_empty()
+        || !name.contains('.')
+        || path.contains(['*', '?', '[', '{'])
+        || is_archive(name)
+}
+
+fn unknown_format(path: &YamlEntry, findings: &mut Findings) {
+    findings.error(path.value.span, "the dataset's format does not show in its name").hint = Some(
+        "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`"
+            .to_owned(),
+    );
 }
 
 impl DatasetFormat {

@@ -8,7 +8,7 @@ pub(crate) mod canonical;
 mod canonical_target;
 mod command_judges;
 mod conditions;
-mod dataset;
+pub(crate) mod dataset;
 pub(crate) mod fields;
 mod gate;
 mod graders;

@@ -1,6 +1,6 @@
 //! Every field of a suite, declared once, in the order in which messages list them.
 
-use super::dataset::{DATASET_FORMATS, MISSING};
+use super::dataset::{DATASET_FORMATS, MISSING, SAMPLES, TRIALS};
 use super::gate::{AGGREGATIONS, LOGICS, OPS};
 use super::judges::REPLY_FORMATS;
 use super::rubric::COMBINES;
@@ -41,8 +41,11 @@ pub(crate) const EXTENDS: &[FieldSpec] = fields![
 ];
 
 pub(crate) static DATASET: Section = section!["a dataset",
-    "path": Text, needed "the dataset has no `path`", "" => "the file";
+    "path": Text, needed "the dataset has no `path`", "" => "a file, a folder, an archive, or a pattern of files";
     "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
+    "records": Text => "the path to the list or mapping of records inside a JSON or YAML file";
+    "sample": Choice(&names(&SAMPLES)), or "\"record\"" => "what one sample is: a record of a file, a file, or all files of a folder";
+    "trials": Choice(&names(&TRIALS)), or "\"field\"" => "where trials get their numbers from: the `trial` of rows, or the order of those of one sample and model";
     "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
     "where": Text => "which rows count: a condition such as `not improper and 'refund' in tags`";
     "missing": Choice(&names(&MISSING)), or "\"error\"" => "what a row is without an answer: an error of its result, or an empty answer";

@@ -21,8 +21,7 @@ use crate::engine::progress::Quiet;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::pipeline::spec::{
-    DatasetFormat, DatasetSpec, ExtractorSpec, FieldMap, GraderKind, GraderSpec, MissingAnswer,
-    Suite, TargetSpec,
+    DatasetFormat, DatasetSpec, ExtractorSpec, GraderKind, GraderSpec, Suite, TargetSpec,
 };
 use crate::pipeline::suite::canonical::canonical;
 
@@ -82,13 +81,7 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
         extractor: ExtractorSpec::new("last_assistant", "{}"),
         ..grader.clone()
     };
-    let dataset = DatasetSpec {
-        path: join(folder_of(path), ROW),
-        format: DatasetFormat::Jsonl,
-        fields: FieldMap::default(),
-        missing: MissingAnswer::default(),
-        condition: None,
-    };
+    let dataset = DatasetSpec::file(join(folder_of(path), ROW), DatasetFormat::Jsonl);
     let one = Suite {
         dataset,
         target: TargetSpec::Recorded { path: None, format: None },

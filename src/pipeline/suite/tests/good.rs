@@ -54,7 +54,7 @@ fn everything_has_its_default() {
     let suite = graded("");
     assert_eq!(suite.name, "s");
     assert_eq!(suite.dataset.path, "d.jsonl");
-    assert_eq!(suite.dataset.format, DatasetFormat::Jsonl);
+    assert_eq!(suite.dataset.format, Some(DatasetFormat::Jsonl));
     assert_eq!(suite.dataset.fields, FieldMap::default());
     assert_eq!(suite.target, TargetSpec::Recorded { path: None, format: None });
     assert_eq!((suite.max_samples, suite.num_runs, suite.max_concurrent), (None, 1, None));
@@ -138,7 +138,7 @@ fn datasets_are_a_path_or_a_mapping() {
         let suite = suite(&format!(
             "name: s\ndataset: {text}\ngraders: {{a: {{kind: tool, function: contains}}}}\n"
         ));
-        assert_eq!((suite.dataset.path.as_str(), suite.dataset.format), (path, format));
+        assert_eq!((suite.dataset.path.as_str(), suite.dataset.format), (path, Some(format)));
     }
     let suite = suite(
         "name: s\ndataset:\n  path: d.jsonl\n  fields:\n    messages: traj\n    id: task_id\n    \

@@ -310,7 +310,7 @@ fn extends_and_variables_are_checked() {
     1 | extends: [a]
       |          ^^^
     "###);
-    insta::assert_snapshot!(check("extends: base/wrong.yaml\nname: t\n"), @r###"
+    insta::assert_snapshot!(check("extends: base/wrong.yaml\nname: t\n"), @r"
     error: the dataset's format does not show in its name
      --> base/wrong.yaml:1:10
       |
@@ -324,7 +324,7 @@ fn extends_and_variables_are_checked() {
       |
     2 | graders: {a: {kind: rubric, prompt_path: no.txt}}
       |                                          ^^^^^^
-    "###);
+    ");
     insta::assert_snapshot!(check("extends: empty.yaml\n"), @r###"
     error: the file is empty
     --> empty.yaml
