@@ -322,3 +322,98 @@ fn a_file_or_a_folder_may_be_a_sample() {
         &["m/t1 - 0 true", "m/t2 - 0 false"],
     );
 }
+
+#[test]
+fn structured_output_is_graded_as_its_json() {
+    let suite = "name: s\ndataset: d.jsonl\ngraders:\n  right: {kind: tool, function: json_match}\n  city:\n    kind: tool\n    function: exact_match\n    config: {value: Paris}\n    extractor: json_path\n    extractor_config: {path: $.city, source: output}\n";
+    let rows = [
+        json!({"id": "a", "ground_truth": {"city": "Paris"}, "output": {"city": "Paris"}}),
+        json!({"id": "b", "ground_truth": ["x", 1], "output": ["x", 1]}),
+    ];
+    let space = Space::new(&[("suite.yaml", suite), ("d.jsonl", &crate::space::jsonl(rows))]);
+    let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let passes: Vec<(bool, bool)> = space
+        .record("results.jsonl")
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap())
+        .map(|line| ["right", "city"].map(|grader| line["grades"][grader]["pass"] == true))
+        .map(|[right, city]| (right, city))
+        .collect();
+    assert_eq!(passes, [(true, true), (true, false)]);
+}
+
+/// A suite whose answers stand in another file.
+fn joined(target: &str, answers: &str) -> (Space, Ran) {
+    let rows = "{\"id\": 1, \"qid\": \"p\", \"input\": \"q\", \"ground_truth\": \"x\"}\n{\"id\": 2, \"qid\": \"q\", \"input\": \"q\", \"ground_truth\": \"y\"}\n";
+    let suite =
+        format!("{}target: {{kind: recorded, path: a.jsonl, {target}}}\n", suite("d.jsonl"));
+    let space = Space::new(&[("suite.yaml", &suite), ("d.jsonl", rows), ("a.jsonl", answers)]);
+    let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+    (space, ran)
+}
+
+#[test]
+fn answers_of_another_file_join_by_id_by_line_and_by_field() {
+    let expected = [("1", Value::Null, true), ("2", Value::from("m"), false)];
+    let answers = |names: [&str; 2]| {
+        crate::space::jsonl([
+            json!({"key": names[1], "prediction": {"text": "z"}, "llm": "m"}),
+            json!({"key": names[0], "prediction": {"text": "x"}}),
+        ])
+    };
+    let fields = "fields: {output: prediction.text, model: llm";
+    let turned = |text: String| text.lines().rev().collect::<Vec<_>>().join("\n");
+    for (target, answers) in [
+        (format!("{fields}, id: key}}"), answers(["1", "2"])),
+        (format!("{fields}}}, by: line"), turned(answers(["?", "?"]))),
+        (
+            "by: qid, fields: {output: prediction.text, model: llm}".to_owned(),
+            answers(["p", "q"]).replace("\"key\"", "\"qid\""),
+        ),
+    ] {
+        let (space, ran) = joined(&target, &answers);
+        assert_eq!(ran.code(), 0, "{target}: {}", ran.shown());
+        let found: Vec<_> =
+            verdicts(&space).into_iter().map(|(id, model, _, pass)| (id, model, pass)).collect();
+        let expected = expected.clone().map(|(id, model, pass)| (id.to_owned(), model, pass));
+        assert_eq!(found, expected, "{target}");
+    }
+    let (_, ran) = joined("by: line", "{\"output\": \"x\"}\n");
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: `a.jsonl` has 1 record, and `d.jsonl` has 2 rows
+    --> a.jsonl
+     = help: `by: line` joins the first with the first, to the last; `by: id` joins by ids
+    ");
+    let (_, ran) = joined(
+        "fields: {output: text}",
+        "{\"id\": 1, \"text\": \"x\"}\n\n{\"id\": 3, \"text\": \"x\"}\n",
+    );
+    insta::assert_snapshot!(ran.shown(), @r"
+    exit: 3
+    --- stdout
+    --- stderr
+    warning: 1 sample has no trajectory in `a.jsonl` and cannot be graded: `2`
+    --> d.jsonl
+
+    warning: 1 trajectory belongs to no sample of `d.jsonl`
+    --> a.jsonl
+     = help: the first is of `3`, on line 3
+    ");
+    let (_, ran) = joined("by: qid, fields: {output: text}", "{\"id\": 1, \"text\": \"x\"}\n");
+    insta::assert_snapshot!(ran.shown(), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the record has no `qid`, only `id`, `text`
+     --> a.jsonl:1:1
+      |
+    1 | {"id": 1, "text": "x"}
+      | ^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: every record of a trajectory file names its sample: {"id": …, "trajectory": […]}
+    "#);
+}

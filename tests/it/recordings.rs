@@ -205,6 +205,7 @@ fn samples_and_recordings_without_each_other_are_said() {
 
     warning: 1 trajectory belongs to no sample of `data.jsonl`
     --> t.jsonl
+     = help: the first is of `3`, on line 2
     ");
     let (_, ran) = run("t.jsonl", &[("t.jsonl", "{\"id\": 7, \"output\": \"y\"}\n")]);
     assert_eq!(ran.code(), 2);

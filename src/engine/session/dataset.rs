@@ -332,7 +332,12 @@ fn join_with<'a>(
     place: &dyn Fn(RecordStart) -> Place,
 ) -> Result<(Vec<Joined<'a>>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let recordings = recordings::read(source, trace)?;
-    let files = JoinedFiles { dataset: &dataset.path, place, recordings: &source.path };
+    let files = JoinedFiles {
+        dataset: &dataset.path,
+        place,
+        recordings: &source.path,
+        by: &source.join.by,
+    };
     let spec = RowSpec::unnumbered(dataset);
     let (joined, diagnostics) = join::join(rows, recordings, &spec, files);
     if diagnostics.iter().any(Diagnostic::is_error) {

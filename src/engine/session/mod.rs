@@ -29,7 +29,7 @@ use crate::graph::inputs::{Chunk, File, Overrides, Root};
 use crate::graph::{Database, Db, answers, queries, rows};
 use crate::pipeline::dataset::chunk::HeldChunks;
 use crate::pipeline::dataset::split;
-use crate::pipeline::spec::{Suite, TargetSpec};
+use crate::pipeline::spec::{RecordingJoin, Suite, TargetSpec};
 use crate::pipeline::suite::FileText;
 use crate::pipeline::suite::source::mask_lines;
 use dataset::{DatasetSource, HeldDataset};
@@ -320,12 +320,14 @@ impl Session {
     /// The file or folder that holds the trajectories, if rows do not carry them.
     fn recordings_of(&self, suite: &Suite) -> Result<Option<RecordingSource>, Diagnostic> {
         if let Some(cached) = &self.root.overrides(&self.db).cached {
-            return Ok(Some(RecordingSource { path: cached.clone(), said: None }));
+            let join = RecordingJoin::default();
+            return Ok(Some(RecordingSource { path: cached.clone(), said: None, join }));
         }
         let place = queries::suite(&self.db, self.root).target_place.clone();
         match &suite.target {
-            TargetSpec::Recorded { path, .. } => {
-                Ok(path.clone().map(|path| RecordingSource { path, said: place }))
+            TargetSpec::Recorded { path, join, .. } => {
+                let join = join.clone();
+                Ok(path.clone().map(|path| RecordingSource { path, said: place, join }))
             }
             TargetSpec::Live(_) => Ok(None),
             TargetSpec::NotRunnable { kind, why } => {

@@ -21,7 +21,7 @@ use crate::pipeline::dataset::join::{Owner, RecordedTrajectory, RunIdentity};
 use crate::pipeline::dataset::row::check_recording;
 use crate::pipeline::dataset::split;
 use crate::pipeline::dataset::split::{RECORD_LIMIT, RecordStart};
-use crate::pipeline::spec::{DatasetFormat, FieldMap, MissingAnswer};
+use crate::pipeline::spec::{DatasetFormat, FieldMap, JoinBy, MissingAnswer, RecordingJoin};
 use crate::pipeline::trajectory::letta_dir;
 
 /// The files that only Letta's result directories have.
@@ -35,6 +35,8 @@ pub(crate) struct RecordingSource {
     pub path: String,
     /// The suite's `target.path`; none if the command line says it.
     pub said: Option<Place>,
+    /// How the records of a file read, and which rows they belong to.
+    pub join: RecordingJoin,
 }
 
 impl RecordingSource {
@@ -61,8 +63,11 @@ pub(crate) fn read(
     let Some(names) = trace.list(path) else {
         let bytes = trace.read(path).and_then(|bytes| unpacked(path, bytes));
         let bytes = bytes.map_err(|reason| source.unreadable(&reason))?;
-        return from_file(path, &decoded(path, &bytes)?);
+        return from_file(path, &decoded(path, &bytes)?, &source.join);
     };
+    if source.join != RecordingJoin::default() {
+        return Err(source.unreadable("`fields` and `by` are about a file, and it is a folder"));
+    }
     let (recordings, expected) = if names.iter().any(|name| LETTA_FILES.contains(&name.as_str())) {
         (from_letta_folder(path, trace)?, "results.jsonl, or one file a model")
     } else {
@@ -333,8 +338,12 @@ fn parsed_lines(file: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
 }
 
 /// A file of records with an id each.
-fn from_file(path: &str, text: &str) -> Result<Vec<RecordedTrajectory>, Vec<Diagnostic>> {
-    if is_letta_file(text) {
+fn from_file(
+    path: &str,
+    text: &str,
+    join: &RecordingJoin,
+) -> Result<Vec<RecordedTrajectory>, Vec<Diagnostic>> {
+    if *join == RecordingJoin::default() && is_letta_file(text) {
         return letta_results(path, text, None);
     }
     let format = DatasetFormat::of_name(path).filter(|format| *format != DatasetFormat::Yaml);
@@ -349,7 +358,7 @@ fn from_file(path: &str, text: &str) -> Result<Vec<RecordedTrajectory>, Vec<Diag
     let rows = split::split(path, text, format).map_err(of_trajectories)?;
     let spec = RowSpec {
         cells: format.has_cells(),
-        fields: FieldMap::default(),
+        fields: join.fields.clone(),
         format: None,
         missing: MissingAnswer::default(),
         live: None,
@@ -357,8 +366,8 @@ fn from_file(path: &str, text: &str) -> Result<Vec<RecordedTrajectory>, Vec<Diag
     let mut problems = Vec::new();
     let mut recordings = Vec::with_capacity(rows.len());
     let file: Arc<str> = path.into();
-    for row in rows {
-        match recording(&row, &spec, &file) {
+    for (line, row) in rows.into_iter().enumerate() {
+        match recording(&row, line, &join.by, &spec, &file) {
             Ok(recording) => recordings.push(recording),
             Err(problem) => {
                 let span = problem.span.clone().filter(|_| !spec.cells);
@@ -387,14 +396,17 @@ const HINT: &str =
 
 fn recording(
     row: &split::RawRecord<'_>,
+    line: usize,
+    by: &JoinBy,
     spec: &RowSpec,
     file: &Arc<str>,
 ) -> Result<RecordedTrajectory, RowProblem> {
-    let (owner, run) = owner(&row.text, spec)?;
-    let text = if spec.cells { parsed_cells(&row.text, spec)? } else { row.text.to_string() };
+    let (owner, run) = owner(&row.text, line, by, spec)?;
+    let is_written = !spec.cells && spec.fields == FieldMap::default();
+    let text = if is_written { row.text.to_string() } else { parsed_cells(&row.text, spec)? };
     let file = Arc::clone(file);
     let start = row.start;
-    Ok(RecordedTrajectory { owner, run, text, input: None, file, start, verbatim: !spec.cells })
+    Ok(RecordedTrajectory { owner, run, text, input: None, file, start, verbatim: is_written })
 }
 
 /// Letta result lines wrap a `result`, or name sample and model; the oldest files are one object
@@ -413,17 +425,29 @@ fn is_letta_file(text: &str) -> bool {
         || (has("suite") && value.get("results").is_some_and(Value::is_array))
 }
 
-fn owner(row: &str, spec: &RowSpec) -> Result<(Owner, RunIdentity), RowProblem> {
+fn owner(
+    row: &str,
+    line: usize,
+    by: &JoinBy,
+    spec: &RowSpec,
+) -> Result<(Owner, RunIdentity), RowProblem> {
     if let Some(at) = split::too_deep(row) {
         return Err(deep_problem(at));
     }
     let fields = RowFields::new(row, spec)?;
-    let id = fields.raw("id").and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok());
-    match id {
+    let (raw, name) = match by {
+        JoinBy::Line => return Ok((Owner::Line(line), RunIdentity::of(&fields))),
+        JoinBy::Id => (fields.raw("id"), "id"),
+        JoinBy::Field(path) => (fields.at_path(path), path.as_str()),
+    };
+    match raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) {
         Some(Value::String(id)) => Ok((Owner::Id(id), RunIdentity::of(&fields))),
         Some(Value::Number(id)) => Ok((Owner::Id(id.to_string()), RunIdentity::of(&fields))),
-        Some(_) => Err(no_id("the `id` of the record is neither a string nor a number".to_owned())),
-        None => Err(no_id(format!("the record has no `id`, only {}", fields.some_names()))),
+        Some(_) => {
+            let message = format!("the `{name}` of the record is neither a string nor a number");
+            Err(no_id(message))
+        }
+        None => Err(no_id(format!("the record has no `{name}`, only {}", fields.some_names()))),
     }
 }
 

@@ -12,6 +12,7 @@ use serde_json::Value;
 use super::fields::{RowFields, RowSpec, json_text};
 use super::split::{RawRecord, RecordStart};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
+use crate::pipeline::spec::JoinBy;
 
 /// A dataset row with what was recorded for it; several rows of one sample are its trials and models.
 #[derive(Clone, Debug)]
@@ -31,6 +32,8 @@ pub(crate) enum Owner {
     Id(String),
     /// The sample with this number as its id, else the row at this position, from 0 (Letta results up to 0.16).
     Row(usize),
+    /// The row at this position, from 0, whatever its id.
+    Line(usize),
     /// The sample with this number as its id, else the row at this position, from 0, if that has no id or was given the
     /// same input.
     IdOrRow(usize),
@@ -122,6 +125,7 @@ impl RecordedTrajectory {
         match &self.owner {
             Owner::Id(id) => self.run.named(id),
             Owner::Row(row) | Owner::IdOrRow(row) => self.run.named(&row.to_string()),
+            Owner::Line(line) => format!("record {}", line + 1),
         }
     }
 }
@@ -135,6 +139,8 @@ pub(crate) struct JoinedFiles<'a> {
     pub place: &'a dyn Fn(RecordStart) -> Place,
     /// The recordings.
     pub recordings: &'a str,
+    /// Which row a recording belongs to.
+    pub by: &'a JoinBy,
 }
 
 /// Rows that carry their own recordings.
@@ -155,13 +161,19 @@ pub(crate) fn join<'a>(
     spec: &RowSpec,
     files: JoinedFiles<'_>,
 ) -> (Vec<Joined<'a>>, Vec<Diagnostic>) {
-    let table = RowIndex::new(&rows, spec);
+    if *files.by == JoinBy::Line && rows.len() != recordings.len() {
+        let alone = alone(rows);
+        let problem = other_count(alone.len(), recordings.len(), files);
+        return (alone, vec![problem]);
+    }
+    let table = RowIndex::new(&rows, spec, files.by);
     let assigned = table.assign(&recordings);
     let claims = table.claims;
     let mut left = Leftovers {
         without: Vec::new(),
         has_ids: false,
         owned: some_of(recordings.iter().map(RecordedTrajectory::name)),
+        first_unused: None,
         by_row: matches!(recordings.first(), Some(RecordedTrajectory { owner: Owner::Row(_), .. })),
         unused: 0,
     };
@@ -170,7 +182,10 @@ pub(crate) fn join<'a>(
     for (recording, row) in recordings.into_iter().zip(assigned) {
         match row.and_then(|row| own.get_mut(row)) {
             Some(own) => own.push(recording),
-            None => left.unused += 1,
+            None => {
+                left.unused += 1;
+                left.first_unused.get_or_insert((recording.name(), recording.start.line));
+            }
         }
     }
     let mut diagnostics = Vec::new();
@@ -209,9 +224,9 @@ struct RowIdentity {
 }
 
 impl RowIdentity {
-    fn of(at: usize, row: &str, spec: &RowSpec) -> Self {
+    fn of(at: usize, row: &str, spec: &RowSpec, by: &JoinBy) -> Self {
         let fields = RowFields::new(row, spec).ok();
-        let id = fields.as_ref().and_then(row_id);
+        let id = fields.as_ref().and_then(|fields| row_id(fields, by));
         let run = fields.as_ref().map(RunIdentity::of).unwrap_or_default();
         Self { name: id.clone().unwrap_or_else(|| format!("row {}", at + 1)), id, run }
     }
@@ -226,8 +241,9 @@ struct RowIndex<'t, 'a> {
 }
 
 impl<'t, 'a> RowIndex<'t, 'a> {
-    fn new(rows: &'t [RawRecord<'a>], spec: &'t RowSpec) -> Self {
-        let claims = rows.iter().enumerate().map(|(at, row)| RowIdentity::of(at, &row.text, spec));
+    fn new(rows: &'t [RawRecord<'a>], spec: &'t RowSpec, by: &JoinBy) -> Self {
+        let claim = |(at, row): (usize, &RawRecord<'a>)| RowIdentity::of(at, &row.text, spec, by);
+        let claims = rows.iter().enumerate().map(claim);
         let claims: Vec<RowIdentity> = claims.collect();
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, claim) in claims.iter().enumerate() {
@@ -274,6 +290,7 @@ impl<'t, 'a> RowIndex<'t, 'a> {
         let of_id = |id: &str| self.by_id.get(id).cloned().unwrap_or_default();
         let number = match &recording.owner {
             Owner::Id(id) => return of_id(id),
+            Owner::Line(line) => return vec![*line],
             Owner::Row(number) | Owner::IdOrRow(number) => *number,
         };
         let named = of_id(&number.to_string());
@@ -292,8 +309,12 @@ impl<'t, 'a> RowIndex<'t, 'a> {
     }
 }
 
-fn row_id(fields: &RowFields<'_>) -> Option<String> {
-    let value: Value = serde_json::from_str(fields.raw("id")?.get()).ok()?;
+fn row_id(fields: &RowFields<'_>, by: &JoinBy) -> Option<String> {
+    let raw = match by {
+        JoinBy::Field(path) => fields.at_path(path),
+        JoinBy::Id | JoinBy::Line => fields.raw("id"),
+    };
+    let value: Value = serde_json::from_str(raw?.get()).ok()?;
     match value {
         Value::String(text) => Some(text),
         Value::Number(number) => Some(number.to_string()),
@@ -320,6 +341,19 @@ fn input_differs(row: &str, spec: &RowSpec, recording: &RecordedTrajectory) -> b
         Some(input) => input != *recorded,
         None => false,
     }
+}
+
+/// Lines that are joined one to one are as many.
+fn other_count(rows: usize, recordings: usize, files: JoinedFiles<'_>) -> Diagnostic {
+    let message = format!(
+        "`{}` has {}, and `{}` has {}",
+        files.recordings,
+        counted(recordings, ["record", "records"]),
+        files.dataset,
+        counted(rows, ["row", "rows"]),
+    );
+    Diagnostic::error(Place::file(files.recordings), message)
+        .hint("`by: line` joins the first with the first, to the last; `by: id` joins by ids")
 }
 
 fn input_mismatch(
@@ -362,6 +396,8 @@ struct Leftovers {
     by_row: bool,
     /// How many recordings belong to no row.
     unused: usize,
+    /// The first of them: what it is of, and its line.
+    first_unused: Option<(String, u32)>,
 }
 
 impl Leftovers {
@@ -382,7 +418,14 @@ impl Leftovers {
         if self.unused > 0 {
             let belong = counted(self.unused, ["trajectory belongs", "trajectories belong"]);
             let message = format!("{belong} to no sample of `{}`", files.dataset);
-            found.push(Diagnostic::warning(Place::file(files.recordings), message));
+            let warning = Diagnostic::warning(Place::file(files.recordings), message);
+            let first = self.first_unused.as_ref();
+            found.push(match first.filter(|(_, line)| *line > 0) {
+                Some((name, line)) => {
+                    warning.hint(format!("the first is of {name}, on line {line}"))
+                }
+                None => warning,
+            });
         }
         found
     }
@@ -422,7 +465,7 @@ mod tests {
     use crate::base::diagnostic::Place;
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::dataset::split::{RecordStart, split};
-    use crate::pipeline::spec::{DatasetFormat, FieldMap, MissingAnswer};
+    use crate::pipeline::spec::{DatasetFormat, FieldMap, JoinBy, MissingAnswer};
 
     /// A recording: `s/1/m=q` is of the sample `s`, trial 1, model `m`, made with the input `q`; `#3` is of row 3.
     fn recording(said: &str) -> RecordedTrajectory {
@@ -461,7 +504,12 @@ mod tests {
         };
         let recordings = recordings.split_whitespace().map(recording).collect();
         let place = |_: RecordStart| Place::file("data.jsonl");
-        let files = JoinedFiles { dataset: "data.jsonl", place: &place, recordings: "t.jsonl" };
+        let files = JoinedFiles {
+            dataset: "data.jsonl",
+            place: &place,
+            recordings: "t.jsonl",
+            by: &JoinBy::Id,
+        };
         let (joined, diagnostics) = join(rows, recordings, &spec, files);
         let of_row = |line: &u32| {
             let own = joined.iter().filter(|joined| joined.start.line == *line);

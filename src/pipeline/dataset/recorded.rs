@@ -10,7 +10,6 @@ use super::Recorded;
 use super::fields::{RowFields, RowProblem, deepest, json_text};
 use super::join::NOT_RECORDED;
 use super::row::{RowRecord, joined_spec};
-use crate::base::diagnostic::clipped;
 use crate::pipeline::spec::MissingAnswer;
 use crate::pipeline::trajectory;
 use crate::pipeline::trajectory::{Trajectory, TrajectoryProblem};
@@ -53,8 +52,19 @@ fn recorded_of(fields: &RowFields<'_>) -> Result<Option<Recorded>, RowProblem> {
     let (trajectory, output) = match (trajectory, value) {
         (Some(trajectory), value) => (trajectory, value.as_ref().map(json_text)),
         (None, Some(value @ (Value::Array(_) | Value::Object(_)))) if is_alone => {
-            let read = trajectory::read(&value, fields.spec.format);
-            (read.map_err(|problem| not_an_output(fields, &value, &problem))?, None)
+            let path = fields.mapped("output").unwrap_or("output");
+            match structured(fields, &value, path) {
+                Some(output) => (Trajectory::from_output(&output), Some(output)),
+                None => {
+                    let raw = fields.raw("output");
+                    let read = trajectory::read(&value, fields.spec.format);
+                    let wrong = |problem| match answer_in(&value, path) {
+                        Some(hint) if value.is_object() => response(fields, hint),
+                        _ => not_a_trajectory(fields, "output", raw, &problem),
+                    };
+                    (read.map_err(wrong)?, None)
+                }
+            }
         }
         (None, Some(value)) => {
             let output = json_text(&value);
@@ -162,23 +172,22 @@ fn answer_in(value: &Value, path: &str) -> Option<String> {
     })
 }
 
-/// Structured output, or messages that are not as they should be.
-fn not_an_output(fields: &RowFields<'_>, value: &Value, problem: &TrajectoryProblem) -> RowProblem {
-    let raw = fields.raw("output");
-    let members = value.as_object().filter(|_| problem.pointer.is_empty());
-    let Some(members) = members.filter(|_| trajectory::detect(value).is_none()) else {
-        return not_a_trajectory(fields, "output", raw, problem);
-    };
-    let path = fields.mapped("output").unwrap_or("output");
-    let text = members.iter().find(|(_, value)| value.is_string());
-    let member = text.map_or("NAME", |(name, _)| name.as_str());
-    let hint = answer_in(value, path).unwrap_or_else(|| {
-        format!("structured output is not supported yet: name its text, `fields: {{output: {path}.{}}}`, or write the object as a JSON string", clipped(member))
-    });
+/// Says that an output is what an API answered, in which the answer stands.
+fn response(fields: &RowFields<'_>, hint: String) -> RowProblem {
     let wrong =
         RowProblem::new("`output` is an object").label("expected text, or a list of messages");
     let wrong = wrong.hint(hint);
-    raw.map_or(wrong.clone(), |raw| wrong.at(fields.row, raw))
+    fields.raw("output").map_or(wrong.clone(), |raw| wrong.at(fields.row, raw))
+}
+
+/// Structured output, as its JSON text: an object, or a list without objects, that is no trajectory.
+fn structured(fields: &RowFields<'_>, value: &Value, path: &str) -> Option<String> {
+    let is_output = match value {
+        Value::Object(_) => trajectory::detect(value).is_none() && answer_in(value, path).is_none(),
+        Value::Array(items) => !items.iter().any(|item| item.is_object() || item.is_array()),
+        _ => false,
+    };
+    (is_output && fields.spec.format.is_none()).then(|| value.to_string())
 }
 
 fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
@@ -191,6 +200,12 @@ fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<Recorded,
     let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
     match value {
         Value::Array(_) | Value::Object(_) => {
+            if let Some(output) = structured(fields, &value, path) {
+                return Ok(Recorded {
+                    trajectory: Trajectory::from_output(&output),
+                    output: Some(output),
+                });
+            }
             let trajectory = trajectory::read(&value, fields.spec.format)
                 .map_err(|problem| not_a_trajectory(fields, path, Some(raw), &problem))?;
             Ok(Recorded { trajectory, output: None })
@@ -314,7 +329,7 @@ mod tests {
             (&[][..], r#"{"input": "q"}"#),
             (&[], r#"{"input": "q", "answers": null}"#),
             (&[], r#"{"input": "q", "output": null, "messages": [["user", "hi"]]}"#),
-            (&["output"], r#"{"input": "q", "x": {"y": {"text": "a"}}}"#),
+            (&["output"], r#"{"input": "q", "x": {"y": {"message": {"content": "a"}}}}"#),
             (&["messages"], r#"{"input": "q", "output": "a", "x": {"y": 5}}"#),
         ] {
             for missing in [MissingAnswer::Error, MissingAnswer::Empty] {

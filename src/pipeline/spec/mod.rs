@@ -22,9 +22,9 @@ pub use judge::{
 pub use label::Label;
 pub use program::{Language, ProgramSpec, Repeat, Role, SampleMember, Sandbox, SandboxKind};
 pub use target::{
-    AdapterSource, AgentKind, ChatTarget, HttpTarget, KeepWorkspace, LettaAgentSource,
-    LettaCodeTarget, LettaModelConfig, LettaTarget, LiveTarget, SimulatedUser, TargetHooks,
-    TargetModel, TargetSpec, WorkspaceSpec,
+    AdapterSource, AgentKind, ChatTarget, HttpTarget, JoinBy, KeepWorkspace, LettaAgentSource,
+    LettaCodeTarget, LettaModelConfig, LettaTarget, LiveTarget, RecordingJoin, SimulatedUser,
+    TargetHooks, TargetModel, TargetSpec, WorkspaceSpec,
 };
 pub use variable::Variable;
 pub(crate) use variable::is_secret;

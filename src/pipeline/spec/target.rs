@@ -3,18 +3,20 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::{HeaderSpec, JudgeSpec, ProgramSpec};
+use super::{FieldMap, HeaderSpec, JudgeSpec, ProgramSpec};
 use crate::pipeline::trajectory::TrajectoryFormat;
 
 /// What is evaluated.
 #[derive(Clone, Debug, PartialEq)]
 pub enum TargetSpec {
-    /// Trajectories already recorded: in the rows, or in `path` joined by id.
+    /// Trajectories already recorded: in the rows, or in `path`.
     Recorded {
         /// A file of trajectories or a Letta result directory, joined to the suite's folder.
         path: Option<String>,
         /// Its format; detected row by row if absent.
         format: Option<&'static TrajectoryFormat>,
+        /// How the records of `path` read, and which rows they belong to.
+        join: RecordingJoin,
     },
     /// An agent that is run.
     Live(Box<LiveTarget>),
@@ -35,6 +37,27 @@ impl TargetSpec {
             Self::Recorded { .. } | Self::NotRunnable { .. } => None,
         }
     }
+}
+
+/// How the records of a file read that are joined to rows.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RecordingJoin {
+    /// Under which dotted paths our fields stand in them.
+    pub fields: FieldMap,
+    /// Which row each belongs to.
+    pub by: JoinBy,
+}
+
+/// Which row a record of another file belongs to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum JoinBy {
+    /// The one with its id.
+    #[default]
+    Id,
+    /// The one at the same position.
+    Line,
+    /// The one that says the same at this dotted path.
+    Field(String),
 }
 
 /// An agent that is run: once for each sample, model and trial.

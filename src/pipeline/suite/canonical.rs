@@ -10,8 +10,8 @@ use super::interpolate::escape;
 use super::{canonical_target, source};
 use crate::pipeline::expression::RowCondition;
 use crate::pipeline::spec::{
-    CompareTo, GraderKind, GraderSpec, JudgeProgramSpec, JudgeSpec, Language, ProgramSpec, Repeat,
-    RewardSpec, RubricSpec, Suite, TargetSpec, Variable,
+    CompareTo, GraderKind, GraderSpec, JoinBy, JudgeProgramSpec, JudgeSpec, Language, ProgramSpec,
+    Repeat, RewardSpec, RubricSpec, Suite, TargetSpec, Variable,
 };
 
 /// The suite that was read from the file at `path` as YAML.
@@ -98,8 +98,16 @@ pub(super) fn extend(base: &mut Value, more: Value) {
 
 fn target(spec: &TargetSpec, path: &str) -> Value {
     match spec {
-        TargetSpec::Recorded { path, format } => {
-            without_empty(json!({"kind": "recorded", "path": path, "format": format}))
+        TargetSpec::Recorded { path, format, join } => {
+            let by = match &join.by {
+                JoinBy::Id => None,
+                JoinBy::Line => Some("line"),
+                JoinBy::Field(path) => Some(path.as_str()),
+            };
+            let fields = Some(&join.fields).filter(|fields| !fields.paths.is_empty());
+            without_empty(json!({
+                "kind": "recorded", "path": path, "format": format, "fields": fields, "by": by,
+            }))
         }
         TargetSpec::Live(live) => canonical_target::live(live, path),
         TargetSpec::NotRunnable { kind, .. } => json!({"kind": kind}),

@@ -3,7 +3,7 @@
 //! Only what the suite says is read here; whether the files are there is found when they are opened. Targets that are
 //! run are read in `targets`; one of a kind that cannot be is accepted, since its recorded results can still be graded.
 
-use super::fields::Findings;
+use super::fields::{FieldSet, Findings};
 use super::reader::Reader;
 use super::section::FieldSpec;
 use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
@@ -12,7 +12,8 @@ use super::tree::{Yaml, YamlEntry};
 use super::{conditions, letta_code_target, letta_target};
 use crate::base::compression::Compression;
 use crate::pipeline::spec::{
-    DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TargetSpec, TrialNumbers,
+    DatasetFormat, DatasetSpec, FieldMap, JoinBy, MissingAnswer, RecordingJoin, SampleUnit,
+    TargetSpec, TrialNumbers,
 };
 use crate::pipeline::trajectory::FORMATS;
 
@@ -161,6 +162,32 @@ fn field_map(field: &YamlEntry, findings: &mut Findings) -> FieldMap {
     map
 }
 
+/// How the records of the file of a recorded target read, and which rows they belong to.
+fn recording_join(fields: &FieldSet<'_>, has_path: bool, findings: &mut Findings) -> RecordingJoin {
+    let mut join = RecordingJoin::default();
+    let map = fields.take("fields");
+    let by = fields.take("by");
+    for field in map.into_iter().chain(by).filter(|_| !has_path) {
+        let message = format!("`{}` is about the file at `path`, and there is none", field.key);
+        findings.error(field.key_span, message).hint =
+            Some("the fields of rows are said by `dataset: {path: …, fields: …}`".to_owned());
+    }
+    if let Some(field) = map {
+        join.fields = field_map(field, findings);
+        if !join.fields.outputs.is_empty() {
+            let message = "a record of a recorded target has one `output`";
+            findings.error(field.key_span, message).hint =
+                Some("map `output` and `model`; each record is of one model".to_owned());
+        }
+    }
+    join.by = match by.and_then(|by| findings.text(by)).as_deref() {
+        None | Some("id") => JoinBy::Id,
+        Some("line") => JoinBy::Line,
+        Some(path) => JoinBy::Field(path.to_owned()),
+    };
+    join
+}
+
 pub(super) fn target(
     field: &YamlEntry,
     around: AroundTarget<'_>,
@@ -197,6 +224,7 @@ pub(super) fn target(
     }
     let path = fields.take("path").and_then(|path| reader.path(path));
     let format = fields.choice("format", &FORMATS, &mut reader.findings);
+    let join = recording_join(&fields, path.is_some(), &mut reader.findings);
     fields.finish(&mut reader.findings);
-    Some(TargetSpec::Recorded { path, format })
+    Some(TargetSpec::Recorded { path, format, join })
 }

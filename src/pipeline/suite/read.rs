@@ -17,7 +17,7 @@ use super::tree::{Yaml, YamlNode};
 use super::{Files, dataset, gate, graders, rewards, sandboxes, targets};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{
-    OptionProblem, ProgramSpec, Sandbox, SandboxKind, Suite, TargetSpec, ToolSpec,
+    OptionProblem, ProgramSpec, RecordingJoin, Sandbox, SandboxKind, Suite, TargetSpec, ToolSpec,
 };
 
 /// What graders, extractors and providers there are, and how their options are checked.
@@ -118,7 +118,9 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
             let around = AroundTarget { setup_script, models, max_concurrent };
             dataset::target(field, around, reader)
         }
-        None => Some(TargetSpec::Recorded { path: None, format: None }),
+        None => {
+            Some(TargetSpec::Recorded { path: None, format: None, join: RecordingJoin::default() })
+        }
     };
     if let Some(field) = fields.take("sandbox")
         && let Some(sandbox) = sandboxes::sandbox(field, &mut reader.findings)

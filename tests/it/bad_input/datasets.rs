@@ -129,10 +129,6 @@ fn jsonl_fields() -> Vec<Case> {
             "{\"input\": \"Capital?\", \"ground_truth\": [\"Canberra\", \"canberra\"], \"output\": \"Canberra\"}",
         ),
         bad(
-            "output is an object",
-            "{\"input\": \"q\", \"output\": {\"score\": 1, \"text\": \"o\"}}",
-        ),
-        bad(
             "output is a response",
             "{\"input\": \"q\", \"output\": {\"choices\": [{\"message\": {\"role\": \"assistant\", \"content\": \"o\"}}]}}",
         ),

@@ -21,7 +21,8 @@ use crate::engine::progress::Quiet;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::pipeline::spec::{
-    DatasetFormat, DatasetSpec, ExtractorSpec, GraderKind, GraderSpec, Suite, TargetSpec,
+    DatasetFormat, DatasetSpec, ExtractorSpec, GraderKind, GraderSpec, RecordingJoin, Suite,
+    TargetSpec,
 };
 use crate::pipeline::suite::canonical::canonical;
 
@@ -84,7 +85,7 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
     let dataset = DatasetSpec::file(join(folder_of(path), ROW), DatasetFormat::Jsonl);
     let one = Suite {
         dataset,
-        target: TargetSpec::Recorded { path: None, format: None },
+        target: TargetSpec::Recorded { path: None, format: None, join: RecordingJoin::default() },
         graders: vec![grader],
         gate: None,
         max_samples: None,

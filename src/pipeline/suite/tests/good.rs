@@ -8,7 +8,8 @@ use super::*;
 use crate::pipeline::letta::test_agent::judge_file;
 use crate::pipeline::spec::{
     Aggregation, Combine, Condition, DatasetFormat, ExtractorSpec, FieldMap, Gate, GraderKind,
-    GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, ReplyFormat, RubricSpec, TargetSpec,
+    GraderSpec, JudgeSpec, Logic, Op, PassRule, Patience, RecordingJoin, ReplyFormat, RubricSpec,
+    TargetSpec,
 };
 use crate::pipeline::trajectory::FORMATS;
 
@@ -56,7 +57,10 @@ fn everything_has_its_default() {
     assert_eq!(suite.dataset.path, "d.jsonl");
     assert_eq!(suite.dataset.format, Some(DatasetFormat::Jsonl));
     assert_eq!(suite.dataset.fields, FieldMap::default());
-    assert_eq!(suite.target, TargetSpec::Recorded { path: None, format: None });
+    assert_eq!(
+        suite.target,
+        TargetSpec::Recorded { path: None, format: None, join: RecordingJoin::default() }
+    );
     assert_eq!((suite.max_samples, suite.num_runs, suite.max_concurrent), (None, 1, None));
     assert!(suite.sample_tags.is_empty() && suite.gate.is_none() && suite.description.is_none());
     let grader = GraderSpec {
@@ -153,8 +157,11 @@ fn datasets_are_a_path_or_a_mapping() {
 
 #[test]
 fn targets_are_recorded_or_need_an_agent() {
-    let recorded =
-        |path: Option<&str>, format| TargetSpec::Recorded { path: path.map(str::to_owned), format };
+    let recorded = |path: Option<&str>, format| TargetSpec::Recorded {
+        path: path.map(str::to_owned),
+        format,
+        join: RecordingJoin::default(),
+    };
     let claude_code =
         FORMATS.iter().find(|(name, _)| *name == "claude_code").map(|(_, format)| *format);
     for (text, expected) in [
