@@ -169,7 +169,7 @@ pub fn ballot_scores<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Vec<Optio
     let is_measured = ready.judge().is_some_and(|judge| {
         judge.first_ballots() > 1 && matches!(judge.question(), Question::Score(_))
     });
-    if !is_measured {
+    if !is_measured && !ready.records_votes() {
         return Vec::new();
     }
     let mut rows = Vec::new();
@@ -179,6 +179,10 @@ pub fn ballot_scores<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Vec<Optio
         for planned in queries::plans(db, *chunk, grader).iter() {
             rows.extend(evaluate::ballot_scores(planned, ready, &|key| db.outcome(key)));
         }
+    }
+    // Of one vote an answer nobody can say how far it agrees.
+    if ready.records_votes() && rows.iter().all(|votes| votes.len() < 2) {
+        return Vec::new();
     }
     rows
 }

@@ -16,6 +16,7 @@ use crate::pipeline::expression::RowCondition;
 use crate::pipeline::gate;
 use crate::pipeline::grade;
 use crate::pipeline::grade::reference::ReferencePattern;
+use crate::pipeline::grade::votes::is_of_votes;
 use crate::pipeline::judge::provider;
 use crate::pipeline::judge::{BaseUrls, Judge};
 use crate::pipeline::program::ProgramIdentity;
@@ -175,6 +176,7 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
                     reads_trajectory: grade::reads_trajectory(spec),
                     reads_totals: info.is_some_and(|info| info.reads_totals),
                     reads_row: grade::reads_row(spec),
+                    records_votes: is_of_votes(spec),
                 })
             }
             Err(problems) => Method::Broken(

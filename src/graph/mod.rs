@@ -24,6 +24,7 @@ pub mod answers;
 pub(crate) mod rows;
 pub(crate) mod labels;
 pub(crate) mod baselines;
+pub(crate) mod votes;
 pub(crate) mod programs;
 pub mod queries;
 pub(crate) mod planned_actions;

@@ -20,6 +20,7 @@ pub use super::graders::{
 use super::inputs::Chunk;
 pub use super::labels::labels;
 use super::programs::ExtractedCase;
+use super::votes::ChunkVotes;
 use super::{Db, programs};
 use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::evaluate;
@@ -102,6 +103,7 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
         return reward_plans(db, chunk, grader);
     }
     let baselines = Baselines::of(db, chunk, grader);
+    let votes = ChunkVotes::of(db, chunk, grader);
     let submissions = graded_texts(db, chunk, grader);
     let grader = ready(db, grader);
     let files = |path: &str| row_file(db, chunk.root(db), path);
@@ -110,7 +112,7 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
     of.enumerate()
         .map(|(at, (((_, record), submission), is_in))| {
             let baseline = baselines.case(at);
-            let case = Case { record, spec, submission, baseline };
+            let case = Case { record, spec, submission, baseline, votes: votes.case(at) };
             if *is_in { evaluate::plan(&case, grader, &files) } else { Planned::Skipped }
         })
         .collect()
@@ -143,8 +145,9 @@ fn plan_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Planned {
         return Planned::Blocked;
     };
     let baseline = Baselines::of(db, chunk, grader).case(case);
+    let votes = ChunkVotes::of(db, chunk, grader).case(case);
     let files = |path: &str| row_file(db, root, path);
-    evaluate::plan(&Case { record, spec, submission, baseline }, ready(db, grader), &files)
+    evaluate::plan(&Case { record, spec, submission, baseline, votes }, ready(db, grader), &files)
 }
 
 /// What a grader is given of one case of a target that is run.

@@ -12,6 +12,7 @@ use super::baselines::Baselines;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
 use super::selection::{SelectableCase, named};
+use super::votes::ChunkVotes;
 use super::{Database, Db, folds, programs};
 use crate::base::diagnostic::suggest;
 use crate::base::ordered_map::Ordered;
@@ -379,7 +380,8 @@ pub fn action_of(
     }
     let submissions = queries::graded_texts(db, chunk, grader);
     let baseline = Baselines::of(db, chunk, grader).case(case);
-    let case = Case { record, spec, submission: submissions.get(case)?, baseline };
+    let votes = ChunkVotes::of(db, chunk, grader).case(case);
+    let case = Case { record, spec, submission: submissions.get(case)?, baseline, votes };
     let submission = match case.submission {
         Submission::Turns(turns) => turns.get(ballot.turn)?,
         submission => submission,

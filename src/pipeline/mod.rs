@@ -9,6 +9,7 @@ pub mod spec;
 pub mod outcome;
 pub(crate) mod letta;
 mod options;
+pub(crate) mod votes;
 pub(crate) mod grade;
 pub(crate) mod extract;
 pub(crate) mod program;

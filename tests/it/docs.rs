@@ -96,6 +96,7 @@ fn space() -> Space {
         ("graders/code.py", "def solves(sample, submission):\n    return 1.0\n"),
         ("graders/stock.py", "#!/usr/bin/env python3\nprint('{\"score\": 1}')\n"),
         ("graders/parts.py", "def order(trajectory, config):\n    return ''\n"),
+        ("gpt35.csv", "idx,result\ns,A\n"),
         ("graders/refund.py", "def refund(sample, submission):\n    return 1.0\n"),
         ("graders/limit.mjs", "export const grade = () => ({ pass: true, score: 1 });\n"),
         ("graders/parts/list.csv", "part\n"),

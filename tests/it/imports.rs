@@ -36,7 +36,10 @@ fn judgments_made_elsewhere_are_replayed_like_our_own() {
         json!({"id": "nobody", "score": 3}),
     ];
     let shown = import(&space, &rows, &[]);
-    let said = "made.jsonl: 7 judgments, 4 new, 0 already there, 1 of no sample, 2 not asked for";
+    let said = "made.jsonl: 7 judgments, 4 new, 0 already there, 3 not bound
+  1 not bound: the suite evaluates no such sample (`nobody` line 6)
+  1 not bound: the grader asks for 2 votes of a judge (`sb` line 4)
+  1 not bound: the submission is empty, and no judge is asked about it (`s` line 5)";
     assert!(shown.starts_with(&format!("exit: 0\n--- stdout\n{said}\n")), "{shown}");
     let ran = space.run(&["run", "suite.yaml", "--frozen"]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
@@ -171,9 +174,9 @@ fn a_judgment_of_another_score_is_refused_until_it_is_to_replace_the_first() {
     insta::assert_snapshot!(import(&space, &corrected, &[]), @r"
     exit: 3
     --- stdout
-    made.jsonl: 4 judgments, 0 new, 3 already there, 1 of another score, 0 of no sample, 0 not asked for
+    made.jsonl: 4 judgments, 0 new, 3 already there, 1 of another score, 0 not bound
     --- stderr
-    error: 1 judgment has another score in the store, which stands (`sa`: 1 in the store, 5 in the file)
+    error: 1 judgment has another score in the store, which stands (`sa` in made.jsonl:1: 1 in the store, 5 in the file)
       help: `--replace` takes the scores of the files
     ");
     let score = || {
@@ -187,4 +190,94 @@ fn a_judgment_of_another_score_is_refused_until_it_is_to_replace_the_first() {
     assert_eq!(score(), json!([5.0, 1.0]));
     let shown = import(&space, &corrected, &["--replace"]);
     assert!(shown.contains("0 new, 4 already there"), "{shown}");
+}
+
+#[test]
+fn columns_are_votes_and_values_are_mapped() {
+    let space = space();
+    let rows = "idx,ann,bob,note\nsa,Tie,4,n\nsb,garbage,\"  5 \",\n";
+    space.write("made.csv", rows);
+    let args = ["cache", "import", "--as", "suite.yaml", "quality", "made.csv"];
+    let fields = ["--fields", "id=idx,score=[ann,bob],rationale=[note,none],judge=judge-1"];
+    let map = ["--map", "Tie=3", "--map", "garbage=error"];
+    let shown = space.run(&[&args[..], &fields, &map].concat()).shown();
+    let said = "made.csv: 4 judgments, 4 new, 0 already there, 1 without a score, 0 not bound\n";
+    assert!(shown.contains(said), "{shown}");
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 3, "a vote of two failed");
+    let results = space.record("results.jsonl");
+    let grades: Vec<Value> = results
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["grades"]["quality"].clone())
+        .collect();
+    assert_eq!(grades[0]["metadata"]["votes"], json!([3.0, 4.0]));
+    let error =
+        json!({"kind": "invalid_reply", "message": "the judgment that was imported has no score"});
+    assert_eq!(grades[1]["error"], error);
+    assert_eq!(grades[1]["metadata"]["reply"], "garbage");
+    let again = space.run(&[&args[..], &fields, &map].concat()).shown();
+    assert!(again.contains("4 judgments, 0 new, 4 already there"), "{again}");
+    // A failure never stands over a score, and a score always over a failure.
+    let all = ["--map", "Tie=error", "--map", "garbage=2"];
+    let turned = space.run(&[&args[..], &fields, &all, &["--replace"]].concat()).shown();
+    assert!(turned.contains("4 judgments, 1 new, 3 already there"), "{turned}");
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+    let results = space.record("results.jsonl");
+    assert!(
+        results.contains("\"votes\":[3.0,4.0]") && results.contains("\"votes\":[2.0,5.0]"),
+        "{results}"
+    );
+}
+
+#[test]
+fn whoever_wants_all_bound_is_told_which_are_not() {
+    let space = space();
+    let suite = SUITE.replace("data.jsonl", "{path: data.jsonl, fields: {model: m, trial: t}}");
+    space.write("suite.yaml", suite);
+    let row = |id: &str, model: &str, trial: u32| json!({"id": id, "input": "q", "output": "x", "m": model, "t": trial});
+    space.write("data.jsonl", jsonl([row("a", "one", 0), row("a", "two", 0), row("a", "two", 1)]));
+    let judged =
+        |model: &str, trial: u32| json!({"id": "a", "model": model, "trial": trial, "score": 3});
+    let good = [judged("one", 0), judged("two", 1)];
+    assert!(import(&space, &good, &["--complete"]).starts_with("exit: 0"));
+    let shown = import(
+        &space,
+        &[good.as_slice(), &[judged("three", 0), judged("one", 1)]].concat(),
+        &["--complete"],
+    );
+    insta::assert_snapshot!(shown, @r"
+    exit: 1
+    --- stdout
+    made.jsonl: 4 judgments, 0 new, 2 already there, 2 not bound
+      1 not bound: the sample has no answer of the model `three` (`a` line 3)
+      1 not bound: the sample has no trial 1 (`a` line 4)
+    --- stderr
+    error: 2 judgments belong to nothing that the grader asks for, and `--complete` wants all of them bound
+    ");
+    let shown = import(&space, &[json!({"id": "a", "score": 3})], &[]);
+    assert!(
+        shown.contains("`a` was run with several models; say which: `--fields model=PATH`"),
+        "{shown}"
+    );
+    let shown = import(
+        &space,
+        &[json!({"id": "a", "score": 3})],
+        &["--fields", "model=one,trial=0", "--json"],
+    );
+    assert!(shown.starts_with("exit: 0"), "{shown}");
+}
+
+#[test]
+fn of_two_imports_at_once_one_is_refused() {
+    let space = space();
+    for (name, score) in [("one.jsonl", 5), ("two.jsonl", 3)] {
+        space.write(name, jsonl([json!({"id": "sa", "vote": 0, "score": score})]));
+    }
+    let import = |file: &str| {
+        space.command(&["cache", "import", "--as", "suite.yaml", "quality", file]).spawn().unwrap()
+    };
+    let both = ["one.jsonl", "two.jsonl"].map(import);
+    let mut codes = both.map(|mut child| child.wait().unwrap().code().unwrap());
+    codes.sort_unstable();
+    assert_eq!(codes, [0, 3]);
+    assert_eq!(space.stored_lines().len(), 1);
 }

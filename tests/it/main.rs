@@ -61,6 +61,7 @@ mod programs;
 #[cfg(unix)]
 mod progress;
 mod real_data;
+mod recorded_votes;
 mod recordings;
 mod reload;
 mod replies;

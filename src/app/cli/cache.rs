@@ -71,9 +71,17 @@ pub struct ImportArgs {
     #[arg(long, requires = "bind")]
     pub replace: bool,
     /// Where the fields of such a judgment stand: id, model, trial, judge, vote, score, rationale. A list of scores is
-    /// one a vote.
-    #[arg(long, value_name = "NAME=PATH,...", value_delimiter = ',', requires = "bind")]
+    /// one a vote, and so is each of `score=[one,two]`. Of judge, model, trial and vote, what no row has a field of is
+    /// said of all rows: `judge=people`.
+    #[arg(long, value_name = "NAME=PATH,...", requires = "bind")]
     pub fields: Vec<String>,
+    /// The scores that values stand for, such as `Tie=0`; `garbage=error` is a judgment without one. Other values are
+    /// numbers.
+    #[arg(long, value_name = "VALUE=SCORE,...", requires = "bind")]
+    pub map: Vec<String>,
+    /// Exits with 1 unless every judgment belongs to something that the grader asks for.
+    #[arg(long, requires = "bind")]
+    pub complete: bool,
     /// The suite whose store it is [default: that of the working directory].
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,

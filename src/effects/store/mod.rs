@@ -9,6 +9,7 @@ mod committed;
 mod entry_line;
 mod gc_policy;
 mod idx;
+mod import_lock;
 mod index;
 mod layered;
 mod line;
@@ -29,6 +30,7 @@ use crate::pipeline::key::ActionKey;
 
 pub use committed::{Committed, render};
 pub use entry_line::EntryLine;
+pub use import_lock::{ImportLock, lock_imports};
 pub use layered::Layered;
 pub use line::BODY_LIMIT;
 pub use memory::MemoryStore;

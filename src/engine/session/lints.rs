@@ -4,6 +4,7 @@
 
 use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::graph::inputs::Root;
+use crate::graph::votes::unused_votes;
 use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::evaluate::sought::Sought;
@@ -34,7 +35,7 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     let of_dataset = of_condition("`where` of the dataset", suite.dataset.condition.as_ref());
     let lints = suite.graders.iter().flat_map(of_grader);
     let lints = of_dataset.into_iter().chain(suite.graders.iter().flat_map(of_scope)).chain(lints);
-    lints.map(|doubt| doubt.diagnostic(path)).collect()
+    lints.map(|doubt| doubt.diagnostic(path)).chain(unused_votes(db, root)).collect()
 }
 
 struct Lint {

@@ -26,6 +26,7 @@ use crate::base::system::{FileBytes, System, folder_of};
 use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
 use crate::graph::inputs::{Chunk, File, Overrides, Root};
+use crate::graph::votes::{row_files, vote_mistakes};
 use crate::graph::{Database, Db, answers, queries, rows};
 use crate::pipeline::dataset::chunk::HeldChunks;
 use crate::pipeline::dataset::split;
@@ -56,8 +57,8 @@ pub struct Session {
     pub root: Root,
     /// The digest of every small file that was read.
     pub(crate) digests: BTreeMap<String, FileDigest>,
-    /// The results of runs that graders compare with.
-    pub(crate) run_files: Vec<File>,
+    /// The results of runs that graders compare with, and the votes that they combine.
+    pub(crate) row_files: Vec<File>,
     /// The dataset that the database holds.
     pub(crate) dataset: Option<HeldDataset>,
     pub(crate) load_state: LoadState,
@@ -82,7 +83,7 @@ impl Session {
             db,
             root,
             digests: BTreeMap::new(),
-            run_files: Vec::new(),
+            row_files: Vec::new(),
             dataset: None,
             load_state: LoadState::default(),
             programs: ProgramSet::default(),
@@ -185,19 +186,27 @@ impl Session {
         diagnostics.extend(self.program_problems());
         let specs = suite.programs();
         self.load_state.looked_for.extend(needed(specs, system));
-        diagnostics.extend(self.load_runs(system));
+        diagnostics.extend(self.load_row_files(system));
         diagnostics.extend(self.load_dataset(system, suite));
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
         diagnostics.extend(self.load_labels(system, is_good));
         diagnostics
     }
 
-    /// Reads the recorded runs that graders compare with; says what is wrong with them.
-    fn load_runs(&mut self, system: &dyn System) -> Vec<Diagnostic> {
-        self.run_files = run_files(&self.db, self.root);
+    /// Reads the recorded runs that graders compare with and the votes that they combine; says what is wrong with them.
+    fn load_row_files(&mut self, system: &dyn System) -> Vec<Diagnostic> {
+        self.row_files = row_files(&self.db, self.root);
         self.read_unread_files(system);
-        let readings = self.run_files.iter().map(|file| recorded_run(&self.db, *file));
-        readings.flat_map(|reading| reading.problems.clone()).collect()
+        // Which votes are of no row is said once the rows are there.
+        self.row_file_problems()
+    }
+
+    /// What is wrong with recorded runs and votes.
+    fn row_file_problems(&self) -> Vec<Diagnostic> {
+        let files = run_files(&self.db, self.root);
+        let readings = files.iter().map(|file| recorded_run(&self.db, *file));
+        let runs = readings.flat_map(|reading| reading.problems.clone());
+        runs.chain(vote_mistakes(&self.db, self.root)).collect()
     }
 
     /// Reads the files that the suite asks for and that were not read yet, until it asks for no more.
@@ -240,9 +249,9 @@ impl Session {
         self.db.files().into_iter().map(small).collect()
     }
 
-    /// Whether the file is of rows, and may be big: the results of a run, or labels.
+    /// Whether the file is of rows, and may be big: the results of a run, votes, or labels.
     pub(crate) fn is_big(&self, file: File) -> bool {
-        crate::graph::labels::file(&self.db, self.root) == file || self.run_files.contains(&file)
+        crate::graph::labels::file(&self.db, self.root) == file || self.row_files.contains(&file)
     }
 
     /// Brings files that were read into the database.

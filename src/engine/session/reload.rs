@@ -22,10 +22,10 @@ use super::{Session, SmallFile};
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::{System, folder_of, non_empty};
 use crate::effects::fs_watch::ChangedPaths;
-use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
 use crate::graph::inputs::Program;
 use crate::graph::labels::{file as labels_file, scales};
+use crate::graph::votes::row_files;
 use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::chunk::{Chunked, Records};
 use crate::pipeline::dataset::labels::is_mapped;
@@ -127,7 +127,7 @@ impl Session {
         files.extend(programs);
         self.read_programs(system);
         self.read_rubrics(&rows::rubric_files(&self.db, self.root).clone(), system);
-        self.run_files = run_files(&self.db, self.root);
+        self.row_files = row_files(&self.db, self.root);
         self.changed(files, None)
     }
 
@@ -168,7 +168,7 @@ impl Session {
         let root = self.root;
         let (Some(before), Some(suite)) = (self.suite(), apart.suite()) else { return false };
         let runs = |session: &Self| -> Vec<String> {
-            let files = run_files(&session.db, session.root);
+            let files = row_files(&session.db, session.root);
             files.iter().map(|file| file.path(&session.db).clone()).collect()
         };
         let is_of_rows = |path: &String| db.known_file(path).is_some_and(|file| self.is_big(file));
@@ -265,9 +265,7 @@ impl Session {
     /// What is probably not meant.
     fn warnings(&self) -> Vec<Diagnostic> {
         let mut warnings = queries::suite(&self.db, self.root).diagnostics.clone();
-        for file in &self.run_files {
-            warnings.extend(recorded_run(&self.db, *file).problems.iter().cloned());
-        }
+        warnings.extend(self.row_file_problems());
         warnings.extend(self.dataset.iter().flat_map(|dataset| dataset.warnings.iter().cloned()));
         warnings.extend(lints::lints(&self.db, self.root));
         warnings.extend(self.undeclared_imports());
@@ -322,7 +320,7 @@ impl Session {
         self.take_over(apart);
         files.extend(self.take_programs(programs, system));
         self.read_programs(system);
-        self.run_files = run_files(&self.db, self.root);
+        self.row_files = row_files(&self.db, self.root);
         self.changed(files, Some(diagnostics))
     }
 

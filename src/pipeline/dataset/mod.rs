@@ -10,7 +10,6 @@ pub(crate) mod condition;
 pub mod fields;
 pub(crate) mod files;
 pub(crate) mod join;
-pub(crate) mod judgments;
 pub(crate) mod label_file;
 pub(crate) mod labels;
 pub(crate) mod layout;
@@ -20,6 +19,7 @@ mod recorded;
 pub(crate) mod row;
 pub(crate) mod split;
 pub(crate) mod trials;
+pub(crate) mod vote_file;
 mod yaml;
 
 use serde_json::{Map, Value};

@@ -8,12 +8,11 @@ use serde_json::{Value, json};
 
 use super::pairwise::{self, Orders};
 use super::{FinishedGrade, Outcomes};
-use crate::base::exact::mean;
 use crate::pipeline::grade::Grade;
+use crate::pipeline::grade::combined::{combined, pair_agreement, spread};
 use crate::pipeline::judge::{Judge, reply};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Outcome, Usage};
-use crate::pipeline::spec::Combine;
 
 /// What the judges said of one submission.
 pub(super) struct Poll<'a> {
@@ -165,7 +164,7 @@ impl<'a> Poll<'a> {
         if several {
             let natives: Vec<f64> = self.natives().flatten().collect();
             put(&mut grade, "votes", self.natives().collect());
-            put(&mut grade, "agreement", json!(agreement(&natives)));
+            put(&mut grade, "agreement", json!(pair_agreement(&natives)));
             put(&mut grade, "spread", json!(spread(&natives)));
         }
         if self.judge.rubric.scale.is_some() {
@@ -219,43 +218,6 @@ fn said(verdicts: Vec<Option<reply::Verdict>>, keys: &[ActionKey]) -> Option<Sco
         }),
         Some(second) => Some(pairwise::said(first, &second?, keys.first() == keys.last())),
     }
-}
-
-/// One score of several; none of none.
-fn combined(combine: Combine, mut scores: Vec<f64>) -> Option<f64> {
-    scores.sort_by(f64::total_cmp);
-    let above = scores.get(scores.len() / 2)?;
-    match combine {
-        Combine::Mean => mean(&scores),
-        Combine::Median => Some(f64::midpoint(scores[(scores.len() - 1) / 2], *above)),
-        Combine::Majority => {
-            let most = equal(&scores).map(<[f64]>::len).max().unwrap_or(0);
-            let modes = equal(&scores).filter(|alike| alike.len() == most);
-            mean(&modes.filter_map(|alike| alike.first().copied()).collect::<Vec<_>>())
-        }
-    }
-}
-
-/// Runs of equal scores among sorted ones.
-fn equal(sorted: &[f64]) -> impl Iterator<Item = &[f64]> {
-    sorted.chunk_by(|left, right| left.total_cmp(right).is_eq())
-}
-
-/// The share of pairs of scores that are equal; none without a pair. It is the observed agreement of Fleiss' kappa
-/// for one item.
-fn agreement(scores: &[f64]) -> Option<f64> {
-    let pairs = |count: usize| (count * count.saturating_sub(1) / 2) as f64;
-    let mut sorted = scores.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let alike: f64 = equal(&sorted).map(|alike| pairs(alike.len())).sum();
-    (scores.len() > 1).then(|| alike / pairs(scores.len()))
-}
-
-/// How far the highest score is above the lowest; none without scores.
-fn spread(scores: &[f64]) -> Option<f64> {
-    let lowest = scores.iter().copied().min_by(f64::total_cmp)?;
-    let highest = scores.iter().copied().max_by(f64::total_cmp)?;
-    Some(highest - lowest)
 }
 
 fn failed_grade(failure: &FailedBallot) -> Grade {

@@ -9,6 +9,7 @@ use crate::pipeline::dataset::{GroundTruth, Input};
 use crate::pipeline::grade::{Grade, NO_GROUND_TRUTH};
 use crate::pipeline::judge::Judge;
 use crate::pipeline::suite::FileText;
+use crate::pipeline::votes::GivenVotes;
 
 /// A case, or one turn of it. Of its row only what the grader needs is read.
 pub(super) struct CasePart<'a> {
@@ -16,6 +17,7 @@ pub(super) struct CasePart<'a> {
     pub(super) turn: Option<usize>,
     pub(super) submission: &'a Submission,
     pub(super) baseline: Option<&'a RecordedSubmission>,
+    pub(super) votes: Option<&'a GivenVotes>,
 }
 
 impl CasePart<'_> {

@@ -192,6 +192,9 @@ pub(crate) fn ballot_scores(
     if let Planned::Turns(turns) = planned {
         return turns.iter().flat_map(|turn| ballot_scores(turn, grader, outcomes)).collect();
     }
+    if let (Planned::Graded(grade), true) = (planned, grader.records_votes()) {
+        return recorded_votes(grade).into_iter().collect();
+    }
     let Some(JudgeBallots { judge, keys, first }) = JudgeBallots::of(planned, grader) else {
         return Vec::new();
     };
@@ -199,6 +202,12 @@ pub(crate) fn ballot_scores(
     // Vote by vote, so that one that is not there yet hides no other.
     let of_vote = |keys: &[ActionKey]| Poll::count(judge, keys, outcomes)?.natives().next()?;
     vec![keys[..first].chunks(orders).map(of_vote).collect()]
+}
+
+/// The votes that others gave on a submission, if there are any; none for each that has no score.
+fn recorded_votes(grade: &Grade) -> Option<Vec<Option<f64>>> {
+    let votes = grade.metadata.as_deref()?.get("votes")?.as_array()?;
+    Some(votes.iter().map(serde_json::Value::as_f64).collect())
 }
 
 /// The first votes on submissions that lie on both sides of the threshold, turn by turn. Those that confirm are left out:

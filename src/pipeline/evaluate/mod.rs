@@ -36,6 +36,7 @@ use super::key::ActionKey;
 use super::program::ProgramIdentity;
 use super::suite::FileText;
 use super::trajectory::Trajectory;
+use super::votes::GivenVotes;
 use crate::base::path::Row;
 
 pub(crate) use asking::action;
@@ -115,6 +116,11 @@ impl ReadyGrader {
         }
     }
 
+    /// Whether it combines votes that others gave.
+    pub fn records_votes(&self) -> bool {
+        matches!(&self.method, Method::Tool(tool) if tool.records_votes)
+    }
+
     /// The program that grades, if one does.
     pub fn program(&self) -> Option<&Arc<ProgramIdentity>> {
         match &self.method {
@@ -137,6 +143,8 @@ pub struct ReadyTool {
     pub reads_totals: bool,
     /// Whether it looks at the row.
     pub reads_row: bool,
+    /// Whether it combines votes that others gave.
+    pub records_votes: bool,
 }
 
 /// How a grader grades.
@@ -344,6 +352,8 @@ pub(crate) struct Case<'a> {
     pub submission: &'a Submission,
     /// What the recorded run that the grader compares with submitted for it, if it did.
     pub baseline: Option<&'a RecordedSubmission>,
+    /// What a file of votes has on it, if the grader reads one.
+    pub votes: Option<&'a GivenVotes>,
 }
 
 /// Where a plan finds the text of a row's own rubric file.
@@ -359,7 +369,8 @@ pub(crate) fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>
         return Planned::Graded(Grade::not_applicable(why));
     }
     let part = |turn, submission| {
-        let part = CasePart { row: &opened, turn, submission, baseline: case.baseline };
+        let part =
+            CasePart { row: &opened, turn, submission, baseline: case.baseline, votes: case.votes };
         plan_part(&part, grader, files)
     };
     match case.submission {
@@ -386,6 +397,7 @@ pub(crate) fn input_text(input: &Input) -> String {
 
 fn plan_part(part: &CasePart<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
     let text: &str = match part.submission {
+        Submission::NoMessages if grader.records_votes() => "",
         Submission::NoMessages => return Planned::Graded(Grade::new(0.0, EMPTY_TRAJECTORY)),
         Submission::Failed(message) => {
             return Planned::Graded(Grade::failed("extraction", message.to_string()));
@@ -451,6 +463,7 @@ fn grade_with_tool(
         trajectory: &trajectory,
         row: part.row.row(),
         include_subagents: grader.include_subagents,
+        votes: part.votes,
     };
     Ok(if grader.negated { tool.grader.opposite(&subject) } else { tool.grader.grade(&subject) })
 }

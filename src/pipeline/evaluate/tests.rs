@@ -65,6 +65,7 @@ impl<'a> Sample<'a> {
             spec: &spec,
             submission: &self.submission,
             baseline: self.run.find("s", None, 0, "kind"),
+            votes: None,
         })
     }
 
@@ -511,6 +512,7 @@ fn a_turn_without_a_reference_answer_is_an_error_of_the_whole() {
         reads_trajectory: false,
         reads_totals: false,
         reads_row: false,
+        records_votes: false,
     };
     let grader = ReadyGrader {
         method: Method::Tool(tool),

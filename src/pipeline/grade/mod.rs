@@ -5,6 +5,7 @@
 
 mod calls;
 mod expected_calls;
+pub(crate) mod combined;
 mod fields;
 mod given;
 mod grader;
@@ -23,6 +24,7 @@ mod text;
 mod text_metric;
 mod tool_called;
 mod written_calls;
+pub(crate) mod votes;
 
 pub(crate) use grader::ToolGrader;
 pub(crate) use recorded::recorded_scale;
@@ -36,6 +38,7 @@ use serde_json::{Map, Value};
 use self::grader::{Compiled, GraderInfo};
 use super::spec::{OptionProblem, ToolSpec};
 use super::trajectory::Trajectory;
+use super::votes::GivenVotes;
 use crate::base::diagnostic::suggest;
 use crate::base::path::Row;
 use crate::base::threshold::reaches;
@@ -76,6 +79,7 @@ pub(crate) static GRADERS: &[GraderInfo] = &[
     calls::NO_TOOL_ERRORS,
     measure::MAX_TURNS,
     recorded::RECORDED_SCORE,
+    votes::RECORDED_VOTES,
 ];
 
 /// The grader that a suite calls `name`.
@@ -211,6 +215,11 @@ impl Grade {
         self
     }
 
+    /// Whether it is that of a submission which is empty, about which nobody is asked.
+    pub(crate) fn is_of_empty_submission(&self) -> bool {
+        self.error.is_none() && self.rationale == EMPTY_SUBMISSION
+    }
+
     /// Whether it counts as a pass at `threshold`.
     pub fn passes(&self, threshold: f64) -> bool {
         let is_verdict = self.applies && self.error.is_none();
@@ -231,4 +240,6 @@ pub struct Subject<'a> {
     pub row: Row<'a>,
     /// Whether calls made by sub-agents count.
     pub include_subagents: bool,
+    /// What a file of votes has on the answer; none where the grader reads none, or nobody voted.
+    pub(crate) votes: Option<&'a GivenVotes>,
 }

@@ -182,6 +182,9 @@ fn truth(value: &Value) -> Option<bool> {
 
 /// The scale of the scores that a grader takes over, if it does and they have one.
 pub(crate) fn recorded_scale(spec: &ToolSpec) -> Option<Scale> {
+    if super::votes::is_of_votes(spec) {
+        return super::votes::vote_scale(spec);
+    }
     let is_recorded = super::find(&spec.function)?.id == ID;
     let RecordedScale { min, max } =
         RecordedScore::compile(&spec.config).ok().filter(|_| is_recorded)?.scale?;

@@ -24,6 +24,7 @@ fn grade(function: &str, config: &Value, submission: &str, ground_truth: Option<
         trajectory: &Trajectory::default(),
         row: Row::new("{}"),
         include_subagents: false,
+        votes: None,
     };
     compiled(function, config).unwrap().grade(&subject)
 }

@@ -30,6 +30,10 @@ impl GraderResult {
     /// The result in what a program gave back; members that no result has are dropped.
     pub(crate) fn read(spec: &ProgramSpec, text: &str) -> Result<Self, String> {
         let grade = reply::grade(spec, text)?;
+        if !grade.applies {
+            let message = "Invalid grader result: `score` is null; only suites have grades that are not applicable";
+            return Err(message.to_owned());
+        }
         let pass = grade.passes(PASS_THRESHOLD);
         let Grade { score, rationale, metadata, .. } = grade;
         let outcome = metadata.and_then(|mut metadata| match metadata.shift_remove("outcome") {

@@ -1,7 +1,7 @@
 //! Reads what a program gave back, which is JSON whatever it is written in.
 //!
 //! One validation for executables, modules and functions. What a program gives is kept as it came and read again
-//! whenever a grade is made of it.
+//! whenever a grade is made of it. Null in place of a score is a program that has nothing to say of a sample.
 
 use serde::de::{MapAccess, Visitor};
 use serde::{Deserialize, Deserializer};
@@ -40,6 +40,8 @@ pub(crate) fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
 pub(crate) fn grade(spec: &ProgramSpec, text: &str) -> Result<Grade, String> {
     let is_loose = spec.language == Language::Python || spec.inline.is_some();
     match json(text)? {
+        Value::Null => Ok(Grade::not_applicable(NOTHING_TO_SAY)),
+        Value::Object(members) if says_nothing(&members) => nothing_to_say(members),
         Value::Object(members) if is_loose => loose(members),
         Value::Object(members) => grader_result(members),
         Value::Bool(pass) if is_loose => {
@@ -83,9 +85,27 @@ pub(crate) fn agent_id(text: &str) -> Result<String, String> {
 /// The score and the metadata in a result.
 pub(crate) fn reward(text: &str) -> Result<Grade, String> {
     match json(text)? {
+        Value::Null => Ok(Grade::not_applicable(NOTHING_TO_SAY)),
+        Value::Object(members) if says_nothing(&members) => nothing_to_say(members),
         Value::Object(members) => loose(members),
         value => Ok(Grade::new(score(Some(&value))?, "")),
     }
+}
+
+/// Why a grade is not applicable whose program gives none and does not say why.
+const NOTHING_TO_SAY: &str = "the program has nothing to say of it";
+
+/// Whether a program gives no score on purpose: the score is null, and so is `pass` where it is there.
+fn says_nothing(members: &Map<String, Value>) -> bool {
+    members.get("score").is_some_and(Value::is_null)
+        && members.get("pass").is_none_or(Value::is_null)
+}
+
+/// The grade of a program that has nothing to say of a sample, and may say why.
+fn nothing_to_say(mut members: Map<String, Value>) -> Result<Grade, String> {
+    members.retain(|_, value| !value.is_null());
+    let why = why(&mut members, &["rationale", "reasoning", REASON])?;
+    Ok(Grade::not_applicable(if why.is_empty() { NOTHING_TO_SAY.to_owned() } else { why }))
 }
 
 /// The value that a program wrote: one, with nothing around it.
@@ -235,6 +255,7 @@ mod tests {
         let spec = ProgramSpec::new("g".to_owned(), language, "", Role::Grade);
         match grade(&spec, text) {
             Err(problem) => problem,
+            Ok(grade) if !grade.applies => format!("- {}", grade.rationale),
             Ok(grade) => format!(
                 "{} {:?} {:?} {}",
                 grade.score,
@@ -323,13 +344,30 @@ mod tests {
             ),
             (r#"{"score":0.5,"reason":"r"}"#, r#"0.5 None "r" null"#),
             ("2", "Invalid grader result: `score` must be between 0.0 and 1.0, found 2"),
-            (
-                "null",
-                "Invalid grader result: expected a number, true or false, or an object, found null",
-            ),
         ] {
             assert_eq!(told(Language::Python, text), expected, "{text}");
         }
+    }
+
+    #[test]
+    fn who_gives_null_has_nothing_to_say() {
+        for (text, expected) in [
+            ("null", "- the program has nothing to say of it"),
+            (r#"{"score":null}"#, "- the program has nothing to say of it"),
+            (r#"{"pass":null,"score":null,"reasoning":"no refund"}"#, "- no refund"),
+            (r#"{"score":null,"rationale":"no refund"}"#, "- no refund"),
+            (
+                r#"{"score":null,"rationale":1}"#,
+                "Invalid grader result: `rationale` must be text, found a number",
+            ),
+        ] {
+            for language in [Language::Executable, Language::JavaScript, Language::Python] {
+                assert_eq!(told(language, text), expected, "{text}");
+            }
+        }
+        let half = told(Language::Python, r#"{"pass":true,"score":null}"#);
+        assert!(half.starts_with("Invalid grader result: `score` must be a number"), "{half}");
+        assert_eq!(reward("null").map(|grade| grade.applies), Ok(false));
     }
 
     #[test]

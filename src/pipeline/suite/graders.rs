@@ -8,10 +8,11 @@ use super::fields::{FieldSet, Findings};
 use super::reader::{Reader, is_misspelt};
 use super::sections::{
     COMBINATION, EXTRACTOR_OPTIONS, INLINE_PROGRAM, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL,
+    VOTES_OF_OTHERS,
 };
 use super::source::SourceSpan;
 use super::tree::{Yaml, YamlEntry, YamlNode};
-use super::{conditions, load, programs, rewards, rubric};
+use super::{conditions, load, programs, rewards, rubric, votes};
 use crate::base::diagnostic::suggest;
 use crate::pipeline::spec::{
     ExtractorSpec, GraderKind, GraderSpec, Language, OptionProblem, Role, ToolSpec,
@@ -102,11 +103,14 @@ fn grader(
         WrittenKind::Rubric => &RUBRIC,
         WrittenKind::Program if entry.value.get("javascript").is_some() => &INLINE_PROGRAM,
         WrittenKind::Program => &PROGRAM,
+        WrittenKind::Votes => &VOTES_OF_OTHERS,
         WrittenKind::Combine => &COMBINATION,
     });
     let mut text = match kind {
         WrittenKind::Rubric => rubric::text(entry, &fields, reader),
-        WrittenKind::Tool | WrittenKind::Program | WrittenKind::Combine => None,
+        WrittenKind::Tool | WrittenKind::Program | WrittenKind::Votes | WrittenKind::Combine => {
+            None
+        }
     };
     // What the suite says wins over the front matter of the rubric.
     let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
@@ -135,6 +139,7 @@ fn grader(
             let program = programs::program(entry, &mut fields, reader);
             program.map(|program| GraderKind::Program(Box::new(program)))
         }
+        WrittenKind::Votes => votes::votes(entry, &fields, reader).map(GraderKind::Tool),
         WrittenKind::Combine => None,
         WrittenKind::Rubric => {
             let rubric = rubric::rubric(text, entry, &mut fields, reader);
@@ -173,15 +178,17 @@ enum WrittenKind {
     Tool,
     Rubric,
     Program,
+    Votes,
     Combine,
 }
 
-const KINDS: [(&str, WrittenKind); 6] = [
+const KINDS: [(&str, WrittenKind); 7] = [
     ("tool", WrittenKind::Tool),
     ("rubric", WrittenKind::Rubric),
     ("model_judge", WrittenKind::Rubric),
     ("letta_judge", WrittenKind::Rubric),
     ("program", WrittenKind::Program),
+    (votes::KIND, WrittenKind::Votes),
     (rewards::COMBINE, WrittenKind::Combine),
 ];
 
@@ -298,7 +305,8 @@ fn tool(
         reader.findings.unknown(field, &function, "grading function", reader.registry.graders);
         return None;
     }
-    let spec = ToolSpec { function, config: config? };
+    let mut spec = ToolSpec { function, config: config? };
+    votes::join_path(&mut spec, field.value.span, &reader.findings);
     let problems = (reader.registry.check_grader)(&spec);
     report(&problems, entry.value.get("config"), field, &mut reader.findings);
     Some(GraderKind::Tool(spec))
@@ -370,7 +378,7 @@ pub(super) fn options(
 }
 
 /// Reports what is wrong with options where they are written, or else at the name of their owner.
-fn report(
+pub(super) fn report(
     problems: &[OptionProblem],
     config: Option<&YamlNode>,
     owner: &YamlEntry,

@@ -36,6 +36,7 @@ mod target_sections;
 mod targets;
 mod thresholds;
 pub(crate) mod tree;
+mod votes;
 
 pub use programs::ProgramPlaces;
 pub use read::{Registry, SuiteReading, read_suite, suite_name};

@@ -130,6 +130,7 @@ const GRADER: FieldShape = AnyOf(&[
     Mapping(&RUBRIC),
     Mapping(&PROGRAM),
     Mapping(&INLINE_PROGRAM),
+    Mapping(&VOTES_OF_OTHERS),
     Mapping(&COMBINATION),
 ]);
 
@@ -168,6 +169,26 @@ const FUNCTION: &[FieldSpec] = fields![
     "config": MapOf(&Anything) => "the options of the function";
     "function": Text, needed "a tool grader needs a `function`", "for example `function: contains`" => "the function; `file.py:name` is one of a Python file";
 ];
+
+/// Votes that people or others gave.
+pub(crate) static VOTES_OF_OTHERS: Section = Section::new(
+    "a grader of recorded votes",
+    &[
+        fields![
+            "kind": Choice(&["recorded_votes"]), required => "votes that people or others gave; nobody is asked";
+        ],
+        SUBMISSION,
+        fields![
+            "votes": Texts => "where they stand in the row: `row.PATH`, or several";
+            "path": Text => "the file that holds them; without it and `votes` the one that `evalrs cache import` keeps beside the suite";
+            "fields": MapOf(&AnyOf(&[Text, ListOf(&Text)])) => "where the rows of the file have id, model, trial, judge, vote, score and rationale";
+            "map": MapOf(&AnyOf(&[FINITE, Choice(&["error"])])) => "the scores that values stand for; `error` is none";
+            "scale": Mapping(&SCALE) => "the range they were given in; 0 to 1 if absent";
+            "combine": COMBINE, or "\"median\"" => "how they become one score";
+            "missing": Choice(&["not_applicable", "error"]), or "\"not_applicable\"" => "what an answer is that nobody voted on";
+        ],
+    ],
+);
 
 /// A program of the user that grades.
 pub(crate) static PROGRAM: Section = Section::new(

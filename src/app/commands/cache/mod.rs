@@ -2,13 +2,18 @@
 
 mod amounts;
 mod bind;
+mod binder;
+mod cases_by_id;
 mod digest;
 mod export;
+mod fields_args;
 mod gc;
 mod import;
+mod import_tally;
 pub(super) mod names;
 mod stats;
 mod verify;
+mod vote_import;
 
 use serde_json::json;
 

@@ -35,6 +35,7 @@ fn grade_calls(
             r#"{"info": {"task": {"actions": [{"name": "b", "kwargs": {"y": [1]}}]}}, "n": 1}"#,
         ),
         include_subagents: config.get("max") == Some(&json!(99)),
+        votes: None,
     };
     compiled(function, config).unwrap().grade(&subject)
 }
@@ -278,6 +279,7 @@ fn recorded_scores_are_taken_over() {
             trajectory: &Trajectory::default(),
             row: Row::new(row),
             include_subagents: false,
+            votes: None,
         };
         let grade = compiled("recorded_score", &config).unwrap().grade(&subject);
         let found =
@@ -335,6 +337,7 @@ fn recorded_values_are_mapped_to_scores() {
             trajectory: &Trajectory::default(),
             row: Row::new(&row),
             include_subagents: false,
+            votes: None,
         };
         let grade = compiled("recorded_score", &config).unwrap().grade(&subject);
         let found =

@@ -137,6 +137,7 @@ fn submissions_rows_and_conversations_are_measured() {
             trajectory: &Trajectory::default(),
             row: Row::new(row),
             include_subagents: false,
+            votes: None,
         };
         let graded = compiled("compare", &config).unwrap().grade(&subject);
         assert_eq!(graded.rationale, expected);
@@ -153,6 +154,7 @@ fn the_opposite_of_what_cannot_be_graded_is_no_pass() {
             trajectory: &Trajectory::default(),
             row: Row::new("{}"),
             include_subagents: false,
+            votes: None,
         };
         compiled(function, config).unwrap().opposite(&subject)
     };

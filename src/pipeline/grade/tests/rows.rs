@@ -12,6 +12,7 @@ fn on_row(function: &str, config: &Value, row: &str, totals: TrajectoryTotals) -
         trajectory: &trajectory,
         row: Row::new(row),
         include_subagents: false,
+        votes: None,
     };
     compiled(function, config).unwrap().grade(&subject)
 }

@@ -26,6 +26,7 @@ fn graded(function: &str, config: &Value, submission: &str, truth: Option<&str>)
         trajectory: &Trajectory::default(),
         row: Row::new("{}"),
         include_subagents: false,
+        votes: None,
     };
     compile(&ToolSpec { function: function.to_owned(), config }).unwrap().grade(&subject)
 }

@@ -60,7 +60,7 @@ fn answers_are_results_or_failures() {
         all,
         [
             "0.5",
-            "invalid_reply: Invalid grader result: expected a number, true or false, or an object, found null",
+            "null",
             "exception: E: [secret]",
             "unloadable: ENOENT",
             "invalid_reply: its worker gives neither a result nor an error",

@@ -131,12 +131,12 @@ fn graders_are_checked() {
     6 |   c: 5
       |      ^
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: toool, function: contains}\n  b: {kind: tool, function: contians}\n  c: {kind: tool, function: contains, extractor: last_asistant}\n"), @r###"
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: toool, function: contains}\n  b: {kind: tool, function: contians}\n  c: {kind: tool, function: contains, extractor: last_asistant}\n"), @r"
     error: unknown grader kind `toool`
      --> suite.yaml:4:13
       |
     4 |   a: {kind: toool, function: contains}
-      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `letta_judge`, `program` or `combine`
+      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `letta_judge`, `program`, `recorded_votes` or `combine`
       |
       = help: did you mean `tool`?
 
@@ -155,7 +155,7 @@ fn graders_are_checked() {
       |                                                  ^^^^^^^^^^^^^ expected `last_assistant`, `tool_arguments`, `tool_output`, `memory_block` or `json_path`
       |
       = help: did you mean `last_assistant`?
-    "###);
+    ");
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  c: {kind: letta_judge, prompt: x}\n"), @r###"
     error: a grader of kind `letta_judge` needs an `agent_file`
      --> suite.yaml:4:13

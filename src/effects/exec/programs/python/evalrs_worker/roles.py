@@ -85,7 +85,7 @@ def _is_pair(value: Any) -> bool:
     if type(value) is not tuple or len(value) != 2:
         return False
     score, why = value
-    is_score = isinstance(score, (int, float)) or type(score).__module__ == "numpy"
+    is_score = score is None or isinstance(score, (int, float)) or type(score).__module__ == "numpy"
     return is_score and (why is None or isinstance(why, str))
 
 
