@@ -126,6 +126,13 @@ fn may_be_many(path: &str) -> bool {
 }
 
 fn unknown_format(path: &YamlEntry, findings: &mut Findings) {
+    if findings.text(path).is_some_and(|path| path.to_ascii_lowercase().ends_with(".parquet")) {
+        findings.error(path.value.span, "Parquet is not read by this version").hint = Some(
+            "write it as JSON Lines, as `duckdb` does: `COPY 'rows.parquet' TO 'rows.jsonl'`"
+                .to_owned(),
+        );
+        return;
+    }
     findings.error(path.value.span, "the dataset's format does not show in its name").hint = Some(
         "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`"
             .to_owned(),

@@ -5,13 +5,13 @@ use super::*;
 #[test]
 fn datasets_and_targets_are_checked() {
     insta::assert_snapshot!(check("name: s\ndataset: d.parquet\ngraders: {a: {kind: tool, function: contains}}\n"), @r"
-    error: the dataset's format does not show in its name
+    error: Parquet is not read by this version
      --> suite.yaml:2:10
       |
     2 | dataset: d.parquet
       |          ^^^^^^^^^
       |
-      = help: name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`
+      = help: write it as JSON Lines, as `duckdb` does: `COPY 'rows.parquet' TO 'rows.jsonl'`
     ");
     insta::assert_snapshot!(check("name: s\ndataset: {path: d.jsonl, format: jsnl, fields: {idd: x, input: 5}}\ngraders: {a: {kind: tool, function: contains}}\n"), @r"
     error: unknown format `jsnl`
