@@ -72,6 +72,7 @@ mod run;
 mod secrets;
 #[cfg(unix)]
 mod servers;
+mod similarity;
 mod statistics;
 mod store_faults;
 mod streams;

@@ -145,7 +145,11 @@ fn what_is_graded(grader: &GraderSpec) -> String {
         },
         GraderKind::Rubric(rubric) => {
             let models = rubric.judges.iter().map(|judge| judge.model.as_str()).collect::<Vec<_>>();
-            let task = if rubric.compare_to.is_some() { "comparison" } else { "rubric" };
+            let task = match (&rubric.embedding, &rubric.compare_to) {
+                (Some(_), _) => "similarity",
+                (None, Some(_)) => "comparison",
+                (None, None) => "rubric",
+            };
             format!("{task} of {extractor}, by {}", enumerated(&models, "and"))
         }
         GraderKind::Program(program) => format!("{} of {extractor}", program.shown()),

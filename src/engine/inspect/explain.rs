@@ -18,7 +18,7 @@ use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, results};
 use crate::pipeline::evaluate::{Purpose, ReadyGrader, each_wanted};
 use crate::pipeline::grade;
-use crate::pipeline::judge::question::Order;
+use crate::pipeline::judge::question::{Order, Question};
 use crate::pipeline::key::{ActionKey, Ingredient};
 use crate::pipeline::outcome::Stored;
 use crate::pipeline::reason::{Reason, StoreMiss};
@@ -143,8 +143,7 @@ impl<'a> Explaining<'a> {
         let ToAsk { cell, ballot, key, .. } = *to_ask;
         let action = results::action_of(db, cell.chunk, cell.case, grader, ballot)?;
         let is_there = db.outcome(key).is_some();
-        let which =
-            ready.judge().map(|judge| (judge.ballot(ballot.ballot), judge.question().orders()));
+        let which = ready.judge().map(|judge| (judge.ballot(ballot.ballot), judge.question()));
         let program = ready.program().map(|identity| identity.spec.shown());
         let program = program.or_else(|| Some(grader.extractor(db).program.as_ref()?.shown()));
         let texts = action.long_texts().into_iter();
@@ -153,7 +152,7 @@ impl<'a> Explaining<'a> {
             model: action.model().map(str::to_owned).or(program).unwrap_or_default(),
             vote: which.map_or(0, |(which, _)| which.vote),
             reversed: which
-                .filter(|(_, orders)| *orders > 1)
+                .filter(|(_, question)| *question == Question::Compare)
                 .map(|(which, _)| which.order == Order::Reversed),
             key: key.to_string(),
             ingredients: action.ingredients(),

@@ -122,6 +122,7 @@ pub(crate) fn forecast(session: &Session, preview: &Preview, prices: &Prices) ->
     for (judge, estimator) in &asked {
         let model = model_of(session, *judge);
         let mean = match averages.output(*judge, &model) {
+            _ if embeds(session, *judge) => 0.0,
             Some((mean, source, judgments)) => {
                 sources.insert(source, judgments);
                 mean
@@ -191,6 +192,14 @@ fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(JudgeRef, String)> {
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
     let judge = JudgeRef { grader: cell.grader, judge: judge.ballot(ballot.ballot).judge };
     Some((judge, prompt_of(session, cell, grader, ballot)?))
+}
+
+/// Whether a model embeds texts, and writes none.
+fn embeds(session: &Session, asked: JudgeRef) -> bool {
+    session.grader(asked.grader).is_some_and(|grader| {
+        let judge = queries::ready(&session.db, grader).judge();
+        judge.is_some_and(|judge| judge.rubric.embedding.is_some())
+    })
 }
 
 fn model_of(session: &Session, asked: JudgeRef) -> String {

@@ -12,8 +12,10 @@ use crate::base::path::Row;
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::grade::Grade;
+use crate::pipeline::judge::question::Order;
 use crate::pipeline::judge::template::Placeholders;
 use crate::pipeline::judge::{Judge, JudgeAction};
+use crate::pipeline::spec::EmbeddingSpec;
 
 /// Everything the judges of a grader are shown of one submission.
 struct JudgeInput<'a> {
@@ -36,6 +38,9 @@ impl<'a> JudgeInput<'a> {
         files: RubricFiles<'_>,
         submission: &'a str,
     ) -> Result<Option<Self>, Grade> {
+        if let Some(embedding) = &judge.rubric.embedding {
+            return Self::embedded(part, judge, grader, embedding, submission).map(Some);
+        }
         let ground_truth = part.ground_truth(grader)?;
         let Some(template) = part.template(judge, files)? else { return Ok(None) };
         let compare_to = judge.rubric.compare_to.as_ref();
@@ -53,8 +58,48 @@ impl<'a> JudgeInput<'a> {
         }))
     }
 
+    /// The same where the submission is embedded, and the reference beside it.
+    fn embedded(
+        part: &CasePart<'a>,
+        judge: &'a Judge,
+        grader: &ReadyGrader,
+        embedding: &EmbeddingSpec,
+        submission: &'a str,
+    ) -> Result<Self, Grade> {
+        let reference = match &embedding.value {
+            Some(value) => Some(value.clone()),
+            None => part.ground_truth(grader)?.filter(|text| !text.is_empty()),
+        };
+        if reference.is_none() {
+            return Err(Grade::without_ground_truth("No ground_truth answer provided"));
+        }
+        Ok(Self {
+            judge,
+            submission,
+            row: part.row.row(),
+            template: String::new(),
+            input: String::new(),
+            other: None,
+            ground_truth: reference,
+            vars: Map::new(),
+        })
+    }
+
+    /// The text that a ballot embeds: the submission, then the reference.
+    fn embedded_text(&self, ballot: u32) -> &str {
+        match self.judge.ballot(ballot).order {
+            Order::Forward => self.submission,
+            Order::Reversed => self.ground_truth.as_deref().unwrap_or_default(),
+        }
+    }
+
     /// The action of one ballot.
     fn action(&self, ballot: u32) -> Result<JudgeAction, Grade> {
+        let no_judge = || Grade::failed("grader", "there is no such judge");
+        if self.judge.rubric.embedding.is_some() {
+            let text = self.embedded_text(ballot);
+            return self.judge.embedding_action(text).ok_or_else(no_judge);
+        }
         let placeholders = Placeholders {
             input: &self.input,
             submission: self.submission,
@@ -64,7 +109,7 @@ impl<'a> JudgeInput<'a> {
             row: self.row,
         };
         let action = self.judge.action(&self.template, &placeholders, ballot);
-        action.ok_or_else(|| Grade::failed("grader", "there is no such judge"))
+        action.ok_or_else(no_judge)
     }
 }
 

@@ -7,9 +7,10 @@
 use serde_json::{Value, json};
 
 use super::pairwise::{self, Orders};
-use super::{FinishedGrade, Outcomes};
+use super::{FinishedGrade, Outcomes, similarity};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::grade::combined::{combined, pair_agreement, spread};
+use crate::pipeline::judge::question::Question;
 use crate::pipeline::judge::{Judge, reply};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Outcome, Usage};
@@ -67,7 +68,9 @@ impl<'a> Poll<'a> {
         };
         for (vote, of_vote) in keys.chunks(orders).enumerate() {
             let from = vote * orders;
+            let embeds = matches!(judge.question(), Question::Embed { .. });
             let judge = judge.ballot(from as u32).judge;
+            let mut vectors = Vec::new();
             let mut verdicts = Vec::with_capacity(orders);
             for (key, at) in of_vote.iter().zip(from..) {
                 let outcome = outcomes(*key)?;
@@ -75,9 +78,14 @@ impl<'a> Poll<'a> {
                 if !keys[..at].contains(key) {
                     poll.add_usage(judge, &outcome);
                 }
-                verdicts.push(poll.verdict(&outcome));
+                let verdict = poll.verdict(&outcome);
+                if let (true, Some(_), Outcome::Reply(reply)) = (embeds, &verdict, &*outcome) {
+                    vectors.extend(reply::embedding(&reply.text));
+                }
+                verdicts.push(verdict);
             }
-            poll.votes.push(Vote { judge, said: said(verdicts, of_vote) });
+            let said = if embeds { poll.near(&vectors) } else { said(verdicts, of_vote) };
+            poll.votes.push(Vote { judge, said });
         }
         Some(poll)
     }
@@ -89,6 +97,14 @@ impl<'a> Poll<'a> {
             answered.clone_from(&reply.model);
         }
         self.usage = self.usage + outcome.usage();
+    }
+
+    fn near(&mut self, vectors: &[Vec<f64>]) -> Option<ScoredVote> {
+        let [submission, reference] = vectors else { return None };
+        let vote = similarity::vote(submission, reference);
+        let failed =
+            |message| FailedBallot { kind: "invalid_reply", message, reply: None, stderr: None };
+        vote.map_err(|why| self.first_failure.get_or_insert(failed(why))).ok()
     }
 
     fn verdict(&mut self, outcome: &Outcome) -> Option<reply::Verdict> {
@@ -166,6 +182,9 @@ impl<'a> Poll<'a> {
             put(&mut grade, "votes", self.natives().collect());
             put(&mut grade, "agreement", json!(pair_agreement(&natives)));
             put(&mut grade, "spread", json!(spread(&natives)));
+        }
+        if matches!(self.judge.question(), Question::Embed { .. }) {
+            put(&mut grade, "cosine", json!(native));
         }
         if self.judge.rubric.scale.is_some() {
             put(&mut grade, "native_score", json!(native));

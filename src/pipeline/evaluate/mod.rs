@@ -14,6 +14,7 @@ mod pairwise;
 mod sample_members;
 pub(crate) mod programs;
 pub(crate) mod rewards;
+mod similarity;
 pub(crate) mod scope;
 pub(crate) mod sought;
 #[cfg(test)]

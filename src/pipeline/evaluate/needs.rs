@@ -8,7 +8,7 @@ use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
 use crate::pipeline::grade;
 use crate::pipeline::judge::template;
-use crate::pipeline::spec::{GraderKind, GraderSpec};
+use crate::pipeline::spec::{EmbeddingSpec, GraderKind, GraderSpec};
 
 /// The extractors that read what only a trajectory has.
 const OF_TRAJECTORIES: [&str; 3] = ["tool_arguments", "tool_output", "trajectory"];
@@ -83,6 +83,12 @@ impl GraderNeeds {
                     needs.one_truth = Some(tool.function.clone());
                 }
                 needs.trajectory = info.is_some() && grade::reads_trajectory(tool);
+            }
+            GraderKind::Rubric(rubric) if rubric.embedding.is_some() => {
+                let is_given = |spec: &EmbeddingSpec| spec.value.is_some();
+                let has_own = grader.ground_truth.is_some()
+                    || rubric.embedding.as_ref().is_some_and(is_given);
+                needs.one_truth = (!has_own).then(|| "similarity".to_owned());
             }
             GraderKind::Rubric(rubric) => {
                 let compares = rubric.compare_to.is_some();

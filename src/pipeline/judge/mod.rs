@@ -191,9 +191,10 @@ impl Judge {
         environment: BaseUrls<'_>,
         read: &[Arc<ProgramIdentity>],
     ) -> Self {
-        let question = match (&rubric.compare_to, rubric.scale) {
-            (Some(_), _) => Question::Compare,
-            (None, scale) => Question::Score(scale.unwrap_or(Scale::UNIT)),
+        let question = match (&rubric.embedding, &rubric.compare_to, rubric.scale) {
+            (Some(spec), _, _) => Question::Embed { dimensions: spec.dimensions },
+            (None, Some(_), _) => Question::Compare,
+            (None, None, scale) => Question::Score(scale.unwrap_or(Scale::UNIT)),
         };
         let seat = |spec: &JudgeSpec| {
             let mut seat = JudgeEndpoint::new(spec, question, environment);
@@ -250,6 +251,11 @@ impl Judge {
         let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
         let user = template::user_message(template, placeholders, self.question, order, tool);
         Some(JudgeAction { user, vote, ..seat.blank.clone() })
+    }
+
+    /// The action that embeds a text.
+    pub fn embedding_action(&self, text: &str) -> Option<JudgeAction> {
+        Some(JudgeAction { user: text.to_owned(), ..self.seats.first()?.blank.clone() })
     }
 }
 
@@ -317,7 +323,10 @@ impl JudgeEndpoint {
             top_p: spec.top_p,
             extra_body: sorted_text(&spec.extra_body),
             headers: open_headers(&spec.headers),
-            response_format: spec.response_format,
+            response_format: match question {
+                Question::Embed { .. } => ReplyFormat::Text,
+                Question::Score(_) | Question::Compare => spec.response_format,
+            },
             question,
             vote: 0,
             agent: spec.agent.as_ref().map(|agent| Box::new(JudgeAgent::new(agent))),

@@ -14,6 +14,11 @@ pub enum Question {
     Score(Scale),
     /// Which of two submissions is better?
     Compare,
+    /// What is this text as a vector? Of the submission, and of the reference.
+    Embed {
+        /// How long the vector is to be, where the model leaves a choice.
+        dimensions: Option<u32>,
+    },
 }
 
 /// The order in which two submissions are shown to a judge: judges favour places, so both are asked.
@@ -33,7 +38,7 @@ impl Question {
     pub fn orders(self) -> u32 {
         match self {
             Self::Score(_) => 1,
-            Self::Compare => 2,
+            Self::Compare | Self::Embed { .. } => 2,
         }
     }
 
@@ -42,6 +47,8 @@ impl Question {
         match self {
             Self::Score(scale) => scale.unit(native),
             Self::Compare => native,
+            // Texts that point apart are as unlike as texts can be.
+            Self::Embed { .. } => native.clamp(0.0, 1.0),
         }
     }
 
@@ -55,6 +62,7 @@ impl Question {
             Self::Compare => {
                 "{\"rationale\": <string>, \"winner\": \"A\" or \"B\" or \"tie\"}".to_owned()
             }
+            Self::Embed { .. } => "{\"embedding\": <list of numbers>}".to_owned(),
         }
     }
 
@@ -65,6 +73,7 @@ impl Question {
                 ("score", json!({"type": "number", "minimum": min, "maximum": max}))
             }
             Self::Compare => ("winner", json!({"type": "string", "enum": WINNERS})),
+            Self::Embed { dimensions } => return json!({"embedding": {"dimensions": dimensions}}),
         };
         json!({
             "type": "object",

@@ -26,6 +26,15 @@ pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
     let answer = match question {
         Question::Score(_) => "score",
         Question::Compare => "winner",
+        Question::Embed { dimensions } => {
+            let length = embedding(text)?.len();
+            let is_wanted = dimensions.is_none_or(|wanted| wanted as usize == length);
+            return if is_wanted {
+                Ok(Verdict { score: 0.0, native: 0.0, rationale: String::new() })
+            } else {
+                Err(format!("the embedding has {length} dimensions, not those that were asked for"))
+            };
+        }
     };
     let object = object_in(&json::without_halves(text), answer)?;
     let said = match object.get(answer) {
@@ -35,6 +44,7 @@ pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
     let native = match question {
         Question::Score(scale) => score(said, scale)?,
         Question::Compare => winner(said)?,
+        Question::Embed { .. } => 0.0,
     };
     let score = question.unit(native);
     // Some models have a word of their own for it, whatever they are told.
@@ -46,6 +56,17 @@ pub fn read(text: &str, question: Question) -> Result<Verdict, String> {
         Some(other) => other.to_string(),
     };
     Ok(Verdict { score, native, rationale })
+}
+
+/// The vector in what is kept of an embedding.
+pub fn embedding(text: &str) -> Result<Vec<f64>, String> {
+    let value: Value =
+        serde_json::from_str(text).map_err(|_| "the embedding is not JSON".to_owned())?;
+    let items = value.get("embedding").and_then(Value::as_array);
+    let items = items.filter(|items| !items.is_empty()).ok_or("the reply has no `embedding`")?;
+    let number = |item: &Value| item.as_f64().filter(|number| number.is_finite());
+    let numbers: Option<Vec<f64>> = items.iter().map(number).collect();
+    numbers.ok_or_else(|| "the embedding has items that are no numbers".to_owned())
 }
 
 fn score(said: &Value, scale: Scale) -> Result<f64, String> {

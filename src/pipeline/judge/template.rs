@@ -135,6 +135,9 @@ pub fn shows_input(template: &str, compares: bool) -> bool {
 
 /// The system message.
 pub fn system_message(question: Question) -> String {
+    if matches!(question, Question::Embed { .. }) {
+        return String::new();
+    }
     format!(
         "You are an evaluator. {} Reply with one JSON object: {}. {}",
         task(question),
@@ -146,6 +149,7 @@ pub fn system_message(question: Question) -> String {
 /// What a judge is to do.
 fn task(question: Question) -> &'static str {
     match question {
+        Question::Embed { .. } => "",
         Question::Score { .. } => {
             "You are given a rubric, what an agent was asked, and what it submitted. \
              Judge the submission by the rubric alone, and never answer the question yourself. \
@@ -167,6 +171,7 @@ fn meaning(question: Question) -> String {
             "{min} is complete failure, {max} is full success; use numbers between them for partial success."
         ),
         Question::Compare => "Say `tie` where neither is better.".to_owned(),
+        Question::Embed { .. } => String::new(),
     }
 }
 
@@ -175,6 +180,7 @@ fn call(question: Question, tool: &str) -> String {
     let answer = match question {
         Question::Score(Scale { min, max }) => format!("`score` (a number from {min} to {max})"),
         Question::Compare => "`winner`".to_owned(),
+        Question::Embed { .. } => "`embedding`".to_owned(),
     };
     format!(
         "Call the tool `{tool}` once, with {answer} and `rationale` (text); never answer in plain text."

@@ -97,6 +97,9 @@ fn put_rubric(
     object["prompt"] = Value::from(rubric.prompt.as_str());
     let judges = judge.map(|judge| judge.seats.iter().map(|seat| of_judge(&seat.settings())));
     object["judges"] = judges.map_or(Value::Null, Iterator::collect);
+    if let Some(embedding) = &rubric.embedding {
+        object["value"] = json!(embedding.value);
+    }
     object["scale"] = json!(rubric.scale.map(|scale| [scale.min, scale.max]));
     object["votes"] = Value::from(rubric.votes);
     object["combine"] = json!(rubric.combine);

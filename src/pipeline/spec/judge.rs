@@ -54,6 +54,18 @@ pub struct RubricSpec {
     pub confirm_fails: u32,
     /// What submissions are compared with, where the judge is asked which of two is better.
     pub compare_to: Option<CompareTo>,
+    /// Set where nothing is judged, and a model embeds the submission and a reference.
+    #[serde(skip)]
+    pub embedding: Option<EmbeddingSpec>,
+}
+
+/// How near a submission is to a reference, by what a model makes of both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EmbeddingSpec {
+    /// The length of the vectors, where it is not the model's own.
+    pub dimensions: Option<u32>,
+    /// The reference, where it is not that of the row.
+    pub value: Option<String>,
 }
 
 /// One judge: a model, where it is asked, and with which settings.
@@ -247,6 +259,7 @@ impl RubricSpec {
             combine: Combine::default(),
             confirm_fails: 0,
             compare_to: None,
+            embedding: None,
         }
     }
 

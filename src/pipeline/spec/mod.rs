@@ -16,8 +16,8 @@ pub use dataset::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUni
 pub use gate::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 pub use grader::{ExtractorSpec, GraderKind, GraderSpec, OptionProblem, RewardSpec, ToolSpec};
 pub use judge::{
-    AgentSpec, Combine, CompareTo, HeaderSpec, HeaderValue, JudgeProgramSpec, JudgeSpec, Patience,
-    ReplyFormat, RubricSpec, Scale,
+    AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
+    JudgeSpec, Patience, ReplyFormat, RubricSpec, Scale,
 };
 pub use label::Label;
 pub use program::{Language, ProgramSpec, Repeat, Role, SampleMember, Sandbox, SandboxKind};

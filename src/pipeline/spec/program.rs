@@ -63,8 +63,11 @@ impl ProgramSpec {
 
     /// How it is named in one word: `file.py:name`, or its file.
     pub fn shown(&self) -> String {
-        if self.inline.is_some() {
-            return "inline JavaScript".to_owned();
+        if let Some(text) = &self.inline {
+            let line = text.trim().lines().next().unwrap_or_default();
+            let beginning: String = line.chars().take(SHOWN_CHARACTERS).collect();
+            let more = if beginning.len() < text.trim().len() { "…" } else { "" };
+            return format!("JavaScript {beginning}{more}");
         }
         if self.path.is_empty() {
             let words = self.runtime.iter().chain(&self.arguments);
@@ -102,6 +105,9 @@ impl ProgramSpec {
         }
     }
 }
+
+/// How much of the text of a suite names it.
+const SHOWN_CHARACTERS: usize = 40;
 
 /// What keys call the function that is made of the text of a suite.
 const INLINE_FUNCTION: &str = "inline";

@@ -10,8 +10,8 @@ use super::interpolate::escape;
 use super::{canonical_target, source};
 use crate::pipeline::expression::RowCondition;
 use crate::pipeline::spec::{
-    CompareTo, GraderKind, GraderSpec, JoinBy, JudgeProgramSpec, JudgeSpec, Language, ProgramSpec,
-    Repeat, RewardSpec, RubricSpec, Suite, TargetSpec, Variable,
+    CompareTo, EmbeddingSpec, GraderKind, GraderSpec, JoinBy, JudgeProgramSpec, JudgeSpec,
+    Language, ProgramSpec, Repeat, RewardSpec, RubricSpec, Suite, TargetSpec, Variable,
 };
 
 /// The suite that was read from the file at `path` as YAML.
@@ -120,7 +120,10 @@ fn grader(spec: &GraderSpec, path: &str) -> Value {
         GraderKind::Tool(tool) => {
             ("tool", without_empty(json!({"function": tool.function, "config": tool.config})))
         }
-        GraderKind::Rubric(spec) => ("rubric", rubric(spec, path)),
+        GraderKind::Rubric(spec) => match &spec.embedding {
+            Some(embedding) => ("similarity", similarity(spec, embedding)),
+            None => ("rubric", rubric(spec, path)),
+        },
         GraderKind::Program(spec) => ("program", program("path", spec, path)),
         GraderKind::Reward(RewardSpec::Expression(expression)) => {
             ("combine", json!({"combine": expression.text}))
@@ -214,6 +217,16 @@ fn rubric(spec: &RubricSpec, path: &str) -> Value {
         rubric["compare_to"]["field"] = json!(format!("row.{path}"));
     }
     rubric
+}
+
+/// A grader that embeds.
+fn similarity(spec: &RubricSpec, embedding: &EmbeddingSpec) -> Value {
+    let mut similarity = json!({"value": embedding.value, "dimensions": embedding.dimensions});
+    extend(&mut similarity, spec.judges.first().map(judge).unwrap_or_default());
+    if let Some(members) = similarity.as_object_mut() {
+        members.retain(|name, _| !matches!(name.as_str(), "temperature" | "response_format"));
+    }
+    without_empty(similarity)
 }
 
 /// A judge that is a command.

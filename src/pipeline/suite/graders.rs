@@ -7,12 +7,12 @@ use serde_json::{Map, Value};
 use super::fields::{FieldSet, Findings};
 use super::reader::{Reader, is_misspelt};
 use super::sections::{
-    COMBINATION, EXTRACTOR_OPTIONS, INLINE_PROGRAM, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL,
+    COMBINATION, EXTRACTOR_OPTIONS, INLINE_PROGRAM, PROGRAM, PYTHON_TOOL, RUBRIC, SIMILARITY, TOOL,
     VOTES_OF_OTHERS,
 };
 use super::source::SourceSpan;
 use super::tree::{Yaml, YamlEntry, YamlNode};
-use super::{conditions, load, programs, rewards, rubric, votes};
+use super::{conditions, load, programs, rewards, rubric, similarity, votes};
 use crate::base::diagnostic::suggest;
 use crate::pipeline::spec::{
     ExtractorSpec, GraderKind, GraderSpec, Language, OptionProblem, Role, ToolSpec,
@@ -101,6 +101,7 @@ fn grader(
     fields.read_as(match kind {
         WrittenKind::Tool => &TOOL,
         WrittenKind::Rubric => &RUBRIC,
+        WrittenKind::Similarity => &SIMILARITY,
         WrittenKind::Program if entry.value.get("javascript").is_some() => &INLINE_PROGRAM,
         WrittenKind::Program => &PROGRAM,
         WrittenKind::Votes => &VOTES_OF_OTHERS,
@@ -108,9 +109,7 @@ fn grader(
     });
     let mut text = match kind {
         WrittenKind::Rubric => rubric::text(entry, &fields, reader),
-        WrittenKind::Tool | WrittenKind::Program | WrittenKind::Votes | WrittenKind::Combine => {
-            None
-        }
+        _ => None,
     };
     // What the suite says wins over the front matter of the rubric.
     let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
@@ -118,7 +117,7 @@ fn grader(
     let display_name = fields.text("display_name", &mut reader.findings);
     let extractor = extractor(&fields, reader);
     let has_threshold = fields.take("pass_threshold").is_some();
-    if matches!(kind, WrittenKind::Rubric) && !has_threshold {
+    if matches!(kind, WrittenKind::Rubric | WrittenKind::Similarity) && !has_threshold {
         reader.without_threshold.push((name.to_owned(), entry.key_span));
     }
     let pass_threshold = pass_threshold(&fields, &mut reader.findings);
@@ -141,6 +140,10 @@ fn grader(
         }
         WrittenKind::Votes => votes::votes(entry, &fields, reader).map(GraderKind::Tool),
         WrittenKind::Combine => None,
+        WrittenKind::Similarity => {
+            let rubric = similarity::similarity(&mut fields, reader);
+            Some(GraderKind::Rubric(Box::new(rubric)))
+        }
         WrittenKind::Rubric => {
             let rubric = rubric::rubric(text, entry, &mut fields, reader);
             rubric.map(|rubric| GraderKind::Rubric(Box::new(rubric)))
@@ -177,23 +180,25 @@ pub(super) fn pass_threshold(fields: &FieldSet<'_>, findings: &mut Findings) -> 
 enum WrittenKind {
     Tool,
     Rubric,
+    Similarity,
     Program,
     Votes,
     Combine,
 }
 
-const KINDS: [(&str, WrittenKind); 7] = [
+const KINDS: [(&str, WrittenKind); 8] = [
     ("tool", WrittenKind::Tool),
     ("rubric", WrittenKind::Rubric),
     ("model_judge", WrittenKind::Rubric),
     ("letta_judge", WrittenKind::Rubric),
+    ("similarity", WrittenKind::Similarity),
     ("program", WrittenKind::Program),
     (votes::KIND, WrittenKind::Votes),
     (rewards::COMBINE, WrittenKind::Combine),
 ];
 
 /// What others call kinds of graders and grading functions, and what they are here.
-const FOREIGN: [(&str, &str); 14] = [
+const FOREIGN: [(&str, &str); 15] = [
     ("llm-rubric", "rubric"),
     ("llm_rubric", "rubric"),
     ("llm-judge", "rubric"),
@@ -202,6 +207,7 @@ const FOREIGN: [(&str, &str); 14] = [
     ("judge", "rubric"),
     ("model-graded-closedqa", "rubric"),
     ("g-eval", "rubric"),
+    ("similar", "similarity"),
     ("python", "program"),
     ("javascript", "program"),
     ("equals", "exact_match"),

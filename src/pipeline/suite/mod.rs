@@ -29,6 +29,7 @@ pub(crate) mod sandboxes;
 mod scalar;
 pub(crate) mod schema;
 pub(crate) mod section;
+mod similarity;
 pub(crate) mod sections;
 pub(crate) mod source;
 mod syntax;

@@ -52,6 +52,7 @@ pub(super) fn rubric(
         combine,
         confirm_fails: confirm_fails.unwrap_or(0),
         compare_to,
+        embedding: None,
     })
 }
 

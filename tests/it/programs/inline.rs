@@ -63,11 +63,23 @@ fn code_in_a_suite_sees_the_sample_and_gives_what_functions_give() {
     assert_eq!(explained.code(), 0, "{}", explained.shown());
     let shown = space.run(&["validate", "suite.yaml"]);
     assert!(
-        shown.stdout().contains("short: inline JavaScript of last_assistant"),
+        shown
+            .stdout()
+            .contains("short: JavaScript submission.length < 5 && row.price > 3 of last_assistant"),
         "{}",
         shown.shown()
     );
 }
+
+/// Code that can be loaded, as YAML.
+const RUN: [&str; 6] = [
+    "row.order.total",
+    "'\"yes\"'",
+    "'submission.length > 1; 3'",
+    "nowhere",
+    "await Promise.resolve(1)",
+    "'2'",
+];
 
 #[test]
 fn mistakes_in_code_of_a_suite_are_shown_where_they_are() {
@@ -86,11 +98,18 @@ fn mistakes_in_code_of_a_suite_are_shown_where_they_are() {
     suite.yaml: valid
       suite    s
       dataset  rows.jsonl: 2 samples, 2 results
-      grader   g: inline JavaScript of last_assistant
+      grader   g: JavaScript 1 + of last_assistant
       gate     none: the exit code is 0 whatever the scores
     --- stderr
     ");
-    insta::assert_snapshot!(space.run(&["run", "suite.yaml"]).shown(), @"");
+    insta::assert_snapshot!(space.run(&["run", "suite.yaml"]).shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: cannot load `JavaScript 1 +`: SyntaxError: Unexpected token ')'
+      help: nothing was asked or run
+    SyntaxError: Unexpected token ')'
+    ");
     space.write("suite.yaml", suite("''"));
     insta::assert_snapshot!(space.run(&["validate", "suite.yaml"]).shown(), @r"
     exit: 2
@@ -118,18 +137,18 @@ fn mistakes_in_code_of_a_suite_are_shown_where_they_are() {
     1 error
     ");
     let mut found = Vec::new();
-    for code in [
-        "row.order.total",
-        "'\"yes\"'",
-        "'submission.length > 1; 3'",
-        "nowhere",
-        "await Promise.resolve(1)",
-        "2",
-    ] {
+    for code in RUN {
         space.write("suite.yaml", suite(code));
         space.run(&["run", "suite.yaml", "--quiet"]);
         let verdicts = verdicts(&space, "g");
-        found.push(format!("{code}: {}", verdicts[0]));
+        found.push(format!("{code}: {}", verdicts[0].trim_end()));
     }
-    insta::assert_snapshot!(found.join("\n"), @"");
+    insta::assert_snapshot!(found.join("\n"), @r#"
+    row.order.total: exception: TypeError: Cannot read properties of undefined (reading 'total')
+    '"yes"': invalid_reply: Invalid grader result: expected a number, true or false, or an object, found a string
+    'submission.length > 1; 3': exception: TypeError: the function returned undefined
+    nowhere: exception: ReferenceError: nowhere is not defined
+    await Promise.resolve(1): 1.0 true
+    '2': invalid_reply: Invalid grader result: `score` must be between 0.0 and 1.0, found 2
+    "#);
 }

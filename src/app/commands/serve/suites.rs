@@ -90,8 +90,9 @@ pub(super) struct SuiteList {
 }
 
 fn kind_of(grader: &GraderSpec) -> &'static str {
-    match grader.kind {
+    match &grader.kind {
         GraderKind::Tool(_) => "tool",
+        GraderKind::Rubric(rubric) if rubric.embedding.is_some() => "similarity",
         GraderKind::Rubric(_) => "rubric",
         GraderKind::Program(_) => "program",
         GraderKind::Reward(_) => "combine",

@@ -11,6 +11,7 @@ use super::endpoints::{Endpoints, Entered, Refused, RequestSlot};
 use crate::base::text::time;
 use crate::effects::exec::JudgeLaunch;
 use crate::pipeline::judge::JudgeAction;
+use crate::pipeline::judge::question::Question;
 use crate::pipeline::outcome::{Failure, FailureKind};
 
 /// The tokens of a reply where nobody says how many there may be, to estimate with.
@@ -188,7 +189,11 @@ impl<'a> Asking<'a> {
 /// The tokens that a request will take, sent and received. Servers that limit tokens count the most of a reply too.
 pub(crate) fn estimate(action: &JudgeAction) -> u64 {
     let sent = (action.system.len() + action.user.len()) as u64 / TOKEN_BYTES;
-    sent + action.max_tokens.map_or(REPLY_TOKENS, u64::from)
+    let received = match action.question {
+        Question::Embed { .. } => 0,
+        Question::Score(_) | Question::Compare => REPLY_TOKENS,
+    };
+    sent + action.max_tokens.map_or(received, u64::from)
 }
 
 fn failure(kind: FailureKind, message: String) -> Failure {

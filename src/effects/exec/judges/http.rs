@@ -28,6 +28,7 @@ use crate::effects::exec::{
 use crate::pipeline::judge::provider::{
     self, Answer, Correction, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
 };
+use crate::pipeline::judge::question::Question;
 use crate::pipeline::judge::{json, reply};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::pipeline::spec::ReplyFormat;
@@ -146,8 +147,13 @@ impl HttpExecutor {
             let Err(fault) = reply::read(&text, launch.action.question) else {
                 return Outcome::Reply(Reply { text, model: answer.model, usage: used(usage) });
             };
-            if corrections.len() == RE_ASKS {
-                let message = format!("invalid reply, asked {} times: {fault}", RE_ASKS + 1);
+            // A model that embeds says the same again.
+            let is_embedding = matches!(launch.action.question, Question::Embed { .. });
+            if corrections.len() == RE_ASKS || is_embedding {
+                let message = match corrections.len() {
+                    0 => format!("invalid reply: {fault}"),
+                    more => format!("invalid reply, asked {} times: {fault}", more + 1),
+                };
                 return Outcome::Failure(Failure {
                     kind: FailureKind::InvalidReply,
                     message,

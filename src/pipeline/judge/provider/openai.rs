@@ -60,6 +60,37 @@ static INFO: ProviderInfo = ProviderInfo {
     error_statuses: &[],
 };
 
+/// The request that embeds a text.
+fn embedding_request(action: &JudgeAction, dimensions: Option<u32>) -> Request {
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(action.model));
+    body.insert("input".to_owned(), json!(action.user));
+    body.insert("encoding_format".to_owned(), json!("float"));
+    put_settings(&mut body, &[("dimensions", dimensions.map(Value::from))]);
+    put_extra_body(&mut body, action);
+    Request { path: "/embeddings".to_owned(), body }
+}
+
+/// The vector of a response, of which numbers of 32 bits are kept: models compute with no more.
+fn embedding(body: &Value, vector: &Value) -> Result<Answer, String> {
+    let numbers = vector.as_array().ok_or("an embedding that is no list of numbers")?;
+    let number =
+        |value: &Value| value.as_f64().map(|number| number as f32).filter(|n| n.is_finite());
+    let numbers: Option<Vec<f32>> = numbers.iter().map(number).collect();
+    let numbers = numbers.ok_or("an embedding with items that are no numbers")?;
+    let written: Vec<String> = numbers.iter().map(f32::to_string).collect();
+    Ok(Answer {
+        text: Some(format!("{{\"embedding\":[{}]}}", written.join(","))),
+        ending: ReplyEnding::Complete,
+        model: body.get("model").and_then(Value::as_str).map(str::to_owned),
+        usage: Usage {
+            input: count(body, "/usage/prompt_tokens"),
+            output: 0,
+            cost: body.pointer("/usage/cost").and_then(Value::as_f64).and_then(Cost::from_dollars),
+        },
+    })
+}
+
 impl Provider for OpenAi {
     fn info(&self) -> &'static ProviderInfo {
         &INFO
@@ -75,6 +106,9 @@ impl Provider for OpenAi {
         shape: ReplyShape,
         corrections: &[Correction],
     ) -> Request {
+        if let Question::Embed { dimensions } = action.question {
+            return embedding_request(action, dimensions);
+        }
         let mut messages = vec![
             json!({"role": "system", "content": action.system}),
             json!({"role": "user", "content": action.user}),
@@ -172,6 +206,9 @@ impl Provider for OpenAi {
     }
 
     fn answer(&self, body: &Value) -> Result<Answer, String> {
+        if let Some(vector) = body.pointer("/data/0/embedding") {
+            return embedding(body, vector);
+        }
         let choice = body.pointer("/choices/0").ok_or("no choices")?;
         let message = choice.get("message").ok_or("a choice without a message")?;
         let refusal = refusal(message);

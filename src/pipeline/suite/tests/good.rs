@@ -106,6 +106,7 @@ fn everything_has_its_default() {
         combine: Combine::Median,
         confirm_fails: 0,
         compare_to: None,
+        embedding: None,
     };
     assert_eq!(rubric(""), expected);
 }

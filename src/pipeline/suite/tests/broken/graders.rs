@@ -136,7 +136,7 @@ fn graders_are_checked() {
      --> suite.yaml:4:13
       |
     4 |   a: {kind: toool, function: contains}
-      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `letta_judge`, `program`, `recorded_votes` or `combine`
+      |             ^^^^^ expected `tool`, `rubric`, `model_judge`, `letta_judge`, `similarity`, `program`, `recorded_votes` or `combine`
       |
       = help: did you mean `tool`?
 
