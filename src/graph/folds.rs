@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::Db;
+use super::declared::{declared_metrics, metric_value};
 use super::inputs::{Chunk, Root};
 use super::labels::{has_labels, labels};
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
@@ -15,7 +16,7 @@ use crate::pipeline::delta::CellState;
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::{Method, each_wanted};
 use crate::pipeline::gate;
-use crate::pipeline::gate::GateReport;
+use crate::pipeline::gate::{GateInputs, GateReport};
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::key::KeySet;
 use crate::pipeline::metric::agreement::Agreement;
@@ -62,7 +63,12 @@ pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
         let grader = graders.iter().find(|grader| grader.name(db) == name)?;
         Some(&observations(db, *grader)[..])
     };
-    gate::decide(rule, &by_name)
+    let metrics = declared_metrics(db, root);
+    let metric = |name: &str| {
+        let metric = metrics.iter().find(|metric| metric.spec(db).name == name)?;
+        Some(metric_value(db, *metric))
+    };
+    gate::decide_with(rule, GateInputs { grades: &by_name, metrics: &metric })
 }
 
 /// A grader's aggregates.

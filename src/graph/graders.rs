@@ -144,7 +144,12 @@ pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
 pub fn gate_rule(db: &dyn Db, root: Root) -> Option<Gate> {
     let gate = suite(db, root).suite.as_ref()?.gate.as_ref()?;
     let only = &root.overrides(db).graders;
-    let is_left = |name: &str| only.is_empty() || only.iter().any(|left| left == name);
+    let metrics = &suite(db, root).suite.as_ref()?.metrics;
+    let is_grader = |name: &str| only.is_empty() || only.iter().any(|left| left == name);
+    let is_left = |name: &str| match metrics.iter().find(|metric| metric.name == name) {
+        Some(metric) => metric.graders().all(is_grader),
+        None => is_grader(name),
+    };
     gate::graders(gate).into_iter().all(is_left).then(|| gate.clone())
 }
 

@@ -28,6 +28,7 @@ pub(crate) mod votes;
 pub(crate) mod programs;
 pub mod queries;
 pub(crate) mod planned_actions;
+pub(crate) mod declared;
 pub mod folds;
 pub mod results;
 pub(crate) mod exports;

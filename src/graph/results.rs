@@ -9,6 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::answers::{HeldCase, conversation_key, conversation_of, is_unanswered};
 use super::baselines::Baselines;
+use super::declared::{declared_metrics, metric_value};
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
 use super::selection::{SelectableCase, named};
@@ -48,6 +49,9 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         .iter()
         .filter_map(|grader| Some((name(grader), folds::label_agreement(db, *grader)?)));
     let all_usage = *folds::usage_of_all(db, root);
+    let declared = declared_metrics(db, root)
+        .iter()
+        .map(|metric| (metric.spec(db).name.clone(), metric_value(db, *metric).clone()));
     let metrics = graders.iter().map(|grader| (name(grader), folds::metric(db, *grader).clone()));
     Summary {
         format: FORMAT,
@@ -58,6 +62,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         labels: labels(db, root),
         by_model: (selection.models.len() > 1).then(|| folds::by_model(db, root).clone()),
         by_tag: folds::by_tag(db, root).clone(),
+        declared: Ordered(declared.collect()),
         gate: folds::gate_report(db, root).clone(),
         trials: trials(db, root),
         agreement: Ordered(agreement.collect()),

@@ -7,6 +7,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::metric::declared::MetricValue;
 use super::metric::{Observation, percentile};
 use super::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 use crate::base::exact::{Weighted, mean, weighted_mean};
@@ -49,10 +50,30 @@ pub enum GateStatus {
 /// Where a gate finds the grades of a grader, by the grader's name.
 pub(crate) type Grades<'a> = dyn Fn(&str) -> Option<&'a [Observation]> + 'a;
 
-/// What `gate` says of the grades. A grader without grades decides nothing.
+/// Where a gate finds a metric that the suite declares.
+pub(crate) type DeclaredValues<'a> = dyn Fn(&str) -> Option<&'a MetricValue> + 'a;
+
+/// What a gate is decided on.
+#[derive(Clone, Copy)]
+pub(crate) struct GateInputs<'a, 'd> {
+    pub(crate) grades: &'a Grades<'d>,
+    pub(crate) metrics: &'a DeclaredValues<'d>,
+}
+
+/// What `gate` says of the grades alone: it names no declared metric.
 pub(crate) fn decide(gate: &Gate, grades: &Grades<'_>) -> GateReport {
+    decide_with(gate, GateInputs { grades, metrics: &|_| None })
+}
+
+/// What `gate` says. A grader without grades decides nothing, and neither does a metric without a value.
+pub(crate) fn decide_with(gate: &Gate, inputs: GateInputs<'_, '_>) -> GateReport {
+    let grades = inputs.grades;
     match gate {
         Gate::Simple(condition) => {
+            if condition.aggregation == Aggregation::Declared {
+                let range = (inputs.metrics)(&condition.metric_key).and_then(Range::of_metric);
+                return compared(range, condition.op, condition.value, rule(gate));
+            }
             let range = grades(&condition.metric_key)
                 .and_then(|grades| Range::of(grades, condition.aggregation, condition.pass));
             compared(range, condition.op, condition.value, rule(gate))
@@ -62,7 +83,7 @@ pub(crate) fn decide(gate: &Gate, grades: &Grades<'_>) -> GateReport {
         }
         Gate::Logical { operator, conditions } => {
             let conditions: Vec<GateReport> =
-                conditions.iter().map(|condition| decide(condition, grades)).collect();
+                conditions.iter().map(|condition| decide_with(condition, inputs)).collect();
             GateReport {
                 status: Some(joined(*operator, &conditions)),
                 rule: Some(rule(gate)),
@@ -122,6 +143,15 @@ impl Range {
         Some(Self { value: lowest, lowest, highest: aggregate(grades, aggregation, 1.0)? })
     }
 
+    /// Where errors may have moved the metric no one knows how far, its ends are not known.
+    fn of_metric(metric: &MetricValue) -> Option<Self> {
+        Some(Self {
+            value: metric.value?,
+            lowest: metric.lowest.unwrap_or(f64::NEG_INFINITY),
+            highest: metric.highest.unwrap_or(f64::INFINITY),
+        })
+    }
+
     fn of_accuracy(grades: &[Observation], pass: Option<PassRule>) -> Self {
         let passed = |grade: &Observation| match pass {
             Some(rule) => rule.op.holds(grade.score, rule.value),
@@ -161,7 +191,7 @@ fn aggregate(grades: &[Observation], aggregation: Aggregation, errored: f64) -> 
         Aggregation::Median => percentile(&scores, 50),
         Aggregation::P95 => percentile(&scores, 95),
         Aggregation::P99 => percentile(&scores, 99),
-        Aggregation::AvgScore | Aggregation::Accuracy => None,
+        Aggregation::AvgScore | Aggregation::Accuracy | Aggregation::Declared => None,
     }
 }
 
@@ -234,7 +264,10 @@ fn joined(operator: Logic, conditions: &[GateReport]) -> GateStatus {
 pub(crate) fn rule(gate: &Gate) -> String {
     match gate {
         Gate::Simple(Condition { metric_key, aggregation, op, value, pass }) => {
-            let words = format!("{metric_key} {} {} {value}", name(*aggregation), sign(*op));
+            let words = match aggregation {
+                Aggregation::Declared => format!("{metric_key} {} {value}", sign(*op)),
+                _ => format!("{metric_key} {} {} {value}", name(*aggregation), sign(*op)),
+            };
             match pass.filter(|_| *aggregation == Aggregation::Accuracy) {
                 Some(pass) => format!("{words} (a pass is {} {})", sign(pass.op), pass.value),
                 None => words,
@@ -273,6 +306,7 @@ fn name(aggregation: Aggregation) -> &'static str {
         Aggregation::Median => "median",
         Aggregation::P95 => "p95",
         Aggregation::P99 => "p99",
+        Aggregation::Declared => "metric",
     }
 }
 

@@ -3,6 +3,7 @@
 //! Owns the formulas; knows no grader, no suite and no report layout. Means are exact before they are rounded once.
 
 pub(crate) mod agreement;
+pub mod declared;
 pub mod labels;
 pub(crate) mod paired;
 pub mod trials;
@@ -132,6 +133,14 @@ pub fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
         Weighted { weight: 100.0 - above, value: low },
         Weighted { weight: above, value: high },
     ])
+}
+
+/// The same for a share of a hundredth, which ranks computed in floats decide.
+pub(crate) fn percentile_of(sorted: &[f64], percent: f64) -> Option<f64> {
+    let rank = percent.clamp(0.0, 100.0) / 100.0 * sorted.len().checked_sub(1)? as f64;
+    let low = *sorted.get(rank.floor() as usize)?;
+    let high = *sorted.get(rank.ceil() as usize)?;
+    Some(low + (high - low) * rank.fract())
 }
 
 /// The chance that at least one of `k` trials passes, estimated without bias from `passes` of `trials`.

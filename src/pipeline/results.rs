@@ -13,6 +13,7 @@ use super::gate::GateReport;
 use super::grade::GradeError;
 use super::metric::Metric;
 use super::metric::agreement::Agreement;
+use super::metric::declared::MetricValue;
 use super::metric::labels::LabelAgreement;
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
@@ -123,6 +124,9 @@ pub struct Summary {
     pub results: usize,
     /// Grader → its aggregates, in the order of the suite.
     pub metrics: Ordered<Metric>,
+    /// Metric that the suite declares → what it comes to.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub declared: Ordered<MetricValue>,
     /// Grader → its name for people; only graders that have another than their key.
     #[serde(default, skip_serializing_if = "has_none")]
     pub labels: Ordered<String>,

@@ -320,6 +320,7 @@ fn a_threshold_runs_the_gate_alone() {
         "gate_report",
         "narrowing",
         "row_condition",
+        "declared_metrics",
         "row_needs",
         "sought",
     ];

@@ -53,6 +53,7 @@ mod keys;
 mod labels;
 mod letta;
 mod limits;
+mod metrics;
 mod narrowing;
 mod panels;
 mod plan;

@@ -28,6 +28,7 @@ const OF_SUITE: &[&str] = &[
     "gate_rule",
     "narrowing",
     "row_condition",
+    "declared_metrics",
     "row_needs",
     "sought",
     "scales",

@@ -11,6 +11,7 @@ use crate::graph::results;
 #[cfg(feature = "serve")]
 use crate::pipeline::report::{Report, Results};
 use crate::pipeline::results::{FORMAT, ReportHeader};
+use crate::pipeline::suite::canonical_metrics;
 
 /// The header of a session that is loaded.
 pub(super) fn header(session: &Session) -> ReportHeader {
@@ -19,7 +20,8 @@ pub(super) fn header(session: &Session) -> ReportHeader {
         session.digests().into_iter().map(|(path, digest)| (session.relative(&path), digest));
     let narrowing = narrowing(&session.db, session.root);
     let gate = gate_rule(&session.db, session.root).as_ref().map(crate::pipeline::gate::rule);
-    let settings = Map::from_iter([
+    let metrics = suite.map(|suite| canonical_metrics::metrics(&suite.metrics)).unwrap_or_default();
+    let mut settings = Map::from_iter([
         ("max_samples".to_owned(), json!(narrowing.max_samples)),
         ("tags".to_owned(), json!(narrowing.tags)),
         ("samples".to_owned(), json!(narrowing.samples)),
@@ -27,6 +29,9 @@ pub(super) fn header(session: &Session) -> ReportHeader {
         ("graders".to_owned(), Value::Array(grader_settings(session))),
         ("gate".to_owned(), json!(gate)),
     ]);
+    if !metrics.is_empty() {
+        settings.insert("metrics".to_owned(), Value::Object(metrics));
+    }
     ReportHeader {
         format: FORMAT,
         suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),

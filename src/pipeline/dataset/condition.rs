@@ -25,7 +25,7 @@ impl OpenedRow<'_> {
     }
 
     /// What a name in a condition stands for: who the case is, one of our fields, or a path of the row.
-    fn operand(&self, name: &str) -> Operand {
+    pub(crate) fn operand(&self, name: &str) -> Operand {
         if IDENTITY.contains(&name) {
             return self.of_identity(name);
         }

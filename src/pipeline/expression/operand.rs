@@ -53,7 +53,7 @@ impl Operand {
     }
 
     /// The number that it is, or that its text stands for; else none, as NaN.
-    pub(super) fn number(&self) -> f64 {
+    pub(crate) fn number(&self) -> f64 {
         match self {
             Self::Number(number) => *number,
             Self::Text(text) => number_in(text).unwrap_or(f64::NAN),
@@ -101,6 +101,14 @@ impl Operand {
             Self::Text(text) => Self::Number(text.chars().count() as f64),
             Self::List(items) => Self::Number(items.len() as f64),
             Self::Number(_) | Self::Nothing => Self::Nothing,
+        }
+    }
+
+    /// The characters of a text.
+    pub(crate) fn characters(&self) -> Option<usize> {
+        match self {
+            Self::Text(text) => Some(text.chars().count()),
+            Self::Number(_) | Self::List(_) | Self::Nothing => None,
         }
     }
 

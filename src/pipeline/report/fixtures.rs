@@ -94,6 +94,7 @@ pub(crate) fn empty() -> Run {
         settings: Map::new(),
     };
     let summary = Summary {
+        declared: Ordered::default(),
         format: FORMAT,
         suite: "support-bot".to_owned(),
         samples: 0,

@@ -5,6 +5,7 @@
 
 use std::io::{self, Write};
 
+use super::declared::write_declared;
 use super::digest::{ErrorGroup, ReportDigest};
 use super::{
     Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, human, usage, verdict,
@@ -135,6 +136,7 @@ pub(super) fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Res
         writeln!(out)?;
         write_metrics(&summary.metrics, out)?;
     }
+    write_declared(&summary.declared, out)?;
     write_curves(&summary.metrics, out)?;
     if let Some(models) = &summary.by_model {
         write_models(models, out)?;

@@ -4,6 +4,7 @@
 //! cached. What belongs to one process stands in `effects::record`.
 
 mod csv;
+mod declared;
 pub(crate) mod diff;
 pub(crate) mod ending;
 pub(crate) mod explain;

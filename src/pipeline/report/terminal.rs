@@ -9,6 +9,7 @@ use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
 
+use super::declared::declared_lines;
 use super::digest::{ReportDigest, label};
 use super::{
     Audience, ProcessFacts, Report, ReportFormat, ReportOptions, ReportSink, ReportWriter,
@@ -81,7 +82,11 @@ fn write(run: &ReportedRun<'_, '_>, options: ReportOptions, out: &mut dyn Write)
     let digest = ReportDigest::of((report.results)(), failures);
     let summary = report.summary;
     let width = options.width;
-    let head = [verdict_lines(report, width), metric_lines(&summary.metrics, width)];
+    let head = [
+        verdict_lines(report, width),
+        metric_lines(&summary.metrics, width),
+        declared_lines(&summary.declared, width),
+    ];
     let tail = [
         failure_lines(&digest, facts, width),
         error_lines(&digest, width),

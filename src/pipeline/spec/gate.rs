@@ -37,7 +37,7 @@ pub enum Gate {
 pub struct Condition {
     pub metric_key: String,
     /// The aggregate of its scores.
-    #[serde(rename = "metric")]
+    #[serde(rename = "metric", skip_serializing_if = "Aggregation::is_declared")]
     pub aggregation: Aggregation,
     pub op: Op,
     /// What it is compared with. Of accuracy, a fraction.
@@ -75,6 +75,15 @@ pub enum Aggregation {
     P95,
     /// The 99th percentile, linear between closest ranks.
     P99,
+    /// None: what is compared is a metric that the suite declares.
+    Declared,
+}
+
+impl Aggregation {
+    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+    fn is_declared(&self) -> bool {
+        *self == Self::Declared
+    }
 }
 
 /// A comparison of two numbers.

@@ -8,6 +8,7 @@ mod gate;
 mod grader;
 mod judge;
 mod label;
+mod metric;
 mod program;
 mod target;
 mod variable;
@@ -20,6 +21,10 @@ pub use judge::{
     JudgeSpec, Patience, ReplyFormat, RubricSpec, Scale,
 };
 pub use label::Label;
+pub use metric::{
+    AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Dimension, GraderValue,
+    Lengths, MetricKind, MetricSpec, Players, Series, SeriesSource, Statistic,
+};
 pub use program::{Language, ProgramSpec, Repeat, Role, SampleMember, Sandbox, SandboxKind};
 pub use target::{
     AdapterSource, AgentKind, ChatTarget, HttpTarget, JoinBy, KeepWorkspace, LettaAgentSource,
@@ -41,6 +46,8 @@ pub struct Suite {
     pub target: TargetSpec,
     /// The graders in the order of the file.
     pub graders: Vec<GraderSpec>,
+    /// Further numbers over all results, in the order of the file.
+    pub metrics: Vec<MetricSpec>,
     /// The rule that decides the exit code.
     pub gate: Option<Gate>,
     /// Only the first so many samples.

@@ -6,7 +6,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeSet;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::base::exact::{Weighted, mean, weighted_mean};
 
@@ -23,7 +23,7 @@ pub struct ClassPair<'a> {
 }
 
 /// How often which class was taken for which.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct ConfusionMatrix {
     /// The classes, in the order of rows and columns.
     pub classes: Vec<String>,
@@ -32,7 +32,7 @@ pub struct ConfusionMatrix {
 }
 
 /// Precision, recall and F1 of one class.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ClassScores {
     /// The class.
     pub class: String,

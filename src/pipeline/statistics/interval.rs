@@ -52,6 +52,9 @@ pub enum IntervalMethod {
     BcaBootstrap,
     /// [`Self::BcaBootstrap`] that draws samples with all their items.
     BcaBootstrapClustered,
+    /// Percentile bootstrap, drawing samples with all their items. Efron and Tibshirani 1993, "An Introduction to the
+    /// Bootstrap".
+    PercentileBootstrap,
     /// A maximum likelihood estimate and its standard error from the observed information (Wald).
     Wald,
     /// The posterior of a rate or of a difference of rates under uniform priors. Bowyer et al. 2025, "Don't use the CLT in
@@ -71,6 +74,7 @@ impl IntervalMethod {
             Self::StudentTClustered => "clustered t",
             Self::BcaBootstrap => "BCa bootstrap",
             Self::BcaBootstrapClustered => "clustered BCa bootstrap",
+            Self::PercentileBootstrap => "percentile bootstrap",
             Self::Wald => "Wald",
             Self::Bayesian => "Bayesian",
         }

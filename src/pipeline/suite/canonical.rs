@@ -7,7 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use super::interpolate::escape;
-use super::{canonical_target, source};
+use super::{canonical_metrics, canonical_target, source};
 use crate::pipeline::expression::RowCondition;
 use crate::pipeline::spec::{
     CompareTo, EmbeddingSpec, GraderKind, GraderSpec, JoinBy, JudgeProgramSpec, JudgeSpec,
@@ -26,6 +26,7 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
         "models": suite.target.live().map(|live| json!(live.models)),
         "graders": graders,
         "reward": reward,
+        "metrics": canonical_metrics::metrics(&suite.metrics),
         "gate": suite.gate,
         "max_samples": suite.max_samples,
         "sample_tags": suite.sample_tags,

@@ -29,13 +29,20 @@ const SIGNS: [(&str, &str); 6] =
 
 pub(super) const LOGICS: [(&str, Logic); 2] = [("and", Logic::And), ("or", Logic::Or)];
 
-/// Reads `gate`. `graders` are the names a gate may speak of, the first one by default.
+/// The names that a gate may speak of: graders, the first one by default, and metrics that the suite declares.
+#[derive(Clone, Copy)]
+pub(super) struct GateNames<'a> {
+    pub(super) graders: &'a [&'a str],
+    pub(super) metrics: &'a [&'a str],
+}
+
+/// Reads `gate`.
 pub(super) fn gate(
     fields: &FieldSet<'_>,
-    graders: &[&str],
+    names: GateNames<'_>,
     findings: &mut Findings,
 ) -> Option<Gate> {
-    one_gate(fields.take("gate")?, graders, Nesting::Top, findings)
+    one_gate(fields.take("gate")?, names, Nesting::Top, findings)
 }
 
 /// Where a gate stands.
@@ -54,7 +61,7 @@ enum GateKind {
 
 fn one_gate(
     field: &YamlEntry,
-    graders: &[&str],
+    names: GateNames<'_>,
     nesting: Nesting,
     findings: &mut Findings,
 ) -> Option<Gate> {
@@ -74,14 +81,14 @@ fn one_gate(
         GateKind::Logical => &LOGICAL,
     });
     match kind {
-        GateKind::Simple => simple(field, fields, graders, nesting, findings),
+        GateKind::Simple => simple(field, fields, names, nesting, findings),
         GateKind::WeightedAverage if nesting == Nesting::Condition => {
             findings.error(field.value.span, "a weighted average cannot be a condition").hint =
                 Some("conditions are `simple` or `logical`".to_owned());
             None
         }
-        GateKind::WeightedAverage => weighted(fields, graders, findings),
-        GateKind::Logical => logical(fields, graders, findings),
+        GateKind::WeightedAverage => weighted(fields, names, findings),
+        GateKind::Logical => logical(fields, names, findings),
     }
 }
 
@@ -100,12 +107,14 @@ fn kind_by_fields(field: &YamlEntry, findings: &mut Findings) -> Option<GateKind
 fn simple(
     field: &YamlEntry,
     fields: FieldSet<'_>,
-    graders: &[&str],
+    names: GateNames<'_>,
     nesting: Nesting,
     findings: &mut Findings,
 ) -> Option<Gate> {
-    let metric_key = metric_key(&fields, field, graders, nesting, findings);
-    let aggregation = aggregation(&fields, findings);
+    let metric_key = metric_key(&fields, field, names, nesting, findings);
+    let is_declared = metric_key.as_ref().is_some_and(|key| names.metrics.contains(&key.as_str()));
+    let aggregation =
+        if is_declared { declared(&fields, findings) } else { aggregation(&fields, findings) };
     let comparison = comparison(&fields, aggregation, findings);
     let pass_op = fields.take("pass_op");
     let op = pass_op.and_then(|op| read_op(op, findings));
@@ -130,11 +139,11 @@ fn simple(
     }))
 }
 
-fn weighted(fields: FieldSet<'_>, graders: &[&str], findings: &mut Findings) -> Option<Gate> {
+fn weighted(fields: FieldSet<'_>, names: GateNames<'_>, findings: &mut Findings) -> Option<Gate> {
     let aggregation = aggregation(&fields, findings);
     let comparison = comparison(&fields, aggregation, findings);
     let weights = fields.take("weights");
-    let weights = weights.and_then(|weights| read_weights(weights, graders, findings));
+    let weights = weights.and_then(|weights| read_weights(weights, names.graders, findings));
     fields.finish(findings);
     let (op, value) = comparison?;
     Some(Gate::WeightedAverage { aggregation: aggregation?, weights: weights?, op, value })
@@ -169,17 +178,17 @@ fn read_weights(
     weights
 }
 
-fn logical(fields: FieldSet<'_>, graders: &[&str], findings: &mut Findings) -> Option<Gate> {
+fn logical(fields: FieldSet<'_>, names: GateNames<'_>, findings: &mut Findings) -> Option<Gate> {
     let operator = fields.choice("operator", &LOGICS, findings);
     let conditions = fields.take("conditions");
-    let conditions = conditions.and_then(|field| read_conditions(field, graders, findings));
+    let conditions = conditions.and_then(|field| read_conditions(field, names, findings));
     fields.finish(findings);
     Some(Gate::Logical { operator: operator?, conditions: conditions? })
 }
 
 fn read_conditions(
     field: &YamlEntry,
-    graders: &[&str],
+    names: GateNames<'_>,
     findings: &mut Findings,
 ) -> Option<Vec<Gate>> {
     let Yaml::Seq(items) = &field.value.value else {
@@ -194,7 +203,7 @@ fn read_conditions(
         // Messages call an item by a name, as they do a field.
         let entry =
             YamlEntry { key: "condition".to_owned(), key_span: item.span, value: item.clone() };
-        one_gate(&entry, graders, Nesting::Condition, findings)
+        one_gate(&entry, names, Nesting::Condition, findings)
     });
     conditions.collect::<Vec<_>>().into_iter().collect()
 }
@@ -203,11 +212,12 @@ fn read_conditions(
 pub(super) fn metric_key(
     fields: &FieldSet<'_>,
     owner: &YamlEntry,
-    graders: &[&str],
+    names: GateNames<'_>,
     nesting: Nesting,
     findings: &mut Findings,
 ) -> Option<String> {
     let Some(field) = fields.take("metric_key") else {
+        let graders = names.graders;
         if graders.is_empty() {
             // The missing graders are reported already.
             return None;
@@ -222,11 +232,24 @@ pub(super) fn metric_key(
         return graders.first().map(|&first| first.to_owned());
     };
     let name = findings.text(field)?;
-    if !graders.contains(&name.as_str()) {
-        findings.unknown(field, &name, "grader", graders);
+    let known = [names.graders, names.metrics].concat();
+    if !known.contains(&name.as_str()) {
+        findings.unknown(field, &name, "grader", &known);
         return None;
     }
     Some(name)
+}
+
+/// A metric that the suite declares is a number already: nothing is left to be aggregated.
+fn declared(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<Aggregation> {
+    let said = ["metric", "aggregation", "pass_op", "pass_value", "pass_threshold"];
+    let Some(field) = said.into_iter().find_map(|name| fields.take(name)) else {
+        return Some(Aggregation::Declared);
+    };
+    let message = format!("`{}` is of graders, and this gate names a declared metric", field.key);
+    findings.error(field.key_span, message).hint =
+        Some("say it where the metric is declared".to_owned());
+    None
 }
 
 fn aggregation(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<Aggregation> {

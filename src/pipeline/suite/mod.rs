@@ -5,6 +5,7 @@
 
 mod agents;
 pub(crate) mod canonical;
+pub(crate) mod canonical_metrics;
 mod canonical_target;
 mod command_judges;
 mod conditions;
@@ -18,6 +19,7 @@ mod judges;
 mod letta_code_target;
 mod letta_target;
 mod load;
+mod metrics;
 mod mistakes;
 pub(crate) mod programs;
 mod read;

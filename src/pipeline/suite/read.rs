@@ -7,6 +7,7 @@
 use serde_json::{Map, Value};
 
 use super::fields::{FieldSet, Findings};
+use super::gate::GateNames;
 use super::load::{self, Looked};
 use super::programs::ProgramPlaces;
 use super::reader::Reader;
@@ -14,7 +15,7 @@ use super::sections::SUITE;
 use super::targets::AroundTarget;
 use super::thresholds::Passes;
 use super::tree::{Yaml, YamlNode};
-use super::{Files, dataset, gate, graders, rewards, sandboxes, targets};
+use super::{Files, dataset, gate, graders, metrics, rewards, sandboxes, targets};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{
     OptionProblem, ProgramSpec, RecordingJoin, Sandbox, SandboxKind, Suite, TargetSpec, ToolSpec,
@@ -132,7 +133,10 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     rewards::check_names(&graders, &mut reader.findings);
     let keys: Vec<&str> = graders.names.iter().map(String::as_str).collect();
     let findings = &mut reader.findings;
-    let gate = gate::gate(&fields, &keys, findings);
+    let metrics = metrics::metrics(&fields, &keys, findings);
+    let metric_names = metrics::names(&fields);
+    let names = GateNames { graders: &keys, metrics: &metric_names };
+    let gate = gate::gate(&fields, names, findings);
     let max_samples = fields.whole("max_samples", findings);
     let num_runs = fields.whole("num_runs", findings).unwrap_or(1);
     let max_concurrent = fields.whole("max_concurrent", findings);
@@ -146,6 +150,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
         dataset: dataset?,
         target: target?,
         graders: graders.specs,
+        metrics,
         gate,
         max_samples,
         sample_tags,

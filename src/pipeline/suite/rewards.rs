@@ -4,7 +4,7 @@
 //! names a grader is none of these: that grader's score is the reward, and there is nothing to add.
 
 use super::fields::{FieldSet, Findings};
-use super::gate::Nesting;
+use super::gate::{GateNames, Nesting};
 use super::graders::{Graders, pass_threshold};
 use super::reader::Reader;
 use super::sections::{COMBINATION, REWARD_COMBINE, REWARD_CUSTOM, REWARD_METRIC};
@@ -68,7 +68,8 @@ pub(super) fn reward(fields: &FieldSet<'_>, graders: &mut Graders, reader: &mut 
                 Some("a `reward` of `kind: combine` or `custom` may stand beside a `gate`".into());
         }
         let names: Vec<&str> = graders.names.iter().map(String::as_str).collect();
-        gate::metric_key(&inner, field, &names, Nesting::Top, &mut reader.findings);
+        let names = GateNames { graders: &names, metrics: &[] };
+        gate::metric_key(&inner, field, names, Nesting::Top, &mut reader.findings);
         inner.finish(&mut reader.findings);
         return;
     }

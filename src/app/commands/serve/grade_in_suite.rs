@@ -87,6 +87,7 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
         dataset,
         target: TargetSpec::Recorded { path: None, format: None, join: RecordingJoin::default() },
         graders: vec![grader],
+        metrics: Vec::new(),
         gate: None,
         max_samples: None,
         sample_tags: Vec::new(),

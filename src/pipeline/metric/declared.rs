@@ -1,0 +1,204 @@
+//! Metrics that suites declare: numbers over all results, each with an interval where one is known.
+//!
+//! Owns what each kind takes of a table of readings, and how it is told that nothing can be said. The formulas are those of
+//! [`crate::pipeline::statistics`]; where readings come from is not known here.
+
+mod agreement;
+mod classes;
+mod comparison;
+mod means;
+mod reading;
+mod resample;
+#[cfg(test)]
+mod tests;
+
+use serde::{Deserialize, Serialize};
+
+pub(crate) use reading::{MetricTable, ReadValue, Reading, ResultPlace, class_of};
+
+use crate::base::ordered_map::Ordered;
+use crate::pipeline::spec::{
+    AgreementMeasure, ClassScore, MetricKind, MetricSpec, Scale, SeriesSource, Statistic,
+};
+use crate::pipeline::statistics::classes::{ClassScores, ConfusionMatrix};
+use crate::pipeline::statistics::interval::ConfidenceInterval;
+
+/// A metric that a suite declares, over all results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct MetricValue {
+    /// Its kind, as suites call it.
+    pub kind: String,
+    /// The number; null where there is none.
+    pub value: Option<f64>,
+    /// The same on the grader's own scale, where it has one and the number is a score.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native: Option<f64>,
+    /// What it is over: results, or pairs, groups of trials or comparisons.
+    pub n: usize,
+    /// Results that could not be graded, or lack what the metric reads.
+    pub errors: usize,
+    /// Where the true value lies; null where no interval is known.
+    pub interval: Option<ConfidenceInterval>,
+    /// Why there is no number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub problem: Option<String>,
+    /// Group → its own number.
+    #[serde(skip_serializing_if = "is_empty")]
+    pub groups: Ordered<GroupValue>,
+    /// How often which class was taken for which.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confusion: Option<ConfusionMatrix>,
+    /// Precision, recall and F1 of each class.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub classes: Vec<ClassScores>,
+    /// The least that the number can be, whatever grades with errors would have been; null where that is not known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lowest: Option<f64>,
+    /// The most it can be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub highest: Option<f64>,
+}
+
+/// The number of one group of results.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GroupValue {
+    /// The number.
+    pub value: Option<f64>,
+    /// What it is over.
+    pub n: usize,
+    /// Where the true value lies.
+    pub interval: Option<ConfidenceInterval>,
+}
+
+fn is_empty<T>(map: &Ordered<T>) -> bool {
+    map.0.is_empty()
+}
+
+impl MetricValue {
+    fn without(problem: impl Into<String>) -> Self {
+        Self { problem: Some(problem.into()), ..Self::default() }
+    }
+}
+
+/// The metric over the results of `table`, which holds what the metric reads.
+pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
+    let told = measured(spec, table);
+    let ends = if told.errors > 0 && grows_with_scores(spec) {
+        [0.0, 1.0].map(|score| measured(spec, &table.with_errors_as(score)).value)
+    } else if told.errors > 0 {
+        [None, None]
+    } else {
+        [told.value, told.value]
+    };
+    let problem = told.value.is_none().then(|| {
+        told.problem.clone().unwrap_or_else(|| "there is nothing to compute it from".to_owned())
+    });
+    let scale = native_scale(spec, table);
+    let native = |value: f64| scale.map(|Scale { min, max }| min + value * (max - min));
+    let shown = |value: Option<f64>| match value {
+        Some(value) if spec.native => native(value).or(Some(value)),
+        value => value,
+    };
+    let interval = told.interval.map(|interval| ConfidenceInterval {
+        low: shown(Some(interval.low)).unwrap_or(interval.low),
+        high: shown(Some(interval.high)).unwrap_or(interval.high),
+        ..interval
+    });
+    MetricValue {
+        kind: name_of(&spec.kind),
+        native: told.value.and_then(native),
+        value: shown(told.value),
+        interval,
+        problem,
+        lowest: shown(ends[0]),
+        highest: shown(ends[1]),
+        ..told
+    }
+}
+
+fn measured(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
+    match &spec.kind {
+        MetricKind::Of(statistic) => means::of(*statistic, spec, table),
+        MetricKind::Macro(statistic) => means::over_groups(*statistic, spec, table),
+        MetricKind::Weighted(path) => means::weighted(path, table),
+        MetricKind::Classes(measure) => classes::of(measure, table),
+        MetricKind::Agreement(measure) => agreement::of(*measure, table),
+        MetricKind::AreaUnderCurve(class) => classes::area_under_curve(class.as_deref(), table),
+        MetricKind::CalibrationError { bins, class } => {
+            classes::calibration_error(*bins as usize, class.as_deref(), table)
+        }
+        MetricKind::WinRate => comparison::win_rate(table),
+        MetricKind::LengthControlledWinRate(lengths) => {
+            comparison::length_controlled(lengths, table)
+        }
+        MetricKind::BradleyTerry(players) => comparison::strengths(players.as_ref(), table),
+    }
+}
+
+/// Whether the number is never lower where a score is higher: then errors at both ends of the scale are its ends.
+fn grows_with_scores(spec: &MetricSpec) -> bool {
+    matches!(spec.kind, MetricKind::Of(_) | MetricKind::Macro(_) | MetricKind::Weighted(_))
+}
+
+/// The scale that the number is on, where it is a score of a grader with a scale of its own.
+fn native_scale(spec: &MetricSpec, table: &MetricTable) -> Option<Scale> {
+    let is_score = match &spec.kind {
+        MetricKind::Of(statistic) => {
+            !matches!(statistic, Statistic::PassRate | Statistic::PassAt(_) | Statistic::PassHat(_))
+        }
+        MetricKind::Macro(statistic) => *statistic == Statistic::Mean,
+        MetricKind::Weighted(_) => true,
+        _ => false,
+    };
+    let is_grader = matches!(spec.of.source, SeriesSource::Grader(..) | SeriesSource::Labels(_));
+    table.scale.filter(|_| is_score && is_grader)
+}
+
+/// What suites call the kind.
+pub(crate) fn name_of(kind: &MetricKind) -> String {
+    let name = match kind {
+        MetricKind::Of(statistic) | MetricKind::Macro(statistic) => {
+            let own = statistic_name(*statistic);
+            return if matches!(kind, MetricKind::Macro(_)) { format!("macro {own}") } else { own };
+        }
+        MetricKind::Weighted(_) => "weighted mean",
+        MetricKind::Classes(measure) => match measure.score {
+            ClassScore::Precision => "precision",
+            ClassScore::Recall => "recall",
+            ClassScore::F1 => "f1",
+            ClassScore::Accuracy => "accuracy",
+            ClassScore::BalancedAccuracy => "balanced accuracy",
+        },
+        MetricKind::Agreement(measure) => match measure {
+            AgreementMeasure::Pearson => "Pearson r",
+            AgreementMeasure::Spearman => "Spearman rho",
+            AgreementMeasure::Kendall => "Kendall tau-b",
+            AgreementMeasure::Kappa => "Cohen's kappa",
+            AgreementMeasure::LinearKappa => "linear kappa",
+            AgreementMeasure::QuadraticKappa => "quadratic kappa",
+            AgreementMeasure::Alpha(_) => "Krippendorff's alpha",
+            AgreementMeasure::Fleiss => "Fleiss' kappa",
+        },
+        MetricKind::AreaUnderCurve(_) => "AUC",
+        MetricKind::CalibrationError { .. } => "ECE",
+        MetricKind::WinRate => "win rate",
+        MetricKind::LengthControlledWinRate(_) => "length-controlled win rate",
+        MetricKind::BradleyTerry(_) => "Bradley-Terry",
+    };
+    name.to_owned()
+}
+
+fn statistic_name(statistic: Statistic) -> String {
+    match statistic {
+        Statistic::Mean => "mean".to_owned(),
+        Statistic::PassRate => "pass rate".to_owned(),
+        Statistic::Min => "min".to_owned(),
+        Statistic::Max => "max".to_owned(),
+        Statistic::Percentile(50) => "median".to_owned(),
+        Statistic::Percentile(percent) => format!("p{percent}"),
+        Statistic::PassAt(k) => format!("pass@{k}"),
+        Statistic::PassHat(k) => format!("pass^{k}"),
+    }
+}

@@ -1,0 +1,283 @@
+//! Means, rates and percentiles over results, over groups of them, and by weights.
+
+use std::collections::BTreeMap;
+
+use super::reading::{MetricTable, ReadValue, Reading};
+use super::{GroupValue, MetricValue, resample};
+use crate::base::exact::{Weighted, mean, weighted_mean};
+use crate::base::ordered_map::Ordered;
+use crate::pipeline::metric::{pass_at, pass_hat, percentile};
+use crate::pipeline::spec::{MetricSpec, SeriesSource, Statistic};
+use crate::pipeline::statistics::LEVEL;
+use crate::pipeline::statistics::interval::{
+    ClusteredValue, ConfidenceInterval, ValueRange, mean_interval,
+};
+
+/// One number that means are of: a result, or the trials of one.
+#[derive(Clone, Debug, PartialEq)]
+struct MeanItem {
+    /// The number of the result among all.
+    at: usize,
+    sample: u32,
+    value: f64,
+}
+
+/// Numbers, and how many results have none for an error.
+struct MeanItems {
+    items: Vec<MeanItem>,
+    errors: usize,
+    /// What the numbers are between.
+    range: ValueRange,
+}
+
+/// A number over all results, and over each group where the metric has some.
+pub(super) fn of(statistic: Statistic, spec: &MetricSpec, table: &MetricTable) -> MetricValue {
+    let found = items(statistic, spec, table);
+    let groups = leaf_groups(spec, table);
+    let of_group = |(name, members): (String, Vec<usize>)| {
+        let own = found.items.iter().filter(|item| members.binary_search(&item.at).is_ok());
+        let own: Vec<MeanItem> = own.cloned().collect();
+        let group = GroupValue {
+            value: value_of(statistic, &own),
+            n: own.len(),
+            interval: interval_of(statistic, &own, found.range),
+        };
+        (name, group)
+    };
+    MetricValue {
+        value: value_of(statistic, &found.items),
+        n: found.items.len(),
+        errors: found.errors,
+        interval: interval_of(statistic, &found.items, found.range),
+        groups: Ordered(groups.into_iter().map(of_group).collect()),
+        ..MetricValue::default()
+    }
+}
+
+/// The mean over groups of the mean of each; with several dimensions, over the outer groups of the means of the inner ones.
+pub(super) fn over_groups(
+    statistic: Statistic,
+    spec: &MetricSpec,
+    table: &MetricTable,
+) -> MetricValue {
+    let whole = of(statistic, spec, table);
+    let found = items(statistic, spec, table);
+    let paths: Vec<Vec<Vec<String>>> =
+        found.items.iter().map(|item| group_paths(spec, table, item.at)).collect();
+    let estimate = |drawn: &[usize]| {
+        let mut groups = MeanTree::default();
+        for at in drawn {
+            for path in &paths[*at] {
+                groups.add(path, found.items[*at].value);
+            }
+        }
+        groups.mean()
+    };
+    let all: Vec<usize> = (0..found.items.len()).collect();
+    let samples: Vec<u32> = found.items.iter().map(|item| item.sample).collect();
+    MetricValue {
+        value: estimate(&all),
+        interval: resample::interval(&samples, &estimate),
+        ..whole
+    }
+}
+
+/// `sum(w x) / sum(w)`, a result counting by what its row says.
+pub(super) fn weighted(path: &str, table: &MetricTable) -> MetricValue {
+    let mut items = Vec::new();
+    let mut samples = Vec::new();
+    let mut errors = 0;
+    for (at, reading) in table.of.iter().enumerate() {
+        let weight = table.field_number(path, at).filter(|weight| *weight >= 0.0);
+        match (reading, weight) {
+            (Reading::Missing, _) => {}
+            (Reading::Is(ReadValue { number: Some(value), .. }), Some(weight)) => {
+                items.push(Weighted { weight, value: *value });
+                samples.push(table.places[at].sample);
+            }
+            _ => errors += 1,
+        }
+    }
+    let estimate = |drawn: &[usize]| {
+        let drawn: Vec<Weighted> = drawn.iter().map(|at| items[*at]).collect();
+        weighted_mean(&drawn).filter(|value| value.is_finite())
+    };
+    let all: Vec<usize> = (0..items.len()).collect();
+    MetricValue {
+        value: estimate(&all),
+        n: items.len(),
+        errors,
+        interval: resample::interval(&samples, &estimate),
+        ..MetricValue::default()
+    }
+}
+
+fn items(statistic: Statistic, spec: &MetricSpec, table: &MetricTable) -> MeanItems {
+    let by_pass =
+        matches!(statistic, Statistic::PassRate | Statistic::PassAt(_) | Statistic::PassHat(_));
+    let passed = |value: &ReadValue| value.pass.map(|pass| f64::from(u8::from(pass)));
+    let number = |value: &ReadValue| if by_pass { passed(value) } else { value.number };
+    let mut found = Vec::new();
+    let mut errors = 0;
+    for (at, reading) in table.of.iter().enumerate() {
+        let value = match reading {
+            Reading::Missing => continue,
+            Reading::Errored => None,
+            Reading::Is(value) => number(value),
+        };
+        match value {
+            Some(value) => found.push(MeanItem { at, sample: table.places[at].sample, value }),
+            None => errors += 1,
+        }
+    }
+    let is_field = matches!(spec.of.source, SeriesSource::Field(_)) && !by_pass;
+    let range = if is_field {
+        ValueRange { least: f64::NEG_INFINITY, greatest: f64::INFINITY }
+    } else {
+        ValueRange::UNIT
+    };
+    let items = match statistic {
+        Statistic::PassAt(k) => of_trials(&found, table, k, pass_at),
+        Statistic::PassHat(k) => of_trials(&found, table, k, pass_hat),
+        _ => found,
+    };
+    MeanItems { items, errors, range }
+}
+
+/// What the trials of each sample, under each model, are estimated to be; none of those with fewer than k.
+fn of_trials(
+    found: &[MeanItem],
+    table: &MetricTable,
+    k: u32,
+    estimate: fn(usize, usize, usize) -> Option<f64>,
+) -> Vec<MeanItem> {
+    let mut groups: BTreeMap<(u32, u32), (usize, usize, usize)> = BTreeMap::new();
+    for item in found {
+        let of = (item.sample, table.places[item.at].model);
+        let (_, trials, passes) = groups.entry(of).or_insert((item.at, 0, 0));
+        *trials += 1;
+        *passes += usize::from(item.value > 0.5);
+    }
+    let estimated = groups.into_iter().filter_map(|((sample, _), (at, trials, passes))| {
+        Some(MeanItem { at, sample, value: estimate(trials, passes, k as usize)? })
+    });
+    let mut items: Vec<MeanItem> = estimated.collect();
+    items.sort_by_key(|item| item.at);
+    items
+}
+
+fn value_of(statistic: Statistic, items: &[MeanItem]) -> Option<f64> {
+    let mut values: Vec<f64> = items.iter().map(|item| item.value).collect();
+    match statistic {
+        Statistic::Mean | Statistic::PassRate | Statistic::PassAt(_) | Statistic::PassHat(_) => {
+            mean(&values)
+        }
+        Statistic::Min | Statistic::Max | Statistic::Percentile(_) => {
+            values.sort_by(f64::total_cmp);
+            percentile(&values, percent(statistic))
+        }
+    }
+}
+
+fn percent(statistic: Statistic) -> usize {
+    match statistic {
+        Statistic::Min => 0,
+        Statistic::Percentile(percent) => usize::from(percent),
+        _ => 100,
+    }
+}
+
+fn interval_of(
+    statistic: Statistic,
+    items: &[MeanItem],
+    range: ValueRange,
+) -> Option<ConfidenceInterval> {
+    match statistic {
+        // How far the true least or greatest value lies beyond those that were seen is not in the data.
+        Statistic::Min | Statistic::Max => None,
+        Statistic::Percentile(_) => {
+            let samples: Vec<u32> = items.iter().map(|item| item.sample).collect();
+            let estimate = |drawn: &[usize]| {
+                let mut values: Vec<f64> = drawn.iter().map(|at| items[*at].value).collect();
+                values.sort_by(f64::total_cmp);
+                percentile(&values, percent(statistic))
+            };
+            resample::interval(&samples, &estimate)
+        }
+        _ => {
+            let value =
+                |item: &MeanItem| ClusteredValue { cluster: item.sample, value: item.value };
+            mean_interval(items.iter().map(value).collect(), range, LEVEL)
+        }
+    }
+}
+
+/// The innermost groups and the results of each, in the order of their names.
+fn leaf_groups(spec: &MetricSpec, table: &MetricTable) -> BTreeMap<String, Vec<usize>> {
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    if spec.by.is_empty() {
+        return groups;
+    }
+    for at in 0..table.places.len() {
+        for path in group_paths(spec, table, at) {
+            let own = groups.entry(path.join(" / ")).or_default();
+            if own.last() != Some(&at) {
+                own.push(at);
+            }
+        }
+    }
+    groups
+}
+
+/// The ways through the groups that lead to a result, the outermost group first. A result without a value of a dimension is in
+/// none.
+fn group_paths(spec: &MetricSpec, table: &MetricTable, at: usize) -> Vec<Vec<String>> {
+    let mut paths: Vec<Vec<String>> = vec![Vec::new()];
+    for values in &table.places[at].groups {
+        let longer = |path: &Vec<String>| {
+            let further =
+                values.iter().map(|value| [&path[..], std::slice::from_ref(value)].concat());
+            further.collect::<Vec<Vec<String>>>()
+        };
+        paths = paths.iter().flat_map(longer).collect();
+    }
+    if spec.groups.is_empty() {
+        return paths;
+    }
+    // The groups that a suite names stand around the values of the innermost dimension.
+    let placed = paths.into_iter().flat_map(|path| {
+        let value = path.last().cloned().unwrap_or_default();
+        let named = spec.groups.iter().filter(move |(_, values)| values.contains(&value));
+        named.map(move |(name, _)| {
+            let mut path = path.clone();
+            path.insert(path.len().saturating_sub(1), name.clone());
+            path
+        })
+    });
+    placed.collect()
+}
+
+/// Groups of groups, and the values of the innermost.
+#[derive(Default)]
+struct MeanTree {
+    groups: BTreeMap<String, MeanTree>,
+    values: Vec<f64>,
+}
+
+impl MeanTree {
+    fn add(&mut self, path: &[String], value: f64) {
+        match path {
+            [] => self.values.push(value),
+            [first, rest @ ..] => self.groups.entry(first.clone()).or_default().add(rest, value),
+        }
+    }
+
+    /// The mean of the groups' means, or of the values.
+    fn mean(&self) -> Option<f64> {
+        if self.groups.is_empty() {
+            return mean(&self.values);
+        }
+        let means: Vec<f64> = self.groups.values().filter_map(Self::mean).collect();
+        mean(&means)
+    }
+}

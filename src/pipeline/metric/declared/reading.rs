@@ -1,0 +1,179 @@
+//! The table that metrics are computed from: a row for each result, a column for each series and field.
+
+use std::collections::HashMap;
+
+use crate::pipeline::expression::Operand;
+use crate::pipeline::spec::Scale;
+
+/// What a series holds for one result.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) enum Reading {
+    /// Nothing: no label, no field, or a grader that has nothing to say.
+    Missing,
+    /// A grade that could not be made.
+    Errored,
+    /// A value.
+    Is(ReadValue),
+}
+
+/// A value of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ReadValue {
+    /// As a number from 0 to 1 of scores, as it is of fields; none of texts.
+    pub(crate) number: Option<f64>,
+    /// The same on the scale of its grader.
+    pub(crate) native: Option<f64>,
+    /// Whether it passes, where that means something.
+    pub(crate) pass: Option<bool>,
+    /// As a class.
+    pub(crate) class: String,
+}
+
+/// A result as metrics see it.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct ResultPlace {
+    /// The number of its sample.
+    pub(crate) sample: u32,
+    /// The number of its model.
+    pub(crate) model: u32,
+    /// The repetition.
+    pub(crate) trial: u32,
+    /// For each dimension of the metric, the groups it is of.
+    pub(crate) groups: Vec<Vec<String>>,
+}
+
+/// What a metric reads: one entry for each result everywhere.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct MetricTable {
+    /// The results.
+    pub(crate) places: Vec<ResultPlace>,
+    /// The names of models, by their numbers.
+    pub(crate) models: Vec<String>,
+    /// What the metric is of.
+    pub(crate) of: Vec<Reading>,
+    /// What that is compared with, each a series.
+    pub(crate) against: Vec<Vec<Reading>>,
+    /// Dotted path → what stands there.
+    pub(crate) fields: HashMap<String, Vec<Operand>>,
+    /// What was submitted, where lengths are looked at: in characters.
+    pub(crate) lengths: Vec<Option<usize>>,
+    /// The scale of the grader that the metric is of, if it has one of its own.
+    pub(crate) scale: Option<Scale>,
+    /// Whether classes are `pass` and `fail`: a series has no others.
+    pub(crate) by_verdict: bool,
+}
+
+impl MetricTable {
+    /// The same with this score, a pass if it is 1.0, in the place of grades with errors.
+    pub(super) fn with_errors_as(&self, score: f64) -> Self {
+        let filled = Reading::Is(ReadValue {
+            number: Some(score),
+            native: None,
+            pass: Some(score > 0.5),
+            class: String::new(),
+        });
+        let fill = |reading: &Reading| match reading {
+            Reading::Errored => filled.clone(),
+            other => other.clone(),
+        };
+        Self { of: self.of.iter().map(fill).collect(), ..self.clone() }
+    }
+
+    /// The class of a value.
+    pub(super) fn class<'v>(&self, value: &'v ReadValue) -> &'v str {
+        match value.pass {
+            Some(pass) if self.by_verdict => verdict(pass),
+            _ => &value.class,
+        }
+    }
+
+    /// Results that have a value and one of each series it is compared with; and how many lack one for an error.
+    pub(super) fn compared(&self) -> ComparedRows<'_> {
+        let mut rows = ComparedRows { rows: Vec::new(), errors: 0 };
+        for (at, own) in self.of.iter().enumerate() {
+            let others = self.against.iter().filter_map(|series| series.get(at));
+            let all: Vec<&Reading> = std::iter::once(own).chain(others).collect();
+            let values = all.iter().filter_map(|reading| match reading {
+                Reading::Is(value) => Some(value),
+                Reading::Missing | Reading::Errored => None,
+            });
+            let values: Vec<&ReadValue> = values.collect();
+            let is_errored = all.iter().any(|reading| **reading == Reading::Errored);
+            let is_missing = all.iter().any(|reading| **reading == Reading::Missing);
+            if values.len() == all.len() {
+                rows.rows.push(ComparedRow { at, values });
+            } else {
+                rows.errors += usize::from(is_errored && !is_missing);
+            }
+        }
+        rows
+    }
+
+    /// The number at `path` of a result.
+    pub(super) fn field_number(&self, path: &str, at: usize) -> Option<f64> {
+        let number = self.fields.get(path)?.get(at)?.number();
+        number.is_finite().then_some(number)
+    }
+
+    /// The text at `path` of a result.
+    pub(super) fn field_text(&self, path: &str, at: usize) -> Option<String> {
+        class_of(self.fields.get(path)?.get(at)?)
+    }
+}
+
+/// Results that a metric compares, and how many it cannot.
+pub(super) struct ComparedRows<'t> {
+    pub(super) rows: Vec<ComparedRow<'t>>,
+    pub(super) errors: usize,
+}
+
+/// A result with its values: that of the metric, then those it is compared with.
+pub(super) struct ComparedRow<'t> {
+    pub(super) at: usize,
+    pub(super) values: Vec<&'t ReadValue>,
+}
+
+/// The class of what passes, or fails.
+pub(crate) fn verdict(pass: bool) -> &'static str {
+    if pass { "pass" } else { "fail" }
+}
+
+/// A value of a row as a class: numbers as they are written shortest.
+pub(crate) fn class_of(value: &Operand) -> Option<String> {
+    match value {
+        Operand::Nothing => None,
+        Operand::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
+        Operand::Number(number) => Some(number.to_string()),
+        Operand::List(items) => {
+            let items: Vec<String> = items.iter().filter_map(class_of).collect();
+            Some(items.join(", "))
+        }
+    }
+}
+
+impl ReadValue {
+    /// A value of a row. `map` says what is meant by what is written.
+    pub(crate) fn of_field(value: &Operand, map: &[(String, String)]) -> Option<Self> {
+        let class = class_of(value)?;
+        let meant = map.iter().find(|(written, _)| *written == class);
+        let class = meant.map_or(class, |(_, meant)| meant.clone());
+        let operand = Operand::Text(class.clone());
+        let number = operand.number();
+        let number = number.is_finite().then_some(number);
+        let pass = match class.to_ascii_lowercase().as_str() {
+            "pass" | "passed" | "true" | "yes" | "1" => Some(true),
+            "fail" | "failed" | "false" | "no" | "0" => Some(false),
+            _ => None,
+        };
+        let number = number.or_else(|| pass.map(|pass| f64::from(u8::from(pass))));
+        Some(Self { number, native: number, pass, class })
+    }
+
+    /// A score from 0 to 1 on a scale.
+    pub(crate) fn of_score(score: f64, pass: Option<bool>, scale: Option<Scale>) -> Self {
+        let native = scale.map_or(score, |Scale { min, max }| min + score * (max - min));
+        // What a scale of whole numbers is mapped to and back is a whole number.
+        let rounded = (native * 1e9).round() / 1e9;
+        Self { number: Some(score), native: Some(rounded), pass, class: rounded.to_string() }
+    }
+}

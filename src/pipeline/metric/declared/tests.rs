@@ -1,0 +1,260 @@
+//! Metrics of small tables, whose numbers can be told by hand.
+
+use super::{MetricTable, MetricValue, ReadValue, Reading, ResultPlace, measure};
+use crate::pipeline::expression::Operand;
+use crate::pipeline::spec::{
+    AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Dimension, GraderValue,
+    Lengths, MetricKind, MetricSpec, Players, Scale, Series, SeriesSource, Statistic,
+};
+
+fn spec(kind: MetricKind) -> MetricSpec {
+    let source = SeriesSource::Grader("g".to_owned(), GraderValue::Any);
+    MetricSpec {
+        name: "m".to_owned(),
+        kind,
+        of: Series { source, model: None },
+        against: Vec::new(),
+        by: Vec::new(),
+        groups: Vec::new(),
+        native: false,
+        map: Vec::new(),
+    }
+}
+
+/// Scores, `e` for an error, `-` for nothing. A sample each, unless they are named as `sample:score`.
+fn series(text: &str) -> Vec<Reading> {
+    let read = |word: &str| match word.split_once(':').map_or(word, |(_, score)| score) {
+        "-" => Reading::Missing,
+        "e" => Reading::Errored,
+        score => {
+            let score: f64 = score.parse().unwrap();
+            Reading::Is(ReadValue::of_score(score, Some(score >= 0.5), None))
+        }
+    };
+    text.split_whitespace().map(read).collect()
+}
+
+fn classes(text: &str) -> Vec<Reading> {
+    let read = |word: &str| {
+        ReadValue::of_field(&Operand::Text(word.to_owned()), &[])
+            .map_or(Reading::Missing, Reading::Is)
+    };
+    text.split_whitespace().map(read).collect()
+}
+
+fn table(of: &str) -> MetricTable {
+    let places = of.split_whitespace().zip(0..).map(|(word, at)| ResultPlace {
+        sample: word.split_once(':').map_or(at, |(sample, _)| sample.parse().unwrap()),
+        ..ResultPlace::default()
+    });
+    MetricTable { places: places.collect(), of: series(of), ..MetricTable::default() }
+}
+
+fn value(spec: &MetricSpec, table: &MetricTable) -> Option<f64> {
+    measure(spec, table).value.map(|value| (value * 1e6).round() / 1e6)
+}
+
+#[test]
+fn numbers_over_results_leave_errors_out_and_tell_their_ends() {
+    let table = table("1 0.5 e 0 -");
+    let of = |statistic| measure(&spec(MetricKind::Of(statistic)), &table);
+    let mean = of(Statistic::Mean);
+    assert_eq!((mean.value, mean.n, mean.errors), (Some(0.5), 3, 1));
+    assert_eq!((mean.lowest, mean.highest), (Some(0.375), Some(0.625)));
+    assert!(mean.interval.is_some());
+    assert_eq!(of(Statistic::PassRate).value, Some(2.0 / 3.0));
+    assert_eq!(of(Statistic::Min).value, Some(0.0));
+    assert_eq!(of(Statistic::Percentile(50)).value, Some(0.5));
+    assert_eq!(of(Statistic::Max).interval, None);
+}
+
+#[test]
+fn trials_of_a_sample_are_one_estimate() {
+    // Of sample 0 two of three pass, of sample 1 none of two; sample 2 has one trial.
+    let table = table("0:1 0:1 0:0 1:0 1:0 2:1");
+    let of = |statistic| value(&spec(MetricKind::Of(statistic)), &table);
+    assert_eq!(of(Statistic::PassAt(1)), Some(0.555_556));
+    assert_eq!(of(Statistic::PassAt(2)), Some(0.5));
+    assert_eq!(of(Statistic::PassHat(2)), Some(0.166_667));
+    assert_eq!(of(Statistic::PassAt(4)), None);
+}
+
+fn grouped(of: &str, groups: &[&[&[&str]]]) -> MetricTable {
+    let mut table = table(of);
+    for (place, dimensions) in table.places.iter_mut().zip(groups) {
+        let owned = |values: &&[&str]| values.iter().map(|value| (*value).to_owned()).collect();
+        place.groups = dimensions.iter().map(owned).collect();
+    }
+    table
+}
+
+#[test]
+fn groups_count_alike_whatever_their_size() {
+    let groups: &[&[&[&str]]] =
+        &[&[&["a"]], &[&["a"]], &[&["a"]], &[&["b"]], &[&["b", "c"]], &[&[]]];
+    let table = grouped("1 1 1 0 0.5 0", groups);
+    let by_tags =
+        MetricSpec { by: vec![Dimension::Tags], ..spec(MetricKind::Macro(Statistic::Mean)) };
+    let found = measure(&by_tags, &table);
+    // a: 1, b: 0.25, c: 0.5; the last result is of no group.
+    assert_eq!(found.value, Some((1.0 + 0.25 + 0.5) / 3.0));
+    let told: Vec<(&str, Option<f64>, usize)> =
+        found.groups.0.iter().map(|(name, group)| (name.as_str(), group.value, group.n)).collect();
+    assert_eq!(told, [("a", Some(1.0), 3), ("b", Some(0.25), 2), ("c", Some(0.5), 1)]);
+    // Groups of groups: what a suite names stands around the values.
+    let groups = vec![
+        ("one".to_owned(), vec!["a".to_owned(), "b".to_owned()]),
+        ("other".to_owned(), vec!["c".to_owned()]),
+    ];
+    let nested = MetricSpec { groups, ..by_tags };
+    assert_eq!(value(&nested, &table), Some(0.5625));
+}
+
+#[test]
+fn weights_are_of_rows() {
+    let mut table = table("1 0 1 e");
+    let weights = [1.0, 3.0, f64::NAN, 1.0].map(Operand::Number);
+    table.fields.insert("n".to_owned(), weights.to_vec());
+    let found = measure(&spec(MetricKind::Weighted("n".to_owned())), &table);
+    assert_eq!((found.value, found.n, found.errors), (Some(0.25), 2, 2));
+}
+
+fn compared(of: Vec<Reading>, against: Vec<Reading>) -> MetricTable {
+    let place = |sample| ResultPlace { sample, ..ResultPlace::default() };
+    MetricTable {
+        places: (0..).take(of.len()).map(place).collect(),
+        of,
+        against: vec![against],
+        ..MetricTable::default()
+    }
+}
+
+fn class_measure(score: ClassScore, average: ClassAverage) -> MetricKind {
+    MetricKind::Classes(ClassMeasure { score, average })
+}
+
+#[test]
+fn classes_are_counted_as_in_scikit_learn() {
+    // sklearn.metrics over these, average as named.
+    let predicted = classes("a b b c a c c a");
+    let truth = classes("a b c c b c a a");
+    let table = compared(predicted, truth);
+    let of = |score, average| value(&spec(class_measure(score, average)), &table);
+    assert_eq!(of(ClassScore::Accuracy, ClassAverage::Macro), Some(0.625));
+    assert_eq!(of(ClassScore::Precision, ClassAverage::Macro), Some(0.611_111));
+    assert_eq!(of(ClassScore::Recall, ClassAverage::Macro), Some(0.611_111));
+    assert_eq!(of(ClassScore::F1, ClassAverage::Weighted), Some(0.625));
+    assert_eq!(of(ClassScore::F1, ClassAverage::Class(Some("b".into()))), Some(0.5));
+    assert_eq!(of(ClassScore::F1, ClassAverage::Class(Some("z".into()))), None);
+    let found = measure(&spec(class_measure(ClassScore::F1, ClassAverage::Class(None))), &table);
+    assert_eq!(found.confusion.unwrap().counts, [[2, 0, 1], [1, 1, 0], [0, 1, 2]]);
+}
+
+#[test]
+fn verdicts_and_words_for_them_are_the_same_classes() {
+    let mut table = compared(series("1 1 0 0"), classes("true False fail PASS"));
+    table.by_verdict = true;
+    let kind = class_measure(ClassScore::Precision, ClassAverage::Class(None));
+    let found = measure(&spec(kind), &table);
+    assert_eq!((found.value, found.n), (Some(0.5), 4));
+    assert_eq!(found.confusion.unwrap().classes, ["fail", "pass"]);
+}
+
+#[test]
+fn coefficients_are_those_of_the_statistics() {
+    let table = compared(series("0.1 0.4 0.4 0.9 e -"), series("0.2 0.3 0.6 0.8 1 1"));
+    let of = |measure| value(&spec(MetricKind::Agreement(measure)), &table);
+    // scipy.stats over the first four.
+    assert_eq!(of(AgreementMeasure::Pearson), Some(0.894_167));
+    assert_eq!(of(AgreementMeasure::Spearman), Some(0.948_683));
+    assert_eq!(of(AgreementMeasure::Kendall), Some(0.912_871));
+    let found = measure(&spec(MetricKind::Agreement(AgreementMeasure::Pearson)), &table);
+    assert_eq!((found.n, found.errors), (4, 1));
+    // Errors may move it nobody knows how far.
+    assert_eq!((found.lowest, found.highest), (None, None));
+    let equal = compared(series("1 1"), series("1 1"));
+    let found = measure(&spec(MetricKind::Agreement(AgreementMeasure::Kappa)), &equal);
+    assert_eq!((found.value, found.problem.is_some()), (None, true));
+}
+
+#[test]
+fn raters_may_lack_ratings_in_alpha_alone() {
+    let mut table = compared(classes("1 2 3 3"), classes("1 2 3 -"));
+    table.against.push(classes("1 2 4 3"));
+    table.against[0][3] = Reading::Missing;
+    let alpha = MetricKind::Agreement(AgreementMeasure::Alpha(AlphaLevel::Nominal));
+    // krippendorff.alpha(level_of_measurement="nominal") of the three.
+    assert_eq!(value(&spec(alpha), &table), Some(0.767_442));
+    let found = measure(&spec(MetricKind::Agreement(AgreementMeasure::Fleiss)), &table);
+    assert_eq!(found.n, 3);
+}
+
+#[test]
+fn scores_tell_who_passes() {
+    let table = compared(series("0.9 0.8 0.3 0.1"), classes("pass fail pass fail"));
+    assert_eq!(value(&spec(MetricKind::AreaUnderCurve(None)), &table), Some(0.75));
+    let ece = MetricKind::CalibrationError { bins: 2, class: Some("pass".to_owned()) };
+    assert_eq!(value(&spec(ece), &table), Some(0.325));
+    let one_class = compared(series("0.9 0.8"), classes("pass pass"));
+    let found = measure(&spec(MetricKind::AreaUnderCurve(None)), &one_class);
+    assert!(found.problem.unwrap().contains("one class"));
+}
+
+#[test]
+fn wins_are_counted_against_another_or_as_they_are_scored() {
+    let against = compared(series("1 0.5 0 0.7"), series("0 0.5 1 0.2"));
+    let found = measure(&spec(MetricKind::WinRate), &against);
+    assert_eq!((found.value, found.n), (Some(0.625), 4));
+    let counts: Vec<usize> = found.groups.0.iter().map(|(_, group)| group.n).collect();
+    assert_eq!(counts, [2, 1, 1]);
+    assert_eq!(value(&spec(MetricKind::WinRate), &table("1 0.5 0 e")), Some(0.5));
+}
+
+#[test]
+fn lengths_that_do_not_differ_change_nothing() {
+    let mut table = table("1 0 1 0.5");
+    table.lengths = vec![Some(5); 4];
+    table.fields.insert("b".to_owned(), vec![Operand::Text("12345".to_owned()); 4]);
+    let lengths = Lengths { own: None, baseline: "b".to_owned(), difficulty: None };
+    let found = measure(&spec(MetricKind::LengthControlledWinRate(lengths)), &table);
+    assert!((found.value.unwrap() - 0.625).abs() < 1e-12, "{found:?}");
+}
+
+#[test]
+fn players_are_models_or_named_by_rows() {
+    let mut table = table("0:1 0:0 1:0 1:1 2:1 2:0");
+    for (place, at) in table.places.iter_mut().zip(0..) {
+        place.model = at % 2;
+    }
+    table.models = vec!["a".to_owned(), "b".to_owned()];
+    // a wins two of three: odds of 2.
+    let found = measure(&spec(MetricKind::BradleyTerry(None)), &table);
+    assert!((found.value.unwrap() - 2.0f64.ln()).abs() < 1e-9);
+    assert_eq!(found.groups.0[0].0, "a");
+    let names = |text: &str| text.split(' ').map(|name| Operand::Text(name.to_owned())).collect();
+    let mut table = self::table("1 1 0 0.5");
+    table.fields.insert("one".to_owned(), names("x y z x"));
+    table.fields.insert("other".to_owned(), names("y z x z"));
+    let players = Players { one: "one".to_owned(), other: "other".to_owned() };
+    let found = measure(&spec(MetricKind::BradleyTerry(Some(players))), &table);
+    let order: Vec<&str> = found.groups.0.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!((order, found.n), (vec!["x", "y", "z"], 4));
+    // Who never wins has no strength.
+    table.of = series("1 1 0 1");
+    let players = Players { one: "one".to_owned(), other: "other".to_owned() };
+    let found = measure(&spec(MetricKind::BradleyTerry(Some(players))), &table);
+    assert!(found.problem.unwrap().contains("no chain of wins"));
+}
+
+#[test]
+fn scores_are_told_on_the_scale_of_their_grader() {
+    let mut table = table("0 0.5 1");
+    table.scale = Some(Scale { min: 1.0, max: 5.0 });
+    let unit = measure(&spec(MetricKind::Of(Statistic::Mean)), &table);
+    assert_eq!((unit.value, unit.native), (Some(0.5), Some(3.0)));
+    let native = MetricSpec { native: true, ..spec(MetricKind::Of(Statistic::Mean)) };
+    let MetricValue { value, lowest, .. } = measure(&native, &table);
+    assert_eq!((value, lowest), (Some(3.0), Some(3.0)));
+    let rate = MetricSpec { native: true, ..spec(MetricKind::Of(Statistic::PassRate)) };
+    assert_eq!(measure(&rate, &table).native, None);
+}

@@ -1,0 +1,252 @@
+//! Metrics that suites declare: their numbers, gates on them, and what their edits ask for.
+
+use serde_json::{Value, json};
+
+use crate::judge::{Answer, Judge};
+use crate::space::{Space, jsonl};
+
+fn rows() -> String {
+    let row = |at: usize, subject: &str, gold: &str, said: &str, n: u32| {
+        json!({"id": format!("q{at}"), "input": "q", "output": said, "ground_truth": gold,
+            "subject": subject, "n": n, "tags": [subject]})
+    };
+    jsonl([
+        row(1, "physics", "a", "a", 10),
+        row(2, "physics", "b", "a", 10),
+        row(3, "law", "a", "a", 30),
+        row(4, "law", "b", "b", 30),
+        row(5, "ethics", "a", "b", 20),
+    ])
+}
+
+const GRADERS: &str = "graders:
+  right: {kind: tool, function: exact_match}
+";
+
+const METRICS: &str = "metrics:
+  by_subject: {kind: macro, by: row.subject}
+  by_field: {kind: macro, by: row.subject, groups: {science: [physics], humanities: [law, ethics]}}
+  micro: {kind: weighted, weight: row.n}
+  f1: {kind: f1, of: right.submission, against: row.ground_truth}
+  kappa: {kind: kappa, of: right.submission, against: row.ground_truth}
+  sizes: {kind: median, of: row.n}
+";
+
+fn suite(more: &str) -> String {
+    format!("name: s\ndataset: data.jsonl\n{GRADERS}{METRICS}{more}")
+}
+
+fn declared(space: &Space, name: &str) -> Value {
+    let summary: Value = serde_json::from_str(&space.record("summary.json")).unwrap();
+    summary["declared"][name].clone()
+}
+
+#[test]
+fn declared_metrics_stand_beside_those_of_graders() {
+    let space = Space::new(&[("suite.yaml", &suite("")), ("data.jsonl", &rows())]);
+    insta::assert_snapshot!(space.run(&["run", "suite.yaml"]).shown(), @r"
+    exit: 0
+    --- stdout
+    no gate  s: 5 samples, 5 results
+
+    grader  n  errors  mean ± stderr   pass    min  median    max
+    right   5       0  0.600 ± 0.245  60.0%  0.000   1.000  1.000
+
+    metric                 kind            value     95 % interval  n  errors
+    by_subject             macro mean      0.500    0.250 to 1.000  5       0
+      ethics                               0.000    0.000 to 0.975  1
+      law                                  1.000    0.158 to 1.000  2
+      physics                              0.500    0.013 to 0.987  2
+    by_field               macro mean      0.500    0.250 to 1.000  5       0
+      humanities / ethics                  0.000    0.000 to 0.975  1
+      humanities / law                     1.000    0.158 to 1.000  2
+      science / physics                    0.500    0.013 to 0.987  2
+    micro                  weighted mean   0.700    0.167 to 1.000  5       0
+    f1                     f1              0.583    0.167 to 1.000  5       0
+    kappa                  Cohen's kappa   0.167   -0.667 to 1.000  5       0
+    sizes                  median         20.000  10.000 to 30.000  5       0
+    f1: of a, taken for 2 a, 1 b
+    f1: of b, taken for 1 a, 1 b
+
+    tag      n          right
+    ethics   1          0.000
+    law      2  1.000 ± 0.000
+    physics  2  0.500 ± 0.500
+
+    2 failures  grader  score  rationale
+    q2          right   0.000  Exact match: False (expected `b`, found `a`)
+    q5          right   0.000  Exact match: False (expected `a`, found `b`)
+
+    graded in N s
+    report: .evalrs/runs/RUN
+    --- stderr
+    ");
+    let number = |name: &str| declared(&space, name)["value"].as_f64().unwrap();
+    let near = |name: &str, expected: f64| {
+        assert!((number(name) - expected).abs() < 1e-12, "{name}: {}", number(name));
+    };
+    near("by_subject", (0.5 + 1.0 + 0.0) / 3.0);
+    near("by_field", 0.5);
+    near("micro", 0.7);
+    // scikit-learn: f1_score(average="macro") and cohen_kappa_score.
+    near("f1", 0.583_333_333_333_333_4);
+    near("kappa", 0.166_666_666_666_666_63);
+    near("sizes", 20.0);
+    let markdown = space.run(&["report", "--format", "markdown"]).stdout();
+    assert!(markdown.contains("| `by_subject` | macro mean | 0.500 |"), "{markdown}");
+}
+
+#[test]
+fn gates_name_them() {
+    let gate = |metric: &str, value: f64| {
+        suite(&format!("gate: {{metric_key: {metric}, op: gte, value: {value}}}\n"))
+    };
+    let space = Space::new(&[("suite.yaml", &gate("micro", 0.7)), ("data.jsonl", &rows())]);
+    let run = || space.run(&["run", "suite.yaml", "--quiet"]).code();
+    assert_eq!(run(), 0);
+    space.write("suite.yaml", gate("micro", 0.71));
+    assert_eq!(run(), 1);
+    space.write("suite.yaml", gate("sizes", 20.0));
+    assert_eq!(run(), 0);
+    // The graders that a metric rests on are left out: so are the metric and the gate.
+    space.write("suite.yaml", suite("gate: {metric_key: f2, op: gte, value: 1}\n"));
+    insta::assert_snapshot!(space.run(&["validate", "suite.yaml"]).shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: unknown grader `f2`
+      --> suite.yaml:12:20
+       |
+    12 | gate: {metric_key: f2, op: gte, value: 1}
+       |                    ^^ expected `right`, `by_subject`, `by_field`, `micro`, `f1`, `kappa` or `sizes`
+       |
+       = help: did you mean `f1`?
+
+    1 error
+    ");
+    let accuracy = "gate: {metric_key: micro, metric: accuracy, op: gte, value: 1}\n";
+    space.write("suite.yaml", suite(accuracy));
+    insta::assert_snapshot!(space.run(&["validate", "suite.yaml"]).shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: `metric` is of graders, and this gate names a declared metric
+      --> suite.yaml:12:27
+       |
+    12 | gate: {metric_key: micro, metric: accuracy, op: gte, value: 1}
+       |                           ^^^^^^
+       |
+       = help: say it where the metric is declared
+
+    1 error
+    ");
+}
+
+#[test]
+fn grades_that_could_not_be_made_leave_the_gate_undecided() {
+    let rows = jsonl([
+        json!({"id": "a", "input": "q", "output": "x", "ground_truth": "x", "n": 1}),
+        json!({"id": "b", "input": "q", "output": "x", "n": 1}),
+    ]);
+    let suite = |value: f64| {
+        format!(
+            "name: s\ndataset: data.jsonl\n{GRADERS}metrics: {{m: {{kind: weighted, weight: row.n}}}}\ngate: {{metric_key: m, op: gte, value: {value}}}\n"
+        )
+    };
+    let space = Space::new(&[("suite.yaml", &suite(0.75)), ("data.jsonl", &rows)]);
+    assert_eq!(space.run(&["run", "suite.yaml", "--quiet"]).code(), 3);
+    let metric = declared(&space, "m");
+    assert_eq!((&metric["lowest"], &metric["highest"]), (&json!(0.5), &json!(1.0)));
+    space.write("suite.yaml", suite(0.5));
+    assert_eq!(space.run(&["run", "suite.yaml", "--quiet"]).code(), 0);
+}
+
+#[test]
+fn an_edited_metric_asks_nothing() {
+    let graders = "graders:\n  quality: {kind: rubric, prompt: 'Good? {submission}', model: judge-1, endpoint: test, scale: {min: 1, max: 5}}\n";
+    let suite =
+        |metrics: &str| format!("name: s\ndataset: data.jsonl\n{graders}metrics:\n{metrics}\n");
+    let space = Space::new(&[
+        ("suite.yaml", &suite("  m: {kind: mean}")),
+        ("data.jsonl", &rows()),
+        (
+            "suite.labels.jsonl",
+            "{\"id\": \"q1\", \"label\": 4}\n{\"id\": \"q3\", \"label\": 2}\n{\"id\": \"q4\", \"label\": 5}\n",
+        ),
+    ]);
+    let judge = Judge::new(|_, _| Answer::text(r#"{"score": 4, "rationale": "quite"}"#));
+    let run = || space.run_with(&judge, &["run", "suite.yaml", "--quiet"]);
+    run();
+    assert_eq!((judge.count(), &declared(&space, "m")["native"]), (2, &json!(4.0)));
+    for metrics in [
+        "  m: {kind: mean, scale: native}",
+        "  m: {kind: macro, by: tags, metric: pass_rate}",
+        "  m: {kind: weighted, weight: row.n}",
+        "  m: {kind: pearson, against: labels}",
+        "  m: {kind: krippendorff_alpha, against: [labels, row.n], level: ordinal}",
+    ] {
+        space.write("suite.yaml", suite(metrics));
+        let ran = run();
+        assert_eq!(ran.code(), 0, "{metrics}: {}", ran.shown());
+        assert_eq!(judge.count(), 2, "{metrics}");
+    }
+    assert_eq!(declared(&space, "m")["n"], json!(5));
+}
+
+#[test]
+fn models_are_compared_with_one_another() {
+    let rows = jsonl((0..6).map(|at| {
+        json!({"id": at.to_string(), "input": "q", "ground_truth": "yes",
+            "small": if at % 3 == 0 { "yes" } else { "no" }, "large": if at % 2 == 0 { "yes" } else { "no" }})
+    }));
+    let suite = format!(
+        "name: s\ndataset: {{path: data.jsonl, fields: {{outputs: {{small: small, large: large}}}}}}\n{GRADERS}metrics:
+  wins: {{kind: win_rate, model: large, against: model.small}}
+  agree: {{kind: kappa, model: large, against: model.small}}
+  each: {{kind: macro, by: model}}
+  strength: {{kind: bradley_terry}}
+"
+    );
+    let space = Space::new(&[("suite.yaml", &suite), ("data.jsonl", &rows)]);
+    let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    // Of six, both are right once, the large one alone twice, the small one alone once.
+    let wins = declared(&space, "wins");
+    assert_eq!((&wins["n"], &wins["groups"]["wins"]["n"]), (&json!(6), &json!(2)));
+    assert!((wins["value"].as_f64().unwrap() - 3.5 / 6.0).abs() < 1e-12);
+    assert_eq!(declared(&space, "agree")["n"], json!(6));
+    let groups = declared(&space, "each")["groups"].clone();
+    assert_eq!(groups["large"]["value"], json!(0.5));
+    let strength = declared(&space, "strength");
+    assert!((strength["value"].as_f64().unwrap() - (3.5f64 / 2.5).ln()).abs() < 1e-6, "{strength}");
+}
+
+#[test]
+fn metrics_are_checked_with_the_suite() {
+    let space = Space::new(&[("data.jsonl", &rows())]);
+    for (metric, message) in [
+        ("right: {kind: mean}", "`right` is a grader already"),
+        ("a: {kind: maen}", "unknown kind `maen`"),
+        ("a: {}", "the metric has no `kind`"),
+        ("a: {kind: macro}", "a `macro` metric needs `by`"),
+        ("a: {kind: weighted}", "the metric `a` needs `weight`"),
+        ("a: {kind: f1}", "the metric `a` does not say what it is `against`"),
+        ("a: {kind: kappa, of: wrong, against: row.a}", "unknown grader `wrong`"),
+        ("a: {kind: kappa, against: [row.a, row.b]}", "the metric `a` is against one thing only"),
+        ("a: {kind: bradley_terry, players: [row.a]}", "`players` are two fields of the row"),
+        ("a: {kind: pass_at}", "it is not said of how many trials"),
+        ("a: {kind: mean, groups: {x: [y]}}", "`groups` are of the values that `by` names"),
+        ("a: {kind: mean, of: labels.nobody}", "unknown grader `nobody`"),
+        (
+            "a: {kind: pearson, of: row.n, against: labels}",
+            "it is not clear which grader's labels are meant",
+        ),
+        ("a: {kind: mean, widht: 1}", "a metric has no field `widht`"),
+    ] {
+        let text = format!("name: s\ndataset: data.jsonl\n{GRADERS}metrics:\n  {metric}\n");
+        space.write("suite.yaml", text);
+        let ran = space.run(&["validate", "suite.yaml"]);
+        assert_eq!(ran.code(), 2, "{metric}");
+        assert!(ran.stderr().contains(&format!("error: {message}")), "{metric}: {}", ran.shown());
+    }
+}
