@@ -6,6 +6,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use crate::pipeline::report::{FORMATS, ReportFormat};
 
 mod agents;
+mod agree;
 mod cache;
 mod command;
 mod harness;
@@ -16,6 +17,7 @@ mod serve;
 mod views;
 
 pub use agents::{CaptureArgs, HeadlessArgs, RawArgs, TrialsArgs};
+pub use agree::{AgreeArgs, AgreeBy};
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
 pub use harness::{
     CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,
@@ -64,6 +66,8 @@ pub enum Command {
     Plan(PlanArgs),
     /// Shows where the grades of a sample come from, and what differs from an earlier run. Asks nothing.
     Explain(ExplainArgs),
+    /// Tells how far two graders, models, people or fields of the rows agree. Asks nothing.
+    Agree(AgreeArgs),
     /// Shows what moved between two recorded runs, or two saves of a `watch` session. Asks nothing and writes nothing.
     Diff(DiffArgs),
     /// Writes a recorded run again, in any format of `run`. Asks nothing.
@@ -318,9 +322,18 @@ pub struct DiffArgs {
     /// The newer side, named likewise. If omitted: the last two saves of the session OLD, or OLD and the last run.
     #[arg(value_name = "NEW")]
     pub new: Option<String>,
+    /// Compares the results of two models of one run, OLD or the last one, in place of two runs.
+    #[arg(long, num_args = 2, value_names = ["A", "B"], conflicts_with = "new")]
+    pub models: Vec<String>,
     /// Only this grader.
     #[arg(long, value_name = "NAME")]
     pub grader: Option<String>,
+    /// Exits with 1 where a grader became worse by more than chance explains.
+    #[arg(long)]
+    pub fail_on_regression: bool,
+    /// How often chance alone may make --fail-on-regression fail: above 0 and below 1.
+    #[arg(long, value_name = "P", default_value_t = 0.05, requires = "fail_on_regression", value_parser = share)]
+    pub alpha: f64,
     /// What is written to standard output.
     #[arg(long, value_enum, default_value_t = DiffFormat::Text)]
     pub format: DiffFormat,
@@ -336,6 +349,16 @@ pub struct DiffArgs {
     /// The suite whose records are compared; by default those of the working directory.
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,
+}
+
+/// A number above 0 and below 1.
+fn share(text: &str) -> Result<f64, String> {
+    let number: f64 = text.parse().map_err(|_| "not a number".to_owned())?;
+    if number > 0.0 && number < 1.0 {
+        Ok(number)
+    } else {
+        Err("not above 0 and below 1".to_owned())
+    }
 }
 
 /// How a comparison is written.

@@ -6,12 +6,17 @@ pub(crate) mod agreement;
 pub mod declared;
 pub mod labels;
 pub(crate) mod paired;
+pub(crate) mod sides;
 pub mod trials;
 
 use serde::{Deserialize, Serialize};
 
 use crate::base::exact::{Weighted, mean, mean_of, sum, weighted_mean};
 use crate::base::ordered_map::Ordered;
+use crate::pipeline::statistics::LEVEL;
+use crate::pipeline::statistics::interval::{
+    ClusteredValue, ConfidenceInterval, ValueRange, mean_interval,
+};
 
 /// One grade, as the aggregates see it.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -51,8 +56,14 @@ pub struct Metric {
     pub stderr: Option<f64>,
     /// The standard error as if every grade were independent.
     pub stderr_naive: Option<f64>,
+    /// Where the mean of all samples like these lies, as far as `avg_score_attempted` tells.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval: Option<ConfidenceInterval>,
     /// Share of passes among `attempted`.
     pub accuracy: Option<f64>,
+    /// Where the share of passes of all samples like these lies.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub accuracy_interval: Option<ConfidenceInterval>,
     /// Least score.
     pub min: Option<f64>,
     /// Greatest score.
@@ -96,6 +107,7 @@ impl Metric {
         };
         let passes = attempted.iter().filter(|grade| grade.pass).count();
         let n = observations.len();
+        let intervals = MetricIntervals::of(&attempted);
         let avg_score_total = mean_of(&scores, n);
         scores.sort_by(f64::total_cmp);
         let (pass_at, pass_hat) = pass_curves(&attempted).unzip();
@@ -108,6 +120,8 @@ impl Metric {
             avg_score_total,
             stderr,
             stderr_naive,
+            interval: intervals.mean,
+            accuracy_interval: intervals.accuracy,
             accuracy: (!attempted.is_empty()).then(|| passes as f64 / attempted.len() as f64),
             min: scores.first().copied(),
             max: scores.last().copied(),
@@ -117,6 +131,29 @@ impl Metric {
             pass_at,
             pass_hat,
         }
+    }
+}
+
+/// The intervals of a grader's mean and pass rate.
+struct MetricIntervals {
+    mean: Option<ConfidenceInterval>,
+    accuracy: Option<ConfidenceInterval>,
+}
+
+impl MetricIntervals {
+    /// Trials and models of a sample are one cluster.
+    fn of(attempted: &[Observation]) -> Self {
+        let pass = |grade: &Observation| f64::from(u8::from(grade.pass));
+        let interval = |value: &dyn Fn(&Observation) -> f64| {
+            let item =
+                |grade: Observation| ClusteredValue { cluster: grade.sample, value: value(&grade) };
+            let values = attempted.iter().copied().map(item).collect();
+            mean_interval(values, ValueRange::UNIT, LEVEL)
+        };
+        let accuracy = interval(&pass);
+        let is_rate = attempted.iter().all(|grade| grade.score.total_cmp(&pass(grade)).is_eq());
+        let mean = if is_rate { accuracy } else { interval(&|grade: &Observation| grade.score) };
+        Self { mean, accuracy }
     }
 }
 

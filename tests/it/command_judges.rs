@@ -108,8 +108,9 @@ fn a_command_gets_the_prompt_and_prints_the_verdict() {
     --- stdout
     no gate  judged: 2 samples, 2 results
 
-    grader  n  errors  mean ± stderr    pass    min  median    max
-    q       2       0  0.750 ± 0.250  100.0%  0.500   0.750  1.000
+    grader  n  errors           mean [95 %]           pass [95 %]    min  median    max
+    q       2       0  0.750 [0.000, 1.000]  100.0% [15.8, 100.0]  0.500   0.750  1.000
+    95 % intervals: Clopper-Pearson and Student t
 
     q, 2 votes each on 2 submissions: exact agreement 100.0%;
       kappa 1.00, quadratic-weighted kappa 1.00, alpha 1.00 (nominal), 1.00 (interval)

@@ -67,7 +67,7 @@ fn edited() -> Space {
 fn what_an_edit_moved() {
     let space = edited();
     let runs = ids(&space);
-    insta::assert_snapshot!(shown(&space.run(&["diff", &runs[0], "latest"])), @r#"
+    insta::assert_snapshot!(shown(&space.run(&["diff", &runs[0], "latest"])), @r"
     exit: 0
     --- stdout
     diff  support
@@ -80,9 +80,10 @@ fn what_an_edit_moved() {
       Is the reply polite, {+friendly, +}short and correct? {submission}
     files that differ: data.jsonl, rubric.txt, suite.yaml
 
-    score    n      old → new  difference ± stderr     95 % interval
-    exact    3  0.667 → 0.667        0.000 ± 0.577  -1.000 to +1.000
-    quality  3  0.900 → 0.500       -0.400 ± 0.000  -0.400 to -0.400
+    score    n      old → new  difference ± stderr     95 % interval  detects
+    exact    3  0.667 → 0.667        0.000 ± 0.577  -0.519 to +0.530    2.970
+    quality  3  0.900 → 0.500       -0.400 ± 0.000  -0.825 to +0.591        -
+    95 % intervals: Clopper-Pearson and Bayesian
 
     passes       old → new  fixed  broken      p
     exact    66.7% → 66.7%      1       1  1.000
@@ -103,7 +104,7 @@ fn what_an_edit_moved() {
     fixed     c  exact  0.000 → 1.000
       Exact match: [-False-]{+True+}
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -111,7 +112,7 @@ fn one_grader_and_few_verdicts_are_enough() {
     let space = edited();
     let runs = ids(&space);
     let ran = space.run(&["diff", &runs[0], "latest", "--grader", "exact", "--moved", "1"]);
-    insta::assert_snapshot!(shown(&ran), @r#"
+    insta::assert_snapshot!(shown(&ran), @r"
     exit: 0
     --- stdout
     diff  support
@@ -121,8 +122,9 @@ fn one_grader_and_few_verdicts_are_enough() {
 
     files that differ: data.jsonl, rubric.txt, suite.yaml
 
-    score  n      old → new  difference ± stderr     95 % interval
-    exact  3  0.667 → 0.667        0.000 ± 0.577  -1.000 to +1.000
+    score  n      old → new  difference ± stderr     95 % interval  detects
+    exact  3  0.667 → 0.667        0.000 ± 0.577  -0.519 to +0.530    2.970
+    95 % intervals: Bayesian
 
     passes      old → new  fixed  broken      p
     exact   66.7% → 66.7%      1       1  1.000
@@ -135,7 +137,7 @@ fn one_grader_and_few_verdicts_are_enough() {
       Exact match: [-True-]{+False+}
     1 more: --moved 2, or --json
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -143,7 +145,7 @@ fn a_comment_says_the_same() {
     let space = edited();
     let runs = ids(&space);
     let ran = space.run(&["diff", &runs[0], "latest", "--format", "markdown"]);
-    insta::assert_snapshot!(shown(&ran), @r#"
+    insta::assert_snapshot!(shown(&ran), @r"
     exit: 0
     --- stdout
     ### `support`: 5 verdicts moved: 4 broken, 1 fixed
@@ -151,10 +153,12 @@ fn a_comment_says_the_same() {
     - old: `RUN`, passed: `exact avg_score >= 0.5: 0.500`
     - new: `RUN`, passed: `exact avg_score >= 0.5: 0.500`
 
-    | grader | n | score | difference ± stderr | 95 % interval | passes | fixed | broken | p |
-    |:--|--:|--:|--:|--:|--:|--:|--:|--:|
-    | `exact` | 3 | 0.667 → 0.667 | 0.000 ± 0.577 | -1.000 to +1.000 | 66.7% → 66.7% | 1 | 1 | 1.000 |
-    | `quality` | 3 | 0.900 → 0.500 | -0.400 ± 0.000 | -0.400 to -0.400 | 100.0% → 0.0% | 0 | 3 | 0.250 |
+    | grader | n | score | difference ± stderr | 95 % interval | detects | passes | fixed | broken | p |
+    |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+    | `exact` | 3 | 0.667 → 0.667 | 0.000 ± 0.577 | -0.519 to +0.530 | 2.970 | 66.7% → 66.7% | 1 | 1 | 1.000 |
+    | `quality` | 3 | 0.900 → 0.500 | -0.400 ± 0.000 | -0.825 to +0.591 | - | 100.0% → 0.0% | 0 | 3 | 0.250 |
+
+    95 % intervals: Clopper-Pearson and Bayesian
 
     - `quality.pass_threshold`: `0.7` → `0.8`
     - `quality.prompt`: `Is the reply polite, {+friendly, +}short and correct? {submission}`
@@ -180,7 +184,7 @@ fn a_comment_says_the_same() {
 
     </details>
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -208,7 +212,7 @@ fn machines_read_the_same() {
 #[test]
 fn a_run_does_not_differ_from_itself() {
     let space = edited();
-    insta::assert_snapshot!(shown(&space.run(&["diff", "latest", "latest"])), @r#"
+    insta::assert_snapshot!(shown(&space.run(&["diff", "latest", "latest"])), @r"
     exit: 0
     --- stdout
     diff  support
@@ -216,9 +220,10 @@ fn a_run_does_not_differ_from_itself() {
     old  RUN  TIME  passed; exact avg_score >= 0.5: 0.500
     new  RUN  TIME  passed; exact avg_score >= 0.5: 0.500
 
-    score    n      old → new  difference ± stderr   95 % interval
-    exact    4  0.500 → 0.500        0.000 ± 0.000  0.000 to 0.000
-    quality  4  0.613 → 0.613        0.000 ± 0.000  0.000 to 0.000
+    score    n      old → new  difference ± stderr     95 % interval  detects
+    exact    4  0.500 → 0.500        0.000 ± 0.000  -0.355 to +0.355        -
+    quality  4  0.613 → 0.613        0.000 ± 0.000  -0.602 to +0.602        -
+    95 % intervals: Clopper-Pearson and Bayesian
 
     passes       old → new  fixed  broken  p
     exact    50.0% → 50.0%      0       0  -
@@ -226,7 +231,7 @@ fn a_run_does_not_differ_from_itself() {
 
     no verdict moved
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -334,7 +339,7 @@ fn a_broken_record_is_read_as_far_as_it_goes() {
     ];
     record(&space, "1", &header("support", "g"), &whole);
     record(&space, "2", &header("support", "g"), &broken);
-    insta::assert_snapshot!(shown(&space.run(&["diff", "1", "2"])), @r#"
+    insta::assert_snapshot!(shown(&space.run(&["diff", "1", "2"])), @r"
     exit: 0
     --- stdout
     diff  support
@@ -342,8 +347,9 @@ fn a_broken_record_is_read_as_far_as_it_goes() {
     old  1  -  no gate
     new  2  -  no gate
 
-    score  n      old → new  difference ± stderr     95 % interval
-    g      2  0.500 → 0.000       -0.500 ± 0.500  -1.000 to +0.480
+    score  n      old → new  difference ± stderr     95 % interval  detects
+    g      2  0.500 → 0.000       -0.500 ± 0.500  -0.651 to +0.365    6.774
+    95 % intervals: Bayesian
 
     passes     old → new  fixed  broken      p
     g       50.0% → 0.0%      0       1  1.000
@@ -355,7 +361,7 @@ fn a_broken_record_is_read_as_far_as_it_goes() {
     --- stderr
     warning: 2: 1 line of results.jsonl cannot be read
     warning: 2: 1 line of results.jsonl left out: the result was there before
-    "#);
+    ");
 }
 
 /// A save of a session: sample, score and key of each verdict that moved.
@@ -392,7 +398,7 @@ fn session() -> Space {
 #[test]
 fn the_last_two_saves_are_what_a_session_is_about() {
     let space = session();
-    insta::assert_snapshot!(shown(&space.run(&["diff", "session"])), @r#"
+    insta::assert_snapshot!(shown(&space.run(&["diff", "session"])), @r"
     exit: 0
     --- stdout
     diff  support
@@ -402,8 +408,9 @@ fn the_last_two_saves_are_what_a_session_is_about() {
 
     g.rubric.blake3  111111111111 → 222222222222
 
-    score  n      old → new  difference ± stderr     95 % interval
-    g      2  0.875 → 0.375       -0.500 ± 0.500  -1.000 to +0.480
+    score  n      old → new  difference ± stderr     95 % interval  detects
+    g      2  0.875 → 0.375       -0.500 ± 0.500  -1.000 to +1.000    6.774
+    95 % intervals: Student t
 
     passes       old → new  fixed  broken      p
     g       100.0% → 50.0%      0       1  1.000
@@ -412,7 +419,7 @@ fn the_last_two_saves_are_what_a_session_is_about() {
     broken    b  g  1.000 → 0.000
       new: because of 4
     --- stderr
-    "#);
+    ");
 }
 
 #[test]
@@ -431,10 +438,11 @@ fn any_two_saves_are_compared_alike() {
         let at = text.find("score ").or(text.find("error")).unwrap_or(0);
         format!("$ evalrs diff {}\n{}", args.join(" "), &text[at..])
     };
-    insta::assert_snapshot!(cases.iter().map(tail).collect::<Vec<_>>().join("\n"), @r#"
+    insta::assert_snapshot!(cases.iter().map(tail).collect::<Vec<_>>().join("\n"), @r"
     $ evalrs diff session@start session@1
-    score  n      old → new  difference ± stderr     95 % interval
-    g      2  0.625 → 0.875       +0.250 ± 0.250  -0.240 to +0.740
+    score  n      old → new  difference ± stderr     95 % interval  detects
+    g      2  0.625 → 0.875       +0.250 ± 0.250  -1.000 to +1.000    3.387
+    95 % intervals: Student t
 
     passes       old → new  fixed  broken      p
     g       50.0% → 100.0%      1       0  1.000
@@ -444,8 +452,9 @@ fn any_two_saves_are_compared_alike() {
       new: because of 3
 
     $ evalrs diff session@start session@-1
-    score  n      old → new  difference ± stderr     95 % interval
-    g      2  0.625 → 0.375       -0.250 ± 0.750  -1.000 to +1.000
+    score  n      old → new  difference ± stderr     95 % interval  detects
+    g      2  0.625 → 0.375       -0.250 ± 0.750  -1.000 to +1.000   10.161
+    95 % intervals: Student t
 
     passes      old → new  fixed  broken      p
     g       50.0% → 50.0%      1       1  1.000
@@ -457,8 +466,9 @@ fn any_two_saves_are_compared_alike() {
       new: because of 3
 
     $ evalrs diff session@0 session
-    score  n      old → new  difference ± stderr     95 % interval
-    g      2  0.625 → 0.375       -0.250 ± 0.750  -1.000 to +1.000
+    score  n      old → new  difference ± stderr     95 % interval  detects
+    g      2  0.625 → 0.375       -0.250 ± 0.750  -1.000 to +1.000   10.161
+    95 % intervals: Student t
 
     passes     old → new  fixed  broken      p
     g       50.0% → 0.0%      0       1  1.000
@@ -476,7 +486,7 @@ fn any_two_saves_are_compared_alike() {
     $ evalrs diff session@0
     error: nothing to compare `session@0` with
       help: name two runs, as in `evalrs diff latest~1 latest`; `evalrs diff` alone compares the last two runs of a suite
-    "#);
+    ");
 }
 
 #[test]

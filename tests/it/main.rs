@@ -16,6 +16,7 @@ mod terminal;
 #[path = "../../src/test_data.rs"]
 mod test_data;
 
+mod agree;
 mod assertions;
 mod bad_input;
 #[cfg(unix)]

@@ -271,9 +271,10 @@ fn an_answer_that_is_missing_may_be_empty() {
     --- stdout
     no gate  s: 3 samples, 3 results
 
-    grader  n  errors  mean ± stderr   pass    min  median    max
-    exact   3       0  0.333 ± 0.333  33.3%  0.000   0.000  1.000
-    people  3       0  0.333 ± 0.333  33.3%  0.000   0.000  1.000
+    grader  n  errors           mean [95 %]        pass [95 %]    min  median    max
+    exact   3       0  0.333 [0.008, 0.906]  33.3% [0.8, 90.6]  0.000   0.000  1.000
+    people  3       0  0.333 [0.008, 0.906]  33.3% [0.8, 90.6]  0.000   0.000  1.000
+    95 % intervals: Clopper-Pearson
 
     4 failures  grader  score  rationale
     b           exact   0.000  Empty submission - extractor found no content
@@ -311,8 +312,9 @@ fn recorded_letters_are_scores() {
     --- stdout
     no gate  s: 4 samples, 4 results
 
-    grader  n  errors  mean ± stderr   pass    min  median    max  errors as 0
-    people  4       1  0.667 ± 0.333  66.7%  0.000   1.000  1.000        0.500
+    grader  n  errors           mean [95 %]        pass [95 %]    min  median    max  errors as 0
+    people  4       1  0.667 [0.094, 0.992]  66.7% [9.4, 99.2]  0.000   1.000  1.000        0.500
+    95 % intervals: Clopper-Pearson
 
     1 failure  grader  score  rationale
     b          people  0.000  Recorded score: 0 for `I`

@@ -141,10 +141,12 @@ fn annotations_say_first_what_decides_the_exit_code_and_where() {
 
     2 samples, 2 results
 
-    | grader | n | errors | mean ± stderr | pass rate | min | median | max |
-    |:--|--:|--:|--:|--:|--:|--:|--:|
-    | `judged` | 2 | 1 | 0.500 | 0.0% | 0.500 | 0.500 | 0.500 |
-    | `loose` | 2 | 0 | 0.000 ± 0.000 | 0.0% | 0.000 | 0.000 | 0.000 |
+    | grader | n | errors | mean ± stderr | 95 % interval | pass rate | 95 % interval | min | median | max |
+    |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+    | `judged` | 2 | 1 | 0.500 | [0.013, 0.988] | 0.0% | [0.0, 97.5] | 0.500 | 0.500 | 0.500 |
+    | `loose` | 2 | 0 | 0.000 ± 0.000 | [0.000, 0.842] | 0.0% | [0.0, 84.2] | 0.000 | 0.000 | 0.000 |
+
+    95 % intervals: Clopper-Pearson
 
     `1 judgment: 10 tokens in, 2 out`
 

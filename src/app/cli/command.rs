@@ -13,6 +13,7 @@ impl Command {
             Self::Validate(args) => args.suites.first().map(String::as_str),
             Self::Watch(args) => Some(&args.suite),
             Self::Explain(args) => Some(&args.suite),
+            Self::Agree(args) => Some(&args.suite),
             Self::Report(args) => args.suite.as_deref(),
             Self::History(args) => Some(&args.suite),
             #[cfg(feature = "serve")]
@@ -57,6 +58,7 @@ impl Command {
             Self::History(args) => args.json,
             Self::Plan(args) => args.json,
             Self::Explain(args) => args.json,
+            Self::Agree(args) => args.json,
             Self::Validate(args) => args.json || args.canonical,
             Self::List(args) => args.json,
             Self::Cache(args) => match &args.command {

@@ -11,13 +11,18 @@ use crate::effects::record::read::PastRun;
 use crate::effects::record::reference::{LATEST, Reference, SaveAt, run_before};
 use crate::effects::record::saves::read_saves;
 use crate::effects::record::side::{SideError, add_rationales, read_side};
-use crate::pipeline::report::diff::{Diff, DiffSide, compare, unlike, write, write_markdown};
+use crate::pipeline::report::diff::{
+    Diff, DiffSide, compare, mark_regressions, unlike, write, write_markdown,
+};
 
-/// Compares two recorded evaluations. That something moved is not a failure.
+/// Compares two recorded evaluations. That something moved is not a failure, unless it was asked to be.
 pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let home = home(args.suite.as_deref(), console.system)?;
     let [before, now] = evaluations(args, &home, console)?;
-    let [old, new] = [side(&before, console)?, side(&now, console)?];
+    let [old, new] = match args.models.as_slice() {
+        [one, other] => models(&side(&before, console)?, [one, other])?,
+        _ => [side(&before, console)?, side(&now, console)?],
+    };
     only_known_grader(args, [&old, &new])?;
     let mut diff = compare(&old, &new, args.grader.as_deref());
     drop((old, new));
@@ -28,6 +33,7 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
             "`--force` compares them all the same",
         ));
     }
+    let is_worse = args.fail_on_regression && mark_regressions(&mut diff, args.alpha);
     let format = if args.json { DiffFormat::Json } else { args.format };
     let shown = if format == DiffFormat::Json { diff.moved.len() } else { args.moved };
     say_why(&mut diff, shown, [&before.0, &now.0], console);
@@ -41,7 +47,26 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
         DiffFormat::Markdown => write_markdown(&diff, args.moved, &mut out)?,
     }
     out.flush()?;
-    Ok(ExitStatus::Success)
+    Ok(if is_worse { ExitStatus::GateFailed } else { ExitStatus::Success })
+}
+
+/// The results of two models of one side.
+fn models(side: &DiffSide, names: [&String; 2]) -> Result<[DiffSide; 2], Error> {
+    let of_model = |name: &String| {
+        side.of_model(name).ok_or_else(|| {
+            let mut known: Vec<&str> =
+                side.cases.iter().filter_map(|case| case.name.model.as_deref()).collect();
+            known.sort_unstable();
+            known.dedup();
+            let hint = match known.as_slice() {
+                [] => "its rows name no model".to_owned(),
+                known => format!("there is `{}`", known.join("`, `")),
+            };
+            let run = &side.name.run;
+            Error::plain(sanitize(&format!("`{run}` has no results of `{name}`")), sanitize(&hint))
+        })
+    };
+    Ok([of_model(names[0])?, of_model(names[1])?])
 }
 
 /// A record, and which of its saves.
@@ -54,6 +79,11 @@ fn evaluations(
     home: &str,
     console: &Console<'_>,
 ) -> Result<[Evaluation; 2], Error> {
+    if !args.models.is_empty() {
+        let named = Reference::parse(args.old.as_deref().unwrap_or(LATEST));
+        let one = (record(&named.run, home, console)?, named.save);
+        return Ok([one.clone(), one]);
+    }
     let Some(named) = &args.old else {
         let now = record(LATEST, home, console)?;
         let before = before(&now, home, console)?;

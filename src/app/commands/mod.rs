@@ -1,6 +1,7 @@
 //! One file a command: typed flags → what they mean → engine → report.
 
 mod agents;
+pub(crate) mod agree;
 pub(crate) mod balance;
 pub(crate) mod cache;
 pub(crate) mod calibrate;
@@ -144,6 +145,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Run(args) => run::run(args, &mut console),
         Command::Plan(args) => plan::plan(args, &mut console),
         Command::Explain(args) => explain::explain(args, &mut console),
+        Command::Agree(args) => agree::agree(args, &mut console),
         Command::Diff(args) => diff::diff(args, &mut console),
         Command::History(args) => history::history(args, &mut console),
         Command::Report(args) => report::report(args, &mut console),

@@ -173,7 +173,13 @@ pub(crate) fn add_rationales(
     }
     past.each_line(system, &mut |line| {
         let mut grades = line.grades;
-        let case = CaseName { sample_id: line.sample_id, model: line.model, trial: line.trial };
+        // Cases of one model alone are named without it.
+        let model = match (&name.model, line.model) {
+            (Some(wanted), Some(model)) if *wanted == model => None,
+            (Some(_), _) => return,
+            (None, model) => model,
+        };
+        let case = CaseName { sample_id: line.sample_id, model, trial: line.trial };
         for at in wanted.remove(&case).unwrap_or_default() {
             let Some(moved) = moved.get_mut(at) else { continue };
             let Some(grade) = grades.remove(&moved.grader) else { continue };

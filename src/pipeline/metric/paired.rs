@@ -7,9 +7,19 @@ use serde::Serialize;
 
 use super::{Observation, clustered_stderr, has_clusters, naive_stderr, sum};
 use crate::base::exact::mean;
+use crate::pipeline::statistics::LEVEL;
+use crate::pipeline::statistics::interval::{
+    ClusteredValue, ConfidenceInterval, IntervalMethod, ValueRange, mean_interval,
+};
+use crate::pipeline::statistics::paired::{
+    PairedCounts, difference_p_value, minimum_detectable_effect, paired_rate_interval,
+};
 
-/// The 97.5th percentile of the standard normal distribution: what half of a 95 % interval is in standard errors.
-const NORMAL_95: f64 = 1.959_963_984_540_054;
+/// Below so many cases the interval of verdicts that are all pass or fail is Bayesian.
+const FEW: usize = 300;
+
+/// Standard errors below this are those of differences that are all alike.
+const ROUNDING: f64 = 1e-12;
 
 /// Two verdicts of one case.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -45,9 +55,17 @@ pub(crate) struct Paired {
     /// Standard error of `difference`: clustered by sample where a sample has several cases. Null for fewer than two
     /// samples.
     pub stderr: Option<f64>,
-    /// The bounds of the 95 % confidence interval of `difference`: 1.96 standard errors to either side, and no farther
-    /// than a difference can be (-1.0..=1.0).
+    /// The bounds of the 95 % confidence interval of `difference` (-1.0..=1.0).
     pub interval: Option<(f64, f64)>,
+    /// How it was made: from the posterior for fewer than 300 cases whose scores are all 0 or 1, with one case a sample;
+    /// by Student's t or the bootstrap for others.
+    pub interval_method: Option<IntervalMethod>,
+    /// How often chance alone would give a difference of scores at least so far from 0 (0.0..=1.0): McNemar's exact test where
+    /// all scores are 0 or 1, Student's t test of the differences elsewhere. Null where neither is defined.
+    pub difference_p_value: Option<f64>,
+    /// The least difference that four of five comparisons like this one would tell from chance, at 5 %. Null for fewer than
+    /// two samples, and where no score moved.
+    pub minimum_detectable_effect: Option<f64>,
     /// Share of passes in the first (0.0..=1.0).
     pub pass_rate_before: Option<f64>,
     /// Share of passes in the second.
@@ -82,16 +100,19 @@ impl Paired {
             (n > 0).then(|| pairs.iter().filter(passes).count() as f64 / n as f64)
         };
         let (samples_fixed, samples_broken) = changed_samples(pairs);
+        let interval = difference_interval(pairs, LEVEL);
         Self {
             n,
             mean_before: mean(&befores),
             mean_now: mean(&nows),
             difference,
             stderr,
-            interval: difference.zip(stderr).map(|(difference, stderr)| {
-                let half = NORMAL_95 * stderr;
-                ((difference - half).max(-1.0), (difference + half).min(1.0))
-            }),
+            interval: interval.map(|found| (found.low, found.high)),
+            interval_method: interval.map(|found| found.method),
+            difference_p_value: chance_of_difference(pairs, difference, stderr),
+            minimum_detectable_effect: stderr
+                .filter(|stderr| *stderr > ROUNDING)
+                .and_then(|stderr| minimum_detectable_effect(stderr, samples(pairs), LEVEL)),
             pass_rate_before: share(|pair| pair.before.pass),
             pass_rate_now: share(|pair| pair.now.pass),
             fixed: pairs.iter().filter(|pair| !pair.before.pass && pair.now.pass).count(),
@@ -101,6 +122,66 @@ impl Paired {
             p_value: mcnemar_exact(samples_fixed, samples_broken),
         }
     }
+}
+
+/// The interval of the mean difference of paired scores, as fits their number and kind.
+pub(crate) fn difference_interval(pairs: &[Pair], level: f64) -> Option<ConfidenceInterval> {
+    let n = pairs.len();
+    if are_rates(pairs) && n < FEW && samples(pairs) == n {
+        let moved = |is: fn(&Pair) -> bool| pairs.iter().filter(|pair| is(pair)).count();
+        let fixed = moved(|pair| pair.now.score > pair.before.score);
+        let broken = moved(|pair| pair.now.score < pair.before.score);
+        let counts = PairedCounts { n, fixed, broken };
+        return paired_rate_interval(counts, level);
+    }
+    let difference = |pair: &Pair| ClusteredValue {
+        cluster: pair.sample,
+        value: pair.now.score - pair.before.score,
+    };
+    mean_interval(pairs.iter().map(difference).collect(), ValueRange::DIFFERENCE, level)
+}
+
+/// Whether all scores are 0 or 1.
+fn are_rates(pairs: &[Pair]) -> bool {
+    let is_binary = |score: f64| score.total_cmp(&1.0).is_eq() || score == 0.0;
+    pairs.iter().all(|pair| is_binary(pair.before.score) && is_binary(pair.now.score))
+}
+
+/// How likely chance alone does as much to the scores.
+fn chance_of_difference(
+    pairs: &[Pair],
+    difference: Option<f64>,
+    stderr: Option<f64>,
+) -> Option<f64> {
+    if are_rates(pairs) {
+        let moved = |pair: &Pair| Pair {
+            before: PairedVerdict { pass: pair.before.score > 0.5, ..pair.before },
+            now: PairedVerdict { pass: pair.now.score > 0.5, ..pair.now },
+            ..*pair
+        };
+        let (fixed, broken) = changed_samples(&pairs.iter().map(moved).collect::<Vec<_>>());
+        return mcnemar_exact(fixed, broken);
+    }
+    let stderr = stderr?;
+    if stderr > ROUNDING {
+        return difference_p_value(difference?, stderr, samples(pairs));
+    }
+    // Nothing is known of the spread: what is left are the signs.
+    let moved = |pair: &Pair| Pair {
+        before: PairedVerdict { pass: pair.before.score > pair.now.score, ..pair.before },
+        now: PairedVerdict { pass: pair.now.score > pair.before.score, ..pair.now },
+        ..*pair
+    };
+    let (raised, lowered) = changed_samples(&pairs.iter().map(moved).collect::<Vec<_>>());
+    mcnemar_exact(raised, lowered)
+}
+
+/// How many samples there are.
+fn samples(pairs: &[Pair]) -> usize {
+    let mut samples: Vec<u32> = pairs.iter().map(|pair| pair.sample).collect();
+    samples.sort_unstable();
+    samples.dedup();
+    samples.len()
 }
 
 fn stderr(pairs: &[Pair], difference: f64) -> Option<f64> {
@@ -191,14 +272,14 @@ mod tests {
     fn differences_are_those_of_pairs() {
         let paired = Paired::of(&pairs([0, 1, 2, 3, 4]));
         let (low, high) = paired.interval.unwrap();
-        // SciPy 1.17: `stats.sem` of the differences, `stats.norm.interval(0.95)`.
+        // SciPy 1.17: `stats.sem` of the differences, `stats.t.interval(0.95, 4)`.
         let expected = [
             (paired.mean_before.unwrap(), 0.65),
             (paired.mean_now.unwrap(), 0.69),
             (paired.difference.unwrap(), 0.04),
             (paired.stderr.unwrap(), 0.172_046_505_340_852_53),
-            (low, -0.297_204_954_134_049),
-            (high, 0.377_204_954_134_049),
+            (low, -0.437_677_678),
+            (high, 0.517_677_678),
             (paired.pass_rate_before.unwrap(), 0.6),
             (paired.pass_rate_now.unwrap(), 0.6),
             (paired.p_value.unwrap(), 1.0),
@@ -213,19 +294,21 @@ mod tests {
     fn cases_of_one_sample_are_one_cluster() {
         let paired = Paired::of(&pairs([0, 2, 1, 0, 2]));
         let (low, high) = paired.interval.unwrap();
-        // statsmodels 0.15: OLS of the differences on a constant, `cov_type="cluster"`, `use_correction=False`.
+        // statsmodels 0.15: OLS of the differences on a constant, `cov_type="cluster"`; the error with
+        // `use_correction=False`, the interval with it and `use_t=True`.
         for (actual, expected) in [
             (paired.difference.unwrap(), 0.04),
             (paired.stderr.unwrap(), 0.169_988_234_887_006_12),
-            (low, -0.293_170_818_174_067_15),
-            (high, 0.373_170_818_174_067_15),
+            (low, -0.855_778_819),
+            (high, 0.935_778_819),
         ] {
             assert!(close(actual, expected), "{actual} is not {expected}");
         }
         let trials: Vec<Pair> = (0..10).map(|_| pair(7, 0.0, 1.0)).collect();
         let paired = Paired::of(&trials);
         assert_eq!((paired.fixed, paired.samples_fixed, paired.p_value), (10, 1, Some(1.0)));
-        assert_eq!((paired.stderr, paired.interval), (None, None), "one sample says nothing");
+        let nearly_all = Some((-0.95, 1.0));
+        assert_eq!((paired.stderr, paired.interval), (None, nearly_all), "one sample says little");
         let undone = [pair(7, 0.0, 1.0), pair(7, 1.0, 0.0), pair(8, 1.0, 0.0)];
         let paired = Paired::of(&undone);
         assert_eq!((paired.fixed, paired.broken), (1, 2));
@@ -239,12 +322,24 @@ mod tests {
         let paired = Paired::of(&same);
         assert_eq!((paired.difference, paired.stderr), (Some(0.0), Some(0.0)));
         assert_eq!((paired.fixed, paired.broken, paired.p_value), (0, 0, None));
-        assert_eq!(Paired::of(&[pair(0, 0.0, 1.0)]).interval, None);
         let far = Paired::of(&[pair(0, 0.0, 1.0), pair(1, 0.0, 0.0)]);
+        let (low, high) = far.interval.unwrap();
         assert_eq!(
-            (far.stderr, far.interval),
-            (Some(0.5), Some((0.5 - 0.979_981_992_270_027, 1.0)))
+            (far.stderr, far.interval_method),
+            (Some(0.5), Some(super::IntervalMethod::Bayesian))
         );
+        assert!((-0.40..-0.33).contains(&low) && (0.63..0.70).contains(&high), "{low} {high}");
+    }
+
+    #[test]
+    fn differences_that_are_all_alike_are_tested_by_their_signs() {
+        let moved: Vec<Pair> = (0..3).map(|sample| pair(sample, 0.9, 0.5)).collect();
+        let paired = Paired::of(&moved);
+        assert!(close(paired.difference_p_value.unwrap(), 0.25));
+        assert_eq!(paired.minimum_detectable_effect, None);
+        let half = Paired::of(&pairs([0, 1, 2, 3, 4]));
+        // SciPy 1.17: `stats.ttest_1samp` of the differences.
+        assert!(close(half.difference_p_value.unwrap(), 0.827_564_719_602_031_9));
     }
 
     #[test]

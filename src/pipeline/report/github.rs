@@ -307,10 +307,12 @@ mod tests {
 
         2 samples, 4 results
 
-        | grader | n | errors | mean ± stderr | pass rate | min | median | max |
-        |:--|--:|--:|--:|--:|--:|--:|--:|
-        | `accuracy` | 4 | 0 | 0.500 ± 0.000 | 50.0% | 0.000 | 0.500 | 1.000 |
-        | <code>quality&#124;x</code> | 4 | 2 | 0.625 ± 0.375 | 50.0% | 0.250 | 0.625 | 1.000 |
+        | grader | n | errors | mean ± stderr | 95 % interval | pass rate | 95 % interval | min | median | max |
+        |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+        | `accuracy` | 4 | 0 | 0.500 ± 0.000 | [0.013, 0.987] | 50.0% | [1.3, 98.7] | 0.000 | 0.500 | 1.000 |
+        | <code>quality&#124;x</code> | 4 | 2 | 0.625 ± 0.375 | [0.000, 1.000] | 50.0% | [1.3, 98.7] | 0.250 | 0.625 | 1.000 |
+
+        95 % intervals: Clopper-Pearson, clustered Clopper-Pearson and Student t
 
         `accuracy` pass^k: 0.500 (k = 1), 0.000 (k = 2)
 

@@ -7,6 +7,7 @@ use std::io::{self, Write};
 
 use super::declared::write_declared;
 use super::digest::{ErrorGroup, ReportDigest};
+use super::intervals::{self, TITLE};
 use super::{
     Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, human, usage, verdict,
 };
@@ -178,21 +179,27 @@ fn write_conditions(
 }
 
 fn write_metrics(metrics: &Ordered<Metric>, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "| grader | n | errors | mean ± stderr | pass rate | min | median | max |")?;
-    writeln!(out, "|:--|--:|--:|--:|--:|--:|--:|--:|")?;
+    writeln!(
+        out,
+        "| grader | n | errors | mean ± stderr | {TITLE} | pass rate | {TITLE} | min | median | max |"
+    )?;
+    writeln!(out, "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
     for (grader, metric) in metrics.0.iter().take(ROWS) {
         let numbers = [
             metric.n.to_string(),
             metric.errors.to_string(),
             mean_and_error(metric.avg_score_attempted, metric.stderr),
+            intervals::mean_interval(metric),
             percent(metric.accuracy),
+            intervals::rate_interval(metric),
             score_or_dash(metric.min),
             score_or_dash(metric.median),
             score_or_dash(metric.max),
         ];
         writeln!(out, "| {} | {} |", code(grader), numbers.join(" | "))?;
     }
-    write_rest(metrics.0.len().saturating_sub(ROWS), "grader", out)
+    write_rest(metrics.0.len().saturating_sub(ROWS), "grader", out)?;
+    intervals::methods(metrics).map_or(Ok(()), |methods| writeln!(out, "\n{methods}"))
 }
 
 fn write_curves(metrics: &Ordered<Metric>, out: &mut dyn Write) -> io::Result<()> {
@@ -208,15 +215,20 @@ fn write_curves(metrics: &Ordered<Metric>, out: &mut dyn Write) -> io::Result<()
 }
 
 fn write_models(models: &Ordered<Ordered<Metric>>, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "\n| model | grader | n | errors | mean ± stderr | pass rate |")?;
-    writeln!(out, "|:--|:--|--:|--:|--:|--:|")?;
+    writeln!(
+        out,
+        "\n| model | grader | n | errors | mean ± stderr | {TITLE} | pass rate | {TITLE} |"
+    )?;
+    writeln!(out, "|:--|:--|--:|--:|--:|--:|--:|--:|")?;
     for (model, metrics) in models.0.iter().take(ROWS) {
         for (grader, metric) in metrics.0.iter().take(ROWS) {
             let numbers = [
                 metric.n.to_string(),
                 metric.errors.to_string(),
                 mean_and_error(metric.avg_score_attempted, metric.stderr),
+                intervals::mean_interval(metric),
                 percent(metric.accuracy),
+                intervals::rate_interval(metric),
             ];
             writeln!(out, "| {} | {} | {} |", code(model), code(grader), numbers.join(" | "))?;
         }
@@ -295,10 +307,12 @@ mod tests {
 
         2 samples, 4 results
 
-        | grader | n | errors | mean ± stderr | pass rate | min | median | max |
-        |:--|--:|--:|--:|--:|--:|--:|--:|
-        | `accuracy` | 4 | 0 | 0.500 ± 0.000 | 50.0% | 0.000 | 0.500 | 1.000 |
-        | <code>quality&#124;x</code> | 4 | 2 | 0.625 ± 0.375 | 50.0% | 0.250 | 0.625 | 1.000 |
+        | grader | n | errors | mean ± stderr | 95 % interval | pass rate | 95 % interval | min | median | max |
+        |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+        | `accuracy` | 4 | 0 | 0.500 ± 0.000 | [0.013, 0.987] | 50.0% | [1.3, 98.7] | 0.000 | 0.500 | 1.000 |
+        | <code>quality&#124;x</code> | 4 | 2 | 0.625 ± 0.375 | [0.000, 1.000] | 50.0% | [1.3, 98.7] | 0.250 | 0.625 | 1.000 |
+
+        95 % intervals: Clopper-Pearson, clustered Clopper-Pearson and Student t
 
         `accuracy` pass^k: 0.500 (k = 1), 0.000 (k = 2)
 

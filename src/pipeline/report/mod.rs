@@ -3,6 +3,7 @@
 //! A report is a function of inputs and outcomes alone: no clock, no absolute path, nothing of what was
 //! cached. What belongs to one process stands in `effects::record`.
 
+pub(crate) mod agree;
 mod csv;
 mod declared;
 pub(crate) mod diff;
@@ -11,6 +12,7 @@ pub(crate) mod explain;
 pub(crate) mod github;
 pub(crate) mod history;
 pub(crate) mod human;
+pub(crate) mod intervals;
 pub(crate) mod json;
 pub(crate) mod jsonl;
 pub(crate) mod junit;

@@ -13,13 +13,11 @@ use super::declared::declared_lines;
 use super::digest::{ReportDigest, label};
 use super::{
     Audience, ProcessFacts, Report, ReportFormat, ReportOptions, ReportSink, ReportWriter,
-    ReportedRun, human, usage, verdict,
+    ReportedRun, human, intervals, usage, verdict,
 };
 use crate::base::ordered_map::Ordered;
 use crate::base::text::table::{TableCell, blocks, lines, name, number, words};
-use crate::base::text::{
-    count, cut, cut_middle, mean_and_error, percent, sanitize, score, score_or_dash,
-};
+use crate::base::text::{count, cut, cut_middle, sanitize, score, score_or_dash};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::metric::Metric;
 use crate::pipeline::outcome::Usage;
@@ -173,7 +171,7 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
         return Vec::new();
     }
     let any_errors = metrics.0.iter().any(|(_, metric)| metric.errors > 0);
-    let titles = ["n", "errors", "mean ± stderr", "pass", "min", "median", "max"];
+    let titles = ["n", "errors", "mean [95 %]", "pass [95 %]", "min", "median", "max"];
     let mut header = vec![title("grader")];
     header.extend(titles.map(|text| number(text).styled(TITLE)));
     if any_errors {
@@ -184,8 +182,8 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
         let mut row = vec![name(grader), number(metric.n.to_string()), error_cell(metric.errors)];
         row.extend(
             [
-                mean_and_error(metric.avg_score_attempted, metric.stderr),
-                percent(metric.accuracy),
+                intervals::mean_within(metric),
+                intervals::rate_within(metric),
                 score_or_dash(metric.min),
                 score_or_dash(metric.median),
                 score_or_dash(metric.max),
@@ -197,7 +195,9 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
         }
         rows.push(row);
     }
-    lines(&rows, width)
+    let mut shown = lines(&rows, width);
+    shown.extend(intervals::methods(metrics).map(|methods| faint(&cut(&methods, width))));
+    shown
 }
 
 /// A number of errors, which stands out if there is one.
@@ -255,7 +255,7 @@ fn not_shown(rest: usize, noun: &str) -> Option<String> {
     (rest > 0).then(|| faint(&format!("{} not shown", count(rest, noun))))
 }
 
-/// One row a model or tag, one column a grader: the mean and its standard error. Graders that do not fit beside the
+/// One row a model or tag, one column a grader: the mean and its interval. Graders that do not fit beside the
 /// others stand below them.
 fn group_lines(
     noun: &str,
@@ -278,9 +278,7 @@ fn group_lines(
         let n = metrics.0.first().map_or(0, |(_, metric)| metric.n);
         let means = first.0.iter().map(|(grader, _)| {
             let metric = metrics.get(grader);
-            number(metric.map_or_else(String::new, |metric| {
-                mean_and_error(metric.avg_score_attempted, metric.stderr)
-            }))
+            number(metric.map_or_else(String::new, intervals::mean_within))
         });
         rows.push([name(group), number(n.to_string())].into_iter().chain(means).collect());
     }
@@ -468,9 +466,10 @@ mod tests {
         undecided  support-bot: 2 samples, 4 results
         quality|x avg_score >= 0.8: 0.312 (0.312 to 0.812 depending on missing grades)
 
-        grader     n  errors  mean ± stderr   pass    min  median    max  errors as 0
-        accuracy   4       0  0.500 ± 0.000  50.0%  0.000   0.500  1.000        0.500
-        quality|x  4       2  0.625 ± 0.375  50.0%  0.250   0.625  1.000        0.312
+        grader     n  errors           mean [95 %]        pass [95 %]    min  median    max  errors as 0
+        accuracy   4       0  0.500 [0.013, 0.987]  50.0% [1.3, 98.7]  0.000   0.500  1.000        0.500
+        quality|x  4       2  0.625 [0.000, 1.000]  50.0% [1.3, 98.7]  0.250   0.625  1.000        0.312
+        95 % intervals: Clopper-Pearson, clustered Clopper-Pearson and Student t
 
         trials    stderr            k           1      2
         accuracy  clustered 0.0000  pass^k  0.500  0.000

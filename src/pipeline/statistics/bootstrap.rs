@@ -18,8 +18,12 @@ const SEED: u64 = 0x6576_616c_7273;
 ///
 /// The bounds are quantiles of the resampled means, at `Φ(z0 + (z0 + z) / (1 - a (z0 + z)))`, with the bias `z0` from the share
 /// of resamples below the estimate, those equal to it counted half, and the acceleration `a` from the jackknife. Efron 1987,
-/// "Better Bootstrap Confidence Intervals".
-pub(super) fn bootstrap_interval(clusters: &Clusters, level: f64) -> Option<ConfidenceInterval> {
+/// "Better Bootstrap Confidence Intervals". `reach` is z, how many standard errors the level stands for.
+pub(super) fn bootstrap_interval(
+    clusters: &Clusters,
+    level: f64,
+    reach: f64,
+) -> Option<ConfidenceInterval> {
     if clusters.totals.len() < 2 || !(level > 0.0 && level < 1.0) {
         return None;
     }
@@ -35,12 +39,12 @@ pub(super) fn bootstrap_interval(clusters: &Clusters, level: f64) -> Option<Conf
     let bias = normal_quantile(f64::midpoint(below, 1.0 - above));
     let acceleration = acceleration(&totals, clusters.items)?;
     let at = |side: f64| {
-        let shifted = bias + normal_quantile(side);
+        let shifted = bias + side;
         let share = normal_share(bias + shifted / (1.0 - acceleration * shifted));
         quantile(&means, share)
     };
-    let low = at((1.0 - level) / 2.0)?;
-    let high = at(f64::midpoint(level, 1.0))?;
+    let low = at(-reach)?;
+    let high = at(reach)?;
     let method = if clusters.has_repeats() {
         IntervalMethod::BcaBootstrapClustered
     } else {

@@ -58,9 +58,20 @@ pub(super) fn student_t_quantile(level: f64, degrees: f64) -> Option<f64> {
     squared.is_finite().then(|| squared.sqrt())
 }
 
+/// How often a statistic with Student's t distribution is at least so far from 0, either way; none for degrees of freedom that
+/// are not positive.
+pub(super) fn student_t_p_value(statistic: f64, degrees: f64) -> Option<f64> {
+    if degrees > MOST_DEGREES {
+        return Some(2.0 * normal_share(-statistic.abs()));
+    }
+    checked_beta_reg(degrees / 2.0, 0.5, degrees / (degrees + statistic * statistic)).ok()
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{beta_quantile, normal_quantile, normal_share, student_t_quantile};
+    use super::{
+        beta_quantile, normal_quantile, normal_share, student_t_p_value, student_t_quantile,
+    };
 
     fn close(actual: f64, expected: f64) -> bool {
         (actual - expected).abs() <= 1e-9 * expected.abs().max(1e-9)
@@ -95,6 +106,16 @@ mod tests {
             assert!(close(found, expected), "{share} {alpha} {beta}: {found} is not {expected}");
         }
         assert!(close(normal_quantile(0.975), 1.959_963_984_540_054));
+        // `2 * stats.t.sf(abs(t), df)`.
+        for (statistic, degrees, expected) in [
+            (2.262_157_162_798_205, 9.0, 0.05),
+            (-1.0, 3.0, 0.391_002_218_955_771_1),
+            (0.0, 5.0, 1.0),
+        ] {
+            let found = student_t_p_value(statistic, degrees).unwrap();
+            assert!(close(found, expected), "{statistic} {degrees}: {found} is not {expected}");
+        }
+        assert_eq!(student_t_p_value(1.0, 0.0), None);
         assert!(close(normal_share(1.959_963_984_540_054), 0.975));
     }
 

@@ -13,8 +13,11 @@ use crate::base::exact::sum;
 /// Below so many passes or fails a rate has the exact interval.
 const FEW: f64 = 10.0;
 
-/// Means of fewer clusters than this are bootstrapped where their values are far from symmetric.
-const MOST_BOOTSTRAPPED: usize = 100;
+/// From this skewness on, either way, values are far from symmetric.
+const SKEWED: f64 = 0.5;
+
+/// Means of so many clusters are bootstrapped where their values are far from symmetric: fewer hold too few values to draw from.
+const BOOTSTRAPPED: std::ops::Range<usize> = 10..100;
 
 /// Where the true value lies, as far as samples tell.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -27,6 +30,15 @@ pub struct ConfidenceInterval {
     pub level: f64,
     /// How it was made.
     pub method: IntervalMethod,
+}
+
+impl ConfidenceInterval {
+    /// Without the last digits, in which the logarithms of one machine may differ from those of another.
+    pub(super) fn rounded(self) -> Self {
+        const DIGITS: f64 = 1e9;
+        let rounded = |bound: f64| (bound * DIGITS).round() / DIGITS;
+        Self { low: rounded(self.low), high: rounded(self.high), ..self }
+    }
 }
 
 /// How an interval was made.
@@ -147,18 +159,20 @@ impl Clusters {
             values.sort_by_key(|item| item.cluster);
         }
         let total = |items: &[ClusteredValue]| ClusterTotal {
-            sum: sum(items.iter().map(|item| item.value)),
+            sum: match items {
+                [item] => item.value,
+                items => sum(items.iter().map(|item| item.value)),
+            },
             size: items.len() as f64,
         };
         let bound = |fold: fn(f64, f64) -> f64| values.iter().map(|item| item.value).reduce(fold);
         let items = values.len() as f64;
+        let totals: Vec<ClusterTotal> =
+            values.chunk_by(|left, right| left.cluster == right.cluster).map(total).collect();
         Some(Self {
-            totals: values
-                .chunk_by(|left, right| left.cluster == right.cluster)
-                .map(total)
-                .collect(),
+            mean: sum(totals.iter().map(|total| total.sum)) / items,
+            totals,
             items,
-            mean: sum(values.iter().map(|item| item.value)) / items,
             least: bound(f64::min)?,
             greatest: bound(f64::max)?,
         })
@@ -202,7 +216,8 @@ pub fn rate_interval(passes: usize, n: usize, level: f64) -> Option<ConfidenceIn
     }
     let rate = EffectiveRate { passes: passes as f64, items: n as f64 };
     let is_few = rate.passes.min(rate.items - rate.passes) < FEW;
-    if is_few { clopper_pearson(rate, level) } else { wilson(rate, level) }
+    let found = if is_few { clopper_pearson(rate, level) } else { wilson(rate, level) };
+    found.map(ConfidenceInterval::rounded)
 }
 
 /// Wilson's score interval of a rate of `passes` among `n`; none as in [`rate_interval`].
@@ -223,7 +238,7 @@ pub fn clopper_pearson_interval(passes: usize, n: usize, level: f64) -> Option<C
 /// - Values that are all 0 or 1 are a rate: [`rate_interval`], with the effective number of items where samples repeat.
 /// - Equal values: no spread can be estimated. The exact interval of how many items may differ, which may then have any
 ///   value of the range.
-/// - Fewer than 100 samples that are far from symmetric: the bootstrap.
+/// - Ten to 99 samples that are far from symmetric: the bootstrap, expanded for few samples.
 /// - Others: Student's t.
 pub fn mean_interval(
     values: Vec<ClusteredValue>,
@@ -233,6 +248,14 @@ pub fn mean_interval(
     if !(level > 0.0 && level < 1.0) {
         return None;
     }
+    interval_of(values, range, level).map(ConfidenceInterval::rounded)
+}
+
+fn interval_of(
+    values: Vec<ClusteredValue>,
+    range: ValueRange,
+    level: f64,
+) -> Option<ConfidenceInterval> {
     let is_rate = range == ValueRange::UNIT
         && values.iter().all(|item| item.value.total_cmp(&1.0).is_eq() || item.value == 0.0);
     let clusters = Clusters::of(values)?;
@@ -243,9 +266,9 @@ pub fn mean_interval(
     if clusters.least >= clusters.greatest || count < 2.0 {
         return equal_values(&clusters, range, level);
     }
-    let is_small = clusters.totals.len() < MOST_BOOTSTRAPPED;
-    let bootstrapped = (is_small && clusters.skewness().abs() > 1.0)
-        .then(|| bootstrap_interval(&clusters, level))
+    let is_small = BOOTSTRAPPED.contains(&clusters.totals.len());
+    let bootstrapped = (is_small && clusters.skewness().abs() > SKEWED)
+        .then(|| bootstrap_interval(&clusters, level, expanded(count, level)?))
         .flatten();
     bootstrapped
         .map(|found| range.interval(found.low, found.high, level, found.method))
@@ -265,7 +288,13 @@ pub fn student_t_interval(
 /// The bias-corrected and accelerated bootstrap interval of a mean, of draws that are the same for the same values; none where
 /// it is not defined: for fewer than two samples, or without any difference between them.
 pub fn bca_interval(values: Vec<ClusteredValue>, level: f64) -> Option<ConfidenceInterval> {
-    bootstrap_interval(&Clusters::of(values)?, level)
+    bootstrap_interval(&Clusters::of(values)?, level, normal_quantile(f64::midpoint(level, 1.0)))
+}
+
+/// How many standard errors a bootstrap interval of few samples is to reach, that it is as wide as Student's t is: a resample
+/// varies less than a sample. Hesterberg 2015, "What Teachers Should Know About the Bootstrap".
+fn expanded(samples: f64, level: f64) -> Option<f64> {
+    Some(student_t_quantile(level, samples - 1.0)? * (samples / (samples - 1.0)).sqrt())
 }
 
 fn student_t(clusters: &Clusters, range: ValueRange, level: f64) -> Option<ConfidenceInterval> {
@@ -314,8 +343,8 @@ fn clopper_pearson(rate: EffectiveRate, level: f64) -> Option<ConfidenceInterval
 /// The interval of a rate of items in clusters: that of as many independent items as would have the same standard error.
 ///
 /// `n* = p (1 - p) / SE²`, between what n would be were all items of a sample alike and n, times `(t(n - 1) / t(G - 1))²` for
-/// G samples. Where every item says the same, or there is one sample, each sample counts once: nothing tells how far its items
-/// depend on each other.
+/// G samples. Where fewer than ten samples hold the rarer outcome, all items of a sample are taken to be alike: so few do not
+/// tell how far they depend on each other.
 fn clustered_rate(clusters: &Clusters, level: f64) -> Option<ConfidenceInterval> {
     if !clusters.has_repeats() {
         let passes = clusters.mean * clusters.items;
@@ -334,16 +363,18 @@ fn clustered_rate(clusters: &Clusters, level: f64) -> Option<ConfidenceInterval>
 }
 
 fn effective_items(clusters: &Clusters, level: f64) -> Option<f64> {
-    let count = clusters.count();
-    let spread = clusters.mean * (1.0 - clusters.mean);
-    let Some(variance) = clusters.variance().filter(|_| spread > 0.0) else {
-        return Some(count);
-    };
     let squares = sum(clusters.totals.iter().map(|total| total.size * total.size));
     let alike = clusters.items * clusters.items / squares;
+    let with_pass = clusters.totals.iter().filter(|total| total.sum > 0.0).count();
+    let with_fail = clusters.totals.iter().filter(|total| total.sum < total.size).count();
+    if (with_pass.min(with_fail) as f64) < FEW {
+        return Some(alike);
+    }
+    let spread = clusters.mean * (1.0 - clusters.mean);
+    let variance = clusters.variance()?;
     let equivalent = if variance > 0.0 { spread / variance } else { clusters.items };
-    let ratio =
-        student_t_quantile(level, clusters.items - 1.0)? / student_t_quantile(level, count - 1.0)?;
+    let ratio = student_t_quantile(level, clusters.items - 1.0)?
+        / student_t_quantile(level, clusters.count() - 1.0)?;
     Some(equivalent.clamp(alike, clusters.items) * ratio * ratio)
 }
 

@@ -14,9 +14,12 @@ pub mod binary;
 pub mod kappa;
 pub mod krippendorff;
 pub mod correlation;
+pub mod paired;
 pub mod comparison;
 pub mod bradley_terry;
 pub mod length_control;
+#[cfg(test)]
+mod coverage;
 
 /// The level of intervals where nobody names one.
 pub const LEVEL: f64 = 0.95;

@@ -99,6 +99,9 @@ fn metric() -> Value {
     ];
     let mut members = vec![("n", count()), ("attempted", count()), ("errors", count())];
     members.extend(numbers.map(|name| (name, or_null(number()))));
+    let interval =
+        object(&[("low", number()), ("high", number()), ("level", share()), ("method", string())]);
+    members.extend([("interval?", interval.clone()), ("accuracy_interval?", interval)]);
     members.extend([("pass_at?", map_of(&share())), ("pass_hat?", map_of(&share()))]);
     object(&members)
 }

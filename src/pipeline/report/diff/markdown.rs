@@ -5,8 +5,8 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::text::{
-    CONTEXT, Rationales, files, grade, has_trials, long_change, not_compared, pass_cells,
-    rationales, score_cells, tally, word,
+    CONTEXT, Rationales, files, grade, has_trials, long_change, methods, not_compared, pass_cells,
+    rationales, regressions, score_cells, tally, word,
 };
 use super::{Diff, GraderDiff, Moved, SettingChange};
 use crate::base::text::word_diff::{render, word_diff};
@@ -54,15 +54,17 @@ fn write_table(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
     }
     writeln!(
         out,
-        "\n| grader | n | score | difference ± stderr | 95 % interval | passes | fixed | broken | p |"
+        "\n| grader | n | score | difference ± stderr | 95 % interval | detects | passes | fixed | broken | p |"
     )?;
-    writeln!(out, "|:--|--:|--:|--:|--:|--:|--:|--:|--:|")?;
+    writeln!(out, "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
     for (name, grader) in diff.graders.0.iter().filter(judged).take(ROWS) {
         let mut cells = score_cells(&grader.paired);
         cells.extend(pass_cells(&grader.paired));
         writeln!(out, "| {} | {} |", code(&cut(name, NAME)), cells.join(" | "))?;
     }
-    write_rest(diff.graders.0.len().saturating_sub(ROWS), "grader", out)
+    write_rest(diff.graders.0.len().saturating_sub(ROWS), "grader", out)?;
+    let sentences = methods(diff).into_iter().chain(regressions(diff).map(|names| code(&names)));
+    sentences.into_iter().try_for_each(|sentence| writeln!(out, "\n{sentence}"))
 }
 
 fn write_settings(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {

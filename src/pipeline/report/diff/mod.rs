@@ -53,6 +53,9 @@ pub(crate) struct SideName {
     pub suite: String,
     /// The run.
     pub run: String,
+    /// The model whose results are meant, where two models of one run are compared.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub model: Option<String>,
     /// The number of the evaluation in a `watch` session; null where the run as it ended is meant.
     pub save: Option<u32>,
     /// When it began, of a save when it ended, RFC 3339; null where that is not recorded.
@@ -70,10 +73,34 @@ pub(crate) struct SideName {
 impl SideName {
     /// The name as it is typed.
     pub(crate) fn reference(&self) -> String {
-        match self.save {
+        let run = match self.save {
             Some(save) => format!("{}@{save}", self.run),
             None => self.run.clone(),
+        };
+        match &self.model {
+            Some(model) => format!("{run} {model}"),
+            None => run,
         }
+    }
+}
+
+impl DiffSide {
+    /// The results of one model alone, named as if there were no other; none where it has none.
+    pub(crate) fn of_model(&self, model: &str) -> Option<Self> {
+        let own = |case: &&SideCase| case.name.model.as_deref() == Some(model);
+        let unnamed = |case: &SideCase| SideCase {
+            name: CaseName { model: None, ..case.name.clone() },
+            grades: case.grades.clone(),
+        };
+        let cases: Vec<SideCase> = self.cases.iter().filter(own).map(unnamed).collect();
+        let name =
+            SideName { model: Some(model.to_owned()), results: cases.len(), ..self.name.clone() };
+        (!cases.is_empty()).then(|| Self {
+            name,
+            cases,
+            gate: GateReport::default(),
+            ..self.clone()
+        })
     }
 }
 
@@ -144,6 +171,9 @@ pub(crate) struct Diff {
 pub(crate) struct GraderDiff {
     /// The statistics of the cases that have a verdict in both.
     pub paired: Paired,
+    /// Whether it became worse by more than chance explains; null unless that was asked.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub is_regression: Option<bool>,
     /// How many grades moved in which way, errors included.
     pub counts: MovementCounts,
 }
@@ -256,6 +286,18 @@ pub(crate) fn compare(before: &DiffSide, now: &DiffSide, grader: Option<&str>) -
         gate: GateDiff { before: before.gate.clone(), now: now.gate.clone() },
         moved,
     }
+}
+
+/// Marks the graders that became worse by more than chance explains, and says whether there is one.
+///
+/// Each is tested alone: of twenty that did not change, one is expected to be marked at 0.05.
+pub(crate) fn mark_regressions(diff: &mut Diff, alpha: f64) -> bool {
+    for (_, grader) in &mut diff.graders.0 {
+        let Paired { difference, difference_p_value, .. } = grader.paired;
+        let is_worse = difference.is_some_and(|difference| difference < 0.0);
+        grader.is_regression = Some(is_worse && difference_p_value.is_some_and(|p| p <= alpha));
+    }
+    diff.graders.0.iter().any(|(_, grader)| grader.is_regression == Some(true))
 }
 
 /// Why two evaluations are hardly worth comparing, a sentence each; empty where they are alike.
@@ -375,7 +417,7 @@ fn grader_diff(
             });
         }
     }
-    GraderDiff { paired: Paired::of(&pairs), counts }
+    GraderDiff { paired: Paired::of(&pairs), counts, is_regression: None }
 }
 
 const NOT_KNOWN: Cell = Cell { score: 0.0, state: CellState::Pending };

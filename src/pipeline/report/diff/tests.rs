@@ -215,8 +215,9 @@ fn everything_that_differs_on_one_screen() {
     g.pass_threshold  0.5 → 0.75
     files that differ: data.jsonl, new.txt (new), gone.txt (gone)
 
-    score  n      old → new  difference ± stderr     95 % interval
-    g      5  0.550 → 0.750       +0.200 ± 0.348  -0.482 to +0.882
+    score  n      old → new  difference ± stderr     95 % interval  detects
+    g      5  0.550 → 0.750       +0.200 ± 0.348  -0.767 to +1.000    1.260
+    95 % intervals: Student t
 
     passes      old → new  fixed  broken      p
     g       60.0% → 80.0%      2       1  1.000
@@ -246,35 +247,38 @@ fn everything_that_differs_on_one_screen() {
 #[test]
 fn nothing_differs_in_a_few_lines() {
     let one = side("1", &["g"], &["a 1", "b 0"]);
-    insta::assert_snapshot!(shown(&compare(&one, &one, None), 80), @r#"
+    insta::assert_snapshot!(shown(&compare(&one, &one, None), 80), @r"
     diff  support
 
     old  1  -  no gate
     new  1  -  no gate
 
-    score  n      old → new  difference ± stderr   95 % interval
-    g      2  0.500 → 0.500        0.000 ± 0.000  0.000 to 0.000
+    score  n      old → new  difference ± stderr     95 % interval  detects
+    g      2  0.500 → 0.500        0.000 ± 0.000  -0.455 to +0.461        -
+    95 % intervals: Bayesian
 
     passes      old → new  fixed  broken  p
     g       50.0% → 50.0%      0       0  -
 
     no verdict moved
-    "#);
+    ");
 }
 
 #[test]
 fn a_comment_interprets_nothing() {
     let mut out = Vec::new();
     super::write_markdown(&hostile(), 3, &mut out).unwrap();
-    insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r#"
+    insta::assert_snapshot!(String::from_utf8(out).unwrap(), @r"
     ### `support`: 5 verdicts moved: 1 broken, 1 errored, 2 fixed, 1 raised
 
     - old: `20260101T000000-000001`, passed: `g avg_score >= 0.8: 0.900`
     - new: `20260101T000000-000002@3`, failed, not every grade is known: `g avg_score >= 0.8: 0.700`
 
-    | grader | n | score | difference ± stderr | 95 % interval | passes | fixed | broken | p |
-    |:--|--:|--:|--:|--:|--:|--:|--:|--:|
-    | `g` | 5 | 0.550 → 0.750 | +0.200 ± 0.348 | -0.482 to +0.882 | 60.0% → 80.0% | 2 | 1 | 1.000 |
+    | grader | n | score | difference ± stderr | 95 % interval | detects | passes | fixed | broken | p |
+    |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|
+    | `g` | 5 | 0.550 → 0.750 | +0.200 ± 0.348 | -0.767 to +1.000 | 1.260 | 60.0% → 80.0% | 2 | 1 | 1.000 |
+
+    95 % intervals: Student t
 
     - `tags`: `[]` → <code>&#91;&#34;x&#124;y&#34;&#93;</code>
     - `g.prompt`: `Is the reply [-polite-]{+friendly @team+}, short and correct? Answer in one sentence.`
@@ -301,11 +305,11 @@ fn a_comment_interprets_nothing() {
     2 verdicts not shown
 
     </details>
-    "#);
+    ");
 }
 
 #[test]
 fn machines_read_every_number() {
     let diff = compare(&side("1", &["g"], &["a 1", "b 0"]), &side("2", &["g"], &["a 0.25"]), None);
-    insta::assert_snapshot!(serde_json::to_string(&diff).unwrap(), @r#"{"format":1,"before":{"suite":"support","run":"1","save":null,"at":null,"evalrs":"","files":[],"results":2,"complete":true},"now":{"suite":"support","run":"2","save":null,"at":null,"evalrs":"","files":[],"results":1,"complete":true},"settings":[],"files":[],"graders":{"g":{"paired":{"n":1,"mean_before":1.0,"mean_now":0.25,"difference":-0.75,"stderr":null,"interval":null,"pass_rate_before":1.0,"pass_rate_now":0.0,"fixed":0,"broken":1,"samples_fixed":0,"samples_broken":1,"p_value":1.0},"counts":{"broken":1,"errored":0,"fixed":0,"answered":0,"lowered":0,"raised":0,"new":0,"unchanged":0,"pending":0}}},"graders_only_before":[],"graders_only_now":[],"cases":{"both":1,"only_before":{"count":1,"first":[{"sample_id":"b","model":null,"trial":0}]},"only_now":{"count":0,"first":[]}},"gate":{"before":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null},"now":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null}},"moved":[{"case":{"sample_id":"a","model":null,"trial":0},"grader":"g","movement":"broken","before":{"score":1.0,"pass":true,"error":false,"key":"0707070707070707070707070707070707070707070707070707070707070707","rationale":null},"now":{"score":0.25,"pass":false,"error":false,"key":"0707070707070707070707070707070707070707070707070707070707070707","rationale":null}}]}"#);
+    insta::assert_snapshot!(serde_json::to_string(&diff).unwrap(), @r#"{"format":1,"before":{"suite":"support","run":"1","save":null,"at":null,"evalrs":"","files":[],"results":2,"complete":true},"now":{"suite":"support","run":"2","save":null,"at":null,"evalrs":"","files":[],"results":1,"complete":true},"settings":[],"files":[],"graders":{"g":{"paired":{"n":1,"mean_before":1.0,"mean_now":0.25,"difference":-0.75,"stderr":null,"interval":[-0.99375,0.95625],"interval_method":"clopper_pearson","difference_p_value":null,"minimum_detectable_effect":null,"pass_rate_before":1.0,"pass_rate_now":0.0,"fixed":0,"broken":1,"samples_fixed":0,"samples_broken":1,"p_value":1.0},"counts":{"broken":1,"errored":0,"fixed":0,"answered":0,"lowered":0,"raised":0,"new":0,"unchanged":0,"pending":0}}},"graders_only_before":[],"graders_only_now":[],"cases":{"both":1,"only_before":{"count":1,"first":[{"sample_id":"b","model":null,"trial":0}]},"only_now":{"count":0,"first":[]}},"gate":{"before":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null},"now":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null}},"moved":[{"case":{"sample_id":"a","model":null,"trial":0},"grader":"g","movement":"broken","before":{"score":1.0,"pass":true,"error":false,"key":"0707070707070707070707070707070707070707070707070707070707070707","rationale":null},"now":{"score":0.25,"pass":false,"error":false,"key":"0707070707070707070707070707070707070707070707070707070707070707","rationale":null}}]}"#);
 }

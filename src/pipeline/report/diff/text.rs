@@ -1,5 +1,6 @@
 //! A comparison for a terminal. Texts of samples and judges are made harmless and shortened; `--json` has all of them.
 
+use std::collections::BTreeSet;
 use std::io::{self, Write};
 
 use anstyle::{AnsiColor, Style};
@@ -8,12 +9,13 @@ use serde_json::Value;
 use super::{Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange, SideName};
 use crate::base::text::table::{TableCell, lines, number, words};
 use crate::base::text::word_diff::{render, word_diff};
-use crate::base::text::{count, cut, percent, sanitize, score, score_or_dash, wrapped};
+use crate::base::text::{count, cut, enumerated, percent, sanitize, score, score_or_dash, wrapped};
 use crate::pipeline::delta::Movement;
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::paired::Paired;
 use crate::pipeline::report::digest::label;
 use crate::pipeline::report::verdict;
+use crate::pipeline::statistics::interval::IntervalMethod;
 
 const TITLE: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -46,6 +48,7 @@ pub(crate) fn write(diff: &Diff, most: usize, width: usize, out: &mut dyn Write)
         settings(diff, width),
         scores(diff, width),
         passes(diff, width),
+        regression_lines(diff, width),
         left_out(diff, width),
         moved(diff, most, width),
     ];
@@ -175,11 +178,39 @@ fn table(
 }
 
 fn scores(diff: &Diff, width: usize) -> Vec<String> {
-    let header = titles(&["score"], &["n", "old → new", "difference ± stderr", "95 % interval"]);
-    table(diff, header, &|grader| score_cells(&grader.paired), width)
+    let header =
+        titles(&["score"], &["n", "old → new", "difference ± stderr", "95 % interval", "detects"]);
+    let mut shown = table(diff, header, &|grader| score_cells(&grader.paired), width);
+    shown.extend(methods(diff).map(|methods| faint(&cut(&methods, width))));
+    shown
 }
 
-/// n, the two means, their difference, its interval.
+/// How the intervals were made, a sentence; none where there is none.
+pub(super) fn methods(diff: &Diff) -> Option<String> {
+    let graders = diff.graders.0.iter();
+    let methods: BTreeSet<IntervalMethod> =
+        graders.filter_map(|(_, grader)| grader.paired.interval_method).collect();
+    let names: Vec<&str> = methods.into_iter().map(IntervalMethod::label).collect();
+    (!names.is_empty()).then(|| format!("95 % intervals: {}", enumerated(&names, "and")))
+}
+
+/// Which graders became worse, a sentence; none unless that was asked.
+pub(super) fn regressions(diff: &Diff) -> Option<String> {
+    let graders = || diff.graders.0.iter();
+    graders().find(|(_, grader)| grader.is_regression.is_some())?;
+    let worse = graders().filter(|(_, grader)| grader.is_regression == Some(true));
+    let names: Vec<&str> = worse.map(|(name, _)| name.as_str()).collect();
+    Some(match names.as_slice() {
+        [] => "no grader became worse by more than chance explains".to_owned(),
+        names => format!("worse by more than chance explains: {}", names.join(", ")),
+    })
+}
+
+fn regression_lines(diff: &Diff, width: usize) -> Vec<String> {
+    regressions(diff).iter().flat_map(|sentence| wrapped(sentence, width)).collect()
+}
+
+/// n, the two means, their difference, its interval, and the least difference that would be told from chance.
 pub(super) fn score_cells(paired: &Paired) -> Vec<String> {
     let difference = match (paired.difference, paired.stderr) {
         (Some(difference), Some(stderr)) => format!("{} ± {}", signed(difference), score(stderr)),
@@ -190,7 +221,8 @@ pub(super) fn score_cells(paired: &Paired) -> Vec<String> {
         |(low, high)| format!("{} to {}", signed(low), signed(high)),
     );
     let means = [paired.mean_before, paired.mean_now].map(score_or_dash);
-    vec![paired.n.to_string(), means.join(" → "), difference, interval]
+    let detectable = paired.minimum_detectable_effect.map_or_else(|| "-".to_owned(), score);
+    vec![paired.n.to_string(), means.join(" → "), difference, interval, detectable]
 }
 
 fn passes(diff: &Diff, width: usize) -> Vec<String> {

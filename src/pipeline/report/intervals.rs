@@ -1,0 +1,54 @@
+//! Intervals beside the numbers they belong to, for people.
+
+use std::collections::BTreeSet;
+
+use crate::base::ordered_map::Ordered;
+use crate::base::text::{enumerated, percent, score, score_or_dash};
+use crate::pipeline::metric::Metric;
+use crate::pipeline::statistics::interval::IntervalMethod;
+
+/// The title of a column of intervals.
+pub(crate) const TITLE: &str = "95 % interval";
+
+/// A mean and its interval: `0.625 [0.312, 0.861]`.
+pub(crate) fn mean_within(metric: &Metric) -> String {
+    let mean = score_or_dash(metric.avg_score_attempted);
+    metric.interval.map_or_else(|| mean.clone(), |_| format!("{mean} {}", mean_interval(metric)))
+}
+
+/// The interval of a mean: `[0.312, 0.861]`.
+pub(crate) fn mean_interval(metric: &Metric) -> String {
+    metric.interval.map_or_else(
+        || "-".to_owned(),
+        |found| format!("[{}, {}]", score(found.low), score(found.high)),
+    )
+}
+
+/// A pass rate and its interval: `62.5% [31.2, 86.1]`.
+pub(crate) fn rate_within(metric: &Metric) -> String {
+    let rate = percent(metric.accuracy);
+    metric
+        .accuracy_interval
+        .map_or_else(|| rate.clone(), |_| format!("{rate} {}", rate_interval(metric)))
+}
+
+/// The interval of a pass rate, in percent: `[31.2, 86.1]`.
+pub(crate) fn rate_interval(metric: &Metric) -> String {
+    metric.accuracy_interval.map_or_else(
+        || "-".to_owned(),
+        |found| format!("[{:.1}, {:.1}]", found.low * 100.0, found.high * 100.0),
+    )
+}
+
+/// How the intervals were made: `95 % intervals: Clopper-Pearson and Student t`; none where there is none.
+pub(crate) fn methods(metrics: &Ordered<Metric>) -> Option<String> {
+    let found: BTreeSet<IntervalMethod> = metrics
+        .0
+        .iter()
+        .flat_map(|(_, metric)| [metric.interval, metric.accuracy_interval])
+        .flatten()
+        .map(|interval| interval.method)
+        .collect();
+    let names: Vec<&str> = found.into_iter().map(IntervalMethod::label).collect();
+    (!names.is_empty()).then(|| format!("95 % intervals: {}", enumerated(&names, "and")))
+}
