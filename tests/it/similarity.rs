@@ -164,7 +164,7 @@ fn what_a_suite_says_wrongly_of_embeddings_is_found() {
         ("provider: anthropic", "provider"),
         ("temperature: 0", "a similarity grader has no field `temperature`"),
         ("prompt: x", "a similarity grader has no field `prompt`"),
-        ("value: ''", "`value` must not be empty"),
+        ("value: ''", "`value` is empty"),
     ] {
         let said = of(more);
         assert!(said.contains("error") && said.contains(expected), "{more}: {said}");

@@ -7,9 +7,10 @@ use serde_json::{Map, Value};
 use super::fields::{FieldSet, Findings};
 use super::reader::{Reader, is_misspelt};
 use super::sections::{
-    COMBINATION, EXTRACTOR_OPTIONS, INLINE_PROGRAM, PROGRAM, PYTHON_TOOL, RUBRIC, SIMILARITY, TOOL,
+    COMBINATION, EXTRACTOR_OPTIONS, INLINE_PROGRAM, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL,
     VOTES_OF_OTHERS,
 };
+use super::similarity_section::SIMILARITY;
 use super::source::SourceSpan;
 use super::tree::{Yaml, YamlEntry, YamlNode};
 use super::{conditions, load, programs, rewards, rubric, similarity, votes};

@@ -32,6 +32,7 @@ mod scalar;
 pub(crate) mod schema;
 pub(crate) mod section;
 mod similarity;
+mod similarity_section;
 pub(crate) mod sections;
 pub(crate) mod source;
 mod syntax;

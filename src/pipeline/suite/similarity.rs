@@ -43,10 +43,6 @@ pub(super) fn similarity(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> 
         findings.error(field.value.span, message);
     }
     let value = fields.text("value", findings);
-    if let (Some(field), Some(true)) = (fields.take("value"), value.as_ref().map(String::is_empty))
-    {
-        findings.error(field.value.span, "`value` must not be empty");
-    }
     let dimensions = fields.whole("dimensions", findings);
     RubricSpec {
         embedding: Some(EmbeddingSpec { dimensions, value }),
