@@ -49,8 +49,9 @@ fn declared_metrics_stand_beside_those_of_graders() {
     --- stdout
     no gate  s: 5 samples, 5 results
 
-    grader  n  errors  mean ± stderr   pass    min  median    max
-    right   5       0  0.600 ± 0.245  60.0%  0.000   1.000  1.000
+    grader  n  errors           mean [95 %]         pass [95 %]    min  median    max
+    right   5       0  0.600 [0.147, 0.947]  60.0% [14.7, 94.7]  0.000   1.000  1.000
+    95 % intervals: Clopper-Pearson
 
     metric                 kind            value     95 % interval  n  errors
     by_subject             macro mean      0.500    0.250 to 1.000  5       0
@@ -68,10 +69,10 @@ fn declared_metrics_stand_beside_those_of_graders() {
     f1: of a, taken for 2 a, 1 b
     f1: of b, taken for 1 a, 1 b
 
-    tag      n          right
-    ethics   1          0.000
-    law      2  1.000 ± 0.000
-    physics  2  0.500 ± 0.500
+    tag      n                 right
+    ethics   1  0.000 [0.000, 0.975]
+    law      2  1.000 [0.158, 1.000]
+    physics  2  0.500 [0.013, 0.987]
 
     2 failures  grader  score  rationale
     q2          right   0.000  Exact match: False (expected `b`, found `a`)
