@@ -59,16 +59,20 @@ fn a_grader_has_no_grade_for_rows_that_it_is_not_for() {
     --- stdout
     no gate  s: 4 samples, 4 results
 
-    grader  n  errors  mean ± stderr    pass    min  median    max
-    polite  2       0  0.750 ± 0.000  100.0%  0.750   0.750  0.750
-    exact   2       0  0.500 ± 0.500   50.0%  0.000   0.500  1.000
-    all     4       0  0.250 ± 0.250   25.0%  0.000   0.000  1.000
-    both    2       0  0.500 ± 0.500   50.0%  0.000   0.500  1.000
-    some    4       0  0.323 ± 0.217    0.0%  0.000   0.188  0.917
+    grader  n  errors           mean [95 %]           pass [95 %]    min  median    max
+    polite  2       0  0.750 [0.119, 0.960]  100.0% [15.8, 100.0]  0.750   0.750  0.750
+    exact   2       0  0.500 [0.013, 0.987]     50.0% [1.3, 98.7]  0.000   0.500  1.000
+    all     4       0  0.250 [0.006, 0.806]     25.0% [0.6, 80.6]  0.000   0.000  1.000
+    both    2       0  0.500 [0.013, 0.987]     50.0% [1.3, 98.7]  0.000   0.500  1.000
+    some    4       0  0.323 [0.000, 1.000]      0.0% [0.0, 60.2]  0.000   0.188  0.917
+    95 % intervals: Clopper-Pearson and Student t
 
-    tag     n         polite  exact            all   both           some
-    eu      1          0.750      -          0.000      -          0.375
-    refund  2  0.750 ± 0.000  1.000  0.500 ± 0.500  1.000  0.646 ± 0.271
+    tag     n                polite                 exact                   all                  both
+    eu      1  0.750 [0.019, 0.994]                     -  0.000 [0.000, 0.975]                     -
+    refund  2  0.750 [0.119, 0.960]  1.000 [0.025, 1.000]  0.500 [0.013, 0.987]  1.000 [0.025, 1.000]
+    tag     n                  some
+    eu      1  0.375 [0.009, 0.984]
+    refund  2  0.646 [0.000, 1.000]
 
     9 failures  grader  score  rationale
     a           some    0.917  mean(polite, exact, all) = mean(0.75, 1, 1) = 0.916667

@@ -1,7 +1,7 @@
 //! The `metrics` section: numbers over all results that a suite declares.
 
 use super::fields::{FieldSet, Findings};
-use super::sections::METRIC;
+use super::metric_section::METRIC;
 use super::source::SourceSpan;
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::spec::{

@@ -19,6 +19,7 @@ mod judges;
 mod letta_code_target;
 mod letta_target;
 mod load;
+mod metric_section;
 mod metrics;
 mod mistakes;
 pub(crate) mod programs;

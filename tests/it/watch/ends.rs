@@ -98,7 +98,7 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
     let ran = space.run(&["diff", &format!("{id}@0"), &format!("{id}@1")]);
     let shown = ran.stdout().replace(&id, "SESSION");
     let time = regex::Regex::new(r"\d{4}-\d\d-\d\dT[\d:]+Z|\d{4}-\d\d-\d\d [\d:]+( UTC)?").unwrap();
-    insta::assert_snapshot!(time.replace_all(&shown, "TIME"), @r#"
+    insta::assert_snapshot!(time.replace_all(&shown, "TIME"), @r"
     diff  support
 
     old  SESSION@0  TIME  passed; quality avg_score >= 0.75: 1.000
@@ -106,8 +106,9 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
 
     quality.rubric.blake3  65630deb00d8 → 2fc28ab4ad73
 
-    score    n      old → new  difference ± stderr     95 % interval
-    quality  4  1.000 → 0.500       -0.500 ± 0.289  -1.000 to +0.066
+    score    n      old → new  difference ± stderr     95 % interval  detects
+    quality  4  1.000 → 0.500       -0.500 ± 0.289  -0.667 to +0.206    1.162
+    95 % intervals: Bayesian
 
     passes        old → new  fixed  broken      p
     quality  100.0% → 50.0%      0       2  0.500
@@ -117,7 +118,7 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
       new: Is it terse? answer 1.
     broken    s3  quality  1.000 → 0.000
       new: Is it terse? answer 3.
-    "#);
+    ");
     assert_eq!(ran.code(), 0);
 }
 
