@@ -18,6 +18,7 @@ mod lost_blobs;
 mod memory;
 mod outline;
 mod own;
+mod removal_lock;
 mod segments;
 mod sweep;
 mod sweep_blobs;

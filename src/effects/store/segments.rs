@@ -21,12 +21,13 @@ use super::line;
 use super::line_batch::{LineBatch, NewLine};
 use super::lost_blobs::LostBlobs;
 use super::own::Own;
+use super::removal_lock::keep_segments;
 use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winning_line, lock};
 use crate::pipeline::key::ActionKey;
 
 /// The size at which a segment is sealed, in bytes.
 pub(super) const SEAL_AT: u64 = 64 << 20;
-/// How often the folder is listed again because segments went away meanwhile.
+/// How often the folder is listed again because segments went away meanwhile: where a sweep does not wait for readers.
 const LISTINGS: usize = 8;
 
 /// Outcomes in the segments of one cache folder.
@@ -225,9 +226,15 @@ impl SegmentStore {
 }
 
 impl SegmentReader {
-    /// Indexes what is new in the folder. A segment that a sweep removes meanwhile stands in one that is newer than
-    /// the list, so then the folder is listed again.
+    /// Indexes what is new in the folder.
     fn refresh(&mut self) {
+        let _kept = keep_segments(&self.folder);
+        self.refresh_kept();
+    }
+
+    /// Indexes what is new in the folder, from which nothing is removed now. A segment that is gone nevertheless stands in
+    /// one that is newer than the list, so then the folder is listed again.
+    fn refresh_kept(&mut self) {
         // What this process writes is indexed at once.
         let before = self.index.looked.then_some(self.index.entries);
         self.index.looked = true;
@@ -282,8 +289,15 @@ impl SegmentReader {
 
     /// The lines of the winners of `keys`.
     fn find(&mut self, keys: &[ActionKey]) -> Vec<Option<EntryLine>> {
+        // What the index says is where things are until they are read.
+        let _kept = keep_segments(&self.folder);
+        self.find_kept(keys)
+    }
+
+    /// The lines of the winners of `keys` in a folder from which nothing is removed now.
+    fn find_kept(&mut self, keys: &[ActionKey]) -> Vec<Option<EntryLine>> {
         if !self.index.looked || keys.iter().any(|key| !self.index.winners.contains_key(key)) {
-            self.refresh();
+            self.refresh_kept();
         }
         let (mut found, mut problems) = self.read(keys);
         // A sweep may have moved entries to other segments. If that was not it, a line that a side file is wrong about
@@ -303,27 +317,28 @@ impl SegmentReader {
     fn look_again(&mut self, is_thorough: bool) {
         self.index = Index::new(is_thorough);
         self.others = true;
-        self.refresh();
+        self.refresh_kept();
     }
 
     /// The line that wins where the blob of `lost` cannot be read.
     fn find_instead(&mut self, lost: &EntryLine, problem: &str) -> Option<EntryLine> {
         let key = lost.key;
+        let _kept = keep_segments(&self.folder);
         // A sweep may have removed blob and line, because another one wins meanwhile. If that was not it, another entry of
         // the key may win, which only a thorough index knows.
         if self.index.is_thorough {
-            self.refresh();
+            self.refresh_kept();
         } else {
             self.look_again(true);
         }
-        let found = self.find(&[key]).pop().flatten();
+        let found = self.find_kept(&[key]).pop().flatten();
         let digest = lost.blob()?.digest;
         if found.as_ref().and_then(EntryLine::blob).is_none_or(|blob| blob.digest != digest) {
             return found;
         }
         self.lost.add(lost);
         self.warn([format!("left out the stored outcome of {key}: {problem}")]);
-        self.find(&[key]).pop().flatten()
+        self.find_kept(&[key]).pop().flatten()
     }
 
     fn warn(&mut self, warnings: impl IntoIterator<Item = String>) {

@@ -16,6 +16,7 @@ use super::gc_policy::{Candidate, DiskSpace, Fate, fates};
 use super::index::scan_file;
 use super::line::ScannedEntry;
 use super::line_batch::NewLine;
+use super::removal_lock::remove_segments;
 use super::segments::{
     SEAL_AT, SegmentStore, segment_folder, segment_names, unreadable, write_error,
 };
@@ -355,6 +356,7 @@ impl Survey {
             self.copy(*at, fates, &writer)?;
         }
         writer.seal();
+        let _removal = remove_segments(folder);
         for at in packed {
             let Closed { path, length, .. } = &self.closed[at];
             match remove(path, *length) {
