@@ -168,6 +168,41 @@ fn suite_schema() -> serde_json::Value {
     serde_json::from_str(&Space::new(&[]).run(&["schemas", "suite"]).stdout()).unwrap()
 }
 
+/// The suites of public records: name and text.
+fn suites_of_records() -> Vec<(String, String)> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("examples/records");
+    let entries = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
+    let suites = entries.filter(|path| path.extension().is_some_and(|found| found == "yaml"));
+    let mut found: Vec<(String, String)> = suites
+        .map(|path| {
+            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
+            (name, std::fs::read_to_string(path).unwrap())
+        })
+        .collect();
+    found.sort();
+    found
+}
+
+#[test]
+fn the_page_of_records_lists_every_suite_with_its_repository_and_lines() {
+    let page = read("docs/records.md");
+    let mut listed = Vec::new();
+    for line in page.lines().filter(|line| line.starts_with("| `")) {
+        let cells: Vec<&str> = line.split('|').map(str::trim).collect();
+        if cells.get(5).is_some_and(|lines| lines.parse::<u32>().is_ok()) {
+            listed.push(format!("{} {}", cells[1].trim_matches('`'), cells[5]));
+        }
+    }
+    let there: Vec<String> = suites_of_records()
+        .iter()
+        .map(|(name, text)| {
+            assert!(text.starts_with("# In a clone of github.com/"), "{name}");
+            format!("{name} {}", text.lines().count() - 1)
+        })
+        .collect();
+    assert_eq!(listed, there);
+}
+
 #[test]
 fn the_schema_takes_every_suite_of_documents_and_examples() {
     let schema = jsonschema::validator_for(&suite_schema()).unwrap();
@@ -180,7 +215,7 @@ fn the_schema_takes_every_suite_of_documents_and_examples() {
     });
     let snippets =
         snippets("yaml").into_iter().map(|snippet| (snippet.place.clone(), suite_of(&snippet)));
-    for (place, text) in snippets.chain(examples) {
+    for (place, text) in snippets.chain(examples).chain(suites_of_records()) {
         let suite: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
         let problems: Vec<String> =
             schema.iter_errors(&suite).map(|error| error.to_string()).collect();
