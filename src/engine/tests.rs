@@ -479,6 +479,17 @@ fn a_broken_file_asks_nothing_and_mending_it_asks_for_what_the_edit_before_did()
 }
 
 #[test]
+fn a_row_that_comes_to_name_an_unknown_grader_is_refused() {
+    let mut living = Evaluation::stored();
+    for (named, is_good) in [("kind", true), ("nobody", false), ("right", true)] {
+        let graders = format!("{{\"graders\": [\"{named}\"], ");
+        living.system.set("data.jsonl", rows().replacen('{', &graders, 1));
+        let reloaded = living.session.reload(&living.system, &ChangedPaths::Any, None);
+        assert_eq!(matches!(reloaded, Reloaded::Broken { .. }), !is_good, "{named}: {reloaded:?}");
+    }
+}
+
+#[test]
 fn an_edit_of_one_file_of_many_asks_for_its_rows() {
     let mut living = Evaluation::stored();
     let file = |at: usize| format!("runs/{}/{at}.json", at % 2);

@@ -48,12 +48,16 @@ impl Session {
         RowEdit { fresh, checked, stay, go }
     }
 
-    /// Whether every new row can be read, lacks nothing that graders need, and names only rubrics that are known.
+    /// Whether every new row can be read, lacks nothing that graders need, and names only rubrics and graders that are known.
     fn are_new_rows_good(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
         let needs = queries::row_needs(&self.db, self.root);
         let rubrics = rows::rubric_files(&self.db, self.root);
+        let suite = queries::suite(&self.db, self.root).suite.as_ref();
+        let graders = suite.map(|suite| suite.graders.as_slice()).unwrap_or_default();
+        let is_grader = |name: &String| graders.iter().any(|grader| grader.name == *name);
         let are_known = |checked: &CheckedRecords| {
             checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path))
+                && checked.named_graders.iter().flat_map(|(_, named)| named).all(is_grader)
         };
         edit.checked.iter().all(|checked| checked.problems.is_empty() && are_known(checked))
             && edit.fresh.iter().all(|rows| queries::unmet_in(rows, spec, needs).is_empty())

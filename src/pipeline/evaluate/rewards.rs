@@ -9,7 +9,7 @@ use super::Method;
 use super::{Planned, ReadyGrader, programs};
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::RowSpec;
-use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
+use crate::pipeline::dataset::row::RowRecord;
 use crate::pipeline::expression::Expression;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::program::{ProgramAction, ProgramIdentity};
@@ -35,10 +35,7 @@ pub(crate) fn plan_reward(
     grader: &ReadyGrader,
     said: &[OtherGrade],
 ) -> Planned {
-    let is_left_out = |(record, spec)| {
-        OpenedRow::new(record, spec).ok().and_then(|row| grader.scope.leaves_out(&row))
-    };
-    if let Some(why) = is_left_out(case) {
+    if let Some(why) = grader.scope.leaves_out_record(case.0, case.1) {
         return Planned::Graded(Grade::not_applicable(why));
     }
     let reward = match &grader.method {

@@ -2,7 +2,8 @@
 
 use std::borrow::Cow;
 
-use crate::pipeline::dataset::row::OpenedRow;
+use crate::pipeline::dataset::fields::RowSpec;
+use crate::pipeline::dataset::row::{OpenedRow, RowRecord, may_name_graders};
 use crate::pipeline::expression::RowCondition;
 use crate::pipeline::spec::GraderSpec;
 
@@ -19,6 +20,18 @@ impl GraderScope {
     /// That of a grader of a suite.
     pub(crate) fn of(grader: &GraderSpec) -> Self {
         Self { name: grader.name.clone(), only: grader.only.clone() }
+    }
+
+    /// Why the grader has nothing to say of the row of a record, if so; a row is opened only where that may be.
+    pub(super) fn leaves_out_record(
+        &self,
+        record: RowRecord<'_>,
+        spec: &RowSpec,
+    ) -> Option<Cow<'static, str>> {
+        if self.only.is_none() && !may_name_graders(record.row, spec) {
+            return None;
+        }
+        self.leaves_out(&OpenedRow::new(record, spec).ok()?)
     }
 
     /// Why the grader has nothing to say of the row, if so.
