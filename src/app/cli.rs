@@ -17,7 +17,7 @@ mod serve;
 mod views;
 
 pub use agents::{CaptureArgs, HeadlessArgs, RawArgs, TrialsArgs};
-pub use agree::{AgreeArgs, AgreeBy};
+pub use agree::AgreeArgs;
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
 pub use harness::{
     CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,

@@ -51,8 +51,12 @@ pub fn declared_metrics(db: &dyn Db, root: Root) -> Vec<DeclaredMetric<'_>> {
 /// What a metric comes to.
 #[salsa::tracked]
 pub fn metric_value<'db>(db: &'db dyn Db, metric: DeclaredMetric<'db>) -> MetricValue {
-    let tables = TableMaker { db, root: metric.root(db), spec: metric.spec(db) };
-    measure(metric.spec(db), &tables.table())
+    measure(metric.spec(db), &metric_table(db, metric.root(db), metric.spec(db)))
+}
+
+/// What a metric reads, also one that no suite declares.
+pub(crate) fn metric_table(db: &dyn Db, root: Root, spec: &MetricSpec) -> MetricTable {
+    TableMaker { db, root, spec }.table()
 }
 
 /// What stands at a path in each case of a chunk.
@@ -312,9 +316,11 @@ impl SeriesReader<'_, '_> {
         let others: Vec<&str> =
             self.maker.spec.against.iter().filter_map(|series| series.model.as_deref()).collect();
         for (reading, place) in readings.iter_mut().zip(self.places) {
-            let is_wanted = of.model.as_ref().is_none_or(|model| self.is_of(place, model));
-            let is_other = others.iter().any(|model| self.is_of(place, model));
-            if !is_wanted || is_other {
+            let is_wanted = match &of.model {
+                Some(model) => self.is_of(place, model),
+                None => !others.iter().any(|model| self.is_of(place, model)),
+            };
+            if !is_wanted {
                 *reading = Reading::Missing;
             }
         }

@@ -146,7 +146,7 @@ fn readable<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Readable {
 }
 
 /// Whether there are labels that a grader is compared with.
-pub(super) fn has_labels<'db>(db: &'db dyn Db, grader: Grader<'db>) -> bool {
+pub(crate) fn has_labels<'db>(db: &'db dyn Db, grader: Grader<'db>) -> bool {
     let Readable { rows, file, .. } = readable(db, grader);
     rows || file
 }

@@ -78,7 +78,7 @@ fn two_sides_are_compared_case_by_case() {
     balanced accuracy 0.767
     --- stderr
     ");
-    let ran = space.run(&["agree", "suite.yaml", "right", "labels", "--by", "tag"]);
+    let ran = space.run(&["agree", "suite.yaml", "right", "labels", "--by", "tags"]);
     insta::assert_snapshot!(ran.shown(), @r"
     exit: 0
     --- stdout
@@ -144,13 +144,55 @@ fn what_is_stored_is_compared_and_nothing_asked() {
     assert_eq!(judge.count(), asked);
 }
 
+/// What `agree` says is what a metric of the suite comes to.
+#[test]
+fn a_metric_that_is_declared_says_the_same() {
+    let metrics = "\
+metrics:
+  kappa: {kind: kappa, of: right, against: labels}
+  ranks: {kind: spearman, of: people@small, against: row.others}
+  weighted: {kind: kappa, weights: quadratic, of: people@small, against: row.others}
+  models: {kind: accuracy, of: right@small, against: model.large}
+";
+    let suite = format!("{SUITE}{metrics}");
+    let mut space = space();
+    space.write("suite.yaml", &suite);
+    let ran = space.run(&[
+        "run",
+        "suite.yaml",
+        "--grader",
+        "right",
+        "--grader",
+        "people",
+        "--output",
+        "out",
+        "--quiet",
+    ]);
+    assert!(ran.code() < 2, "{}", ran.shown());
+    let summary: Value = serde_json::from_str(&space.read("out/summary.json")).unwrap();
+    for (metric, sides, number) in [
+        ("kappa", ["right", "labels"], "/all/kappa/plain"),
+        ("ranks", ["people@small", "row.others"], "/all/correlation/spearman"),
+        ("weighted", ["people@small", "row.others"], "/all/kappa/quadratic"),
+        ("models", ["right@small", "right@large"], "/all/equal"),
+        ("models", ["right@small", "model.large"], "/all/equal"),
+    ] {
+        let ran = space.run(&[&["agree", "suite.yaml"], &sides[..], &["--json"]].concat());
+        let found: Value = serde_json::from_str(&ran.stdout()).unwrap();
+        let found = found.pointer(number).unwrap();
+        assert_eq!(found, &summary["declared"][metric]["value"], "{metric} {sides:?}");
+        assert!(found.is_number(), "{metric}");
+    }
+}
+
 #[test]
 fn sides_that_nobody_knows_are_refused() {
     let space = space();
     for (side, problem) in [
         ("rigth", "did you mean `right`?"),
-        ("right:fail", "neither a grader"),
-        ("labels:nobody", "neither a grader"),
+        ("right.fail", "neither a grader"),
+        ("labels.nobody", "neither a grader"),
+        ("model.small", "neither a grader"),
         ("row.", "neither a grader"),
         ("row.nothing", "no case has both"),
         ("right@nobody", "no case has both"),
@@ -159,6 +201,9 @@ fn sides_that_nobody_knows_are_refused() {
         assert_eq!(ran.code(), 2, "{side}: {}", ran.shown());
         assert!(ran.stderr().contains(problem), "{side}: {}", ran.shown());
     }
+    let ran = space.run(&["agree", "suite.yaml", "right", "labels", "--by", "row.nothing"]);
+    assert_eq!(ran.code(), 2, "{}", ran.shown());
+    assert!(ran.stderr().contains("no case has `row.nothing`"), "{}", ran.shown());
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The command line of `evalrs agree`.
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 
 use super::StoreArgs;
 
@@ -10,16 +10,17 @@ pub struct AgreeArgs {
     /// The suite.
     #[arg(value_name = "SUITE")]
     pub suite: String,
-    /// What is looked at: a grader (its score on its own scale; GRADER:pass its verdicts, GRADER:submission what it was
-    /// given), `labels` of people, or `row.FIELD`. With @MODEL behind it, of this model alone.
+    /// What is looked at: a grader (its score; GRADER.pass its verdicts, GRADER.submission what it was given), `labels` of
+    /// people, or `row.FIELD`, as in `metrics` of a suite. With @MODEL behind it, of this model alone.
     #[arg(value_name = "A")]
     pub one: String,
-    /// What that is compared with, named likewise. Precision and recall take it for the truth.
+    /// What that is compared with, named likewise; `model.NAME` is the same of another model. Precision and recall take it
+    /// for the truth.
     #[arg(value_name = "B")]
     pub other: String,
-    /// Also for each model, or for each tag.
-    #[arg(long, value_enum, value_name = "DIMENSION")]
-    pub by: Option<AgreeBy>,
+    /// Also for each `model`, for each of the `tags`, or for each value of `row.FIELD`.
+    #[arg(long, value_name = "DIMENSION")]
+    pub by: Option<String>,
     /// Prints everything as JSON.
     #[arg(long)]
     pub json: bool,
@@ -28,13 +29,4 @@ pub struct AgreeArgs {
     pub labels: Option<String>,
     #[command(flatten)]
     pub store: StoreArgs,
-}
-
-/// What cases are told apart by.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum AgreeBy {
-    /// The model that was run.
-    Model,
-    /// Each tag of the sample.
-    Tag,
 }

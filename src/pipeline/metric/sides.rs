@@ -1,11 +1,15 @@
 //! How far two sides agree on the same cases: two graders, a grader and people, two models, a grader and a field of the rows.
 //!
-//! Owns what is computed of which kind of values; knows neither graders nor labels. The first side is what is looked at, the
+//! Owns which results are one case and what is computed of which kind of values; knows neither graders nor labels. The first side is what is looked at, the
 //! second what it is compared with: precision and recall take the second for the truth.
+
+use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use super::declared::{MetricTable, Reading, ResultPlace};
 use crate::base::exact::mean;
+use crate::pipeline::spec::MetricSpec;
 use crate::pipeline::statistics::LEVEL;
 use crate::pipeline::statistics::binary::{ScoredOutcome, area_under_curve};
 use crate::pipeline::statistics::classes::{
@@ -28,7 +32,7 @@ const MAX_TABLE: usize = 20;
 pub(crate) struct SideValue {
     /// As a class.
     pub class: String,
-    /// As a number, where it is one.
+    /// As a number, where it is one: a score on the scale of its grader.
     pub number: Option<f64>,
 }
 
@@ -41,6 +45,68 @@ pub(crate) struct SidePair {
     pub one: Option<SideValue>,
     /// What the second says.
     pub other: Option<SideValue>,
+}
+
+/// What both sides say of each case of a table, or of those of a group. The sides are what the metric is `of` and the first it is
+/// `against`; where they are of two models, the results of both are one case.
+pub(crate) fn side_pairs(
+    spec: &MetricSpec,
+    table: &MetricTable,
+    group: Option<&str>,
+) -> Vec<SidePair> {
+    let models = ComparedModels::of(spec);
+    let mut cases: BTreeMap<(u32, u32, Option<u32>), SidePair> = BTreeMap::new();
+    for (at, place) in table.places.iter().enumerate() {
+        let model = table.models.get(place.model as usize).map_or("", String::as_str);
+        let is_in = |group| place.groups.iter().flatten().any(|name| name == group);
+        if !models.has(model) || !group.is_none_or(is_in) {
+            continue;
+        }
+        let ResultPlace { sample, trial, .. } = *place;
+        let model = (!models.are_joined()).then_some(place.model);
+        let pair = cases.entry((sample, trial, model)).or_insert(SidePair {
+            sample,
+            one: None,
+            other: None,
+        });
+        let said = |series: Option<&Vec<Reading>>| table.side_value(series?.get(at)?);
+        pair.one = pair.one.take().or_else(|| said(Some(&table.of)));
+        pair.other = pair.other.take().or_else(|| said(table.against.first()));
+    }
+    cases.into_values().collect()
+}
+
+/// The models of both sides, where they are of one.
+struct ComparedModels<'a> {
+    one: Option<&'a str>,
+    other: Option<&'a str>,
+}
+
+impl<'a> ComparedModels<'a> {
+    fn of(spec: &'a MetricSpec) -> Self {
+        let other = spec.against.first().and_then(|series| series.model.as_deref());
+        Self { one: spec.of.model.as_deref(), other }
+    }
+
+    /// Whether results of the model are looked at. All but one, where a side is of that one and the other side says of none.
+    fn has(&self, model: &str) -> bool {
+        match (self.one, self.other) {
+            (None, None) => true,
+            (None, Some(other)) => model != other,
+            (Some(one), other) => model == one || Some(model) == other,
+        }
+    }
+
+    fn are_joined(&self) -> bool {
+        self.one.is_some() && self.other.is_some_and(|other| Some(other) != self.one)
+    }
+}
+
+impl MetricTable {
+    fn side_value(&self, reading: &Reading) -> Option<SideValue> {
+        let Reading::Is(value) = reading else { return None };
+        Some(SideValue { class: self.class(value).to_owned(), number: value.native })
+    }
 }
 
 /// How far two sides agree.

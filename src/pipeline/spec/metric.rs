@@ -1,6 +1,8 @@
 //! What a suite says of the metrics that it declares itself: numbers over all results, beside those of each grader.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
+
+use super::series::{Dimension, Series, SeriesSource};
 
 /// A metric that a suite declares.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -162,53 +164,6 @@ pub struct Players {
     pub one: String,
     /// Who wins where it is below.
     pub other: String,
-}
-
-/// A value for each result.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct Series {
-    /// Where it comes from.
-    pub source: SeriesSource,
-    /// Of which model; of all if absent.
-    pub model: Option<String>,
-}
-
-/// Where the values of a series come from.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub enum SeriesSource {
-    /// What a grader says.
-    Grader(String, GraderValue),
-    /// What people say of what a grader grades.
-    Labels(String),
-    /// What a field of the row holds: a dotted path.
-    Field(String),
-}
-
-/// What of a grade is looked at.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
-pub enum GraderValue {
-    /// The score; where classes are compared, of a grader without a scale of its own, whether it passes.
-    #[default]
-    Any,
-    /// The score.
-    Score,
-    /// Whether it passes.
-    Pass,
-    /// The text that was graded.
-    Submission,
-}
-
-/// What results are put into groups by.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Dimension {
-    /// Each tag: a result may be of several.
-    Tags,
-    /// The model.
-    Model,
-    /// The sample, of which there may be trials.
-    Sample,
-    /// What a field of the row holds: a dotted path.
-    Field(String),
 }
 
 impl MetricSpec {

@@ -10,6 +10,7 @@ mod judge;
 mod label;
 mod metric;
 mod program;
+mod series;
 mod target;
 mod variable;
 
@@ -22,10 +23,11 @@ pub use judge::{
 };
 pub use label::Label;
 pub use metric::{
-    AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Dimension, GraderValue,
-    Lengths, MetricKind, MetricSpec, Players, Series, SeriesSource, Statistic,
+    AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Lengths, MetricKind,
+    MetricSpec, Players, Statistic,
 };
 pub use program::{Language, ProgramSpec, Repeat, Role, SampleMember, Sandbox, SandboxKind};
+pub use series::{Dimension, GraderValue, Series, SeriesMistake, SeriesSource};
 pub use target::{
     AdapterSource, AgentKind, ChatTarget, HttpTarget, JoinBy, KeepWorkspace, LettaAgentSource,
     LettaCodeTarget, LettaModelConfig, LettaTarget, LiveTarget, RecordingJoin, SimulatedUser,

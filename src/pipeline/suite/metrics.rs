@@ -6,7 +6,7 @@ use super::source::SourceSpan;
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::spec::{
     AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Dimension, GraderValue,
-    Lengths, MetricKind, MetricSpec, Players, Series, SeriesSource, Statistic,
+    Lengths, MetricKind, MetricSpec, Players, Series, SeriesMistake, SeriesSource, Statistic,
 };
 
 /// The kinds by name. What they need beside is read where they are made.
@@ -161,7 +161,11 @@ impl MetricReading<'_, '_> {
         let source = match self.fields.take("of") {
             Some(field) => {
                 let text = self.findings.text(field)?;
-                self.series(&text, field, None)?.source
+                let series = self.series(&text, field, None)?;
+                if series.model.is_some() {
+                    return Some(series);
+                }
+                series.source
             }
             None => match self.graders {
                 [only] => SeriesSource::Grader((*only).to_owned(), GraderValue::Any),
@@ -183,65 +187,23 @@ impl MetricReading<'_, '_> {
         texts.iter().map(|text| self.series(text, field, of)).collect()
     }
 
-    /// `GRADER`, `GRADER.pass`, `labels`, `labels.GRADER`, `row.PATH`, `model.NAME`.
     fn series(&mut self, text: &str, field: &YamlEntry, of: Option<&Series>) -> Option<Series> {
-        let one = |source| Some(Series { source, model: None });
-        if let Some(path) = text.strip_prefix("row.") {
-            return one(SeriesSource::Field(path.to_owned()));
+        let at = field.value.span;
+        match Series::read(text, self.graders, of) {
+            Ok(series) => Some(series),
+            Err(SeriesMistake::Unknown(name)) => {
+                self.findings.unknown(field, &name, "grader", self.graders);
+                None
+            }
+            Err(SeriesMistake::UnclearLabels) => self.refuse(
+                at,
+                "it is not clear which grader's labels are meant",
+                "write `labels.GRADER`",
+            ),
+            Err(SeriesMistake::UnclearModel) => {
+                self.refuse(at, "only `against` may name a model", "say `model: NAME` beside `of`")
+            }
         }
-        let grader_of = of.and_then(|of| match &of.source {
-            SeriesSource::Grader(name, _) | SeriesSource::Labels(name) => Some(name.clone()),
-            SeriesSource::Field(_) => None,
-        });
-        if let Some(model) = text.strip_prefix("model.") {
-            let Some(of) = of else {
-                return self.refuse(
-                    field.value.span,
-                    "only `against` may name a model",
-                    "say `model: NAME` beside `of`",
-                );
-            };
-            return Some(Series { source: of.source.clone(), model: Some(model.to_owned()) });
-        }
-        if text == "labels" && !self.graders.contains(&text) {
-            return match grader_of {
-                Some(grader) => one(SeriesSource::Labels(grader)),
-                None => self.refuse(
-                    field.value.span,
-                    "it is not clear which grader's labels are meant",
-                    "write `labels.GRADER`",
-                ),
-            };
-        }
-        let (name, make): (&str, fn(String) -> SeriesSource) = match text.strip_prefix("labels.") {
-            Some(name) if !self.graders.contains(&text) => (name, SeriesSource::Labels),
-            _ => return self.grader(text, field).and_then(one),
-        };
-        if !self.graders.contains(&name) {
-            self.findings.unknown(field, name, "grader", self.graders);
-            return None;
-        }
-        one(make(name.to_owned()))
-    }
-
-    fn grader(&mut self, text: &str, field: &YamlEntry) -> Option<SeriesSource> {
-        const VALUES: [(&str, GraderValue); 3] = [
-            (".score", GraderValue::Score),
-            (".pass", GraderValue::Pass),
-            (".submission", GraderValue::Submission),
-        ];
-        if self.graders.contains(&text) {
-            return Some(SeriesSource::Grader(text.to_owned(), GraderValue::Any));
-        }
-        let valued = VALUES.iter().find_map(|(ending, value)| {
-            let name = text.strip_suffix(ending)?;
-            self.graders.contains(&name).then_some((name, *value))
-        });
-        if let Some((name, value)) = valued {
-            return Some(SeriesSource::Grader(name.to_owned(), value));
-        }
-        self.findings.unknown(field, text, "grader", self.graders);
-        None
     }
 
     fn refuse<T>(&mut self, at: SourceSpan, message: &str, hint: &str) -> Option<T> {
@@ -377,13 +339,7 @@ impl MetricReading<'_, '_> {
 
     fn by(&mut self) -> Vec<Dimension> {
         let Some(texts) = self.fields.texts("by", self.findings) else { return Vec::new() };
-        let dimension = |text: String| match text.as_str() {
-            "tags" | "tag" => Dimension::Tags,
-            "model" | "models" => Dimension::Model,
-            "sample" => Dimension::Sample,
-            path => Dimension::Field(path.strip_prefix("row.").unwrap_or(path).to_owned()),
-        };
-        texts.into_iter().map(dimension).collect()
+        texts.iter().map(|text| Dimension::read(text)).collect()
     }
 
     fn groups(&mut self) -> Vec<(String, Vec<String>)> {

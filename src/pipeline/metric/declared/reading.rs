@@ -80,7 +80,7 @@ impl MetricTable {
     }
 
     /// The class of a value.
-    pub(super) fn class<'v>(&self, value: &'v ReadValue) -> &'v str {
+    pub(crate) fn class<'v>(&self, value: &'v ReadValue) -> &'v str {
         match value.pass {
             Some(pass) if self.by_verdict => verdict(pass),
             _ => &value.class,
@@ -157,9 +157,10 @@ impl ReadValue {
         let class = class_of(value)?;
         let meant = map.iter().find(|(written, _)| *written == class);
         let class = meant.map_or(class, |(_, meant)| meant.clone());
-        let operand = Operand::Text(class.clone());
-        let number = operand.number();
+        let number = Operand::Text(class.clone()).number();
         let number = number.is_finite().then_some(number);
+        // A cell says `3.0` where a score is 3.
+        let class = number.map_or(class, |number| (number + 0.0).to_string());
         let pass = match class.to_ascii_lowercase().as_str() {
             "pass" | "passed" | "true" | "yes" | "1" => Some(true),
             "fail" | "failed" | "false" | "no" | "0" => Some(false),
