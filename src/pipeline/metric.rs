@@ -172,14 +172,6 @@ pub fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
     ])
 }
 
-/// The same for a share of a hundredth, which ranks computed in floats decide.
-pub(crate) fn percentile_of(sorted: &[f64], percent: f64) -> Option<f64> {
-    let rank = percent.clamp(0.0, 100.0) / 100.0 * sorted.len().checked_sub(1)? as f64;
-    let low = *sorted.get(rank.floor() as usize)?;
-    let high = *sorted.get(rank.ceil() as usize)?;
-    Some(low + (high - low) * rank.fract())
-}
-
 /// The chance that at least one of `k` trials passes, estimated without bias from `passes` of `trials`.
 ///
 /// 1 - C(n-c, k) / C(n, k), Chen et al. 2021, "Evaluating Large Language Models Trained on Code", as a product

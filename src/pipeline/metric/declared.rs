@@ -8,7 +8,6 @@ mod classes;
 mod comparison;
 mod means;
 mod reading;
-mod resample;
 #[cfg(test)]
 mod tests;
 
@@ -85,10 +84,8 @@ impl MetricValue {
 /// The metric over the results of `table`, which holds what the metric reads.
 pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
     let told = measured(spec, table);
-    let ends = if told.errors > 0 && grows_with_scores(spec) {
-        [0.0, 1.0].map(|score| measured(spec, &table.with_errors_as(score)).value)
-    } else if told.errors > 0 {
-        [None, None]
+    let ends = if told.errors > 0 {
+        [0.0, 1.0].map(|score| means::rising_value(spec, &table.with_errors_as(score)))
     } else {
         [told.value, told.value]
     };
@@ -135,11 +132,6 @@ fn measured(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
         }
         MetricKind::BradleyTerry(players) => comparison::strengths(players.as_ref(), table),
     }
-}
-
-/// Whether the number is never lower where a score is higher: then errors at both ends of the scale are its ends.
-fn grows_with_scores(spec: &MetricSpec) -> bool {
-    matches!(spec.kind, MetricKind::Of(_) | MetricKind::Macro(_) | MetricKind::Weighted(_))
 }
 
 /// The scale that the number is on, where it is a score of a grader with a scale of its own.

@@ -82,7 +82,7 @@ fn acceleration(totals: &[ClusterTotal], items: f64) -> Option<f64> {
 }
 
 /// The value below which a share of sorted values lies, linear between closest ranks; none for no share.
-fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
+pub(super) fn quantile(sorted: &[f64], share: f64) -> Option<f64> {
     if !(0.0..=1.0).contains(&share) {
         return None;
     }

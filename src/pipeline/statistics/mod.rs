@@ -9,6 +9,7 @@ mod distribution;
 mod linear;
 pub mod interval;
 mod bootstrap;
+pub(crate) mod percentile_bootstrap;
 pub mod classes;
 pub mod binary;
 pub mod kappa;

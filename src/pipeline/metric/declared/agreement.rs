@@ -1,7 +1,7 @@
 //! How far two series, or several, agree.
 
+use super::MetricValue;
 use super::reading::{ComparedRows, MetricTable, ReadValue, Reading};
-use super::{MetricValue, resample};
 use crate::pipeline::spec::{AgreementMeasure, AlphaLevel};
 use crate::pipeline::statistics::classes::compare_classes;
 use crate::pipeline::statistics::correlation::{kendall_tau_b, pearson, spearman};
@@ -9,6 +9,7 @@ use crate::pipeline::statistics::kappa::{
     CategoryPair, KappaWeights, ScorePair, cohen_kappa, fleiss_kappa, ranked,
 };
 use crate::pipeline::statistics::krippendorff::{MeasurementLevel, krippendorff_alpha};
+use crate::pipeline::statistics::percentile_bootstrap::percentile_interval;
 
 /// The coefficient, over results that have all it needs.
 pub(super) fn of(measure: AgreementMeasure, table: &MetricTable) -> MetricValue {
@@ -147,7 +148,7 @@ fn coefficient(
         value,
         n,
         errors,
-        interval: value.and_then(|_| resample::interval(samples, drawn)),
+        interval: value.and_then(|_| percentile_interval(samples, drawn)),
         problem: problem.map(str::to_owned),
         ..MetricValue::default()
     }

@@ -1,12 +1,13 @@
 //! Precision, recall and their like over classes; how well a score tells two classes apart.
 
+use super::MetricValue;
 use super::reading::{ComparedRow, ComparedRows, MetricTable, verdict};
-use super::{MetricValue, resample};
 use crate::pipeline::spec::{ClassAverage, ClassMeasure, ClassScore};
 use crate::pipeline::statistics::binary::{
     ScoredOutcome, area_under_curve as auc, expected_calibration_error,
 };
 use crate::pipeline::statistics::classes::{ClassPair, ConfusionMatrix, MAX_CLASSES};
+use crate::pipeline::statistics::percentile_bootstrap::percentile_interval;
 
 /// A number over pairs of classes: the first series is what was predicted, the other what is true.
 pub(super) fn of(measure: &ClassMeasure, table: &MetricTable) -> MetricValue {
@@ -46,7 +47,7 @@ pub(super) fn of(measure: &ClassMeasure, table: &MetricTable) -> MetricValue {
         value: number(measure.score, &average, &matrix),
         n: pairs.len(),
         errors,
-        interval: resample::interval(&samples, &estimate),
+        interval: percentile_interval(&samples, &estimate),
         classes: matrix.scores(),
         confusion: Some(matrix),
         ..MetricValue::default()
@@ -143,7 +144,7 @@ fn scored(
         value,
         n: items.len(),
         errors,
-        interval: value.and_then(|_| resample::interval(&samples, &drawn)),
+        interval: value.and_then(|_| percentile_interval(&samples, &drawn)),
         problem: problem.map(str::to_owned),
         ..MetricValue::default()
     }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use super::reading::{MetricTable, ReadValue, Reading};
-use super::{GroupValue, MetricValue, resample};
+use super::{GroupValue, MetricValue};
 use crate::base::exact::{Weighted, mean, weighted_mean};
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::metric::{pass_at, pass_hat, percentile};
-use crate::pipeline::spec::{MetricSpec, SeriesSource, Statistic};
+use crate::pipeline::spec::{MetricKind, MetricSpec, SeriesSource, Statistic};
 use crate::pipeline::statistics::LEVEL;
 use crate::pipeline::statistics::interval::{
     ClusteredValue, ConfidenceInterval, ValueRange, mean_interval,
 };
+use crate::pipeline::statistics::percentile_bootstrap::percentile_interval;
 
 /// One number that means are of: a result, or the trials of one.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,7 +34,22 @@ struct MeanItems {
 /// A number over all results, and over each group where the metric has some.
 pub(super) fn of(statistic: Statistic, spec: &MetricSpec, table: &MetricTable) -> MetricValue {
     let found = items(statistic, spec, table);
-    let groups = leaf_groups(spec, table);
+    MetricValue {
+        value: value_of(statistic, &found.items),
+        n: found.items.len(),
+        errors: found.errors,
+        interval: interval_of(statistic, &found.items, found.range),
+        groups: each_group(statistic, &found, spec, table),
+        ..MetricValue::default()
+    }
+}
+
+fn each_group(
+    statistic: Statistic,
+    found: &MeanItems,
+    spec: &MetricSpec,
+    table: &MetricTable,
+) -> Ordered<GroupValue> {
     let of_group = |(name, members): (String, Vec<usize>)| {
         let own = found.items.iter().filter(|item| members.binary_search(&item.at).is_ok());
         let own: Vec<MeanItem> = own.cloned().collect();
@@ -44,14 +60,7 @@ pub(super) fn of(statistic: Statistic, spec: &MetricSpec, table: &MetricTable) -
         };
         (name, group)
     };
-    MetricValue {
-        value: value_of(statistic, &found.items),
-        n: found.items.len(),
-        errors: found.errors,
-        interval: interval_of(statistic, &found.items, found.range),
-        groups: Ordered(groups.into_iter().map(of_group).collect()),
-        ..MetricValue::default()
-    }
+    Ordered(leaf_groups(spec, table).into_iter().map(of_group).collect())
 }
 
 /// The mean over groups of the mean of each; with several dimensions, over the outer groups of the means of the inner ones.
@@ -60,55 +69,99 @@ pub(super) fn over_groups(
     spec: &MetricSpec,
     table: &MetricTable,
 ) -> MetricValue {
-    let whole = of(statistic, spec, table);
     let found = items(statistic, spec, table);
-    let paths: Vec<Vec<Vec<String>>> =
-        found.items.iter().map(|item| group_paths(spec, table, item.at)).collect();
-    let estimate = |drawn: &[usize]| {
-        let mut groups = MeanTree::default();
-        for at in drawn {
-            for path in &paths[*at] {
-                groups.add(path, found.items[*at].value);
-            }
-        }
-        groups.mean()
-    };
-    let all: Vec<usize> = (0..found.items.len()).collect();
+    let grouped = GroupedItems::of(&found, spec, table);
     let samples: Vec<u32> = found.items.iter().map(|item| item.sample).collect();
     MetricValue {
-        value: estimate(&all),
-        interval: resample::interval(&samples, &estimate),
-        ..whole
+        value: grouped.mean(),
+        n: found.items.len(),
+        errors: found.errors,
+        interval: percentile_interval(&samples, &|drawn| grouped.mean_of(drawn)),
+        groups: each_group(statistic, &found, spec, table),
+        ..MetricValue::default()
     }
 }
 
 /// `sum(w x) / sum(w)`, a result counting by what its row says.
 pub(super) fn weighted(path: &str, table: &MetricTable) -> MetricValue {
-    let mut items = Vec::new();
-    let mut samples = Vec::new();
-    let mut errors = 0;
-    for (at, reading) in table.of.iter().enumerate() {
-        let weight = table.field_number(path, at).filter(|weight| *weight >= 0.0);
-        match (reading, weight) {
-            (Reading::Missing, _) => {}
-            (Reading::Is(ReadValue { number: Some(value), .. }), Some(weight)) => {
-                items.push(Weighted { weight, value: *value });
-                samples.push(table.places[at].sample);
-            }
-            _ => errors += 1,
-        }
-    }
-    let estimate = |drawn: &[usize]| {
-        let drawn: Vec<Weighted> = drawn.iter().map(|at| items[*at]).collect();
-        weighted_mean(&drawn).filter(|value| value.is_finite())
-    };
-    let all: Vec<usize> = (0..items.len()).collect();
+    let found = WeightedItems::of(path, table);
     MetricValue {
-        value: estimate(&all),
-        n: items.len(),
-        errors,
-        interval: resample::interval(&samples, &estimate),
+        value: weighted_value(&found.items),
+        n: found.items.len(),
+        errors: found.errors,
+        interval: percentile_interval(&found.samples, &|drawn| {
+            let drawn: Vec<Weighted> = drawn.iter().map(|at| found.items[*at]).collect();
+            weighted_value(&drawn)
+        }),
         ..MetricValue::default()
+    }
+}
+
+/// The number alone of a kind that never falls where a score rises; none of any other kind.
+pub(super) fn rising_value(spec: &MetricSpec, table: &MetricTable) -> Option<f64> {
+    match &spec.kind {
+        MetricKind::Of(statistic) => value_of(*statistic, &items(*statistic, spec, table).items),
+        MetricKind::Macro(statistic) => {
+            GroupedItems::of(&items(*statistic, spec, table), spec, table).mean()
+        }
+        MetricKind::Weighted(path) => weighted_value(&WeightedItems::of(path, table).items),
+        _ => None,
+    }
+}
+
+/// Results with a weight, and how many have none or no score.
+struct WeightedItems {
+    items: Vec<Weighted>,
+    samples: Vec<u32>,
+    errors: usize,
+}
+
+impl WeightedItems {
+    fn of(path: &str, table: &MetricTable) -> Self {
+        let mut found = Self { items: Vec::new(), samples: Vec::new(), errors: 0 };
+        for (at, reading) in table.of.iter().enumerate() {
+            let weight = table.field_number(path, at).filter(|weight| *weight >= 0.0);
+            match (reading, weight) {
+                (Reading::Missing, _) => {}
+                (Reading::Is(ReadValue { number: Some(value), .. }), Some(weight)) => {
+                    found.items.push(Weighted { weight, value: *value });
+                    found.samples.push(table.places[at].sample);
+                }
+                _ => found.errors += 1,
+            }
+        }
+        found
+    }
+}
+
+fn weighted_value(items: &[Weighted]) -> Option<f64> {
+    weighted_mean(items).filter(|value| value.is_finite())
+}
+
+/// Numbers, and the groups that each is of.
+struct GroupedItems<'i> {
+    items: &'i [MeanItem],
+    paths: Vec<Vec<Vec<String>>>,
+}
+
+impl<'i> GroupedItems<'i> {
+    fn of(found: &'i MeanItems, spec: &MetricSpec, table: &MetricTable) -> Self {
+        let paths = found.items.iter().map(|item| group_paths(spec, table, item.at)).collect();
+        Self { items: &found.items, paths }
+    }
+
+    fn mean(&self) -> Option<f64> {
+        self.mean_of(&(0..self.items.len()).collect::<Vec<usize>>())
+    }
+
+    fn mean_of(&self, drawn: &[usize]) -> Option<f64> {
+        let mut groups = MeanTree::default();
+        for at in drawn {
+            for path in &self.paths[*at] {
+                groups.add(path, self.items[*at].value);
+            }
+        }
+        groups.mean()
     }
 }
 
@@ -202,7 +255,7 @@ fn interval_of(
                 values.sort_by(f64::total_cmp);
                 percentile(&values, percent(statistic))
             };
-            resample::interval(&samples, &estimate)
+            percentile_interval(&samples, &estimate)
         }
         _ => {
             let value =

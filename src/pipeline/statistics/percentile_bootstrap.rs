@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
+use super::LEVEL;
+use super::bootstrap::quantile;
+use super::interval::{ConfidenceInterval, IntervalMethod};
 use crate::base::random::SplitMix;
-use crate::pipeline::metric::percentile_of;
-use crate::pipeline::statistics::LEVEL;
-use crate::pipeline::statistics::interval::{ConfidenceInterval, IntervalMethod};
 
 /// How many times all samples are drawn; fewer of many, which bounds the time.
 const MOST_DRAWS: usize = 1_000;
@@ -19,7 +19,7 @@ const SEED: u64 = 0x6d65_7472_6963;
 /// The percentile bootstrap interval of `estimate`, which takes the numbers of items, at the usual level; none for fewer than two
 /// samples, for more than 50,000 items, or where most draws have no estimate. Efron and Tibshirani 1993, "An Introduction to the
 /// Bootstrap", chapter 13.
-pub(super) fn interval(
+pub(crate) fn percentile_interval(
     samples: &[u32],
     estimate: &dyn Fn(&[usize]) -> Option<f64>,
 ) -> Option<ConfidenceInterval> {
@@ -47,8 +47,8 @@ pub(super) fn interval(
     }
     estimates.sort_by(f64::total_cmp);
     Some(ConfidenceInterval {
-        low: percentile_of(&estimates, 50.0 * (1.0 - LEVEL))?,
-        high: percentile_of(&estimates, 50.0 * (1.0 + LEVEL))?,
+        low: quantile(&estimates, 0.5 - LEVEL / 2.0)?,
+        high: quantile(&estimates, 0.5 + LEVEL / 2.0)?,
         level: LEVEL,
         method: IntervalMethod::PercentileBootstrap,
     })
