@@ -155,7 +155,7 @@ metrics:
   models: {kind: accuracy, of: right@small, against: model.large}
 ";
     let suite = format!("{SUITE}{metrics}");
-    let mut space = space();
+    let space = space();
     space.write("suite.yaml", &suite);
     let ran = space.run(&[
         "run",

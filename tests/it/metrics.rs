@@ -53,19 +53,20 @@ fn declared_metrics_stand_beside_those_of_graders() {
     right   5       0  0.600 [0.147, 0.947]  60.0% [14.7, 94.7]  0.000   1.000  1.000
     95 % intervals: Clopper-Pearson
 
-    metric                 kind            value     95 % interval  n  errors
-    by_subject             macro mean      0.500    0.250 to 1.000  5       0
-      ethics                               0.000    0.000 to 0.975  1
-      law                                  1.000    0.158 to 1.000  2
-      physics                              0.500    0.013 to 0.987  2
-    by_field               macro mean      0.500    0.250 to 1.000  5       0
-      humanities / ethics                  0.000    0.000 to 0.975  1
-      humanities / law                     1.000    0.158 to 1.000  2
-      science / physics                    0.500    0.013 to 0.987  2
-    micro                  weighted mean   0.700    0.167 to 1.000  5       0
-    f1                     f1              0.583    0.167 to 1.000  5       0
-    kappa                  Cohen's kappa   0.167   -0.667 to 1.000  5       0
-    sizes                  median         20.000  10.000 to 30.000  5       0
+    metric                 kind                      value [95 %]  n  errors
+    by_subject             macro mean        0.500 [0.250, 1.000]  5       0
+      ethics                                 0.000 [0.000, 0.975]  1
+      law                                    1.000 [0.158, 1.000]  2
+      physics                                0.500 [0.013, 0.987]  2
+    by_field               macro mean        0.500 [0.250, 1.000]  5       0
+      humanities / ethics                    0.000 [0.000, 0.975]  1
+      humanities / law                       1.000 [0.158, 1.000]  2
+      science / physics                      0.500 [0.013, 0.987]  2
+    micro                  weighted mean     0.700 [0.167, 1.000]  5       0
+    f1                     f1                0.583 [0.167, 1.000]  5       0
+    kappa                  Cohen's kappa    0.167 [-0.667, 1.000]  5       0
+    sizes                  median         20.000 [10.000, 30.000]  5       0
+    95 % intervals: Clopper-Pearson and percentile bootstrap
     f1: of a, taken for 2 a, 1 b
     f1: of b, taken for 1 a, 1 b
 

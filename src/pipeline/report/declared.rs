@@ -2,11 +2,12 @@
 
 use std::io::{self, Write};
 
+use super::intervals;
 use super::markdown::code;
-use super::terminal::{TITLE, error_cell, title};
+use super::terminal::{TITLE, error_cell, faint, title};
 use crate::base::ordered_map::Ordered;
 use crate::base::text::table::{TableCell, lines, number, words};
-use crate::base::text::{count, cut_middle};
+use crate::base::text::{count, cut, cut_middle};
 use crate::pipeline::metric::declared::{GroupValue, MetricValue};
 use crate::pipeline::statistics::interval::ConfidenceInterval;
 
@@ -34,7 +35,7 @@ pub(super) fn declared_lines(metrics: &Ordered<MetricValue>, width: usize) -> Ve
     if metrics.0.is_empty() {
         return Vec::new();
     }
-    let titles = ["value", "95 % interval", "n", "errors"];
+    let titles = ["value [95 %]", "n", "errors"];
     let mut header = vec![title("metric"), title("kind")];
     header.extend(titles.map(|text| number(text).styled(TITLE)));
     let mut rows = vec![header];
@@ -44,6 +45,7 @@ pub(super) fn declared_lines(metrics: &Ordered<MetricValue>, width: usize) -> Ve
         after.extend(remarks(name, metric));
     }
     let mut table = lines(&rows, width);
+    table.extend(methods(metrics).map(|methods| faint(&cut(&methods, width))));
     table.extend(after);
     table
 }
@@ -56,7 +58,7 @@ pub(super) fn write_declared(
     if metrics.0.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n| metric | kind | value | 95 % interval | n | errors |")?;
+    writeln!(out, "\n| metric | kind | value | {} | n | errors |", intervals::TITLE)?;
     writeln!(out, "|:--|:--|--:|--:|--:|--:|")?;
     for (name, metric) in &metrics.0 {
         for row in metric_rows(name, metric) {
@@ -65,6 +67,9 @@ pub(super) fn write_declared(
             let name = code(row.name.trim());
             writeln!(out, "| {name} | {kind} | {value} | {interval} | {n} | {errors} |")?;
         }
+    }
+    if let Some(methods) = methods(metrics) {
+        writeln!(out, "\n{methods}")?;
     }
     for (name, metric) in &metrics.0 {
         for line in remarks(name, metric) {
@@ -96,14 +101,11 @@ fn metric_rows(name: &str, metric: &MetricValue) -> Vec<DeclaredRow> {
 
 fn cells(row: &DeclaredRow) -> Vec<TableCell> {
     let errors = row.errors.map_or_else(|| words(""), error_cell);
-    vec![
-        words(&row.name),
-        words(&row.kind),
-        number(row.value.as_str()),
-        number(row.interval.as_str()),
-        number(row.n.to_string()),
-        errors,
-    ]
+    let within = match row.interval.as_str() {
+        "-" => row.value.clone(),
+        interval => format!("{} {interval}", row.value),
+    };
+    vec![words(&row.name), words(&row.kind), number(within), number(row.n.to_string()), errors]
 }
 
 /// What stands below the table: why there is no number, groups that are not shown, the classes.
@@ -145,6 +147,15 @@ pub(crate) fn shown(value: Option<f64>) -> String {
 fn interval(interval: Option<&ConfidenceInterval>) -> String {
     interval.map_or_else(
         || "-".to_owned(),
-        |found| format!("{} to {}", shown(Some(found.low)), shown(Some(found.high))),
+        |found| format!("[{}, {}]", shown(Some(found.low)), shown(Some(found.high))),
     )
+}
+
+/// How the intervals of all that is shown were made.
+fn methods(metrics: &Ordered<MetricValue>) -> Option<String> {
+    let of_metric = |metric: &'_ MetricValue| {
+        let groups = metric.groups.0.iter().take(GROUPS).filter_map(|(_, group)| group.interval);
+        metric.interval.into_iter().chain(groups).collect::<Vec<ConfidenceInterval>>()
+    };
+    intervals::methods_of(metrics.0.iter().flat_map(|(_, metric)| of_metric(metric)))
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use crate::base::ordered_map::Ordered;
 use crate::base::text::{enumerated, percent, score, score_or_dash};
 use crate::pipeline::metric::Metric;
-use crate::pipeline::statistics::interval::IntervalMethod;
+use crate::pipeline::statistics::interval::{ConfidenceInterval, IntervalMethod};
 
 /// The title of a column of intervals.
 pub(crate) const TITLE: &str = "95 % interval";
@@ -40,15 +40,18 @@ pub(crate) fn rate_interval(metric: &Metric) -> String {
     )
 }
 
-/// How the intervals were made: `95 % intervals: Clopper-Pearson and Student t`; none where there is none.
+/// How the intervals of metrics of graders were made.
 pub(crate) fn methods(metrics: &Ordered<Metric>) -> Option<String> {
-    let found: BTreeSet<IntervalMethod> = metrics
+    let intervals = metrics
         .0
         .iter()
-        .flat_map(|(_, metric)| [metric.interval, metric.accuracy_interval])
-        .flatten()
-        .map(|interval| interval.method)
-        .collect();
+        .flat_map(|(_, metric)| [metric.interval, metric.accuracy_interval].into_iter().flatten());
+    methods_of(intervals)
+}
+
+/// How intervals were made: `95 % intervals: Clopper-Pearson and Student t`; none where there is none.
+pub(crate) fn methods_of(intervals: impl Iterator<Item = ConfidenceInterval>) -> Option<String> {
+    let found: BTreeSet<IntervalMethod> = intervals.map(|interval| interval.method).collect();
     let names: Vec<&str> = found.into_iter().map(IntervalMethod::label).collect();
     (!names.is_empty()).then(|| format!("95 % intervals: {}", enumerated(&names, "and")))
 }
