@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Db;
 use super::declared::{declared_metrics, metric_value};
 use super::inputs::{Chunk, Root};
-use super::labels::{has_labels, labels};
+use super::labels::{has_labels, labels, scales};
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use super::selection::SelectedOrdinals;
 use crate::base::ordered_map::Ordered;
@@ -26,6 +26,7 @@ use crate::pipeline::metric::{Metric, Observation};
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::results::trials::SplitResult;
 use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
+use crate::pipeline::spec::Scale;
 
 /// A grader's grades in dataset order, without results that it has nothing to say of.
 #[salsa::tracked]
@@ -75,7 +76,14 @@ pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
 #[salsa::tracked]
 pub fn metric<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Metric {
     let results = queries::selection(db, grader.root(db)).cases;
-    Metric::among(results, observations(db, grader))
+    Metric::among(results, observations(db, grader)).on(scale(db, grader))
+}
+
+/// The scale of the grader.
+fn scale(db: &dyn Db, grader: Grader<'_>) -> Scale {
+    let all = scales(db, grader.root(db));
+    let own = all.iter().find(|(name, _)| name == grader.name(db));
+    own.map_or(Scale::UNIT, |(_, scale)| *scale)
 }
 
 /// What the trials of samples tell of a grader; none where no sample has two.
@@ -114,7 +122,8 @@ pub fn by_model(db: &dyn Db, root: Root) -> Ordered<Ordered<Metric>> {
         let metrics = queries::graders(db, root).iter().map(|grader| {
             let all = observations(db, *grader).iter();
             let own: Vec<Observation> = all.filter(|seen| seen.model == ordinal).copied().collect();
-            (grader.name(db).clone(), Metric::among(results_of(db, root, ordinal), &own))
+            let metric = Metric::among(results_of(db, root, ordinal), &own);
+            (grader.name(db).clone(), metric.on(scale(db, *grader)))
         });
         Ordered(metrics.collect())
     };
@@ -158,7 +167,7 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
             // Both are in the order of results.
             let find = |result: &u32| all.binary_search_by_key(result, |seen| seen.result).ok();
             let own: Vec<Observation> = results.iter().filter_map(find).map(|at| all[at]).collect();
-            (grader.name(db).clone(), Metric::among(results.len(), &own))
+            (grader.name(db).clone(), Metric::among(results.len(), &own).on(scale(db, *grader)))
         });
         Ordered(metrics.collect())
     };

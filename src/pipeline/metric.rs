@@ -13,6 +13,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::exact::{Weighted, mean, mean_of, sum, weighted_mean};
 use crate::base::ordered_map::Ordered;
+use crate::pipeline::spec::Scale;
 use crate::pipeline::statistics::LEVEL;
 use crate::pipeline::statistics::interval::{
     ClusteredValue, ConfidenceInterval, ValueRange, mean_interval,
@@ -59,6 +60,9 @@ pub struct Metric {
     /// Where the mean of all samples like these lies, as far as `avg_score_attempted` tells.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval: Option<ConfidenceInterval>,
+    /// The same mean on the scale of the grader; absent where that is 0 to 1.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native: Option<NativeMean>,
     /// Share of passes among `attempted`.
     pub accuracy: Option<f64>,
     /// Where the share of passes of all samples like these lies.
@@ -82,6 +86,21 @@ pub struct Metric {
     pub pass_hat: Option<Ordered<f64>>,
 }
 
+/// A mean on the scale of its grader.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct NativeMean {
+    /// The mean.
+    pub mean: f64,
+    /// The lower bound of its interval; null without one.
+    pub low: Option<f64>,
+    /// The upper bound.
+    pub high: Option<f64>,
+    /// The score of complete failure.
+    pub min: f64,
+    /// The score of full success.
+    pub max: f64,
+}
+
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
 fn is_none_of_them(count: &usize) -> bool {
     *count == 0
@@ -92,6 +111,19 @@ impl Metric {
     pub(crate) fn among(results: usize, observations: &[Observation]) -> Self {
         let not_applicable = results.saturating_sub(observations.len());
         Self { not_applicable, ..Self::of(observations) }
+    }
+
+    /// The same of a grader with this scale.
+    pub(crate) fn on(self, scale: Scale) -> Self {
+        let own = |mean: f64| NativeMean {
+            mean: scale.native(mean),
+            low: self.interval.map(|interval| scale.native(interval.low)),
+            high: self.interval.map(|interval| scale.native(interval.high)),
+            min: scale.min,
+            max: scale.max,
+        };
+        let native = self.avg_score_attempted.filter(|_| scale != Scale::UNIT).map(own);
+        Self { native, ..self }
     }
 
     /// The aggregates of one grader's grades, in any order. Percentiles, like averages, leave errored grades out.
@@ -121,6 +153,7 @@ impl Metric {
             stderr,
             stderr_naive,
             interval: intervals.mean,
+            native: None,
             accuracy_interval: intervals.accuracy,
             accuracy: (!attempted.is_empty()).then(|| passes as f64 / attempted.len() as f64),
             min: scores.first().copied(),

@@ -144,6 +144,34 @@ fn what_is_stored_is_compared_and_nothing_asked() {
     assert_eq!(judge.count(), asked);
 }
 
+#[test]
+fn means_are_told_on_the_scale_of_their_grader() {
+    let space = space();
+    let run = ["run", "suite.yaml", "--grader", "right", "--grader", "people"];
+    let ran = space.run(&[&run[..], &["--output", "out"]].concat());
+    assert!(
+        ran.stdout().contains("\npeople: mean 3.00 [1.93, 4.07] on its scale of 1 to 5\n"),
+        "{}",
+        ran.shown()
+    );
+    assert!(!ran.stdout().contains("right: mean"), "{}", ran.shown());
+    let ran = space.run(&[&run[..], &["--format", "markdown"]].concat());
+    assert!(
+        ran.stdout().contains("`people`: mean 3.00 [1.93, 4.07] on its scale of 1 to 5"),
+        "{}",
+        ran.shown()
+    );
+    let summary: Value = serde_json::from_str(&space.read("out/summary.json")).unwrap();
+    let native = &summary["metrics"]["people"]["native"];
+    assert_eq!(
+        (&native["mean"], &native["min"], &native["max"]),
+        (&json!(3.0), &json!(1.0), &json!(5.0))
+    );
+    assert_eq!(summary["by_model"]["small"]["people"]["native"]["mean"], json!(3.0));
+    assert_eq!(summary["by_tag"]["first"]["people"]["native"]["mean"], json!(3.0));
+    assert!(summary["metrics"]["right"]["native"].is_null());
+}
+
 /// What `agree` says is what a metric of the suite comes to.
 #[test]
 fn a_metric_that_is_declared_says_the_same() {

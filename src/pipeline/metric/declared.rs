@@ -93,7 +93,7 @@ pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
         told.problem.clone().unwrap_or_else(|| "there is nothing to compute it from".to_owned())
     });
     let scale = native_scale(spec, table);
-    let native = |value: f64| scale.map(|Scale { min, max }| min + value * (max - min));
+    let native = |value: f64| scale.map(|scale| scale.native(value));
     let shown = |value: Option<f64>| match value {
         Some(value) if spec.native => native(value).or(Some(value)),
         value => value,

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use crate::base::ordered_map::Ordered;
 use crate::base::text::{enumerated, percent, score, score_or_dash};
-use crate::pipeline::metric::Metric;
+use crate::pipeline::metric::{Metric, NativeMean};
 use crate::pipeline::statistics::interval::{ConfidenceInterval, IntervalMethod};
 
 /// The title of a column of intervals.
@@ -14,6 +14,14 @@ pub(crate) const TITLE: &str = "95 % interval";
 pub(crate) fn mean_within(metric: &Metric) -> String {
     let mean = score_or_dash(metric.avg_score_attempted);
     metric.interval.map_or_else(|| mean.clone(), |_| format!("{mean} {}", mean_interval(metric)))
+}
+
+/// A mean on the scale of its grader: `mean 3.42 [2.98, 3.86] on its scale of 1 to 5`.
+pub(crate) fn native_mean(native: &NativeMean) -> String {
+    let NativeMean { mean, low, high, min, max } = *native;
+    let bounds =
+        low.zip(high).map_or_else(String::new, |(low, high)| format!(" [{low:.2}, {high:.2}]"));
+    format!("mean {mean:.2}{bounds} on its scale of {min} to {max}")
 }
 
 /// The interval of a mean: `[0.312, 0.861]`.

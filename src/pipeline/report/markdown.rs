@@ -199,7 +199,15 @@ fn write_metrics(metrics: &Ordered<Metric>, out: &mut dyn Write) -> io::Result<(
         writeln!(out, "| {} | {} |", code(grader), numbers.join(" | "))?;
     }
     write_rest(metrics.0.len().saturating_sub(ROWS), "grader", out)?;
-    intervals::methods(metrics).map_or(Ok(()), |methods| writeln!(out, "\n{methods}"))
+    if let Some(methods) = intervals::methods(metrics) {
+        writeln!(out, "\n{methods}")?;
+    }
+    for (grader, metric) in &metrics.0 {
+        if let Some(native) = &metric.native {
+            writeln!(out, "\n{}: {}", code(grader), intervals::native_mean(native))?;
+        }
+    }
+    Ok(())
 }
 
 fn write_curves(metrics: &Ordered<Metric>, out: &mut dyn Write) -> io::Result<()> {

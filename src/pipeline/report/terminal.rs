@@ -197,6 +197,10 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
     }
     let mut shown = lines(&rows, width);
     shown.extend(intervals::methods(metrics).map(|methods| faint(&cut(&methods, width))));
+    let native = metrics.0.iter().filter_map(|(grader, metric)| {
+        Some(format!("{grader}: {}", intervals::native_mean(metric.native.as_ref()?)))
+    });
+    shown.extend(native.map(|line| cut(&line, width)));
     shown
 }
 

@@ -28,6 +28,14 @@ impl Scale {
         (self.min..=self.max).contains(&score)
     }
 
+    /// A score from 0.0 to 1.0 as one on it, without what rounding leaves: a whole number that was made one from 0.0 to 1.0 is
+    /// whole again.
+    pub fn native(self, unit: f64) -> f64 {
+        const DIGITS: f64 = 1e9;
+        let native = self.min + unit * (self.max - self.min);
+        if native.abs() < 1e6 { (native * DIGITS).round() / DIGITS } else { native }
+    }
+
     /// A score on it as one from 0.0 to 1.0.
     pub fn unit(self, score: f64) -> f64 {
         (score - self.min) / (self.max - self.min)

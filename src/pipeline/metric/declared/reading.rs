@@ -172,9 +172,8 @@ impl ReadValue {
 
     /// A score from 0 to 1 on a scale.
     pub(crate) fn of_score(score: f64, pass: Option<bool>, scale: Option<Scale>) -> Self {
-        let native = scale.map_or(score, |Scale { min, max }| min + score * (max - min));
         // What a scale of whole numbers is mapped to and back is a whole number.
-        let rounded = (native * 1e9).round() / 1e9;
-        Self { number: Some(score), native: Some(rounded), pass, class: rounded.to_string() }
+        let native = scale.unwrap_or(Scale::UNIT).native(score);
+        Self { number: Some(score), native: Some(native), pass, class: native.to_string() }
     }
 }
