@@ -81,7 +81,7 @@ fn what_an_edit_moved() {
     files that differ: data.jsonl, rubric.txt, suite.yaml
 
     score    n      old → new  difference ± stderr     95 % interval  detects
-    exact    3  0.667 → 0.667        0.000 ± 0.577  -0.519 to +0.530    2.970
+    exact    3  0.667 → 0.667        0.000 ± 0.577  -0.519 to +0.530        -
     quality  3  0.900 → 0.500       -0.400 ± 0.000  -0.825 to +0.591        -
     95 % intervals: Clopper-Pearson and Bayesian
 
@@ -123,7 +123,7 @@ fn one_grader_and_few_verdicts_are_enough() {
     files that differ: data.jsonl, rubric.txt, suite.yaml
 
     score  n      old → new  difference ± stderr     95 % interval  detects
-    exact  3  0.667 → 0.667        0.000 ± 0.577  -0.519 to +0.530    2.970
+    exact  3  0.667 → 0.667        0.000 ± 0.577  -0.519 to +0.530        -
     95 % intervals: Bayesian
 
     passes      old → new  fixed  broken      p
@@ -155,7 +155,7 @@ fn a_comment_says_the_same() {
 
     | grader | n | score | difference ± stderr | 95 % interval | detects | passes | fixed | broken | p |
     |:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|
-    | `exact` | 3 | 0.667 → 0.667 | 0.000 ± 0.577 | -0.519 to +0.530 | 2.970 | 66.7% → 66.7% | 1 | 1 | 1.000 |
+    | `exact` | 3 | 0.667 → 0.667 | 0.000 ± 0.577 | -0.519 to +0.530 | - | 66.7% → 66.7% | 1 | 1 | 1.000 |
     | `quality` | 3 | 0.900 → 0.500 | -0.400 ± 0.000 | -0.825 to +0.591 | - | 100.0% → 0.0% | 0 | 3 | 0.250 |
 
     95 % intervals: Clopper-Pearson and Bayesian
@@ -348,7 +348,7 @@ fn a_broken_record_is_read_as_far_as_it_goes() {
     new  2  -  no gate
 
     score  n      old → new  difference ± stderr     95 % interval  detects
-    g      2  0.500 → 0.000       -0.500 ± 0.500  -0.651 to +0.365    6.774
+    g      2  0.500 → 0.000       -0.500 ± 0.500  -0.651 to +0.365        -
     95 % intervals: Bayesian
 
     passes     old → new  fixed  broken      p
@@ -409,7 +409,7 @@ fn the_last_two_saves_are_what_a_session_is_about() {
     g.rubric.blake3  111111111111 → 222222222222
 
     score  n      old → new  difference ± stderr     95 % interval  detects
-    g      2  0.875 → 0.375       -0.500 ± 0.500  -1.000 to +1.000    6.774
+    g      2  0.875 → 0.375       -0.500 ± 0.500  -1.000 to +1.000        -
     95 % intervals: Student t
 
     passes       old → new  fixed  broken      p
@@ -441,7 +441,7 @@ fn any_two_saves_are_compared_alike() {
     insta::assert_snapshot!(cases.iter().map(tail).collect::<Vec<_>>().join("\n"), @r"
     $ evalrs diff session@start session@1
     score  n      old → new  difference ± stderr     95 % interval  detects
-    g      2  0.625 → 0.875       +0.250 ± 0.250  -1.000 to +1.000    3.387
+    g      2  0.625 → 0.875       +0.250 ± 0.250  -1.000 to +1.000        -
     95 % intervals: Student t
 
     passes       old → new  fixed  broken      p
@@ -453,7 +453,7 @@ fn any_two_saves_are_compared_alike() {
 
     $ evalrs diff session@start session@-1
     score  n      old → new  difference ± stderr     95 % interval  detects
-    g      2  0.625 → 0.375       -0.250 ± 0.750  -1.000 to +1.000   10.161
+    g      2  0.625 → 0.375       -0.250 ± 0.750  -1.000 to +1.000        -
     95 % intervals: Student t
 
     passes      old → new  fixed  broken      p
@@ -467,7 +467,7 @@ fn any_two_saves_are_compared_alike() {
 
     $ evalrs diff session@0 session
     score  n      old → new  difference ± stderr     95 % interval  detects
-    g      2  0.625 → 0.375       -0.250 ± 0.750  -1.000 to +1.000   10.161
+    g      2  0.625 → 0.375       -0.250 ± 0.750  -1.000 to +1.000        -
     95 % intervals: Student t
 
     passes     old → new  fixed  broken      p

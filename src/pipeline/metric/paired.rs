@@ -21,6 +21,9 @@ const FEW: usize = 300;
 /// Standard errors below this are those of differences that are all alike.
 const ROUNDING: f64 = 1e-12;
 
+/// How far two means of scores can lie apart.
+const GREATEST_DIFFERENCE: f64 = 1.0;
+
 /// Two verdicts of one case.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Pair {
@@ -64,7 +67,7 @@ pub(crate) struct Paired {
     /// all scores are 0 or 1, Student's t test of the differences elsewhere. Null where neither is defined.
     pub difference_p_value: Option<f64>,
     /// The least difference that four of five comparisons like this one would tell from chance, at 5 %. Null for fewer than
-    /// two samples, and where no score moved.
+    /// two samples, where no score moved, and where not even the greatest possible difference would be told.
     pub minimum_detectable_effect: Option<f64>,
     /// Share of passes in the first (0.0..=1.0).
     pub pass_rate_before: Option<f64>,
@@ -112,7 +115,8 @@ impl Paired {
             difference_p_value: chance_of_difference(pairs, difference, stderr),
             minimum_detectable_effect: stderr
                 .filter(|stderr| *stderr > ROUNDING)
-                .and_then(|stderr| minimum_detectable_effect(stderr, samples(pairs), LEVEL)),
+                .and_then(|stderr| minimum_detectable_effect(stderr, samples(pairs), LEVEL))
+                .filter(|effect| *effect <= GREATEST_DIFFERENCE),
             pass_rate_before: share(|pair| pair.before.pass),
             pass_rate_now: share(|pair| pair.now.pass),
             fixed: pairs.iter().filter(|pair| !pair.before.pass && pair.now.pass).count(),

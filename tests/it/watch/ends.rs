@@ -107,7 +107,7 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
     quality.rubric.blake3  65630deb00d8 → 2fc28ab4ad73
 
     score    n      old → new  difference ± stderr     95 % interval  detects
-    quality  4  1.000 → 0.500       -0.500 ± 0.289  -0.667 to +0.206    1.162
+    quality  4  1.000 → 0.500       -0.500 ± 0.289  -0.667 to +0.206        -
     95 % intervals: Bayesian
 
     passes        old → new  fixed  broken      p
