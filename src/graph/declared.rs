@@ -12,6 +12,7 @@ use super::graders::{Grader, graders, row_spec, suite};
 use super::inputs::{Chunk, Root};
 use super::labels::{labels, scales};
 use super::queries::{Threshold, cells, graded_texts};
+use super::selection::named;
 use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::delta::CellState;
 use crate::pipeline::evaluate::Submission;
@@ -22,6 +23,8 @@ use crate::pipeline::metric::declared::{
 use crate::pipeline::spec::{
     Dimension, GraderValue, Label, MetricKind, MetricSpec, Scale, Series, SeriesSource,
 };
+use crate::pipeline::statistics::poisson_bootstrap::seed_of;
+use crate::pipeline::suite::canonical_metrics;
 
 /// A metric of the suite.
 #[salsa::interned]
@@ -51,12 +54,31 @@ pub fn declared_metrics(db: &dyn Db, root: Root) -> Vec<DeclaredMetric<'_>> {
 /// What a metric comes to.
 #[salsa::tracked]
 pub fn metric_value<'db>(db: &'db dyn Db, metric: DeclaredMetric<'db>) -> MetricValue {
-    measure(metric.spec(db), &metric_table(db, metric.root(db), metric.spec(db)))
+    let spec = metric.spec(db);
+    let value = measure(spec, &metric_table(db, metric.root(db), spec));
+    MetricValue { definition: canonical_metrics::definition(spec), ..value }
 }
 
 /// What a metric reads, also one that no suite declares.
 pub(crate) fn metric_table(db: &dyn Db, root: Root, spec: &MetricSpec) -> MetricTable {
     TableMaker { db, root, spec }.table()
+}
+
+/// What each sample is drawn by, in the order of samples: it follows from its name.
+#[salsa::tracked]
+fn sample_seeds(db: &dyn Db, root: Root) -> Arc<[u64]> {
+    let mut seeds = Vec::new();
+    for chunk in root.chunks(db) {
+        for (who, place) in checked(db, *chunk).whos.iter().zip(places(db, *chunk)) {
+            let Some(selected) = place.selected else { continue };
+            let at = selected.sample as usize;
+            if seeds.len() <= at {
+                seeds.resize(at + 1, 0);
+            }
+            seeds[at] = seed_of(&named(who.id(), place.occurrence));
+        }
+    }
+    Arc::from(seeds)
 }
 
 /// What stands at a path in each case of a chunk.
@@ -77,12 +99,12 @@ struct TableMaker<'db> {
 
 impl TableMaker<'_> {
     fn table(&self) -> MetricTable {
-        let places = self.places();
         let models = &selection(self.db, self.root).models;
         let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "(none)".to_owned());
         let models: Vec<String> = models.iter().map(name).collect();
         let field = |path: &&str| ((*path).to_owned(), self.field(path));
         let fields: HashMap<String, Vec<Operand>> = self.spec.paths().iter().map(field).collect();
+        let places = self.places(&fields);
         let aligned =
             SeriesReader { maker: self, places: &places, models: &models, fields: &fields };
         let of = aligned.of();
@@ -93,6 +115,7 @@ impl TableMaker<'_> {
             lengths: self.lengths(),
             scale: self.scale(),
             by_verdict: self.spec.series().any(|series| self.is_verdict(series)),
+            seeds: sample_seeds(self.db, self.root).to_vec(),
             fields,
             models,
             places,
@@ -109,18 +132,9 @@ impl TableMaker<'_> {
         all
     }
 
-    fn places(&self) -> Vec<ResultPlace> {
+    fn places(&self, fields: &HashMap<String, Vec<Operand>>) -> Vec<ResultPlace> {
         let db = self.db;
         let models = &selection(db, self.root).models;
-        let by: Vec<Option<Vec<Operand>>> = self
-            .spec
-            .by
-            .iter()
-            .map(|dimension| match dimension {
-                Dimension::Field(path) => Some(self.field(path)),
-                Dimension::Tags | Dimension::Model | Dimension::Sample => None,
-            })
-            .collect();
         let mut result = 0..;
         self.each(|chunk| {
             let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
@@ -130,23 +144,22 @@ impl TableMaker<'_> {
             )| {
                 let Some(selected) = place.selected else { return ResultPlace::default() };
                 let at: usize = result.next().unwrap_or_default();
-                let groups =
-                    self.spec.by.iter().zip(&by).map(|(dimension, values)| match dimension {
-                        Dimension::Tags => {
-                            let mut tags = who.identity.tags.clone();
-                            tags.sort();
-                            tags.dedup();
-                            tags
-                        }
-                        Dimension::Model => {
-                            let model = models.get(selected.model as usize).cloned().flatten();
-                            vec![model.unwrap_or_else(|| "(none)".to_owned())]
-                        }
-                        Dimension::Sample => vec![selected.sample.to_string()],
-                        Dimension::Field(_) => {
-                            groups_of(values.as_ref().and_then(|values| values.get(at)))
-                        }
-                    });
+                let groups = self.spec.by.iter().map(|dimension| match dimension {
+                    Dimension::Tags => {
+                        let mut tags = who.identity.tags.clone();
+                        tags.sort();
+                        tags.dedup();
+                        tags
+                    }
+                    Dimension::Model => {
+                        let model = models.get(selected.model as usize).cloned().flatten();
+                        vec![model.unwrap_or_else(|| "(none)".to_owned())]
+                    }
+                    Dimension::Sample => vec![selected.sample.to_string()],
+                    Dimension::Field(path) => {
+                        groups_of(fields.get(path).and_then(|values| values.get(at)))
+                    }
+                });
                 ResultPlace {
                     sample: selected.sample,
                     model: selected.model,

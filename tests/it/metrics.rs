@@ -252,3 +252,73 @@ fn metrics_are_checked_with_the_suite() {
         assert!(ran.stderr().contains(&format!("error: {message}")), "{metric}: {}", ran.shown());
     }
 }
+
+/// So many rows; every third is answered wrongly, and those numbered in `broken` too.
+fn many(broken: &[usize]) -> String {
+    let row = |at: usize| {
+        let is_wrong = at.is_multiple_of(3) || broken.contains(&at);
+        let gold = if at.is_multiple_of(2) { "a" } else { "b" };
+        let other = if at.is_multiple_of(2) { "b" } else { "a" };
+        json!({"id": format!("q{at}"), "input": "q", "output": if is_wrong { other } else { gold },
+            "ground_truth": gold, "subject": format!("s{}", at % 4), "n": at % 5 + 1})
+    };
+    jsonl((0..40).map(row).collect::<Vec<Value>>())
+}
+
+#[test]
+fn a_comparison_tells_how_they_changed_and_within_what() {
+    let metrics = "metrics:
+  rate: {kind: pass_rate}
+  by_subject: {kind: macro, by: row.subject}
+  kappa: {kind: kappa, of: right.submission, against: row.ground_truth}
+  best: {kind: max}
+";
+    let before = format!(
+        "{metrics}  gone: {{kind: mean}}\n  other: {{kind: f1, of: right.submission, against: row.ground_truth}}\n"
+    );
+    let after = format!(
+        "{metrics}  other: {{kind: f1, of: right.submission, against: row.ground_truth, average: micro}}\n  fresh: {{kind: mean}}\n"
+    );
+    let suite = |metrics: &str| format!("name: s\ndataset: data.jsonl\n{GRADERS}{metrics}");
+    let space = Space::new(&[("suite.yaml", &suite(&before)), ("data.jsonl", &many(&[]))]);
+    assert_eq!(space.run(&["run", "suite.yaml", "--quiet", "--output", "one"]).code(), 0);
+    space.write("suite.yaml", suite(&after));
+    space.write("data.jsonl", many(&[1, 5, 7, 11, 13]));
+    assert_eq!(space.run(&["run", "suite.yaml", "--quiet", "--output", "two"]).code(), 0);
+    let text = space.run(&["diff", "one", "two", "--moved", "0"]).stdout();
+    let table = text.split_once("\nmetric ").and_then(|(_, after)| after.split_once("\n\n"));
+    insta::assert_snapshot!(table.unwrap().0, @r"
+         kind               old → new  change     95 % interval
+    rate        pass rate      0.650 → 0.525  -0.125  -0.239 to -0.011
+    by_subject  macro mean     0.650 → 0.525  -0.125  -0.227 to -0.023
+    kappa       Cohen's kappa  0.300 → 0.050  -0.250  -0.445 to -0.055
+    best        max            1.000 → 1.000   0.000                 -
+    other       f1             0.650 → 0.525       -                 -
+    other: the suite says something else of it now; 0.650 (0.495 to 0.795) before, 0.525 (0.375 to
+    0.675) now
+    metrics that the new adds: fresh
+    metrics that only the old has: gone
+    ");
+
+    let diff: Value =
+        serde_json::from_str(&space.run(&["diff", "one", "two", "--json"]).stdout()).unwrap();
+    // A rate is compared case by case, as its grader is.
+    let paired = &diff["graders"]["right"]["paired"]["interval"];
+    let rate = &diff["declared"]["rate"]["interval"];
+    assert_eq!(json!([rate["low"], rate["high"]]), *paired);
+    let methods =
+        ["by_subject", "kappa"].map(|name| diff["declared"][name]["interval"]["method"].clone());
+    assert_eq!(methods, [json!("paired_bootstrap"), json!("paired_bootstrap")]);
+    let markdown = space.run(&["diff", "one", "two", "--format", "markdown"]).stdout();
+    assert!(
+        markdown.contains("| `by_subject` | macro mean | 0.650 → 0.525 | -0.125 |"),
+        "{markdown}"
+    );
+    // One grader alone, and other cases of regression, know nothing of metrics.
+    let one = space.run(&["diff", "one", "two", "--grader", "right", "--json"]).stdout();
+    assert_eq!(serde_json::from_str::<Value>(&one).unwrap()["declared"], Value::Null);
+    // What earlier versions recorded has no draws.
+    space.write("one/replicates.json", "no longer");
+    let text = space.run(&["diff", "one", "two", "--moved", "0"]).stdout();
+    assert!(text.contains("kappa: one of the two keeps no draws to compare it by;"), "{text}");
+}

@@ -37,6 +37,7 @@ pub(crate) fn save_record(saved: &FinishedSave<'_>, at: String) -> SaveRecord {
         rubrics: saved.shown.rubrics.clone(),
         complete: now.is_some_and(Snapshot::is_whole),
         metrics: Ordered(metrics.collect()),
+        declared: Ordered::default(),
         gate: overview.gate.clone(),
         counts: overview.counts,
         asked: overview.actions.asked,

@@ -1,6 +1,6 @@
 //! The record of a run on disk.
 //!
-//! `header.json`, `results.jsonl` and `summary.json` are the report: byte-identical for identical inputs and
+//! `header.json`, `results.jsonl`, `summary.json` and `replicates.json` are the report: byte-identical for identical inputs and
 //! outcomes. Whatever belongs to one process alone stands in `run.json`.
 
 pub(crate) mod history;
@@ -10,6 +10,7 @@ pub(crate) mod lines;
 pub(crate) mod origin;
 pub(crate) mod read;
 pub(crate) mod recorded;
+pub(crate) mod replicates;
 pub(crate) mod reference;
 pub(crate) mod saves;
 pub(crate) mod side;
@@ -93,6 +94,7 @@ pub(crate) fn write_report(
 ) -> std::io::Result<()> {
     write_header(system, folder, report.header)?;
     write_results(system, folder, report)?;
+    replicates::write(system, folder, &report.summary.declared)?;
     write_json(system, &join(folder, "summary.json"), report.summary)
 }
 

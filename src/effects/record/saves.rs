@@ -14,6 +14,7 @@ use crate::base::system::{FileBytes, System, join};
 use crate::base::text::count;
 use crate::pipeline::delta::MovementCounts;
 use crate::pipeline::gate::GateReport;
+use crate::pipeline::metric::declared::MetricValue;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::results::FORMAT;
@@ -46,6 +47,9 @@ pub(crate) struct SaveRecord {
     /// Grader → its aggregates, in the order of the suite.
     #[serde(default)]
     pub metrics: Ordered<SavedMetric>,
+    /// Metric that the suite declares → what it comes to.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub declared: Ordered<MetricValue>,
     /// What the gate says.
     #[serde(default)]
     pub gate: GateReport,
@@ -67,6 +71,10 @@ pub(crate) struct SaveRecord {
     /// The verdicts that are others than in the evaluation before; in the first one, all.
     #[serde(default)]
     pub verdicts: Vec<SavedVerdict>,
+}
+
+fn has_none(metrics: &Ordered<MetricValue>) -> bool {
+    metrics.0.is_empty()
 }
 
 /// One grader's aggregates.

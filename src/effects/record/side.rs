@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::read::{PastGrade, PastHeader, PastRun, RESULTS, read_json};
 use super::reference::SaveAt;
+use super::replicates;
 use super::saves::{SaveRecord, Saves, at_save, read_saves};
 use crate::base::system::{System, join};
 use crate::base::text::count;
@@ -103,6 +104,7 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
         inputs: Some(past.header.inputs.clone()),
         rubrics: rubrics_of(&past.header),
         gate: summary.gate,
+        declared: replicates::declared(system, &past.folder),
         graders: cases.graders,
         cases: cases.read,
     };
@@ -151,6 +153,7 @@ fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bo
         inputs: header.map(|header| header.inputs.clone()),
         rubrics: record.rubrics.0.clone(),
         gate: record.gate.clone(),
+        declared: record.declared.clone(),
         graders: cases.graders,
         cases: cases.read,
     };

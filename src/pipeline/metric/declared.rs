@@ -8,12 +8,14 @@ mod classes;
 mod comparison;
 mod means;
 mod reading;
+mod replicates;
 #[cfg(test)]
 mod tests;
 
 use serde::{Deserialize, Serialize};
 
 pub(crate) use reading::{MetricTable, ReadValue, Reading, ResultPlace, class_of};
+pub use replicates::Replicates;
 
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::spec::{
@@ -26,7 +28,7 @@ use crate::pipeline::statistics::interval::ConfidenceInterval;
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct MetricValue {
-    /// Its kind, as suites call it.
+    /// Its kind in words for people, such as `macro mean` or `Cohen's kappa`.
     pub kind: String,
     /// The number; null where there is none.
     pub value: Option<f64>,
@@ -57,6 +59,12 @@ pub struct MetricValue {
     /// The most it can be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highest: Option<f64>,
+    /// Digest of what the suite says of it: numbers of different digests are not of the same thing.
+    #[serde(skip_serializing_if = "String::is_empty")]
+    pub definition: String,
+    /// The number over samples that are drawn again; the record keeps them in a file of their own.
+    #[serde(skip)]
+    pub replicates: Option<Replicates>,
 }
 
 /// The number of one group of results.
@@ -83,7 +91,7 @@ impl MetricValue {
 
 /// The metric over the results of `table`, which holds what the metric reads.
 pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
-    let told = measured(spec, table);
+    let mut told = measured(spec, table);
     let ends = if told.errors > 0 {
         [0.0, 1.0].map(|score| means::rising_value(spec, &table.with_errors_as(score)))
     } else {
@@ -103,6 +111,10 @@ pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
         high: shown(Some(interval.high)).unwrap_or(interval.high),
         ..interval
     });
+    if let Some(replicates) = &mut told.replicates {
+        [replicates.least, replicates.greatest] = replicates::bounds(spec);
+        replicates.draws.iter_mut().for_each(|value| *value = shown(*value));
+    }
     MetricValue {
         kind: name_of(&spec.kind),
         native: told.value.and_then(native),
@@ -148,7 +160,7 @@ fn native_scale(spec: &MetricSpec, table: &MetricTable) -> Option<Scale> {
     table.scale.filter(|_| is_score && is_grader)
 }
 
-/// What suites call the kind.
+/// What people call the kind.
 pub(crate) fn name_of(kind: &MetricKind) -> String {
     let name = match kind {
         MetricKind::Of(statistic) | MetricKind::Macro(statistic) => {

@@ -5,7 +5,7 @@
 
 pub(crate) mod agree;
 mod csv;
-mod declared;
+pub(crate) mod declared;
 pub(crate) mod diff;
 pub(crate) mod ending;
 pub(crate) mod explain;

@@ -67,6 +67,9 @@ pub enum IntervalMethod {
     /// Percentile bootstrap, drawing samples with all their items. Efron and Tibshirani 1993, "An Introduction to the
     /// Bootstrap".
     PercentileBootstrap,
+    /// The difference of two runs over samples that are drawn alike for both, with the standard error of its draws under
+    /// Student's t distribution. Chamandy et al. 2012, "Estimating Uncertainty for Massive Data Streams".
+    PairedBootstrap,
     /// A maximum likelihood estimate and its standard error from the observed information (Wald).
     Wald,
     /// The posterior of a rate or of a difference of rates under uniform priors. Bowyer et al. 2025, "Don't use the CLT in
@@ -87,6 +90,7 @@ impl IntervalMethod {
             Self::BcaBootstrap => "BCa bootstrap",
             Self::BcaBootstrapClustered => "clustered BCa bootstrap",
             Self::PercentileBootstrap => "percentile bootstrap",
+            Self::PairedBootstrap => "paired bootstrap",
             Self::Wald => "Wald",
             Self::Bayesian => "Bayesian",
         }

@@ -16,6 +16,11 @@ pub(crate) fn metrics(specs: &[MetricSpec]) -> Map<String, Value> {
     specs.iter().map(|spec| (spec.name.clone(), metric(spec))).collect()
 }
 
+/// The digest of what a suite says of a metric but its name: 16 hexadecimal digits.
+pub(crate) fn definition(spec: &MetricSpec) -> String {
+    blake3::hash(metric(spec).to_string().as_bytes()).to_hex().chars().take(16).collect()
+}
+
 fn metric(spec: &MetricSpec) -> Value {
     let against = spec.against.iter().map(|series| series_text(series, Some(&spec.of)));
     let groups: Map<String, Value> =

@@ -1,7 +1,7 @@
 //! How far two series, or several, agree.
 
-use super::MetricValue;
 use super::reading::{ComparedRows, MetricTable, ReadValue, Reading};
+use super::{MetricValue, replicates};
 use crate::pipeline::spec::{AgreementMeasure, AlphaLevel};
 use crate::pipeline::statistics::classes::compare_classes;
 use crate::pipeline::statistics::correlation::{kendall_tau_b, pearson, spearman};
@@ -51,7 +51,7 @@ fn of_numbers(table: &MetricTable, estimate: &dyn Fn(&[ScorePair]) -> Option<f64
     let drawn =
         |drawn: &[usize]| estimate(&drawn.iter().map(|at| pairs[*at]).collect::<Vec<ScorePair>>());
     let value = estimate(&pairs);
-    coefficient(value, pairs.len(), errors, &samples, &drawn)
+    coefficient(table, Coefficient { value, n: pairs.len(), errors }, &samples, &drawn)
 }
 
 fn of_classes(table: &MetricTable) -> MetricValue {
@@ -69,7 +69,7 @@ fn of_classes(table: &MetricTable) -> MetricValue {
         cohen_kappa(&drawn, KappaWeights::Plain)
     };
     let value = cohen_kappa(&pairs, KappaWeights::Plain);
-    coefficient(value, pairs.len(), errors, &samples, &drawn)
+    coefficient(table, Coefficient { value, n: pairs.len(), errors }, &samples, &drawn)
 }
 
 /// Units need not have all ratings.
@@ -110,7 +110,7 @@ fn alpha(level: AlphaLevel, table: &MetricTable) -> MetricValue {
         krippendorff_alpha(&drawn, level)
     };
     let value = krippendorff_alpha(&units, level);
-    coefficient(value, units.len(), errors, &samples, &drawn)
+    coefficient(table, Coefficient { value, n: units.len(), errors }, &samples, &drawn)
 }
 
 fn fleiss(table: &MetricTable) -> MetricValue {
@@ -129,16 +129,24 @@ fn fleiss(table: &MetricTable) -> MetricValue {
         fleiss_kappa(&drawn.iter().map(|at| rated[*at].clone()).collect::<Vec<_>>())
     };
     let value = fleiss_kappa(&rated);
-    coefficient(value, rated.len(), errors, &samples, &drawn)
+    coefficient(table, Coefficient { value, n: rated.len(), errors }, &samples, &drawn)
 }
 
-fn coefficient(
+/// A coefficient, the items it is over, and those that it cannot be over.
+#[derive(Clone, Copy, Debug)]
+struct Coefficient {
     value: Option<f64>,
     n: usize,
     errors: usize,
+}
+
+fn coefficient(
+    table: &MetricTable,
+    found: Coefficient,
     samples: &[u32],
     drawn: &dyn Fn(&[usize]) -> Option<f64>,
 ) -> MetricValue {
+    let Coefficient { value, n, errors } = found;
     let problem = match (value, n) {
         (Some(_), _) => None,
         (None, 0) => Some("no result has both"),
@@ -149,6 +157,7 @@ fn coefficient(
         n,
         errors,
         interval: value.and_then(|_| percentile_interval(samples, drawn)),
+        replicates: value.and_then(|_| replicates::of(table, samples, drawn)),
         problem: problem.map(str::to_owned),
         ..MetricValue::default()
     }

@@ -1,7 +1,7 @@
 //! Precision, recall and their like over classes; how well a score tells two classes apart.
 
-use super::MetricValue;
 use super::reading::{ComparedRow, ComparedRows, MetricTable, verdict};
+use super::{MetricValue, replicates};
 use crate::pipeline::spec::{ClassAverage, ClassMeasure, ClassScore};
 use crate::pipeline::statistics::binary::{
     ScoredOutcome, area_under_curve as auc, expected_calibration_error,
@@ -48,6 +48,7 @@ pub(super) fn of(measure: &ClassMeasure, table: &MetricTable) -> MetricValue {
         n: pairs.len(),
         errors,
         interval: percentile_interval(&samples, &estimate),
+        replicates: replicates::of(table, &samples, &estimate),
         classes: matrix.scores(),
         confusion: Some(matrix),
         ..MetricValue::default()
@@ -145,6 +146,7 @@ fn scored(
         n: items.len(),
         errors,
         interval: value.and_then(|_| percentile_interval(&samples, &drawn)),
+        replicates: value.and_then(|_| replicates::of(table, &samples, &drawn)),
         problem: problem.map(str::to_owned),
         ..MetricValue::default()
     }

@@ -3,7 +3,8 @@
 use std::collections::BTreeMap;
 
 use super::reading::{MetricTable, Reading};
-use super::{GroupValue, MetricValue};
+use super::{GroupValue, MetricValue, replicates};
+use crate::base::exact::mean;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::spec::{Lengths, Players};
 use crate::pipeline::statistics::LEVEL;
@@ -20,7 +21,13 @@ pub(super) fn win_rate(table: &MetricTable) -> MetricValue {
         .won
         .iter()
         .map(|(at, value)| ClusteredValue { cluster: table.places[*at].sample, value: *value });
-    let found = rate_of(&values.collect::<Vec<_>>(), LEVEL);
+    let values: Vec<ClusteredValue> = values.collect();
+    let samples: Vec<u32> = values.iter().map(|item| item.cluster).collect();
+    let estimate = |drawn: &[usize]| {
+        let drawn: Vec<f64> = drawn.iter().map(|at| values[*at].value).collect();
+        mean(&drawn)
+    };
+    let found = rate_of(&values, LEVEL);
     let count = |n: usize| GroupValue { n, ..GroupValue::default() };
     let counts = [("wins", found.wins), ("ties", found.ties), ("losses", found.losses)];
     MetricValue {
@@ -28,6 +35,7 @@ pub(super) fn win_rate(table: &MetricTable) -> MetricValue {
         n: found.n,
         errors: outcomes.errors,
         interval: found.interval,
+        replicates: replicates::of(table, &samples, &estimate),
         groups: Ordered(counts.map(|(name, n)| (name.to_owned(), count(n))).to_vec()),
         ..MetricValue::default()
     }
@@ -37,6 +45,7 @@ pub(super) fn win_rate(table: &MetricTable) -> MetricValue {
 pub(super) fn length_controlled(lengths: &Lengths, table: &MetricTable) -> MetricValue {
     let WonResults { won, mut errors } = WonResults::of(table);
     let mut comparisons = Vec::new();
+    let mut samples = Vec::new();
     for (at, outcome) in won {
         let own = match &lengths.own {
             Some(path) => length_at(table, path, at),
@@ -46,6 +55,7 @@ pub(super) fn length_controlled(lengths: &Lengths, table: &MetricTable) -> Metri
         let difficulty = lengths.difficulty.as_ref().map(|path| table.field_number(path, at));
         match (own, baseline, difficulty) {
             (Some(own), Some(baseline), None | Some(Some(_))) => {
+                samples.push(table.places[at].sample);
                 comparisons.push(LengthComparison {
                     outcome,
                     longer: own - baseline,
@@ -56,12 +66,17 @@ pub(super) fn length_controlled(lengths: &Lengths, table: &MetricTable) -> Metri
         }
     }
     let n = comparisons.len();
+    let estimate = |drawn: &[usize]| {
+        let drawn: Vec<LengthComparison> = drawn.iter().map(|at| comparisons[*at]).collect();
+        Some(length_controlled_win_rate(&drawn, LEVEL)?.rate)
+    };
     match length_controlled_win_rate(&comparisons, LEVEL) {
         Some(found) => MetricValue {
             value: Some(found.rate),
             n,
             errors,
             interval: Some(found.interval),
+            replicates: replicates::of_regression(table, &samples, &estimate),
             groups: Ordered(vec![(
                 "raw".to_owned(),
                 GroupValue { value: Some(found.raw), n, interval: None },

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::reading::{MetricTable, ReadValue, Reading};
-use super::{GroupValue, MetricValue};
+use super::{GroupValue, MetricValue, Replicates, replicates};
 use crate::base::exact::{Weighted, mean, weighted_mean};
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::metric::{pass_at, pass_hat, percentile};
@@ -40,6 +40,7 @@ pub(super) fn of(statistic: Statistic, spec: &MetricSpec, table: &MetricTable) -
         errors: found.errors,
         interval: interval_of(statistic, &found.items, found.range),
         groups: each_group(statistic, &found, spec, table),
+        replicates: replicates_of(statistic, &found.items, table),
         ..MetricValue::default()
     }
 }
@@ -77,22 +78,46 @@ pub(super) fn over_groups(
         n: found.items.len(),
         errors: found.errors,
         interval: percentile_interval(&samples, &|drawn| grouped.mean_of(drawn)),
+        replicates: replicates::of(table, &samples, &|drawn| grouped.mean_of(drawn)),
         groups: each_group(statistic, &found, spec, table),
         ..MetricValue::default()
     }
 }
 
+/// None of the least and the greatest, which have no interval either.
+fn replicates_of(
+    statistic: Statistic,
+    items: &[MeanItem],
+    table: &MetricTable,
+) -> Option<Replicates> {
+    let samples: Vec<u32> = items.iter().map(|item| item.sample).collect();
+    let estimate = |drawn: &[usize]| {
+        let mut values: Vec<f64> = drawn.iter().map(|at| items[*at].value).collect();
+        match statistic {
+            Statistic::Percentile(_) => {
+                values.sort_by(f64::total_cmp);
+                percentile(&values, percent(statistic))
+            }
+            _ => mean(&values),
+        }
+    };
+    let has_interval = !matches!(statistic, Statistic::Min | Statistic::Max);
+    has_interval.then(|| replicates::of(table, &samples, &estimate)).flatten()
+}
+
 /// `sum(w x) / sum(w)`, a result counting by what its row says.
 pub(super) fn weighted(path: &str, table: &MetricTable) -> MetricValue {
     let found = WeightedItems::of(path, table);
+    let estimate = |drawn: &[usize]| {
+        let drawn: Vec<Weighted> = drawn.iter().map(|at| found.items[*at]).collect();
+        weighted_value(&drawn)
+    };
     MetricValue {
         value: weighted_value(&found.items),
         n: found.items.len(),
         errors: found.errors,
-        interval: percentile_interval(&found.samples, &|drawn| {
-            let drawn: Vec<Weighted> = drawn.iter().map(|at| found.items[*at]).collect();
-            weighted_value(&drawn)
-        }),
+        interval: percentile_interval(&found.samples, &estimate),
+        replicates: replicates::of(table, &found.samples, &estimate),
         ..MetricValue::default()
     }
 }

@@ -61,6 +61,8 @@ pub(crate) struct MetricTable {
     pub(crate) scale: Option<Scale>,
     /// Whether classes are `pass` and `fail`: a series has no others.
     pub(crate) by_verdict: bool,
+    /// What each sample is drawn by, which follows from its name: by their numbers.
+    pub(crate) seeds: Vec<u64>,
 }
 
 impl MetricTable {
@@ -76,7 +78,7 @@ impl MetricTable {
             Reading::Errored => filled.clone(),
             other => other.clone(),
         };
-        Self { of: self.of.iter().map(fill).collect(), ..self.clone() }
+        Self { of: self.of.iter().map(fill).collect(), seeds: Vec::new(), ..self.clone() }
     }
 
     /// The class of a value.

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::declared::{cells, remarks};
 use super::text::{
     CONTEXT, Rationales, files, grade, has_trials, long_change, methods, not_compared, pass_cells,
     rationales, regressions, score_cells, tally, word,
@@ -40,6 +41,7 @@ pub(crate) fn write(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result
         writeln!(out, "{finding}")?;
     }
     write_table(diff, out)?;
+    write_declared(diff, out)?;
     write_settings(diff, out)?;
     for sentence in not_compared(diff) {
         writeln!(out, "\n{}", code(&sentence))?;
@@ -65,6 +67,18 @@ fn write_table(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
     write_rest(diff.graders.0.len().saturating_sub(ROWS), "grader", out)?;
     let sentences = methods(diff).into_iter().chain(regressions(diff).map(|names| code(&names)));
     sentences.into_iter().try_for_each(|sentence| writeln!(out, "\n{sentence}"))
+}
+
+fn write_declared(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
+    if !diff.declared.0.is_empty() {
+        writeln!(out, "\n| metric | kind | old → new | change | 95 % interval |")?;
+        writeln!(out, "|:--|:--|--:|--:|--:|")?;
+    }
+    for (name, metric) in diff.declared.0.iter().take(ROWS) {
+        writeln!(out, "| {} | {} |", code(&cut(name, NAME)), cells(metric).join(" | "))?;
+    }
+    write_rest(diff.declared.0.len().saturating_sub(ROWS), "metric", out)?;
+    remarks(diff).iter().try_for_each(|sentence| writeln!(out, "\n{}", code(sentence)))
 }
 
 fn write_settings(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {

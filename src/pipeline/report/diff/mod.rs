@@ -4,6 +4,7 @@
 //! rates and their statistics are those of the cases that have a verdict in both; errors are counted and never
 //! averaged.
 
+mod declared;
 mod markdown;
 mod settings;
 mod text;
@@ -18,8 +19,10 @@ use crate::base::ordered_map::Ordered;
 use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::key::ActionKey;
+use crate::pipeline::metric::declared::MetricValue;
 use crate::pipeline::metric::paired::{Pair, Paired, PairedVerdict};
 
+pub(crate) use declared::DeclaredDiff;
 pub(crate) use markdown::write as write_markdown;
 pub(crate) use settings::SettingChange;
 pub(crate) use text::write;
@@ -42,6 +45,8 @@ pub(crate) struct DiffSide {
     pub gate: GateReport,
     /// The graders, in the order of the suite.
     pub graders: Vec<String>,
+    /// Metric that the suite declares → what it came to, with its draws where they are kept.
+    pub declared: Ordered<MetricValue>,
     /// The cases, in dataset order as far as it is known.
     pub cases: Vec<SideCase>,
 }
@@ -99,6 +104,8 @@ impl DiffSide {
             name,
             cases,
             gate: GateReport::default(),
+            // They are over all models.
+            declared: Ordered::default(),
             ..self.clone()
         })
     }
@@ -158,12 +165,25 @@ pub(crate) struct Diff {
     pub graders_only_before: Vec<String>,
     /// Graders that only the second has.
     pub graders_only_now: Vec<String>,
+    /// Declared metric → what it came to in both, in the order of the second; none where one grader is asked for.
+    #[serde(skip_serializing_if = "has_none")]
+    pub declared: Ordered<DeclaredDiff>,
+    /// Declared metrics that only the first has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub declared_only_before: Vec<String>,
+    /// Declared metrics that only the second has.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub declared_only_now: Vec<String>,
     /// Which cases are compared.
     pub cases: CasesDiff,
     /// What the gates say.
     pub gate: GateDiff,
     /// The verdicts that moved: broken ones first, then by how far.
     pub moved: Vec<Moved>,
+}
+
+fn has_none(metrics: &Ordered<DeclaredDiff>) -> bool {
+    metrics.0.is_empty()
 }
 
 /// What moved for one grader.
@@ -273,6 +293,11 @@ pub(crate) fn compare(before: &DiffSide, now: &DiffSide, grader: Option<&str>) -
         names.filter(|name| !other.graders.contains(name)).cloned().collect()
     };
     let names: Vec<&str> = graders.iter().map(|(name, _)| name.as_str()).collect();
+    let has_metrics = grader.is_none();
+    let only_metrics = |one: &DiffSide, other: &DiffSide| {
+        if has_metrics { declared::only_in(one, other) } else { Vec::new() }
+    };
+    let in_both = has_metrics.then(|| declared::compared(before, now, &pairs));
     Diff {
         format: crate::pipeline::results::FORMAT,
         before: before.name.clone(),
@@ -282,6 +307,9 @@ pub(crate) fn compare(before: &DiffSide, now: &DiffSide, grader: Option<&str>) -
         graders: compared,
         graders_only_before: only(before, now),
         graders_only_now: only(now, before),
+        declared: in_both.unwrap_or_default(),
+        declared_only_before: only_metrics(before, now),
+        declared_only_now: only_metrics(now, before),
         cases,
         gate: GateDiff { before: before.gate.clone(), now: now.gate.clone() },
         moved,

@@ -6,6 +6,7 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
+use super::declared::{cells, remarks};
 use super::{Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange, SideName};
 use crate::base::text::table::{TableCell, lines, number, words};
 use crate::base::text::word_diff::{render, word_diff};
@@ -48,6 +49,7 @@ pub(crate) fn write(diff: &Diff, most: usize, width: usize, out: &mut dyn Write)
         settings(diff, width),
         scores(diff, width),
         passes(diff, width),
+        declared_lines(diff, width),
         regression_lines(diff, width),
         left_out(diff, width),
         moved(diff, most, width),
@@ -188,8 +190,11 @@ fn scores(diff: &Diff, width: usize) -> Vec<String> {
 /// How the intervals were made, a sentence; none where there is none.
 pub(super) fn methods(diff: &Diff) -> Option<String> {
     let graders = diff.graders.0.iter();
-    let methods: BTreeSet<IntervalMethod> =
-        graders.filter_map(|(_, grader)| grader.paired.interval_method).collect();
+    let declared = diff.declared.0.iter().filter_map(|(_, metric)| metric.interval);
+    let methods: BTreeSet<IntervalMethod> = graders
+        .filter_map(|(_, grader)| grader.paired.interval_method)
+        .chain(declared.map(|found| found.method))
+        .collect();
     let names: Vec<&str> = methods.into_iter().map(IntervalMethod::label).collect();
     (!names.is_empty()).then(|| format!("95 % intervals: {}", enumerated(&names, "and")))
 }
@@ -241,8 +246,21 @@ pub(super) fn pass_cells(paired: &Paired) -> Vec<String> {
     vec![rates.join(" → "), paired.fixed.to_string(), paired.broken.to_string(), p]
 }
 
+/// The metrics that both declare, and what is to be said of others.
+fn declared_lines(diff: &Diff, width: usize) -> Vec<String> {
+    let mut rows = vec![titles(&["metric", "kind"], &["old → new", "change", "95 % interval"])];
+    rows.extend(diff.declared.0.iter().map(|(name, metric)| {
+        let [kind, numbers @ ..] = cells(metric);
+        let numbers = numbers.into_iter().map(number);
+        [words(&cut(name, NAME)), words(&kind)].into_iter().chain(numbers).collect()
+    }));
+    let mut shown = if rows.len() > 1 { lines(&rows, width) } else { Vec::new() };
+    shown.extend(remarks(diff).iter().flat_map(|sentence| wrapped(sentence, width)));
+    shown
+}
+
 /// A difference of scores.
-fn signed(value: f64) -> String {
+pub(super) fn signed(value: f64) -> String {
     // What rounds to zero has no sign.
     match format!("{:+.3}", value + 0.0).as_str() {
         "-0.000" | "+0.000" => "0.000".to_owned(),
