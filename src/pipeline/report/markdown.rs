@@ -8,6 +8,7 @@ use std::io::{self, Write};
 use super::declared::write_declared;
 use super::digest::{ErrorGroup, ReportDigest};
 use super::intervals::{self, TITLE};
+use super::rater_pairs::write_pairs;
 use super::{
     Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, human, usage, verdict,
 };
@@ -142,6 +143,7 @@ pub(super) fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Res
     if let Some(models) = &summary.by_model {
         write_models(models, out)?;
     }
+    write_pairs(summary, out)?;
     for line in
         human::lines(summary).iter().take(ROWS).chain(usage::lines(summary).iter().take(ROWS))
     {

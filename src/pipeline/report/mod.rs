@@ -21,6 +21,7 @@ pub(crate) mod letta;
 pub(crate) mod markdown;
 pub(crate) mod origin;
 mod otlp;
+mod rater_pairs;
 pub(crate) mod plan;
 pub(crate) mod settings;
 pub(crate) mod terminal;

@@ -11,6 +11,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::declared::declared_lines;
 use super::digest::{ReportDigest, label};
+use super::rater_pairs::pair_lines;
 use super::{
     Audience, ProcessFacts, Report, ReportFormat, ReportOptions, ReportSink, ReportWriter,
     ReportedRun, human, intervals, usage, verdict,
@@ -84,6 +85,7 @@ fn write(run: &ReportedRun<'_, '_>, options: ReportOptions, out: &mut dyn Write)
         verdict_lines(report, width),
         metric_lines(&summary.metrics, width),
         declared_lines(&summary.declared, width),
+        pair_lines(summary, width),
     ];
     let tail = [
         failure_lines(&digest, facts, width),
