@@ -1,12 +1,22 @@
-//! Files that are compressed: what their names say, and their bytes as they were, within a limit.
+//! Files that are compressed, or tables in Parquet: what their names say, and their bytes as they were, within a limit.
 //!
 //! A file of some kilobytes may stand for a terabyte. What is taken out is counted while it is, and nothing is kept beyond
 //! the limit.
+
+#[cfg(feature = "parquet")]
+mod parquet;
 
 use std::io::Read;
 
 /// The most bytes that the compressed files of a dataset may stand for, all together.
 pub(crate) const MAX_UNPACKED: usize = 2 << 30;
+
+/// What builds without the feature say of Parquet.
+pub(crate) const NO_PARQUET: &str =
+    "this build of evalrs does not read Parquet: `cargo install` it with `--features parquet`";
+
+/// Whether this build reads Parquet.
+pub(crate) const READS_PARQUET: bool = cfg!(feature = "parquet");
 
 /// How a file is compressed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,6 +25,8 @@ pub(crate) enum Compression {
     Gzip,
     /// RFC 8878.
     Zstandard,
+    /// Apache Parquet: its rows are told as JSON Lines.
+    Parquet,
 }
 
 /// Why a file cannot be taken out of what it is compressed to.
@@ -26,6 +38,10 @@ pub(crate) enum UnpackError {
     /// It is damaged, or something else.
     #[error("it is not what its name says, or damaged: {0}")]
     Damaged(std::io::Error),
+    /// The build leaves it out.
+    #[cfg_attr(feature = "parquet", expect(dead_code, reason = "said by builds without it"))]
+    #[error("{NO_PARQUET}")]
+    NoParquet,
 }
 
 impl Compression {
@@ -36,6 +52,7 @@ impl Compression {
         match extension {
             _ if is("gz") => Some(Self::Gzip),
             _ if is("zst") || is("zstd") => Some(Self::Zstandard),
+            _ if is("parquet") => Some(Self::Parquet),
             _ => None,
         }
     }
@@ -56,6 +73,10 @@ impl Compression {
                 let decoder = zstd::stream::read::Decoder::with_buffer(packed);
                 read_within(decoder.map_err(UnpackError::Damaged)?, limit)
             }
+            #[cfg(feature = "parquet")]
+            Self::Parquet => parquet::json_lines(packed, limit),
+            #[cfg(not(feature = "parquet"))]
+            Self::Parquet => Err(UnpackError::NoParquet),
         }
     }
 }
@@ -103,6 +124,7 @@ mod tests {
             ("a.jsonl.gz", Some(Compression::Gzip), "a.jsonl"),
             ("a.JSON.ZST", Some(Compression::Zstandard), "a.JSON"),
             ("gz", None, "gz"),
+            ("a.parquet", Some(Compression::Parquet), "a"),
             ("a.jsonl", None, "a.jsonl"),
         ] {
             let found = Compression::of_name(name);

@@ -10,7 +10,7 @@ use super::sections::{AGENT, AGENT_KINDS, DATASET, RECORDED, ROW, ROW_PATHS};
 use super::targets::{self, AroundTarget, LIVE_KINDS};
 use super::tree::{Yaml, YamlEntry};
 use super::{conditions, letta_code_target, letta_target};
-use crate::base::compression::Compression;
+use crate::base::compression::{Compression, NO_PARQUET, READS_PARQUET};
 use crate::pipeline::spec::{
     DatasetFormat, DatasetSpec, FieldMap, JoinBy, MissingAnswer, RecordingJoin, SampleUnit,
     TargetSpec, TrialNumbers,
@@ -104,6 +104,13 @@ fn files(
     let written = reader.findings.text(path)?;
     let written = written.strip_prefix("./").unwrap_or(&written);
     let folder = if joined.ends_with(written) { joined.len() - written.len() } else { 0 };
+    if !READS_PARQUET && Compression::of_name(written) == Some(Compression::Parquet) {
+        reader.findings.error(path.value.span, NO_PARQUET).hint = Some(
+            "or write it as JSON Lines, as `duckdb` does: `COPY 'rows.parquet' TO 'rows.jsonl'`"
+                .to_owned(),
+        );
+        return None;
+    }
     let shown = DatasetFormat::of_name(written);
     let format = match format {
         Some(format) => Some(reader.findings.choice(format, &DATASET_FORMATS)?),
@@ -126,13 +133,6 @@ fn may_be_many(path: &str) -> bool {
 }
 
 fn unknown_format(path: &YamlEntry, findings: &mut Findings) {
-    if findings.text(path).is_some_and(|path| path.to_ascii_lowercase().ends_with(".parquet")) {
-        findings.error(path.value.span, "Parquet is not read by this version").hint = Some(
-            "write it as JSON Lines, as `duckdb` does: `COPY 'rows.parquet' TO 'rows.jsonl'`"
-                .to_owned(),
-        );
-        return;
-    }
     findings.error(path.value.span, "the dataset's format does not show in its name").hint = Some(
         "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`"
             .to_owned(),
@@ -143,6 +143,9 @@ impl DatasetFormat {
     /// The format that shows in the name of a file, whether it is compressed or not.
     pub fn of_name(path: &str) -> Option<Self> {
         let lower = path.to_ascii_lowercase();
+        if Compression::of_name(&lower) == Some(Compression::Parquet) {
+            return Some(Self::Jsonl);
+        }
         let lower = Compression::stripped(&lower);
         let ends =
             |name: &str| lower.strip_suffix(name).is_some_and(|before| before.ends_with('.'));

@@ -2,17 +2,22 @@
 
 use super::*;
 
+#[cfg(not(feature = "parquet"))]
 #[test]
-fn datasets_and_targets_are_checked() {
+fn parquet_is_refused_by_builds_without_it() {
     insta::assert_snapshot!(check("name: s\ndataset: d.parquet\ngraders: {a: {kind: tool, function: contains}}\n"), @r"
-    error: Parquet is not read by this version
+    error: this build of evalrs does not read Parquet: `cargo install` it with `--features parquet`
      --> suite.yaml:2:10
       |
     2 | dataset: d.parquet
       |          ^^^^^^^^^
       |
-      = help: write it as JSON Lines, as `duckdb` does: `COPY 'rows.parquet' TO 'rows.jsonl'`
+      = help: or write it as JSON Lines, as `duckdb` does: `COPY 'rows.parquet' TO 'rows.jsonl'`
     ");
+}
+
+#[test]
+fn datasets_and_targets_are_checked() {
     insta::assert_snapshot!(check("name: s\ndataset: {path: d.jsonl, format: jsnl, fields: {idd: x, input: 5}}\ngraders: {a: {kind: tool, function: contains}}\n"), @r"
     error: unknown format `jsnl`
      --> suite.yaml:2:34
