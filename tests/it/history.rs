@@ -153,3 +153,33 @@ fn processes_at_the_same_time_lose_no_line() {
         assert!(shown.starts_with("history  bot: 1 run\n"), "{shown}");
     }
 }
+
+#[test]
+fn declared_metrics_have_columns_and_break_where_they_are_said_otherwise() {
+    let suite = |metric: &str| {
+        format!(
+            "name: bot\ndataset: data.jsonl\ngraders:\n  exact: {{kind: tool, function: exact_match}}\nmetrics:\n  share: {{{metric}}}\n"
+        )
+    };
+    let space = Space::new(&[("evalrs.toml", ""), ("suite.yaml", &suite("kind: pass_rate"))]);
+    space.write("data.jsonl", rows(|_| "yes"));
+    let run = || assert_eq!(space.run(&["run", "suite.yaml", "--quiet"]).code(), 0);
+    run();
+    space.write("data.jsonl", rows(|at| if at < 5 { "no" } else { "yes" }));
+    run();
+    space.write("suite.yaml", suite("kind: macro, by: row.ground_truth"));
+    run();
+    let text = space.run(&["history", "suite.yaml"]).stdout();
+    let told: Vec<&str> = text.lines().skip(2).map(|line| line.get(20..).unwrap_or(line)).collect();
+    insta::assert_snapshot!(told.join("\n"), @r"
+      gate             exact                 share  cost
+      no gate  1.000 ± 0.000  1.000 [0.832, 1.000]     -
+      no gate  0.750 ± 0.099  0.750 [0.509, 0.913]     -
+    hanged --
+      no gate  0.750 ± 0.099  0.750 [0.550, 0.900]     -
+    ");
+    let found = history(&space);
+    assert_eq!(found["runs"][1]["declared"]["share"]["value"], 0.75);
+    let broken = json!({"grader": null, "metric": "share", "what": "metric", "text": "share: metric changed"});
+    assert_eq!(found["runs"][2]["breaks"], json!([broken]));
+}

@@ -21,7 +21,8 @@ use crate::effects::record::run_history::{RunHistory, append, slides};
 use crate::engine::session::Session;
 use crate::graph::answers;
 use crate::pipeline::history::{
-    GraderDigests, HISTORY_FORMAT, HistoryLine, HistoryMetric, HistoryReport, digest, runs_of_lines,
+    GraderDigests, HISTORY_FORMAT, HistoryDeclared, HistoryLine, HistoryMetric, HistoryReport,
+    digest, runs_of_lines,
 };
 use crate::pipeline::key::hashed;
 use crate::pipeline::report::history::write;
@@ -164,12 +165,15 @@ pub(super) fn remember(run: &HistoryEntry<'_, '_>, system: &dyn System) -> std::
     let cost =
         run.facts.spent.cost.or(of_target).map(|_| spent(run.facts.spent.cost) + spent(of_target));
     let metrics = run.report.summary.metrics.0.iter();
+    let declared = run.report.summary.declared.0.iter();
+    let declared = declared.map(|(name, of)| (name.clone(), HistoryDeclared::of(of)));
     let line = HistoryLine {
         format: HISTORY_FORMAT,
         id: run.facts.id.clone(),
         suite: run.surroundings.in_workspace(run.suite, system),
         started: run.facts.started.clone(),
         metrics: Ordered(metrics.map(|(name, of)| (name.clone(), HistoryMetric::of(of))).collect()),
+        declared: Ordered(declared.collect()),
         gate: run.report.summary.gate.clone(),
         digests: graders,
         dataset: Some(questions((run.report.results)())),

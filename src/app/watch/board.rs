@@ -12,6 +12,7 @@ use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
+use crate::pipeline::statistics::interval::ConfidenceInterval;
 
 pub use crate::pipeline::delta::CaseId;
 
@@ -47,6 +48,8 @@ pub struct Overview {
     pub spent: Spending,
     /// One for each grader, in the order of the suite.
     pub metrics: Vec<MetricRow>,
+    /// One for each metric that the suite declares, in its order.
+    pub declared: Vec<DeclaredMetricRow>,
     /// How many verdicts moved since the evaluation before.
     pub counts: MovementCounts,
     /// What is wrong with the files as they are saved; what else is shown is of the last ones that were right.
@@ -140,14 +143,20 @@ pub struct MetricRow {
     pub label: String,
     /// Mean score over `judged` (0.0..=1.0); none if there is none.
     pub mean: Option<f64>,
+    /// Where the mean of all samples like these lies.
+    pub interval: Option<ConfidenceInterval>,
     /// Share of passes among `judged` (0.0..=1.0).
     pub pass_rate: Option<f64>,
+    /// Where the share of passes of all samples like these lies.
+    pub pass_rate_interval: Option<ConfidenceInterval>,
     /// Grades that are verdicts.
     pub judged: usize,
     /// Grades that are errors.
     pub errors: usize,
     /// All grades, those that are not known yet included.
     pub total: usize,
+    /// Results that the grader has nothing to say of.
+    pub not_applicable: usize,
     /// How far the mean moved since the evaluation before, over the cases that have a verdict in both.
     pub since_last: Option<f64>,
     /// How far the mean moved since the session began, counted alike.
@@ -157,6 +166,44 @@ pub struct MetricRow {
     pub history: Vec<f64>,
     /// How far it agrees with the labels of people; none where no row has one.
     pub labels: Option<LabelAgreement>,
+}
+
+/// A metric that the suite declares.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct DeclaredMetricRow {
+    /// Its name in the suite.
+    #[serde(skip)]
+    pub name: String,
+    /// Digest of what the suite says of it.
+    #[serde(skip)]
+    pub definition: String,
+    /// Its kind in words.
+    pub kind: String,
+    /// The number; none if there is none.
+    pub value: Option<f64>,
+    /// Where the true number lies.
+    pub interval: Option<ConfidenceInterval>,
+    /// What it is over.
+    pub n: usize,
+    /// Results that could not be graded, or lack what the metric reads.
+    pub errors: usize,
+    /// Why there is no number.
+    pub problem: Option<String>,
+    /// How far it moved since the evaluation before; none where the suite says something else of it now.
+    pub since_last: Option<f64>,
+    /// How far it moved since the session began.
+    pub since_start: Option<f64>,
+    /// The numbers of the finished evaluations so far, the oldest first, at most [`MAX_HISTORY`].
+    #[serde(skip)]
+    pub history: Vec<f64>,
+}
+
+impl DeclaredMetricRow {
+    /// How far the number is from what it was in `earlier`.
+    pub(super) fn change_from(&self, earlier: &[Self]) -> Option<f64> {
+        let own = |row: &&Self| row.name == self.name && row.definition == self.definition;
+        Some(self.value? - earlier.iter().find(own)?.value?)
+    }
 }
 
 /// The most means that a metric remembers.

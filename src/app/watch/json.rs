@@ -11,8 +11,8 @@ use std::io::{self, Write};
 use serde_json::{Map, Value, json};
 
 use super::board::{
-    ActionCounts, Activity, Board, Display, MetricRow, Overview, Spending, VerdictDetail,
-    VerdictFilter, VerdictRow, WatchEvent,
+    ActionCounts, Activity, Board, DeclaredMetricRow, Display, MetricRow, Overview, Spending,
+    VerdictDetail, VerdictFilter, VerdictRow, WatchEvent,
 };
 use crate::base::diagnostic::Diagnostic;
 use crate::base::ordered_map::Ordered;
@@ -202,11 +202,13 @@ fn evaluated(board: &dyn Board) -> Value {
     let listed = ids.iter().take(MOST_MOVED).filter_map(|id| board.detail(*id));
     let moved: Vec<Value> = listed.map(|detail| verdict(&detail, overview)).collect();
     let metrics = overview.metrics.iter().map(|row| (row.grader.clone(), row)).collect();
+    let declared = overview.declared.iter().map(|row| (row.name.clone(), row)).collect();
     json!({
         "newest": overview.newest,
         "suite": overview.suite,
         "files": overview.files,
         "metrics": Ordered::<&MetricRow>(metrics),
+        "declared": Ordered::<&DeclaredMetricRow>(declared),
         "gate": overview.gate,
         "gate_before": overview.gate_before,
         "counts": counts(&overview.counts),

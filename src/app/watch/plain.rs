@@ -4,6 +4,7 @@
 //! strips them.
 
 mod agreement;
+mod metrics;
 mod moved;
 #[cfg(test)]
 pub(super) mod tests;
@@ -14,15 +15,14 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::board::{
-    ActionCounts, Activity, Board, Display, MetricRow, Overview, Spending, WatchEvent, save_name,
+    ActionCounts, Activity, Board, Display, Overview, Spending, WatchEvent, save_name,
 };
 use crate::base::price::Cost;
-use crate::base::text::table::{TableCell, lines, number, words};
-use crate::base::text::{columns, count, cut, percent, sanitize, score_or_dash, wrapped};
+use crate::base::text::{columns, count, cut, sanitize, wrapped};
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::report::terminal::{
-    BAD, DOUBTFUL, GOOD, TITLE, error_cell, faint, push_conditions, status_style, title,
+    DOUBTFUL, GOOD, TITLE, faint, push_conditions, status_style,
 };
 use crate::pipeline::report::verdict;
 
@@ -131,7 +131,7 @@ fn block(board: &dyn Board, width: usize) -> Vec<String> {
     let overview = board.overview();
     let mut lines = facts(overview, width);
     lines.extend(gate_lines(&overview.gate, &overview.gate_before, width));
-    lines.extend(metric_lines(overview, width));
+    lines.extend(metrics::lines_of(overview, width));
     lines.extend(moved::lines(board, width));
     lines.extend(agreement::lines(board, width));
     for note in &overview.notes {
@@ -147,7 +147,7 @@ fn block(board: &dyn Board, width: usize) -> Vec<String> {
 fn held_block(board: &dyn Board, width: usize) -> Vec<String> {
     let overview = board.overview();
     let mut lines = facts(overview, width);
-    lines.extend(metric_lines(overview, width));
+    lines.extend(metrics::lines_of(overview, width));
     lines.extend(moved::lines(board, width));
     lines.extend(prose(&held(overview), TITLE, width));
     lines
@@ -227,52 +227,6 @@ fn gate_lines(gate: &GateReport, before: &GateReport, width: usize) -> Vec<Strin
     let mut lines = vec![line.trim_end().to_owned()];
     push_conditions(&gate.conditions, 1, width, &mut lines);
     lines
-}
-
-type MetricCell = fn(&MetricRow) -> TableCell;
-
-/// One row a grader. What matters least stands at the right, where a narrow terminal leaves columns out.
-fn metric_lines(overview: &Overview, width: usize) -> Vec<String> {
-    let metrics = &overview.metrics;
-    if metrics.is_empty() {
-        return Vec::new();
-    }
-    let has_last = metrics.iter().any(|metric| metric.since_last.is_some());
-    // After the first save both changes are the same.
-    let has_start = overview.save > 1 && metrics.iter().any(|metric| metric.since_start.is_some());
-    let columns: [(bool, &str, MetricCell); 6] = [
-        (true, "mean", |metric| number(score_or_dash(metric.mean))),
-        (has_last, "since last", |metric| change_cell(metric.since_last)),
-        (true, "pass", |metric| number(percent(metric.pass_rate))),
-        (true, "judged", |metric| number(format!("{}/{}", metric.judged, metric.total))),
-        (true, "errors", |metric| error_cell(metric.errors)),
-        (has_start, "since start", |metric| change_cell(metric.since_start)),
-    ];
-    let shown = || columns.iter().filter(|(is_shown, ..)| *is_shown);
-    let mut rows = vec![vec![title("grader")]];
-    rows[0].extend(shown().map(|(_, name, _)| number(*name).styled(TITLE)));
-    for metric in metrics {
-        let mut row = vec![words(&metric.label)];
-        row.extend(shown().map(|(_, _, cell)| cell(metric)));
-        rows.push(row);
-    }
-    lines(&rows, width)
-}
-
-fn change_cell(change: Option<f64>) -> TableCell {
-    let text = change.map_or_else(|| "-".to_owned(), signed);
-    let style = match text.as_bytes() {
-        [b'+', ..] => GOOD,
-        [b'-', _, ..] => BAD,
-        _ => Style::new(),
-    };
-    number(text).styled(style)
-}
-
-/// A difference of scores with its sign; what is rounded to nothing has none.
-fn signed(change: f64) -> String {
-    let text = format!("{change:+.3}");
-    if text.ends_with("0.000") { "0.000".to_owned() } else { text }
 }
 
 /// `save 3: 20 of 1000 judgments to ask`; none if nothing is.

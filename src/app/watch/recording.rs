@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::board::DeclaredMetricRow;
 use super::frontend::FinishedSave;
 use crate::base::ordered_map::Ordered;
 use crate::effects::record::saves::{SaveRecord, SavedGrade, SavedMetric, SavedVerdict};
@@ -11,6 +12,7 @@ use crate::graph::queries;
 use crate::graph::selection::named;
 use crate::graph::snapshot::{CaseIndex, Snapshot, SnapshotOverlap, case_index};
 use crate::pipeline::delta::{CaseId, Cell, CellState};
+use crate::pipeline::metric::declared::MetricValue;
 use crate::pipeline::results::FORMAT;
 use crate::pipeline::spec::GraderKind;
 
@@ -37,7 +39,7 @@ pub(crate) fn save_record(saved: &FinishedSave<'_>, at: String) -> SaveRecord {
         rubrics: saved.shown.rubrics.clone(),
         complete: now.is_some_and(Snapshot::is_whole),
         metrics: Ordered(metrics.collect()),
-        declared: Ordered::default(),
+        declared: Ordered(overview.declared.iter().map(saved_declared).collect()),
         gate: overview.gate.clone(),
         counts: overview.counts,
         asked: overview.actions.asked,
@@ -46,6 +48,20 @@ pub(crate) fn save_record(saved: &FinishedSave<'_>, at: String) -> SaveRecord {
         spent: overview.spent.save,
         verdicts: now.map_or_else(Vec::new, |now| verdicts(now, saved.last, saved.names)),
     }
+}
+
+fn saved_declared(row: &DeclaredMetricRow) -> (String, MetricValue) {
+    let kept = MetricValue {
+        kind: row.kind.clone(),
+        value: row.value,
+        n: row.n,
+        errors: row.errors,
+        interval: row.interval,
+        problem: row.problem.clone(),
+        definition: row.definition.clone(),
+        ..MetricValue::default()
+    };
+    (row.name.clone(), kept)
 }
 
 /// The digests of the rubrics, by grader.

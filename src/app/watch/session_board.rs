@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::board::{
-    Board, CaseId, IngredientRow, MAX_HISTORY, Overview, VerdictDetail, VerdictFilter, VerdictId,
-    VerdictRow,
+    Board, CaseId, DeclaredMetricRow, IngredientRow, MAX_HISTORY, Overview, VerdictDetail,
+    VerdictFilter, VerdictId, VerdictRow,
 };
 use super::prior_verdicts::PriorVerdicts;
 use super::totals::{EvaluationTotals, MovedVerdict};
@@ -40,6 +40,10 @@ pub struct ShownEvaluation {
     pub before: Arc<PriorVerdicts>,
     /// The verdicts that moved, those that matter most first.
     pub moved: Vec<MovedVerdict>,
+    /// The declared metrics of the evaluation that was finished before.
+    pub declared_before: Vec<DeclaredMetricRow>,
+    /// Those of the first evaluation.
+    pub declared_at_start: Vec<DeclaredMetricRow>,
 }
 
 impl ShownEvaluation {
@@ -53,6 +57,16 @@ impl ShownEvaluation {
                 metric.label.clone_from(&held.label);
             }
         }
+        let mut declared = totals.declared;
+        for metric in &mut declared {
+            metric.since_last = metric.change_from(&self.declared_before);
+            metric.since_start = metric.change_from(&self.declared_at_start);
+            let held = self.overview.declared.iter().find(|held| held.name == metric.name);
+            if let Some(held) = held {
+                metric.history.clone_from(&held.history);
+            }
+        }
+        self.overview.declared = declared;
         self.overview.metrics = metrics;
         self.overview.counts = totals.counts;
         self.overview.gate = totals.gate;
@@ -60,12 +74,14 @@ impl ShownEvaluation {
         self.snapshot = Some(totals.snapshot);
     }
 
-    /// Remembers the means of a finished evaluation.
+    /// Remembers the numbers of a finished evaluation.
     pub fn remember_means(&mut self) {
-        for metric in &mut self.overview.metrics {
-            metric.history.extend(metric.mean);
-            let surplus = metric.history.len().saturating_sub(MAX_HISTORY);
-            metric.history.drain(..surplus);
+        let of_graders = self.overview.metrics.iter_mut().map(|row| (&mut row.history, row.mean));
+        let of_metrics = self.overview.declared.iter_mut().map(|row| (&mut row.history, row.value));
+        for (history, value) in of_graders.chain(of_metrics) {
+            history.extend(value);
+            let surplus = history.len().saturating_sub(MAX_HISTORY);
+            history.drain(..surplus);
         }
     }
 

@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
-use super::board::{MetricRow, VerdictId};
+use super::board::{DeclaredMetricRow, MetricRow, VerdictId};
 use super::prior_verdicts::PriorVerdicts;
 use crate::base::exact::mean;
+use crate::graph::declared::{DeclaredMetric, declared_metrics, metric_value};
 use crate::graph::inputs::Root;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
@@ -24,6 +25,8 @@ pub struct EvaluationTotals {
     pub snapshot: Arc<Snapshot>,
     /// One for each grader, in the order of the suite; without a history.
     pub metrics: Vec<MetricRow>,
+    /// One for each declared metric, in the order of the suite; without changes and history.
+    pub declared: Vec<DeclaredMetricRow>,
     /// How many verdicts moved.
     pub counts: MovementCounts,
     /// Those that moved, those that matter most first.
@@ -80,7 +83,24 @@ pub(super) fn totals(db: &Database, wanted: &TotalsRequest) -> EvaluationTotals 
         .collect();
     moved.sort_by(MovedVerdict::order);
     let gate = folds::gate_report(db, *root).clone();
-    EvaluationTotals { of: *of, snapshot, metrics, counts, moved, gate }
+    let declared = declared_metrics(db, *root).iter().map(|metric| declared_row(db, *metric));
+    let declared = declared.collect();
+    EvaluationTotals { of: *of, snapshot, metrics, declared, counts, moved, gate }
+}
+
+fn declared_row<'db>(db: &'db Database, metric: DeclaredMetric<'db>) -> DeclaredMetricRow {
+    let value = metric_value(db, metric);
+    DeclaredMetricRow {
+        name: metric.spec(db).name.clone(),
+        definition: value.definition.clone(),
+        kind: value.kind.clone(),
+        value: value.value,
+        interval: value.interval,
+        n: value.n,
+        errors: value.errors,
+        problem: value.problem.clone(),
+        ..DeclaredMetricRow::default()
+    }
 }
 
 struct SnapshotComparison<'a> {
@@ -124,10 +144,13 @@ impl SnapshotComparison<'_> {
             grader: name.clone(),
             label: name.clone(),
             mean: metric.avg_score_attempted,
+            interval: metric.interval,
             pass_rate: metric.accuracy,
+            pass_rate_interval: metric.accuracy_interval,
             judged: metric.attempted,
             errors,
             total: metric.n,
+            not_applicable: metric.not_applicable,
             since_last: self.moved_by(at, |case| self.before.cell(case, name)),
             since_start: self.start.and_then(|start| {
                 let of_start = start.grader(name)?;

@@ -175,6 +175,7 @@ mod tests {
             suite: "s.yaml".to_owned(),
             started: started.to_owned(),
             metrics: Ordered(vec![("g".to_owned(), metric)]),
+            declared: Ordered::default(),
             gate: GateReport::default(),
             digests: Ordered(vec![("g".to_owned(), GraderDigests::default())]),
             dataset: Some("d".to_owned()),

@@ -13,6 +13,8 @@ use serde_json::{Map, Value};
 use self::slide::Slide;
 use super::gate::GateReport;
 use super::metric::Metric;
+use super::metric::declared::MetricValue;
+use super::statistics::interval::ConfidenceInterval;
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 
@@ -36,6 +38,9 @@ pub(crate) struct HistoryLine {
     pub started: String,
     /// Grader → what its grades came to.
     pub metrics: Ordered<HistoryMetric>,
+    /// Metric that the suite declares → what it came to.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub declared: Ordered<HistoryDeclared>,
     /// What the gate said.
     #[serde(default)]
     pub gate: GateReport,
@@ -68,6 +73,9 @@ pub(crate) struct HistoryRun {
     pub started: String,
     /// Grader → what its grades came to.
     pub metrics: Ordered<HistoryMetric>,
+    /// Metric that the suite declares → what it came to.
+    #[serde(skip_serializing_if = "has_none")]
+    pub declared: Ordered<HistoryDeclared>,
     /// What the gate said.
     pub gate: GateReport,
     /// What it spent, in US dollars.
@@ -90,6 +98,7 @@ pub(crate) fn runs_of_lines(lines: &[HistoryLine]) -> Vec<HistoryRun> {
             id: line.id.clone(),
             started: line.started.clone(),
             metrics: line.metrics.clone(),
+            declared: line.declared.clone(),
             gate: line.gate.clone(),
             cost: line.cost,
             digests: Ordered(digests.map(|(name, parts)| (name.clone(), parts.whole())).collect()),
@@ -128,6 +137,39 @@ impl HistoryMetric {
             errors: metric.errors,
         }
     }
+}
+
+/// What a declared metric came to.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct HistoryDeclared {
+    /// The number.
+    pub value: Option<f64>,
+    /// Where the true number lies.
+    pub interval: Option<ConfidenceInterval>,
+    /// What it is over.
+    pub n: usize,
+    /// Results that could not be graded, or lack what the metric reads.
+    pub errors: usize,
+    /// Digest of what the suite says of it.
+    pub definition: String,
+}
+
+impl HistoryDeclared {
+    /// The number of a trend.
+    pub(crate) fn of(metric: &MetricValue) -> Self {
+        Self {
+            value: metric.value,
+            interval: metric.interval,
+            n: metric.n,
+            errors: metric.errors,
+            definition: metric.definition.clone(),
+        }
+    }
+}
+
+fn has_none(metrics: &Ordered<HistoryDeclared>) -> bool {
+    metrics.0.is_empty()
 }
 
 /// What decides the grades of a grader, in three parts.
@@ -195,6 +237,9 @@ pub(crate) fn digest(text: &str) -> String {
 pub(crate) struct HistoryBreak {
     /// The grader whose numbers it breaks; none for all of them.
     pub grader: Option<String>,
+    /// The declared metric whose numbers it breaks, and no others.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metric: Option<String>,
     /// What changed.
     pub what: ChangedPart,
     /// The same in words.
@@ -215,6 +260,8 @@ pub(crate) enum ChangedPart {
     Dataset,
     /// What is evaluated.
     Target,
+    /// What the suite says of a declared metric.
+    Metric,
 }
 
 /// What changed since `earlier` runs, the last of which is the one before: of each grader since it was last there, then
@@ -232,8 +279,16 @@ fn breaks(earlier: &[HistoryLine], now: &HistoryLine) -> Vec<HistoryBreak> {
         ] {
             if differs {
                 let text = format!("{grader}: {word} changed");
-                all.push(HistoryBreak { grader: Some(grader.clone()), what, text });
+                all.push(HistoryBreak { grader: Some(grader.clone()), metric: None, what, text });
             }
+        }
+    }
+    for (metric, new) in &now.declared.0 {
+        let old = earlier.iter().rev().find_map(|line| line.declared.get(metric));
+        if old.is_some_and(|old| old.definition != new.definition) {
+            let text = format!("{metric}: metric changed");
+            let metric = Some(metric.clone());
+            all.push(HistoryBreak { grader: None, metric, what: ChangedPart::Metric, text });
         }
     }
     let Some(before) = earlier.last() else { return all };
@@ -242,7 +297,8 @@ fn breaks(earlier: &[HistoryLine], now: &HistoryLine) -> Vec<HistoryBreak> {
         (before.target != now.target, ChangedPart::Target, "target"),
     ] {
         if differs {
-            all.push(HistoryBreak { grader: None, what, text: format!("{word} changed") });
+            let text = format!("{word} changed");
+            all.push(HistoryBreak { grader: None, metric: None, what, text });
         }
     }
     all
@@ -287,6 +343,7 @@ mod tests {
             suite: "s.yaml".to_owned(),
             started: String::new(),
             metrics: Ordered(vec![("q".to_owned(), metric)]),
+            declared: Ordered::default(),
             gate: GateReport::default(),
             digests: Ordered(vec![("q".to_owned(), digests)]),
             dataset: Some("d".to_owned()),
@@ -305,8 +362,19 @@ mod tests {
             digests: Ordered(vec![("k".to_owned(), rubric("x", "y", 1.0))]),
             ..old.clone()
         };
+        let declares = |definition: &str| HistoryLine {
+            declared: Ordered(vec![(
+                "f1".to_owned(),
+                HistoryDeclared { definition: definition.to_owned(), ..HistoryDeclared::default() },
+            )]),
+            ..old.clone()
+        };
+        let redefined = breaks(&[declares("1"), old.clone()], &declares("2"));
+        assert_eq!((redefined.len(), redefined[0].text.as_str()), (1, "f1: metric changed"));
+        assert_eq!((&redefined[0].grader, redefined[0].metric.as_deref()), (&None, Some("f1")));
         for (now, expected) in [
-            (with(rubric("Good?", "m", 0.5)), &[][..]),
+            (declares("1"), &[][..]),
+            (with(rubric("Good?", "m", 0.5)), &[]),
             (with(rubric("Kind?", "m", 0.5)), &["q: rubric changed"]),
             (with(rubric("Good?", "n", 0.5)), &["q: judge model changed"]),
             (with(rubric("Good?", "m", 0.6)), &["q: settings changed"]),

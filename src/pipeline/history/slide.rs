@@ -187,6 +187,7 @@ mod tests {
             suite: "s.yaml".to_owned(),
             started: String::new(),
             metrics: Ordered(vec![("q".to_owned(), metric)]),
+            declared: Ordered::default(),
             gate: GateReport::default(),
             digests: Ordered(vec![("q".to_owned(), digests)]),
             dataset: Some("d".to_owned()),

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use super::intervals::value_within;
 use super::terminal::{BAD, FAINT, TITLE, status_style, title};
 use super::verdict;
 use crate::base::text::table::{TableCell, lines, number, words};
@@ -23,9 +24,9 @@ pub(crate) fn write(
         return Ok(());
     }
     writeln!(out)?;
-    let graders = graders(&report.runs);
-    let mut rows = vec![header(&graders)];
-    rows.extend(report.runs.iter().map(|run| row(run, &graders)));
+    let numbers = NamedNumbers::of(&report.runs);
+    let mut rows = vec![header(&numbers)];
+    rows.extend(report.runs.iter().map(|run| row(run, &numbers)));
     let mut shown = lines(&rows, width).into_iter();
     shown.next().map_or(Ok(()), |line| writeln!(out, "{line}"))?;
     for (run, line) in report.runs.iter().zip(shown) {
@@ -41,10 +42,25 @@ pub(crate) fn write(
     report.slides.iter().try_for_each(|slide| writeln!(out, "{}", slide_line(slide, last)))
 }
 
-/// The graders of all runs: those of the last run in its order, then others.
-fn graders(runs: &[HistoryRun]) -> Vec<&str> {
+/// The graders and the declared metrics of all runs: those of the last run in its order, then others.
+struct NamedNumbers<'a> {
+    graders: Vec<&'a str>,
+    declared: Vec<&'a str>,
+}
+
+impl<'a> NamedNumbers<'a> {
+    fn of(runs: &'a [HistoryRun]) -> Self {
+        let latest = || runs.iter().rev();
+        Self {
+            graders: unique(latest().flat_map(|run| &run.metrics.0).map(|(name, _)| name)),
+            declared: unique(latest().flat_map(|run| &run.declared.0).map(|(name, _)| name)),
+        }
+    }
+}
+
+fn unique<'a>(all: impl Iterator<Item = &'a String>) -> Vec<&'a str> {
     let mut names: Vec<&str> = Vec::new();
-    for (name, _) in runs.iter().rev().flat_map(|run| &run.metrics.0) {
+    for name in all {
         if !names.contains(&name.as_str()) {
             names.push(name);
         }
@@ -52,24 +68,31 @@ fn graders(runs: &[HistoryRun]) -> Vec<&str> {
     names
 }
 
-fn header(graders: &[&str]) -> Vec<TableCell> {
-    let names = graders.iter().map(|name| title(name).at_right());
+fn header(numbers: &NamedNumbers<'_>) -> Vec<TableCell> {
+    let names = numbers.graders.iter().chain(&numbers.declared);
     [title("started"), title("gate")]
         .into_iter()
-        .chain(names)
+        .chain(names.map(|name| title(name).at_right()))
         .chain([title("cost").at_right()])
         .collect()
 }
 
-fn row(run: &HistoryRun, graders: &[&str]) -> Vec<TableCell> {
+fn row(run: &HistoryRun, numbers: &NamedNumbers<'_>) -> Vec<TableCell> {
     let metric = |name: &&str| {
         let metric = run.metrics.get(name);
         number(metric.map_or_else(String::new, |metric| mean_and_error(metric.mean, metric.stderr)))
     };
+    let declared = |name: &&str| {
+        let metric = run.declared.get(name);
+        number(
+            metric.map_or_else(String::new, |metric| value_within(metric.value, metric.interval)),
+        )
+    };
     let gate = words(verdict::word(&run.gate)).styled(status_style(&run.gate));
     let cost = run.cost.map_or_else(|| "-".to_owned(), |cost| cost.to_string());
-    let cells = [words(&run.started), gate].into_iter().chain(graders.iter().map(metric));
-    cells.chain([number(cost)]).collect()
+    let cells = [words(&run.started), gate].into_iter();
+    let cells = cells.chain(numbers.graders.iter().map(metric));
+    cells.chain(numbers.declared.iter().map(declared)).chain([number(cost)]).collect()
 }
 
 fn slide_line(slide: &Slide, gate: Option<GateStatus>) -> String {
@@ -108,6 +131,7 @@ mod tests {
             id: format!("r{day}"),
             started: format!("2026-11-0{day}T10:00:00Z"),
             metrics: Ordered(vec![("quality".to_owned(), metric)]),
+            declared: Ordered::default(),
             gate: GateReport {
                 status: Some(crate::pipeline::gate::GateStatus::Passed),
                 ..GateReport::default()
@@ -130,6 +154,7 @@ mod tests {
     fn a_trend_is_interrupted_where_its_numbers_change_their_meaning() {
         let broken = HistoryBreak {
             grader: Some("quality".to_owned()),
+            metric: None,
             what: ChangedPart::Rubric,
             text: "quality: rubric changed".to_owned(),
         };

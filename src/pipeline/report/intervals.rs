@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::declared::shown;
 use crate::base::ordered_map::Ordered;
 use crate::base::text::{enumerated, percent, score, score_or_dash};
 use crate::pipeline::metric::{Metric, NativeMean};
@@ -34,17 +35,39 @@ pub(crate) fn mean_interval(metric: &Metric) -> String {
 
 /// A pass rate and its interval: `62.5% [31.2, 86.1]`.
 pub(crate) fn rate_within(metric: &Metric) -> String {
-    let rate = percent(metric.accuracy);
-    metric
-        .accuracy_interval
-        .map_or_else(|| rate.clone(), |_| format!("{rate} {}", rate_interval(metric)))
+    percent_within(metric.accuracy, metric.accuracy_interval)
+}
+
+/// A share and its interval, in percent: `62.5% [31.2, 86.1]`.
+pub(crate) fn percent_within(share: Option<f64>, interval: Option<ConfidenceInterval>) -> String {
+    let share = percent(share);
+    interval.map_or_else(|| share.clone(), |_| format!("{share} {}", percent_interval(interval)))
 }
 
 /// The interval of a pass rate, in percent: `[31.2, 86.1]`.
 pub(crate) fn rate_interval(metric: &Metric) -> String {
-    metric.accuracy_interval.map_or_else(
+    percent_interval(metric.accuracy_interval)
+}
+
+/// The interval of a share, in percent: `[31.2, 86.1]`.
+pub(crate) fn percent_interval(interval: Option<ConfidenceInterval>) -> String {
+    interval.map_or_else(
         || "-".to_owned(),
         |found| format!("[{:.1}, {:.1}]", found.low * 100.0, found.high * 100.0),
+    )
+}
+
+/// A number and its interval: `0.625 [0.312, 0.861]`.
+pub(crate) fn value_within(value: Option<f64>, interval: Option<ConfidenceInterval>) -> String {
+    let value = shown(value);
+    interval.map_or_else(|| value.clone(), |_| format!("{value} {}", value_interval(interval)))
+}
+
+/// The interval of a number: `[0.312, 0.861]`.
+pub(crate) fn value_interval(interval: Option<ConfidenceInterval>) -> String {
+    interval.map_or_else(
+        || "-".to_owned(),
+        |found| format!("[{}, {}]", shown(Some(found.low)), shown(Some(found.high))),
     )
 }
 

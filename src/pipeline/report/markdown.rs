@@ -181,15 +181,22 @@ fn write_conditions(
 }
 
 fn write_metrics(metrics: &Ordered<Metric>, out: &mut dyn Write) -> io::Result<()> {
+    let any_left_out = metrics.0.iter().any(|(_, metric)| metric.not_applicable > 0);
+    let [title, line] = if any_left_out { [" n/a |", "--:|"] } else { [""; 2] };
     writeln!(
         out,
-        "| grader | n | errors | mean ± stderr | {TITLE} | pass rate | {TITLE} | min | median | max |"
+        "| grader | n | errors |{title} mean ± stderr | {TITLE} | pass rate | {TITLE} | min | median | max |"
     )?;
-    writeln!(out, "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
+    writeln!(out, "|:--|--:|--:|{line}--:|--:|--:|--:|--:|--:|--:|")?;
     for (grader, metric) in metrics.0.iter().take(ROWS) {
+        let errors = if any_left_out {
+            format!("{} | {}", metric.errors, metric.not_applicable)
+        } else {
+            metric.errors.to_string()
+        };
         let numbers = [
             metric.n.to_string(),
-            metric.errors.to_string(),
+            errors,
             mean_and_error(metric.avg_score_attempted, metric.stderr),
             intervals::mean_interval(metric),
             percent(metric.accuracy),

@@ -179,6 +179,11 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
     if any_errors {
         header.push(number("errors as 0").styled(TITLE));
     }
+    // Of graders that leave results alone.
+    let any_left_out = metrics.0.iter().any(|(_, metric)| metric.not_applicable > 0);
+    if any_left_out {
+        header.insert(3, number("n/a").styled(TITLE));
+    }
     let mut rows = vec![header];
     for (grader, metric) in &metrics.0 {
         let mut row = vec![name(grader), number(metric.n.to_string()), error_cell(metric.errors)];
@@ -194,6 +199,9 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
         );
         if any_errors {
             row.push(number(score_or_dash(metric.avg_score_total)));
+        }
+        if any_left_out {
+            row.insert(3, number(metric.not_applicable.to_string()));
         }
         rows.push(row);
     }

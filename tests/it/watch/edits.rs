@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::json;
 
 use super::{
-    Edit, POLITE, Session, TERSE, judge, mean, means, questions, replace, row, rows, save, space,
+    Edit, POLITE, SUITE, Session, TERSE, judge, mean, means, questions, replace, row, rows, save,
+    space,
 };
 use crate::space::jsonl;
 
@@ -141,4 +142,30 @@ fn many_files_that_are_saved_at_once_are_asked_once_each() {
     let asked = session.judge.asked_since(mark);
     assert_eq!((asked.len(), asked.iter().collect::<BTreeSet<_>>().len()), (FILES, FILES));
     session.end();
+}
+
+#[test]
+fn declared_metrics_tell_how_they_moved_and_their_edits_ask_nothing() {
+    let space = space(6);
+    let declaring = |kind: &str| format!("{SUITE}metrics:\n  half: {{kind: {kind}}}\n");
+    space.write("suite.yaml", declaring("mean"));
+    let mut session = Session::begin(space, judge(), &[]);
+    let first = session.telling.wait_event("evaluated")["declared"]["half"].clone();
+    assert_eq!((&first["value"], &first["n"]), (&json!(1.0), &json!(6)));
+    assert_eq!((&first["since_last"], &first["since_start"]), (&json!(null), &json!(null)));
+    assert!(first["interval"]["low"].as_f64().unwrap() < 1.0, "{first}");
+    let told = session.edit(|space| save(space, "rubric.txt", TERSE)).told().clone();
+    let half = &told["declared"]["half"];
+    assert_eq!((&half["value"], &half["since_last"]), (&json!(0.5), &json!(-0.5)));
+    assert!(told["metrics"]["quality"]["pass_rate_interval"]["method"].is_string(), "{told}");
+    let edited = session.edit(|space| save(space, "suite.yaml", &declaring("max")));
+    assert!(edited.asked.is_empty());
+    let half = &edited.told()["declared"]["half"];
+    assert_eq!((&half["value"], &half["since_last"]), (&json!(1.0), &json!(null)));
+    assert_eq!((&half["kind"], &half["since_start"]), (&json!("max"), &json!(null)));
+    let space = session.leave();
+    let saves = space.run(&["diff", "latest@0", "latest@1"]).stdout();
+    assert!(saves.contains("half    mean  1.000 → 0.500  -0.500"), "{saves}");
+    let redefined = space.run(&["diff", "latest@1", "latest@2"]).stdout();
+    assert!(redefined.contains("half: the suite says something else of it now;"), "{redefined}");
 }

@@ -34,7 +34,9 @@ impl Screen {
             let grader = shown.lines().find(|line| line.contains(" quality  "));
             shown.starts_with(&title)
                 && shown.contains("idle, waiting for a save")
-                && grader.is_some_and(|line| metrics.iter().all(|text| line.contains(text)))
+                && grader.is_some_and(|line| {
+                    metrics.iter().all(|text| format!("{line} ").contains(text))
+                })
         })
     }
 
@@ -53,13 +55,13 @@ fn the_screen_follows_the_rubric_there_and_back() {
     // The verdict that came in first is selected, and stays so.
     screen.terminal.press("g");
     let shown = screen.terminal.wait_for(" 1 of 3 ");
-    insta::assert_snapshot!(shown, @r#"
+    insta::assert_snapshot!(shown, @r"
      support  save 1  rubric.txt                           1,260 tokens this save · 2,520 tokens in all
      ✗ FAIL (was PASS)  quality avg_score >= 0.75: 0.500                             0 cached · 6 asked
      idle, waiting for a save
 
-    ─ grader ───── mean  since last  since start ── pass  judged  errors  means ────────────────────────
-    ▸ quality     0.500    ▼ -0.500     ▼ -0.500   50.0%     6/6       0  █▁
+    ─ grader ───── mean ────────── 95 %  since last  since start ── pass ──────── 95 %  judged ─────────
+    ▸ quality     0.500  [0.118, 0.882]    ▼ -0.500     ▼ -0.500   50.0%  [11.8, 88.2]     6/6
       ▲ 0 fixed   ▼ 3 broken   △ 0 raised   ▽ 0 lowered   ! 0 errors   = 3 unchanged   · 0 pending
     ─[moved] failing  disagreeing  errors  all ──────────────────────────────────────────────── 1 of 3 ─
            moved     before    now      by  sample
@@ -84,7 +86,7 @@ fn the_screen_follows_the_rubric_there_and_back() {
      input
      q
      q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
-    "#);
+    ");
     assert_eq!(screen.judge.count(), 12);
     screen.terminal.press("u");
     let shown = screen.terminal.wait_for("looking at start");

@@ -378,6 +378,10 @@ impl<'a> Control<'a> {
         if self.record.is_due {
             self.views.now.remember_means();
         }
+        self.record.declared.clone_from(&self.views.now.overview.declared);
+        if self.record.declared_at_start.is_empty() {
+            self.record.declared_at_start.clone_from(&self.record.declared);
+        }
         self.record_now()?;
         self.forget();
         // Programs may have loaded more when they were called.

@@ -248,7 +248,12 @@ impl Control<'_> {
                 Some(then) => Arc::new(self.views.now.before.and(then)),
                 None => Arc::clone(&self.views.now.before),
             };
-            let next = ShownEvaluation { before, ..ShownEvaluation::default() };
+            let next = ShownEvaluation {
+                before,
+                declared_before: self.record.declared.clone(),
+                declared_at_start: self.record.declared_at_start.clone(),
+                ..ShownEvaluation::default()
+            };
             self.views.previous = Some(std::mem::replace(&mut self.views.now, next));
         }
         overview.newest = overview.save;

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::URGENT;
+use crate::app::watch::board::DeclaredMetricRow;
 use crate::app::watch::recording::CaseNames;
 use crate::app::watch::session_board::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
@@ -103,6 +104,10 @@ pub(super) struct RecordState {
     /// Evaluations that were superseded and are not written yet.
     pub(super) unwritten: Vec<UnrecordedSave>,
     pub(super) names: CaseNames,
+    /// The declared metrics of the evaluation that was finished last.
+    pub(super) declared: Vec<DeclaredMetricRow>,
+    /// Those of the first that was finished.
+    pub(super) declared_at_start: Vec<DeclaredMetricRow>,
 }
 
 /// An evaluation that another save came before the end of.

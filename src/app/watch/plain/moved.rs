@@ -4,7 +4,8 @@ use std::fmt::Write as _;
 
 use anstyle::Style;
 
-use super::{INDENT, prose, signed};
+use super::metrics::signed;
+use super::{INDENT, prose};
 use crate::app::watch::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::base::text::table::{TableCell, lines as table_lines, number, words};
 use crate::base::text::word_diff::{Piece, render, word_diff};

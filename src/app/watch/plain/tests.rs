@@ -27,29 +27,33 @@ fn told(event: WatchEvent, board: &BoardFixture) -> String {
 
 #[test]
 fn the_start_tells_how_things_stand() {
-    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::start()), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::start()), @r"
     start
       judgments: 2 asked, 198 cached, 2 failed
       spent $0.0012, 1100 tokens; saved $0.12, 108900 tokens; session $0.0012, 2 judgments
       gate FAILED  quality avg_score >= 0.8: 0.790
-      grader    mean    pass   judged  errors
-      Is good  0.790   70.0%  100/100       0
-      tone     0.950  100.0%   98/100       2
+      grader            mean [95 %]         pass [95 %]  errors   judged  n/a
+      Is good  0.790 [0.750, 0.830]  70.0% [60.0, 78.0]       0  100/100    0
+      tone                    0.950              100.0%       2   98/100    3
+      metric              value [95 %]  since last   n  errors
+      by_subject  0.800 [0.700, 0.900]      -0.010  98       2
       200 grades
-    "#);
+    ");
 }
 
 #[test]
 fn a_save_tells_what_moved() {
-    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::moved()), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::moved()), @r"
     save 3: rubric.txt, house-rules.txt
       judgments: 100 asked, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens; session $0.0612 of $1.00, 102 of 500
         judgments
       gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830
-      grader    mean  since last    pass   judged  errors  since start
-      Is good  0.790      +0.050   70.0%  100/100       0       +0.040
-      tone     0.950      -0.013  100.0%   98/100       2        0.000
+      grader            mean [95 %]  since last         pass [95 %]  errors   judged  n/a  since start
+      Is good  0.790 [0.750, 0.830]      +0.050  70.0% [60.0, 78.0]       0  100/100    0       +0.040
+      tone                    0.950      -0.013              100.0%       2   98/100    3        0.000
+      metric              value [95 %]  since last   n  errors
+      by_subject  0.800 [0.700, 0.900]      -0.010  98       2
       1 fixed, 1 broken, 1 became an error, 1 error was answered, 1 raised, 1 lowered, 194 unchanged
       broken    Is good  gift-card   1.000 → 0.500  (-0.500)
           It answers the question, [-is polite and-]{+but never+} says where to go. …
@@ -63,21 +67,23 @@ fn a_save_tells_what_moved() {
       lowered   Is good  b           0.500 → 0.400  (-0.100)
       raised    tone     c           0.850 → 0.900  (+0.050)
           Good[-, if stiff-].
-    "#);
+    ");
 }
 
 #[test]
 fn a_save_may_move_nothing() {
-    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::unmoved()), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::unmoved()), @r"
     save 3: suite.yaml
       judgments: 0 asked, 200 cached
       spent nothing; saved $0.12, 108900 tokens; session $0.0012, 2 judgments
       gate PASSED  quality avg_score >= 0.8: 0.830
-      grader    mean  since last    pass   judged  errors  since start
-      Is good  0.790       0.000   70.0%  100/100       0       +0.040
-      tone     0.950           -  100.0%   98/100       2            -
+      grader            mean [95 %]  since last         pass [95 %]  errors   judged  n/a  since start
+      Is good  0.790 [0.750, 0.830]       0.000  70.0% [60.0, 78.0]       0  100/100    0       +0.040
+      tone                    0.950           -              100.0%       2   98/100    3            -
+      metric              value [95 %]  since last   n  errors
+      by_subject  0.800 [0.700, 0.900]      -0.010  98       2
       no verdict moved: 200 unchanged
-    "#);
+    ");
 }
 
 #[test]
@@ -85,19 +91,21 @@ fn what_is_held_says_how_to_go_on() {
     let held = fixtures::held();
     let story =
         [(WatchEvent::Saved, &held), (WatchEvent::Planned, &held), (WatchEvent::Paused, &held)];
-    insta::assert_snapshot!(told_in(100, &story), @r#"
+    insta::assert_snapshot!(told_in(100, &story), @r"
     save 1: rubric.txt: 1000 of 1000 judgments to ask
 
     save 1: rubric.txt
       judgments: 20 asked, 0 cached, 980 not asked
       spent $0.0012, 1100 tokens; saved $0.12, 108900 tokens; session $0.0012, 2 judgments
-      grader    mean  since last   pass   judged  errors
-      Is good  0.790      -0.040  70.0%  20/1000       0
+      grader            mean [95 %]  since last         pass [95 %]  errors   judged
+      Is good  0.790 [0.750, 0.830]      -0.040  70.0% [60.0, 78.0]       0  20/1000
+      metric              value [95 %]  since last   n  errors
+      by_subject  0.800 [0.700, 0.900]      -0.010  98       2
       1 broken, 19 unchanged, 980 not known yet
       broken  Is good  gift-card  0.900 → 0.100  (-0.800)
           [-Right-]{+Wrong+}.
       20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), or edit on
-    "#);
+    ");
 }
 
 #[test]
@@ -144,15 +152,17 @@ fn what_is_broken_shows_its_place_and_what_still_holds() {
 
 #[test]
 fn labels_of_people_are_compared() {
-    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::labelled()), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &fixtures::labelled()), @r"
     save 3: rubric.txt, house-rules.txt
       judgments: 100 asked, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens; session $0.0612 of $1.00, 102 of 500
         judgments
       gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830
-      grader    mean  since last    pass   judged  errors  since start
-      Is good  0.790      +0.050   70.0%  100/100       0       +0.040
-      tone     0.950      -0.013  100.0%   98/100       2        0.000
+      grader            mean [95 %]  since last         pass [95 %]  errors   judged  n/a  since start
+      Is good  0.790 [0.750, 0.830]      +0.050  70.0% [60.0, 78.0]       0  100/100    0       +0.040
+      tone                    0.950      -0.013              100.0%       2   98/100    3        0.000
+      metric              value [95 %]  since last   n  errors
+      by_subject  0.800 [0.700, 0.900]      -0.010  98       2
       1 fixed, 1 broken, 1 became an error, 1 error was answered, 1 raised, 1 lowered, 196 unchanged
       broken    Is good  gift-card   1.000 → 0.500  (-0.500)
           It answers the question, [-is polite and-]{+but never+} says where to go. …
@@ -178,7 +188,7 @@ fn labels_of_people_are_compared() {
       2 disagreements  grader   verdict     label  rationale
       d                Is good  0.900 pass  fail   It says all that is asked for, in good order, and in…
       e                tone     0.100 fail  0.900  Rude.
-    "#);
+    ");
 }
 
 #[test]
@@ -192,33 +202,37 @@ fn a_budget_that_is_used_up_is_said() {
     overview.actions.waiting = 50;
     overview.counts = MovementCounts { unchanged: 150, pending: 50, ..MovementCounts::default() };
     let story = [(WatchEvent::Evaluated, &made), (WatchEvent::Ended, &made)];
-    insta::assert_snapshot!(told_in(100, &story), @r#"
+    insta::assert_snapshot!(told_in(100, &story), @r"
     save 3: suite.yaml
       judgments: 0 asked, 150 cached, 50 not asked
       spent nothing; saved $0.12, 108900 tokens; session $0.0012 of $0.10, 2 judgments
       gate PASSED  quality avg_score >= 0.8: 0.830
-      grader    mean  since last    pass   judged  errors  since start
-      Is good  0.790       0.000   70.0%  100/100       0       +0.040
-      tone     0.950           -  100.0%   98/100       2            -
+      grader            mean [95 %]  since last         pass [95 %]  errors   judged  n/a  since start
+      Is good  0.790 [0.750, 0.830]       0.000  70.0% [60.0, 78.0]       0  100/100    0       +0.040
+      tone                    0.950           -              100.0%       2   98/100    3            -
+      metric              value [95 %]  since last   n  errors
+      by_subject  0.800 [0.700, 0.900]      -0.010  98       2
       no verdict moved: 150 unchanged, 50 not known yet
       2 samples of the suite have no row
       stopped: the budget of $0.10 is used up
 
     end: 3 saves, $0.0012 of $0.10, 2 judgments
-    "#);
+    ");
 }
 
 #[test]
 fn a_narrow_terminal_has_less() {
-    insta::assert_snapshot!(told_in(60, &[(WatchEvent::Evaluated, &fixtures::labelled())]), @r#"
+    insta::assert_snapshot!(told_in(60, &[(WatchEvent::Evaluated, &fixtures::labelled())]), @r"
     save 3: rubric.txt, house-rules.txt
       judgments: 100 asked, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens;
         session $0.0612 of $1.00, 102 of 500 judgments
       gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830
-      grader    mean  since last    pass   judged  errors …
-      Is good  0.790      +0.050   70.0%  100/100       0
-      tone     0.950      -0.013  100.0%   98/100       2
+      grader            mean [95 %]  since last …
+      Is good  0.790 [0.750, 0.830]      +0.050
+      tone                    0.950      -0.013
+      metric              value [95 %]  since last   n  errors
+      by_subject  0.800 [0.700, 0.900]      -0.010  98       2
       1 fixed, 1 broken, 1 became an error, 1 error was
         answered, 1 raised, 1 lowered, 196 unchanged
       broken    Is good  gift-card   1.000 → 0.500
@@ -247,7 +261,7 @@ fn a_narrow_terminal_has_less() {
       2 disagreemen…  grader   verdict     label  rationale
       d               Is good  0.900 pass  fail   It says all t…
       e               tone     0.100 fail  0.900  Rude.
-    "#);
+    ");
     for width in [40, 45, 50, 60, 72, 80, 200] {
         for made in [fixtures::labelled(), fixtures::held(), fixtures::start()] {
             for event in [WatchEvent::Evaluated, WatchEvent::Paused, WatchEvent::Planned] {
@@ -334,13 +348,15 @@ fn only_what_has_judges_speaks_of_judgments_and_only_a_gate_of_gates() {
     made.overview.spent = crate::app::watch::board::Spending::default();
     made.overview.gate = GateReport::default();
     made.overview.save = 2;
-    insta::assert_snapshot!(told(WatchEvent::Evaluated, &made), @r#"
+    insta::assert_snapshot!(told(WatchEvent::Evaluated, &made), @r"
     save 2 of 3: suite.yaml
-      grader    mean  since last    pass   judged  errors  since start
-      Is good  0.790       0.000   70.0%  100/100       0       +0.040
-      tone     0.950           -  100.0%   98/100       2            -
+      grader            mean [95 %]  since last         pass [95 %]  errors   judged  n/a  since start
+      Is good  0.790 [0.750, 0.830]       0.000  70.0% [60.0, 78.0]       0  100/100    0       +0.040
+      tone                    0.950           -              100.0%       2   98/100    3            -
+      metric              value [95 %]  since last   n  errors
+      by_subject  0.800 [0.700, 0.900]      -0.010  98       2
       no verdict moved: 200 unchanged
-    "#);
+    ");
     assert_eq!(told(WatchEvent::Planned, &made), "");
     made.overview.gate = GateReport {
         conditions: vec![fixtures::gate(GateStatus::Failed, 0.5)],

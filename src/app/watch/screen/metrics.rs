@@ -8,10 +8,12 @@ use ratatui::widgets::{Row, StatefulWidget, Table, TableState, Widget};
 
 use super::paint::{TableColumn, fitted, panel, row, table, titles};
 use super::theme::{STRONG, Theme, curve};
-use crate::app::watch::board::{MetricRow, Overview};
-use crate::base::text::{columns, cut, grouped, percent, sanitize, score_or_dash};
+use crate::app::watch::board::{DeclaredMetricRow, MetricRow, Overview};
+use crate::base::text::{columns, cut, grouped, percent, sanitize};
 use crate::pipeline::delta::{Movement, MovementCounts};
 use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::report::declared::shown;
+use crate::pipeline::report::intervals::{percent_interval, value_interval};
 
 /// The fewest and the most columns of a grader's name, and of a curve.
 const GRADER: (usize, usize) = (10, 28);
@@ -33,7 +35,8 @@ fn has_confusion(overview: &Overview, width: u16) -> bool {
 /// The lines of the panel that are of use.
 pub(super) fn height(overview: &Overview, width: u16) -> u16 {
     let least = if has_confusion(overview, width) { 3 } else { 1 };
-    u16::try_from(overview.metrics.len().max(least) + 1).unwrap_or(u16::MAX)
+    let rows = overview.metrics.len() + overview.declared.len();
+    u16::try_from(rows.max(least) + 1).unwrap_or(u16::MAX)
 }
 
 /// Which graders are shown.
@@ -61,7 +64,7 @@ impl MetricsTable {
 
     /// Draws the panel.
     pub(super) fn draw(&self, buffer: &mut Buffer, overview: &Overview, theme: Theme) {
-        let metrics = &overview.metrics;
+        let metrics = rows_of(overview);
         let has_confusion = has_confusion(overview, self.area.width) && self.area.height >= 4;
         let confusion_width = Constraint::Length(if has_confusion { CONFUSION } else { 0 });
         let [area, confusion] =
@@ -73,7 +76,7 @@ impl MetricsTable {
         let more = if hidden > 0 { format!("+{hidden} ") } else { String::new() };
         let title = Line::styled(format!(" grader {more}"), theme.faint());
         panel(area.width, false, title, Line::default(), theme).render(area, buffer);
-        let columns = fitted(all_columns(overview), area.width);
+        let columns = fitted(all_columns(&metrics, has_labels(overview)), area.width);
         let rows = metrics.iter().skip(offset).take(height);
         let table = table(&columns, rows.map(|metric| row(&columns, metric, theme)), "▸", theme)
             .header(titles(&columns, theme));
@@ -92,8 +95,30 @@ impl MetricsTable {
     }
 }
 
-fn all_columns(overview: &Overview) -> Vec<TableColumn<MetricRow>> {
-    let metrics = &overview.metrics;
+/// The graders, then the declared metrics as if they were graders: their numbers stand in the same columns.
+fn rows_of(overview: &Overview) -> Vec<MetricRow> {
+    let of_metric = |metric: &DeclaredMetricRow| MetricRow {
+        label: metric.name.clone(),
+        mean: metric.value,
+        interval: metric.interval,
+        judged: metric.n,
+        errors: metric.errors,
+        total: metric.n + metric.errors,
+        since_last: metric.since_last,
+        since_start: metric.since_start,
+        history: metric.history.clone(),
+        ..MetricRow::default()
+    };
+    overview.metrics.iter().cloned().chain(overview.declared.iter().map(of_metric)).collect()
+}
+
+fn all_columns(metrics: &[MetricRow], has_labels: bool) -> Vec<TableColumn<MetricRow>> {
+    let widest_of = |text: fn(&MetricRow) -> String| {
+        metrics.iter().map(|metric| columns(&text(metric))).max().unwrap_or(0)
+    };
+    let mean = widest_of(|metric| shown(metric.mean)).max(5);
+    let interval = widest_of(|metric| value_interval(metric.interval)).max(5);
+    let pass_interval = widest_of(|metric| percent_interval(metric.pass_rate_interval)).max(5);
     let names = metrics.iter().map(|metric| columns(&sanitize(&metric.label)));
     let widest = names.max().unwrap_or(0).min(GRADER.1);
     let judged = metrics.iter().map(|metric| grouped(metric.total as u64).len() * 2 + 1);
@@ -102,29 +127,37 @@ fn all_columns(overview: &Overview) -> Vec<TableColumn<MetricRow>> {
         TableColumn::text("", GRADER.0, widest, 0, |metric: &MetricRow, width, _| {
             Span::styled(cut(&metric.label, width), STRONG).into()
         }),
-        TableColumn::number("mean", 5, 1, |metric, _, _| {
-            Span::styled(score_or_dash(metric.mean), STRONG).into()
+        TableColumn::number("mean", mean, 1, |metric, _, _| {
+            Span::styled(shown(metric.mean), STRONG).into()
         }),
-        TableColumn::number("since last", 10, 2, |metric, _, theme| {
+        TableColumn::number("95 %", interval, 2, |metric, _, theme| {
+            Span::styled(value_interval(metric.interval), theme.faint()).into()
+        }),
+        TableColumn::number("since last", 10, 3, |metric, _, theme| {
             theme.change(metric.since_last).into()
         }),
-        TableColumn::number("since start", 11, 6, |metric, _, theme| {
+        TableColumn::number("since start", 11, 9, |metric, _, theme| {
             theme.change(metric.since_start).into()
         }),
-        TableColumn::number("pass", 6, 3, |metric, _, _| percent(metric.pass_rate).into()),
-        TableColumn::number("judged", judged, 7, judged_of_all),
-        TableColumn::number("errors", 6, 5, |metric, _, theme| match metric.errors {
-            0 => Span::styled("0", theme.faint()).into(),
-            errors => {
-                Span::styled(format!("! {}", grouped(errors as u64)), theme.doubtful()).into()
-            }
+        TableColumn::number("pass", 6, 4, |metric, _, _| percent(metric.pass_rate).into()),
+        TableColumn::number("95 %", pass_interval, 5, |metric, _, theme| {
+            Span::styled(percent_interval(metric.pass_rate_interval), theme.faint()).into()
         }),
-        TableColumn::text("means", CURVE.0, CURVE.1, 9, |metric, width, theme| {
+        TableColumn::number("judged", judged, 7, judged_of_all),
+        TableColumn::text("means", CURVE.0, CURVE.1, 10, |metric, width, theme| {
             Span::styled(curve(&metric.history, width), theme.accent()).into()
         }),
     ];
-    if has_labels(overview) {
-        columns.push(TableColumn::number("agrees", 6, 4, |metric, _, _| {
+    if metrics.iter().any(|metric| metric.errors > 0) {
+        columns.insert(columns.len() - 1, TableColumn::number("errors", 6, 6, errors_of));
+    }
+    if metrics.iter().any(|metric| metric.not_applicable > 0) {
+        let of =
+            |metric: &MetricRow, _: usize, _: Theme| grouped(metric.not_applicable as u64).into();
+        columns.insert(columns.len() - 1, TableColumn::number("n/a", 5, 6, of));
+    }
+    if has_labels {
+        columns.push(TableColumn::number("agrees", 6, 5, |metric, _, _| {
             percent(metric.labels.and_then(|labels| labels.accuracy)).into()
         }));
         columns.push(TableColumn::number("kappa, 95 %", 21, 8, |metric, _, _| {
@@ -132,6 +165,13 @@ fn all_columns(overview: &Overview) -> Vec<TableColumn<MetricRow>> {
         }));
     }
     columns
+}
+
+fn errors_of(metric: &MetricRow, _: usize, theme: Theme) -> Line<'static> {
+    match metric.errors {
+        0 => Span::styled("0", theme.faint()).into(),
+        errors => Span::styled(format!("! {}", grouped(errors as u64)), theme.doubtful()).into(),
+    }
 }
 
 fn judged_of_all(metric: &MetricRow, _: usize, theme: Theme) -> Line<'static> {

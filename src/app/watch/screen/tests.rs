@@ -131,14 +131,15 @@ fn broken() -> WatchFixture {
 
 #[test]
 fn a_wide_screen_shows_list_and_detail_side_by_side() {
-    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), WIDE), @r#"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), WIDE), @r"
      support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
      idle, waiting for a save
 
-    ─ grader ────────────── mean  since last  since start ── pass ───── judged  errors  means ──────────────────────────────────────────────────
-    ▸ helpful              0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2  ▁▂▅█
-      grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁
+    ─ grader ────────────── mean ────────── 95 %  since last  since start ── pass ─ 95 % ───── judged  errors  means ───────────────────────────
+    ▸ helpful              0.842  [0.821, 0.861]    ▲ +0.050     ▲ +0.110   84.0%      -    998/1,000     ! 2  ▁▂▅█
+      grounded in sources  0.913               -    =  0.000     ▼ -0.020   95.0%      -  1,000/1,000       0  █▃▁▁
+      by_subject           0.800  [0.700, 0.900]    ▼ -0.010            -       -      -  1,000/1,000       0  ▇▃
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
     ─[moved] failing  disagreeing  errors  all ───────────────────────── 1 of 5 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            moved     before    now      by  sample                 grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
@@ -162,23 +163,23 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
                                                                                  │     Can I still send it back?                               ▐
                                                                                  │                                                             ▐
                                                                                  │ key 3f2a9c0d1e4b5a69                                        ▐
-                                                                                 │   model        gpt-4o-mini                                  ▐
-                                                                                 │ * system       You judge answers of a support desk. Be str… ▐
-                                                                                 │   temperature  0
+                                                                                 │   model        gpt-4o-mini
+                                                                                 │ * system       You judge answers of a support desk. Be str…
      q quit  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
-    "#);
+    ");
 }
 
 #[test]
 fn a_medium_screen_shows_the_detail_below() {
-    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (100, 30)), @r#"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (100, 30)), @r"
      support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                960 cached · 40 asked · 1 failed
      idle, waiting for a save
 
-    ─ grader ────────────── mean  since last  since start ── pass ───── judged  errors  means ──────────
-    ▸ helpful              0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2  ▁▂▅█
-      grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁
+    ─ grader ─────── mean ────────── 95 %  since last  since start ── pass ─ 95 % ───── judged  errors ─
+    ▸ helpful       0.842  [0.821, 0.861]    ▲ +0.050     ▲ +0.110   84.0%      -    998/1,000     ! 2
+      grounded in…  0.913               -    =  0.000     ▼ -0.020   95.0%      -  1,000/1,000       0
+      by_subject    0.800  [0.700, 0.900]    ▼ -0.010            -       -      -  1,000/1,000       0
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
     ─[moved] failing  disagreeing  errors  all ──────────────────────────────────────────────── 1 of 5 ─
            moved     before    now      by  sample                                    grader
@@ -200,20 +201,20 @@ fn a_medium_screen_shows_the_detail_below() {
      submission
      Yes! You can return it within 30 days of purchase.
 
-     ground truth
      q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
-    "#);
+    ");
 }
 
 #[test]
 fn a_narrow_screen_leaves_out_what_matters_least() {
-    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), NARROW), @r#"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), NARROW), @r"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
      idle, waiting for a save
-    ─ grader ────────── mean  since last  since start ── pass ───── judged  errors ─
-    ▸ helpful          0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2
-      grounded in so…  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0
+    ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
+    ▸ helpful             0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -     ! 2
+      grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
+      by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
     ─[moved] failing  disagreeing  errors  all ──────────────────────────── 1 of 5 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042       helpful
@@ -221,7 +222,6 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
       !    error             error          a-sample-wh…column-0007  helpful
       ✓ △  raised    0.700 → 0.800  +0.100  注文の状況を確認する     helpful
       ✗ ▼  broken    0.500 → 0.250  -0.250  cancel order             grounded in…
-
 
     ─ refund-policy-0042 ───────────────────────────────────────────────── helpful ─
      ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500                      ▐
@@ -232,7 +232,7 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
      content-]{+have to ask again+}.
 
      q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  ? help
-    "#);
+    ");
 }
 
 #[test]
@@ -240,13 +240,13 @@ fn a_small_screen_shows_the_list_or_the_detail() {
     let board = WatchFixture::small();
     let size = (58, 15);
     let mut screen = screen();
-    insta::assert_snapshot!(shown(&mut screen, &board, size), @r#"
+    insta::assert_snapshot!(shown(&mut screen, &board, size), @r"
      support-quality  save 3  rubrics/helpfu…  $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful…: 0.842   40 asked · 1 failed
      idle, waiting for a save
-    ─ grader ────────────── mean  since last ── pass  errors ─
-    ▸ helpful              0.842    ▲ +0.050   84.0%     ! 2
-      grounded in sources  0.913    =  0.000   95.0%       0
+    ─ grader +1 ─── mean ────────── 95 %  since last ── pass ─
+    ▸ helpful      0.842  [0.821, 0.861]    ▲ +0.050   84.0%
+      grounded i…  0.913               -    =  0.000   95.0%
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered
     ─[moved] failing  disagreeing  errors  all ────── 1 of 5 ─
     ▌ ✗ ▼  0.900 → 0.400  refund-policy-0042       helpful
@@ -256,15 +256,15 @@ fn a_small_screen_shows_the_list_or_the_detail() {
       ✗ ▼  0.500 → 0.250  cancel order             grounded…
 
      q quit  f failing  a all  / search  u prev save  ? help
-    "#);
+    ");
     press(&mut screen, &board, size, "v");
-    insta::assert_snapshot!(shown(&mut screen, &board, size), @r#"
+    insta::assert_snapshot!(shown(&mut screen, &board, size), @r"
      support-quality  save 3  rubrics/helpfu…  $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful…: 0.842   40 asked · 1 failed
      idle, waiting for a save
-    ─ grader ────────────── mean  since last ── pass  errors ─
-    ▸ helpful              0.842    ▲ +0.050   84.0%     ! 2
-      grounded in sources  0.913    =  0.000   95.0%       0
+    ─ grader +1 ─── mean ────────── 95 %  since last ── pass ─
+    ▸ helpful      0.842  [0.821, 0.861]    ▲ +0.050   84.0%
+      grounded i…  0.913               -    =  0.000   95.0%
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered
     ─ refund-policy-0042 ─────────────────────────── helpful ─
      ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500▐
@@ -274,7 +274,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
      days{+,+} [-and is friendly-]{+but does not say who
      pays for the return+}. A customer would [-be
      q quit  h list  u prev save  e edit rubric  ? help
-    "#);
+    ");
 }
 
 #[test]
@@ -295,15 +295,15 @@ fn labels_are_compared() {
     let board = WatchFixture::labelled();
     let mut screen = screen();
     press(&mut screen, &board, WIDE, "d");
-    insta::assert_snapshot!(shown(&mut screen, &board, WIDE), @r#"
+    insta::assert_snapshot!(shown(&mut screen, &board, WIDE), @r"
      support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
      idle, waiting for a save
 
-    ─ grader ────────────── mean  since last  since start ── pass ───── judged  errors  means ─── agrees ─┬─ a person says ──── ✓ pass ─ ✗ fail
-    ▸ helpful              0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2  ▁▂▅█       93.3%  │  helpful ✓ pass        412       18
-      grounded in sources  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0  █▃▁▁           -  │  helpful ✗ fail         22      148
-                                                                                                          │  kappa 0.83 (0.78 to 0.88) of 600
+    ─ grader ────────────── mean ────────── 95 %  since last ── pass ─ 95 % ───── judged  errors  agrees ─┬─ a person says ──── ✓ pass ─ ✗ fail
+    ▸ helpful              0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -    998/1,000     ! 2   93.3%  │  helpful ✓ pass        412       18
+      grounded in sources  0.913               -    =  0.000   95.0%      -  1,000/1,000       0       -  │  helpful ✗ fail         22      148
+      by_subject           0.800  [0.700, 0.900]    ▼ -0.010       -      -  1,000/1,000       0       -  │  kappa 0.83 (0.78 to 0.88) of 600
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
     ─ moved  failing [disagreeing] errors  all ───────────────────────── 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            before    now      by  person  sample                   grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
@@ -330,17 +330,17 @@ fn labels_are_compared() {
                                                                                  │ key 3f2a9c0d1e4b5a69
                                                                                  │   model        gpt-4o-mini
      q quit  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
-    "#);
+    ");
 }
 
 #[test]
 fn what_is_asked_is_counted() {
-    insta::assert_snapshot!(head(&asking(), 4), @r#"
+    insta::assert_snapshot!(head(&asking(), 4), @r"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         21 asked · 1 failed
      asking 12/40 ━━━━━━╌╌╌╌╌╌╌╌╌╌╌╌╌╌   openai: 20 requests a minute, goes on in…
-    ─ grader ────────── mean  since last  since start ── pass ───── judged  errors ─
-    "#);
+    ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
+    ");
     insta::assert_snapshot!(shown(&mut screen(), &asking(), WIDE).lines().take(4).collect::<Vec<_>>().join("\n"), @r#"
     support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842              960 cached · 21 asked · 9 under way · 19 waiting · 2 superseded · 1 failed
@@ -375,13 +375,14 @@ fn states_are_told() {
 
 #[test]
 fn a_broken_file_is_shown_over_the_last_good_results() {
-    insta::assert_snapshot!(shown(&mut screen(), &broken(), NARROW), @r#"
+    insta::assert_snapshot!(shown(&mut screen(), &broken(), NARROW), @r"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
      ! 2 problems; results are those of save 3   idle, waiting for a save
-    ─ grader ────────── mean  since last  since start ── pass ───── judged  errors ─
-    ▸ helpful          0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2
-      grounded in so…  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0
+    ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
+    ▸ helpful             0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -     ! 2
+      grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
+      by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
     ╭ 2 problems, not evaluated ───────────────────────────────────────────────────╮
     │ error: unknown metric `avg_scoer`                                            │
@@ -393,14 +394,13 @@ fn a_broken_file_is_shown_over_the_last_good_results() {
     │    = help: one of `avg_score`, `accuracy`, `pass_hat_k`, `median`, and       │
     │      whatever else there is to aggregate by                                  │
     │                                                                              │
-    │ error: `input` is no text                                                    │
-    ╰─ 4 lines more ───────────────────────────────────────────────────────────────╯
+    ╰─ 5 lines more ───────────────────────────────────────────────────────────────╯
     ─[moved] failing  disagreeing  errors  all ──────────────────────────── 1 of 5 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042             helpful ▐
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german             helpful ▐
       !    error             error          a-sample-whose…he-column-0007  helpful
      q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  ? help
-    "#);
+    ");
 }
 
 #[test]
@@ -421,48 +421,48 @@ fn all_keys_are_told() {
     let board = WatchFixture::small();
     let mut screen = screen();
     press(&mut screen, &board, (100, 40), "?");
-    insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @r#"
+    insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @r"
      support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                960 cached · 40 asked · 1 failed
      idle, waiting for a save
                       ╭ keys of evalrs watch ────────────────────────────────────────╮
-    ─ grader ─────────│ judgments                                                    │  means ──────────
-    ▸ helpful         │  Enter         ask what is held back                         │  ▁▂▅█
-      grounded in sour│  r             ask the judgments of this verdict anew        │  █▃▁▁
-      ▲ 1 fixed   ▼ 2 │  p             pin this sample: listed first, asked early    │  · 1 pending
-    ─[moved] failing  │  u             look at the rubric before; again: go back     │───────── 1 of 5 ─
-           moved     b│  e             open the rubric in an editor                  │grader
-    ▌ ✗ ▼  broken    0│ verdicts                                                     │helpful
-      ✓ ▲  fixed     0│  j k ↓ ↑       next, previous                                │helpful
-      !    error      │  PgDn PgUp     a page down, up                               │helpful
-      ✓ △  raised    0│  g G Home End  first, last                                   │helpful
-      ✗ ▼  broken    0│  m             those that moved                              │grounded in sou…
-                      │  f             those that fail                               │
+    ─ grader ─────── m│ judgments                                                    │─ judged  errors ─
+    ▸ helpful       0.│  Enter         ask what is held back                         │98/1,000     ! 2
+      grounded in…  0.│  r             ask the judgments of this verdict anew        │00/1,000       0
+      by_subject    0.│  p             pin this sample: listed first, asked early    │00/1,000       0
+      ▲ 1 fixed   ▼ 2 │  u             look at the rubric before; again: go back     │  · 1 pending
+    ─[moved] failing  │  e             open the rubric in an editor                  │───────── 1 of 5 ─
+           moved     b│ verdicts                                                     │grader
+    ▌ ✗ ▼  broken    0│  j k ↓ ↑       next, previous                                │helpful
+      ✓ ▲  fixed     0│  PgDn PgUp     a page down, up                               │helpful
+      !    error      │  g G Home End  first, last                                   │helpful
+      ✓ △  raised    0│  m             those that moved                              │helpful
+      ✗ ▼  broken    0│  f             those that fail                               │grounded in sou…
                       │  d             those that disagree with a label              │
                       │  x             errors                                        │
                       │  a             all                                           │
                       │  Tab ⇧Tab      next, previous of these                       │
                       │  /             search id, grader, input, submission          │
                       │ detail                                                       │
-    ─ refund-policy-00│  J K           a line down, up                               │──────── helpful ─
-     ✗ fails, 0.400   │  ^D ^U         half a page down, up                          │                 ▐
-                      │  v l →         detail alone                                  │                 ▐
-     why, and what cha│  h ← Esc       list and detail                               │                 ▐
-     The answer names │ signs                                                        │y-]{+but does    ▐
-     not say who pays │  ✓ ✗ !         passes, fails, error                          │gain+}.          ▐
-                      │  … ·           being judged, not judged yet                  │                 ▐
-     submission       │  ▲ ▼           fixed, broken: the verdict is another         │                 ▐
-     Yes! You can retu│  △ ▽           raised, lowered: the score is another         │                 ▐
-                      │  ≠             disagrees with a person                       │                 ▐
-     ground truth     │                                                              │                 ▐
-     Yes, within 30 da│  ?             this help                                     │                 ▐
-                      │  q             quit; what was judged is kept                 │
-     input            │  ^C            interrupt                                     │
-     Hi,              │  mouse         wheel scrolls, click selects, ⇧drag copies    │
-                      ╰ ? or Esc closes ─────────────────────────────────────────────╯
-     I bought a lamp three weeks ago and it flickers.
+                      │  J K           a line down, up                               │
+    ─ refund-policy-00│  ^D ^U         half a page down, up                          │──────── helpful ─
+     ✗ fails, 0.400   │  v l →         detail alone                                  │                 ▐
+                      │  h ← Esc       list and detail                               │                 ▐
+     why, and what cha│ signs                                                        │                 ▐
+     The answer names │  ✓ ✗ !         passes, fails, error                          │y-]{+but does    ▐
+     not say who pays │  … ·           being judged, not judged yet                  │gain+}.          ▐
+                      │  ▲ ▼           fixed, broken: the verdict is another         │                 ▐
+     submission       │  △ ▽           raised, lowered: the score is another         │                 ▐
+     Yes! You can retu│  ≠             disagrees with a person                       │                 ▐
+                      │                                                              │                 ▐
+     ground truth     │  ?             this help                                     │                 ▐
+     Yes, within 30 da│  q             quit; what was judged is kept                 │
+                      │  ^C            interrupt                                     │
+     input            │  mouse         wheel scrolls, click selects, ⇧drag copies    │
+     Hi,              ╰ ? or Esc closes ─────────────────────────────────────────────╯
+
      q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
-    "#);
+    ");
     // Where there is no room for all of them they scroll.
     press(&mut screen, &board, NARROW, "jjjjjjjjjjjjjjjjjjj");
     assert!(shown(&mut screen, &board, NARROW).contains("wheel scrolls"));

@@ -1,8 +1,8 @@
 //! Made-up boards for the tests of what is told in lines.
 
 use crate::app::watch::board::{
-    ActionCounts, Activity, Board, MetricRow, Overview, Spending, VerdictDetail, VerdictFilter,
-    VerdictId, VerdictRow,
+    ActionCounts, Activity, Board, DeclaredMetricRow, MetricRow, Overview, Spending, VerdictDetail,
+    VerdictFilter, VerdictId, VerdictRow,
 };
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::Cost;
@@ -12,6 +12,7 @@ use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
 use crate::pipeline::spec::Op;
+use crate::pipeline::statistics::interval::{ConfidenceInterval, IntervalMethod};
 
 /// A board in memory: what it shows, and its verdicts in the order of every list.
 #[derive(Clone, Default)]
@@ -114,12 +115,32 @@ pub(crate) fn usage(tokens: u64, dollars: f64) -> Usage {
     Usage { input: tokens, output: tokens / 10, cost: Cost::from_dollars(dollars) }
 }
 
+fn interval(low: f64, high: f64) -> ConfidenceInterval {
+    let method = IntervalMethod::StudentT;
+    ConfidenceInterval { low, high, level: 0.95, method }
+}
+
+fn declared() -> Vec<DeclaredMetricRow> {
+    vec![DeclaredMetricRow {
+        name: "by_subject".to_owned(),
+        kind: "macro mean".to_owned(),
+        value: Some(0.8),
+        interval: Some(interval(0.7, 0.9)),
+        n: 98,
+        errors: 2,
+        since_last: Some(-0.01),
+        ..DeclaredMetricRow::default()
+    }]
+}
+
 fn metrics() -> Vec<MetricRow> {
     let quality = MetricRow {
         grader: "quality".to_owned(),
         label: "Is good".to_owned(),
         mean: Some(0.79),
+        interval: Some(interval(0.75, 0.83)),
         pass_rate: Some(0.7),
+        pass_rate_interval: Some(interval(0.6, 0.78)),
         judged: 100,
         total: 100,
         ..MetricRow::default()
@@ -132,6 +153,7 @@ fn metrics() -> Vec<MetricRow> {
         judged: 98,
         errors: 2,
         total: 100,
+        not_applicable: 3,
         ..MetricRow::default()
     };
     vec![quality, tone]
@@ -158,6 +180,7 @@ pub(crate) fn start() -> BoardFixture {
             ..Spending::default()
         },
         metrics: metrics(),
+        declared: declared(),
         counts: MovementCounts { new: 200, ..MovementCounts::default() },
         ..Overview::default()
     };

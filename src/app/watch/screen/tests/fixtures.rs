@@ -3,8 +3,8 @@
 use std::cell::Cell as Counter;
 
 use crate::app::watch::board::{
-    ActionCounts, Activity, Board, IngredientRow, MetricRow, Overview, Spending, VerdictDetail,
-    VerdictFilter, VerdictId, VerdictRow,
+    ActionCounts, Activity, Board, DeclaredMetricRow, IngredientRow, MetricRow, Overview, Spending,
+    VerdictDetail, VerdictFilter, VerdictId, VerdictRow,
 };
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
@@ -13,6 +13,7 @@ use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
 use crate::pipeline::spec::Op;
+use crate::pipeline::statistics::interval::{ConfidenceInterval, IntervalMethod};
 
 /// A board that is what a test says.
 pub(crate) struct WatchFixture {
@@ -146,6 +147,7 @@ fn overview(counts: MovementCounts) -> Overview {
                 grader: "helpful".to_owned(),
                 label: "helpful".to_owned(),
                 mean: Some(0.842),
+                interval: Some(interval(0.821, 0.861)),
                 pass_rate: Some(0.84),
                 judged: 998,
                 errors: 2,
@@ -153,7 +155,7 @@ fn overview(counts: MovementCounts) -> Overview {
                 since_last: Some(0.05),
                 since_start: Some(0.11),
                 history: vec![0.732, 0.75, 0.792, 0.842],
-                labels: None,
+                ..MetricRow::default()
             },
             MetricRow {
                 grader: "grounded".to_owned(),
@@ -168,9 +170,24 @@ fn overview(counts: MovementCounts) -> Overview {
                 ..MetricRow::default()
             },
         ],
+        declared: vec![DeclaredMetricRow {
+            name: "by_subject".to_owned(),
+            kind: "macro mean".to_owned(),
+            value: Some(0.8),
+            interval: Some(interval(0.7, 0.9)),
+            n: 1000,
+            since_last: Some(-0.01),
+            history: vec![0.81, 0.8],
+            ..DeclaredMetricRow::default()
+        }],
         counts,
         ..Overview::default()
     }
+}
+
+fn interval(low: f64, high: f64) -> ConfidenceInterval {
+    let method = IntervalMethod::StudentT;
+    ConfidenceInterval { low, high, level: 0.95, method }
 }
 
 fn gate(status: GateStatus, value: f64) -> GateReport {

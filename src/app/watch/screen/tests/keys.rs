@@ -15,18 +15,18 @@ fn a_search_is_typed_live() {
     let board = WatchFixture::small();
     let mut screen = screen();
     press(&mut screen, &board, (80, 20), "a /refundx back");
-    insta::assert_snapshot!(shown(&mut screen, &board, (80, 20)), @r#"
+    insta::assert_snapshot!(shown(&mut screen, &board, (80, 20)), @r"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
      idle, waiting for a save
-    ─ grader ────────── mean  since last  since start ── pass ───── judged  errors ─
-    ▸ helpful          0.842    ▲ +0.050     ▲ +0.110   84.0%    998/1,000     ! 2
-      grounded in so…  0.913    =  0.000     ▼ -0.020   95.0%  1,000/1,000       0
+    ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
+    ▸ helpful             0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -     ! 2
+      grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
+      by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
     ─ moved  failing  disagreeing  errors [all]────────────────── /refund ─ 1 of 2 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042       helpful
       ✓                      0.950          refund-policy-0042       grounded in…
-
 
 
     ─ refund-policy-0042 ───────────────────────────────────────────────── helpful ─
@@ -36,7 +36,7 @@ fn a_search_is_typed_live() {
      The answer names the [-return-]{+refund+} window of 30 days{+,+} [-and is
      friendly-]{+but does not say who pays for the return+}. A customer would [-be
      /refund▏   Enter keeps it, Esc ends it
-    "#);
+    ");
 }
 
 #[test]
