@@ -303,6 +303,56 @@ fn an_answer_that_is_missing_may_be_empty() {
 }
 
 #[test]
+fn rows_need_no_answer_that_no_grader_reads() {
+    let graders = "  people: {kind: tool, function: recorded_score, config: {path: stars}}\n  quick: {kind: tool, function: max_latency, config: {max_ms: 10}}\n  same: {kind: tool, function: equals_field, config: {path: x, other: y}}\n  said: {kind: tool, function: contains, config: {value: go}, extractor: json_path, extractor_config: {path: $.notes.*}}\n  both: {kind: combine, combine: 'min(people, same)'}\n";
+    let suite = format!("name: s\ndataset: rows.jsonl\ngraders:\n{graders}");
+    let rows = "{\"id\":\"a\",\"stars\":1,\"latency_ms\":5,\"x\":1,\"y\":1,\"notes\":[\"go\"]}\n{\"stars\":0,\"latency_ms\":50,\"x\":1,\"y\":2,\"notes\":[\"stay\"]}\n";
+    let space = Space::new(&[("suite.yaml", &suite), ("rows.jsonl", rows)]);
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    let results = space.record("results.jsonl");
+    let results: Vec<Value> =
+        results.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    for (result, score) in results.iter().zip([1.0, 0.0]) {
+        for grader in ["people", "quick", "same", "said", "both"] {
+            let grade = &result["grades"][grader];
+            assert_eq!(grade["score"], json!(score), "{grader}: {grade}");
+            assert_eq!(grade["metadata"].get("error"), None, "{grader}: {grade}");
+        }
+        assert_eq!(result["submissions"]["people"], json!(""), "{result}");
+    }
+    // The one that reads it may be for other rows.
+    let named =
+        "  named: {kind: tool, function: contains, config: {value: go}, only: not has(notes)}\n";
+    space.write("suite.yaml", format!("{suite}{named}"));
+    assert_eq!(space.run(&["validate", "suite.yaml"]).code(), 0);
+    space.write(
+        "suite.yaml",
+        format!("{suite}  all: {{kind: tool, function: contains, config: {{value: go}}}}\n"),
+    );
+    insta::assert_snapshot!(space.run(&["run", "suite.yaml"]).shown(), @r#"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: nothing was recorded for this row: it has no `output`, `trajectory` or `messages`; the grader `all` reads the answer
+     --> rows.jsonl:1:1
+      |
+    1 | {"id":"a","stars":1,"latency_ms":5,"x":1,"y":1,"notes":["go"]}
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: the row has `id`, `stars`, `latency_ms`, `x`, `y`, `notes`; map one with `fields: {output: NAME}`, or name a file: `target: {kind: recorded, path: trajectories.jsonl}`
+
+    error: nothing was recorded for this row: it has no `output`, `trajectory` or `messages`; the grader `all` reads the answer
+     --> rows.jsonl:2:1
+      |
+    2 | {"stars":0,"latency_ms":50,"x":1,"y":2,"notes":["stay"]}
+      | ^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^^
+      |
+      = help: the row has `stars`, `latency_ms`, `x`, `y`, `notes`; map one with `fields: {output: NAME}`, or name a file: `target: {kind: recorded, path: trajectories.jsonl}`
+    "#);
+}
+
+#[test]
 fn recorded_letters_are_scores() {
     let suite = "name: s\ndataset: data.csv\ngraders:\n  people: {kind: tool, function: recorded_score, config: {path: said, map: {C: 1, I: 0, true: 1}}}\n";
     let rows = "id,input,output,said\na,q,x,C\nb,q,x,I\nc,q,x,True\nd,q,x,P\n";

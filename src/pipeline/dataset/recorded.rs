@@ -25,7 +25,8 @@ pub(super) fn recorded(
         return output_at(fields, name, path);
     }
     if record.recorded.is_empty() {
-        return recorded_of(fields)?.ok_or_else(|| nothing_recorded(fields));
+        let unanswered = |problem| RowProblem { unanswered: true, ..problem };
+        return recorded_of(fields)?.ok_or_else(|| unanswered(nothing_recorded(fields)));
     }
     if record.recorded == NOT_RECORDED {
         let what = if fields.spec.live.is_some() {
@@ -239,6 +240,17 @@ fn no_answer(fields: &RowFields<'_>, what: &str) -> Result<Recorded, RowProblem>
     }
 }
 
+/// Why a grader cannot read the answer of a row that holds nothing recorded, nor says that it may be missing.
+pub(super) fn holds_nothing(fields: &RowFields<'_>, record: RowRecord<'_>) -> Option<RowProblem> {
+    let spec = fields.spec;
+    let has_own =
+        record.recorded.is_empty() && spec.live.is_none() && spec.fields.outputs.is_empty();
+    let names = ["output", "trajectory", "messages"];
+    let is_held = || names.iter().any(|name| fields.raw(name).is_some());
+    let is_nothing = has_own && !is_held() && unanswered(fields, false).is_none();
+    is_nothing.then(|| nothing_recorded(fields))
+}
+
 fn nothing_recorded(fields: &RowFields<'_>) -> RowProblem {
     let problem = RowProblem::new(
         "nothing was recorded for this row: it has no `output`, `trajectory` or `messages`",
@@ -326,9 +338,7 @@ mod tests {
     #[test]
     fn a_row_that_cannot_be_read_stays_an_error_of_the_dataset() {
         for (paths, row) in [
-            (&[][..], r#"{"input": "q"}"#),
-            (&[], r#"{"input": "q", "answers": null}"#),
-            (&[], r#"{"input": "q", "output": null, "messages": [["user", "hi"]]}"#),
+            (&[][..], r#"{"input": "q", "output": null, "messages": [["user", "hi"]]}"#),
             (&["output"], r#"{"input": "q", "x": {"y": {"message": {"content": "a"}}}}"#),
             (&["messages"], r#"{"input": "q", "output": "a", "x": {"y": 5}}"#),
         ] {
@@ -336,6 +346,29 @@ mod tests {
                 let record = RowRecord { row, recorded: "", case: 0 };
                 let problem = check(record, &spec(paths, &[], missing)).unwrap_err();
                 assert!(!problem.unanswered, "{row}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_row_without_an_answer_says_so_to_whoever_reads_it() {
+        for (paths, outputs, row, is_told) in [
+            (&[][..], &[][..], r#"{"input": "q"}"#, true),
+            (&[], &[], r#"{"input": "q", "answers": null}"#, true),
+            (&[], &[], r#"{"output": "a"}"#, false),
+            (&[], &[], r#"{"messages": []}"#, false),
+            // What says that its answer is missing.
+            (&[], &[], r#"{"output": null}"#, false),
+            (&["output"], &[], r#"{"input": "q"}"#, false),
+            (&[], &["m"], r#"{"input": "q"}"#, false),
+        ] {
+            let record = RowRecord { row, recorded: "", case: 0 };
+            let spec = spec(paths, outputs, MissingAnswer::Error);
+            assert_eq!(check(record, &spec).map(drop), Ok(()), "{row}");
+            let opened = OpenedRow::new(record, &spec).unwrap();
+            assert_eq!(opened.no_answer().is_some(), is_told, "{row}");
+            if is_told {
+                assert!(opened.recorded().unwrap_err().unanswered, "{row}");
             }
         }
     }

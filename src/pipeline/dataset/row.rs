@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::fields::{FIELDS, RowFields, RowProblem, RowSpec, deep_problem, json_text};
 use super::join::NOT_RECORDED;
-use super::recorded::{ignored, recorded, session_hint};
+use super::recorded::{holds_nothing, ignored, recorded, session_hint};
 use super::split::too_deep;
 use super::{GroundTruth, Input, Recorded, Sample};
 use crate::base::diagnostic::clipped;
@@ -121,6 +121,11 @@ impl<'a> OpenedRow<'a> {
     /// Why what the row calls its trajectory cannot be read, where it is passed over.
     pub(crate) fn no_trajectory(&self) -> Option<RowProblem> {
         ignored(&self.fields, self.record)
+    }
+
+    /// Why a grader cannot read the answer, if the row has none and does not say so.
+    pub(crate) fn no_answer(&self) -> Option<RowProblem> {
+        holds_nothing(&self.fields, self.record)
     }
 
     fn lists(&self, name: &str) -> bool {

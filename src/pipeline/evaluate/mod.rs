@@ -316,7 +316,14 @@ fn submission_or_problem(
     extractor: &Picker,
 ) -> Result<Submission, RowProblem> {
     let opened = OpenedRow::new(record, spec)?;
-    let recorded = opened.recorded()?;
+    let recorded = match (opened.recorded(), extractor) {
+        (Err(problem), Ok(extractor)) if problem.unanswered && extractor.reads_row() => {
+            let trajectory = Trajectory::from_output("");
+            return Ok(pick(&Recorded { trajectory, output: None }, opened.row(), Ok(extractor)));
+        }
+        (recorded, _) => recorded?,
+    };
+    let extractor = extractor.as_ref();
     if opened.may_be_per_turn()
         && let Some(GroundTruth::Turns(turns)) = opened.ground_truth()?
     {
@@ -329,13 +336,17 @@ fn submission_or_problem(
     Ok(pick(&recorded, opened.row(), extractor))
 }
 
-fn pick(recorded: &Recorded, row: Row<'_>, extractor: &Picker) -> Submission {
+fn pick(
+    recorded: &Recorded,
+    row: Row<'_>,
+    extractor: Result<&Extractor, &ExtractError>,
+) -> Submission {
     if recorded.trajectory.is_empty() {
         return Submission::NoMessages;
     }
     let from =
         ExtractFrom { trajectory: &recorded.trajectory, output: recorded.output.as_deref(), row };
-    match extractor.as_ref().map(|extractor| extractor.extract(&from)) {
+    match extractor.map(|extractor| extractor.extract(&from)) {
         Ok(Ok(text)) => Submission::Text(text.into_boxed_str()),
         Ok(Err(error)) => Submission::Failed(error.to_string().into()),
         Err(error) => Submission::Failed(error.to_string().into()),
@@ -453,10 +464,14 @@ fn grade_with_tool(
     text: &str,
 ) -> Result<Grade, Grade> {
     let ground_truth = part.ground_truth(grader)?;
+    let recorded = || match part.row.recorded() {
+        Err(problem) if problem.unanswered => Ok(Trajectory::default()),
+        recorded => Ok(recorded.map_err(unreadable)?.trajectory),
+    };
     let trajectory = match (tool.reads_trajectory || tool.reads_totals, part.turn) {
         (false, _) => Trajectory::default(),
-        (true, None) => part.row.recorded().map_err(unreadable)?.trajectory,
-        (true, Some(turn)) => part.row.recorded().map_err(unreadable)?.trajectory.turn(turn),
+        (true, None) => recorded()?,
+        (true, Some(turn)) => recorded()?.turn(turn),
     };
     let subject = Subject {
         submission: text,

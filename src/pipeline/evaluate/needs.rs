@@ -6,9 +6,9 @@ use super::scope::GraderScope;
 use crate::base::diagnostic::clipped;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
-use crate::pipeline::grade;
 use crate::pipeline::judge::template;
 use crate::pipeline::spec::{EmbeddingSpec, GraderKind, GraderSpec};
+use crate::pipeline::{extract, grade};
 
 /// The extractors that read what only a trajectory has.
 const OF_TRAJECTORIES: [&str; 3] = ["tool_arguments", "tool_output", "trajectory"];
@@ -29,6 +29,8 @@ struct GraderNeeds {
     one_truth: Option<String>,
     /// Whether it reads trajectories.
     trajectory: bool,
+    /// Whether it reads what the target answered.
+    answer: bool,
 }
 
 /// Who reads the input.
@@ -61,6 +63,12 @@ impl RowNeeds {
         let needs: Vec<&GraderNeeds> = self.0.iter().filter(is_for).collect();
         let mut problems = without_vars(&needs, &row);
         // What is wrong with the row is said once, of the first grader.
+        if let Some(needs) = needs.iter().find(|needs| needs.answer)
+            && let Some(problem) = row.no_answer()
+        {
+            problems.push(needs.without_answer(problem));
+            return problems;
+        }
         problems.extend(without_input(&needs, &row));
         problems.extend(needs.iter().find_map(|needs| needs.with_several_truths(&row)));
         problems.extend(needs.iter().find_map(|needs| needs.without_trajectory(&row)));
@@ -72,8 +80,14 @@ impl GraderNeeds {
     /// None of a grader that needs nothing.
     fn of(grader: &GraderSpec) -> Option<Self> {
         let scope = GraderScope::of(grader);
-        let mut needs =
-            Self { scope, vars: Vec::new(), input: None, one_truth: None, trajectory: false };
+        let mut needs = Self {
+            scope,
+            vars: Vec::new(),
+            input: None,
+            one_truth: None,
+            trajectory: false,
+            answer: !extract::reads_row(&grader.extractor),
+        };
         match &grader.kind {
             GraderKind::Tool(tool) => {
                 let info = grade::find(&tool.function);
@@ -83,6 +97,7 @@ impl GraderNeeds {
                     needs.one_truth = Some(tool.function.clone());
                 }
                 needs.trajectory = info.is_some() && grade::reads_trajectory(tool);
+                needs.answer &= needs.trajectory || !grade::reads_row(tool);
             }
             GraderKind::Rubric(rubric) if rubric.embedding.is_some() => {
                 let is_given = |spec: &EmbeddingSpec| spec.value.is_some();
@@ -96,11 +111,15 @@ impl GraderNeeds {
                 needs.input = Some(InputReader::Judge(JudgeView { input, compares }));
                 needs.vars.clone_from(&rubric.rubric_vars);
             }
-            GraderKind::Program(_) => needs.input = Some(InputReader::Program),
+            GraderKind::Program(_) => {
+                needs.input = Some(InputReader::Program);
+                needs.answer = true;
+            }
             GraderKind::Reward(_) => return None,
         }
         needs.trajectory |= OF_TRAJECTORIES.contains(&grader.extractor.name.as_str());
-        let reads = needs.input.is_some() || needs.one_truth.is_some() || needs.trajectory;
+        needs.answer |= needs.trajectory;
+        let reads = needs.input.is_some() || needs.one_truth.is_some() || needs.answer;
         (reads || !needs.vars.is_empty()).then_some(needs)
     }
 
@@ -112,6 +131,12 @@ impl GraderNeeds {
             format!("{}: `{grader}` ({function}) compares with one text", problem.message);
         let hint = "`function: one_of` accepts any answer of a list; a list of one answer a turn needs an `input` that is a list of turns";
         Some(RowProblem { message, ..problem }.hint(hint))
+    }
+
+    fn without_answer(&self, problem: RowProblem) -> RowProblem {
+        let grader = clipped(&self.scope.name);
+        let message = format!("{}; the grader `{grader}` reads the answer", problem.message);
+        RowProblem { message, ..problem }
     }
 
     fn without_trajectory(&self, row: &OpenedRow<'_>) -> Option<RowProblem> {

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::Value;
+use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
 use super::ExtractView;
@@ -40,7 +40,12 @@ struct Query {
     source: QuerySource,
 }
 
-#[derive(Clone, Copy, Default, Deserialize, JsonSchema, serde::Serialize)]
+/// Whether the row is asked.
+pub(super) fn asks_row(config: &Map<String, Value>) -> bool {
+    options::<Query>(config).is_ok_and(|query| query.source == QuerySource::Row)
+}
+
+#[derive(Clone, Copy, Default, PartialEq, Deserialize, JsonSchema, serde::Serialize)]
 #[serde(rename_all = "lowercase")]
 #[schemars(inline)]
 enum QuerySource {

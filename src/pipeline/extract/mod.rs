@@ -78,6 +78,12 @@ pub(crate) enum ExtractError {
 pub(crate) struct Extractor {
     pick: Arc<PickFn>,
     include_subagents: bool,
+    reads_row: bool,
+}
+
+/// Whether the extractor that `spec` names looks at the row alone, and not at what the target answered.
+pub(crate) fn reads_row(spec: &ExtractorSpec) -> bool {
+    spec.name == json_path::JSON_PATH.id && json_path::asks_row(&spec.options())
 }
 
 impl Extractor {
@@ -90,7 +96,13 @@ impl Extractor {
             let first = problems.into_iter().next().map(|problem| problem.message);
             ExtractError::Options(first.unwrap_or_default())
         })?;
-        Ok(Self { pick, include_subagents: spec.include_subagents })
+        let include_subagents = spec.include_subagents;
+        Ok(Self { pick, include_subagents, reads_row: reads_row(spec) })
+    }
+
+    /// Whether it looks at the row alone, and not at what the target answered.
+    pub(crate) fn reads_row(&self) -> bool {
+        self.reads_row
     }
 
     /// The text it picks.
