@@ -4,10 +4,11 @@
 //! columns mean nothing, spaces in cells do.
 
 use std::borrow::Cow;
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
+use super::fields::is_field;
 use super::split::{
     LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, record_place, too_long,
 };
@@ -68,10 +69,11 @@ pub(super) fn rows<'a>(
     let dialect = CellDialect::of(text, format);
     let mut reader = dialect.reader().from_reader(text.as_bytes());
     let headers = match reader.headers() {
-        Ok(headers) => trimmed(headers),
+        Ok(headers) => names_of(headers),
         Err(error) => return Err(vec![bad_csv(path, text, &error)]),
     };
     check_headers(path, text, &headers, dialect)?;
+    let headers = unique(headers);
     let mut records = Vec::new();
     let mut problems = Vec::new();
     let mut lines = LineCounter::default();
@@ -112,7 +114,7 @@ pub(super) fn rows<'a>(
 /// The names of the columns; none if the header cannot be read.
 pub(crate) fn column_names(text: &str, format: DatasetFormat) -> Vec<String> {
     let mut reader = CellDialect::of(text, format).reader().from_reader(text.as_bytes());
-    reader.headers().map(trimmed).unwrap_or_default()
+    reader.headers().map(|headers| unique(names_of(headers))).unwrap_or_default()
 }
 
 /// What is odd about the row that starts at `start`, if it has fewer cells than there are columns: a cell that is not
@@ -128,8 +130,30 @@ pub(crate) fn short_row(text: &str, start: RecordStart) -> Option<String> {
         .then(|| format!("the row has {cells} cell{plural}, the header has {columns} columns"))
 }
 
-fn trimmed(headers: &csv::StringRecord) -> Vec<String> {
+fn names_of(headers: &csv::StringRecord) -> Vec<String> {
     headers.iter().map(|name| name.trim().to_owned()).collect()
+}
+
+/// The same with a name of its own for each column: the second `name` is `name.2`, the third `name.3`, where no other column
+/// is called so.
+fn unique(names: Vec<String>) -> Vec<String> {
+    let mut taken: BTreeSet<String> = names.iter().cloned().collect();
+    let mut counts: BTreeMap<String, usize> = BTreeMap::new();
+    let own_name = |name: String| {
+        let count = counts.entry(name.clone()).or_default();
+        *count += 1;
+        if *count == 1 || name.is_empty() {
+            return name;
+        }
+        loop {
+            let numbered = format!("{name}.{count}");
+            if taken.insert(numbered.clone()) {
+                return numbered;
+            }
+            *count += 1;
+        }
+    };
+    names.into_iter().map(own_name).collect()
 }
 
 fn check_headers(
@@ -160,7 +184,8 @@ fn check_headers(
     let mut problems = Vec::new();
     let mut seen = BTreeSet::new();
     for name in headers {
-        if !name.is_empty() && !seen.insert(name) {
+        // Which of two answers is meant is not known; of other columns a suite can name either.
+        if is_field(name) && !seen.insert(name) {
             problems.push(
                 Diagnostic::error(
                     place(name),
@@ -288,7 +313,7 @@ fn bad_csv(path: &str, text: &str, error: &csv::Error) -> Diagnostic {
 
 #[cfg(test)]
 mod tests {
-    use super::{CellDialect, QuoteSlip, quote_slip, rows};
+    use super::{CellDialect, QuoteSlip, column_names, quote_slip, rows};
     use crate::pipeline::spec::DatasetFormat;
 
     #[test]
@@ -331,6 +356,25 @@ mod tests {
                 (6, r#"{"id":"2","input":" 5\" pipe ","note":"x"}"#),
             ]
         );
+    }
+
+    #[test]
+    fn columns_of_one_name_are_numbered_unless_they_are_fields() {
+        for (text, expected) in [
+            ("n,n, n ,x\n1,2,3,4\n", r#"{"n":"1","n.2":"2","n.3":"3","x":"4"}"#),
+            ("n,n.2,n\n1,2,3\n", r#"{"n":"1","n.2":"2","n.3":"3"}"#),
+            ("n,n,n.2\n1,2,3\n", r#"{"n":"1","n.3":"2","n.2":"3"}"#),
+        ] {
+            let rows = rows("d.csv", text, DatasetFormat::Csv).expect("good");
+            assert_eq!(rows[0].text, expected);
+            let names = column_names(text, DatasetFormat::Csv).join(" ");
+            assert!(names.starts_with("n n.2 n.3") || names == "n n.3 n.2", "{names}");
+        }
+        for name in ["output", "prompt", "label"] {
+            let text = format!("{name},{name}\na,b\n");
+            let problems = rows("d.csv", &text, DatasetFormat::Csv).unwrap_err();
+            assert_eq!(problems[0].message, format!("the column `{name}` appears twice"));
+        }
     }
 
     #[test]

@@ -42,6 +42,11 @@ pub const FIELDS: &[(&str, &[&str])] = &[
     ("label", &[]),
 ];
 
+/// Whether a row has one of our fields under this name.
+pub(super) fn is_field(name: &str) -> bool {
+    FIELDS.iter().any(|(ours, aliases)| *ours == name || aliases.contains(&name))
+}
+
 /// How the records of a dataset are read.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RowSpec {
@@ -322,8 +327,7 @@ impl<'a> RowFields<'a> {
     pub fn unmapped(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         let FieldMap { paths, outputs } = &self.spec.fields;
         self.members.0.iter().map(|(name, raw)| (name.as_ref(), *raw)).filter(move |(name, _)| {
-            let is_ours =
-                FIELDS.iter().any(|(ours, aliases)| ours == name || aliases.contains(name));
+            let is_ours = is_field(name);
             let is_mapped = |(_, path): &(String, String)| {
                 path.strip_prefix(*name)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
