@@ -8,6 +8,7 @@ use serde_json::value::RawValue;
 use serde_json::{Value, json};
 
 use super::members::{AddedMembers, with_members};
+use super::plain_json::PlainJson;
 use super::split::{RECORD_LIMIT, RawRecord, RecordStart, too_long};
 use super::{nested, split, yaml};
 use crate::base::compression::Compression;
@@ -162,8 +163,10 @@ fn object<'a>(file: &SourceFile<'a>) -> Result<RawRecord<'a>, Vec<Diagnostic>> {
     }
     let offset = text.as_ptr().addr() - file.text.as_ptr().addr();
     let line = 1 + memchr::memchr_iter(b'\n', &file.text.as_bytes()[..offset]).count() as u32;
-    let start = RecordStart { line, offset, ..RecordStart::default() };
-    Ok(RawRecord { text: Cow::Borrowed(text), start })
+    let text = PlainJson::of(text).text;
+    let is_converted = matches!(text, Cow::Owned(_));
+    let start = RecordStart { line, offset, is_converted, ..RecordStart::default() };
+    Ok(RawRecord { text, start })
 }
 
 /// A whole file as one record: an object as it is, a list or lines as what was done, anything else as what was answered.
@@ -181,8 +184,8 @@ fn all_of<'a>(
     let start = RecordStart { line: 1, ..RecordStart::default() };
     if value.starts_with('{') {
         let record = object(file)?;
-        let is_written = record.text == value;
-        let start = RecordStart { is_converted: !is_written, ..record.start };
+        let is_converted = record.start.is_converted || record.text != value;
+        let start = RecordStart { is_converted, ..record.start };
         return Ok(RawRecord { text: Cow::Owned(value), start });
     }
     let name = if value.starts_with('[') { "trajectory" } else { "output" };
@@ -200,14 +203,14 @@ fn value_of(
     }
     match format {
         Some(DatasetFormat::Json) => {
-            let text = file.text.trim();
-            let parsed = serde_json::from_str::<&RawValue>(text);
+            let text = PlainJson::of(file.text.trim()).text;
+            let parsed = serde_json::from_str::<&RawValue>(&text);
             parsed.map_err(|error| {
                 let slip = slip(file.text, &error);
                 let place = Place::in_text(file.path, file.text, slip.span.clone());
                 vec![slip.diagnostic("bad JSON", place)]
             })?;
-            Ok(text.to_owned())
+            Ok(text.into_owned())
         }
         Some(DatasetFormat::Yaml) => {
             yaml::as_json(file.path, file.text).map_err(|problem| vec![problem])

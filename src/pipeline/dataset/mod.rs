@@ -15,6 +15,7 @@ pub(crate) mod labels;
 pub(crate) mod layout;
 mod members;
 mod nested;
+mod plain_json;
 mod recorded;
 pub(crate) mod row;
 pub(crate) mod split;

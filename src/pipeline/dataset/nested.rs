@@ -11,6 +11,7 @@ use serde_json::value::RawValue;
 
 use super::fields::{RawObject, raw_at};
 use super::members::{AddedMembers, with_members};
+use super::plain_json::PlainJson;
 use super::split::{LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, too_long};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::json_syntax::{kind_of, slip};
@@ -21,6 +22,22 @@ const ROOT: &str = "root.";
 
 /// The records at `records` in the JSON `text` of the file at `path`, of which `fields` are read.
 pub(super) fn entries<'a>(
+    path: &str,
+    text: &'a str,
+    records: &str,
+    fields: &FieldMap,
+) -> Result<Vec<RawRecord<'a>>, Diagnostic> {
+    let plain = PlainJson::of(text);
+    match &plain.text {
+        Cow::Borrowed(text) => entries_of(path, text, records, fields),
+        Cow::Owned(read) => {
+            let found = entries_of(path, read, records, fields)?.into_iter();
+            Ok(found.map(|record| plain.written(record)).collect())
+        }
+    }
+}
+
+fn entries_of<'a>(
     path: &str,
     text: &'a str,
     records: &str,

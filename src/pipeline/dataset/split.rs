@@ -9,6 +9,7 @@ use std::ops::Range;
 
 use serde_json::value::RawValue;
 
+use super::plain_json::{PlainJson, may_have_some};
 use super::{cells, yaml};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::json_syntax::slip;
@@ -134,6 +135,7 @@ fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagno
     let mut problems = Vec::new();
     let mut from = 0;
     let mut line = 0;
+    let is_plain = !may_have_some(text);
     let ends = memchr::memchr_iter(b'\n', text.as_bytes()).chain([text.len()]);
     for end in ends {
         line += 1;
@@ -150,7 +152,13 @@ fn jsonl<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Vec<Diagno
         let column = (trimmed.as_ptr().addr() - raw.as_ptr().addr()) as u32;
         let offset = trimmed.as_ptr().addr() - text.as_ptr().addr();
         let start = RecordStart { line, column, offset, ..RecordStart::default() };
-        records.push(RawRecord { text: Cow::Borrowed(trimmed), start });
+        if is_plain {
+            records.push(RawRecord { text: Cow::Borrowed(trimmed), start });
+            continue;
+        }
+        let text = PlainJson::of(trimmed).text;
+        let is_converted = matches!(text, Cow::Owned(_));
+        records.push(RawRecord { text, start: RecordStart { is_converted, ..start } });
     }
     if problems.is_empty() { Ok(records) } else { Err(problems) }
 }
@@ -202,6 +210,17 @@ fn json_array<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Diagn
     if text.trim().is_empty() {
         return Ok(Vec::new());
     }
+    let plain = PlainJson::of(text);
+    match &plain.text {
+        Cow::Borrowed(text) => array_items(path, text),
+        Cow::Owned(read) => {
+            let records = array_items(path, read)?.into_iter();
+            Ok(records.map(|record| plain.written(record)).collect())
+        }
+    }
+}
+
+fn array_items<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>, Diagnostic> {
     let items: Vec<&RawValue> =
         serde_json::from_str(text).map_err(|error| no_array(path, text, &error))?;
     let mut lines = LineCounter::default();
@@ -300,7 +319,7 @@ pub(crate) fn too_deep(text: &str) -> Option<usize> {
 }
 
 /// The position of the quote that ends the string starting at `at`, or the end of the text.
-fn string_end(bytes: &[u8], mut at: usize) -> usize {
+pub(super) fn string_end(bytes: &[u8], mut at: usize) -> usize {
     loop {
         at += 1;
         match memchr::memchr2(b'"', b'\\', bytes.get(at..).unwrap_or_default()) {

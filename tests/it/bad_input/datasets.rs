@@ -79,7 +79,7 @@ fn jsonl_lines() -> Vec<Case> {
         bad("single quotes", "{'input': 'q', 'output': 'o'}"),
         bad("keys without quotes", "{input: \"q\", output: \"o\"}"),
         bad("Python values", "{\"input\": \"q\", \"output\": None, \"tags\": [True]}"),
-        bad("not a number", "{\"input\": \"q\", \"output\": NaN}"),
+        bad("undefined", "{\"input\": \"q\", \"output\": undefined}"),
         bad("comment line", "// {\"input\": \"q\"}"),
         bad("tab inside a string", "{\"input\": \"a\tb\", \"output\": \"o\"}"),
         bad("bad escape", "{\"input\": \"C:\\path\", \"output\": \"o\"}"),

@@ -39,6 +39,20 @@ fn plain() -> Value {
 }
 
 #[test]
+fn numbers_that_python_writes_and_json_does_not_have_are_null() {
+    let rows = r#"{"id": "a", "input": "NaN", "ground_truth": "1", "output": "1", "n": NaN}
+{"id": "b", "input": NaN, "ground_truth": "2", "output": "2", "n": [Infinity, -Infinity]}"#;
+    let expected = json!([["a", "NaN", "1", "1", 1.0], ["b", null, "2", "2", 1.0]]);
+    let array = format!("[{}]", rows.replace('\n', ",\n"));
+    for (path, text) in [("data.jsonl", rows), ("data.json", &array)] {
+        check(&case("numbers that are none").data(path, text), &expected);
+    }
+    let suite = SUITE.replace("dataset: data.jsonl", "dataset: {path: data.json, records: rows}");
+    let inside = format!("{{\"loss\": NaN, \"rows\": {array}}}");
+    check(&case("inside a file").suite(&suite).data("data.json", &inside), &expected);
+}
+
+#[test]
 fn marks_line_breaks_and_blank_lines_mean_nothing() {
     let json = format!("[{}]", DATA.trim_end().replace('\n', ","));
     let csv = "id,input,ground_truth,output\na,one,1,1\nb,two,2,2\n";
