@@ -12,6 +12,7 @@ use crate::base::diagnostic::clipped;
 use crate::base::python::strip;
 use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::{OptionProblem, Scale, ToolSpec};
+use crate::pipeline::votes::score_map::{as_text, meaning_of};
 
 /// What a suite calls the grader.
 pub(super) const ID: &str = "recorded_score";
@@ -105,7 +106,9 @@ impl RecordedScore {
             Some(value) => value,
         };
         if let Some(map) = &self.map {
-            let score = mapped(map, &value).ok_or_else(|| fail(unmapped(path, map, &value)))?;
+            let entries = map.iter().map(|(name, score)| (name.as_str(), *score));
+            let score = meaning_of(entries, Some(&value))
+                .ok_or_else(|| fail(unmapped(path, map, &value)))?;
             let written = clipped(&as_text(&value)).into_owned();
             return Ok(Grade::new(
                 self.unit(score),
@@ -135,24 +138,6 @@ impl RecordedScore {
     fn unit(&self, score: f64) -> f64 {
         self.scale().unit(score).clamp(0.0, 1.0)
     }
-}
-
-/// The value as a map names it: text without white space around it, anything else as JSON.
-fn as_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => strip(text).to_owned(),
-        other => other.to_string(),
-    }
-}
-
-/// The score that a map gives a value. Booleans are found however they are written.
-fn mapped(map: &BTreeMap<String, f64>, value: &Value) -> Option<f64> {
-    let text = as_text(value);
-    map.get(&text).copied().or_else(|| {
-        truth(value)?;
-        let mut scores = map.iter();
-        scores.find(|(name, _)| name.eq_ignore_ascii_case(&text)).map(|(_, score)| *score)
-    })
 }
 
 fn unmapped(path: &str, map: &BTreeMap<String, f64>, value: &Value) -> String {

@@ -51,7 +51,8 @@ impl ScoreMap {
     pub(crate) fn read(&self, value: Option<&Value>) -> Result<Option<VoteValue>, String> {
         let value = value.filter(|value| !value.is_null() && value.as_str() != Some(""));
         let written = value.map_or_else(|| "null".to_owned(), as_text);
-        if let Some(meaning) = self.meaning(&written, value) {
+        let entries = self.entries.iter().map(|(name, meaning)| (name.as_str(), *meaning));
+        if let Some(meaning) = meaning_of(entries, value) {
             return Ok(Some(match meaning {
                 VoteMeaning::Score(score) => VoteValue::Score(score),
                 VoteMeaning::Error => VoteValue::Failed(written),
@@ -65,20 +66,6 @@ impl ScoreMap {
         }
     }
 
-    fn meaning(&self, written: &str, value: Option<&Value>) -> Option<VoteMeaning> {
-        let named = |is_it: &dyn Fn(&str) -> bool| {
-            self.entries.iter().find(|(name, _)| is_it(name)).map(|(_, meaning)| *meaning)
-        };
-        named(&|name| name == written)
-            .or_else(|| {
-                truth(written).and_then(|_| named(&|name| name.eq_ignore_ascii_case(written)))
-            })
-            .or_else(|| {
-                let number = number(value?)?;
-                named(&|name| finite(name) == Some(number))
-            })
-    }
-
     fn refusal(&self, value: &Value) -> String {
         let message = format!("the score is {}, not a number", clipped(&value.to_string()));
         if self.entries.is_empty() {
@@ -90,8 +77,28 @@ impl ScoreMap {
     }
 }
 
+/// What a map of values has for `value`, or for null: under its text, under `true` or `false` however these are written, or
+/// under the number that it is, such as `1` for 1.0 and for the text "1.0"; in this order.
+pub(crate) fn meaning_of<'m, M>(
+    entries: impl Iterator<Item = (&'m str, M)> + Clone,
+    value: Option<&Value>,
+) -> Option<M> {
+    let written = value.map_or_else(|| "null".to_owned(), as_text);
+    let named = |is_it: &dyn Fn(&str) -> bool| {
+        entries.clone().find(|(name, _)| is_it(name)).map(|(_, meaning)| meaning)
+    };
+    named(&|name| name == written)
+        .or_else(|| {
+            truth(&written).and_then(|_| named(&|name| name.eq_ignore_ascii_case(&written)))
+        })
+        .or_else(|| {
+            let number = number(value?)?;
+            named(&|name| finite(name) == Some(number))
+        })
+}
+
 /// The value as a map names it: text without white space around it, anything else as JSON.
-fn as_text(value: &Value) -> String {
+pub(crate) fn as_text(value: &Value) -> String {
     match value {
         Value::String(text) => strip(text).to_owned(),
         other => other.to_string(),
