@@ -173,7 +173,7 @@ fn what_is_wrong_with_labels_is_said() {
     for (suite, data, file, code, said) in [
         (
             SUITE,
-            rows(&[(1, json!("cat"))]),
+            rows(&[(0, json!("pass")), (1, json!("cat"))]),
             "",
             0,
             "warning: `label` of row 2 is neither a score from 0 to 1 nor pass or fail: labels are not compared",
@@ -187,11 +187,15 @@ fn what_is_wrong_with_labels_is_said() {
         ),
         (
             SUITE,
-            rows(&[(1, json!({"mood": 1}))]),
+            rows(&[(1, json!({"exakt": 1}))]),
             "",
             0,
-            "`label` is for no grader of the suite, but for `mood`",
+            "`label` is for no grader of the suite, but for `exakt`",
         ),
+        // What happens to be called so is none of ours.
+        (SUITE, rows(&[(1, json!("cat"))]), "", 0, ""),
+        (SUITE, rows(&[(0, json!(0)), (1, json!(7))]), "", 0, ""),
+        (SUITE, rows(&[(1, json!({"mood": 1}))]), "", 0, ""),
         (&mapped, human(json!("cat")), "", 2, " --> data.jsonl:1:63"),
         (
             &mapped,

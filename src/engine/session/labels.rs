@@ -42,7 +42,8 @@ impl Session {
         let extents = labels::row_extents(db, root);
         let is_mapped = queries::row_spec(db, root).as_ref().is_some_and(is_mapped);
         let is_read = scales.iter().any(|(name, scale)| extents.read_for(name, *scale));
-        if is_read || (!is_mapped && uses_label(suite)) {
+        let is_other = || uses_label(suite) || !extents.are_meant(scales);
+        if is_read || (!is_mapped && is_other()) {
             return None;
         }
         let message = if extents.is_empty() {

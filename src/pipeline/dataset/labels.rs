@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fields::{RowFields, RowProblem, RowSpec};
-use crate::base::diagnostic::clipped;
+use crate::base::diagnostic::{clipped, suggest};
 use crate::pipeline::spec::{Label, Scale};
 
 /// The scales of the graders of a suite, in its order.
@@ -129,6 +129,8 @@ pub(crate) fn not_a_label(scales: &Scales) -> String {
 pub(crate) struct LabelExtent {
     /// Whether one of them is no label on any scale.
     strange: bool,
+    /// Whether one of them says that something passes or fails.
+    says_pass: bool,
     /// The least number, or infinity.
     least: f64,
     /// The greatest number, or minus infinity.
@@ -137,11 +139,12 @@ pub(crate) struct LabelExtent {
 
 impl LabelExtent {
     /// That of no labels.
-    const NOTHING: Self = Self { strange: false, least: f64::INFINITY, most: f64::NEG_INFINITY };
+    const NOTHING: Self =
+        Self { strange: false, says_pass: false, least: f64::INFINITY, most: f64::NEG_INFINITY };
 
     fn add(&mut self, said: &LabelValue) {
         match said {
-            LabelValue::Pass(_) => {}
+            LabelValue::Pass(_) => self.says_pass = true,
             LabelValue::Number(number) => {
                 self.least = self.least.min(*number);
                 self.most = self.most.max(*number);
@@ -152,6 +155,7 @@ impl LabelExtent {
 
     fn merge(&mut self, other: &Self) {
         self.strange |= other.strange;
+        self.says_pass |= other.says_pass;
         self.least = self.least.min(other.least);
         self.most = self.most.max(other.most);
     }
@@ -200,6 +204,19 @@ impl LabelExtents {
         if self.foreign.is_none() {
             self.foreign.clone_from(&other.foreign);
         }
+    }
+
+    /// Whether they are probably meant as labels: some say that something passes or fails, name a grader, or nearly one, or are
+    /// scores on a grader's own scale.
+    pub(crate) fn are_meant(&self, scales: &Scales) -> bool {
+        let is_on = |plain: &LabelExtent| {
+            let mut own = scales.iter().filter(|(_, scale)| *scale != Scale::UNIT);
+            own.any(|(_, scale)| scale.contains(plain.least) || scale.contains(plain.most))
+        };
+        let near = |name: &String| suggest(name, scales.iter().map(|(known, _)| known.as_str()));
+        !self.each.is_empty()
+            || self.plain.is_some_and(|plain| plain.says_pass || is_on(&plain))
+            || self.foreign.as_ref().and_then(near).is_some()
     }
 
     /// Whether there is nothing that could be a label of the suite's graders.
