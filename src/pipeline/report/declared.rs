@@ -6,13 +6,19 @@ use super::intervals;
 use super::markdown::code;
 use super::terminal::{TITLE, error_cell, faint, title};
 use crate::base::ordered_map::Ordered;
-use crate::base::text::table::{TableCell, lines, number, words};
+use crate::base::text::table::{TableCell, lines, name as cell_of_name, number, words};
 use crate::base::text::{count, cut, cut_middle};
 use crate::pipeline::metric::declared::{GroupValue, MetricValue};
 use crate::pipeline::statistics::interval::ConfidenceInterval;
 
-/// The columns that the name of a metric or group may take.
+/// The columns that the name of a metric may take.
 const NAME: usize = 32;
+
+/// The columns that the name of a group may take, where the terminal has them.
+const GROUP_NAME: usize = 60;
+
+/// The least length, in characters, of what all names of groups begin or end with that is left out.
+const SHARED: usize = 12;
 
 /// The groups of one metric that are shown.
 const GROUPS: usize = 12;
@@ -41,7 +47,8 @@ pub(super) fn declared_lines(metrics: &Ordered<MetricValue>, width: usize) -> Ve
     let mut rows = vec![header];
     let mut after = Vec::new();
     for (name, metric) in &metrics.0 {
-        rows.extend(metric_rows(name, metric).iter().map(cells));
+        let shown = metric_rows(name, metric, told_apart);
+        rows.extend(shown.iter().map(cells));
         after.extend(remarks(name, metric));
     }
     let mut table = lines(&rows, width);
@@ -61,7 +68,7 @@ pub(super) fn write_declared(
     writeln!(out, "\n| metric | kind | value | {} | n | errors |", intervals::TITLE)?;
     writeln!(out, "|:--|:--|--:|--:|--:|--:|")?;
     for (name, metric) in &metrics.0 {
-        for row in metric_rows(name, metric) {
+        for row in metric_rows(name, metric, whole_names) {
             let errors = row.errors.map_or_else(String::new, |errors| errors.to_string());
             let DeclaredRow { kind, value, interval, n, .. } = &row;
             let name = code(row.name.trim());
@@ -79,7 +86,45 @@ pub(super) fn write_declared(
     Ok(())
 }
 
-fn metric_rows(name: &str, metric: &MetricValue) -> Vec<DeclaredRow> {
+/// Names without what all of them begin and end with, where that is long: of long names the middle is what tells them apart.
+fn told_apart(names: &[&str]) -> Vec<String> {
+    let Some((first, others)) = names.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return whole_names(names);
+    };
+    let alike = |at: &dyn Fn(&str, usize) -> Option<char>| {
+        let is_shared = |place: &usize| {
+            let own = at(first, *place);
+            own.is_some() && others.iter().all(|other| at(other, *place) == own)
+        };
+        let shared = (0..).take_while(is_shared).count();
+        // A word is left out whole or not at all.
+        let is_word = |place: usize| at(first, place).is_some_and(char::is_alphanumeric);
+        let whole = (0..=shared).rev().find(|end| *end == 0 || !is_word(end - 1) || !is_word(*end));
+        whole.filter(|length| *length >= SHARED).unwrap_or(0)
+    };
+    let before = alike(&|name, place| name.chars().nth(place));
+    let after = alike(&|name, place| name.chars().rev().nth(place));
+    let shorter = |name: &&str| {
+        let length = name.chars().count();
+        if length <= before + after {
+            return (*name).to_owned();
+        }
+        let kept: String = name.chars().skip(before).take(length - before - after).collect();
+        let [start, end] = [before, after].map(|left_out| if left_out > 0 { "…" } else { "" });
+        format!("{start}{kept}{end}")
+    };
+    names.iter().map(shorter).collect()
+}
+
+fn whole_names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn metric_rows(
+    name: &str,
+    metric: &MetricValue,
+    shown_names: fn(&[&str]) -> Vec<String>,
+) -> Vec<DeclaredRow> {
     let whole = DeclaredRow {
         name: cut_middle(name, NAME),
         kind: metric.kind.clone(),
@@ -88,15 +133,18 @@ fn metric_rows(name: &str, metric: &MetricValue) -> Vec<DeclaredRow> {
         n: metric.n,
         errors: Some(metric.errors),
     };
-    let group = |(name, group): &(String, GroupValue)| DeclaredRow {
-        name: format!("  {}", cut_middle(name, NAME)),
+    let names: Vec<&str> = metric.groups.0.iter().map(|(name, _)| name.as_str()).collect();
+    let names = shown_names(&names);
+    let group = |(name, (_, group)): (String, &(String, GroupValue))| DeclaredRow {
+        name: format!("  {}", cut_middle(&name, GROUP_NAME)),
         kind: String::new(),
         value: shown(group.value),
         interval: interval(group.interval.as_ref()),
         n: group.n,
         errors: None,
     };
-    std::iter::once(whole).chain(metric.groups.0.iter().take(GROUPS).map(group)).collect()
+    let groups = names.into_iter().zip(&metric.groups.0).take(GROUPS).map(group);
+    std::iter::once(whole).chain(groups).collect()
 }
 
 fn cells(row: &DeclaredRow) -> Vec<TableCell> {
@@ -105,7 +153,13 @@ fn cells(row: &DeclaredRow) -> Vec<TableCell> {
         "-" => row.value.clone(),
         interval => format!("{} {interval}", row.value),
     };
-    vec![words(&row.name), words(&row.kind), number(within), number(row.n.to_string()), errors]
+    vec![
+        cell_of_name(&row.name),
+        words(&row.kind),
+        number(within),
+        number(row.n.to_string()),
+        errors,
+    ]
 }
 
 /// What stands below the table: why there is no number, groups that are not shown, the classes.
@@ -158,4 +212,31 @@ fn methods(metrics: &Ordered<MetricValue>) -> Option<String> {
         metric.interval.into_iter().chain(groups).collect::<Vec<ConfidenceInterval>>()
     };
     intervals::methods_of(metrics.0.iter().flat_map(|(_, metric)| of_metric(metric)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told_apart;
+
+    #[test]
+    fn names_of_groups_are_without_what_all_of_them_share() {
+        for (names, expected) in [
+            (&["a / a_few_shot_0-255", "b / b_few_shot_0-255"][..], &["a / a…", "b / b…"][..]),
+            (&["runs/2024-01-01/one", "runs/2024-01-01/other"], &["…one", "…other"]),
+            // Little of it stays, as does what only some share.
+            (&["maths.json", "physics.json"], &["maths.json", "physics.json"]),
+            (
+                &["a_few_shot_0-255", "b_few_shot_0-255", "c"],
+                &["a_few_shot_0-255", "b_few_shot_0-255", "c"],
+            ),
+            (
+                &["internationalisation", "internationality"],
+                &["internationalisation", "internationality"],
+            ),
+            (&["the only one there is"], &["the only one there is"]),
+            (&[], &[]),
+        ] {
+            assert_eq!(told_apart(names), expected, "{names:?}");
+        }
+    }
 }
