@@ -47,6 +47,9 @@ pub struct MetricValue {
     /// Group → its own number.
     #[serde(skip_serializing_if = "is_empty")]
     pub groups: Ordered<GroupValue>,
+    /// Results that no group holds, which are part of nothing here.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ungrouped: Option<UngroupedResults>,
     /// How often which class was taken for which.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confusion: Option<ConfusionMatrix>,
@@ -77,6 +80,16 @@ pub struct GroupValue {
     pub n: usize,
     /// Where the true value lies.
     pub interval: Option<ConfidenceInterval>,
+}
+
+/// Results that are in none of the groups of a macro mean.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct UngroupedResults {
+    /// How many there are.
+    pub n: usize,
+    /// What they have where groups are told apart, in order: the first of them. Empty where they have nothing there.
+    pub values: Vec<String>,
 }
 
 fn is_empty<T>(map: &Ordered<T>) -> bool {

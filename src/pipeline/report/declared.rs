@@ -8,7 +8,7 @@ use super::terminal::{TITLE, error_cell, faint, title};
 use crate::base::ordered_map::Ordered;
 use crate::base::text::table::{TableCell, lines, name as cell_of_name, number, words};
 use crate::base::text::{count, cut, cut_middle};
-use crate::pipeline::metric::declared::{GroupValue, MetricValue};
+use crate::pipeline::metric::declared::{GroupValue, MetricValue, UngroupedResults};
 use crate::pipeline::statistics::interval::ConfidenceInterval;
 
 /// The columns that the name of a metric may take.
@@ -170,7 +170,23 @@ fn remarks(name: &str, metric: &MetricValue) -> Vec<String> {
     let more = (more > 0).then(|| format!("{name}: {} not shown", count(more, "group")));
     let native =
         metric.native.map(|native| format!("{name}: {} on its own scale", shown(Some(native))));
-    problem.chain(native).chain(more).chain(confusion(&name, metric)).collect()
+    let ungrouped =
+        metric.ungrouped.as_ref().map(|left_out| format!("{name}: {}", outside(left_out)));
+    let remarks = problem.chain(native).chain(more).chain(ungrouped);
+    remarks.chain(confusion(&name, metric)).collect()
+}
+
+/// How many results are in no group, and what they have where groups are told apart.
+fn outside(left_out: &UngroupedResults) -> String {
+    const SOME: usize = 3;
+    let UngroupedResults { n, values } = left_out;
+    let mut named: Vec<String> =
+        values.iter().take(SOME).map(|value| format!("`{}`", cut_middle(value, NAME))).collect();
+    if values.len() > SOME {
+        named.push("…".to_owned());
+    }
+    let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+    format!("{} in no group{named}", count(*n, "result"))
 }
 
 /// A line a class: what results of it were taken for.

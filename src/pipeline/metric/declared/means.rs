@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::reading::{MetricTable, ReadValue, Reading};
-use super::{GroupValue, MetricValue, Replicates, replicates};
+use super::{GroupValue, MetricValue, Replicates, UngroupedResults, replicates};
 use crate::base::exact::{Weighted, mean, weighted_mean};
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::metric::{pass_at, pass_hat, percentile};
@@ -13,6 +13,9 @@ use crate::pipeline::statistics::interval::{
     ClusteredValue, ConfidenceInterval, ValueRange, mean_interval,
 };
 use crate::pipeline::statistics::percentile_bootstrap::percentile_interval;
+
+/// The most values of results without a group that are told.
+const SHOWN_VALUES: usize = 20;
 
 /// One number that means are of: a result, or the trials of one.
 #[derive(Clone, Debug, PartialEq)]
@@ -70,6 +73,9 @@ pub(super) fn over_groups(
     spec: &MetricSpec,
     table: &MetricTable,
 ) -> MetricValue {
+    let ungrouped = ungrouped(spec, table);
+    let inside = ungrouped.as_ref().map(|ungrouped| table.without(&ungrouped.results));
+    let table = inside.as_ref().unwrap_or(table);
     let found = items(statistic, spec, table);
     let grouped = GroupedItems::of(&found, spec, table);
     let samples: Vec<u32> = found.items.iter().map(|item| item.sample).collect();
@@ -80,8 +86,31 @@ pub(super) fn over_groups(
         interval: percentile_interval(&samples, &|drawn| grouped.mean_of(drawn)),
         replicates: replicates::of(table, &samples, &|drawn| grouped.mean_of(drawn)),
         groups: each_group(statistic, &found, spec, table),
+        ungrouped: ungrouped.map(|ungrouped| ungrouped.told),
         ..MetricValue::default()
     }
+}
+
+/// Results that no group holds.
+struct LeftOut {
+    /// Their numbers, rising.
+    results: Vec<usize>,
+    told: UngroupedResults,
+}
+
+/// The results that are in no group, though they have a grade, and what they say where groups are told apart.
+fn ungrouped(spec: &MetricSpec, table: &MetricTable) -> Option<LeftOut> {
+    let is_graded = |at: &usize| table.of.get(*at).is_some_and(|own| *own != Reading::Missing);
+    let is_outside = |at: &usize| group_paths(spec, table, *at).is_empty();
+    let results: Vec<usize> =
+        (0..table.places.len()).filter(is_graded).filter(is_outside).collect();
+    let values = results.iter().filter_map(|at| table.places[*at].groups.last());
+    let mut values: Vec<String> = values.flatten().cloned().collect();
+    values.sort();
+    values.dedup();
+    values.truncate(SHOWN_VALUES);
+    let n = results.len();
+    (n > 0).then_some(LeftOut { results, told: UngroupedResults { n, values } })
 }
 
 /// None of the least and the greatest, which have no interval either.

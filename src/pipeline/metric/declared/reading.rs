@@ -89,6 +89,17 @@ impl MetricTable {
         }
     }
 
+    /// The same with nothing in the place of what these results have.
+    pub(super) fn without(&self, results: &[usize]) -> Self {
+        let mut table = self.clone();
+        for at in results {
+            if let Some(own) = table.of.get_mut(*at) {
+                *own = Reading::Missing;
+            }
+        }
+        table
+    }
+
     /// Results that have a value and one of each series it is compared with; and how many lack one for an error.
     pub(super) fn compared(&self) -> ComparedRows<'_> {
         let mut rows = ComparedRows { rows: Vec::new(), errors: 0 };
