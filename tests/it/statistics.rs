@@ -324,7 +324,8 @@ fn draw_fleiss(draws: &mut Draws) -> Value {
 
 fn fleiss(case: &Value) -> Numbers {
     let table: Vec<Vec<usize>> = serde_json::from_value(case["table"].clone()).unwrap();
-    named([("fleiss", fleiss_kappa(&table))])
+    let rows: Vec<&[usize]> = table.iter().map(Vec::as_slice).collect();
+    named([("fleiss", fleiss_kappa(&rows))])
 }
 
 fn correlation(case: &Value) -> Numbers {

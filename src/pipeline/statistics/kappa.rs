@@ -6,6 +6,8 @@
 
 use serde::Serialize;
 
+use crate::base::exact::{mean, sum};
+
 /// What a disagreement weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
@@ -125,20 +127,27 @@ fn distances(ones: &[Occurrence], others: &[Occurrence]) -> i128 {
     sum
 }
 
-/// Fleiss' kappa (-1..=1) of a table with an item in each row and, for each category, how many raters gave it. None unless each
-/// item has the same number of ratings, two or more, and not all are of one category.
+/// Fleiss' kappa (at most 1) of a table with an item in each row and, for each category, how many raters gave it. Who they are
+/// need not be the same for two items. None unless an item has two ratings or more, and not all are of one category.
 ///
-/// Fleiss 1971, "Measuring Nominal Scale Agreement among Many Raters".
-pub fn fleiss_kappa(table: &[Vec<usize>]) -> Option<f64> {
-    let ratings = |row: &Vec<usize>| row.iter().sum::<usize>() as i128;
-    let raters = ratings(table.first()?);
-    if raters < 2 || table.iter().any(|row| ratings(row) != raters) {
+/// Fleiss 1971, "Measuring Nominal Scale Agreement among Many Raters", where items have the same number of ratings. Where they
+/// have not, as Gwet 2014, "Handbook of Inter-Rater Reliability", chapter 2, and the package irrCAC: agreement is the mean over
+/// items with two ratings or more, and a category's share is the mean over all rated items of its share there.
+pub fn fleiss_kappa(table: &[&[usize]]) -> Option<f64> {
+    let ratings = |row: &&&[usize]| row.iter().sum::<usize>();
+    let table: Vec<&[usize]> = table.iter().filter(|row| ratings(row) > 0).copied().collect();
+    let raters = ratings(&table.first()?);
+    if table.iter().any(|row| ratings(&row) != raters) {
+        return unequal_fleiss_kappa(&table);
+    }
+    let raters = raters as i128;
+    if raters < 2 {
         return None;
     }
     let items = table.len() as i128;
     let square = |count: usize| (count as i128) * (count as i128);
-    let equal: i128 = table.iter().flatten().map(|count| square(*count)).sum();
-    let columns = table.iter().map(Vec::len).max().unwrap_or(0);
+    let equal: i128 = table.iter().copied().flatten().map(|count| square(*count)).sum();
+    let columns = table.iter().map(|row| row.len()).max().unwrap_or(0);
     let column = |at: usize| table.iter().filter_map(|row| row.get(at)).sum::<usize>();
     let by_chance: i128 = (0..columns).map(|at| square(column(at))).sum();
     // P = (equal - N n) / (N n (n - 1)) and P_e = by_chance / (N n)², over their common denominator.
@@ -146,6 +155,25 @@ pub fn fleiss_kappa(table: &[Vec<usize>]) -> Option<f64> {
     let observed = (equal - all) as f64 / (all * (raters - 1)) as f64;
     let expected = by_chance as f64 / (all * all) as f64;
     (by_chance < all * all).then(|| (observed - expected) / (1.0 - expected))
+}
+
+/// The same of rated items with different numbers of ratings.
+fn unequal_fleiss_kappa(table: &[&[usize]]) -> Option<f64> {
+    let ratings = |row: &[usize]| row.iter().sum::<usize>() as f64;
+    let alike = |row: &&[usize]| {
+        let n = ratings(row);
+        let pairs: usize = row.iter().map(|count| count * count.saturating_sub(1)).sum();
+        (n > 1.0).then(|| pairs as f64 / (n * (n - 1.0)))
+    };
+    let observed = mean(&table.iter().filter_map(alike).collect::<Vec<f64>>())?;
+    let share = |at: usize| {
+        let of_item =
+            |row: &&[usize]| row.get(at).map_or(0.0, |count| *count as f64 / ratings(row));
+        mean(&table.iter().map(of_item).collect::<Vec<f64>>())
+    };
+    let columns = table.iter().map(|row| row.len()).max().unwrap_or(0);
+    let expected = sum((0..columns).filter_map(share).map(|share| share * share));
+    (expected < 1.0).then(|| (observed - expected) / (1.0 - expected))
 }
 
 #[cfg(test)]
@@ -173,16 +201,31 @@ mod tests {
     }
 
     #[test]
-    fn fleiss_needs_the_same_raters_throughout() {
-        for table in [
-            &[][..],
-            &[vec![]],
-            &[vec![1, 0]],
-            &[vec![2, 0], vec![1, 0]],
-            &[vec![2, 0], vec![2, 0]],
-        ] {
+    fn fleiss_needs_two_ratings_of_an_item_and_two_categories() {
+        let tables: [&[&[usize]]; 5] =
+            [&[], &[&[]], &[&[1, 0], &[0, 1]], &[&[2, 0], &[1, 0]], &[&[2, 0], &[2, 0], &[0, 0]]];
+        for table in tables {
             assert_eq!(fleiss_kappa(table), None, "{table:?}");
         }
-        assert_eq!(fleiss_kappa(&[vec![2, 0], vec![0, 2]]), Some(1.0));
+        assert_eq!(fleiss_kappa(&[&[2, 0], &[0, 2], &[0, 0]]), Some(1.0));
+    }
+
+    #[test]
+    fn fleiss_takes_items_with_different_numbers_of_ratings() {
+        // Agreement is over the three items with pairs of ratings, shares are over all four.
+        let found = fleiss_kappa(&[&[2, 0], &[2, 1], &[2, 2], &[0, 1]]).unwrap();
+        let observed = (1.0 + 1.0 / 3.0 + 1.0 / 3.0) / 3.0;
+        let share = (1.0 + 2.0 / 3.0 + 0.5) / 4.0;
+        let expected = share * share + (1.0 - share) * (1.0 - share);
+        let by_hand = (observed - expected) / (1.0 - expected);
+        assert!((found - by_hand).abs() < 1e-12, "{found} {by_hand}");
+        // One rating less of a hundred items changes little.
+        let mut items = vec![vec![3, 2]; 50];
+        items.extend(vec![vec![1, 4]; 50]);
+        let rows: Vec<&[usize]> = items.iter().map(Vec::as_slice).collect();
+        let equal = fleiss_kappa(&rows).unwrap();
+        items[0] = vec![2, 2];
+        let rows: Vec<&[usize]> = items.iter().map(Vec::as_slice).collect();
+        assert!((fleiss_kappa(&rows).unwrap() - equal).abs() < 0.01);
     }
 }

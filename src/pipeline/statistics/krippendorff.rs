@@ -3,6 +3,8 @@
 //!
 //! Owns the formulas. Sums over pairs of ratings are written as counts and sums of squares but for ratios, which need the pairs.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 use crate::base::exact::{mean, sum};
@@ -31,33 +33,101 @@ pub enum MeasurementLevel {
 /// Call for a Standard Reliability Measure for Coding Data". The ordinal difference of two ratings is that of the middles of
 /// their ranks.
 pub fn krippendorff_alpha(units: &[Vec<f64>], level: MeasurementLevel) -> Option<f64> {
-    let mut units: Vec<Vec<f64>> = units
-        .iter()
-        .filter(|unit| unit.len() > 1)
+    RatedUnits::new(units, level).alpha(0..units.len())
+}
+
+/// Units as counts of ratings, for the alpha of many draws of them.
+#[derive(Clone, Debug)]
+pub struct RatedUnits {
+    level: MeasurementLevel,
+    /// The finite ratings that occur, rising.
+    values: Vec<f64>,
+    units: Vec<RatedUnit>,
+}
+
+/// The ratings of a unit; none of one with fewer than two.
+#[derive(Clone, Debug)]
+struct RatedUnit {
+    /// Places among the values, rising, each with how often the unit has it.
+    counts: Vec<(usize, f64)>,
+    /// How many ratings it has.
+    n: f64,
+    /// Its differences over all ordered pairs of ratings, by `n - 1`; of ordinal ratings these depend on all units.
+    difference: f64,
+    is_finite: bool,
+}
+
+impl RatedUnits {
+    /// The ratings of each unit, at a level of measurement.
+    pub fn new(units: &[Vec<f64>], level: MeasurementLevel) -> Self {
         // Adding zero turns -0.0 into 0.0: they are one rating.
-        .map(|unit| unit.iter().map(|rating| rating + 0.0).collect())
-        .collect();
-    if units.iter().flatten().any(|rating| !rating.is_finite()) {
-        return None;
+        let finite = units.iter().flatten().filter(|rating| rating.is_finite());
+        let mut values: Vec<f64> = finite.map(|rating| rating + 0.0).collect();
+        values.sort_by(f64::total_cmp);
+        values.dedup_by(|one, other| one.total_cmp(other).is_eq());
+        let units = units.iter().map(|unit| RatedUnit::new(unit, &values, level)).collect();
+        Self { level, values, units }
     }
-    let mut ratings = distinct(units.concat());
-    match level {
-        MeasurementLevel::Ordinal => {
-            into_ranks(&mut units, &ratings);
-            ratings = distinct(units.concat());
-        }
-        MeasurementLevel::Ratio if ratings.first().is_none_or(|least| least.value < 0.0) => {
+
+    /// The alpha of the units at these places, each as often as it is named.
+    pub fn alpha(&self, drawn: impl Iterator<Item = usize> + Clone) -> Option<f64> {
+        let units = || drawn.clone().map(|at| &self.units[at]);
+        if units().any(|unit| !unit.is_finite) {
             return None;
         }
-        MeasurementLevel::Ratio if ratings.len() > MAX_RATIO_VALUES => return None,
-        _ => {}
+        let mut counts = vec![0.0; self.values.len()];
+        for unit in units() {
+            for (at, count) in &unit.counts {
+                counts[*at] += count;
+            }
+        }
+        let ranks = (self.level == MeasurementLevel::Ordinal).then(|| middle_ranks(&counts));
+        let values = ranks.as_ref().unwrap_or(&self.values);
+        let occurring = values.iter().zip(&counts).filter(|(_, count)| **count > 0.0);
+        let ratings: Vec<RatingCount> =
+            occurring.map(|(value, count)| RatingCount { value: *value, count: *count }).collect();
+        if self.level == MeasurementLevel::Ratio {
+            let is_below_zero = ratings.first().is_none_or(|least| least.value < 0.0);
+            if is_below_zero || ratings.len() > MAX_RATIO_VALUES {
+                return None;
+            }
+        }
+        let n: f64 = ratings.iter().map(|rating| rating.count).sum();
+        let observed = sum(units().map(|unit| match &ranks {
+            Some(ranks) => unit.difference_of(ranks, self.level),
+            None => unit.difference,
+        }));
+        let alpha = 1.0 - (n - 1.0) * observed / difference(&ratings, self.level);
+        (ratings.len() > 1 && alpha.is_finite()).then_some(alpha)
     }
-    let n: f64 = ratings.iter().map(|rating| rating.count).sum();
-    let observed = units
-        .iter()
-        .map(|unit| difference(&distinct(unit.clone()), level) / (unit.len() - 1) as f64);
-    let alpha = 1.0 - (n - 1.0) * sum(observed) / difference(&ratings, level);
-    (ratings.len() > 1 && alpha.is_finite()).then_some(alpha)
+}
+
+impl RatedUnit {
+    fn new(ratings: &[f64], values: &[f64], level: MeasurementLevel) -> Self {
+        let mut unit = Self { counts: Vec::new(), n: 0.0, difference: 0.0, is_finite: true };
+        if ratings.len() < 2 {
+            return unit;
+        }
+        let mut counts: BTreeMap<usize, f64> = BTreeMap::new();
+        for rating in ratings.iter().map(|rating| rating + 0.0) {
+            let at = values.partition_point(|known| known.total_cmp(&rating).is_lt());
+            unit.is_finite &= rating.is_finite();
+            *counts.entry(at).or_default() += 1.0;
+        }
+        if !unit.is_finite {
+            return unit;
+        }
+        unit.n = ratings.len() as f64;
+        unit.counts = counts.into_iter().collect();
+        unit.difference = unit.difference_of(values, level);
+        unit
+    }
+
+    fn difference_of(&self, values: &[f64], level: MeasurementLevel) -> f64 {
+        let count = |(at, count): &(usize, f64)| RatingCount { value: values[*at], count: *count };
+        let ratings: Vec<RatingCount> = self.counts.iter().map(count).collect();
+        if ratings.len() < 2 { 0.0 } else { difference(&ratings, level) / (self.n - 1.0) }
+    }
 }
 
 /// A rating and how often it was given.
@@ -66,24 +136,15 @@ struct RatingCount {
     count: f64,
 }
 
-fn distinct(mut ratings: Vec<f64>) -> Vec<RatingCount> {
-    ratings.sort_by(f64::total_cmp);
-    let count = |run: &[f64]| RatingCount { value: run[0], count: run.len() as f64 };
-    ratings.chunk_by(|one, other| one.total_cmp(other).is_eq()).map(count).collect()
-}
-
-/// Each rating becomes the middle of the ranks of those equal to it.
-fn into_ranks(units: &mut [Vec<f64>], ratings: &[RatingCount]) {
+/// The middle of the ranks of those that are equal, for each value that is given so often.
+fn middle_ranks(counts: &[f64]) -> Vec<f64> {
     let mut below = 0.0;
-    let mut ranks = Vec::with_capacity(ratings.len());
-    for rating in ratings {
-        ranks.push(below + rating.count / 2.0);
-        below += rating.count;
-    }
-    for rating in units.iter_mut().flatten() {
-        let at = ratings.partition_point(|known| known.value.total_cmp(rating).is_lt());
-        *rating = ranks[at];
-    }
+    let rank = |count: &f64| {
+        let middle = below + count / 2.0;
+        below += count;
+        middle
+    };
+    counts.iter().map(rank).collect()
 }
 
 /// The sum of differences over all ordered pairs of ratings.
@@ -124,7 +185,7 @@ fn squares(ratings: &[RatingCount], n: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{MeasurementLevel, krippendorff_alpha};
+    use super::{MeasurementLevel, RatedUnits, krippendorff_alpha};
 
     const ALL: [MeasurementLevel; 4] = [
         MeasurementLevel::Nominal,
@@ -143,6 +204,27 @@ mod tests {
         let found =
             ALL.map(|level| (krippendorff_alpha(&units, level).unwrap() * 1000.0).round() as i32);
         assert_eq!(found, [743, 815, 849, 797]);
+    }
+
+    #[test]
+    fn a_draw_has_the_alpha_of_its_units() {
+        let units: Vec<Vec<f64>> = vec![
+            vec![1.0, 2.0, 2.0],
+            vec![],
+            vec![5.0],
+            vec![4.0, 4.0, 3.0, 1.0],
+            vec![2.5, -0.0],
+            vec![0.0, 4.0],
+        ];
+        for draw in [vec![0, 1, 2, 3, 4, 5], vec![3, 3, 3, 0], vec![4, 5, 5, 2], vec![2, 1], vec![]]
+        {
+            for level in ALL {
+                let drawn: Vec<Vec<f64>> =
+                    draw.iter().map(|at: &usize| units[*at].clone()).collect();
+                let of_draw = RatedUnits::new(&units, level).alpha(draw.iter().copied());
+                assert_eq!(of_draw, krippendorff_alpha(&drawn, level), "{draw:?} {level:?}");
+            }
+        }
     }
 
     #[test]

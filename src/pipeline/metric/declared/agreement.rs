@@ -8,7 +8,7 @@ use crate::pipeline::statistics::correlation::{kendall_tau_b, pearson, spearman}
 use crate::pipeline::statistics::kappa::{
     CategoryPair, KappaWeights, ScorePair, cohen_kappa, fleiss_kappa, ranked,
 };
-use crate::pipeline::statistics::krippendorff::{MeasurementLevel, krippendorff_alpha};
+use crate::pipeline::statistics::krippendorff::{MeasurementLevel, RatedUnits};
 use crate::pipeline::statistics::percentile_bootstrap::percentile_interval;
 
 /// The coefficient, over results that have all it needs.
@@ -80,56 +80,83 @@ fn alpha(level: AlphaLevel, table: &MetricTable) -> MetricValue {
         AlphaLevel::Interval => MeasurementLevel::Interval,
         AlphaLevel::Ratio => MeasurementLevel::Ratio,
     };
-    let raters = || std::iter::once(&table.of).chain(&table.against);
-    let values = |at: usize| {
-        raters().filter_map(move |series| match series.get(at)? {
-            Reading::Is(value) => Some(value),
-            Reading::Missing | Reading::Errored => None,
-        })
-    };
-    let every = (0..table.places.len()).flat_map(values);
-    let classes = classes_of(table, every);
+    let ratings = Ratings { table };
+    let classes = ratings.classes();
     let rating = |value: &ReadValue| match level {
         MeasurementLevel::Nominal => place_of(&classes, table.class(value)).map(|at| at as f64),
         _ => value.native,
     };
-    let errors = (0..table.places.len())
-        .filter(|at| raters().any(|series| series.get(*at) == Some(&Reading::Errored)))
-        .count();
     let mut units = Vec::new();
     let mut samples = Vec::new();
     for (at, place) in table.places.iter().enumerate() {
-        let unit: Vec<f64> = values(at).filter_map(rating).collect();
+        let unit: Vec<f64> = ratings.of(at).filter_map(rating).collect();
         if unit.len() > 1 {
             units.push(unit);
             samples.push(place.sample);
         }
     }
-    let drawn = |drawn: &[usize]| {
-        let drawn: Vec<Vec<f64>> = drawn.iter().map(|at| units[*at].clone()).collect();
-        krippendorff_alpha(&drawn, level)
-    };
-    let value = krippendorff_alpha(&units, level);
-    coefficient(table, Coefficient { value, n: units.len(), errors }, &samples, &drawn)
+    let rated = RatedUnits::new(&units, level);
+    let drawn = |drawn: &[usize]| rated.alpha(drawn.iter().copied());
+    let value = rated.alpha(0..units.len());
+    let found = Coefficient { value, n: units.len(), errors: ratings.errors() };
+    coefficient(table, found, &samples, &drawn)
 }
 
+/// Items need not be rated by the same, nor by as many.
 fn fleiss(table: &MetricTable) -> MetricValue {
-    let ComparedRows { rows, errors } = table.compared();
-    let classes = classes_of(table, rows.iter().flat_map(|row| row.values.iter().copied()));
-    let counts = |row: &super::reading::ComparedRow<'_>| {
-        let mut counts = vec![0; classes.len()];
-        for at in row.values.iter().filter_map(|value| place_of(&classes, table.class(value))) {
-            counts[at] += 1;
+    let ratings = Ratings { table };
+    let classes = ratings.classes();
+    let mut counts = Vec::new();
+    let mut samples = Vec::new();
+    for (at, place) in table.places.iter().enumerate() {
+        let mut own = vec![0; classes.len()];
+        for class in ratings.of(at).filter_map(|value| place_of(&classes, table.class(value))) {
+            own[class] += 1;
         }
-        counts
-    };
-    let rated: Vec<Vec<usize>> = rows.iter().map(counts).collect();
-    let samples: Vec<u32> = rows.iter().map(|row| table.places[row.at].sample).collect();
+        if own.iter().sum::<usize>() > 0 {
+            counts.push(own);
+            samples.push(place.sample);
+        }
+    }
     let drawn = |drawn: &[usize]| {
-        fleiss_kappa(&drawn.iter().map(|at| rated[*at].clone()).collect::<Vec<_>>())
+        fleiss_kappa(&drawn.iter().map(|at| counts[*at].as_slice()).collect::<Vec<&[usize]>>())
     };
-    let value = fleiss_kappa(&rated);
-    coefficient(table, Coefficient { value, n: rated.len(), errors }, &samples, &drawn)
+    let value = fleiss_kappa(&counts.iter().map(Vec::as_slice).collect::<Vec<&[usize]>>());
+    let several = counts.iter().filter(|own| own.iter().sum::<usize>() > 1).count();
+    let found = Coefficient { value, n: several, errors: ratings.errors() };
+    coefficient(table, found, &samples, &drawn)
+}
+
+/// What several raters say of each result, of which any may lack what some say.
+struct Ratings<'t> {
+    table: &'t MetricTable,
+}
+
+impl<'t> Ratings<'t> {
+    fn readings(&self, at: usize) -> impl Iterator<Item = &'t Reading> + use<'t> {
+        let series = std::iter::once(&self.table.of).chain(&self.table.against);
+        series.filter_map(move |series| series.get(at))
+    }
+
+    /// What is said of a result.
+    fn of(&self, at: usize) -> impl Iterator<Item = &'t ReadValue> + use<'t> {
+        self.readings(at).filter_map(|reading| match reading {
+            Reading::Is(value) => Some(value),
+            Reading::Missing | Reading::Errored => None,
+        })
+    }
+
+    /// The classes that occur, in order.
+    fn classes(&self) -> Vec<String> {
+        classes_of(self.table, (0..self.table.places.len()).flat_map(|at| self.of(at)))
+    }
+
+    /// How many results lack what a rater would have said for an error.
+    fn errors(&self) -> usize {
+        let is_errored =
+            |at: &usize| self.readings(*at).any(|reading| *reading == Reading::Errored);
+        (0..self.table.places.len()).filter(is_errored).count()
+    }
 }
 
 /// A coefficient, the items it is over, and those that it cannot be over.

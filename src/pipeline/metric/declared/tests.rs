@@ -108,6 +108,14 @@ fn groups_count_alike_whatever_their_size() {
     ];
     let nested = MetricSpec { groups, ..by_tags };
     assert_eq!(value(&nested, &table), Some(0.5625));
+    let left_out = |spec: &MetricSpec| {
+        let found = measure(spec, &table);
+        (found.n, found.ungrouped.map(|left_out| (left_out.n, left_out.values)))
+    };
+    assert_eq!(left_out(&nested), (5, Some((1, Vec::new()))));
+    let groups = vec![("one".to_owned(), vec!["a".to_owned()])];
+    let values = vec!["b".to_owned(), "c".to_owned()];
+    assert_eq!(left_out(&MetricSpec { groups, ..nested }), (3, Some((3, values))));
 }
 
 #[test]
@@ -178,7 +186,7 @@ fn coefficients_are_those_of_the_statistics() {
 }
 
 #[test]
-fn raters_may_lack_ratings_in_alpha_alone() {
+fn raters_may_lack_ratings() {
     let mut table = compared(classes("1 2 3 3"), classes("1 2 3 -"));
     table.against.push(classes("1 2 4 3"));
     table.against[0][3] = Reading::Missing;
@@ -186,7 +194,9 @@ fn raters_may_lack_ratings_in_alpha_alone() {
     // krippendorff.alpha(level_of_measurement="nominal") of the three.
     assert_eq!(value(&spec(alpha), &table), Some(0.767_442));
     let found = measure(&spec(MetricKind::Agreement(AgreementMeasure::Fleiss)), &table);
-    assert_eq!(found.n, 3);
+    // As irrCAC computes it: observed 10/12, by chance 11/36.
+    assert_eq!(found.value.map(|value| (value * 1e6).round() / 1e6), Some(0.76));
+    assert_eq!(found.n, 4);
 }
 
 #[test]
