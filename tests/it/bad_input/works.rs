@@ -49,7 +49,7 @@ fn numbers_that_python_writes_and_json_does_not_have_are_null() {
     }
     let suite = SUITE.replace("dataset: data.jsonl", "dataset: {path: data.json, records: rows}");
     let inside = format!("{{\"loss\": NaN, \"rows\": {array}}}");
-    check(&case("inside a file").suite(&suite).data("data.json", &inside), &expected);
+    check(&case("inside a file").data("data.json", &inside).suite(&suite), &expected);
 }
 
 #[test]
