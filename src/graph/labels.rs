@@ -16,9 +16,10 @@ use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
+use crate::pipeline::dataset::label_value::LabelValue;
 use crate::pipeline::dataset::labels as said;
-use crate::pipeline::dataset::labels::{LabelExtents, LabelValue};
-use crate::pipeline::spec::{GraderKind, Label, Scale};
+use crate::pipeline::dataset::labels::LabelExtents;
+use crate::pipeline::spec::{GraderKind, Label, LabelsSpec, Scale};
 use crate::pipeline::suite::FileText;
 
 /// The scale of every grader of the suite, also of those that the command line leaves out.
@@ -37,11 +38,35 @@ fn scale_of(kind: &GraderKind) -> Scale {
     .unwrap_or(Scale::UNIT)
 }
 
-/// The file of labels: the one that the command line names, else the one beside the suite that has its name.
+/// What the suite says of labels.
+#[salsa::tracked]
+fn section(db: &dyn Db, root: Root) -> Option<LabelsSpec> {
+    suite(db, root).suite.as_ref()?.labels.clone()
+}
+
+/// The file of labels that the command line or the suite names.
+fn named_file(db: &dyn Db, root: Root) -> Option<&str> {
+    let said = root.overrides(db).labels.as_ref();
+    said.or_else(|| section(db, root).as_ref()?.path.as_ref()).map(String::as_str)
+}
+
+/// The file of labels: the one that is named, else the one beside the suite that has its name.
 pub(crate) fn file(db: &dyn Db, root: Root) -> File {
-    let named = root.overrides(db).labels.as_ref();
-    named
-        .map_or_else(|| db.file(&label_file::beside(root.suite(db).path(db))), |path| db.file(path))
+    match named_file(db, root) {
+        Some(path) => db.file(path),
+        None => db.file(&label_file::beside(root.suite(db).path(db))),
+    }
+}
+
+/// What the suite says of labels that stand in rows.
+fn section_of_rows(db: &dyn Db, root: Root) -> Option<&LabelsSpec> {
+    section(db, root).as_ref().filter(|section| section.is_of_rows())
+}
+
+/// Whether what rows have as `label` must be labels: the suite says so.
+pub(crate) fn are_rows_labelled(db: &dyn Db, root: Root) -> bool {
+    let is_mapped = row_spec(db, root).as_ref().is_some_and(said::is_mapped);
+    is_mapped || section_of_rows(db, root).is_some()
 }
 
 /// The file of labels and everything that is wrong with it; nothing if there is none.
@@ -49,15 +74,20 @@ pub(crate) fn file(db: &dyn Db, root: Root) -> File {
 pub fn label_reading(db: &dyn Db, root: Root) -> LabelReading {
     let file = file(db, root);
     let path = file.path(db);
-    let is_named = root.overrides(db).labels.is_some();
+    let is_named = named_file(db, root).is_some();
+    let own = LabelsSpec::default();
+    // The file beside the suite is written by evalrs itself.
+    let layout = section(db, root).as_ref().filter(|_| is_named).unwrap_or(&own);
     let wrong = |problem| LabelReading { problems: vec![problem], ..LabelReading::default() };
     let unreadable = |why: &str| {
         let message = format!("cannot read the labels `{path}`: {why}");
-        let hint = "`--labels` names a file of labels: JSON Lines, a JSON array or CSV";
+        let is_flag = root.overrides(db).labels.is_some();
+        let name = if is_flag { "`--labels` names" } else { "`labels` of the suite names" };
+        let hint = format!("{name} a file of labels: JSON Lines, a JSON array or CSV");
         wrong(Diagnostic::error(Place::file(path), message).hint(hint))
     };
     match file.text(db) {
-        FileText::Text(text) => label_file::read(path, text, scales(db, root)),
+        FileText::Text(text) => label_file::read(path, text, scales(db, root), layout),
         FileText::Unread => LabelReading::default(),
         FileText::Missing if !is_named => LabelReading::default(),
         FileText::Missing => unreadable("there is no such file"),
@@ -88,10 +118,11 @@ pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
     let Some(spec) = row_spec(db, root).as_ref().filter(|spec| said::may_have_labels(spec)) else {
         return RowLabels::default();
     };
+    let section = section_of_rows(db, root);
     let mut extents = LabelExtents::default();
     let mut all = Vec::new();
     for (at, (row, _)) in chunk.records(db).iter().enumerate() {
-        if let Some(found) = said::of_row(row, spec) {
+        if let Some(found) = said::of_row(row, spec, section) {
             extents.add(None, &found, scales(db, root));
             all.resize(at, None);
             all.push(Some(found));
@@ -104,12 +135,13 @@ pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
 #[salsa::tracked]
 pub fn label_problems(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
     let root = chunk.root(db);
-    let Some(spec) = row_spec(db, root).as_ref().filter(|spec| said::is_mapped(spec)) else {
+    let Some(spec) = row_spec(db, root).as_ref().filter(|_| are_rows_labelled(db, root)) else {
         return Vec::new();
     };
+    let section = section_of_rows(db, root);
+    let problem = |row| said::problem_of_row(row, spec, section, scales(db, root));
     let rows = chunk.records(db).iter().enumerate();
-    rows.filter_map(|(at, (row, _))| Some((at, said::problem_of_row(row, spec, scales(db, root))?)))
-        .collect()
+    rows.filter_map(|(at, (row, _))| Some((at, problem(row)?))).collect()
 }
 
 /// What the labels of all rows have in common.
@@ -136,7 +168,7 @@ fn readable<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Readable {
     let name = grader.name(db);
     let kind = grader.kind(db);
     let scale = scale_of(kind);
-    let is_mapped = row_spec(db, root).as_ref().is_some_and(said::is_mapped);
+    let is_mapped = are_rows_labelled(db, root);
     Readable {
         // A grader that takes the label over would be compared with itself.
         rows: row_extents(db, root).read_for(name, scale) && (is_mapped || !takes_label(kind)),
@@ -199,7 +231,10 @@ pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[O
         let line = lines.find(|line| line.grader.as_ref().is_none_or(|grader| grader == name))?;
         line.said.on(scale)
     };
-    let of_row = |case: usize| by_row.get(case / per_record)?.as_ref()?.for_grader(name)?.on(scale);
+    let of_row = |case: usize| {
+        let said = by_row.get(case / per_record)?.as_ref()?;
+        said.of_case(name, case % per_record)?.on(scale)
+    };
     let cases = by_file.len().max(by_row.len() * per_record);
     let found: Vec<Option<Label>> =
         (0..cases).map(|case| of_file(case).or_else(|| of_row(case))).collect();

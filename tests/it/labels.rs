@@ -238,6 +238,84 @@ fn what_is_wrong_with_labels_is_said() {
 }
 
 #[test]
+fn labels_of_others_are_read_as_the_suite_says() {
+    let section = |map: &str| {
+        format!(
+            "{SUITE}labels: {{path: people.csv, for: [exact], fields: {{id: sample, label: human, who: person}}, map: {map}}}\n"
+        )
+    };
+    let people = "sample,human,person\n0,1.0,ann\n0,2,bob\n0,1,cem\n1,1,ann\n2,2,ann\n";
+    let suite = section("{1: pass, 2: fail}");
+    let files =
+        [("suite.yaml", suite.as_str()), ("data.jsonl", &rows(&[])), ("people.csv", people)];
+    let mut labelled = Loop::with(&files);
+    labelled.answer(kind);
+    labelled.evaluate();
+    assert_eq!(counts(&labelled, "exact"), [1, 1, 1, 0]);
+    assert_eq!(agreement(&labelled, "kind"), None);
+    // An edit of what is said of labels, or of their file, asks nothing.
+    labelled.set("suite.yaml", &section("{1: fail, 2: pass}"));
+    assert!(labelled.evaluate().asked.is_empty());
+    assert_eq!(counts(&labelled, "exact"), [1, 1, 0, 1]);
+    labelled.set("people.csv", "sample,human\n0,2\n");
+    assert!(labelled.evaluate().asked.is_empty());
+    assert_eq!(counts(&labelled, "exact"), [1, 0, 0, 0]);
+    labelled.set("others.csv", "id,label\n1,pass\n");
+    labelled.set("suite.yaml", &format!("{SUITE}labels: others.csv\n"));
+    assert!(labelled.evaluate().asked.is_empty());
+    assert_eq!(counts(&labelled, "exact"), [0, 0, 1, 0]);
+}
+
+#[test]
+fn each_output_of_a_row_has_its_label_and_its_score() {
+    let suite = "name: s
+dataset: {path: data.jsonl, fields: {outputs: {small: a, large: b}, label: {small: human.small, large: human.large}}}
+graders:
+  exact: {kind: tool, function: exact_match}
+  stars: {kind: tool, function: recorded_score, config: {path: scores, scale: {min: 1, max: 5}}, pass_threshold: 0.5}
+labels: {for: [exact], map: {good: pass, bad: fail}}
+";
+    let row = |id: &str, scores: Value, human: [&str; 2]| {
+        let [small, large] = human;
+        json!({"id": id, "ground_truth": "x", "a": "x", "b": "y", "scores": scores,
+            "human": {"small": small, "large": large}})
+    };
+    let data = jsonl([
+        row("p", json!([5, 1]), ["good", "good"]),
+        row("q", json!({"large": 4, "small": 2}), ["bad", "bad"]),
+        row("r", json!(3), ["good", ""]),
+    ]);
+    let space = space(suite, &data);
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_eq!((ran.code(), ran.stderr().as_str()), (0, ""));
+    let found = summary(&space);
+    let means =
+        ["small", "large"].map(|model| &found["by_model"][model]["stars"]["avg_score_total"]);
+    assert_eq!(means, [&json!((1.0 + 0.25 + 0.5) / 3.0), &json!((0.0 + 0.75 + 0.5) / 3.0)]);
+    let agreed = &found["label_agreement"]["exact"];
+    assert_eq!(
+        [&agreed["both_pass"], &agreed["false_pass"], &agreed["false_fail"], &agreed["both_fail"]],
+        [2, 1, 1, 1]
+    );
+    assert_eq!(found["label_agreement"].get("stars"), None);
+    for (labels, said) in [
+        ("labels: {for: [exakt]}", "unknown grader `exakt`"),
+        ("labels: {fields: {label: x}}", "`fields` is about the file at `path`, and there is none"),
+        ("labels: {map: {good: splendid}}", "`good` must be `pass`, `fail` or a score, not text"),
+        ("labels: {path: gone.csv}", "cannot read the labels `gone.csv`: there is no such file"),
+        ("labels: [a.csv]", "`labels` must be a path or a mapping"),
+    ] {
+        let section = "labels: {for: [exact], map: {good: pass, bad: fail}}";
+        space.write("suite.yaml", suite.replace(section, labels));
+        let ran = space.run(&["validate", "suite.yaml"]);
+        assert!(ran.code() == 2 && ran.shown().contains(said), "{said}: {}", ran.shown());
+    }
+    space.write("suite.yaml", suite.replace("large: human.large}", "big: human.large}"));
+    let ran = space.run(&["validate", "suite.yaml"]);
+    assert!(ran.shown().contains("`outputs` has no model `big`"), "{}", ran.shown());
+}
+
+#[test]
 fn a_field_of_that_name_that_is_something_else_works_as_ever() {
     let suite = |grader: &str, dataset: &str| {
         format!("name: s\ndataset: {dataset}\ngraders:\n  own: {grader}\n")

@@ -8,12 +8,13 @@ use serde_json::Value;
 use super::Console;
 use super::cache::names::file_name;
 use super::context::SuiteContext;
+use super::suite_parts::SuiteFiles;
 use super::usage::is_narrowed;
 use crate::app::cli::HistoryArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
-use crate::base::system::{FileBytes, System, join};
+use crate::base::system::{System, join};
 use crate::base::text::sanitize;
 use crate::effects::record::RunFacts;
 use crate::effects::record::read::PastHeader;
@@ -28,7 +29,7 @@ use crate::pipeline::key::hashed;
 use crate::pipeline::report::history::write;
 use crate::pipeline::report::{Report, Results};
 use crate::pipeline::results::ResultLine;
-use crate::pipeline::suite::{FileText, Files, suite_name};
+use crate::pipeline::suite::suite_name;
 use crate::pipeline::target::TargetAction;
 
 /// Shows the runs of a suite.
@@ -60,33 +61,12 @@ pub(super) fn name_of(
     surroundings: &SuiteContext,
     system: &dyn System,
 ) -> Result<String, Error> {
-    let files = SuiteFiles { surroundings, system };
-    suite_name(path, &files).ok_or_else(|| {
+    suite_name(path, &SuiteFiles { surroundings, system }).ok_or_else(|| {
         Error::plain(
             format!("`{}` is not a suite that can be read", sanitize(path)),
             format!("`evalrs validate {}` says what is wrong", sanitize(path)),
         )
     })
-}
-
-/// What the text of a suite is made of.
-struct SuiteFiles<'a> {
-    surroundings: &'a SuiteContext,
-    system: &'a dyn System,
-}
-
-impl Files for SuiteFiles<'_> {
-    fn text(&self, path: &str) -> FileText {
-        match self.system.read(path) {
-            FileBytes::Bytes(bytes) => String::from_utf8(bytes)
-                .map_or(FileText::Missing, |text| FileText::Text(text.into())),
-            _ => FileText::Missing,
-        }
-    }
-
-    fn env(&self, name: &str) -> Option<String> {
-        self.surroundings.environment.get(name).cloned()
-    }
 }
 
 /// What is known of the runs of a suite.

@@ -9,6 +9,7 @@ pub(crate) mod capture;
 pub(crate) mod compare;
 pub(crate) mod completions;
 pub mod context;
+mod suite_parts;
 pub(crate) mod diff;
 mod dotenv;
 pub(crate) mod explain;

@@ -7,15 +7,15 @@ use serde_json::Map;
 use super::case_contexts::{CaseContexts, CurrentSuite, only_note};
 use super::context::SuiteContext;
 use super::report::RecordedReport;
+use super::suite_parts::label_file;
 use crate::app::view::case::case;
-use crate::app::view::labels::RunLabels;
+use crate::app::view::labels::{LabelFile, RunLabels};
 use crate::app::view::lines::each_result;
 use crate::app::view::rows::RunRows;
 use crate::app::view::run::{RunDetails, RunSurroundings, labelled_graders};
 use crate::app::view::single_file::{FileRow, FileWriter};
 use crate::base::system::System;
 use crate::effects::record::read::PastRun;
-use crate::pipeline::dataset::label_file::beside;
 
 /// Writes the page of a run, and says what is not in it.
 pub(super) fn write_page(
@@ -71,8 +71,13 @@ fn suite_of(
 }
 
 fn labels_of(report: &RecordedReport<'_>, rows: &RunRows, system: &dyn System) -> RunLabels {
-    let path = report.labels.clone().or_else(|| report.suite.as_deref().map(beside));
-    path.map_or_else(RunLabels::default, |path| RunLabels::read_file(&path, &rows.graders, system))
+    let named = report.labels.as_deref();
+    let file = match (&report.suite, named) {
+        (Some(suite), _) => label_file(named, suite, report.cache_dir.as_deref(), system),
+        (None, Some(path)) => LabelFile { path: path.to_owned(), ..LabelFile::default() },
+        (None, None) => return RunLabels::default(),
+    };
+    RunLabels::read_file(&file, &rows.graders, system)
 }
 
 /// What is known of cases beyond their record.

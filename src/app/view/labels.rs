@@ -7,7 +7,7 @@ use serde::Serialize;
 use crate::base::system::System;
 use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::LabelTable;
-use crate::pipeline::spec::{Label, Scale};
+use crate::pipeline::spec::{Label, LabelsSpec, Scale};
 
 /// A label as pages show it.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -55,6 +55,26 @@ pub(crate) struct LabelledGrader {
     pub(crate) threshold: f64,
 }
 
+/// A file of labels, and how its lines are written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LabelFile {
+    /// Where it is.
+    pub(crate) path: String,
+    /// How it is written.
+    pub(crate) layout: LabelsSpec,
+}
+
+impl LabelFile {
+    /// The file that is `named`, else the one that the suite at `suite` says, else the one beside it.
+    pub(crate) fn of(named: Option<&str>, suite: &str, said: Option<LabelsSpec>) -> Self {
+        let said = said.unwrap_or_default();
+        match named.map(str::to_owned).or_else(|| said.path.clone()) {
+            Some(path) => Self { path, layout: said },
+            None => Self { path: label_file::beside(suite), layout: LabelsSpec::default() },
+        }
+    }
+}
+
 /// The labels of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunLabels {
@@ -64,19 +84,23 @@ pub(crate) struct RunLabels {
 }
 
 impl RunLabels {
-    /// Reads the text of the file at `path` for these graders.
-    pub(crate) fn read(path: &str, text: &str, graders: &[LabelledGrader]) -> Self {
+    /// Reads the text of a file for these graders.
+    pub(crate) fn read(file: &LabelFile, text: &str, graders: &[LabelledGrader]) -> Self {
         let scales: Vec<(String, Scale)> =
             graders.iter().map(|grader| (grader.name.clone(), grader.scale)).collect();
-        let reading = label_file::read(path, text, &scales);
+        let reading = label_file::read(&file.path, text, &scales, &file.layout);
         let problems = reading.problems.iter().map(|problem| problem.message.clone());
         Self { table: reading.table, problems: problems.collect() }
     }
 
-    /// Reads the file at `path` for these graders; nothing where it cannot be read.
-    pub(crate) fn read_file(path: &str, graders: &[LabelledGrader], system: &dyn System) -> Self {
-        let Ok(bytes) = system.read(path).into_bytes() else { return Self::default() };
-        Self::read(path, &String::from_utf8_lossy(&bytes), graders)
+    /// Reads a file for these graders; nothing where it cannot be read.
+    pub(crate) fn read_file(
+        file: &LabelFile,
+        graders: &[LabelledGrader],
+        system: &dyn System,
+    ) -> Self {
+        let Ok(bytes) = system.read(&file.path).into_bytes() else { return Self::default() };
+        Self::read(file, &String::from_utf8_lossy(&bytes), graders)
     }
 
     /// The label of a case for a grader.
@@ -91,7 +115,7 @@ impl RunLabels {
         let mut own = lines.iter().filter(|line| {
             line.is_of(model, trial) && line.grader.as_ref().is_none_or(|name| *name == grader.name)
         });
-        own.find_map(|line| line.said.for_grader(&grader.name)?.on(grader.scale))
+        own.find_map(|line| line.said.of_case(&grader.name, 0)?.on(grader.scale))
     }
 
     /// Whether there is none.

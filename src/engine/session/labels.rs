@@ -10,7 +10,7 @@ use crate::base::system::System;
 use crate::graph::inputs::Root;
 use crate::graph::{Database, labels, queries};
 use crate::pipeline::dataset::label_file::some_of;
-use crate::pipeline::dataset::labels::{is_mapped, not_a_label};
+use crate::pipeline::dataset::label_value::{LabelValue, not_a_label};
 use crate::pipeline::spec::{GraderKind, Scale, Suite};
 use crate::pipeline::suite::FileText;
 
@@ -40,7 +40,7 @@ impl Session {
         let suite = queries::suite(db, root).suite.as_ref()?;
         let scales = labels::scales(db, root);
         let extents = labels::row_extents(db, root);
-        let is_mapped = queries::row_spec(db, root).as_ref().is_some_and(is_mapped);
+        let is_mapped = labels::are_rows_labelled(db, root);
         let is_read = scales.iter().any(|(name, scale)| extents.read_for(name, *scale));
         let is_other = || uses_label(suite) || !extents.are_meant(scales);
         if is_read || (!is_mapped && is_other()) {
@@ -102,8 +102,11 @@ fn first_unread(db: &Database, root: Root, name: &str, scale: Scale) -> Option<u
     let mut before = 0;
     for chunk in root.chunks(db) {
         let said = labels::row_labels(db, *chunk).said.iter();
-        let mut own = said.map(|said| said.as_ref()?.for_grader(name));
-        if let Some(at) = own.position(|said| said.is_some_and(|said| said.on(scale).is_none())) {
+        let mut own = said.map(|said| said.as_ref().map(|said| said.all_for(name)));
+        let is_unread = |said: Option<Vec<&LabelValue>>| {
+            said.is_some_and(|all| all.iter().any(|one| one.on(scale).is_none()))
+        };
+        if let Some(at) = own.position(is_unread) {
             return Some(before + at);
         }
         before += chunk.records(db).len();

@@ -52,7 +52,8 @@ impl LoadedRows<'_> {
         let Some(spec) = queries::row_spec(db, root) else { return Vec::new() };
         let reading = queries::suite(db, root);
         let in_vain = rows::in_vain(db, root);
-        let mapped = dataset.fields.paths.iter().chain(&dataset.fields.outputs);
+        let fields = &dataset.fields;
+        let mapped = fields.paths.iter().chain(&fields.outputs).chain(&fields.labels);
         // Empty cells of CSV are absent, their column is not.
         let columns = match dataset.format {
             Some(format) if format.has_cells() => {

@@ -7,13 +7,13 @@ use std::collections::HashSet;
 
 use super::Session;
 use crate::graph::inputs::Chunk;
+use crate::graph::labels::are_rows_labelled;
 use crate::graph::queries;
 use crate::graph::queries::CheckedRecords;
 use crate::graph::rows;
 use crate::graph::selection::SelectableCase;
 use crate::pipeline::dataset::chunk::{Chunked, HeldChunks, Records};
 use crate::pipeline::dataset::fields::RowSpec;
-use crate::pipeline::dataset::labels::is_mapped;
 use crate::pipeline::evaluate::sought::{Sought, found_in};
 
 /// An edit of rows: what is new, and which chunks stay and go.
@@ -29,7 +29,7 @@ impl Session {
     pub(crate) fn pass_quick_checks(&self, chunks: &[Chunked]) -> bool {
         let Some(spec) = queries::row_spec(&self.db, self.root) else { return false };
         // Labels that the suite names are wrong where no grader can read them, which rows alone do not tell.
-        if is_mapped(spec) {
+        if are_rows_labelled(&self.db, self.root) {
             return false;
         }
         let edit = self.row_edit(chunks, spec);

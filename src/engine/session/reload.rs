@@ -24,11 +24,10 @@ use crate::base::system::{System, folder_of, non_empty};
 use crate::effects::fs_watch::ChangedPaths;
 use crate::graph::change::Change;
 use crate::graph::inputs::Program;
-use crate::graph::labels::{file as labels_file, scales};
+use crate::graph::labels::{are_rows_labelled, file as labels_file, scales};
 use crate::graph::votes::row_files;
 use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::chunk::{Chunked, Records};
-use crate::pipeline::dataset::labels::is_mapped;
 use crate::pipeline::spec::ProgramSpec;
 use crate::pipeline::suite::{FileText, ProgramPlaces};
 
@@ -173,9 +172,9 @@ impl Session {
         };
         let is_of_rows = |path: &String| db.known_file(path).is_some_and(|file| self.is_big(file));
         // Labels that the suite names are good or not by the scales of its graders.
-        let is_mapped = queries::row_spec(db, root).as_ref().is_some_and(is_mapped);
         let is_same = before.dataset == suite.dataset
-            && (!is_mapped || scales(db, root) == scales(&apart.db, apart.root))
+            && before.labels == suite.labels
+            && (!are_rows_labelled(db, root) || scales(db, root) == scales(&apart.db, apart.root))
             && before.target == suite.target
             && queries::row_needs(db, root) == queries::row_needs(&apart.db, apart.root)
             && runs(self) == runs(apart)

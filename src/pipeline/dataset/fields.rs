@@ -325,14 +325,14 @@ impl<'a> RowFields<'a> {
 
     /// The members that are none of our fields, neither by name nor by the suite's `fields`.
     pub fn unmapped(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        let FieldMap { paths, outputs } = &self.spec.fields;
+        let FieldMap { paths, outputs, labels } = &self.spec.fields;
         self.members.0.iter().map(|(name, raw)| (name.as_ref(), *raw)).filter(move |(name, _)| {
             let is_ours = is_field(name);
             let is_mapped = |(_, path): &(String, String)| {
                 path.strip_prefix(*name)
                     .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
             };
-            !is_ours && !paths.iter().chain(outputs).any(is_mapped)
+            !is_ours && !paths.iter().chain(outputs).chain(labels).any(is_mapped)
         })
     }
 

@@ -1,20 +1,23 @@
 //! Reads a file of labels: JSON Lines, a JSON array or CSV, a label a line.
 //!
 //! A line is of all models and trials of its sample, and for all graders, unless it names one. Of several lines for one
-//! verdict the one that says more about it counts: one that names the grader first, then the trial, then the model.
+//! verdict the one that says more about it counts: one that names the grader first, then the trial, then the model. What
+//! several people say of one verdict is one label.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::Value;
 
 use super::cells::column_names;
-use super::fields::{RowFields, RowProblem, RowSpec, deep_problem};
-use super::labels::{LabelExtents, LabelValue, Scales};
+use super::fields::{RowFields, RowProblem, RowSpec, deep_problem, json_text};
+use super::label_value::{LabelNotation, LabelValue, Scales};
+use super::labels::LabelExtents;
+use super::people::{GivenLabels, LabelOf, OnePerson};
 use super::split::{self, RawRecord, too_deep};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::json_syntax::kind_of;
-use crate::pipeline::spec::{DatasetFormat, FieldMap, MissingAnswer};
+use crate::pipeline::spec::{DatasetFormat, FieldMap, LabelsSpec, MissingAnswer};
 
 /// The file of labels that is read of the suite at `suite` where no other is named: `bot.labels.jsonl` beside `bot.yaml`.
 pub(crate) fn beside(suite: &str) -> String {
@@ -68,10 +71,10 @@ pub(crate) struct LabelReading {
     pub problems: Vec<Diagnostic>,
 }
 
-const HINT: &str = "a line of labels is {\"id\": …, \"label\": 0.5} or {\"id\": …, \"label\": \"pass\"}; `model`, `trial` and `grader` say what it is of";
+const HINT: &str = "a line of labels is {\"id\": …, \"label\": 0.5} or {\"id\": …, \"label\": \"pass\"}; `model`, `trial` and `grader` say what it is of, `who` whose it is";
 
-/// Reads the text of the file at `path`, for graders with these scales.
-pub(crate) fn read(path: &str, text: &str, scales: &Scales) -> LabelReading {
+/// Reads the text of the file at `path`, for graders with these scales. `layout` says how its lines are written.
+pub(crate) fn read(path: &str, text: &str, scales: &Scales, layout: &LabelsSpec) -> LabelReading {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     // Whoever takes back the last label leaves an empty file.
     if text.trim().is_empty() {
@@ -85,29 +88,30 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales) -> LabelReading {
         }
     };
     if format.has_cells()
-        && let Some(column) = missing_column(&column_names(text, format))
+        && let Some(column) = missing_column(&column_names(text, format), layout)
     {
         let problem = Diagnostic::error(
             Place::in_line(path, 1, text.lines().next().unwrap_or_default(), 0..usize::MAX),
-            format!("the file of labels has no column `{column}`"),
+            format!("the file of labels has no column `{}`", clipped(&column)),
         );
-        let problems = vec![
-            problem.hint("its header is `id,label`, and `model`, `trial`, `grader` if needed"),
-        ];
+        let problems = vec![problem.hint(
+            "its header is `id,label`, and `model`, `trial`, `grader`, `who` if needed; `labels: {path: …, fields: {label: NAME}}` in the suite says that they have other names",
+        )];
         return LabelReading { problems, ..LabelReading::default() };
     }
     let spec = RowSpec {
         cells: format.has_cells(),
-        fields: FieldMap::default(),
+        fields: FieldMap { paths: layout.fields.clone(), ..FieldMap::default() },
         format: None,
         missing: MissingAnswer::default(),
         live: None,
     };
     let mut reading = LabelReader {
         scales,
-        seen: HashMap::new(),
+        layout,
+        given: GivenLabels::default(),
         foreign: Foreign::default(),
-        table: LabelTable::default(),
+        has_label: false,
     };
     let mut problems = Vec::new();
     for row in &rows {
@@ -117,12 +121,24 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales) -> LabelReading {
             problems.push(problem.diagnostic(place));
         }
     }
+    problems.extend(reading.without_label(path));
     problems.extend(reading.foreign.diagnostic(path));
-    let mut table = reading.table;
+    problems.extend(reading.given.ties(path));
+    LabelReading { table: Arc::new(table(&reading.given, scales)), problems }
+}
+
+/// What was given, sample by sample.
+fn table(given: &GivenLabels, scales: &Scales) -> LabelTable {
+    let mut table = LabelTable::default();
+    for (LabelOf { id, model, trial, grader }, said) in given.labels() {
+        table.extents.add(grader.as_deref(), &said, scales);
+        let line = LabelLine { model: model.clone(), trial: *trial, grader: grader.clone(), said };
+        table.samples.entry(id.clone()).or_default().push(line);
+    }
     for lines in table.samples.values_mut() {
         lines.sort_by_key(LabelLine::rank);
     }
-    LabelReading { table: Arc::new(table), problems }
+    table
 }
 
 fn format_of_text(text: &str) -> DatasetFormat {
@@ -133,12 +149,20 @@ fn format_of_text(text: &str) -> DatasetFormat {
     }
 }
 
-fn missing_column(columns: &[String]) -> Option<&'static str> {
-    let has = |name: &str| columns.iter().any(|column| column == name);
-    if !has("id") && !has("sample_id") {
-        return Some("id");
-    }
-    (!has("label")).then_some("label")
+/// A column that a file needs and does not have.
+fn missing_column(columns: &[String], layout: &LabelsSpec) -> Option<String> {
+    let has = |name: &str| {
+        columns.iter().any(|column| {
+            let rest = name.strip_prefix(column.as_str());
+            rest.is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+        })
+    };
+    let named = |name: &str| layout.fields.iter().find(|(ours, _)| ours == name);
+    let lacks = |names: &[&str]| match named(names[0]) {
+        Some((_, path)) => (!has(path)).then(|| path.clone()),
+        None => (!names.iter().any(|name| has(name))).then(|| names[0].to_owned()),
+    };
+    lacks(&["id", "sample_id"]).or_else(|| lacks(&["label"]))
 }
 
 /// What is wrong with the shape of a file, said of labels.
@@ -153,16 +177,14 @@ fn said_of_labels(mut problems: Vec<Diagnostic>) -> Vec<Diagnostic> {
     problems
 }
 
-/// What a line is of: sample, model, trial, grader.
-type Of = (String, Option<String>, Option<u32>, Option<String>);
-
 /// What was read so far.
 struct LabelReader<'a> {
     scales: &'a Scales,
-    /// The label and the line it stands on.
-    seen: HashMap<Of, (LabelValue, u32)>,
+    layout: &'a LabelsSpec,
+    given: GivenLabels,
     foreign: Foreign,
-    table: LabelTable,
+    /// Whether a line has something where labels stand.
+    has_label: bool,
 }
 
 impl LabelReader<'_> {
@@ -176,70 +198,83 @@ impl LabelReader<'_> {
             return Err(RowProblem::new(message).at(&row.text, raw));
         }
         let id = id_of(&fields)?;
-        let grader = text_of(&fields, "grader")?;
         let model = text_of(&fields, "model")?;
         let trial = trial_of(&fields)?;
-        let Some(said) = said_of(&fields, grader.as_deref(), self.scales)? else { return Ok(()) };
-        match said {
-            LabelValue::Each(each) => each.into_iter().try_for_each(|(grader, said)| {
-                self.add((id.clone(), model.clone(), trial, Some(grader)), said, row)
-            }),
-            said => self.add((id, model, trial, grader), said, row),
-        }
-    }
-
-    fn add(&mut self, of: Of, said: LabelValue, row: &RawRecord<'_>) -> Result<(), RowProblem> {
-        let (id, model, trial, grader) = of.clone();
-        if let Some(name) = grader.as_deref().filter(|name| !self.knows(name)) {
-            self.foreign.add(name);
-            return Ok(());
-        }
-        if let Some((earlier, line)) = self.seen.get(&of) {
-            if *earlier == said {
+        let who = fields.value("who")?.map(|who| json_text(&who));
+        let by = OnePerson { who, line: row.start.line };
+        let grader = text_of(&fields, "grader")?;
+        let of = LabelOf { id, model, trial, grader };
+        let Some(said) = self.said(&fields, of.grader.as_deref())? else { return Ok(()) };
+        let named = match (said, &of.grader) {
+            (LabelValue::Each(each), _) => {
+                each.into_iter().map(|(grader, said)| (Some(grader), said)).collect()
+            }
+            (said, None) if !self.layout.graders.is_empty() => {
+                let names = self.layout.graders.iter();
+                names.map(|name| (Some(name.clone()), said.clone())).collect()
+            }
+            (said, grader) => vec![(grader.clone(), said)],
+        };
+        named.into_iter().try_for_each(|(grader, said)| {
+            if let Some(name) = grader.as_deref().filter(|name| !self.knows(name)) {
+                self.foreign.add(name);
                 return Ok(());
             }
-            let message = format!("`{}` has another label on line {line}", clipped(&id));
-            return Err(RowProblem::new(message).hint(
-                "remove one of the lines, or say with `model`, `trial` or `grader` what each is of",
-            ));
-        }
-        self.table.extents.add(grader.as_deref(), &said, self.scales);
-        self.seen.insert(of, (said.clone(), row.start.line));
-        self.table.samples.entry(id).or_default().push(LabelLine { model, trial, grader, said });
-        Ok(())
+            self.given.add(LabelOf { grader, ..of.clone() }, said, by.clone())
+        })
     }
 
     fn knows(&self, name: &str) -> bool {
         self.scales.iter().any(|(grader, _)| grader == name)
     }
-}
 
-/// The label of a line, if it says one; for its `grader`, if it names one.
-fn said_of(
-    fields: &RowFields<'_>,
-    grader: Option<&str>,
-    scales: &Scales,
-) -> Result<Option<LabelValue>, RowProblem> {
-    let Some(raw) = fields.members.get("label") else {
-        // An empty cell is a sample without a label yet.
-        return if fields.spec().cells { Ok(None) } else { Err(no_label(fields)) };
-    };
-    let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-    let Some(mut said) = LabelValue::of(&value, fields.spec().cells) else { return Ok(None) };
-    let own: Vec<_> = match grader {
-        Some(grader) => scales.iter().filter(|(name, _)| name == grader).cloned().collect(),
-        None => scales.to_vec(),
-    };
-    if own.is_empty() {
-        // Its grader is another suite's.
-        return Ok(Some(said));
+    /// The label of a line, if it says one; for its `grader`, if it names one.
+    fn said(
+        &mut self,
+        fields: &RowFields<'_>,
+        grader: Option<&str>,
+    ) -> Result<Option<LabelValue>, RowProblem> {
+        let mapped = fields.mapped("label");
+        let found = match mapped {
+            Some(path) => fields.at_path(path),
+            None => fields.members.get("label"),
+        };
+        let Some(raw) = found else {
+            // An empty cell is a sample without a label yet, and so may be one of somebody else's file.
+            let may_lack = fields.spec().cells || mapped.is_some();
+            return if may_lack { Ok(None) } else { Err(no_label(fields)) };
+        };
+        self.has_label = true;
+        let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
+        let notation =
+            LabelNotation { cells: fields.spec().cells, map: &self.layout.map, outputs: &[] };
+        let Some(mut said) = LabelValue::of(&value, &notation) else { return Ok(None) };
+        let meant = |name: &str| match grader {
+            Some(grader) => name == grader,
+            None => {
+                self.layout.graders.is_empty() || self.layout.graders.iter().any(|of| of == name)
+            }
+        };
+        let own: Vec<_> = self.scales.iter().filter(|(name, _)| meant(name)).cloned().collect();
+        if own.is_empty() {
+            // Its grader is another suite's.
+            return Ok(Some(said));
+        }
+        if grader.is_some() && matches!(said, LabelValue::Each(_)) {
+            said = LabelValue::Strange;
+        }
+        match said.problem(&own) {
+            Some(problem) => Err(problem.at(fields.row, raw)),
+            None => Ok(Some(said)),
+        }
     }
-    if grader.is_some() && matches!(said, LabelValue::Each(_)) {
-        said = LabelValue::Strange;
-    }
-    match said.problem(&own) {
-        Some(problem) => Err(problem.at(fields.row, raw)),
-        None => Ok(Some(said)),
+
+    /// Says that no line has what the suite calls the label.
+    fn without_label(&self, path: &str) -> Option<Diagnostic> {
+        let (_, label) = self.layout.fields.iter().find(|(ours, _)| ours == "label")?;
+        let message = format!("no line of the file of labels has `{}`", clipped(label));
+        let problem = Diagnostic::error(Place::file(path), message);
+        (!self.has_label).then(|| problem.hint("`fields` of `labels` names paths in its lines"))
     }
 }
 
@@ -266,7 +301,7 @@ fn trial_of(fields: &RowFields<'_>) -> Result<Option<u32>, RowProblem> {
 }
 
 fn text_of(fields: &RowFields<'_>, name: &str) -> Result<Option<String>, RowProblem> {
-    let Some(raw) = fields.members.get(name) else { return Ok(None) };
+    let Some(raw) = fields.raw(name) else { return Ok(None) };
     match serde_json::from_str(raw.get()).unwrap_or_default() {
         Value::Null => Ok(None),
         Value::String(text) => Ok(Some(text)),
@@ -317,206 +352,4 @@ pub(crate) fn some_of(names: &[String]) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::{beside, read};
-    use crate::pipeline::dataset::labels::LabelValue;
-    use crate::pipeline::spec::Scale;
-
-    fn scales() -> [(String, Scale); 2] {
-        [("exact".to_owned(), Scale::UNIT), ("helpful".to_owned(), Scale { min: 1.0, max: 5.0 })]
-    }
-
-    fn problems(path: &str, text: &str) -> String {
-        let reading = read(path, text, &scales());
-        let rendered = reading.problems.iter().map(|problem| problem.render(false));
-        rendered.collect::<Vec<_>>().join("\n\n")
-    }
-
-    #[test]
-    fn labels_are_beside_the_suite_under_its_name() {
-        for (suite, labels) in [
-            ("bot.yaml", "bot.labels.jsonl"),
-            ("a.b/bot.suite.yaml", "a.b/bot.suite.labels.jsonl"),
-            ("/bot", "/bot.labels.jsonl"),
-        ] {
-            assert_eq!(beside(suite), labels);
-        }
-    }
-
-    #[test]
-    fn every_format_says_the_same() {
-        let jsonl = "{\"id\": 1, \"label\": 0.5, \"grader\": \"exact\"}\n\n{\"id\": \"b\", \"trial\": 2, \"label\": \"pass\", \"note\": [1]}\n{\"sample_id\": \"c\", \"label\": null}\n{\"id\": \"b\", \"label\": false, \"model\": \"m\"}\n";
-        let array = format!("[{}]", jsonl.trim().replace("\n\n", "\n").replace('\n', ", "));
-        let csv = "\u{feff}sample_id,grader,trial,model,label\n1,exact,,,0.5\nb,,2,,Passed\nc,,,,\nb,,,m,false\n";
-        let expected = read("l.jsonl", jsonl, &scales());
-        assert_eq!(expected.problems, []);
-        let table = &expected.table.samples;
-        assert_eq!(table.keys().collect::<Vec<_>>(), ["1", "b"]);
-        let own: Vec<_> = table["b"].iter().map(|line| (line.trial, line.said.clone())).collect();
-        assert_eq!(own, [(Some(2), LabelValue::Pass(true)), (None, LabelValue::Pass(false))]);
-        for (path, text) in [("l.json", array.as_str()), ("l", &array), ("l.csv", csv), ("l", csv)]
-        {
-            assert_eq!(read(path, text, &scales()), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn lines_that_say_more_come_first() {
-        let lines = [
-            r#"{"id": "a", "label": true}"#,
-            r#"{"id": "a", "model": "m", "label": true}"#,
-            r#"{"id": "a", "trial": 1, "label": {"exact": 1, "helpful": 2}}"#,
-            r#"{"id": "a", "trial": 1, "label": true}"#,
-            r#"{"id": "a", "grader": "exact", "model": "m", "label": 0}"#,
-            r#"{"id": "a", "label": true}"#,
-        ];
-        let reading = read("l.jsonl", &lines.join("\n"), &scales());
-        assert_eq!(reading.problems, []);
-        let of = reading.table.samples["a"].iter().map(|line| {
-            let grader = line.grader.as_deref();
-            let model = line.model.as_deref();
-            (grader.unwrap_or("-"), line.trial, model.unwrap_or("-"))
-        });
-        assert_eq!(
-            of.collect::<Vec<_>>(),
-            [
-                ("exact", Some(1), "-"),
-                ("helpful", Some(1), "-"),
-                ("exact", None, "m"),
-                ("-", Some(1), "-"),
-                ("-", None, "m"),
-                ("-", None, "-"),
-            ]
-        );
-        let line = &reading.table.samples["a"][2];
-        assert!(line.is_of(Some("m"), 7) && !line.is_of(None, 0));
-    }
-
-    #[test]
-    fn problems_are_shown_where_they_stand() {
-        let lines = [
-            r#"{"id": "a", "label": 6}"#,
-            r#"{"id": "a", "label": 1"#,
-            r#"{"id": "a"}"#,
-            r#"{"label": 1}"#,
-            r#"{"id": "a", "label": 0.5, "grader": "helpful"}"#,
-            r#"{"id": "a", "label": {"exact": 1}, "grader": "exact"}"#,
-            r#"{"id": "a", "label": 1, "trial": "x"}"#,
-            r#"{"id": "b", "label": 1}"#,
-            r#"{"id": "b", "label": 0}"#,
-            r#"{"id": "b", "label": "cat", "grader": "other"}"#,
-        ];
-        insta::assert_snapshot!(problems("l.jsonl", &lines.join("\n")), @r#"
-        error: `label` is neither a score from 0 to 1 or 1 to 5 nor pass or fail
-         --> l.jsonl:1:22
-          |
-        1 | {"id": "a", "label": 6}
-          |                      ^ expected a score, true, false, "pass" or "fail"
-
-        error: bad JSON: the text ends inside an object
-         --> l.jsonl:2:22
-          |
-        2 | {"id": "a", "label": 1
-          |                      ^
-          |
-          = help: the text is cut off, or a bracket or quote is never closed
-
-        error: the line has no `label`, only `id`
-         --> l.jsonl:3:1
-          |
-        3 | {"id": "a"}
-          | ^^^^^^^^^^^
-          |
-          = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of
-
-        error: the line has no `id`, only `label`
-         --> l.jsonl:4:1
-          |
-        4 | {"label": 1}
-          | ^^^^^^^^^^^^
-          |
-          = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of
-
-        error: `label` is neither a score from 1 to 5 nor pass or fail
-         --> l.jsonl:5:22
-          |
-        5 | {"id": "a", "label": 0.5, "grader": "helpful"}
-          |                      ^^^ expected a score, true, false, "pass" or "fail"
-
-        error: `label` is neither a score from 0 to 1 nor pass or fail
-         --> l.jsonl:6:22
-          |
-        6 | {"id": "a", "label": {"exact": 1}, "grader": "exact"}
-          |                      ^^^^^^^^^^^^ expected a score, true, false, "pass" or "fail"
-
-        error: `trial` is a string
-         --> l.jsonl:7:34
-          |
-        7 | {"id": "a", "label": 1, "trial": "x"}
-          |                                  ^^^ expected a whole number from 0
-
-        error: `b` has another label on line 8
-         --> l.jsonl:9:1
-          |
-        9 | {"id": "b", "label": 0}
-          | ^^^^^^^^^^^^^^^^^^^^^^^
-          |
-          = help: remove one of the lines, or say with `model`, `trial` or `grader` what each is of
-
-        warning: 1 label is for graders that the suite does not have: `other`
-        --> l.jsonl
-        "#);
-    }
-
-    #[test]
-    fn an_empty_file_has_no_labels_and_nothing_is_wrong_with_it() {
-        for text in ["", "\n", "\u{feff}  \r\n"] {
-            let reading = read("l.jsonl", text, &scales());
-            assert_eq!((reading.table.samples.len(), reading.problems.len()), (0, 0));
-        }
-    }
-
-    #[test]
-    fn files_that_hold_no_labels_say_what_is_expected() {
-        let found = [
-            problems("l.json", "[]"),
-            problems("l.csv", "id,score\na,1\n"),
-            problems("l.jsonl", "[{\"id\": 1, \"label\": 1}]"),
-            problems("l.csv", "id,label\na,1\nb,7\n"),
-            problems("l.jsonl", &format!("{{\"id\": 1, \"label\": {}", "[".repeat(150))),
-        ];
-        insta::assert_snapshot!(found.join("\n\n"), @r#"
-        error: the file of labels has no records
-        --> l.json
-         = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of; an array of them is named .json, a table .csv
-
-        error: the file of labels has no column `label`
-         --> l.csv:1:1
-          |
-        1 | id,score
-          | ^^^^^^^^
-          |
-          = help: its header is `id,label`, and `model`, `trial`, `grader` if needed
-
-        error: the file of labels is one JSON array, not one object a line
-         --> l.jsonl:1:1
-          |
-        1 | [{"id": 1, "label": 1}]
-          | ^
-          |
-          = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of; an array of them is named .json, a table .csv
-
-        error: `label` is neither a score from 0 to 1 or 1 to 5 nor pass or fail
-         --> l.csv:3:1
-          |
-        3 | b,7
-          | ^^^ expected a score, true, false, "pass" or "fail"
-
-        error: the JSON is nested more than 128 deep
-         --> l.jsonl:1:147
-          |
-        1 | …[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[[
-          |                                                              ^ level 129 opens here
-        "#);
-    }
-}
+mod tests;

@@ -9,120 +9,9 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fields::{RowFields, RowProblem, RowSpec};
-use crate::base::diagnostic::{clipped, suggest};
-use crate::pipeline::spec::{Label, Scale};
-
-/// The scales of the graders of a suite, in its order.
-pub(crate) type Scales = [(String, Scale)];
-
-/// A label as it is written.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) enum LabelValue {
-    /// Whether it passes.
-    Pass(bool),
-    /// A score on the scale of the grader.
-    Number(f64),
-    /// One for each of some graders.
-    Each(Box<[(String, LabelValue)]>),
-    /// Something that is no label.
-    Strange,
-}
-
-impl LabelValue {
-    /// What `value` says; none if it says nothing. `cells` are of CSV: text, also where it is a number.
-    pub(crate) fn of(value: &Value, cells: bool) -> Option<Self> {
-        match value {
-            Value::Object(graders) => {
-                let each = graders
-                    .iter()
-                    .filter_map(|(name, value)| Some((name.clone(), Self::plain(value, cells)?)));
-                Some(Self::Each(each.collect()))
-            }
-            Value::String(cell) if cells && cell.trim_start().starts_with('{') => {
-                match serde_json::from_str(cell) {
-                    Ok(object @ Value::Object(_)) => Self::of(&object, cells),
-                    _ => Some(Self::Strange),
-                }
-            }
-            value => Self::plain(value, cells),
-        }
-    }
-
-    fn plain(value: &Value, cells: bool) -> Option<Self> {
-        Some(match value {
-            Value::Null => return None,
-            Value::Bool(pass) => Self::Pass(*pass),
-            Value::Number(number) => Self::number(number.as_f64()),
-            Value::String(text) => {
-                let word = text.trim().to_ascii_lowercase();
-                match word.as_str() {
-                    "" => return None,
-                    "pass" | "passed" => Self::Pass(true),
-                    "fail" | "failed" => Self::Pass(false),
-                    "true" if cells => Self::Pass(true),
-                    "false" if cells => Self::Pass(false),
-                    number if cells => Self::number(number.parse().ok()),
-                    _ => Self::Strange,
-                }
-            }
-            Value::Array(_) | Value::Object(_) => Self::Strange,
-        })
-    }
-
-    fn number(number: Option<f64>) -> Self {
-        number.filter(|number| number.is_finite()).map_or(Self::Strange, Self::Number)
-    }
-
-    /// What it says of `grader`.
-    pub(crate) fn for_grader(&self, grader: &str) -> Option<&Self> {
-        match self {
-            Self::Each(each) => each.iter().find(|(name, _)| name == grader).map(|(_, said)| said),
-            said => Some(said),
-        }
-    }
-
-    /// The label on the scale of a grader; none if it is none there.
-    pub(crate) fn on(&self, scale: Scale) -> Option<Label> {
-        match self {
-            Self::Pass(pass) => Some(Label::Pass(*pass)),
-            Self::Number(number) => {
-                scale.contains(*number).then(|| Label::Score(scale.unit(*number).clamp(0.0, 1.0)))
-            }
-            Self::Each(_) | Self::Strange => None,
-        }
-    }
-
-    /// What is wrong with it where it must be a label: it is one for no grader that it is meant for. It may name
-    /// graders of other suites.
-    pub(crate) fn problem(&self, scales: &Scales) -> Option<RowProblem> {
-        let neither = |what: String, scales: &Scales| {
-            RowProblem::new(format!("{what} is {}", not_a_label(scales)))
-                .label("expected a score, true, false, \"pass\" or \"fail\"")
-        };
-        let reads = |said: &Self, scale: Scale| said.on(scale).is_some();
-        match self {
-            Self::Each(each) => each.iter().find_map(|(name, said)| {
-                let known = scales.iter().find(|(grader, _)| grader == name)?;
-                let what = format!("the `label` for `{}`", clipped(name));
-                (!reads(said, known.1)).then(|| neither(what, std::slice::from_ref(known)))
-            }),
-            said if scales.iter().any(|(_, scale)| reads(said, *scale)) => None,
-            _ => Some(neither("`label`".to_owned(), scales)),
-        }
-    }
-}
-
-/// What is no label on any of the scales, in words.
-pub(crate) fn not_a_label(scales: &Scales) -> String {
-    let mut ranges: Vec<String> = Vec::new();
-    for (_, Scale { min, max }) in scales {
-        let range = format!("{min} to {max}");
-        if !ranges.contains(&range) {
-            ranges.push(range);
-        }
-    }
-    format!("neither a score from {} nor pass or fail", ranges.join(" or "))
-}
+use super::label_value::{LabelNotation, LabelValue, Scales};
+use crate::base::diagnostic::suggest;
+use crate::pipeline::spec::{LabelsSpec, Scale};
 
 /// What the labels of some place that are meant for one grader have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -149,7 +38,9 @@ impl LabelExtent {
                 self.least = self.least.min(*number);
                 self.most = self.most.max(*number);
             }
-            LabelValue::Each(_) | LabelValue::Strange => self.strange = true,
+            LabelValue::Each(_) | LabelValue::ByOutput(_) | LabelValue::Strange => {
+                self.strange = true;
+            }
         }
     }
 
@@ -182,6 +73,9 @@ impl LabelExtents {
         match (said, grader) {
             (LabelValue::Each(each), None) => {
                 each.iter().for_each(|(name, said)| self.add(Some(name), said, scales));
+            }
+            (LabelValue::ByOutput(items), grader) => {
+                items.iter().flatten().for_each(|said| self.add(grader, said, scales));
             }
             (said, None) => self.plain.get_or_insert(LabelExtent::NOTHING).add(said),
             (said, Some(name)) if scales.iter().any(|(grader, _)| grader == name) => {
@@ -240,25 +134,53 @@ pub(crate) fn may_have_labels(spec: &RowSpec) -> bool {
 
 /// Whether the suite says where the labels of rows stand.
 pub(crate) fn is_mapped(spec: &RowSpec) -> bool {
-    spec.fields.paths.iter().any(|(ours, _)| ours == "label")
+    !spec.fields.labels.is_empty() || spec.fields.paths.iter().any(|(ours, _)| ours == "label")
 }
 
-/// The label of a row, if it has something there.
-pub(crate) fn of_row(row: &str, spec: &RowSpec) -> Option<LabelValue> {
+/// The label of a row, if it has something there. `said` is what the suite says of labels in rows.
+pub(crate) fn of_row(row: &str, spec: &RowSpec, said: Option<&LabelsSpec>) -> Option<LabelValue> {
     // Most rows have none, and need not be taken apart to know it. Its letters may be written as escapes.
     let may_have = is_mapped(spec) || row.contains("\"label\"") || row.contains("\\u006");
     if !may_have {
         return None;
     }
-    let raw = RowFields::new(row, spec).ok()?.raw("label")?;
-    // What is nested too deep to be read is no label.
-    serde_json::from_str(raw.get())
-        .map_or(Some(LabelValue::Strange), |value| LabelValue::of(&value, spec.cells))
+    let fields = RowFields::new(row, spec).ok()?;
+    let outputs: &[_] = if spec.live.is_none() { &spec.fields.outputs } else { &[] };
+    let map = said.map_or(&[][..], |said| &said.map);
+    let notation = LabelNotation { cells: spec.cells, map, outputs };
+    let label = if spec.fields.labels.is_empty() {
+        match serde_json::from_str(fields.raw("label")?.get()) {
+            Ok(value) => LabelValue::of(&value, &notation)?,
+            // What is nested too deep to be read is no label.
+            Err(_) => LabelValue::Strange,
+        }
+    } else {
+        of_each_output(&fields, &notation)?
+    };
+    Some(label.for_graders(said.map_or(&[][..], |said| &said.graders)))
+}
+
+/// What stands at the paths of labels, one for each output.
+fn of_each_output(fields: &RowFields<'_>, notation: &LabelNotation<'_>) -> Option<LabelValue> {
+    let labels = &fields.spec.fields.labels;
+    let value = |model: &String| -> Option<Value> {
+        let path = labels.iter().find(|(of, _)| of == model).map(|(_, path)| path)?;
+        serde_json::from_str(fields.at_path(path)?.get()).ok()
+    };
+    let values: Vec<Option<Value>> =
+        notation.outputs.iter().map(|(model, _)| value(model)).collect();
+    let is_any = values.iter().flatten().any(|value| !value.is_null());
+    is_any.then(|| LabelValue::by_output(values.iter().map(Option::as_ref), notation))
 }
 
 /// What is wrong with the label of a row, where the suite says that it is one.
-pub(crate) fn problem_of_row(row: &str, spec: &RowSpec, scales: &Scales) -> Option<RowProblem> {
-    let problem = of_row(row, spec)?.problem(scales)?;
+pub(crate) fn problem_of_row(
+    row: &str,
+    spec: &RowSpec,
+    said: Option<&LabelsSpec>,
+    scales: &Scales,
+) -> Option<RowProblem> {
+    let problem = of_row(row, spec, said)?.problem(scales)?;
     let fields = RowFields::new(row, spec).ok()?;
     Some(match fields.raw("label") {
         Some(raw) => problem.at(row, raw),
@@ -270,11 +192,12 @@ pub(crate) fn problem_of_row(row: &str, spec: &RowSpec, scales: &Scales) -> Opti
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{LabelExtents, LabelValue, Scale, may_have_labels, of_row};
+    use super::{LabelExtents, LabelNotation, LabelValue, Scale, may_have_labels, of_row};
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::spec::Label;
-    use crate::pipeline::spec::{FieldMap, MissingAnswer};
+    use crate::pipeline::spec::{FieldMap, LabelMeaning, LabelsSpec, MissingAnswer};
 
+    const CELLS: LabelNotation<'_> = LabelNotation { cells: true, map: &[], outputs: &[] };
     const UNIT: Scale = Scale::UNIT;
     const STARS: Scale = Scale { min: 1.0, max: 5.0 };
 
@@ -304,11 +227,11 @@ mod tests {
             (json!("cat"), None, None),
             (json!([1]), None, None),
         ] {
-            let said = LabelValue::of(&value, false).unwrap();
+            let said = LabelValue::of(&value, &LabelNotation::default()).unwrap();
             assert_eq!((said.on(UNIT), said.on(STARS)), (unit, stars), "{value}");
         }
         for nothing in [json!(null), json!(""), json!(" ")] {
-            assert_eq!(LabelValue::of(&nothing, false), None);
+            assert_eq!(LabelValue::of(&nothing, &LabelNotation::default()), None);
         }
     }
 
@@ -330,17 +253,20 @@ mod tests {
                 LabelValue::Each(Box::new([("a".to_owned(), LabelValue::Number(1.0))])),
             ),
         ] {
-            assert_eq!(LabelValue::of(&Value::from(cell), true), Some(expected), "{cell}");
+            assert_eq!(LabelValue::of(&Value::from(cell), &CELLS), Some(expected), "{cell}");
         }
     }
 
     #[test]
     fn one_for_each_grader_names_them() {
-        let said = LabelValue::of(&json!({"helpful": 4, "exact": {"a": 1}, "other": null}), false);
+        let said = LabelValue::of(
+            &json!({"helpful": 4, "exact": {"a": 1}, "other": null}),
+            &LabelNotation::default(),
+        );
         let said = said.unwrap();
-        assert_eq!(said.for_grader("helpful"), Some(&LabelValue::Number(4.0)));
-        assert_eq!(said.for_grader("exact"), Some(&LabelValue::Strange));
-        assert_eq!(said.for_grader("other"), None);
+        assert_eq!(said.of_case("helpful", 0), Some(&LabelValue::Number(4.0)));
+        assert_eq!(said.of_case("exact", 0), Some(&LabelValue::Strange));
+        assert_eq!(said.of_case("other", 0), None);
         assert_eq!(said.on(UNIT), None);
     }
 
@@ -358,7 +284,8 @@ mod tests {
                 Some("the `label` for `exact` is neither a score from 0 to 1 nor pass or fail"),
             ),
         ] {
-            let found = LabelValue::of(&value, false).unwrap().problem(&scales());
+            let found =
+                LabelValue::of(&value, &LabelNotation::default()).unwrap().problem(&scales());
             assert_eq!(found.map(|found| found.message).as_deref(), problem, "{value}");
         }
     }
@@ -379,7 +306,11 @@ mod tests {
         ] {
             let mut parts = [LabelExtents::default(), LabelExtents::default()];
             for (at, label) in labels.iter().enumerate() {
-                parts[at % 2].add(None, &LabelValue::of(label, false).unwrap(), &scales());
+                parts[at % 2].add(
+                    None,
+                    &LabelValue::of(label, &LabelNotation::default()).unwrap(),
+                    &scales(),
+                );
             }
             let [mut all, rest] = parts;
             all.merge(&rest);
@@ -395,20 +326,81 @@ mod tests {
             cells: false,
             fields: FieldMap {
                 paths: paths.iter().map(|(a, b)| ((*a).to_owned(), (*b).to_owned())).collect(),
-                outputs: Vec::new(),
+                ..FieldMap::default()
             },
             format: None,
             missing: MissingAnswer::default(),
             live: None,
         };
         let row = r#"{"label": 1, "human": {"ok": false}, "l\u0061bel2": 3}"#;
-        assert_eq!(of_row(row, &spec(&[])), Some(LabelValue::Number(1.0)));
-        assert_eq!(of_row(row, &spec(&[("label", "human.ok")])), Some(LabelValue::Pass(false)));
-        assert_eq!(of_row(r#"{"l\u0061bel": "fail"}"#, &spec(&[])), Some(LabelValue::Pass(false)));
-        assert_eq!(of_row(r#"{"input": "label"}"#, &spec(&[])), None);
+        assert_eq!(of_row(row, &spec(&[]), None), Some(LabelValue::Number(1.0)));
+        assert_eq!(
+            of_row(row, &spec(&[("label", "human.ok")]), None),
+            Some(LabelValue::Pass(false))
+        );
+        assert_eq!(
+            of_row(r#"{"l\u0061bel": "fail"}"#, &spec(&[]), None),
+            Some(LabelValue::Pass(false))
+        );
+        assert_eq!(of_row(r#"{"input": "label"}"#, &spec(&[]), None), None);
         let deep = format!("{{\"label\": {}1{}}}", "[".repeat(200), "]".repeat(200));
-        assert_eq!(of_row(&deep, &spec(&[])), Some(LabelValue::Strange));
+        assert_eq!(of_row(&deep, &spec(&[]), None), Some(LabelValue::Strange));
         assert!(may_have_labels(&spec(&[("id", "labels")])));
         assert!(!may_have_labels(&spec(&[("ground_truth", "label.name")])));
+    }
+
+    #[test]
+    fn each_output_of_a_row_may_have_a_label() {
+        let outputs =
+            ["small", "large"].map(|model| (model.to_owned(), format!("answers.{model}")));
+        let notation = LabelNotation { outputs: &outputs, ..LabelNotation::default() };
+        let pass = LabelValue::Pass;
+        for (value, small, large) in [
+            (json!(["pass", "fail"]), Some(pass(true)), Some(pass(false))),
+            (json!({"large": true, "small": false}), Some(pass(false)), Some(pass(true))),
+            (json!({"large": true}), None, Some(pass(true))),
+            (json!([null, 1]), None, Some(LabelValue::Number(1.0))),
+            (json!({"exact": ["pass", "fail"], "helpful": 4}), Some(pass(true)), Some(pass(false))),
+            (json!([{"exact": true}, {"helpful": 4}]), Some(pass(true)), None),
+            (json!("pass"), Some(pass(true)), Some(pass(true))),
+            (json!(["pass"]), Some(LabelValue::Strange), Some(LabelValue::Strange)),
+        ] {
+            let said = LabelValue::of(&value, &notation).unwrap();
+            let found = [0, 1].map(|output| said.of_case("exact", output).cloned());
+            assert_eq!(found, [small, large], "{value}");
+        }
+        let cell = Value::from("[1, 0]");
+        let cells = LabelNotation { cells: true, ..notation };
+        let both = LabelValue::of(&cell, &cells).unwrap();
+        assert_eq!(both.of_case("exact", 1), Some(&LabelValue::Number(0.0)));
+        assert_eq!(LabelValue::of(&cell, &CELLS), Some(LabelValue::Strange));
+        let mut extents = LabelExtents::default();
+        extents.add(None, &both, &scales());
+        assert!(extents.read_for("exact", UNIT) && !extents.read_for("helpful", STARS));
+    }
+
+    #[test]
+    fn labels_of_outputs_stand_where_the_suite_says_for_the_graders_that_it_names() {
+        let of = |path: &str| {
+            ["small", "large"].map(|model| (model.to_owned(), path.replace('M', model)))
+        };
+        let fields = FieldMap {
+            outputs: of("M.text").to_vec(),
+            labels: of("M.human").to_vec(),
+            ..FieldMap::default()
+        };
+        let missing = MissingAnswer::default();
+        let spec = RowSpec { cells: false, fields, format: None, missing, live: None };
+        let row = r#"{"small": {"human": 1}, "large": {"human": "ok"}, "label": "other"}"#;
+        let said = LabelsSpec {
+            graders: vec!["exact".to_owned()],
+            map: vec![("ok".to_owned(), LabelMeaning::Pass(true))],
+            ..LabelsSpec::default()
+        };
+        let found = of_row(row, &spec, Some(&said)).unwrap();
+        assert_eq!(found.of_case("exact", 0), Some(&LabelValue::Number(1.0)));
+        assert_eq!(found.of_case("exact", 1), Some(&LabelValue::Pass(true)));
+        assert_eq!(found.of_case("helpful", 1), None);
+        assert_eq!(of_row(r#"{"small": {}}"#, &spec, None), None);
     }
 }

@@ -139,7 +139,7 @@ mod tests {
 
     fn fields(paths: &[(&str, &str)]) -> FieldMap {
         let paths = paths.iter().map(|(ours, path)| ((*ours).to_owned(), (*path).to_owned()));
-        FieldMap { paths: paths.collect(), outputs: Vec::new() }
+        FieldMap { paths: paths.collect(), ..FieldMap::default() }
     }
 
     #[test]

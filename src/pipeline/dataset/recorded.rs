@@ -294,7 +294,7 @@ mod tests {
     fn spec(paths: &[&str], outputs: &[&str], missing: MissingAnswer) -> RowSpec {
         let at_x = |name: &&str| ((*name).to_owned(), "x.y".to_owned());
         let [paths, outputs] = [paths, outputs].map(|names| names.iter().map(at_x).collect());
-        let fields = FieldMap { paths, outputs };
+        let fields = FieldMap { paths, outputs, ..FieldMap::default() };
         RowSpec { cells: false, fields, format: None, missing, live: None }
     }
 

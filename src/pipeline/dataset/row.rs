@@ -12,6 +12,7 @@ use super::{GroundTruth, Input, Recorded, Sample};
 use crate::base::diagnostic::clipped;
 use crate::base::json_syntax::kind_of;
 use crate::base::path::Row;
+use crate::pipeline::grade::RowOutput;
 use crate::pipeline::spec::{FieldMap, MissingAnswer};
 use crate::pipeline::trajectory::{MessageBody, Trajectory};
 
@@ -121,6 +122,14 @@ impl<'a> OpenedRow<'a> {
     /// Why what the row calls its trajectory cannot be read, where it is passed over.
     pub(crate) fn no_trajectory(&self) -> Option<RowProblem> {
         ignored(&self.fields, self.record)
+    }
+
+    /// Which of the row's outputs the case is of, where the row has several.
+    pub(crate) fn output(&self) -> Option<RowOutput<'a>> {
+        let spec = self.fields.spec;
+        let at = self.record.case;
+        let (model, _) = spec.fields.outputs.get(at).filter(|_| spec.live.is_none())?;
+        Some(RowOutput { model, at, of: spec.fields.outputs.len() })
     }
 
     /// Why a grader cannot read the answer, if the row has none and does not say so.

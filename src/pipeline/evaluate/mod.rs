@@ -478,6 +478,7 @@ fn grade_with_tool(
         ground_truth: ground_truth.as_deref().filter(|truth| !truth.is_empty()),
         trajectory: &trajectory,
         row: part.row.row(),
+        output: part.row.output(),
         include_subagents: grader.include_subagents,
         votes: part.votes,
     };

@@ -59,7 +59,8 @@ impl Sought {
 
     /// What the `fields` of a dataset look for.
     pub(crate) fn by_fields(spec: &RowSpec) -> impl Iterator<Item = Self> + '_ {
-        let paths = spec.fields.paths.iter().chain(&spec.fields.outputs);
+        let fields = &spec.fields;
+        let paths = fields.paths.iter().chain(&fields.outputs).chain(&fields.labels);
         // `graders: none` says that rows name none.
         let is_path = |(name, path): &&(String, String)| name != "graders" || path != "none";
         paths.filter(is_path).map(|(_, path)| Self::Path(path.clone()))

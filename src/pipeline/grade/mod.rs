@@ -227,6 +227,31 @@ impl Grade {
     }
 }
 
+/// One of several outputs of a row.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RowOutput<'a> {
+    /// Its model.
+    pub model: &'a str,
+    /// Its place among them, from 0.
+    pub at: usize,
+    /// How many there are.
+    pub of: usize,
+}
+
+impl RowOutput<'_> {
+    /// What `value` says of this output: the member of its model, or the entry at its place where it is a list with one for
+    /// each; anything else is of all of them.
+    pub(crate) fn own(self, value: Value) -> Option<Value> {
+        match value {
+            Value::Object(mut members) if members.contains_key(self.model) => {
+                members.remove(self.model)
+            }
+            Value::Array(mut items) if items.len() == self.of => Some(items.swap_remove(self.at)),
+            value => Some(value),
+        }
+    }
+}
+
 /// What a deterministic grader sees of one sample.
 #[derive(Clone, Copy, Debug)]
 pub struct Subject<'a> {
@@ -238,6 +263,8 @@ pub struct Subject<'a> {
     pub trajectory: &'a Trajectory,
     /// The dataset row as written.
     pub row: Row<'a>,
+    /// Which of the row's outputs is graded, where it has several.
+    pub output: Option<RowOutput<'a>>,
     /// Whether calls made by sub-agents count.
     pub include_subagents: bool,
     /// What a file of votes has on the answer; none where the grader reads none, or nobody voted.

@@ -37,7 +37,8 @@ const SHOWN_VALUES: usize = 12;
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 struct RecordedScore {
-    /// Where the score stands in the row: a dotted path.
+    /// Where the score stands in the row: a dotted path. Of a row with several outputs there may be one for each: a mapping by
+    /// model, or a list in their order.
     #[schemars(length(min = 1))]
     path: String,
     /// The range it was given in; without it 0 to 1.
@@ -101,7 +102,12 @@ impl RecordedScore {
     pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let fail = |message: String| Grade::failed("invalid_score", message);
         let path = &self.path;
-        let value = match subject.row.get(path) {
+        let value = subject.row.get(path);
+        let value = match subject.output {
+            Some(output) => value.and_then(|value| output.own(value)),
+            None => value,
+        };
+        let value = match value {
             None | Some(Value::Null) => return Err(fail(format!("the row has no `{path}`"))),
             Some(value) => value,
         };

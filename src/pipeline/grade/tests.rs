@@ -23,6 +23,7 @@ fn grade(function: &str, config: &Value, submission: &str, ground_truth: Option<
         ground_truth,
         trajectory: &Trajectory::default(),
         row: Row::new("{}"),
+        output: None,
         include_subagents: false,
         votes: None,
     };

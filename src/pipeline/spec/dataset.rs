@@ -146,4 +146,7 @@ pub struct FieldMap {
     /// `outputs: {NAME: path}`: the answers of several models in one row, in the order of the file.
     #[serde(serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
     pub outputs: Vec<(String, String)>,
+    /// `label: {NAME: path}`: what people say of each of these answers.
+    #[serde(rename = "label", serialize_with = "as_map", skip_serializing_if = "Vec::is_empty")]
+    pub labels: Vec<(String, String)>,
 }

@@ -1,4 +1,4 @@
-//! What a person says of a submission.
+//! What people say of submissions, and what a suite says of where that stands.
 
 use crate::base::threshold::reaches;
 
@@ -19,4 +19,38 @@ impl Label {
             Self::Score(score) => reaches(score, threshold),
         }
     }
+}
+
+/// Where labels of people stand, whom they are for and how they are written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LabelsSpec {
+    /// The file that holds them, joined to the suite's folder; none if they stand in rows.
+    pub path: Option<String>,
+    /// The graders that a label is for which names none; empty is all.
+    pub graders: Vec<String>,
+    /// Our names of what a line of the file has, each with the dotted path under which it stands.
+    pub fields: Vec<(String, String)>,
+    /// What is written, and what it means.
+    pub map: Vec<(String, LabelMeaning)>,
+}
+
+impl LabelsSpec {
+    /// Whether it is about labels in rows.
+    pub fn is_of_rows(&self) -> bool {
+        self.path.is_none()
+    }
+
+    /// Whether lines are written as evalrs writes them.
+    pub fn is_own_layout(&self) -> bool {
+        self.fields.is_empty() && self.map.is_empty() && self.graders.is_empty()
+    }
+}
+
+/// What a label that is written in words of its own means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LabelMeaning {
+    /// That it passes, or fails.
+    Pass(bool),
+    /// This score, on the scale of the grader.
+    Score(f64),
 }

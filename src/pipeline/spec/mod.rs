@@ -21,7 +21,7 @@ pub use judge::{
     AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
     JudgeSpec, Patience, ReplyFormat, RubricSpec, Scale,
 };
-pub use label::Label;
+pub use label::{Label, LabelMeaning, LabelsSpec};
 pub use metric::{
     AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Lengths, MetricKind,
     MetricSpec, Players, Statistic,
@@ -50,6 +50,8 @@ pub struct Suite {
     pub graders: Vec<GraderSpec>,
     /// Further numbers over all results, in the order of the file.
     pub metrics: Vec<MetricSpec>,
+    /// Where people say what they think of answers; none if the suite says nothing of that.
+    pub labels: Option<LabelsSpec>,
     /// The rule that decides the exit code.
     pub gate: Option<Gate>,
     /// Only the first so many samples.

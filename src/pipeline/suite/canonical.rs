@@ -11,7 +11,8 @@ use super::{canonical_metrics, canonical_target, source};
 use crate::pipeline::expression::RowCondition;
 use crate::pipeline::spec::{
     CompareTo, EmbeddingSpec, GraderKind, GraderSpec, JoinBy, JudgeProgramSpec, JudgeSpec,
-    Language, ProgramSpec, Repeat, RewardSpec, RubricSpec, Suite, TargetSpec, Variable,
+    LabelMeaning, LabelsSpec, Language, ProgramSpec, Repeat, RewardSpec, RubricSpec, Suite,
+    TargetSpec, Variable,
 };
 
 /// The suite that was read from the file at `path` as YAML.
@@ -27,6 +28,7 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
         "graders": graders,
         "reward": reward,
         "metrics": canonical_metrics::metrics(&suite.metrics),
+        "labels": suite.labels.as_ref().map(labels),
         "gate": suite.gate,
         "max_samples": suite.max_samples,
         "sample_tags": suite.sample_tags,
@@ -95,6 +97,22 @@ pub(super) fn extend(base: &mut Value, more: Value) {
     if let (Some(members), Value::Object(more)) = (base.as_object_mut(), more) {
         members.extend(more);
     }
+}
+
+fn labels(spec: &LabelsSpec) -> Value {
+    let fields = spec.fields.iter().map(|(name, path)| (name.clone(), Value::from(path.as_str())));
+    let meaning = |meaning: &LabelMeaning| match meaning {
+        LabelMeaning::Pass(true) => Value::from("pass"),
+        LabelMeaning::Pass(false) => Value::from("fail"),
+        LabelMeaning::Score(score) => Value::from(*score),
+    };
+    let map = spec.map.iter().map(|(written, meant)| (written.clone(), meaning(meant)));
+    without_empty(json!({
+        "path": spec.path,
+        "for": spec.graders,
+        "fields": fields.collect::<Map<String, Value>>(),
+        "map": map.collect::<Map<String, Value>>(),
+    }))
 }
 
 fn target(spec: &TargetSpec, path: &str) -> Value {

@@ -156,7 +156,11 @@ impl DatasetFormat {
 fn field_map(field: &YamlEntry, findings: &mut Findings) -> FieldMap {
     let mut map = FieldMap::default();
     let Some(fields) = findings.fields(field, &ROW) else { return map };
+    let label = fields.take("label").filter(|label| matches!(label.value.value, Yaml::Map(_)));
     for FieldSpec { name, .. } in ROW_PATHS {
+        if *name == "label" && label.is_some() {
+            continue;
+        }
         if let Some(path) = fields.text(name, findings) {
             map.paths.push(((*name).to_owned(), path));
         }
@@ -168,8 +172,29 @@ fn field_map(field: &YamlEntry, findings: &mut Findings) -> FieldMap {
             map.outputs.push((output.key.clone(), path));
         }
     }
+    map.labels = label.map(|label| labels_of_outputs(label, &map, findings)).unwrap_or_default();
     fields.finish(findings);
     map
+}
+
+/// `label: {NAME: path}`: the label of each of the outputs.
+fn labels_of_outputs(
+    field: &YamlEntry,
+    map: &FieldMap,
+    findings: &mut Findings,
+) -> Vec<(String, String)> {
+    let models: Vec<&str> = map.outputs.iter().map(|(model, _)| model.as_str()).collect();
+    let mut labels = Vec::new();
+    for label in findings.entries(field).unwrap_or_default() {
+        if !models.contains(&label.key.as_str()) {
+            let message = format!("`outputs` has no model `{}`", label.key);
+            findings.error(label.key_span, message).hint =
+                Some("`label` has a path for all, or one for each of the `outputs`".to_owned());
+        } else if let Some(path) = findings.text(label) {
+            labels.push((label.key.clone(), path));
+        }
+    }
+    labels
 }
 
 /// How the records of the file of a recorded target read, and which rows they belong to.

@@ -16,6 +16,8 @@ mod graders;
 mod headers;
 mod interpolate;
 mod judges;
+mod labels;
+mod labels_section;
 mod letta_code_target;
 mod letta_target;
 mod load;
@@ -44,7 +46,7 @@ pub(crate) mod tree;
 mod votes;
 
 pub use programs::ProgramPlaces;
-pub use read::{Registry, SuiteReading, read_suite, suite_name};
+pub use read::{Registry, SuiteReading, read_suite, suite_labels, suite_name};
 pub use rubric_file::{RowRubric, row_rubric};
 
 /// The text of a file, as far as it is known.

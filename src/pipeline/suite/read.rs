@@ -15,10 +15,11 @@ use super::sections::SUITE;
 use super::targets::AroundTarget;
 use super::thresholds::Passes;
 use super::tree::{Yaml, YamlNode};
-use super::{Files, dataset, gate, graders, metrics, rewards, sandboxes, targets};
+use super::{Files, dataset, gate, graders, labels, metrics, rewards, sandboxes, targets};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{
-    OptionProblem, ProgramSpec, RecordingJoin, Sandbox, SandboxKind, Suite, TargetSpec, ToolSpec,
+    LabelsSpec, OptionProblem, ProgramSpec, RecordingJoin, Sandbox, SandboxKind, Suite, TargetSpec,
+    ToolSpec,
 };
 
 /// What graders, extractors and providers there are, and how their options are checked.
@@ -102,6 +103,13 @@ pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
     findings.text(field("name")?)
 }
 
+/// What the suite at `path` says of labels, whatever is wrong with the rest.
+pub fn suite_labels(path: &str, files: &dyn Files) -> Option<LabelsSpec> {
+    let mut findings = Findings::default();
+    let root = load::load(path, files, &mut Looked::default(), &mut findings)?;
+    labels::labels(&FieldSet::new(root.entries(), &SUITE), None, &mut findings)
+}
+
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
 fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let fields = FieldSet::new(root.entries(), &SUITE);
@@ -136,6 +144,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let metrics = metrics::metrics(&fields, &keys, findings);
     let metric_names = metrics::names(&fields);
     let names = GateNames { graders: &keys, metrics: &metric_names };
+    let labels = labels::labels(&fields, Some(&keys), findings);
     let gate = gate::gate(&fields, names, findings);
     let max_samples = fields.whole("max_samples", findings);
     let num_runs = fields.whole("num_runs", findings).unwrap_or(1);
@@ -151,6 +160,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
         target: target?,
         graders: graders.specs,
         metrics,
+        labels,
         gate,
         max_samples,
         sample_tags,

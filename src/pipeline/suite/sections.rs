@@ -3,6 +3,7 @@
 use super::dataset::{DATASET_FORMATS, MISSING, SAMPLES, TRIALS};
 use super::gate::{AGGREGATIONS, LOGICS, OPS};
 use super::judges::REPLY_FORMATS;
+use super::labels_section::LABELS;
 use super::metric_section::METRIC;
 use super::rubric::COMBINES;
 use super::sandboxes::SANDBOXES;
@@ -28,6 +29,7 @@ pub(crate) static SUITE: Section = section!["a suite",
     "graders": MapOf(&GRADER) => "name → grader, in the order of reports";
     "grader": GRADER => "the one grader of older suites, which is named `default`";
     "reward": REWARD_SHAPE => "one score of those of the graders: an expression, or a mapping";
+    "labels": AnyOf(&[Text, Mapping(&LABELS)]) => "what people say of answers: a file, or a mapping";
     "metrics": MapOf(&Mapping(&METRIC)) => "name → a number over all results, beside those of graders; gates may name it";
     "gate": GATE => "the rule that decides the exit code";
     "max_samples": COUNT => "only the first so many samples";
@@ -84,7 +86,7 @@ pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
     "trial": Text => "which repetition of the sample it is";
     "model": Text => "which model was run";
     "agent_state": Text => "the state the agent was left in";
-    "label": Text => "what a person says of the answer";
+    "label": AnyOf(&[Text, MapOf(&Text)]) => "what a person says of the answer, or of each of the `outputs`";
     "graders": Text => "the names of the graders that the row is for; all if absent";
 ];
 

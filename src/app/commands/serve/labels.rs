@@ -11,7 +11,7 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::served::{Served, ServedSuite, beside, locked};
-use crate::app::view::labels::LabelView;
+use crate::app::view::labels::{LabelFile, LabelView};
 use crate::app::view::rows::{IndexedRow, RunRows};
 use crate::app::view::run::{open_run, run_ids};
 use crate::base::ordered_map::Ordered;
@@ -211,7 +211,13 @@ impl NewLabelLine {
 
 /// Writes the label into the file of the suite. Lines of others stay as they are.
 fn write(served: &Served, suite: &ServedSuite, label: &NewLabelLine) -> Result<(), ApiError> {
-    let path = served.labels_file(suite);
+    let LabelFile { path, layout } = served.labels_file(suite);
+    if !layout.is_own_layout() {
+        let message = format!(
+            "`labels` of the suite says how `{path}` is written: labels are written to files of evalrs alone"
+        );
+        return Err(ApiError::conflict(message));
+    }
     if !path.to_ascii_lowercase().ends_with(".jsonl") {
         let message =
             format!("`{path}` is not JSON Lines: labels are written to `.jsonl` files alone");

@@ -10,7 +10,8 @@ use super::held_suites::HeldSuites;
 use super::history::HeldHistory;
 use super::job::Jobs;
 use crate::app::commands::context::SuiteContext;
-use crate::app::view::labels::RunLabels;
+use crate::app::commands::suite_parts::label_file;
+use crate::app::view::labels::{LabelFile, RunLabels};
 use crate::app::view::rows::RunRows;
 use crate::app::view::run::{labelled_graders, open_run};
 use crate::base::system::disk::DiskStamp;
@@ -19,7 +20,6 @@ use crate::base::system::os::OsSystem;
 use crate::effects::record::read::{PastHeader, PastRun, RESULTS};
 use crate::effects::record::reference::{LATEST, find};
 use crate::effects::record::runs_of;
-use crate::pipeline::dataset::label_file::beside as beside_suite;
 
 /// The rows that are held of all runs together; those of one run are held however many they are.
 const MOST_ROWS: usize = 200_000;
@@ -184,21 +184,21 @@ impl Served {
         Some(rows)
     }
 
-    /// The file of the labels of a suite: that of the command line, else the one beside the suite.
-    pub(super) fn labels_file(&self, suite: &ServedSuite) -> String {
-        self.labels.clone().unwrap_or_else(|| beside_suite(&suite.path))
+    /// The file of the labels of a suite: that of the command line, else that of the suite, else the one beside it.
+    pub(super) fn labels_file(&self, suite: &ServedSuite) -> LabelFile {
+        label_file(self.labels.as_deref(), &suite.path, self.cache_dir.as_deref(), &OsSystem)
     }
 
     /// The labels for the rows of a run, as they are now.
     pub(super) fn labels(&self, run: &PastRun, rows: &RunRows) -> RunLabels {
-        let path = match self.suite(&run.header.suite) {
+        let file = match self.suite(&run.header.suite) {
             Some(suite) => self.labels_file(suite),
             None => match &self.labels {
-                Some(path) => path.clone(),
+                Some(path) => LabelFile { path: path.clone(), ..LabelFile::default() },
                 None => return RunLabels::default(),
             },
         };
-        RunLabels::read_file(&path, &rows.graders, &OsSystem)
+        RunLabels::read_file(&file, &rows.graders, &OsSystem)
     }
 
     /// What surrounds the suite at `path`.

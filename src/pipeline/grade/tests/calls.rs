@@ -34,6 +34,7 @@ fn grade_calls(
         row: Row::new(
             r#"{"info": {"task": {"actions": [{"name": "b", "kwargs": {"y": [1]}}]}}, "n": 1}"#,
         ),
+        output: None,
         include_subagents: config.get("max") == Some(&json!(99)),
         votes: None,
     };
@@ -278,6 +279,7 @@ fn recorded_scores_are_taken_over() {
             ground_truth: None,
             trajectory: &Trajectory::default(),
             row: Row::new(row),
+            output: None,
             include_subagents: false,
             votes: None,
         };
@@ -336,6 +338,7 @@ fn recorded_values_are_mapped_to_scores() {
             ground_truth: None,
             trajectory: &Trajectory::default(),
             row: Row::new(&row),
+            output: None,
             include_subagents: false,
             votes: None,
         };

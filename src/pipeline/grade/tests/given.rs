@@ -136,6 +136,7 @@ fn submissions_rows_and_conversations_are_measured() {
             ground_truth: None,
             trajectory: &Trajectory::default(),
             row: Row::new(row),
+            output: None,
             include_subagents: false,
             votes: None,
         };
@@ -153,6 +154,7 @@ fn the_opposite_of_what_cannot_be_graded_is_no_pass() {
             ground_truth: truth,
             trajectory: &Trajectory::default(),
             row: Row::new("{}"),
+            output: None,
             include_subagents: false,
             votes: None,
         };

@@ -11,6 +11,7 @@ fn on_row(function: &str, config: &Value, row: &str, totals: TrajectoryTotals) -
         ground_truth: None,
         trajectory: &trajectory,
         row: Row::new(row),
+        output: None,
         include_subagents: false,
         votes: None,
     };

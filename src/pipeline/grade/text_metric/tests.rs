@@ -25,6 +25,7 @@ fn graded(function: &str, config: &Value, submission: &str, truth: Option<&str>)
         ground_truth: truth,
         trajectory: &Trajectory::default(),
         row: Row::new("{}"),
+        output: None,
         include_subagents: false,
         votes: None,
     };

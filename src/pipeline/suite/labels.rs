@@ -1,0 +1,88 @@
+//! The `labels` section: where people say what they think of answers, whom that is for, and how it is written.
+
+use super::fields::{FieldSet, Findings};
+use super::labels_section::{LABEL_FIELDS, LABELS};
+use super::section::FieldSpec;
+use super::tree::{Yaml, YamlEntry};
+use crate::pipeline::spec::{LabelMeaning, LabelsSpec};
+
+/// Reads `labels: PATH` or `labels: {path, for, fields, map}`, which may name these graders.
+pub(super) fn labels(
+    suite: &FieldSet<'_>,
+    graders: Option<&[&str]>,
+    findings: &mut Findings,
+) -> Option<LabelsSpec> {
+    let field = suite.take("labels")?;
+    if let Yaml::Str(_) = field.value.value {
+        return Some(LabelsSpec { path: path(field, findings), ..LabelsSpec::default() });
+    }
+    if !matches!(field.value.value, Yaml::Map(_)) {
+        findings.wrong_type(field, "a path or a mapping");
+        return None;
+    }
+    let fields = findings.fields(field, &LABELS)?;
+    let file = fields.take("path");
+    let own = fields.take("fields");
+    if let (None, Some(own)) = (file, own) {
+        let message = "`fields` is about the file at `path`, and there is none";
+        findings.error(own.key_span, message).hint = Some(
+            "where labels stand in rows is said by `dataset: {path: …, fields: {label: …}}`"
+                .to_owned(),
+        );
+    }
+    let spec = LabelsSpec {
+        path: file.and_then(|file| path(file, findings)),
+        graders: fields.take("for").map(|of| names(of, graders, findings)).unwrap_or_default(),
+        fields: own.map(|own| field_paths(own, findings)).unwrap_or_default(),
+        map: fields.take("map").map(|map| meanings(map, findings)).unwrap_or_default(),
+    };
+    fields.finish(findings);
+    Some(spec)
+}
+
+/// The path, joined to the folder of the file that says it.
+fn path(field: &YamlEntry, findings: &mut Findings) -> Option<String> {
+    let path = findings.text(field)?;
+    Some(findings.sources.join(field.value.span.file, &path))
+}
+
+fn names(field: &YamlEntry, graders: Option<&[&str]>, findings: &mut Findings) -> Vec<String> {
+    let names = findings.texts(field).unwrap_or_default();
+    for name in &names {
+        if let Some(known) = graders.filter(|known| !known.contains(&name.as_str())) {
+            findings.unknown(field, name, "grader", known);
+        }
+    }
+    names
+}
+
+fn field_paths(field: &YamlEntry, findings: &mut Findings) -> Vec<(String, String)> {
+    let Some(fields) = findings.fields(field, &LABEL_FIELDS) else { return Vec::new() };
+    let declared = LABEL_FIELDS.fields();
+    let path = |FieldSpec { name, .. }: &FieldSpec| {
+        Some(((*name).to_owned(), fields.text(name, findings)?))
+    };
+    let paths = declared.filter_map(path).collect();
+    fields.finish(findings);
+    paths
+}
+
+fn meanings(field: &YamlEntry, findings: &mut Findings) -> Vec<(String, LabelMeaning)> {
+    let entries = findings.entries(field).unwrap_or_default();
+    let meaning = |entry: &YamlEntry| {
+        let json = entry.value.to_json();
+        let meaning = match json.as_str().map(str::to_ascii_lowercase).as_deref() {
+            Some("pass" | "passed") => Some(LabelMeaning::Pass(true)),
+            Some("fail" | "failed") => Some(LabelMeaning::Pass(false)),
+            _ => json
+                .as_bool()
+                .map(LabelMeaning::Pass)
+                .or_else(|| json.as_f64().map(LabelMeaning::Score)),
+        };
+        if meaning.is_none() {
+            findings.wrong_type(entry, "`pass`, `fail` or a score");
+        }
+        Some((entry.key.clone(), meaning?))
+    };
+    entries.iter().filter_map(meaning).collect()
+}

@@ -1,0 +1,22 @@
+//! The fields of the `labels` of a suite, and of a line of their file.
+
+use super::section::FieldShape::{AnyOf, Choice, MapOf, Mapping, Text, Texts, Truth};
+use super::section::{FINITE, Section, section};
+
+/// Labels that people gave.
+pub(crate) static LABELS: Section = section!["labels",
+    "path": Text => "the file that holds them; in the rows if absent";
+    "for": Texts => "the graders that a label is for which names none; all if absent";
+    "fields": Mapping(&LABEL_FIELDS) => "under which dotted path each field of a label stands in a line of the file";
+    "map": MapOf(&AnyOf(&[FINITE, Truth, Choice(&["pass", "fail"])])) => "what is meant by what is written: `pass`, `fail`, or a score";
+];
+
+/// Our names for what a line of a file of labels has.
+pub(crate) static LABEL_FIELDS: Section = section!["a label",
+    "id": Text => "the sample's id";
+    "label": Text => "what the person says";
+    "grader": Text => "the grader that it is for";
+    "model": Text => "the model whose answer it is of";
+    "trial": Text => "the repetition that it is of";
+    "who": Text => "the person";
+];
