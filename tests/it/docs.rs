@@ -64,7 +64,7 @@ fn snippets(language: &str) -> Vec<Snippet> {
 fn space() -> Space {
     let row = r#"{"id": "s", "input": "q", "ground_truth": "a", "output": "a", "tags": ["smoke"], "metadata": {"stars": 3}}"#;
     let episode = r#"[{"task_id": 7, "traj": [{"role": "user", "content": "hi"}], "info": {"task": {"instruction": "greet"}}}]"#;
-    let answers = r#"{"question": "q", "answer": "a", "answers": {"small": {"text": "x"}, "large": {"text": "y"}}}"#;
+    let answers = r#"{"question": "q", "answer": "a", "answers": {"small": {"text": "x", "human": "pass"}, "large": {"text": "y", "human": "fail"}}}"#;
     let trajectory = r#"{"id": "s", "messages": [{"role": "assistant", "content": "a"}]}"#;
     let base = "name: base\ndataset: dataset.jsonl\ngraders: {accuracy: {kind: tool, function: contains}}\ngate: {metric_key: accuracy, op: gte, value: 0.5}\n";
     let run = "{\"format\": 1, \"sample_id\": \"q1\", \"model\": null, \"trial\": 0, \"submissions\": {\"quality\": \"Paris\"}}\n";
@@ -97,6 +97,7 @@ fn space() -> Space {
         ("graders/stock.py", "#!/usr/bin/env python3\nprint('{\"score\": 1}')\n"),
         ("graders/parts.py", "def order(trajectory, config):\n    return ''\n"),
         ("gpt35.csv", "idx,result\ns,A\n"),
+        ("people.csv", "sample,human_score,system,annotator\ns,1,,ann\n"),
         ("graders/refund.py", "def refund(sample, submission):\n    return 1.0\n"),
         ("graders/limit.mjs", "export const grade = () => ({ pass: true, score: 1 });\n"),
         ("graders/parts/list.csv", "part\n"),

@@ -16,7 +16,7 @@ use crate::pipeline::dataset::fields::{RowFields, RowProblem};
 use crate::pipeline::dataset::split::{RecordStart, SHOWN_PROBLEMS};
 use crate::pipeline::evaluate::sought::Sought;
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec};
-use crate::pipeline::suite::{FileText, RowRubric};
+use crate::pipeline::suite::{FileText, RowRubric, label_of};
 
 /// Problems with the same sentence that are shown: the rest are one mistake made in every row.
 const SHOWN_ALIKE: usize = 3;
@@ -53,7 +53,9 @@ impl LoadedRows<'_> {
         let reading = queries::suite(db, root);
         let in_vain = rows::in_vain(db, root);
         let fields = &dataset.fields;
-        let mapped = fields.paths.iter().chain(&fields.outputs).chain(&fields.labels);
+        let paths = fields.paths.iter().chain(&fields.outputs);
+        let labels = fields.labels.iter().map(|(model, path)| (label_of(model), path));
+        let mapped = paths.map(|(name, path)| (name.clone(), path)).chain(labels);
         // Empty cells of CSV are absent, their column is not.
         let columns = match dataset.format {
             Some(format) if format.has_cells() => {
@@ -71,7 +73,7 @@ impl LoadedRows<'_> {
             if is_column(path) || !in_vain.contains(&Sought::Path(path.clone())) {
                 continue;
             }
-            let said = reading.field_places.iter().find(|(key, _)| key == name);
+            let said = reading.field_places.iter().find(|(key, _)| *key == name);
             let place = said.map_or_else(|| Place::file(&dataset.path), |(_, place)| place.clone());
             let hint =
                 first_row().and_then(|(row, _)| instead(&RowFields::new(row, spec).ok()?, path));

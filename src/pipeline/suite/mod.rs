@@ -46,6 +46,7 @@ pub(crate) mod tree;
 mod votes;
 
 pub use programs::ProgramPlaces;
+pub(crate) use read::label_of;
 pub use read::{Registry, SuiteReading, read_suite, suite_labels, suite_name};
 pub use rubric_file::{RowRubric, row_rubric};
 

@@ -14,7 +14,7 @@ use super::reader::Reader;
 use super::sections::SUITE;
 use super::targets::AroundTarget;
 use super::thresholds::Passes;
-use super::tree::{Yaml, YamlNode};
+use super::tree::{Yaml, YamlEntry, YamlNode};
 use super::{Files, dataset, gate, graders, labels, metrics, rewards, sandboxes, targets};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{
@@ -179,11 +179,21 @@ fn place_of(root: &YamlNode, section: &str, findings: &Findings) -> Option<Place
     Some(findings.sources.place(node.span))
 }
 
-/// The places of the paths in the dataset's `fields`, those of `outputs` among them.
+/// What the path of the label of an output is called, which has a path under its own name.
+pub(crate) fn label_of(model: &str) -> String {
+    format!("label.{model}")
+}
+
+/// The places of the paths in the dataset's `fields`, those of `outputs` and of their labels among them.
 fn field_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
     let fields = root.get("dataset").and_then(|dataset| dataset.get("fields"));
     let entries = fields.map(YamlNode::entries).unwrap_or_default();
-    let outputs = entries.iter().filter(|entry| entry.key == "outputs");
-    let all = entries.iter().chain(outputs.flat_map(|entry| entry.value.entries()));
-    all.map(|entry| (entry.key.clone(), findings.sources.place(entry.value.span))).collect()
+    let place = |entry: &YamlEntry| findings.sources.place(entry.value.span);
+    let inside = |name: &'static str| {
+        let own = entries.iter().filter(move |entry| entry.key == name);
+        own.flat_map(|entry| entry.value.entries())
+    };
+    let labels = inside("label").map(|entry| (label_of(&entry.key), place(entry)));
+    let all = entries.iter().chain(inside("outputs"));
+    all.map(|entry| (entry.key.clone(), place(entry))).chain(labels).collect()
 }
