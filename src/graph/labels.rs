@@ -40,14 +40,14 @@ fn scale_of(kind: &GraderKind) -> Scale {
 
 /// What the suite says of labels.
 #[salsa::tracked]
-fn section(db: &dyn Db, root: Root) -> Option<LabelsSpec> {
+fn labels_section(db: &dyn Db, root: Root) -> Option<LabelsSpec> {
     suite(db, root).suite.as_ref()?.labels.clone()
 }
 
 /// The file of labels that the command line or the suite names.
 fn named_file(db: &dyn Db, root: Root) -> Option<&str> {
     let said = root.overrides(db).labels.as_ref();
-    said.or_else(|| section(db, root).as_ref()?.path.as_ref()).map(String::as_str)
+    said.or_else(|| labels_section(db, root).as_ref()?.path.as_ref()).map(String::as_str)
 }
 
 /// The file of labels: the one that is named, else the one beside the suite that has its name.
@@ -60,7 +60,7 @@ pub(crate) fn file(db: &dyn Db, root: Root) -> File {
 
 /// What the suite says of labels that stand in rows.
 fn section_of_rows(db: &dyn Db, root: Root) -> Option<&LabelsSpec> {
-    section(db, root).as_ref().filter(|section| section.is_of_rows())
+    labels_section(db, root).as_ref().filter(|section| section.is_of_rows())
 }
 
 /// Whether what rows have as `label` must be labels: the suite says so.
@@ -77,7 +77,7 @@ pub fn label_reading(db: &dyn Db, root: Root) -> LabelReading {
     let is_named = named_file(db, root).is_some();
     let own = LabelsSpec::default();
     // The file beside the suite is written by evalrs itself.
-    let layout = section(db, root).as_ref().filter(|_| is_named).unwrap_or(&own);
+    let layout = labels_section(db, root).as_ref().filter(|_| is_named).unwrap_or(&own);
     let wrong = |problem| LabelReading { problems: vec![problem], ..LabelReading::default() };
     let unreadable = |why: &str| {
         let message = format!("cannot read the labels `{path}`: {why}");

@@ -316,6 +316,7 @@ fn a_threshold_runs_the_gate_alone() {
         "row_spec",
         "graders",
         "scales",
+        "labels_section",
         "gate_rule",
         "gate_report",
         "narrowing",

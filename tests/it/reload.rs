@@ -32,6 +32,7 @@ const OF_SUITE: &[&str] = &[
     "row_needs",
     "sought",
     "scales",
+    "labels_section",
 ];
 
 /// A suite over recordings.

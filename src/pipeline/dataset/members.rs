@@ -114,4 +114,14 @@ mod tests {
             assert_eq!(with_members(raw, &members, &FieldMap::default()).text, expected);
         }
     }
+
+    #[test]
+    fn what_the_suite_calls_the_id_goes_before_what_is_added() {
+        let members = AddedMembers::of(Some("key".to_owned()));
+        let fields =
+            FieldMap { paths: vec![("id".to_owned(), "query".to_owned())], ..FieldMap::default() };
+        let text = r#"{"query": "q"}"#;
+        let raw = RawRecord { text: Cow::Borrowed(text), start: RecordStart::default() };
+        assert_eq!(with_members(raw, &members, &fields).text, text);
+    }
 }

@@ -14,6 +14,9 @@ use crate::pipeline::spec::MissingAnswer;
 use crate::pipeline::trajectory;
 use crate::pipeline::trajectory::{Trajectory, TrajectoryProblem};
 
+const NOTHING_RECORDED: &str =
+    "nothing was recorded for this row: it has no `output`, `trajectory` or `messages`";
+
 /// Reads what was recorded of the target for a case.
 pub(super) fn recorded(
     fields: &RowFields<'_>,
@@ -25,8 +28,8 @@ pub(super) fn recorded(
         return output_at(fields, name, path);
     }
     if record.recorded.is_empty() {
-        let unanswered = |problem| RowProblem { unanswered: true, ..problem };
-        return recorded_of(fields)?.ok_or_else(|| unanswered(nothing_recorded(fields)));
+        // Of rows whose graders read no answer this is what they are: no help is looked for.
+        return recorded_of(fields)?.ok_or_else(|| RowProblem::unanswered(NOTHING_RECORDED));
     }
     if record.recorded == NOT_RECORDED {
         let what = if fields.spec.live.is_some() {
@@ -252,9 +255,7 @@ pub(super) fn holds_nothing(fields: &RowFields<'_>, record: RowRecord<'_>) -> Op
 }
 
 fn nothing_recorded(fields: &RowFields<'_>) -> RowProblem {
-    let problem = RowProblem::new(
-        "nothing was recorded for this row: it has no `output`, `trajectory` or `messages`",
-    );
+    let problem = RowProblem::new(NOTHING_RECORDED);
     if let Some(hint) = session_hint(fields) {
         return problem.hint(hint);
     }

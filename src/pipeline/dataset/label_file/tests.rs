@@ -108,7 +108,7 @@ fn problems_are_shown_where_they_stand() {
     3 | {"id": "a"}
       | ^^^^^^^^^^^
       |
-      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of
+      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is
 
     error: the line has no `id`, only `label`
      --> l.jsonl:4:1
@@ -116,7 +116,7 @@ fn problems_are_shown_where_they_stand() {
     4 | {"label": 1}
       | ^^^^^^^^^^^^
       |
-      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of
+      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is
 
     error: `label` is neither a score from 1 to 5 nor pass or fail
      --> l.jsonl:5:22
@@ -142,7 +142,7 @@ fn problems_are_shown_where_they_stand() {
     9 | {"id": "b", "label": 0}
       | ^^^^^^^^^^^^^^^^^^^^^^^
       |
-      = help: remove one of the lines, or say with `model`, `trial` or `grader` what each is of
+      = help: remove one of the lines, or say with `model`, `trial` or `grader` what each is of, or with `who` whose it is
 
     warning: 1 label is for graders that the suite does not have: `other`
     --> l.jsonl
@@ -169,7 +169,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
     insta::assert_snapshot!(found.join("\n\n"), @r#"
     error: the file of labels has no records
     --> l.json
-     = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of; an array of them is named .json, a table .csv
+     = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is; an array of them is named .json, a table .csv
 
     error: the file of labels has no column `label`
      --> l.csv:1:1
@@ -177,7 +177,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
     1 | id,score
       | ^^^^^^^^
       |
-      = help: its header is `id,label`, and `model`, `trial`, `grader` if needed
+      = help: its header is `id,label`, and `model`, `trial`, `grader`, `who` if needed; `labels: {path: …, fields: {label: NAME}}` in the suite says that they have other names
 
     error: the file of labels is one JSON array, not one object a line
      --> l.jsonl:1:1
@@ -185,7 +185,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
     1 | [{"id": 1, "label": 1}]
       | ^
       |
-      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of; an array of them is named .json, a table .csv
+      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is; an array of them is named .json, a table .csv
 
     error: `label` is neither a score from 0 to 1 or 1 to 5 nor pass or fail
      --> l.csv:3:1
