@@ -192,10 +192,6 @@ fn what_is_wrong_with_labels_is_said() {
             0,
             "`label` is for no grader of the suite, but for `exakt`",
         ),
-        // What happens to be called so is none of ours.
-        (SUITE, rows(&[(1, json!("cat"))]), "", 0, ""),
-        (SUITE, rows(&[(0, json!(0)), (1, json!(7))]), "", 0, ""),
-        (SUITE, rows(&[(1, json!({"mood": 1}))]), "", 0, ""),
         (&mapped, human(json!("cat")), "", 2, " --> data.jsonl:1:63"),
         (
             &mapped,
@@ -235,6 +231,16 @@ fn what_is_wrong_with_labels_is_said() {
     let ran = space(SUITE, &rows(&[])).run(&["run", "suite.yaml", "--labels", "gone.csv"]);
     let said = "cannot read the labels `gone.csv`: there is no such file";
     assert!(ran.code() == 2 && ran.stderr().contains(said), "{}", ran.stderr());
+}
+
+#[test]
+fn what_happens_to_be_called_a_label_is_none_and_nothing_is_said_of_it() {
+    for labels in
+        [vec![(1, json!("cat"))], vec![(0, json!(0)), (1, json!(7))], vec![(1, json!({"mood": 1}))]]
+    {
+        let ran = space(SUITE, &rows(&labels)).run(&["run", "suite.yaml", "--grader", "exact"]);
+        assert_eq!((ran.code(), ran.stderr().as_str()), (0, ""), "{labels:?}");
+    }
 }
 
 #[test]

@@ -86,7 +86,7 @@ impl LabelValue {
             return None;
         }
         let entries = notation.map.iter().map(|(written, meaning)| (written.as_str(), *meaning));
-        match meaning_of(entries, Some(value)) {
+        match meaning_of(&entries, Some(value)) {
             Some(LabelMeaning::Pass(pass)) => return Some(Self::Pass(pass)),
             Some(LabelMeaning::Score(score)) => return Some(Self::Number(score)),
             None => {}

@@ -113,7 +113,7 @@ impl RecordedScore {
         };
         if let Some(map) = &self.map {
             let entries = map.iter().map(|(name, score)| (name.as_str(), *score));
-            let score = meaning_of(entries, Some(&value))
+            let score = meaning_of(&entries, Some(&value))
                 .ok_or_else(|| fail(unmapped(path, map, &value)))?;
             let written = clipped(&as_text(&value)).into_owned();
             return Ok(Grade::new(

@@ -96,7 +96,7 @@ fn told_apart(names: &[&str]) -> Vec<String> {
             let own = at(first, *place);
             own.is_some() && others.iter().all(|other| at(other, *place) == own)
         };
-        let shared = (0..).take_while(is_shared).count();
+        let shared = (0..first.chars().count()).take_while(is_shared).count();
         // A word is left out whole or not at all.
         let is_word = |place: usize| at(first, place).is_some_and(char::is_alphanumeric);
         let whole = (0..=shared).rev().find(|end| *end == 0 || !is_word(end - 1) || !is_word(*end));

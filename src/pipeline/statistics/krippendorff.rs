@@ -33,7 +33,8 @@ pub enum MeasurementLevel {
 /// Call for a Standard Reliability Measure for Coding Data". The ordinal difference of two ratings is that of the middles of
 /// their ranks.
 pub fn krippendorff_alpha(units: &[Vec<f64>], level: MeasurementLevel) -> Option<f64> {
-    RatedUnits::new(units, level).alpha(0..units.len())
+    let all: Vec<usize> = (0..units.len()).collect();
+    RatedUnits::new(units, level).alpha(&all)
 }
 
 /// Units as counts of ratings, for the alpha of many draws of them.
@@ -70,8 +71,8 @@ impl RatedUnits {
     }
 
     /// The alpha of the units at these places, each as often as it is named.
-    pub fn alpha(&self, drawn: impl Iterator<Item = usize> + Clone) -> Option<f64> {
-        let units = || drawn.clone().map(|at| &self.units[at]);
+    pub fn alpha(&self, drawn: &[usize]) -> Option<f64> {
+        let units = || drawn.iter().map(|at| &self.units[*at]);
         if units().any(|unit| !unit.is_finite) {
             return None;
         }
@@ -221,7 +222,7 @@ mod tests {
             for level in ALL {
                 let drawn: Vec<Vec<f64>> =
                     draw.iter().map(|at: &usize| units[*at].clone()).collect();
-                let of_draw = RatedUnits::new(&units, level).alpha(draw.iter().copied());
+                let of_draw = RatedUnits::new(&units, level).alpha(&draw);
                 assert_eq!(of_draw, krippendorff_alpha(&drawn, level), "{draw:?} {level:?}");
             }
         }

@@ -52,7 +52,7 @@ impl ScoreMap {
         let value = value.filter(|value| !value.is_null() && value.as_str() != Some(""));
         let written = value.map_or_else(|| "null".to_owned(), as_text);
         let entries = self.entries.iter().map(|(name, meaning)| (name.as_str(), *meaning));
-        if let Some(meaning) = meaning_of(entries, value) {
+        if let Some(meaning) = meaning_of(&entries, value) {
             return Ok(Some(match meaning {
                 VoteMeaning::Score(score) => VoteValue::Score(score),
                 VoteMeaning::Error => VoteValue::Failed(written),
@@ -80,7 +80,7 @@ impl ScoreMap {
 /// What a map of values has for `value`, or for null: under its text, under `true` or `false` however these are written, or
 /// under the number that it is, such as `1` for 1.0 and for the text "1.0"; in this order.
 pub(crate) fn meaning_of<'m, M>(
-    entries: impl Iterator<Item = (&'m str, M)> + Clone,
+    entries: &(impl Iterator<Item = (&'m str, M)> + Clone),
     value: Option<&Value>,
 ) -> Option<M> {
     let written = value.map_or_else(|| "null".to_owned(), as_text);

@@ -96,8 +96,8 @@ fn alpha(level: AlphaLevel, table: &MetricTable) -> MetricValue {
         }
     }
     let rated = RatedUnits::new(&units, level);
-    let drawn = |drawn: &[usize]| rated.alpha(drawn.iter().copied());
-    let value = rated.alpha(0..units.len());
+    let drawn = |drawn: &[usize]| rated.alpha(drawn);
+    let value = rated.alpha(&(0..units.len()).collect::<Vec<usize>>());
     let found = Coefficient { value, n: units.len(), errors: ratings.errors() };
     coefficient(table, found, &samples, &drawn)
 }
