@@ -83,6 +83,7 @@ function diff({ old, new: young }) {
   }
   moved.sort((one, other) => (one.movement < other.movement ? -1 : one.movement > other.movement ? 1 : 0))
   return { format: 1, before: side(before), now: side(now), settings: [{ path: 'quality.pass_threshold', before: 0.6, now: 0.7 }], files: [{ path: 'rubric.txt', before: 'ab'.repeat(32), now: 'cd'.repeat(32) }], graders, graders_only_before: [], graders_only_now: [],
+    declared: { by_subject: { kind: 'macro mean', before: { value: 0.6, interval: { low: 0.5, high: 0.7 } }, now: { value: 0.6123, interval: null }, change: 0.0123, interval: { low: -0.01, high: 0.03 } }, f1: { kind: 'f1', before: { value: 0.5, interval: null }, now: { value: 0.6, interval: null }, change: null, interval: null, no_interval: 'redefined' } }, declared_only_now: ['fresh'],
     cases: { both: now.rows.length, only_before: { count: 1, first: [{ sample_id: 'gone', model: null, trial: 0 }] }, only_now: { count: 0, first: [] } }, gate: { before: before.brief().gate, now: now.brief().gate }, moved }
 }
 

@@ -24,6 +24,16 @@ function sentence(seed, words) {
   return `${found.join(' ')}.`.replace(/^./, (first) => first.toUpperCase())
 }
 
+const within = (low, high) => ({ low, high, level: 0.95, method: 'student_t' })
+
+/** A metric by subject, and one that cannot be computed. */
+const DECLARED = {
+  by_subject: { kind: 'macro mean', value: 0.6123, interval: within(0.55, 0.67), n: 120, errors: 2, problem: null },
+  kappa: { kind: "Cohen's kappa", value: null, interval: null, n: 0, errors: 0, problem: 'no result has both' },
+}
+
+const GROUPS = { email: { value: 0.7, n: 80, interval: within(0.6, 0.8) }, '<b>chat</b>': { value: 0.5, n: 40, interval: null } }
+
 const GRADERS = [
   { name: 'accuracy', kind: 'contains', label: null, pass_threshold: 1, model: null, prompt: null },
   { name: 'quality', kind: 'rubric', label: 'Answer quality', pass_threshold: 0.7, model: 'gpt-4.1-mini', prompt: 'Is the answer polite and right?\n\n{submission}' },
@@ -78,7 +88,7 @@ export class Run {
       const valid = grades.filter((grade) => grade.state !== 'errored')
       const mean = valid.reduce((sum, grade) => sum + grade.score, 0) / Math.max(1, valid.length)
       const spread = Math.sqrt(valid.reduce((sum, grade) => sum + (grade.score - mean) ** 2, 0)) / Math.max(1, valid.length)
-      return [name, { label, mean: valid.length ? mean : null, stderr: valid.length ? spread : null, pass_rate: valid.length ? valid.filter((grade) => grade.state === 'passed').length / valid.length : null, n: grades.length, errors: grades.length - valid.length }]
+      return [name, { label, mean: valid.length ? mean : null, stderr: valid.length ? spread : null, pass_rate: valid.length ? valid.filter((grade) => grade.state === 'passed').length / valid.length : null, interval: valid.length ? within(mean - 0.03, mean + 0.03) : null, pass_rate_interval: null, not_applicable: 0, n: grades.length, errors: grades.length - valid.length }]
     }))
   }
 
@@ -89,7 +99,7 @@ export class Run {
     const status = this.under_way ? null : value === null ? 'undecided' : value >= 0.7 ? 'passed' : 'failed'
     const count = this.samples * Math.max(1, this.models.length)
     return { id: this.id, suite: this.suite, started: this.started, finished: this.finished, under_way: this.under_way, interrupted: this.interrupted, session: this.session, narrowed: this.narrowed,
-      samples: this.samples, results: count, gate: { status, value, op: 'gte', threshold: 0.7, lowest: value, highest: value, rule: 'quality avg_score >= 0.7' }, metrics,
+      samples: this.samples, results: count, gate: { status, value, op: 'gte', threshold: 0.7, lowest: value, highest: value, rule: 'quality avg_score >= 0.7' }, metrics, declared: DECLARED,
       actions: { total: count, cached: count - this.asked, asked: this.asked, failed: this.asked > 20 ? 2 : 0, pending: 0 }, cost: this.asked * 0.00041, exit_code: this.under_way ? null : status === 'passed' ? 0 : 1 }
   }
 
@@ -108,7 +118,7 @@ export class Run {
     for (const tag of ['chat', 'email']) {
       by_tag[tag] = Object.fromEntries(GRADERS.map(({ name }) => [name, { n: Math.round(this.samples / 2), avg_score_attempted: chance(this.id, tag, name), stderr: 0.02 }]))
     }
-    return { format: 1, suite: this.suite, samples: this.samples, results: this.rows.length, by_tag, by_model: null }
+    return { format: 1, suite: this.suite, samples: this.samples, results: this.rows.length, by_tag, by_model: null, declared: { by_subject: { ...DECLARED.by_subject, groups: GROUPS } } }
   }
 
   agreement() {

@@ -587,6 +587,18 @@ class Others(PageTest):
         self.assertEqual(page.locator(".moved", has_text="broken").count(), 0)
         self.check_quiet()
 
+    def test_declared_metrics_stand_with_their_intervals(self):
+        page = self.open(f"/runs/{NEWEST}")
+        region = page.get_by_role("region", name="Declared metrics", exact=True)
+        expect(region.get_by_role("row", name=re.compile("^by_subject"))).to_contain_text("0.612 [0.550, 0.670]")
+        expect(region).to_contain_text("<b>chat</b>")
+        expect(region).to_contain_text("no result has both")
+        page = self.open(f"/diff?old={BEFORE}&new={NEWEST}")
+        region = page.get_by_role("region", name="Declared metrics", exact=True).last
+        expect(region.get_by_role("row", name=re.compile("^by_subject"))).to_contain_text("−0.010 to +0.030")
+        expect(region).to_contain_text("the suite says something else of it now")
+        self.check_quiet()
+
     def test_a_run_under_way_is_followed(self):
         page = self.open(f"/runs/{LIVE}")
         expect(page.locator(".live")).to_contain_text("in flight")

@@ -9,6 +9,7 @@ pub(crate) mod case;
 
 pub(crate) mod rows;
 pub(crate) mod query;
+mod metrics;
 pub(crate) mod run;
 #[cfg(feature = "serve")]
 pub(crate) mod viewer;

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use super::labels::LabelledGrader;
+use super::metrics::{self, DeclaredView, MetricView};
 use super::rows::RunRows;
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{System, join};
@@ -43,30 +44,15 @@ pub(crate) struct RunView {
     /// Grader → its aggregates, in the order of the suite.
     #[cfg_attr(feature = "serve", schema(value_type = std::collections::BTreeMap<String, MetricView>))]
     metrics: Ordered<MetricView>,
+    /// Metric that the suite declares → what it comes to.
+    #[cfg_attr(feature = "serve", schema(value_type = std::collections::BTreeMap<String, DeclaredView>))]
+    declared: Ordered<DeclaredView>,
     /// What the actions came to.
     actions: ActionsView,
     /// US dollars spent in this run, where prices are known.
     cost: Option<f64>,
     /// The exit code.
     exit_code: Option<u64>,
-}
-
-/// The aggregates of a grader.
-#[derive(Clone, Debug, Default, Serialize)]
-#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
-pub(crate) struct MetricView {
-    /// Its name for people, where it has one.
-    label: Option<String>,
-    /// The mean score of what could be graded, 0.0..=1.0.
-    mean: Option<f64>,
-    /// Its standard error, clustered by sample.
-    stderr: Option<f64>,
-    /// The share of results that pass, 0.0..=1.0.
-    pass_rate: Option<f64>,
-    /// Results.
-    n: u64,
-    /// Those that could not be graded.
-    errors: u64,
 }
 
 /// What actions came to.
@@ -178,22 +164,6 @@ impl RunView {
             (Some(one), Some(other)) => Some(one + other),
             (one, other) => one.or(other),
         };
-        let no_metrics = Map::new();
-        let metrics = summary["metrics"].as_object().unwrap_or(&no_metrics);
-        let label = |name: &str| summary["labels"][name].as_str().map(str::to_owned);
-        let metric = |(name, metric): (&String, &Value)| {
-            let number = |field: &str| metric[field].as_f64();
-            let whole = |field: &str| metric[field].as_u64().unwrap_or(0);
-            let view = MetricView {
-                label: label(name),
-                mean: number("avg_score_attempted"),
-                stderr: number("stderr"),
-                pass_rate: number("accuracy"),
-                n: whole("n"),
-                errors: whole("errors"),
-            };
-            (name.clone(), view)
-        };
         Self {
             id: run.id.clone(),
             suite: run.header.suite.clone(),
@@ -209,7 +179,8 @@ impl RunView {
                 .filter(|gate| gate.is_object())
                 .cloned()
                 .unwrap_or_default(),
-            metrics: Ordered(metrics.iter().map(metric).collect()),
+            metrics: metrics::metrics(summary),
+            declared: metrics::declared(summary),
             actions: ActionsView {
                 total: sum("total"),
                 cached: sum("cached"),

@@ -27,7 +27,7 @@ export function trendPoints(runs, grader, most = 60) {
   const points = []
   let breaks = []
   for (const run of runs) {
-    breaks.push(...(run.breaks ?? []).filter((one) => one.grader === null || one.grader === grader))
+    breaks.push(...(run.breaks ?? []).filter((one) => one.metric === undefined && (one.grader === null || one.grader === grader)))
     const metric = run.metrics[grader]
     if (typeof metric?.mean !== 'number') continue
     points.push({ run, metric, breaks })

@@ -1,6 +1,6 @@
 // Two runs compared: gates, statistics by grader, settings that differ, and the verdicts that moved, word by word.
 
-import { beginning, counted, decimal, moment, momentToSecond, percent, probability, readable, signed } from './text.js'
+import { beginning, bounds95, counted, decimal, moment, momentToSecond, percent, probability, readable, signed } from './text.js'
 import { button, choice, element, foreign, longText, refill, table } from './dom.js'
 import { caseReference, reference } from './address.js'
 import { failureBox } from './notices.js'
@@ -26,7 +26,7 @@ export async function diffPage({ source, address, go }) {
   return {
     ...base, trail: [['Runs', []], [diff.now.suite, ['suites', diff.now.suite]], ['Compare']],
     keys: { ...base.keys, j: () => moved.move(1), k: () => moved.move(-1) },
-    node: [element('h1', null, element('span', null, 'Compare ', foreign(diff.now.suite))), picker, sides(diff), diffSection('Graders', graderFigures(diff)),
+    node: [element('h1', null, element('span', null, 'Compare ', foreign(diff.now.suite))), picker, sides(diff), diffSection('Graders', graderFigures(diff)), declaredSection(diff),
       element('div', { class: 'beside' }, differing('Settings that differ', diff.settings), differing('Files that differ', diff.files), unpaired(diff)), moved.node],
   }
 }
@@ -62,6 +62,20 @@ function graderFigures({ graders: all }) {
     figure(counts.fixed ? `✓ ${counted(counts.fixed)}` : '0', counts.fixed ? 'fixed-count' : 'muted'), figure(counts.broken ? `✗ ${counted(counts.broken)}` : '0', counts.broken ? 'broken-count' : 'muted'),
     figure(counts.errored ? `! ${counted(counts.errored)}` : '0', counts.errored ? '' : 'muted'), figure(probability(paired.p_value))])
   return table('Graders', ['Grader', '#Pairs', '#Mean', '#Difference', '#95 % interval', '#Passes', '#Fixed', '#Broken', '#Errors', '#p'], rows)
+}
+
+/** Declared metrics of both, and those of one of them alone; nothing where neither declares any. */
+function declaredSection({ declared = {}, declared_only_before: gone = [], declared_only_now: added = [] }) {
+  const figure = (text) => element('span', { class: 'figures' }, text)
+  const remark = { redefined: 'the suite says something else of it now', no_draws: 'one run keeps no draws to compare it by' }
+  const rows = Object.entries(declared).map(([name, metric]) => [
+    [foreign(name), remark[metric.no_interval] && element('div', { class: 'muted small' }, remark[metric.no_interval])], metric.kind,
+    figure(decimal(metric.before.value) + bounds95(metric.before.interval)), figure(decimal(metric.now.value) + bounds95(metric.now.interval)),
+    figure(signed(metric.change)), figure(metric.interval ? `${signed(metric.interval.low)} to ${signed(metric.interval.high)}` : '–')])
+  const only = (title, names) => names.length > 0 && element('p', { class: 'muted' }, `${title}: `, names.map((name, at) => [at > 0 && ', ', foreign(name)]))
+  if (!rows.length && !gone.length && !added.length) return null
+  return diffSection('Declared metrics', rows.length > 0 && table('Declared metrics', ['Metric', 'Kind', '#Before [95 %]', '#Now [95 %]', '#Change', '#95 % interval'], rows),
+    only('Only now', added), only('Only before', gone))
 }
 
 function differing(title, changes) {

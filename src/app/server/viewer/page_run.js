@@ -1,6 +1,6 @@
 // A run: its gate, metrics and agreement, and all of its cases.
 
-import { agreementTable, facts, metricsTable, partTables, promptList, runLinks } from './run_parts.js'
+import { agreementTable, declaredTable, facts, metricsTable, partTables, promptList, runLinks } from './run_parts.js'
 import { announce, notify } from './notices.js'
 import { button, element, foreign, longText, refill } from './dom.js'
 import { CaseFilters, listQuery } from './case_filters.js'
@@ -59,7 +59,7 @@ class RunPage {
       run.gate?.rule && element('p', { class: 'muted' }, 'Gate: ', foreign(run.gate.rule)),
       facts(run), runLinks(run, this.source),
       run.warnings?.length > 0 && element('ul', { class: 'warnings' }, run.warnings.map((text) => element('li', null, foreign(text)))),
-      element('div', { class: 'beside' }, element('section', { 'aria-label': 'Metrics' }, element('h2', null, 'Metrics'), metricsTable(run)),
+      element('div', { class: 'beside' }, element('section', { 'aria-label': 'Metrics' }, element('h2', null, 'Metrics'), metricsTable(run), declaredTable(run)),
         agreement && element('section', { 'aria-label': 'Agreement' }, element('h2', null, 'Agreement with people'), agreement)))
     if (!this.folds.firstChild || !run.under_way) refill(this.folds, partTables(run.summary, run.metrics), promptList(run.graders, longText))
   }

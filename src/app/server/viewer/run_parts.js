@@ -1,12 +1,15 @@
 // The figures of a run: what it was, metrics, agreement with people, by tag and by model.
 
-import { counted, decimal, duration, money, moment, percent, withError } from './text.js'
+import { bounds95, counted, decimal, duration, money, moment, percent, withError } from './text.js'
 import { element, folded, foreign, table } from './dom.js'
 import { histogram } from './charts.js'
 import { reference } from './address.js'
 
 /** The most models that are named. */
 const MAX_MODELS = 3
+
+/** The most groups of a declared metric that are listed. */
+const MAX_GROUPS = 30
 
 /** When, how long, how much. */
 export function facts(run) {
@@ -21,17 +24,45 @@ export function facts(run) {
   return element('dl', { class: 'facts' }, pairs.filter(Boolean).map(([name, value]) => element('div', null, element('dt', null, name), element('dd', { class: 'figures' }, value))))
 }
 
-/** Graders as rows: mean, passes, errors, and how scores are spread. */
+/** Graders as rows: mean and passes with their intervals, errors, and how scores are spread. */
 export function metricsTable(run) {
-  const rows = Object.entries(run.metrics).map(([name, metric]) => {
+  const all = Object.entries(run.metrics)
+  const hasLeftOut = all.some(([, metric]) => metric.not_applicable > 0)
+  const rows = all.map(([name, metric]) => {
     const grader = run.graders.find((one) => one.name === name)
     const counts = run.histograms?.[name]
     return [[foreign(metric.label ?? name, { class: 'foreign grader-name', title: name }), grader && element('div', { class: 'muted small' }, describe(grader))],
-      figures(withError(metric.mean, metric.stderr)), figures(percent(metric.pass_rate)), figures(counted(metric.n)),
-      element('span', { class: metric.errors ? 'figures errored-count' : 'figures muted' }, metric.errors ? `! ${counted(metric.errors)}` : '0'),
+      within(decimal(metric.mean), bounds95(metric.interval), metric.stderr), within(percent(metric.pass_rate), bounds95(metric.pass_rate_interval, hundredths)), figures(counted(metric.n)),
+      errorCount(metric.errors), ...hasLeftOut ? [figures(counted(metric.not_applicable ?? 0))] : [],
       counts?.some((count) => count > 0) ? histogram(counts, name) : element('span', { class: 'histogram-space' })]
   })
-  return table('Metrics', ['Grader', '#Mean ± standard error', '#Passes', '#Grades', '#Errors', 'Scores from 0 to 1'], rows, { class: 'wide metrics' })
+  return table('Metrics', ['Grader', '#Mean [95 %]', '#Passes [95 %]', '#Grades', '#Errors', ...hasLeftOut ? ['#n/a'] : [], 'Scores from 0 to 1'], rows, { class: 'wide metrics' })
+}
+
+/** Metrics that the suite declares, each followed by its groups; nothing where there are none. */
+export function declaredTable(run) {
+  const all = Object.entries(run.declared ?? {})
+  if (!all.length) return null
+  const rows = all.flatMap(([name, metric]) => [
+    [[foreign(name, { class: 'foreign grader-name' }), metric.problem && element('div', { class: 'muted small' }, foreign(metric.problem))], metric.kind,
+      within(decimal(metric.value), bounds95(metric.interval)), figures(counted(metric.n)), errorCount(metric.errors)],
+    ...Object.entries(run.summary?.declared?.[name]?.groups ?? {}).slice(0, MAX_GROUPS).map(([group, one]) => [
+      element('span', { class: 'group-name' }, foreign(group)), '', within(decimal(one.value), bounds95(one.interval)), figures(counted(one.n)), ''])])
+  return table('Declared metrics', ['Metric', 'Kind', '#Value [95 %]', '#n', '#Errors'], rows, { class: 'wide declared' })
+}
+
+function errorCount(errors) {
+  return element('span', { class: errors ? 'figures errored-count' : 'figures muted' }, errors ? `! ${counted(errors)}` : '0')
+}
+
+function hundredths(share) {
+  return (share * 100).toFixed(1)
+}
+
+/** A number and, less loud, its interval; the standard error where somebody points. */
+function within(value, interval, stderr) {
+  const title = typeof stderr === 'number' ? `standard error ${decimal(stderr)}` : null
+  return element('span', { class: 'figures', title }, value, element('span', { class: 'muted small' }, interval))
 }
 
 function figures(text) {

@@ -26,6 +26,11 @@ export function signed(value) {
   return Number(text) === 0 ? text : (value < 0 ? '−' : '+') + text
 }
 
+/** Bounds in brackets; nothing where they are not known. */
+export function bounds95(interval, shown = decimal) {
+  return interval ? ` [${shown(interval.low)}, ${shown(interval.high)}]` : ''
+}
+
 /** A mean with its standard error. */
 export function withError(mean, stderr) {
   return typeof stderr === 'number' ? `${decimal(mean)} ± ${decimal(stderr)}` : decimal(mean)
