@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use super::cells::column_names;
 use super::fields::{RowFields, RowProblem, RowSpec, deep_problem, json_text};
-use super::label_value::{LabelNotation, LabelValue, Scales};
+use super::label_value::{LabelNotation, LabelValue, Scales, beside_map};
 use super::labels::LabelExtents;
 use super::people::{GivenLabels, LabelOf, OnePerson};
 use super::split::{self, RawRecord, too_deep};
@@ -264,7 +264,12 @@ impl LabelReader<'_> {
             said = LabelValue::Strange;
         }
         match said.problem(&own) {
-            Some(problem) => Err(problem.at(fields.row, raw)),
+            Some(problem) => {
+                let named = mapped.map_or_else(|| "`label`".to_owned(), |path| format!("`{path}`"));
+                let message = problem.message.replacen("`label`", &named, 1);
+                let problem = RowProblem { message, ..problem };
+                Err(beside_map(problem, &self.layout.map).at(fields.row, raw))
+            }
             None => Ok(Some(said)),
         }
     }

@@ -187,6 +187,25 @@ impl LabelValue {
     }
 }
 
+/// The problem of a label, with what the map of the suite has, if it has something: the likely fix.
+pub(crate) fn beside_map(problem: RowProblem, map: &[(String, LabelMeaning)]) -> RowProblem {
+    const SOME: usize = 12;
+    if map.is_empty() {
+        return problem;
+    }
+    let told = |(written, meaning): &(String, LabelMeaning)| {
+        let meaning = match meaning {
+            LabelMeaning::Pass(true) => "pass".to_owned(),
+            LabelMeaning::Pass(false) => "fail".to_owned(),
+            LabelMeaning::Score(score) => score.to_string(),
+        };
+        format!("`{}: {meaning}`", clipped(written))
+    };
+    let mut all: Vec<String> = map.iter().take(SOME).map(told).collect();
+    all.extend((map.len() > SOME).then(|| "…".to_owned()));
+    problem.hint(format!("`map` of `labels` in the suite has {}", all.join(", ")))
+}
+
 /// What is no label on any of the scales, in words.
 pub(crate) fn not_a_label(scales: &Scales) -> String {
     let mut ranges: Vec<String> = Vec::new();

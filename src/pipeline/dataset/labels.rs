@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use serde_json::Value;
 
 use super::fields::{RowFields, RowProblem, RowSpec};
-use super::label_value::{LabelNotation, LabelValue, Scales};
+use super::label_value::{LabelNotation, LabelValue, Scales, beside_map};
 use crate::base::diagnostic::suggest;
 use crate::pipeline::spec::{LabelsSpec, Scale};
 
@@ -181,6 +181,7 @@ pub(crate) fn problem_of_row(
     scales: &Scales,
 ) -> Option<RowProblem> {
     let problem = of_row(row, spec, said)?.problem(scales)?;
+    let problem = beside_map(problem, said.map_or(&[][..], |said| &said.map));
     let fields = RowFields::new(row, spec).ok()?;
     Some(match fields.raw("label") {
         Some(raw) => problem.at(row, raw),

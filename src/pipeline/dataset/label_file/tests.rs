@@ -285,3 +285,29 @@ fn fields_that_no_line_has_are_an_error() {
         ["the file of labels has no column `human`", "no line of the file of labels has `human`"]
     );
 }
+
+#[test]
+fn what_the_map_lacks_and_is_no_label_is_said_with_what_it_has() {
+    let map = [("good", LabelMeaning::Pass(true)), ("fair", LabelMeaning::Score(7.0))];
+    let layout = layout(&[("label", "human")], &map, &[]);
+    let found = read("l.csv", "id,human\na,bad\nb,fair\nc,good\n", &scales(), &layout);
+    let rendered: Vec<String> =
+        found.problems.iter().map(|problem| problem.render(false)).collect();
+    insta::assert_snapshot!(rendered.join("\n\n"), @r#"
+    error: `human` is neither a score from 0 to 1 or 1 to 5 nor pass or fail
+     --> l.csv:2:1
+      |
+    2 | a,bad
+      | ^^^^^ expected a score, true, false, "pass" or "fail"
+      |
+      = help: `map` of `labels` in the suite has `good: pass`, `fair: 7`
+
+    error: `human` is neither a score from 0 to 1 or 1 to 5 nor pass or fail
+     --> l.csv:3:1
+      |
+    3 | b,fair
+      | ^^^^^^ expected a score, true, false, "pass" or "fail"
+      |
+      = help: `map` of `labels` in the suite has `good: pass`, `fair: 7`
+    "#);
+}
