@@ -322,3 +322,46 @@ fn a_comparison_tells_how_they_changed_and_within_what() {
     let text = space.run(&["diff", "one", "two", "--moved", "0"]).stdout();
     assert!(text.contains("kappa: one of the two keeps no draws to compare it by;"), "{text}");
 }
+
+#[test]
+fn a_metric_within_groups_is_the_mean_over_those_where_it_is_defined() {
+    let row = |doc: &str, at: usize, score: f64, people: f64| json!({"id": format!("{doc}{at}"), "input": "q", "output": "a", "doc": doc, "auto": score, "people": people});
+    // Spearman in `a` is 1, in `b` -0.4; in `c` one side says the same of all.
+    let rows = jsonl([
+        row("a", 1, 0.1, 1.0),
+        row("a", 2, 0.2, 2.0),
+        row("a", 3, 0.3, 3.0),
+        row("b", 1, 0.9, 1.0),
+        row("b", 2, 0.7, 3.0),
+        row("b", 3, 0.8, 2.5),
+        row("b", 4, 0.75, 0.5),
+        row("c", 1, 0.5, 1.0),
+        row("c", 2, 0.5, 2.0),
+    ]);
+    let metrics =
+        "metrics:\n  level: {kind: spearman, of: row.auto, against: row.people, within: row.doc}\n";
+    let text = format!(
+        "name: s\ndataset: data.jsonl\ngraders:\n  some: {{kind: tool, function: contains, config: {{value: a}}}}\n{metrics}"
+    );
+    let space = Space::new(&[("suite.yaml", &text), ("data.jsonl", &rows)]);
+    let ran = space.run(&["run", "suite.yaml", "--output", "one"]).shown();
+    let found = declared(&space, "level");
+    // scipy.stats.spearmanr of `a` and of `b`: 1 and -0.4.
+    assert!((found["value"].as_f64().unwrap() - 0.3).abs() < 1e-9, "{found}");
+    assert_eq!((&found["n"], &found["undefined"]), (&json!(2), &json!(["c"])));
+    assert_eq!(found["groups"]["c"]["value"], json!(null));
+    assert_eq!(
+        (&found["interval"]["low"], &found["interval"]["high"]),
+        (&json!(-0.4), &json!(1.0))
+    );
+    assert!(ran.contains("Spearman rho in groups"), "{ran}");
+    assert!(ran.contains("level: not defined in 1 group: c"), "{ran}");
+    let both = metrics.replace("within:", "by: tags, within:");
+    space.write("suite.yaml", text.replace(metrics, &both));
+    let refused = space.run(&["validate", "suite.yaml"]);
+    assert!(
+        refused.stderr().contains("a metric has either `within` or `by`"),
+        "{}",
+        refused.shown()
+    );
+}

@@ -116,6 +116,7 @@ impl<'a> SideReader<'a> {
             of: one,
             against: vec![other],
             by: args.by.as_deref().map(Dimension::read).into_iter().collect(),
+            within: false,
             groups: Vec::new(),
             native: true,
             map: Vec::new(),

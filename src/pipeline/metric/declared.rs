@@ -11,6 +11,7 @@ mod reading;
 mod replicates;
 #[cfg(test)]
 mod tests;
+mod within;
 
 use serde::{Deserialize, Serialize};
 
@@ -62,6 +63,9 @@ pub struct MetricValue {
     /// The most it can be.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub highest: Option<f64>,
+    /// Groups in which a metric within groups is not defined.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub undefined: Vec<String>,
     /// Digest of what the suite says of it: numbers of different digests are not of the same thing.
     #[serde(skip_serializing_if = "String::is_empty")]
     pub definition: String,
@@ -105,7 +109,9 @@ impl MetricValue {
 /// The metric over the results of `table`, which holds what the metric reads.
 pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
     let mut told = measured(spec, table);
-    let ends = if told.errors > 0 {
+    let ends = if told.errors > 0 && spec.within {
+        [None, None]
+    } else if told.errors > 0 {
         [0.0, 1.0].map(|score| means::rising_value(spec, &table.with_errors_as(score)))
     } else {
         [told.value, told.value]
@@ -129,7 +135,7 @@ pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
         replicates.draws.iter_mut().for_each(|value| *value = shown(*value));
     }
     MetricValue {
-        kind: name_of(&spec.kind),
+        kind: name_of(&spec.kind) + if spec.within { " in groups" } else { "" },
         native: told.value.and_then(native),
         value: shown(told.value),
         interval,
@@ -141,6 +147,9 @@ pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
 }
 
 fn measured(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
+    if spec.within {
+        return within::of(spec, table);
+    }
     match &spec.kind {
         MetricKind::Of(statistic) => means::of(*statistic, spec, table),
         MetricKind::Macro(statistic) => means::over_groups(*statistic, spec, table),

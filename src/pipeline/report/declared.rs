@@ -23,6 +23,9 @@ const SHARED: usize = 12;
 /// The groups of one metric that are shown.
 const GROUPS: usize = 12;
 
+/// The groups that are named of those in which a metric is not defined.
+const NAMED: usize = 5;
+
 /// The largest confusion matrix that is shown, in classes.
 const CLASSES: usize = 8;
 
@@ -168,11 +171,17 @@ fn remarks(name: &str, metric: &MetricValue) -> Vec<String> {
     let problem = metric.problem.iter().map(|problem| format!("{name}: {problem}"));
     let more = metric.groups.0.len().saturating_sub(GROUPS);
     let more = (more > 0).then(|| format!("{name}: {} not shown", count(more, "group")));
+    let undefined = (!metric.undefined.is_empty()).then(|| {
+        let names: Vec<&str> = metric.undefined.iter().map(String::as_str).take(NAMED).collect();
+        let more = if metric.undefined.len() > NAMED { ", …" } else { "" };
+        let counted = count(metric.undefined.len(), "group");
+        format!("{name}: not defined in {counted}: {}{more}", names.join(", "))
+    });
     let native =
         metric.native.map(|native| format!("{name}: {} on its own scale", shown(Some(native))));
     let ungrouped =
         metric.ungrouped.as_ref().map(|left_out| format!("{name}: {}", outside(left_out)));
-    let remarks = problem.chain(native).chain(more).chain(ungrouped);
+    let remarks = problem.chain(undefined).chain(native).chain(more).chain(ungrouped);
     remarks.chain(confusion(&name, metric)).collect()
 }
 

@@ -17,6 +17,8 @@ pub struct MetricSpec {
     pub against: Vec<Series>,
     /// How results are put into groups, the outermost first.
     pub by: Vec<Dimension>,
+    /// Whether the number is the mean over these groups of the metric in each.
+    pub within: bool,
     /// Group → the values of the innermost dimension that are of it; empty where each value is a group.
     pub groups: Vec<(String, Vec<String>)>,
     /// Whether scores count as graders give them, on their own scale, and not from 0 to 1.

@@ -27,12 +27,14 @@ fn metric(spec: &MetricSpec) -> Value {
         spec.groups.iter().map(|(name, values)| (name.clone(), json!(values))).collect();
     let map: Map<String, Value> =
         spec.map.iter().map(|(written, read)| (written.clone(), json!(read))).collect();
+    let by = spec.by.iter().filter(|_| !spec.within).map(dimension).collect::<Vec<String>>();
     let mut metric = kind(&spec.kind);
     let common = json!({
         "of": series_text(&spec.of, None),
         "model": spec.of.model,
         "against": against.collect::<Vec<String>>(),
-        "by": spec.by.iter().map(dimension).collect::<Vec<String>>(),
+        "by": by,
+        "within": spec.by.first().filter(|_| spec.within).map(dimension),
         "groups": groups,
         "scale": spec.native.then_some("native"),
         "map": map,

@@ -11,6 +11,7 @@ pub(crate) static METRIC: Section = section!["a metric",
     "model": Text => "of which model; of all if absent";
     "against": Texts => "what that is compared with: the same, `labels`, or `model.NAME`";
     "by": Texts => "groups: `tags`, `model`, `sample` or `row.PATH`; several are groups of groups, the outermost first";
+    "within": Text => "the number is the mean over groups of the metric in each: `row.PATH`, `tags`, `model` or `sample`";
     "groups": MapOf(&Texts) => "group → the values of the innermost dimension that are of it";
     "metric": Choice(&names(&INNER)), or "\"mean\"" => "what is averaged over groups";
     "weight": Text => "the weight of a result in its row: `row.PATH`";

@@ -138,7 +138,8 @@ impl MetricReading<'_, '_> {
         let of = self.of();
         let against = self.against(of.as_ref());
         let kind = written.and_then(|written| self.kind(written));
-        let by = self.by();
+        let within = self.within();
+        let by = if within.is_empty() { self.by() } else { within.clone() };
         let groups = self.groups();
         let native = self.fields.choice("scale", &SCALES, self.findings).unwrap_or(false);
         let map = self.map();
@@ -148,6 +149,7 @@ impl MetricReading<'_, '_> {
             of: of?,
             against: against?,
             by,
+            within: !within.is_empty(),
             groups,
             native,
             map,
@@ -342,6 +344,19 @@ impl MetricReading<'_, '_> {
         texts.iter().map(|text| Dimension::read(text)).collect()
     }
 
+    /// One dimension, which no other may stand beside.
+    fn within(&mut self) -> Vec<Dimension> {
+        let Some(text) = self.fields.text("within", self.findings) else { return Vec::new() };
+        if let Some(by) = self.fields.take("by") {
+            let message = "a metric has either `within` or `by`";
+            self.findings.error(by.key_span, message).hint = Some(
+                "`within` is the mean over groups of the metric in each; `macro` takes `by`"
+                    .to_owned(),
+            );
+        }
+        vec![Dimension::read(&text)]
+    }
+
     fn groups(&mut self) -> Vec<(String, Vec<String>)> {
         let entries = self.fields.take("groups").and_then(|field| self.findings.entries(field));
         let group = |entry: &YamlEntry| Some((entry.key.clone(), self.findings.texts(entry)?));
@@ -387,7 +402,11 @@ impl MetricReading<'_, '_> {
             let hint = "`krippendorff_alpha` and `fleiss_kappa` take several".to_owned();
             self.findings.error(at, message).hint = Some(hint);
         }
-        if !spec.groups.is_empty() && spec.by.is_empty() {
+        if spec.within && matches!(spec.kind, MetricKind::BradleyTerry(_)) {
+            let hint = "strengths of different groups are not on one scale".to_owned();
+            self.findings.error(at, "`bradley_terry` has no mean over groups").hint = Some(hint);
+        }
+        if !spec.groups.is_empty() && (spec.by.is_empty() || spec.within) {
             self.findings.error(at, "`groups` are of the values that `by` names").hint =
                 Some("for example `by: row.subject`".to_owned());
         }

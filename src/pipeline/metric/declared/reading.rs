@@ -81,6 +81,24 @@ impl MetricTable {
         Self { of: self.of.iter().map(fill).collect(), seeds: Vec::new(), ..self.clone() }
     }
 
+    /// These results alone.
+    pub(super) fn of_rows(&self, rows: &[usize]) -> Self {
+        Self {
+            places: picked(&self.places, rows),
+            models: self.models.clone(),
+            of: picked(&self.of, rows),
+            against: self.against.iter().map(|series| picked(series, rows)).collect(),
+            fields: self
+                .fields
+                .iter()
+                .map(|(path, values)| (path.clone(), picked(values, rows)))
+                .collect(),
+            lengths: picked(&self.lengths, rows),
+            seeds: Vec::new(),
+            ..*self
+        }
+    }
+
     /// The class of a value.
     pub(crate) fn class<'v>(&self, value: &'v ReadValue) -> &'v str {
         match value.pass {
@@ -132,6 +150,10 @@ impl MetricTable {
     pub(super) fn field_text(&self, path: &str, at: usize) -> Option<String> {
         class_of(self.fields.get(path)?.get(at)?)
     }
+}
+
+fn picked<T: Clone>(all: &[T], rows: &[usize]) -> Vec<T> {
+    rows.iter().filter_map(|at| all.get(*at)).cloned().collect()
 }
 
 /// Results that a metric compares, and how many it cannot.

@@ -15,6 +15,7 @@ fn spec(kind: MetricKind) -> MetricSpec {
         of: Series { source, model: None },
         against: Vec::new(),
         by: Vec::new(),
+        within: false,
         groups: Vec::new(),
         native: false,
         map: Vec::new(),

@@ -1,0 +1,64 @@
+//! A metric in each group of results, such as the answers to one document, then the mean over groups.
+//!
+//! As summaries are meta-evaluated: Bhandari et al. 2020, "Re-evaluating Evaluation in Text Summarization", where the summary level
+//! is the mean over documents of the correlation in each. Groups are what is independent, so that the interval draws groups, the
+//! inputs of Deutsch, Dror and Roth 2021, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods".
+
+use std::collections::BTreeMap;
+
+use super::{GroupValue, MetricTable, MetricValue, measured, replicates};
+use crate::base::exact::mean;
+use crate::base::ordered_map::Ordered;
+use crate::pipeline::spec::MetricSpec;
+use crate::pipeline::statistics::percentile_bootstrap::percentile_interval;
+use crate::pipeline::statistics::poisson_bootstrap::seed_of;
+
+/// The mean over groups of the metric in each. Groups in which it is not defined are named and left out.
+pub(super) fn of(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
+    let inner = MetricSpec { by: Vec::new(), within: false, ..spec.clone() };
+    let found: Vec<(String, MetricValue)> = members(table)
+        .into_iter()
+        .map(|(name, rows)| (name, measured(&inner, &table.of_rows(&rows))))
+        .collect();
+    let defined = || found.iter().filter_map(|(name, of)| Some((name.as_str(), of.value?)));
+    let values: Vec<f64> = defined().map(|(_, value)| value).collect();
+    let ordinals: Vec<u32> = (0..).take(values.len()).collect();
+    let estimate = |drawn: &[usize]| {
+        let drawn: Vec<f64> = drawn.iter().map(|at| values[*at]).collect();
+        mean(&drawn)
+    };
+    let seeds = if table.seeds.is_empty() {
+        Vec::new()
+    } else {
+        defined().map(|(name, _)| seed_of(name)).collect()
+    };
+    let seeded = MetricTable { seeds, ..MetricTable::default() };
+    let undefined = found.iter().filter(|(_, of)| of.value.is_none());
+    let problem = values.is_empty().then(|| "it is defined in no group".to_owned());
+    MetricValue {
+        value: mean(&values),
+        n: values.len(),
+        errors: found.iter().map(|(_, of)| of.errors).sum(),
+        interval: percentile_interval(&ordinals, &estimate),
+        replicates: replicates::of(&seeded, &ordinals, &estimate),
+        undefined: undefined.map(|(name, _)| name.clone()).collect(),
+        groups: Ordered(found.iter().map(|(name, of)| (name.clone(), group(of))).collect()),
+        problem,
+        ..MetricValue::default()
+    }
+}
+
+fn group(of: &MetricValue) -> GroupValue {
+    GroupValue { value: of.value, n: of.n, interval: of.interval }
+}
+
+/// Group → its results, in the order of their names. A result of several groups is in each, one of none in none.
+fn members(table: &MetricTable) -> BTreeMap<String, Vec<usize>> {
+    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+    for (at, place) in table.places.iter().enumerate() {
+        for name in place.groups.first().into_iter().flatten() {
+            groups.entry(name.clone()).or_default().push(at);
+        }
+    }
+    groups
+}
