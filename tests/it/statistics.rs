@@ -28,6 +28,7 @@ use evalrs::pipeline::statistics::kappa::{
 };
 use evalrs::pipeline::statistics::krippendorff::{MeasurementLevel, krippendorff_alpha};
 use evalrs::pipeline::statistics::length_control::{LengthComparison, length_controlled_win_rate};
+use evalrs::pipeline::statistics::prediction_powered::{LabelledItem, prediction_powered_mean};
 use serde_json::{Value, json};
 
 use crate::space::jsonl;
@@ -105,6 +106,13 @@ const KINDS: &[Kind] = &[
     },
     Kind { name: "raters", draw: draw_raters, numbers: raters, tolerance: 1e-9, cases: CASES },
     Kind { name: "fleiss", draw: draw_fleiss, numbers: fleiss, tolerance: 1e-12, cases: CASES },
+    Kind {
+        name: "prediction_powered",
+        draw: draw_labelled,
+        numbers: prediction_powered,
+        tolerance: 1e-9,
+        cases: CASES,
+    },
     Kind {
         name: "correlation",
         draw: draw_pairs,
@@ -405,6 +413,45 @@ fn length(case: &Value) -> Numbers {
         ("rate", Some(found.rate)),
         ("effect", Some(found.length_effect)),
         ("error", Some(error)),
+    ])
+}
+
+fn draw_labelled(draws: &mut Draws) -> Value {
+    let size = 2 + draws.size();
+    let follows = draws.fine();
+    let labels = draws.list(size, Draws::coarse);
+    let predictions: Vec<f64> = labels
+        .iter()
+        .map(|label| if draws.fine() < follows { *label } else { draws.coarse() })
+        .collect();
+    let more = 1 + draws.below(100);
+    let others = draws.list(more, Draws::coarse);
+    json!({"labels": labels, "predictions": predictions, "others": others})
+}
+
+fn prediction_powered(case: &Value) -> Numbers {
+    let [labels, predictions, others] =
+        ["labels", "predictions", "others"].map(|name| floats(&case[name]));
+    let items = (0..).zip(labels.iter().zip(&predictions));
+    let items: Vec<LabelledItem> = items
+        .map(|(cluster, (label, prediction))| LabelledItem {
+            cluster,
+            label: *label,
+            prediction: *prediction,
+        })
+        .collect();
+    let others: Vec<ClusteredValue> =
+        (1_000..).zip(others).map(|(cluster, value)| ClusteredValue { cluster, value }).collect();
+    let wide = ValueRange { least: -9.0, greatest: 9.0 };
+    let Some(found) = prediction_powered_mean(&items, &others, wide, 0.95) else {
+        return Numbers::new();
+    };
+    // The package divides by n where the error of few labels wants n - 1.
+    let n = items.len() as f64;
+    named([
+        ("mean", Some(found.mean)),
+        ("tuning", Some(found.tuning)),
+        ("stderr", Some(found.stderr * ((n - 1.0) / n).sqrt())),
     ])
 }
 

@@ -1,7 +1,7 @@
 """The reference of tests/it/statistics.rs: numbers that others' packages give.
 
 Reads a case a line from standard input and writes a line of numbers for each, null where something is not defined. Needs numpy,
-scipy, scikit-learn, statsmodels, krippendorff and choix; with `--check` it only says whether they are there.
+scipy, scikit-learn, statsmodels, krippendorff, choix and ppi-python; with `--check` it only says whether they are there.
 """
 
 import json
@@ -13,6 +13,8 @@ import choix
 import krippendorff
 import numpy as np
 import statsmodels.api as sm
+from ppi_py import ppi_mean_ci, ppi_mean_pointestimate
+from ppi_py.ppi import _calc_lam_glm
 from scipy import stats
 from sklearn import metrics
 from sklearn.calibration import calibration_curve
@@ -180,9 +182,25 @@ def length(case):
     }
 
 
+def prediction_powered(case):
+    labels, predictions, others = (np.array(case[name], dtype=float) for name in ["labels", "predictions", "others"])
+
+    def error(tuning):
+        low, high = ppi_mean_ci(labels, predictions, others, alpha=0.05, lam=tuning)
+        return float((high[0] - low[0]) / 2 / stats.norm.ppf(0.975))
+
+    point = ppi_mean_pointestimate(labels, predictions, others, lam=1)
+    gradients = [(values - point) for values in (labels, predictions, others)]
+    tuning = _calc_lam_glm(*gradients, np.eye(1), clip=True)
+    if not math.isfinite(tuning) or error(tuning) >= error(0.0):
+        tuning = 0.0
+    mean = ppi_mean_pointestimate(labels, predictions, others, lam=tuning)
+    return {"mean": float(np.ravel(mean)[0]), "tuning": float(tuning), "stderr": error(tuning)}
+
+
 KINDS = {
     function.__name__: function
-    for function in [rate, mean, bootstrap, classes, binary, agreement, raters, fleiss, correlation, bradley_terry, length]
+    for function in [rate, mean, bootstrap, classes, binary, agreement, raters, fleiss, correlation, bradley_terry, length, prediction_powered]
 }
 
 

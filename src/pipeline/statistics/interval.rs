@@ -70,6 +70,10 @@ pub enum IntervalMethod {
     /// The difference of two runs over samples that are drawn alike for both, with the standard error of its draws under
     /// Student's t distribution. Chamandy et al. 2012, "Estimating Uncertainty for Massive Data Streams".
     PairedBootstrap,
+    /// The mean of labels, made surer by a judge that scored all: [`prediction_powered_mean`].
+    ///
+    /// [`prediction_powered_mean`]: super::prediction_powered::prediction_powered_mean
+    PredictionPowered,
     /// A maximum likelihood estimate and its standard error from the observed information (Wald).
     Wald,
     /// The posterior of a rate or of a difference of rates under uniform priors. Bowyer et al. 2025, "Don't use the CLT in
@@ -91,6 +95,7 @@ impl IntervalMethod {
             Self::BcaBootstrapClustered => "clustered BCa bootstrap",
             Self::PercentileBootstrap => "percentile bootstrap",
             Self::PairedBootstrap => "paired bootstrap",
+            Self::PredictionPowered => "PPI++",
             Self::Wald => "Wald",
             Self::Bayesian => "Bayesian",
         }
@@ -121,7 +126,7 @@ impl ValueRange {
     /// Differences of rates and scores.
     pub const DIFFERENCE: Self = Self { least: -1.0, greatest: 1.0 };
 
-    fn interval(
+    pub(super) fn interval(
         self,
         low: f64,
         high: f64,

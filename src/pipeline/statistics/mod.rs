@@ -19,6 +19,7 @@ pub mod paired;
 pub mod comparison;
 pub mod bradley_terry;
 pub mod length_control;
+pub mod prediction_powered;
 pub(crate) mod poisson_bootstrap;
 #[cfg(test)]
 mod coverage;
