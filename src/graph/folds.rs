@@ -21,6 +21,7 @@ use crate::pipeline::judge::question::Question;
 use crate::pipeline::key::KeySet;
 use crate::pipeline::metric::agreement::Agreement;
 use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::metric::people::{JudgedCase, PeopleEstimate};
 use crate::pipeline::metric::trials::TrialFindings;
 use crate::pipeline::metric::{Metric, Observation};
 use crate::pipeline::outcome::Outcome;
@@ -257,6 +258,24 @@ fn each_judgment<'db>(
             });
         }
     }
+}
+
+/// What people would have said of everything; none where there are no labels for the grader, or one for every verdict.
+#[salsa::tracked(returns(copy))]
+pub fn people_estimate<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<PeopleEstimate> {
+    if !has_labels(db, grader) {
+        return None;
+    }
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let of_chunk = |chunk: &Chunk| {
+        let labels = labels(db, *chunk, grader);
+        let cells = cells(db, *chunk, grader).cells.iter().zip(places(db, *chunk)).enumerate();
+        cells.filter_map(move |(at, (cell, place))| {
+            let SelectedOrdinals { sample, .. } = place.selected?;
+            Some(JudgedCase { sample, cell: *cell, label: labels.get(at).copied().flatten() })
+        })
+    };
+    PeopleEstimate::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)
 }
 
 /// How far the verdicts of a grader agree with labels; none where there are none for it.

@@ -48,6 +48,9 @@ pub fn summary(db: &Database, root: Root) -> Summary {
     let label_agreement = graders
         .iter()
         .filter_map(|grader| Some((name(grader), folds::label_agreement(db, *grader)?)));
+    let people = graders
+        .iter()
+        .filter_map(|grader| Some((name(grader), folds::people_estimate(db, *grader)?)));
     let all_usage = *folds::usage_of_all(db, root);
     let declared = declared_metrics(db, root)
         .iter()
@@ -67,6 +70,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         trials: trials(db, root),
         agreement: Ordered(agreement.collect()),
         label_agreement: Ordered(label_agreement.collect()),
+        people: Ordered(people.collect()),
         usage: Ordered(usage),
         cost: all_usage.cost,
         all_usage,

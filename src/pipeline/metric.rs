@@ -5,6 +5,7 @@
 pub(crate) mod agreement;
 pub mod declared;
 pub mod labels;
+pub mod people;
 pub(crate) mod paired;
 pub(crate) mod sides;
 pub mod trials;

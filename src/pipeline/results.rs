@@ -15,6 +15,7 @@ use super::metric::Metric;
 use super::metric::agreement::Agreement;
 use super::metric::declared::MetricValue;
 use super::metric::labels::LabelAgreement;
+use super::metric::people::PeopleEstimate;
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use trials::TrialsSummary;
@@ -146,6 +147,9 @@ pub struct Summary {
     /// Grader → how far its verdicts agree with labels of people; only graders that have some.
     #[serde(default, skip_serializing_if = "has_none")]
     pub label_agreement: Ordered<LabelAgreement>,
+    /// Grader → what people would have said of everything; only graders with labels for a part of their verdicts.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub people: Ordered<PeopleEstimate>,
     /// Grader → what its judgments used, whenever they were made.
     #[serde(default)]
     pub usage: Ordered<GraderUsage>,

@@ -362,3 +362,30 @@ fn a_label_is_read_on_the_scale_of_recorded_scores() {
     assert_eq!(counts(&session, "stars"), [1, 1, 1, 0]);
     assert_eq!(agreement(&session, "stars").unwrap().mean_distance, Some(1.75 / 3.0));
 }
+
+/// People passed what the grader passed, and half of what it failed: of a third of the answers.
+#[test]
+fn what_people_would_have_said_of_everything_stands_beside_what_the_grader_says() {
+    let label = |at: usize| (at, json!(at % 4 != 1));
+    let shown = |labels: usize| {
+        let labels: Vec<(usize, Value)> = (0..labels).map(label).collect();
+        let space = Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows(&labels))]);
+        let ran = space.run(&["run", "suite.yaml", "--grader", "exact", "--output", "out"]);
+        let summary: Value = serde_json::from_str(&space.read("out/summary.json")).unwrap();
+        let lines: Vec<String> = ran
+            .stdout()
+            .lines()
+            .filter(|line| line.contains("people "))
+            .map(str::to_owned)
+            .collect();
+        (lines.join("\n"), summary["people"]["exact"].clone())
+    };
+    let (line, found) = shown(66);
+    insta::assert_snapshot!(line, @"exact: people would pass 74.2% [64.5, 84.0] by 66 labels of a random part (PPI++);");
+    assert_eq!((&found["labels"], &found["others"]), (&json!(66), &json!(134)));
+    assert_eq!(found["pass_rate"]["interval"]["method"], "prediction_powered");
+    let (line, found) = shown(29);
+    insta::assert_snapshot!(line, @"exact has 29 labels, too few to estimate what people would have said: 30 are needed");
+    assert_eq!(found, json!({"labels": 29, "others": 171, "pass_rate": null, "mean": null}));
+    assert_eq!(shown(200), (String::new(), Value::Null));
+}

@@ -7,9 +7,11 @@ use super::digest::label;
 use crate::base::text::{count, cut, cut_middle, percent, wrapped};
 use crate::pipeline::metric::agreement::{Agreement, Alpha, PairAgreement};
 use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::metric::people::{FEWEST_LABELS, PeopleEstimate};
 use crate::pipeline::metric::trials::ScoreVariance;
 use crate::pipeline::results::Summary;
 use crate::pipeline::results::trials::{FlakySample, Straddler, TrialsSummary};
+use crate::pipeline::statistics::prediction_powered::PredictionPoweredMean;
 
 /// The columns that the name of a grader may take.
 const GRADER: usize = 24;
@@ -32,6 +34,8 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     let votes = votes.map(|(grader, agreement)| votes_line(&name(grader), agreement));
     let labels = summary.label_agreement.0.iter();
     let labels = labels.map(|(grader, agreement)| line(&name(grader), agreement));
+    let people = summary.people.0.iter();
+    let people = people.flat_map(|(grader, estimate)| people_lines(&name(grader), estimate));
     // Where no trial differs from the others there is nothing to look at.
     let differs = |trials: &TrialsSummary| {
         let has_straddlers = trials.straddlers.as_ref().is_some_and(|all| !all.is_empty());
@@ -39,7 +43,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     };
     let trials = summary.trials.0.iter().filter(|(_, trials)| differs(trials)).take(TRIALS);
     let trials = trials.map(|(grader, trials)| trials_line(&name(grader), trials));
-    trials.chain(votes).chain(labels).collect()
+    trials.chain(votes).chain(labels).chain(people).collect()
 }
 
 /// The same for a screen of so many columns: a line that is too long goes on in further ones.
@@ -147,6 +151,51 @@ fn of_pairs(agreement: &Agreement, of: fn(&PairAgreement) -> Option<f64>) -> Str
 
 fn coefficient(value: Option<f64>) -> String {
     value.map_or_else(|| UNDEFINED.to_owned(), |value| format!("{:.2}", value + 0.0))
+}
+
+/// What people would have said of everything: the share of passes, and where labels are scores the mean.
+fn people_lines(grader: &str, estimate: &PeopleEstimate) -> Vec<String> {
+    let PeopleEstimate { labels, .. } = *estimate;
+    if labels < FEWEST_LABELS {
+        return vec![format!(
+            "{grader} has {}, too few to estimate what people would have said: {FEWEST_LABELS} are needed",
+            count(labels, "label")
+        )];
+    }
+    let percent = |value: f64| format!("{:.1}%", value * 100.0);
+    let rate = estimate.pass_rate.map(|rate| {
+        let bounds = [rate.interval.low, rate.interval.high].map(|bound| bound * 100.0);
+        let [low, high] = bounds.map(|bound| format!("{bound:.1}"));
+        let estimated = format!("would pass {} [{low}, {high}]", percent(rate.mean));
+        let bias = format!("{:.1} points", rate.bias.abs() * 100.0);
+        people_line(grader, &rate, labels, &estimated, &bias)
+    });
+    let mean = estimate.mean.map(|mean| {
+        let interval = mean.interval;
+        let estimated =
+            format!("would score {:.3} [{:.3}, {:.3}]", mean.mean, interval.low, interval.high);
+        people_line(grader, &mean, labels, &estimated, &format!("{:.3}", mean.bias.abs()))
+    });
+    rate.into_iter().chain(mean).collect()
+}
+
+fn people_line(
+    grader: &str,
+    found: &PredictionPoweredMean,
+    labels: usize,
+    estimated: &str,
+    bias: &str,
+) -> String {
+    let PredictionPoweredMean { saved, most_saved, bias: signed, .. } = *found;
+    let more = if signed < 0.0 { "less" } else { "more" };
+    let needed = (labels as f64 / (1.0 - saved)).round();
+    format!(
+        "{grader}: people {estimated} by {} of a random part (PPI++); on those the grader says {bias} {more}; labels alone would need {needed} \
+         ({:.0}% saved, at most {:.0}%)",
+        count(labels, "label"),
+        saved * 100.0,
+        most_saved * 100.0,
+    )
 }
 
 /// How far the verdicts of a grader agree with labels.

@@ -79,6 +79,7 @@ fn summary() -> Value {
         ("trials?", map_of(&free_map())),
         ("agreement?", map_of(&free_map())),
         ("label_agreement?", map_of(&free_map())),
+        ("people?", map_of(&free_map())),
         ("usage", map_of(&usage(Some(map_of(&usage(None)))))),
         ("cost", or_null(number())),
     ])
