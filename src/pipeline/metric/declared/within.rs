@@ -1,8 +1,8 @@
 //! A metric in each group of results, such as the answers to one document, then the mean over groups.
 //!
 //! As summaries are meta-evaluated: Bhandari et al. 2020, "Re-evaluating Evaluation in Text Summarization", where the summary level
-//! is the mean over documents of the correlation in each. Groups are what is independent, so that the interval draws groups, the
-//! inputs of Deutsch, Dror and Roth 2021, "A Statistical Analysis of Summarization Evaluation Metrics Using Resampling Methods".
+//! is the mean over documents of the correlation in each. Groups are what is independent, so that the interval is that of the mean
+//! of their numbers: Student's t for few, the bootstrap over groups for ten and more that are skewed.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,10 @@ use super::{GroupValue, MetricTable, MetricValue, measured, replicates};
 use crate::base::exact::mean;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::spec::MetricSpec;
-use crate::pipeline::statistics::percentile_bootstrap::percentile_interval;
+use crate::pipeline::statistics::LEVEL;
+use crate::pipeline::statistics::interval::{
+    ClusteredValue, ConfidenceInterval, ValueRange, mean_interval,
+};
 use crate::pipeline::statistics::poisson_bootstrap::seed_of;
 
 /// The mean over groups of the metric in each. Groups in which it is not defined are named and left out.
@@ -39,13 +42,24 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
         value: mean(&values),
         n: values.len(),
         errors: found.iter().map(|(_, of)| of.errors).sum(),
-        interval: percentile_interval(&ordinals, &estimate),
+        interval: interval(spec, &values),
         replicates: replicates::of(&seeded, &ordinals, &estimate),
         undefined: undefined.map(|(name, _)| name.clone()).collect(),
         groups: Ordered(found.iter().map(|(name, of)| (name.clone(), group(of))).collect()),
         problem,
         ..MetricValue::default()
     }
+}
+
+/// That of the mean of so many numbers: the percentiles of a bootstrap are too narrow for a handful of groups.
+fn interval(spec: &MetricSpec, values: &[f64]) -> Option<ConfidenceInterval> {
+    let [least, greatest] = replicates::bounds(spec);
+    let range = ValueRange {
+        least: least.unwrap_or(f64::NEG_INFINITY),
+        greatest: greatest.unwrap_or(f64::INFINITY),
+    };
+    let of_group = |(cluster, value): (u32, &f64)| ClusteredValue { cluster, value: *value };
+    mean_interval((0..).zip(values).map(of_group).collect(), range, LEVEL)
 }
 
 fn group(of: &MetricValue) -> GroupValue {
