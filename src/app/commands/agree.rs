@@ -1,7 +1,7 @@
 //! `evalrs agree`: how far two graders, models, fields of rows and people agree on the same cases. Evaluates with what is
 //! stored, and asks nothing.
 
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
 
 use super::Console;
 use super::open::loaded_session;
@@ -68,20 +68,25 @@ fn report(
     spec: &MetricSpec,
     table: &MetricTable,
 ) -> AgreementReport {
-    let names: BTreeSet<&String> =
-        table.places.iter().flat_map(|place| place.groups.iter().flatten()).collect();
-    let group =
-        |name: &String| (name.clone(), SideAgreement::of(&side_pairs(spec, table, Some(name))));
-    let groups: Vec<(String, SideAgreement)> = names.into_iter().map(group).collect();
+    let mut places: BTreeMap<&String, Vec<usize>> = BTreeMap::new();
+    for (at, place) in table.places.iter().enumerate() {
+        for group in place.groups.iter().flatten() {
+            places.entry(group).or_default().push(at);
+        }
+    }
     let is_said =
         |agreement: &SideAgreement| agreement.n + agreement.only_one + agreement.only_other > 0;
-    let groups = groups.into_iter().filter(|(_, agreement)| is_said(agreement)).collect();
+    let groups = places.into_iter().filter_map(|(group, places)| {
+        let agreement = SideAgreement::of(&side_pairs(spec, table, places));
+        is_said(&agreement).then(|| (group.clone(), agreement))
+    });
+    let groups = groups.collect();
     AgreementReport {
         format: FORMAT,
         suite: session.suite().map(|suite| suite.name.clone()).unwrap_or_default(),
         one: args.one.clone(),
         other: args.other.clone(),
-        all: SideAgreement::of(&side_pairs(spec, table, None)),
+        all: SideAgreement::of(&side_pairs(spec, table, 0..table.places.len())),
         by: args.by.as_ref().map(|_| Ordered(groups)),
     }
 }

@@ -47,19 +47,19 @@ pub(crate) struct SidePair {
     pub other: Option<SideValue>,
 }
 
-/// What both sides say of each case of a table, or of those of a group. The sides are what the metric is `of` and the first it is
+/// What both sides say of each case that the results at `places` of a table are of. The sides are what the metric is `of` and the first it is
 /// `against`; where they are of two models, the results of both are one case.
 pub(crate) fn side_pairs(
     spec: &MetricSpec,
     table: &MetricTable,
-    group: Option<&str>,
+    places: impl IntoIterator<Item = usize>,
 ) -> Vec<SidePair> {
     let models = ComparedModels::of(spec);
     let mut cases: BTreeMap<(u32, u32, Option<u32>), SidePair> = BTreeMap::new();
-    for (at, place) in table.places.iter().enumerate() {
+    for at in places {
+        let place = &table.places[at];
         let model = table.models.get(place.model as usize).map_or("", String::as_str);
-        let is_in = |group| place.groups.iter().flatten().any(|name| name == group);
-        if !models.has(model) || !group.is_none_or(is_in) {
+        if !models.has(model) {
             continue;
         }
         let ResultPlace { sample, trial, .. } = *place;
