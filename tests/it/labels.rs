@@ -273,6 +273,35 @@ fn labels_of_others_are_read_as_the_suite_says() {
 }
 
 #[test]
+fn at_says_where_labels_stand_in_lines_and_in_rows() {
+    let suite = |labels: &str| format!("{SUITE}labels: {labels}\n");
+    let row = |id: u32, human: Value| json!({"id": id, "ground_truth": "a", "input": "q", "output": "a", "human": human});
+    let data = jsonl([
+        row(0, json!({"verdict": "good"})),
+        row(1, json!({"verdict": "bad"})),
+        row(2, Value::Null),
+    ]);
+    let of_rows = suite("{at: human.verdict, for: [exact], map: {good: pass, bad: fail}}");
+    let people = "id,votes,majority\n0,1,1\n1,1,2\n2,1,1\n";
+    let files = [("suite.yaml", of_rows.as_str()), ("data.jsonl", &data), ("people.csv", people)];
+    let mut labelled = Loop::with(&files);
+    labelled.answer(kind);
+    labelled.evaluate();
+    assert_eq!(counts(&labelled, "exact"), [1, 1, 0, 0]);
+    let of_file = "{path: people.csv, for: [exact], map: {1: pass, 2: fail}, at: majority}";
+    labelled.set("suite.yaml", &suite(of_file));
+    assert!(labelled.evaluate().asked.is_empty());
+    assert_eq!(counts(&labelled, "exact"), [2, 1, 0, 0]);
+    labelled.set("suite.yaml", &suite(&of_file.replace("majority", "votes")));
+    assert!(labelled.evaluate().asked.is_empty());
+    assert_eq!(counts(&labelled, "exact"), [3, 0, 0, 0]);
+    // A path that no row has is shown where the suite says it.
+    let ran = space(&suite("{at: humans.verdict}"), &data).run(&["validate", "suite.yaml"]);
+    assert!(ran.shown().contains("no row of the dataset has `humans.verdict`"), "{}", ran.shown());
+    assert!(ran.shown().contains("suite.yaml:6:14"), "{}", ran.shown());
+}
+
+#[test]
 fn each_output_of_a_row_has_its_label_and_its_score() {
     let suite = "name: s
 dataset: {path: data.jsonl, fields: {outputs: {small: a, large: b}, label: {small: human.small, large: human.large}}}
@@ -307,6 +336,14 @@ labels: {for: [exact], map: {good: pass, bad: fail}}
     for (labels, said) in [
         ("labels: {for: [exakt]}", "unknown grader `exakt`"),
         ("labels: {fields: {label: x}}", "`fields` is about the file at `path`, and there is none"),
+        (
+            "labels: {at: human}",
+            "`fields` of `dataset` says where the label stands, and so does `at`",
+        ),
+        (
+            "labels: {path: l.csv, at: x, fields: {label: y}}",
+            "`fields` of `labels` says where the label stands, and so does `at`",
+        ),
         ("labels: {map: {good: splendid}}", "`good` must be `pass`, `fail` or a score, not text"),
         ("labels: {path: gone.csv}", "cannot read the labels `gone.csv`: there is no such file"),
         ("labels: [a.csv]", "`labels` must be a path or a mapping"),

@@ -3,13 +3,15 @@
 use super::fields::{FieldSet, Findings};
 use super::labels_section::{LABEL_FIELDS, LABELS};
 use super::section::FieldSpec;
-use super::tree::{Yaml, YamlEntry};
-use crate::pipeline::spec::{LabelMeaning, LabelsSpec};
+use super::tree::{Yaml, YamlEntry, YamlNode};
+use crate::pipeline::spec::{FieldMap, LabelMeaning, LabelsSpec};
 
-/// Reads `labels: PATH` or `labels: {path, for, fields, map}`, which may name these graders.
+/// Reads `labels: PATH` or `labels: {path, at, for, fields, map}`, which may name these graders. Where labels of rows
+/// stand is added to `rows`, as if `fields` of the dataset said so.
 pub(super) fn labels(
     suite: &FieldSet<'_>,
     graders: Option<&[&str]>,
+    rows: Option<&mut FieldMap>,
     findings: &mut Findings,
 ) -> Option<LabelsSpec> {
     let field = suite.take("labels")?;
@@ -30,14 +32,60 @@ pub(super) fn labels(
                 .to_owned(),
         );
     }
+    let mut paths = own.map(|own| field_paths(own, findings)).unwrap_or_default();
+    if let Some(at) = fields.take("at")
+        && let Some(path) = findings.text(at)
+    {
+        match (file, rows) {
+            (Some(_), _) => at_in_file(at, path, &mut paths, findings),
+            (None, Some(rows)) => at_in_rows(at, path, rows, findings),
+            (None, None) => {}
+        }
+    }
     let spec = LabelsSpec {
         path: file.and_then(|file| path(file, findings)),
         graders: fields.take("for").map(|of| names(of, graders, findings)).unwrap_or_default(),
-        fields: own.map(|own| field_paths(own, findings)).unwrap_or_default(),
+        fields: paths,
         map: fields.take("map").map(|map| meanings(map, findings)).unwrap_or_default(),
     };
     fields.finish(findings);
     Some(spec)
+}
+
+/// Where the suite says `at` under which path the labels of rows stand.
+pub(super) fn row_place(root: &YamlNode) -> Option<&YamlEntry> {
+    let labels = root.get("labels").filter(|labels| labels.get("path").is_none())?;
+    labels.entries().iter().find(|entry| entry.key == "at")
+}
+
+/// `at: PATH` beside `path` is the label's path in lines of the file.
+fn at_in_file(
+    at: &YamlEntry,
+    path: String,
+    paths: &mut Vec<(String, String)>,
+    findings: &mut Findings,
+) {
+    if paths.iter().any(|(ours, _)| ours == "label") {
+        twice(at, "`fields` of `labels` says where the label stands, and so does `at`", findings);
+        return;
+    }
+    paths.push(("label".to_owned(), path));
+}
+
+/// `at: PATH` without `path` is the label's path in rows.
+fn at_in_rows(at: &YamlEntry, path: String, rows: &mut FieldMap, findings: &mut Findings) {
+    if !rows.labels.is_empty() || rows.paths.iter().any(|(ours, _)| ours == "label") {
+        let message = "`fields` of `dataset` says where the label stands, and so does `at`";
+        twice(at, message, findings);
+        return;
+    }
+    rows.paths.push(("label".to_owned(), path));
+    rows.paths.sort();
+}
+
+fn twice(at: &YamlEntry, message: &str, findings: &mut Findings) {
+    findings.error(at.key_span, message).hint =
+        Some("`at: PATH` is short for `fields: {label: PATH}`: keep one".to_owned());
 }
 
 /// The path, joined to the folder of the file that says it.

@@ -107,7 +107,7 @@ pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
 pub fn suite_labels(path: &str, files: &dyn Files) -> Option<LabelsSpec> {
     let mut findings = Findings::default();
     let root = load::load(path, files, &mut Looked::default(), &mut findings)?;
-    labels::labels(&FieldSet::new(root.entries(), &SUITE), None, &mut findings)
+    labels::labels(&FieldSet::new(root.entries(), &SUITE), None, None, &mut findings)
 }
 
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
@@ -117,7 +117,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let name = name.and_then(|name| reader.findings.text(name));
     let description = fields.text("description", &mut reader.findings);
     let dataset = reader.required("dataset", &fields, root);
-    let dataset = dataset.and_then(|field| dataset::dataset(field, reader));
+    let mut dataset = dataset.and_then(|field| dataset::dataset(field, reader));
     let setup_script = fields.take("setup_script");
     let target = match fields.take("target") {
         Some(field) => {
@@ -144,7 +144,8 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let metrics = metrics::metrics(&fields, &keys, findings);
     let metric_names = metrics::names(&fields);
     let names = GateNames { graders: &keys, metrics: &metric_names };
-    let labels = labels::labels(&fields, Some(&keys), findings);
+    let rows = dataset.as_mut().map(|dataset| &mut dataset.fields);
+    let labels = labels::labels(&fields, Some(&keys), rows, findings);
     let gate = gate::gate(&fields, names, findings);
     let max_samples = fields.whole("max_samples", findings);
     let num_runs = fields.whole("num_runs", findings).unwrap_or(1);
@@ -184,7 +185,8 @@ pub(crate) fn label_of(model: &str) -> String {
     format!("label.{model}")
 }
 
-/// The places of the paths in the dataset's `fields`, those of `outputs` and of their labels among them.
+/// The places of the paths in the dataset's `fields`, those of `outputs` and of their labels among them, and of labels
+/// where another section says where they stand.
 fn field_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
     let fields = root.get("dataset").and_then(|dataset| dataset.get("fields"));
     let entries = fields.map(YamlNode::entries).unwrap_or_default();
@@ -193,7 +195,8 @@ fn field_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
         let own = entries.iter().filter(move |entry| entry.key == name);
         own.flat_map(|entry| entry.value.entries())
     };
-    let labels = inside("label").map(|entry| (label_of(&entry.key), place(entry)));
+    let of_outputs = inside("label").map(|entry| (label_of(&entry.key), place(entry)));
     let all = entries.iter().chain(inside("outputs"));
-    all.map(|entry| (entry.key.clone(), place(entry))).chain(labels).collect()
+    let at = labels::row_place(root).map(|entry| ("label".to_owned(), place(entry)));
+    all.map(|entry| (entry.key.clone(), place(entry))).chain(of_outputs).chain(at).collect()
 }
