@@ -70,7 +70,11 @@ pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
         let metric = metrics.iter().find(|metric| metric.spec(db).name == name)?;
         Some(metric_value(db, *metric))
     };
-    gate::decide_with(rule, GateInputs { grades: &by_name, metrics: &metric })
+    let labels = |name: &str| {
+        let grader = graders.iter().find(|grader| grader.name(db) == name)?;
+        label_agreement(db, *grader)
+    };
+    gate::decide_with(rule, GateInputs { grades: &by_name, metrics: &metric, labels: &labels })
 }
 
 /// A grader's aggregates.

@@ -5,9 +5,12 @@
 //! 0..=1 and answers only where the answer is the same: a run is never silently passed or failed. Averages
 //! are rounded once, and [`crate::base::threshold`] says what equals a threshold.
 
+mod agreement;
+
 use serde::{Deserialize, Serialize};
 
 use super::metric::declared::MetricValue;
+use super::metric::labels::LabelAgreement;
 use super::metric::{Observation, percentile};
 use super::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 use crate::base::exact::{Weighted, mean, weighted_mean};
@@ -18,7 +21,8 @@ use crate::base::exact::{Weighted, mean, weighted_mean};
 pub struct GateReport {
     /// `passed`, `failed`, `undecided`; null without a gate.
     pub status: Option<GateStatus>,
-    /// The aggregate, with errored grades as 0.0; null for logical gates and for zero samples.
+    /// The aggregate, with errored grades as 0.0; of agreement with labels, over the verdicts that there are. Null for
+    /// logical gates, and where there is none.
     pub value: Option<f64>,
     /// The comparison.
     pub op: Option<super::spec::Op>,
@@ -30,6 +34,9 @@ pub struct GateReport {
     pub highest: Option<f64>,
     /// The rule in words.
     pub rule: Option<String>,
+    /// Why there is no value to compare, if labels of people would have to say more.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lacks: Option<GateLack>,
     /// The conditions of a logical gate.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub conditions: Vec<GateReport>,
@@ -47,39 +54,79 @@ pub enum GateStatus {
     Undecided,
 }
 
+/// What agreement with labels cannot be told without.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum GateLack {
+    /// There is no label for the grader.
+    Labels,
+    /// Kappa is not defined where people say the same of everything.
+    DifferentLabels,
+    /// Kappa is not defined where the grader says the same of everything.
+    DifferentVerdicts,
+}
+
+impl GateReport {
+    /// What the gate, or the first of its conditions that lacks something, cannot be decided without.
+    pub(crate) fn first_lack(&self) -> Option<GateLack> {
+        if self.status != Some(GateStatus::Undecided) {
+            return None;
+        }
+        self.lacks.or_else(|| self.conditions.iter().find_map(Self::first_lack))
+    }
+}
+
 /// Where a gate finds the grades of a grader, by the grader's name.
 pub(crate) type Grades<'a> = dyn Fn(&str) -> Option<&'a [Observation]> + 'a;
 
 /// Where a gate finds a metric that the suite declares.
 pub(crate) type DeclaredValues<'a> = dyn Fn(&str) -> Option<&'a MetricValue> + 'a;
 
+/// Where a gate finds how far a grader agrees with labels.
+pub(crate) type LabelAgreements<'a> = dyn Fn(&str) -> Option<LabelAgreement> + 'a;
+
 /// What a gate is decided on.
 #[derive(Clone, Copy)]
 pub(crate) struct GateInputs<'a, 'd> {
     pub(crate) grades: &'a Grades<'d>,
     pub(crate) metrics: &'a DeclaredValues<'d>,
+    pub(crate) labels: &'a LabelAgreements<'d>,
 }
 
-/// What `gate` says of the grades alone: it names no declared metric.
+impl GateInputs<'_, '_> {
+    /// An aggregate of a grader; none where there is nothing to make it of.
+    fn range(
+        self,
+        grader: &str,
+        aggregation: Aggregation,
+        pass: Option<PassRule>,
+    ) -> Result<Range, Option<GateLack>> {
+        match aggregation {
+            Aggregation::Declared => (self.metrics)(grader).and_then(Range::of_metric).ok_or(None),
+            Aggregation::Agreement | Aggregation::Kappa => {
+                let compared = (self.labels)(grader).ok_or(Some(GateLack::Labels))?;
+                agreement::range(&compared, aggregation)
+            }
+            _ => (self.grades)(grader)
+                .and_then(|grades| Range::of(grades, aggregation, pass))
+                .ok_or(None),
+        }
+    }
+}
+
+/// What `gate` says of the grades alone, where it names no declared metric and there are no labels.
 pub(crate) fn decide(gate: &Gate, grades: &Grades<'_>) -> GateReport {
-    decide_with(gate, GateInputs { grades, metrics: &|_| None })
+    decide_with(gate, GateInputs { grades, metrics: &|_| None, labels: &|_| None })
 }
 
 /// What `gate` says. A grader without grades decides nothing, and neither does a metric without a value.
 pub(crate) fn decide_with(gate: &Gate, inputs: GateInputs<'_, '_>) -> GateReport {
-    let grades = inputs.grades;
     match gate {
-        Gate::Simple(condition) => {
-            if condition.aggregation == Aggregation::Declared {
-                let range = (inputs.metrics)(&condition.metric_key).and_then(Range::of_metric);
-                return compared(range, condition.op, condition.value, rule(gate));
-            }
-            let range = grades(&condition.metric_key)
-                .and_then(|grades| Range::of(grades, condition.aggregation, condition.pass));
-            compared(range, condition.op, condition.value, rule(gate))
+        Gate::Simple(Condition { metric_key, aggregation, op, value, pass }) => {
+            compared(inputs.range(metric_key, *aggregation, *pass), *op, *value, rule(gate))
         }
         Gate::WeightedAverage { aggregation, weights, op, value } => {
-            compared(weighted(weights, *aggregation, grades), *op, *value, rule(gate))
+            compared(weighted(weights, *aggregation, inputs), *op, *value, rule(gate))
         }
         Gate::Logical { operator, conditions } => {
             let conditions: Vec<GateReport> =
@@ -191,7 +238,11 @@ fn aggregate(grades: &[Observation], aggregation: Aggregation, errored: f64) -> 
         Aggregation::Median => percentile(&scores, 50),
         Aggregation::P95 => percentile(&scores, 95),
         Aggregation::P99 => percentile(&scores, 99),
-        Aggregation::AvgScore | Aggregation::Accuracy | Aggregation::Declared => None,
+        Aggregation::AvgScore
+        | Aggregation::Accuracy
+        | Aggregation::Agreement
+        | Aggregation::Kappa
+        | Aggregation::Declared => None,
     }
 }
 
@@ -200,25 +251,32 @@ fn aggregate(grades: &[Observation], aggregation: Aggregation, errored: f64) -> 
 fn weighted(
     weights: &[(String, f64)],
     aggregation: Aggregation,
-    grades: &Grades<'_>,
-) -> Option<Range> {
+    inputs: GateInputs<'_, '_>,
+) -> Result<Range, Option<GateLack>> {
     let mut ranges = Vec::with_capacity(weights.len());
     for (grader, weight) in weights.iter().filter(|(_, weight)| *weight > 0.0) {
-        ranges.push((*weight, Range::of(grades(grader)?, aggregation, None)?));
+        ranges.push((*weight, inputs.range(grader, aggregation, None)?));
     }
     let mean_of = |end: fn(&Range) -> f64| {
         let ends =
             ranges.iter().map(|(weight, range)| Weighted { weight: *weight, value: end(range) });
-        weighted_mean(&ends.collect::<Vec<_>>())
+        weighted_mean(&ends.collect::<Vec<_>>()).ok_or(None)
     };
-    Some(Range {
+    Ok(Range {
         value: mean_of(|range| range.value)?,
         lowest: mean_of(|range| range.lowest)?,
         highest: mean_of(|range| range.highest)?,
     })
 }
 
-fn compared(range: Option<Range>, op: Op, threshold: f64, rule: String) -> GateReport {
+fn compared(
+    range: Result<Range, Option<GateLack>>,
+    op: Op,
+    threshold: f64,
+    rule: String,
+) -> GateReport {
+    let lacks = range.err().flatten();
+    let range = range.ok();
     GateReport {
         status: Some(range.map_or(GateStatus::Undecided, |range| answer(range, op, threshold))),
         value: range.map(|range| range.value),
@@ -227,6 +285,7 @@ fn compared(range: Option<Range>, op: Op, threshold: f64, rule: String) -> GateR
         lowest: range.map(|range| range.lowest),
         highest: range.map(|range| range.highest),
         rule: Some(rule),
+        lacks,
         conditions: Vec::new(),
     }
 }
@@ -306,6 +365,8 @@ fn name(aggregation: Aggregation) -> &'static str {
         Aggregation::Median => "median",
         Aggregation::P95 => "p95",
         Aggregation::P99 => "p99",
+        Aggregation::Agreement => "agreement",
+        Aggregation::Kappa => "kappa",
         Aggregation::Declared => "metric",
     }
 }

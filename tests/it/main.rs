@@ -51,6 +51,7 @@ mod ids;
 mod imports;
 mod incremental;
 mod keys;
+mod label_gates;
 mod labels;
 mod letta;
 mod limits;

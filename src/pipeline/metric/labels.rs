@@ -17,6 +17,9 @@ pub struct LabelAgreement {
     pub n: usize,
     /// Labels whose grade is an error or not known yet.
     pub without_verdict: usize,
+    /// Those of them that pass.
+    #[serde(skip)]
+    pub(crate) passes_without_verdict: usize,
     /// Both pass.
     pub both_pass: usize,
     /// The grader passes what a person fails.
@@ -48,6 +51,7 @@ impl LabelAgreement {
                 CellState::Skipped | CellState::NotApplicable => continue,
                 CellState::Pending | CellState::Errored => {
                     counted.without_verdict += 1;
+                    counted.passes_without_verdict += usize::from(label.passes(threshold));
                     continue;
                 }
                 CellState::Passed => true,
@@ -84,7 +88,7 @@ impl LabelAgreement {
     /// `(p_o - p_e) / (1 - p_e)`, Cohen 1960, "A Coefficient of Agreement for Nominal Scales". The interval is kappa and
     /// 1.96 standard errors to either side, cut to -1..=1, by the variance for large samples of Fleiss, Cohen and
     /// Everitt 1969, "Large Sample Standard Errors of Kappa and Weighted Kappa", which does not suppose that kappa is 0.
-    fn kappa_with_interval(&self) -> Option<(f64, (f64, f64))> {
+    pub(crate) fn kappa_with_interval(&self) -> Option<(f64, (f64, f64))> {
         let [n, both_pass, false_pass, false_fail, both_fail] =
             [self.n, self.both_pass, self.false_pass, self.false_fail, self.both_fail]
                 .map(|count| count as i128);

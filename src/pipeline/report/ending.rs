@@ -41,6 +41,12 @@ impl RunEnding {
                 "results could not be kept: see the error above, then run it again".to_owned(),
             );
         }
+        if gate.first_lack().is_some() {
+            return Some(
+                "the gate needs labels of people: `label` in rows, `labels` in the suite, or `--labels FILE`"
+                    .to_owned(),
+            );
+        }
         let Some(group) = digest.errors.first() else {
             return Some(match (self.out_of_budget, self.in_vain) {
                 (true, _) => "the budget is used up".to_owned(),

@@ -152,7 +152,7 @@ pub(crate) fn hostile() -> Run {
         lowest: Some(0.3125),
         highest: Some(0.8125),
         rule: Some("quality|x avg_score >= 0.8".to_owned()),
-        conditions: Vec::new(),
+        ..GateReport::default()
     };
     let cost = Cost::from_dollars(0.0123);
     let all_usage =

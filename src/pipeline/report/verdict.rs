@@ -2,7 +2,7 @@
 
 use crate::base::text::{columns, cut};
 use crate::pipeline::gate::sign;
-use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::gate::{GateLack, GateReport, GateStatus};
 use crate::pipeline::spec::Op;
 
 /// `passed`, `failed`, `undecided` or `no gate`.
@@ -29,6 +29,9 @@ pub(crate) fn finding(gate: &GateReport) -> String {
 pub(crate) fn finding_within(gate: &GateReport, width: usize) -> String {
     let Some(status) = gate.status else { return String::new() };
     let value = match (status, gate.value) {
+        (_, None) if gate.lacks.is_some() => {
+            format!(": {}", gate.lacks.map_or("", without_value))
+        }
         (_, None) if gate.op.is_some() => ": nothing was graded".to_owned(),
         (_, None) => String::new(),
         (GateStatus::Undecided, Some(value)) => {
@@ -40,6 +43,15 @@ pub(crate) fn finding_within(gate: &GateReport, width: usize) -> String {
     };
     let room = width.saturating_sub(columns(&value)).max(1);
     format!("{}{value}", cut(&rule(gate), room))
+}
+
+/// Why agreement with labels has no value.
+fn without_value(lacks: GateLack) -> &'static str {
+    match lacks {
+        GateLack::Labels => "nobody labelled what it grades",
+        GateLack::DifferentLabels => "not defined, as people say the same of all",
+        GateLack::DifferentVerdicts => "not defined, as the grader says the same of all",
+    }
 }
 
 fn rule(gate: &GateReport) -> String {
@@ -76,7 +88,7 @@ mod tests {
             lowest: Some(0.5),
             highest: Some(0.75),
             rule: Some(format!("a avg_score {} {threshold}", sign(op))),
-            conditions: Vec::new(),
+            ..GateReport::default()
         }
     }
 
@@ -100,6 +112,10 @@ mod tests {
             (
                 gate(Undecided, Some(0.5), Op::Gte, 0.6),
                 "a avg_score >= 0.6: 0.500 (0.500 to 0.750 depending on missing grades)",
+            ),
+            (
+                GateReport { lacks: Some(GateLack::Labels), ..gate(Undecided, None, Op::Gte, 0.8) },
+                "a avg_score >= 0.8: nobody labelled what it grades",
             ),
             (GateReport::default(), ""),
         ];

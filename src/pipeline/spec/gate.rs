@@ -75,11 +75,20 @@ pub enum Aggregation {
     P95,
     /// The 99th percentile, linear between closest ranks.
     P99,
+    /// The share of labelled verdicts that say what people say, 0..=1.
+    Agreement,
+    /// Cohen's kappa of verdicts and labels, -1..=1.
+    Kappa,
     /// None: what is compared is a metric that the suite declares.
     Declared,
 }
 
 impl Aggregation {
+    /// Whether verdicts are compared with labels of people.
+    pub(crate) fn needs_labels(self) -> bool {
+        matches!(self, Self::Agreement | Self::Kappa)
+    }
+
     #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
     fn is_declared(&self) -> bool {
         *self == Self::Declared

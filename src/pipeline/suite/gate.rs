@@ -9,7 +9,7 @@ use super::sections::{LOGICAL, SIMPLE, WEIGHT, WEIGHTED};
 use super::tree::{Style, Yaml, YamlEntry};
 use crate::pipeline::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 
-pub(super) const AGGREGATIONS: [(&str, Aggregation); 8] = [
+pub(super) const AGGREGATIONS: [(&str, Aggregation); 10] = [
     ("avg_score", Aggregation::AvgScore),
     ("accuracy", Aggregation::Accuracy),
     ("min", Aggregation::Min),
@@ -18,6 +18,8 @@ pub(super) const AGGREGATIONS: [(&str, Aggregation); 8] = [
     ("p50", Aggregation::Median),
     ("p95", Aggregation::P95),
     ("p99", Aggregation::P99),
+    ("agreement", Aggregation::Agreement),
+    ("kappa", Aggregation::Kappa),
 ];
 
 pub(super) const OPS: [(&str, Op); 5] =
@@ -119,7 +121,13 @@ fn simple(
     let pass_op = fields.take("pass_op");
     let op = pass_op.and_then(|op| read_op(op, findings));
     let threshold = fields.take_either("pass_threshold", "pass_value", findings);
-    if let (Some(pass_op), None) = (pass_op, threshold) {
+    if let Some(field) = pass_op.or(threshold)
+        && aggregation.is_some_and(Aggregation::needs_labels)
+    {
+        let message = format!("`{}` is not about agreement with labels", field.key);
+        findings.error(field.key_span, message).hint =
+            Some("what passes there is said by the `pass_threshold` of the grader".to_owned());
+    } else if let (Some(pass_op), None) = (pass_op, threshold) {
         findings.warning(pass_op.key_span, "`pass_op` does nothing without `pass_value`");
     }
     let pass = threshold.and_then(|field| {
@@ -279,16 +287,25 @@ fn comparison(
     let value_field = fields.take("value")?;
     let mut value = findings.number(value_field, FINITE)?;
     let span = value_field.value.span;
-    if aggregation == Some(Aggregation::Accuracy) && value > 100.0 {
-        findings.error(span, "an accuracy is at most 1, or 100 as a percentage");
+    let share = match aggregation {
+        Some(Aggregation::Accuracy) => Some("an accuracy"),
+        Some(Aggregation::Agreement) => Some("an agreement"),
+        _ => None,
+    };
+    if let Some(what) = share.filter(|_| value > 100.0) {
+        findings.error(span, format!("{what} is at most 1, or 100 as a percentage"));
         return None;
     }
-    if aggregation == Some(Aggregation::Accuracy) && value > 1.0 {
+    if let Some(what) = share.filter(|_| value > 1.0) {
         value /= 100.0;
-        findings.warning(span, "an accuracy above 1 is read as a percentage").hint =
+        findings.warning(span, format!("{what} above 1 is read as a percentage")).hint =
             Some(format!("write `value: {value}`"));
     }
-    if !(0.0..=1.0).contains(&value) {
+    if aggregation == Some(Aggregation::Kappa) {
+        if !(-1.0..=1.0).contains(&value) {
+            findings.warning(span, "kappa lies between -1 and 1: this gate does not depend on it");
+        }
+    } else if !(0.0..=1.0).contains(&value) {
         findings.warning(span, "scores lie between 0 and 1: this gate does not depend on them");
     }
     Some((op?, value))

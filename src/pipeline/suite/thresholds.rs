@@ -53,15 +53,19 @@ impl Passes<'_> {
     }
 }
 
+fn is_of_passes(aggregation: Aggregation) -> bool {
+    aggregation == Aggregation::Accuracy || aggregation.needs_labels()
+}
+
 fn counts_passes(gate: &Gate, name: &str) -> bool {
     match gate {
         Gate::Simple(condition) => {
             condition.metric_key == name
-                && condition.aggregation == Aggregation::Accuracy
+                && is_of_passes(condition.aggregation)
                 && condition.pass.is_none()
         }
         Gate::WeightedAverage { aggregation, weights, .. } => {
-            *aggregation == Aggregation::Accuracy && weights.iter().any(|(key, _)| key == name)
+            is_of_passes(*aggregation) && weights.iter().any(|(key, _)| key == name)
         }
         Gate::Logical { conditions, .. } => {
             conditions.iter().any(|condition| counts_passes(condition, name))

@@ -117,6 +117,7 @@ fn gate() -> Value {
         ("lowest", or_null(number())),
         ("highest", or_null(number())),
         ("rule", or_null(string())),
+        ("lacks?", one_of(&["labels", "different_labels", "different_verdicts"])),
         ("conditions?", list(&free_map())),
     ])
 }

@@ -107,7 +107,7 @@ pub(crate) fn gate(status: GateStatus, value: f64) -> GateReport {
         lowest: Some(value),
         highest: Some(value),
         rule: Some("quality avg_score >= 0.8".to_owned()),
-        conditions: Vec::new(),
+        ..GateReport::default()
     }
 }
 
@@ -266,7 +266,7 @@ pub(crate) fn labelled() -> BoardFixture {
         accuracy: Some(0.975),
         kappa: Some(0.9482),
         kappa_interval: Some((0.8478, 1.0)),
-        mean_distance: None,
+        ..LabelAgreement::default()
     });
     metrics[1].labels = Some(LabelAgreement {
         n: 1,

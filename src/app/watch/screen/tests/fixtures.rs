@@ -59,7 +59,7 @@ impl WatchFixture {
             accuracy: Some(0.9333),
             kappa: Some(0.83),
             kappa_interval: Some((0.78, 0.88)),
-            mean_distance: None,
+            ..LabelAgreement::default()
         });
         board
     }

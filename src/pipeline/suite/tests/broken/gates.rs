@@ -47,7 +47,7 @@ fn gates_are_checked() {
      --> suite.yaml:5:16
       |
     5 | gate: {metric: acuracy}
-      |                ^^^^^^^ expected `avg_score`, `accuracy`, `min`, `max`, `median`, `p50`, `p95` or `p99`
+      |                ^^^^^^^
       |
       = help: did you mean `accuracy`?
     "###);
