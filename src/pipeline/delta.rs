@@ -46,6 +46,11 @@ impl Cell {
         matches!(self.state, CellState::Passed | CellState::Failed)
     }
 
+    /// Whether it is a verdict that passes.
+    pub fn passes(self) -> bool {
+        self.state == CellState::Passed
+    }
+
     /// Whether it is known: a verdict or an error.
     pub fn is_known(self) -> bool {
         self.is_verdict() || self.state == CellState::Errored

@@ -7,6 +7,7 @@ pub mod declared;
 pub mod labels;
 pub mod people;
 pub(crate) mod paired;
+pub mod label_change;
 pub(crate) mod sides;
 pub mod trials;
 

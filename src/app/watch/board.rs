@@ -9,6 +9,7 @@ use crate::base::diagnostic::Diagnostic;
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
+use crate::pipeline::metric::label_change::{AgreementChange, AgreementMove};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
@@ -66,6 +67,27 @@ pub(crate) fn save_name(save: u32) -> String {
 }
 
 impl Overview {
+    /// The grader whose agreement leads: the `wanted` one if it has labels, else the first that has some.
+    pub(super) fn labelled(&self, wanted: Option<usize>) -> Option<&MetricRow> {
+        let own = wanted.and_then(|at| self.metrics.get(at));
+        own.into_iter().chain(&self.metrics).find(|metric| metric.labels.is_some())
+    }
+
+    /// Whether any grader has labels.
+    pub(super) fn has_labels(&self) -> bool {
+        self.labelled(None).is_some()
+    }
+
+    /// Verdicts that agree with a person now and did not before, and those that do not any more.
+    pub(super) fn agreement_moves(&self) -> AgreementMoves {
+        let mut all = AgreementMoves::default();
+        for change in self.metrics.iter().filter_map(|metric| metric.labels_since_last) {
+            all.now_agree += change.now_agrees;
+            all.no_longer_agree += change.no_longer_agrees;
+        }
+        all
+    }
+
     /// How many judgments wait for the user, and what they will probably cost.
     pub(super) fn held(&self) -> (u64, Option<Cost>) {
         match self.state {
@@ -73,6 +95,15 @@ impl Overview {
             _ => (self.actions.waiting, None),
         }
     }
+}
+
+/// How many verdicts moved towards labels, and how many away from them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct AgreementMoves {
+    /// They agree now.
+    pub(super) now_agree: usize,
+    /// They do not any more.
+    pub(super) no_longer_agree: usize,
 }
 
 /// What is going on.
@@ -166,6 +197,10 @@ pub struct MetricRow {
     pub history: Vec<f64>,
     /// How far it agrees with the labels of people; none where no row has one.
     pub labels: Option<LabelAgreement>,
+    /// How that changed since the evaluation before.
+    pub labels_since_last: Option<AgreementChange>,
+    /// How it changed since the session began.
+    pub labels_since_start: Option<AgreementChange>,
 }
 
 /// A metric that the suite declares.
@@ -232,6 +267,8 @@ pub struct VerdictRow {
     pub label: Option<Label>,
     /// Whether that is something else than the verdict.
     pub disagrees: bool,
+    /// Whether the verdict came to agree with it, or ceased to, since the evaluation before.
+    pub agreement: Option<AgreementMove>,
     /// Whether the user pinned it.
     pub pinned: bool,
     /// Whether a judge is being asked.
@@ -280,6 +317,10 @@ pub enum VerdictFilter {
     Failing,
     /// Those that say something else than a person, the farthest first.
     Disagreeing,
+    /// Those that pass what a person fails, the farthest first.
+    FalsePass,
+    /// Those that fail what a person passes, the farthest first.
+    FalseFail,
     /// Those that could not be made.
     Errors,
     /// All, in dataset order.

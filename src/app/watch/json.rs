@@ -16,7 +16,8 @@ use super::board::{
 };
 use crate::base::diagnostic::Diagnostic;
 use crate::base::ordered_map::Ordered;
-use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
+use crate::pipeline::delta::{Cell, CellState, Movement};
+use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
 
@@ -110,6 +111,7 @@ fn verdict(detail: &VerdictDetail, overview: &Overview) -> Value {
         movement: row.movement,
         label: row.label,
         disagrees: row.disagrees,
+        agreement: row.agreement,
         rationale: detail.rationale.as_deref(),
         rationale_before: detail.rationale_before.as_deref(),
     };
@@ -129,6 +131,8 @@ pub(crate) struct ToldVerdict<'a> {
     /// What a person says.
     pub(crate) label: Option<Label>,
     pub(crate) disagrees: bool,
+    /// How it moved against that.
+    pub(crate) agreement: Option<AgreementMove>,
     pub(crate) rationale: Option<&'a str>,
     pub(crate) rationale_before: Option<&'a str>,
 }
@@ -150,6 +154,10 @@ impl ToldVerdict<'_> {
                 Some(Label::Score(score)) => score.into(),
             },
             "disagrees": self.disagrees,
+            "agreement": self.agreement.map(|moved| match moved {
+                AgreementMove::NowAgrees => "now_agrees",
+                AgreementMove::NoLongerAgrees => "no_longer_agrees",
+            }),
             "rationale": self.rationale,
             "rationale_before": self.rationale_before,
         })
@@ -211,7 +219,7 @@ fn evaluated(board: &dyn Board) -> Value {
         "declared": Ordered::<&DeclaredMetricRow>(declared),
         "gate": overview.gate,
         "gate_before": overview.gate_before,
-        "counts": counts(&overview.counts),
+        "counts": counts(overview),
         "moved": moved,
         "moved_not_listed": ids.len().saturating_sub(MOST_MOVED),
         "actions": overview.actions,
@@ -224,8 +232,10 @@ fn evaluated(board: &dyn Board) -> Value {
     })
 }
 
-/// How many grades moved in which way, by the names of [`movement_name`].
-fn counts(counts: &MovementCounts) -> Value {
+/// How many grades moved in which way, by the names of [`movement_name`], and how many against labels.
+fn counts(overview: &Overview) -> Value {
+    let counts = &overview.counts;
+    let agreement = overview.agreement_moves();
     json!({
         "broken": counts.broken,
         "errored": counts.errored,
@@ -237,6 +247,8 @@ fn counts(counts: &MovementCounts) -> Value {
         "unchanged": counts.unchanged,
         "pending": counts.pending,
         "not_applicable": counts.not_applicable,
+        "now_agrees": agreement.now_agree,
+        "no_longer_agrees": agreement.no_longer_agree,
     })
 }
 

@@ -19,7 +19,6 @@ use super::board::{
 };
 use crate::base::price::Cost;
 use crate::base::text::{columns, count, cut, sanitize, wrapped};
-use crate::pipeline::gate::GateReport;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::report::terminal::{
     DOUBTFUL, GOOD, TITLE, faint, push_conditions, status_style,
@@ -130,7 +129,8 @@ fn heading(overview: &Overview) -> String {
 fn block(board: &dyn Board, width: usize) -> Vec<String> {
     let overview = board.overview();
     let mut lines = facts(overview, width);
-    lines.extend(gate_lines(&overview.gate, &overview.gate_before, width));
+    lines.extend(agreement::headlines(overview, width));
+    lines.extend(gate_lines(overview, width));
     lines.extend(metrics::lines_of(overview, width));
     lines.extend(moved::lines(board, width));
     lines.extend(agreement::lines(board, width));
@@ -147,6 +147,7 @@ fn block(board: &dyn Board, width: usize) -> Vec<String> {
 fn held_block(board: &dyn Board, width: usize) -> Vec<String> {
     let overview = board.overview();
     let mut lines = facts(overview, width);
+    lines.extend(agreement::headlines(overview, width));
     lines.extend(metrics::lines_of(overview, width));
     lines.extend(moved::lines(board, width));
     lines.extend(prose(&held(overview), TITLE, width));
@@ -210,7 +211,9 @@ fn judgments(number: u64) -> String {
 }
 
 /// `gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830`.
-fn gate_lines(gate: &GateReport, before: &GateReport, width: usize) -> Vec<String> {
+/// Beside agreement with people it has no colour: a rubric that passes more may be a worse one.
+fn gate_lines(overview: &Overview, width: usize) -> Vec<String> {
+    let Overview { gate, gate_before: before, .. } = overview;
     if gate.status.is_none() {
         return Vec::new();
     }
@@ -219,7 +222,7 @@ fn gate_lines(gate: &GateReport, before: &GateReport, width: usize) -> Vec<Strin
         Some(status) if gate.status != Some(status) => format!(" (was {})", shout(before)),
         _ => String::new(),
     };
-    let style = status_style(gate);
+    let style = if overview.has_labels() { Style::new() } else { status_style(gate) };
     let word = shout(gate);
     let taken = "gate ".len() + word.len() + was.len() + 2;
     let finding = verdict::finding_within(gate, width.saturating_sub(taken));

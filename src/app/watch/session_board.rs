@@ -22,6 +22,7 @@ use crate::graph::snapshot::{Snapshot, case_index};
 use crate::graph::{Database, Db, results};
 use crate::pipeline::delta::{Cell, CellState, Movement};
 use crate::pipeline::key::{ActionKey, Ingredient};
+use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::metric::labels::disagrees;
 use crate::pipeline::results::GradeLine;
 use crate::pipeline::results::usable_labels;
@@ -145,6 +146,14 @@ pub(super) struct SessionBoard<'a> {
     session: &'a Session,
 }
 
+/// What a person says of a case, and which scores pass.
+#[derive(Clone, Copy, Debug)]
+struct LabelledCase {
+    label: Label,
+    /// The least score that passes.
+    threshold: f64,
+}
+
 impl SessionBoard<'_> {
     fn db(&self) -> &Database {
         &self.session.db
@@ -177,13 +186,22 @@ impl SessionBoard<'_> {
         queries::cells(self.db(), chunk, self.grader(id.grader)?).cells.get(at).copied()
     }
 
-    /// What a person says of a case, and whether the verdict says something else: how far from it.
-    fn label(&self, id: VerdictId, now: Cell) -> Option<(Label, Option<f64>)> {
+    /// What a person says of a case.
+    fn label(&self, id: VerdictId) -> Option<LabelledCase> {
         let (chunk, at) = self.place(id.case)?;
         let grader = self.grader(id.grader)?;
         let label = results::label_of(self.db(), chunk, at, grader)?;
         let queries::Threshold(threshold) = grader.pass_threshold(self.db());
-        Some((label, disagrees(now, label, threshold)))
+        Some(LabelledCase { label, threshold })
+    }
+
+    /// How far a verdict is from a label that says something else, where `passes` tells whether it is a false pass.
+    fn distance(&self, id: VerdictId, now: Cell, passes: Option<bool>) -> Option<f64> {
+        if passes.is_some_and(|passes| passes != now.passes()) {
+            return None;
+        }
+        let LabelledCase { label, threshold } = self.label(id)?;
+        disagrees(now, label, threshold)
     }
 
     /// Every verdict of the evaluation, in dataset order, grader by grader within a case.
@@ -216,7 +234,15 @@ impl SessionBoard<'_> {
                 | CellState::Skipped
                 | CellState::NotApplicable => None,
             }),
-            VerdictFilter::Disagreeing => self.sorted(|id, cell| Some(-self.label(id, cell)?.1?)),
+            VerdictFilter::Disagreeing => {
+                self.sorted(|id, cell| Some(-self.distance(id, cell, None)?))
+            }
+            VerdictFilter::FalsePass => {
+                self.sorted(|id, cell| Some(-self.distance(id, cell, Some(true))?))
+            }
+            VerdictFilter::FalseFail => {
+                self.sorted(|id, cell| Some(-self.distance(id, cell, Some(false))?))
+            }
             VerdictFilter::Errors => {
                 self.sorted(|_, cell| (cell.state == CellState::Errored).then_some(0.0))
             }
@@ -286,7 +312,9 @@ impl Board for SessionBoard<'_> {
         let place = queries::places(self.db(), chunk).get(at)?;
         let now = self.cell(id)?;
         let before = self.views.shown().before.cell(id.case, grader.name(self.db()));
-        let label = self.label(id, now);
+        let label = self.label(id);
+        let is_other = |of: &LabelledCase| disagrees(now, of.label, of.threshold).is_some();
+        let moved = |of: LabelledCase| AgreementMove::of(before, now, of.label, of.threshold);
         Some(VerdictRow {
             id,
             sample_id: named(who.id(), place.occurrence),
@@ -296,8 +324,9 @@ impl Board for SessionBoard<'_> {
             before,
             now,
             movement: Movement::of(before, now),
-            label: label.map(|(label, _)| label),
-            disagrees: label.is_some_and(|(_, distance)| distance.is_some()),
+            label: label.map(|of| of.label),
+            disagrees: label.as_ref().is_some_and(is_other),
+            agreement: label.and_then(moved),
             pinned: self.views.pinned.contains(&id.case),
             under_way: self.views.under_way.contains(&id),
         })

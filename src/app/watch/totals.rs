@@ -11,10 +11,12 @@ use crate::graph::declared::{DeclaredMetric, declared_metrics, metric_value};
 use crate::graph::inputs::Root;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
-use crate::graph::snapshot::Snapshot;
+use crate::graph::snapshot::{CasePlace, Snapshot};
 use crate::graph::{Database, folds};
 use crate::pipeline::delta::{CaseId, Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
+use crate::pipeline::metric::label_change::{AgreementChange, AgreementMove};
+use crate::pipeline::spec::Label;
 
 /// The aggregates of a whole evaluation.
 #[derive(Clone, Debug)]
@@ -38,6 +40,8 @@ pub struct EvaluationTotals {
 /// A verdict that moved.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MovedVerdict {
+    /// How it moved against the label of a person.
+    pub agreement: Option<AgreementMove>,
     /// How.
     pub movement: Movement,
     /// By how much, from 0.
@@ -47,10 +51,15 @@ pub struct MovedVerdict {
 }
 
 impl MovedVerdict {
-    /// The order in which they are listed: what broke first, then the farthest; equals stay in dataset order.
+    /// The order in which they are listed: what does not agree with people any more first, then what came to agree with
+    /// them; of the others what broke first, then the farthest. Equals stay in dataset order.
     pub fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let by_agreement = || {
+            let rank = |moved: &Self| (moved.agreement.is_none(), moved.agreement);
+            rank(self).cmp(&rank(other))
+        };
         let by_distance = || other.distance.total_cmp(&self.distance);
-        self.movement.cmp(&other.movement).then_with(by_distance)
+        by_agreement().then(self.movement.cmp(&other.movement)).then_with(by_distance)
     }
 }
 
@@ -74,13 +83,13 @@ pub(super) fn totals(db: &Database, wanted: &TotalsRequest) -> EvaluationTotals 
     let comparing = SnapshotComparison { snapshot: &snapshot, before, start: start.as_deref() };
     let mut counts = MovementCounts::default();
     let mut moved = Vec::new();
-    let graders = queries::graders(db, *root).iter().enumerate();
-    let metrics = graders
-        .map(|(at, grader)| {
-            comparing.count(at, &mut counts, &mut moved);
-            comparing.metric(db, *grader, at)
-        })
-        .collect();
+    let mut metrics = Vec::new();
+    for (at, grader) in queries::graders(db, *root).iter().enumerate() {
+        let own =
+            GraderVerdicts { at, name: grader.name(db), labels: GraderLabels::of(db, *grader) };
+        comparing.count(&own, &mut counts, &mut moved);
+        metrics.push(comparing.metric(db, *grader, &own));
+    }
     moved.sort_by(MovedVerdict::order);
     let gate = folds::gate_report(db, *root).clone();
     let declared = declared_metrics(db, *root).iter().map(|metric| declared_row(db, *metric));
@@ -109,40 +118,82 @@ struct SnapshotComparison<'a> {
     start: Option<&'a Snapshot>,
 }
 
+/// A grader of the evaluation, and what people say of its verdicts.
+struct GraderVerdicts<'a> {
+    /// Its ordinal in the evaluation.
+    at: usize,
+    name: &'a str,
+    labels: GraderLabels<'a>,
+}
+
+/// The labels that people gave for a grader.
+struct GraderLabels<'a> {
+    /// By chunk; empty where there are none.
+    by_chunk: Vec<&'a [Option<Label>]>,
+    /// The least score that passes.
+    threshold: f64,
+}
+
+impl<'a> GraderLabels<'a> {
+    fn of(db: &'a Database, grader: Grader<'a>) -> Self {
+        let queries::Threshold(threshold) = grader.pass_threshold(db);
+        let chunks = grader.root(db).chunks(db).iter();
+        let by_chunk = if folds::label_agreement(db, grader).is_none() {
+            Vec::new()
+        } else {
+            chunks.map(|chunk| &**queries::labels(db, *chunk, grader)).collect()
+        };
+        Self { by_chunk, threshold }
+    }
+
+    fn at(&self, place: CasePlace) -> Option<Label> {
+        *self.by_chunk.get(place.chunk)?.get(place.case)?
+    }
+}
+
 impl SnapshotComparison<'_> {
     /// Counts how the verdicts of a grader moved.
-    fn count(&self, grader: usize, counts: &mut MovementCounts, moved: &mut Vec<MovedVerdict>) {
-        let name = &self.snapshot.graders[grader].name;
-        let whole = self.before.whole().and_then(|whole| Some((whole, whole.grader(name)?)));
+    fn count(
+        &self,
+        grader: &GraderVerdicts<'_>,
+        counts: &mut MovementCounts,
+        moved: &mut Vec<MovedVerdict>,
+    ) {
+        let whole = self.before.whole().and_then(|whole| Some((whole, whole.grader(grader.name)?)));
         let is_same_index =
             whole.is_some_and(|(whole, _)| Arc::ptr_eq(&whole.index, &self.snapshot.index));
         for (case, place) in self.snapshot.index.cases() {
-            let Some(now) = self.snapshot.cell_at(place, grader) else { continue };
+            let Some(now) = self.snapshot.cell_at(place, grader.at) else { continue };
             let then = match whole {
                 Some((whole, at)) if is_same_index => whole.cell_at(place, at),
-                _ => self.before.cell(case, name),
+                _ => self.before.cell(case, grader.name),
             };
             let movement = Movement::of(then, now);
             counts.add(movement);
             if movement.is_move() {
                 let distance = then.map_or(0.0, |then| (now.score - then.score).abs());
-                let row = VerdictId { case, grader };
-                moved.push(MovedVerdict { movement, distance, row });
+                let label = grader.labels.at(place);
+                let threshold = grader.labels.threshold;
+                let agreement =
+                    label.and_then(|label| AgreementMove::of(then, now, label, threshold));
+                let row = VerdictId { case, grader: grader.at };
+                moved.push(MovedVerdict { agreement, movement, distance, row });
             }
         }
     }
 
-    fn metric(&self, db: &Database, grader: Grader<'_>, at: usize) -> MetricRow {
-        let metric = folds::metric(db, grader);
-        let name = grader.name(db);
+    fn metric(&self, db: &Database, of: Grader<'_>, grader: &GraderVerdicts<'_>) -> MetricRow {
+        let metric = folds::metric(db, of);
         let cells = self.snapshot.index.cases();
         let errors = cells
-            .filter_map(|(_, place)| self.snapshot.cell_at(place, at))
+            .filter_map(|(_, place)| self.snapshot.cell_at(place, grader.at))
             .filter(|cell| cell.state == CellState::Errored)
             .count();
+        let last = |case| self.before.cell(case, grader.name);
+        let start = self.start.and_then(|start| Some((start, start.grader(grader.name)?)));
         MetricRow {
-            grader: name.clone(),
-            label: name.clone(),
+            grader: grader.name.to_owned(),
+            label: grader.name.to_owned(),
             mean: metric.avg_score_attempted,
             interval: metric.interval,
             pass_rate: metric.accuracy,
@@ -151,14 +202,15 @@ impl SnapshotComparison<'_> {
             errors,
             total: metric.n,
             not_applicable: metric.not_applicable,
-            since_last: self.moved_by(at, |case| self.before.cell(case, name)),
-            since_start: self.start.and_then(|start| {
-                let of_start = start.grader(name)?;
-                self.moved_by(at, |case| start.cell(case, of_start))
-            }),
+            since_last: self.moved_by(grader.at, last),
+            since_start: start
+                .and_then(|(start, at)| self.moved_by(grader.at, |case| start.cell(case, at))),
             history: Vec::new(),
-            labels: folds::label_agreement(db, grader)
+            labels: folds::label_agreement(db, of)
                 .filter(|labels| labels.n + labels.without_verdict > 0),
+            labels_since_last: self.agreement_change(grader, last),
+            labels_since_start: start
+                .and_then(|(start, at)| self.agreement_change(grader, |case| start.cell(case, at))),
         }
     }
 
@@ -170,5 +222,21 @@ impl SnapshotComparison<'_> {
         });
         let (now, then): (Vec<f64>, Vec<f64>) = pairs.unzip();
         Some(mean(&now)? - mean(&then)?)
+    }
+
+    /// How far the agreement of a grader with people moved from what `then` says of a case.
+    fn agreement_change(
+        &self,
+        grader: &GraderVerdicts<'_>,
+        then: impl Fn(CaseId) -> Option<Cell>,
+    ) -> Option<AgreementChange> {
+        if grader.labels.by_chunk.is_empty() {
+            return None;
+        }
+        let labelled = self.snapshot.index.cases().filter_map(|(case, place)| {
+            let label = grader.labels.at(place)?;
+            Some((then(case)?, self.snapshot.cell_at(place, grader.at)?, label))
+        });
+        AgreementChange::of(labelled, grader.labels.threshold)
     }
 }

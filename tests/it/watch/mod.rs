@@ -4,6 +4,8 @@
 //! files, and waits for events or for what stands on a screen.
 #![expect(clippy::disallowed_methods, reason = "tests save files as editors do")]
 
+#[cfg(unix)]
+mod agreement;
 mod commands;
 mod edits;
 mod ends;

@@ -63,7 +63,7 @@ fn the_screen_follows_the_rubric_there_and_back() {
     ─ grader ───── mean ────────── 95 %  since last  since start ── pass ──────── 95 %  judged ─────────
     ▸ quality     0.500  [0.118, 0.882]    ▼ -0.500     ▼ -0.500   50.0%  [11.8, 88.2]     6/6
       ▲ 0 fixed   ▼ 3 broken   △ 0 raised   ▽ 0 lowered   ! 0 errors   = 3 unchanged   · 0 pending
-    ─[moved] failing  disagreeing  errors  all ──────────────────────────────────────────────── 1 of 3 ─
+    ─[moved] failing  disagree  errors  all ─────────────────────────────────────────────────── 1 of 3 ─
            moved     before    now      by  sample
     ▌ ✗ ▼  broken    1.000 → 0.000  -1.000  s1
       ✗ ▼  broken    1.000 → 0.000  -1.000  s3
@@ -157,10 +157,10 @@ fn verdicts_that_disagree_with_people_are_listed() {
     let space = space(0);
     save(&space, "data.jsonl", &labelled(&[true, false, true]));
     let mut screen = Screen::begin(space, judge(), &[], &[]);
-    let shown = screen.wait_idle("start", ["1.000", " 3/3 "]);
-    assert!(shown.contains("agrees") && shown.contains("66.7%"), "{shown}");
+    let shown = screen.wait_idle("start", ["66.7%", " 1.000 "]);
+    assert!(shown.contains("agrees 66.7%"), "{shown}");
     screen.terminal.press("d");
-    let shown = screen.terminal.wait_for("[disagreeing]");
+    let shown = screen.terminal.wait_for("[disagree]");
     assert!(shown.contains("1 of 1") && shown.contains("≠"), "{shown}");
     screen.end();
 }

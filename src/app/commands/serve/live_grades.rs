@@ -17,6 +17,7 @@ use crate::graph::inputs::Chunk;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{queries, results};
 use crate::pipeline::delta::{Cell, Movement};
+use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::metric::labels::disagrees;
 use crate::pipeline::outcome::FailureKind;
 use crate::pipeline::report::{Report, Results};
@@ -58,6 +59,7 @@ impl LiveGrades {
             movement: Movement::of(before, now),
             label,
             disagrees: label.is_some_and(|label| disagrees(now, label, threshold).is_some()),
+            agreement: label.and_then(|label| AgreementMove::of(before, now, label, threshold)),
             rationale,
             rationale_before: None,
         };

@@ -22,9 +22,11 @@ use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::engine::resolve::live::{Live, ResolveState};
 use crate::graph::inputs::CellId;
 use crate::graph::queries;
+use crate::graph::results::label_of;
 use crate::graph::snapshot::{Snapshot, case_ids};
 use crate::pipeline::delta::Movement;
 use crate::pipeline::key::ActionKey;
+use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
 
@@ -284,7 +286,11 @@ impl<'a> Control<'a> {
         let movement = Movement::of(then, cell);
         let row = VerdictId { case, grader };
         let distance = then.map_or(0.0, |then| (cell.score - then.score).abs());
-        (movement != Movement::Pending).then_some((row, MovedVerdict { movement, distance, row }))
+        let queries::Threshold(threshold) = of.pass_threshold(db);
+        let label = label_of(db, chunk, id.case, of);
+        let agreement = label.and_then(|label| AgreementMove::of(then, cell, label, threshold));
+        let moved = MovedVerdict { agreement, movement, distance, row };
+        (movement != Movement::Pending).then_some((row, moved))
     }
 
     /// What the session holds is settled anew.

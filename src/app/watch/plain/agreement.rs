@@ -1,15 +1,18 @@
 //! How far graders agree with people: the numbers, who passes what, and the disagreements.
 
+use std::fmt::Write as _;
+
 use anstyle::Style;
 
 use super::moved::case;
-use super::prose;
-use crate::app::watch::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
+use super::{INDENT, prose};
+use crate::app::watch::board::{Board, Overview, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::base::text::table::{lines as table_lines, number, words};
 use crate::base::text::{count, cut, percent, score, score_or_dash};
 use crate::pipeline::delta::CellState;
+use crate::pipeline::metric::label_change::AgreementChange;
 use crate::pipeline::metric::labels::LabelAgreement;
-use crate::pipeline::report::terminal::{BAD, TITLE, faint, title};
+use crate::pipeline::report::terminal::{BAD, GOOD, TITLE, faint, title};
 use crate::pipeline::spec::Label;
 
 /// The most disagreements that are listed.
@@ -18,20 +21,87 @@ const MAX_ROWS: usize = 10;
 /// The columns of a grader's name in a sentence.
 const GRADER: usize = 24;
 
-/// What labels say of each grader that has some, then where verdicts say something else.
-pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
+/// A line a grader with labels: how far it agrees with people, and how that changed. It is read first.
+pub(super) fn headlines(overview: &Overview, width: usize) -> Vec<String> {
     let mut shown = Vec::new();
-    for metric in &board.overview().metrics {
-        if let Some(labels) = &metric.labels {
-            let grader = cut(&metric.label, GRADER);
-            let sentence = format!("labels of {grader}: {}", sentence(labels));
-            shown.extend(prose(&sentence, Style::new(), width));
-            if labels.n > 0 {
-                shown.extend(confusion(labels, width));
-            }
+    for metric in &overview.metrics {
+        let Some(labels) = &metric.labels else { continue };
+        let grader = cut(&metric.label, GRADER);
+        let last = metric.labels_since_last;
+        let style = last.map_or(Style::new(), |change| direction(&change));
+        let told = format!("labels of {grader}: {}", sentence(labels));
+        shown.extend(prose(&told, Style::new(), width));
+        if let Some(change) = &last {
+            let told = format!("{INDENT}since last: {}", change_sentence(change, labels));
+            shown.extend(prose(&told, style, width));
+        }
+        // After the first save both are the same.
+        if let Some(change) = metric.labels_since_start.filter(|start| Some(*start) != last) {
+            let told = format!("{INDENT}since start: {}", change_sentence(&change, labels));
+            shown.extend(prose(&told, direction(&change), width));
         }
     }
-    if !shown.is_empty() {
+    shown
+}
+
+fn direction(change: &AgreementChange) -> Style {
+    match change.by() {
+        Some(by) if by > 0.0 => GOOD,
+        Some(by) if by < 0.0 => BAD,
+        _ => Style::new(),
+    }
+}
+
+/// `agrees less, 60.0% -> 46.7%, kappa 0.10 -> -0.07, false passes +5, false fails -1; 1 now agrees, 5 no longer agree`.
+fn change_sentence(change: &AgreementChange, labels: &LabelAgreement) -> String {
+    let AgreementChange { before, now, .. } = change;
+    let word = match change.by() {
+        Some(by) if by > 0.0 => "agrees more",
+        Some(by) if by < 0.0 => "agrees less",
+        _ => "agrees as much",
+    };
+    let arrow = |before: String, now: String| format!("{before} → {now}");
+    let kappa = |of: &LabelAgreement| {
+        of.kappa.map_or_else(|| "not defined".to_owned(), |kappa| format!("{:.2}", kappa + 0.0))
+    };
+    let mut parts = vec![
+        word.to_owned(),
+        arrow(percent(before.accuracy), percent(now.accuracy)),
+        format!("kappa {}", arrow(kappa(before), kappa(now))),
+    ];
+    for (name, by) in [
+        ("false passes", change.more(|of| of.false_pass)),
+        ("false fails", change.more(|of| of.false_fail)),
+    ] {
+        parts.extend((by != 0).then(|| format!("{name} {by:+}")));
+    }
+    let agree = |n: usize| if n == 1 { "agrees" } else { "agree" };
+    let mut told = format!(
+        "{}; {} now {}, {} no longer {}",
+        parts.join(", "),
+        change.now_agrees,
+        agree(change.now_agrees),
+        change.no_longer_agrees,
+        agree(change.no_longer_agrees)
+    );
+    let all = labels.n + labels.without_verdict;
+    if change.n < all {
+        let _ = write!(told, " (of {} of {all} labels: those judged both times)", change.n);
+    }
+    told
+}
+
+/// Who passes what, then where verdicts say something else than people.
+pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
+    let overview = board.overview();
+    let mut shown = Vec::new();
+    for metric in &overview.metrics {
+        let Some(labels) = metric.labels.filter(|labels| labels.n > 0) else { continue };
+        let is_named = overview.metrics.len() > 1;
+        let grader = if is_named { cut(&metric.label, GRADER) } else { "grader".to_owned() };
+        shown.extend(confusion(&grader, &labels, width));
+    }
+    if overview.has_labels() {
         shown.extend(disagreements(board, width));
     }
     shown
@@ -62,7 +132,7 @@ fn sentence(labels: &LabelAgreement) -> String {
 }
 
 /// The four ways in which two can say pass or fail.
-fn confusion(labels: &LabelAgreement, width: usize) -> Vec<String> {
+fn confusion(grader: &str, labels: &LabelAgreement, width: usize) -> Vec<String> {
     let cell = |number_of: usize| number(number_of.to_string());
     let wrong = |number_of: usize| {
         let cell = cell(number_of);
@@ -71,8 +141,8 @@ fn confusion(labels: &LabelAgreement, width: usize) -> Vec<String> {
     let heading = |text: &str| number(text).styled(TITLE);
     let rows = [
         vec![words(""), heading("people pass"), heading("people fail")],
-        vec![title("grader passes"), cell(labels.both_pass), wrong(labels.false_pass)],
-        vec![title("grader fails"), wrong(labels.false_fail), cell(labels.both_fail)],
+        vec![title(&format!("{grader} passes")), cell(labels.both_pass), wrong(labels.false_pass)],
+        vec![title(&format!("{grader} fails")), wrong(labels.false_fail), cell(labels.both_fail)],
     ];
     table_lines(&rows, width)
 }

@@ -11,6 +11,7 @@ use crate::base::text::table::{TableCell, lines as table_lines, number, words};
 use crate::base::text::word_diff::{Piece, render, word_diff};
 use crate::base::text::{count, cut, score};
 use crate::pipeline::delta::{Cell as Grade, CellState, Movement, MovementCounts};
+use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::report::terminal::{BAD, DOUBTFUL, FAINT, GOOD, case_name, faint};
 
 /// The most verdicts that are listed.
@@ -92,7 +93,11 @@ pub(super) fn counts(counts: &MovementCounts) -> String {
 fn row_lines(rows: &[&VerdictRow], width: usize) -> Vec<String> {
     let trials = rows.iter().any(|row| row.trial > 0);
     let cells = |row: &&VerdictRow| {
-        let (name, style) = movement(row.movement);
+        let (name, style) = match row.agreement {
+            Some(AgreementMove::NowAgrees) => ("now agrees", GOOD),
+            Some(AgreementMove::NoLongerAgrees) => ("no longer agrees", BAD),
+            None => movement(row.movement),
+        };
         let mut cells = vec![words(name).styled(style)];
         if width >= WITHOUT_GRADER {
             cells.push(words(&row.grader));

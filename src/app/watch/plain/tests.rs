@@ -157,6 +157,13 @@ fn labels_of_people_are_compared() {
       judgments: 100 asked, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens; session $0.0612 of $1.00, 102 of 500
         judgments
+      labels of Is good: 97.5% of 40 verdicts agree, kappa 0.95 (0.85 to 1.00), 1 label without a
+        verdict
+      since last: agrees more, 95.0% → 97.5%, kappa 0.90 → 0.95, false fails -1; 1 now agrees, 0 no
+        longer agree (of 40 of 41 labels: those judged both times)
+      since start: agrees less, 100.0% → 97.5%, kappa not defined → 0.95; 1 now agrees, 0 no longer
+        agree (of 40 of 41 labels: those judged both times)
+      labels of tone: 0.0% of 1 verdict agrees, kappa not defined, mean distance 0.800
       gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830
       grader            mean [95 %]  since last         pass [95 %]  errors   judged  n/a  since start
       Is good  0.790 [0.750, 0.830]      +0.050  70.0% [60.0, 78.0]       0  100/100    0       +0.040
@@ -176,15 +183,12 @@ fn labels_of_people_are_compared() {
       lowered   Is good  b           0.500 → 0.400  (-0.100)
       raised    tone     c           0.850 → 0.900  (+0.050)
           Good[-, if stiff-].
-      labels of Is good: 97.5% of 40 verdicts agree, kappa 0.95 (0.85 to 1.00), 1 label without a
-        verdict
-                     people pass  people fail
-      grader passes           23            1
-      grader fails             0           16
-      labels of tone: 0.0% of 1 verdict agrees, kappa not defined, mean distance 0.800
-                     people pass  people fail
-      grader passes            0            0
-      grader fails             1            0
+                      people pass  people fail
+      Is good passes           23            1
+      Is good fails             0           16
+                   people pass  people fail
+      tone passes            0            0
+      tone fails             1            0
       2 disagreements  grader   verdict     label  rationale
       d                Is good  0.900 pass  fail   It says all that is asked for, in good order, and in…
       e                tone     0.100 fail  0.900  Rude.
@@ -227,6 +231,16 @@ fn a_narrow_terminal_has_less() {
       judgments: 100 asked, 100 cached, 4 superseded
       spent $0.060, 55000 tokens; saved $0.12, 108900 tokens;
         session $0.0612 of $1.00, 102 of 500 judgments
+      labels of Is good: 97.5% of 40 verdicts agree, kappa
+        0.95 (0.85 to 1.00), 1 label without a verdict
+      since last: agrees more, 95.0% → 97.5%, kappa 0.90 →
+        0.95, false fails -1; 1 now agrees, 0 no longer agree
+        (of 40 of 41 labels: those judged both times)
+      since start: agrees less, 100.0% → 97.5%, kappa not
+        defined → 0.95; 1 now agrees, 0 no longer agree (of 40
+        of 41 labels: those judged both times)
+      labels of tone: 0.0% of 1 verdict agrees, kappa not
+        defined, mean distance 0.800
       gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830
       grader            mean [95 %]  since last …
       Is good  0.790 [0.750, 0.830]      +0.050
@@ -248,16 +262,12 @@ fn a_narrow_terminal_has_less() {
       lowered   Is good  b           0.500 → 0.400
       raised    tone     c           0.850 → 0.900
           Good[-, if stiff-].
-      labels of Is good: 97.5% of 40 verdicts agree, kappa
-        0.95 (0.85 to 1.00), 1 label without a verdict
-                     people pass  people fail
-      grader passes           23            1
-      grader fails             0           16
-      labels of tone: 0.0% of 1 verdict agrees, kappa not
-        defined, mean distance 0.800
-                     people pass  people fail
-      grader passes            0            0
-      grader fails             1            0
+                      people pass  people fail
+      Is good passes           23            1
+      Is good fails             0           16
+                   people pass  people fail
+      tone passes            0            0
+      tone fails             1            0
       2 disagreemen…  grader   verdict     label  rationale
       d               Is good  0.900 pass  fail   It says all t…
       e               tone     0.100 fail  0.900  Rude.
@@ -286,7 +296,8 @@ fn long_lists_end_with_how_much_more_there_is() {
         Some(crate::pipeline::metric::labels::LabelAgreement::default());
     let text = told(WatchEvent::Evaluated, &made);
     assert!(
-        text.contains("\n  … and 16 more\n  labels of Is good: no verdict has one\n"),
+        text.contains("\n  … and 16 more\n")
+            && text.contains("\n  labels of Is good: no verdict has one\n"),
         "{text}"
     );
     assert!(text.ends_with("\n  … and 20 more\n"), "{text}");

@@ -140,6 +140,8 @@ fn lines(detail: &VerdictDetail, width: usize, theme: Theme) -> Vec<Line<'static
 fn verdict(row: &VerdictRow, theme: Theme) -> Line<'static> {
     let (sign, style) = theme.verdict(row.now, row.under_way);
     let now = format!("{sign} {}", words(row.now));
+    // Beside the label of a person it matters whether the verdict agrees with it, which the next line says.
+    let style = if row.label.is_some() { Style::new() } else { style };
     let mut line = Line::from(Span::styled(now, STRONG.patch(style)));
     if row.under_way {
         line.push_span(Span::styled(", a judge is being asked", theme.accent()));
@@ -150,6 +152,7 @@ fn verdict(row: &VerdictRow, theme: Theme) -> Line<'static> {
         line.push_span(Span::styled(format!("{sign} {}", words(before)), style));
     }
     if row.movement.is_move() {
+        let theme = if row.label.is_some() { theme.neutral() } else { theme };
         let (sign, word, style) = theme.movement(row.movement);
         let by = score_change(row).filter(|by| *by != 0.0);
         let by = by.map_or_else(String::new, |by| format!(" by {:.3}", by.abs()));
@@ -169,14 +172,21 @@ fn words(cell: Cell) -> String {
     }
 }
 
-/// What a person says.
+/// What a person says, and whether the verdict came to say the same or ceased to.
 fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
     let says = label(row.label?);
-    Some(if row.disagrees {
-        Line::styled(format!("≠ a person says {says}"), theme.doubtful())
+    let mut line = if row.disagrees {
+        Line::styled(format!("≠ a person says {says}"), theme.bad())
+    } else if row.now.is_verdict() {
+        Line::styled(format!("✓ a person says {says}"), theme.good())
     } else {
         Line::styled(format!("  a person says {says}"), theme.faint())
-    })
+    };
+    if let Some(moved) = row.agreement {
+        let (_, word, style) = theme.agreement(moved);
+        line.push_span(Span::styled(format!("   {word}"), STRONG.patch(style)));
+    }
+    Some(line)
 }
 
 /// The new text with the words that changed.

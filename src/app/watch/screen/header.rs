@@ -5,9 +5,10 @@ use ratatui::layout::{Margin, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
+use super::agreement::headlines;
 use super::paint::{sides, span};
 use super::theme::{STRONG, Theme, used};
-use crate::app::watch::board::{ActionCounts, Activity, Overview, Spending, save_name};
+use crate::app::watch::board::{ActionCounts, Activity, MetricRow, Overview, Spending, save_name};
 use crate::base::text::{count, cut, grouped};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::report::verdict;
@@ -18,32 +19,46 @@ const BAR: u64 = 20;
 /// The most columns of the suite's name.
 const SUITE: usize = 40;
 
-/// Draws as many of the lines as the area has. `message` is the last one.
+/// What of the screen the first lines have to know.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct HeaderContext<'a> {
+    /// What is worth a sentence until the next key or save.
+    pub(super) message: Option<&'a str>,
+    /// The grader of the selected verdict: its agreement with people leads.
+    pub(super) selected: Option<usize>,
+}
+
+/// Draws as many of the lines as the area has. Where labels are, agreement stands before the gate.
 pub(super) fn draw(
     buffer: &mut Buffer,
     area: Rect,
     overview: &Overview,
-    message: Option<&str>,
+    context: HeaderContext<'_>,
     theme: Theme,
 ) {
     let area = area.inner(Margin::new(1, 0));
     let faint = |text: String| Line::from(Span::styled(text, theme.faint()));
-    let notes = notes(overview, message, theme);
+    let notes = notes(overview, context.message, theme);
     let actions = actions(&overview.actions).map(faint);
     let beside = actions.last().map_or(0, |shortest| shortest.width() + 3);
-    let gate = gate(overview, usize::from(area.width).saturating_sub(beside), theme);
+    let room = usize::from(area.width).saturating_sub(beside);
     let mut state = state(overview, theme);
     if area.height < 4 && !notes.spans.is_empty() {
         state.push_span("   ");
         state.extend(notes.spans.iter().cloned());
     }
+    let labelled = overview.labelled(context.selected);
+    let agreement = labelled.and_then(|metric| agreement(overview, metric, room, theme));
+    let gates = [gate(overview, room / 2, theme), gate(overview, 0, theme)];
+    let gates: &[Line<'_>] = if agreement.is_some() { &gates } else { &[] };
+    let lead = agreement.unwrap_or_else(|| gate(overview, room, theme));
     let spent = spent(&overview.spent).map(faint);
     let title = title(overview, theme);
     let lines: Vec<(Line<'_>, &[Line<'_>])> = match area.height {
         0 => vec![],
-        1 => vec![(gate, &actions)],
-        2 => vec![(gate, &actions), (state, &[])],
-        _ => vec![(title, &spent), (gate, &actions), (state, &[]), (notes, &[])],
+        1 => vec![(lead, &actions)],
+        2 => vec![(lead, &actions), (state, gates)],
+        _ => vec![(title, &spent), (lead, &actions), (state, gates), (notes, &[])],
     };
     for (area, (left, rights)) in area.rows().zip(lines) {
         sides(buffer, area, left, rights);
@@ -62,9 +77,25 @@ fn title(overview: &Overview, theme: Theme) -> Line<'static> {
     title
 }
 
+/// The longest headline of a grader's agreement that fits, else the shortest.
+fn agreement(
+    overview: &Overview,
+    metric: &MetricRow,
+    room: usize,
+    theme: Theme,
+) -> Option<Line<'static>> {
+    let mut lines = headlines(metric, overview.metrics.len() > 1, theme);
+    let shortest = lines.pop();
+    lines.into_iter().find(|line| line.width() <= room).or(shortest)
+}
+
+/// What the gate says. Beside agreement with people it has no colour: a rubric that passes more may be a worse one.
 fn gate(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
+    let has_labels = overview.has_labels();
+    let theme = if has_labels { theme.neutral() } else { theme };
     let (sign, word, style) = status(&overview.gate, theme);
-    let mut line = Line::from(Span::styled(format!("{sign}{word}"), STRONG.patch(style)));
+    let gate = if has_labels && overview.gate.status.is_some() { "gate " } else { "" };
+    let mut line = Line::from(Span::styled(format!("{gate}{sign}{word}"), STRONG.patch(style)));
     let before = overview.gate_before.status;
     if before.is_some() && before != overview.gate.status {
         let (_, word, _) = status(&overview.gate_before, theme);

@@ -11,7 +11,7 @@ use crate::app::watch::board::{Activity, Overview};
 use crate::base::text::{columns, sanitize};
 
 /// All keys, by what they are for. An empty key is a title.
-const KEYS: [(&str, &str); 33] = [
+const KEYS: [(&str, &str); 36] = [
     ("", "judgments"),
     ("Enter", "ask what is held back"),
     ("r", "ask the judgments of this verdict anew"),
@@ -25,6 +25,8 @@ const KEYS: [(&str, &str); 33] = [
     ("m", "those that moved"),
     ("f", "those that fail"),
     ("d", "those that disagree with a label"),
+    ("P", "false passes: pass what a person fails"),
+    ("F", "false fails: fail what a person passes"),
     ("x", "errors"),
     ("a", "all"),
     ("Tab ⇧Tab", "next, previous of these"),
@@ -40,6 +42,7 @@ const KEYS: [(&str, &str); 33] = [
     ("▲ ▼", "fixed, broken: the verdict is another"),
     ("△ ▽", "raised, lowered: the score is another"),
     ("≠", "disagrees with a person"),
+    ("colours", "of what has a label: whether it agrees"),
     ("", ""),
     ("?", "this help"),
     ("q", "quit; what was judged is kept"),
@@ -117,6 +120,7 @@ pub(super) fn footer(
     theme: Theme,
 ) -> Line<'static> {
     let is_held = matches!(overview.state, Activity::Paused { .. });
+    let has_labels = overview.has_labels();
     let undo = if overview.save == overview.newest { "prev save" } else { "back" };
     // Whether it matters, its rank, the key, what it does.
     let all = [
@@ -124,6 +128,7 @@ pub(super) fn footer(
         (is_held, 1, "Enter", "run the rest"),
         (now.is_alone, 3, "h", "list"),
         (now.has_search, 3, "Esc", "end search"),
+        (!now.is_alone && has_labels, 3, "d", "disagree"),
         (!now.is_alone, 12, "m", "moved"),
         (!now.is_alone, 4, "f", "failing"),
         (!now.is_alone, 5, "a", "all"),

@@ -6,7 +6,7 @@ use crossterm::event::{
 use ratatui::layout::Position;
 use unicode_width::UnicodeWidthChar;
 
-use super::list::FILTERS;
+use super::list::{FILTERS, needs_labels};
 use super::{InputMode, Screen};
 use crate::app::watch::board::{Activity, Board, UserCommand, VerdictFilter};
 use crate::base::text::sanitize;
@@ -71,8 +71,8 @@ impl Screen {
             KeyCode::Char('h') | KeyCode::Left => self.is_alone = false,
             KeyCode::Esc if self.is_alone => self.is_alone = false,
             KeyCode::Esc => self.search(String::new(), board),
-            KeyCode::Tab => self.cycle(1, board),
-            KeyCode::BackTab => self.cycle(FILTERS.len() - 1, board),
+            KeyCode::Tab => self.cycle(true, board),
+            KeyCode::BackTab => self.cycle(false, board),
             KeyCode::Char('J') => self.detail.scroll(1),
             KeyCode::Char('K') => self.detail.scroll(-1),
             KeyCode::Char(char) if self.filtered(char, board) => {}
@@ -131,10 +131,17 @@ impl Screen {
         filter.is_some()
     }
 
-    fn cycle(&mut self, by: usize, board: &dyn Board) {
+    fn cycle(&mut self, is_forward: bool, board: &dyn Board) {
         let now = self.filter_of(board.overview());
-        let at = FILTERS.iter().position(|(filter, ..)| *filter == now).unwrap_or(0);
-        self.filter(FILTERS[(at + by) % FILTERS.len()].0, board);
+        let has_labels = board.overview().has_labels();
+        let of_use: Vec<VerdictFilter> = FILTERS
+            .iter()
+            .map(|(filter, ..)| *filter)
+            .filter(|filter| has_labels || !needs_labels(*filter) || *filter == now)
+            .collect();
+        let at = of_use.iter().position(|filter| *filter == now).unwrap_or(0);
+        let to = (at + if is_forward { 1 } else { of_use.len() - 1 }) % of_use.len();
+        self.filter(of_use[to], board);
     }
 
     fn filter(&mut self, filter: VerdictFilter, board: &dyn Board) {

@@ -5,14 +5,16 @@
 
 use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
+use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Block, Row, StatefulWidget, TableState, Widget};
 
-use super::paint::{TableColumn, cut_line, fitted, panel, row, scrollbar, table, titles};
+use super::paint::{TableColumn, cut_line, fitted, fitting, panel, row, scrollbar, table, titles};
 use super::theme::{STRONG, Theme, label};
 use crate::app::watch::board::{Board, VerdictFilter, VerdictId, VerdictRow};
 use crate::base::text::{columns, cut, cut_middle, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, Movement};
+use crate::pipeline::metric::label_change::AgreementMove;
 
 /// The most columns of a sample's id, a model, a grader.
 const SAMPLE: usize = 48;
@@ -29,13 +31,20 @@ const TITLES_FROM: u16 = 10;
 const PIN: &str = "★ ";
 
 /// Every filter with its key and its name, in the order of the tab key.
-pub(super) const FILTERS: [(VerdictFilter, char, &str); 5] = [
+pub(super) const FILTERS: [(VerdictFilter, char, &str); 7] = [
     (VerdictFilter::Moved, 'm', "moved"),
     (VerdictFilter::Failing, 'f', "failing"),
-    (VerdictFilter::Disagreeing, 'd', "disagreeing"),
+    (VerdictFilter::Disagreeing, 'd', "disagree"),
+    (VerdictFilter::FalsePass, 'P', "false pass"),
+    (VerdictFilter::FalseFail, 'F', "false fail"),
     (VerdictFilter::Errors, 'x', "errors"),
     (VerdictFilter::All, 'a', "all"),
 ];
+
+/// Whether a filter lists something only where there are labels.
+pub(super) fn needs_labels(filter: VerdictFilter) -> bool {
+    matches!(filter, VerdictFilter::FalsePass | VerdictFilter::FalseFail)
+}
 
 /// What is listed, and what of it is seen.
 #[derive(Debug, Default)]
@@ -220,10 +229,14 @@ impl VerdictList {
             at_right.spans.insert(0, Span::styled("─", theme.faint()));
             at_right.spans.insert(0, Span::styled(search, theme.accent()));
         }
-        let all: usize = FILTERS.iter().map(|(_, _, name)| name.len() + 2).sum();
-        let all_fit = all + at_right.width() + 2 < usize::from(width);
-        let shown = FILTERS.iter().filter(|(filter, ..)| all_fit || *filter == look.filter);
-        let tabs = shown.map(|(filter, _, name)| {
+        let is_of_use = |filter| look.has_labels || !needs_labels(filter) || filter == look.filter;
+        let all = FILTERS.iter().filter(|(filter, ..)| is_of_use(*filter)).enumerate();
+        let room = usize::from(width).saturating_sub(at_right.width() + 2);
+        let rank = |at: usize, filter| if filter == look.filter { 0 } else { at as u8 + 1 };
+        let shown = fitting(all.collect(), room, |(at, (filter, _, name))| {
+            (name.len() + 2, rank(*at, *filter))
+        });
+        let tabs = shown.into_iter().map(|(_, (filter, _, name))| {
             if *filter == look.filter {
                 Span::styled(format!("[{name}]"), STRONG.patch(theme.accent()))
             } else {
@@ -238,7 +251,11 @@ impl VerdictList {
             VerdictFilter::Moved => "nothing moved",
             VerdictFilter::Failing => "nothing fails",
             VerdictFilter::Disagreeing if look.has_labels => "nothing disagrees with its label",
-            VerdictFilter::Disagreeing => "no row has a label",
+            VerdictFilter::FalsePass if look.has_labels => "nothing passes that a person fails",
+            VerdictFilter::FalseFail if look.has_labels => "nothing fails that a person passes",
+            VerdictFilter::Disagreeing | VerdictFilter::FalsePass | VerdictFilter::FalseFail => {
+                "no row has a label"
+            }
             VerdictFilter::Errors => "no errors",
             VerdictFilter::All => "there are no verdicts",
         };
@@ -256,7 +273,7 @@ impl VerdictList {
         let ColumnWidths { sample, model, grader } = self.widths;
         let mut all = vec![
             TableColumn::text("", 3, 3, 0, verdict),
-            TableColumn::text("moved", 8, 8, 6, moved),
+            TableColumn::text("moved", 8, if look.has_labels { 16 } else { 8 }, 6, moved),
             TableColumn::number("before    now", 13, 2, scores),
             TableColumn::number("by", 6, 5, change),
         ];
@@ -297,16 +314,40 @@ fn is_told(row: &VerdictRow) -> bool {
     !is_quiet.contains(&row.movement)
 }
 
-/// The sign of the verdict, and that of its movement. An error has the same for both.
+/// The sign of the verdict, and that of its movement. An error has the same for both. Beside the label of a person colours
+/// say whether the verdict agrees with it, not whether it passes.
 fn verdict(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
     let (sign, style) = theme.verdict(row.now, row.under_way);
-    let (movement, _, moved) = theme.movement(row.movement);
+    let style = match row.label {
+        Some(_) if row.now.is_verdict() && !row.under_way && row.disagrees => theme.bad(),
+        Some(_) if row.now.is_verdict() && !row.under_way => theme.good(),
+        _ => style,
+    };
+    let (movement, _, moved) = movement_of(row, theme);
     let movement = if is_told(row) && row.movement != Movement::Errored { movement } else { "" };
     Line::from_iter([Span::styled(sign, style), Span::raw(" "), Span::styled(movement, moved)])
 }
 
-fn moved(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
-    let (_, word, style) = theme.movement(row.movement);
+/// How the verdict moved against the label of a person, else by itself. What has a label and agrees or disagrees as before
+/// moved neither for the better nor for the worse.
+pub(super) fn movement_of(row: &VerdictRow, theme: Theme) -> (&'static str, &'static str, Style) {
+    match row.agreement {
+        Some(moved) => theme.agreement(moved),
+        None if row.label.is_some() && row.now.is_verdict() => {
+            theme.neutral().movement(row.movement)
+        }
+        None => theme.movement(row.movement),
+    }
+}
+
+fn moved(row: &VerdictRow, width: usize, theme: Theme) -> Line<'static> {
+    let (_, word, style) = movement_of(row, theme);
+    let short = match row.agreement {
+        Some(AgreementMove::NowAgrees) => "agrees",
+        Some(AgreementMove::NoLongerAgrees) => "differs",
+        None => word,
+    };
+    let word = if columns(word) > width { short } else { word };
     Span::styled(if is_told(row) { word } else { "" }, style).into()
 }
 
@@ -328,13 +369,14 @@ fn scores(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
 fn change(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
     let by = score_change(row).filter(|by| *by != 0.0);
     let text = by.map_or_else(String::new, |by| format!("{by:+.3}"));
+    let theme = if row.label.is_some() { theme.neutral() } else { theme };
     Span::styled(text, theme.change(by).style).into()
 }
 
 fn person(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
     let says = row.label.map(label).unwrap_or_default();
     if row.disagrees {
-        Span::styled(format!("≠ {says}"), theme.doubtful()).into()
+        Span::styled(format!("≠ {says}"), theme.bad()).into()
     } else {
         Span::styled(format!("  {says}"), theme.faint()).into()
     }

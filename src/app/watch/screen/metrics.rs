@@ -6,12 +6,13 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
 use ratatui::widgets::{Row, StatefulWidget, Table, TableState, Widget};
 
+use super::agreement_columns;
 use super::paint::{TableColumn, fitted, panel, row, table, titles};
 use super::theme::{STRONG, Theme, curve};
-use crate::app::watch::board::{DeclaredMetricRow, MetricRow, Overview};
+use crate::app::watch::board::{AgreementMoves, DeclaredMetricRow, MetricRow, Overview};
 use crate::base::text::{columns, cut, grouped, percent, sanitize};
 use crate::pipeline::delta::{Movement, MovementCounts};
-use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::report::declared::shown;
 use crate::pipeline::report::intervals::{percent_interval, value_interval};
 
@@ -23,13 +24,8 @@ const CURVE: (usize, usize) = (8, 32);
 const CONFUSION: u16 = 38;
 const CONFUSION_FROM: u16 = 130;
 
-/// Whether any grader has labels to agree with.
-pub(super) fn has_labels(overview: &Overview) -> bool {
-    overview.metrics.iter().any(|metric| metric.labels.is_some())
-}
-
 fn has_confusion(overview: &Overview, width: u16) -> bool {
-    width >= CONFUSION_FROM && has_labels(overview)
+    width >= CONFUSION_FROM && overview.has_labels()
 }
 
 /// The lines of the panel that are of use.
@@ -76,7 +72,7 @@ impl MetricsTable {
         let more = if hidden > 0 { format!("+{hidden} ") } else { String::new() };
         let title = Line::styled(format!(" grader {more}"), theme.faint());
         panel(area.width, false, title, Line::default(), theme).render(area, buffer);
-        let columns = fitted(all_columns(&metrics, has_labels(overview)), area.width);
+        let columns = fitted(all_columns(&metrics, overview.has_labels()), area.width);
         let rows = metrics.iter().skip(offset).take(height);
         let table = table(&columns, rows.map(|metric| row(&columns, metric, theme)), "▸", theme)
             .header(titles(&columns, theme));
@@ -134,10 +130,10 @@ fn all_columns(metrics: &[MetricRow], has_labels: bool) -> Vec<TableColumn<Metri
             Span::styled(value_interval(metric.interval), theme.faint()).into()
         }),
         TableColumn::number("since last", 10, 3, |metric, _, theme| {
-            theme.change(metric.since_last).into()
+            theme_of(metric, theme).change(metric.since_last).into()
         }),
         TableColumn::number("since start", 11, 9, |metric, _, theme| {
-            theme.change(metric.since_start).into()
+            theme_of(metric, theme).change(metric.since_start).into()
         }),
         TableColumn::number("pass", 6, 4, |metric, _, _| percent(metric.pass_rate).into()),
         TableColumn::number("95 %", pass_interval, 5, |metric, _, theme| {
@@ -157,14 +153,16 @@ fn all_columns(metrics: &[MetricRow], has_labels: bool) -> Vec<TableColumn<Metri
         columns.insert(columns.len() - 1, TableColumn::number("n/a", 5, 6, of));
     }
     if has_labels {
-        columns.push(TableColumn::number("agrees", 6, 5, |metric, _, _| {
-            percent(metric.labels.and_then(|labels| labels.accuracy)).into()
-        }));
-        columns.push(TableColumn::number("kappa, 95 %", 21, 8, |metric, _, _| {
-            metric.labels.map_or_else(|| "-".to_owned(), |labels| kappa(&labels)).into()
-        }));
+        let others = columns.split_off(1);
+        columns.extend(agreement_columns::all(metrics));
+        columns.extend(others.into_iter().map(|column| column.after(agreement_columns::RANKS)));
     }
     columns
+}
+
+/// A mean of a grader with labels has no colour: a higher one is not a better one there.
+fn theme_of(metric: &MetricRow, theme: Theme) -> Theme {
+    if metric.labels.is_some() { theme.neutral() } else { theme }
 }
 
 fn errors_of(metric: &MetricRow, _: usize, theme: Theme) -> Line<'static> {
@@ -180,14 +178,6 @@ fn judged_of_all(metric: &MetricRow, _: usize, theme: Theme) -> Line<'static> {
     let is_whole = metric.judged + metric.errors == metric.total;
     let style = if is_whole { theme.faint() } else { theme.accent() };
     Span::styled(format!("{judged}/{total}"), style).into()
-}
-
-fn kappa(labels: &LabelAgreement) -> String {
-    let kappa = labels.kappa.map_or_else(|| "-".to_owned(), |kappa| format!("{kappa:.2}"));
-    let interval = labels.kappa_interval;
-    let interval =
-        interval.map_or_else(String::new, |(low, high)| format!(" ({low:.2} to {high:.2})"));
-    kappa + &interval
 }
 
 /// How often the grader and people say the same, two by two.
@@ -220,7 +210,11 @@ fn draw_confusion(buffer: &mut Buffer, area: Rect, metric: &MetricRow, theme: Th
     let on_line = Rect { y: area.y, height: area.height, ..inner };
     let table = Table::new(rows.map(Row::new), widths).header(Row::new(header)).column_spacing(0);
     Widget::render(table, on_line, buffer);
-    let kappa = if labels.kappa.is_some() { kappa(&labels) } else { "not defined".to_owned() };
+    let kappa = if labels.kappa.is_some() {
+        agreement_columns::kappa_within(&labels)
+    } else {
+        "not defined".to_owned()
+    };
     let mut notes = vec![format!("  kappa {kappa} of {}", grouped(labels.n as u64))];
     if labels.without_verdict > 0 {
         let more = grouped(labels.without_verdict as u64);
@@ -230,8 +224,44 @@ fn draw_confusion(buffer: &mut Buffer, area: Rect, metric: &MetricRow, theme: Th
     Text::from_iter(notes).style(theme.faint()).render(below, buffer);
 }
 
-/// How many verdicts moved in which way, the important ones first, as many as fit into `width` columns.
-pub(super) fn counts(counts: &MovementCounts, width: usize, theme: Theme) -> Line<'static> {
+/// How many verdicts moved in which way, the important ones first, as many as fit into `width` columns. Where labels are,
+/// what moved towards them and away from them comes first, and nothing else has a colour.
+pub(super) fn counts(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
+    let gap = if width >= 100 { "   " } else { "  " };
+    let mut line = Line::from("  ");
+    let mut parts = Vec::new();
+    let has_labels = overview.has_labels() && overview.newest > 0;
+    if has_labels {
+        parts.extend(agreement_moves(overview.agreement_moves(), theme));
+    }
+    let theme = if has_labels { theme.neutral() } else { theme };
+    parts.extend(movements(&overview.counts, theme));
+    for part in parts {
+        if line.width() + part.width() > width {
+            break;
+        }
+        line.extend([part, Span::raw(gap)]);
+    }
+    line
+}
+
+fn agreement_moves(moves: AgreementMoves, theme: Theme) -> [Span<'static>; 2] {
+    let AgreementMoves { now_agree, no_longer_agree } = moves;
+    let agrees = |n: usize| if n == 1 { "agrees" } else { "agree" };
+    let part = |n: usize, moved: AgreementMove, words: String| {
+        let (sign, _, style) = theme.agreement(moved);
+        let style = if n > 0 { STRONG.patch(style) } else { theme.faint() };
+        Span::styled(format!("{sign} {} {words}", grouped(n as u64)), style)
+    };
+    let now = format!("now {}", agrees(now_agree));
+    let no_longer = format!("no longer {}", agrees(no_longer_agree));
+    [
+        part(now_agree, AgreementMove::NowAgrees, now),
+        part(no_longer_agree, AgreementMove::NoLongerAgrees, no_longer),
+    ]
+}
+
+fn movements(counts: &MovementCounts, theme: Theme) -> Vec<Span<'static>> {
     let all = [
         (Movement::Fixed, counts.fixed, "fixed"),
         (Movement::Broken, counts.broken, "broken"),
@@ -246,17 +276,11 @@ pub(super) fn counts(counts: &MovementCounts, width: usize, theme: Theme) -> Lin
     // Those that are rare have a place only where they are.
     let is_rare = |movement| matches!(movement, Movement::Answered | Movement::New);
     let shown = all.into_iter().filter(|(movement, n, _)| *n > 0 || !is_rare(*movement));
-    let gap = if width >= 100 { "   " } else { "  " };
-    let mut line = Line::from("  ");
-    for (movement, n, word) in shown {
+    let part = |(movement, n, word): (Movement, usize, &str)| {
         let (sign, _, style) = theme.movement(movement);
         let is_loud = n > 0 && !matches!(movement, Movement::Same | Movement::Pending);
         let style = if is_loud { STRONG.patch(style) } else { theme.faint() };
-        let part = Span::styled(format!("{sign} {} {word}", grouped(n as u64)), style);
-        if line.width() + part.width() > width {
-            break;
-        }
-        line.extend([part, Span::raw(gap)]);
-    }
-    line
+        Span::styled(format!("{sign} {} {word}", grouped(n as u64)), style)
+    };
+    shown.map(part).collect()
 }

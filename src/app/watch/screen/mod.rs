@@ -4,6 +4,8 @@
 //! no terminal and no clock; [`terminal`] is the effect around it. Nothing jumps: every part has its place, whatever
 //! comes in. No colour says anything that a sign or a word does not say too.
 
+mod agreement;
+mod agreement_columns;
 mod detail;
 mod header;
 mod help;
@@ -23,6 +25,7 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Widget};
 
+use self::header::HeaderContext;
 use self::list::{ListContext, VerdictList};
 use self::metrics::MetricsTable;
 use self::paint::cut_line;
@@ -119,12 +122,14 @@ impl Screen {
             return;
         }
         let [header, metrics, counts, body, footer] = areas(area, overview);
-        header::draw(buffer, header, overview, self.message.as_deref(), theme);
+        let selected = self.list.selected().map(|id| id.grader);
+        let context = HeaderContext { message: self.message.as_deref(), selected };
+        header::draw(buffer, header, overview, context, theme);
         self.metrics.area = metrics;
-        self.metrics.follow(self.list.selected().map(|id| id.grader));
+        self.metrics.follow(selected);
         self.metrics.draw(buffer, overview, theme);
         let width = usize::from(area.width);
-        metrics::counts(&overview.counts, width, theme).render(counts, buffer);
+        metrics::counts(overview, width, theme).render(counts, buffer);
         let body = self.draw_problems(buffer, body, overview);
         self.draw_body(buffer, body, board);
         self.footer(overview, width).render(footer, buffer);
@@ -163,7 +168,7 @@ impl Screen {
         let look = ListContext {
             theme: self.theme,
             filter: self.filter_of(overview),
-            has_labels: metrics::has_labels(overview),
+            has_labels: overview.has_labels(),
             has_graders: overview.metrics.len() > 1,
             is_open: matches!(overview.state, Activity::Planning | Activity::Asking),
         };

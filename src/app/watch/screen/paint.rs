@@ -145,6 +145,11 @@ impl<R> TableColumn<R> {
         Self { alignment: Alignment::Right, ..Self::text(title, width, width, rank, cell) }
     }
 
+    /// The same, left out before so many others.
+    pub(super) fn after(self, ranks: u8) -> Self {
+        Self { rank: if self.rank == 0 { 0 } else { self.rank + ranks }, ..self }
+    }
+
     fn padded(&self, mut line: Line<'static>) -> Line<'static> {
         line.spans.insert(0, Span::raw(" "));
         line.push_span(" ");

@@ -141,7 +141,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
       grounded in sources  0.913               -    =  0.000     ▼ -0.020   95.0%      -  1,000/1,000       0  █▃▁▁
       by_subject           0.800  [0.700, 0.900]    ▼ -0.010            -       -      -  1,000/1,000       0  ▇▃
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─[moved] failing  disagreeing  errors  all ───────────────────────── 1 of 5 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
+    ─[moved] failing  disagree  errors  all ──────────────────────────── 1 of 5 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            moved     before    now      by  sample                 grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042     helpful       │                                                             ▐
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german     helpful       │ why, and what changed in it                                 ▐
@@ -181,7 +181,7 @@ fn a_medium_screen_shows_the_detail_below() {
       grounded in…  0.913               -    =  0.000     ▼ -0.020   95.0%      -  1,000/1,000       0
       by_subject    0.800  [0.700, 0.900]    ▼ -0.010            -       -      -  1,000/1,000       0
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─[moved] failing  disagreeing  errors  all ──────────────────────────────────────────────── 1 of 5 ─
+    ─[moved] failing  disagree  errors  all ─────────────────────────────────────────────────── 1 of 5 ─
            moved     before    now      by  sample                                    grader
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042                        helpful
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german                        helpful
@@ -216,7 +216,7 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
       grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
       by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
-    ─[moved] failing  disagreeing  errors  all ──────────────────────────── 1 of 5 ─
+    ─[moved] failing  disagree  errors  all ─────────────────────────────── 1 of 5 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042       helpful
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german       helpful
       !    error             error          a-sample-wh…column-0007  helpful
@@ -248,7 +248,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
     ▸ helpful      0.842  [0.821, 0.861]    ▲ +0.050   84.0%
       grounded i…  0.913               -    =  0.000   95.0%
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered
-    ─[moved] failing  disagreeing  errors  all ────── 1 of 5 ─
+    ─[moved] failing  disagree  errors  all ───────── 1 of 5 ─
     ▌ ✗ ▼  0.900 → 0.400  refund-policy-0042       helpful
       ✓ ▲  0.300 → 0.850  greeting-in-german       helpful
       !            error  a-sample-wh…column-0007  helpful
@@ -280,14 +280,14 @@ fn a_small_screen_shows_the_list_or_the_detail() {
 #[test]
 fn a_tiny_screen_says_so() {
     assert_eq!(shown(&mut screen(), &WatchFixture::small(), (29, 2)), "terminal too small\n");
-    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @r#"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @r"
      ✓ PASS (was FAIL)  …: 0.842
-    ─[moved]───────────── 1 of 5 ─
+    ─[moved] failing ──── 1 of 5 ─
     ▌ ✗ ▼  refund-policy-0042    ▐
       ✓ ▲  greeting-in-german    ▐
       !    a-sample-w…olumn-0007
      q quit  f failing  ? help
-    "#);
+    ");
 }
 
 #[test]
@@ -297,17 +297,17 @@ fn labels_are_compared() {
     press(&mut screen, &board, WIDE, "d");
     insta::assert_snapshot!(shown(&mut screen, &board, WIDE), @r"
      support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
-     idle, waiting for a save
+     helpful ▼ agrees less 93.3%  kappa 0.83  false passes 18 (+16)  false fails 22 (-4)  on 600 of 606 labels              40 asked · 1 failed
+     idle, waiting for a save                                                           gate ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842
 
-    ─ grader ────────────── mean ────────── 95 %  since last ── pass ─ 95 % ───── judged  errors  agrees ─┬─ a person says ──── ✓ pass ─ ✗ fail
-    ▸ helpful              0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -    998/1,000     ! 2   93.3%  │  helpful ✓ pass        412       18
-      grounded in sources  0.913               -    =  0.000   95.0%      -  1,000/1,000       0       -  │  helpful ✗ fail         22      148
-      by_subject           0.800  [0.700, 0.900]    ▼ -0.010       -      -  1,000/1,000       0       -  │  kappa 0.83 (0.78 to 0.88) of 600
-      ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─ moved  failing [disagreeing] errors  all ───────────────────────── 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
+    ─ grader ────── agrees  since last  since start  kappa  since last  false passes  false fails ─ mean ─┬─ a person says ──── ✓ pass ─ ✗ fail
+    ▸ helpful        93.3%      ▼ -2.0       ▲ +1.7   0.83     ▼ -0.06      18 (+16)      22 (-4)  0.842  │  helpful ✓ pass        412       18
+      grounded in…       -           -            -      -           -             -            -  0.913  │  helpful ✗ fail         22      148
+      by_subject         -           -            -      -           -             -            -  0.800  │  kappa 0.83 (0.78 to 0.88) of 600
+      ✓ 8 now agree   ≠ 20 no longer agree   ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
+    ─ moved  failing [disagree] false pass  false fail  errors  all ──── 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            before    now      by  person  sample                   grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
-    ▌ ✗ ▼  0.900 → 0.400  -0.500  ≠ ✓     refund-policy-0042       helpful       │ ≠ a person says ✓                                           ▐
+    ▌ ✗ ≠  0.900 → 0.400  -0.500  ≠ ✓     refund-policy-0042       helpful       │ ≠ a person says ✓   no longer agrees                        ▐
       ✓ △  0.700 → 0.800  +0.100  ≠ ✗     注文の状況を確認する     helpful       │                                                             ▐
                                                                                  │ why, and what changed in it                                 ▐
                                                                                  │ The answer names the [-return-]{+refund+} window of 30      ▐
@@ -329,7 +329,7 @@ fn labels_are_compared() {
                                                                                  │
                                                                                  │ key 3f2a9c0d1e4b5a69
                                                                                  │   model        gpt-4o-mini
-     q quit  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  d disagree  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     ");
 }
 
@@ -395,7 +395,7 @@ fn a_broken_file_is_shown_over_the_last_good_results() {
     │      whatever else there is to aggregate by                                  │
     │                                                                              │
     ╰─ 5 lines more ───────────────────────────────────────────────────────────────╯
-    ─[moved] failing  disagreeing  errors  all ──────────────────────────── 1 of 5 ─
+    ─[moved] failing  disagree  errors  all ─────────────────────────────── 1 of 5 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042             helpful ▐
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german             helpful ▐
       !    error             error          a-sample-whose…he-column-0007  helpful
@@ -423,22 +423,22 @@ fn all_keys_are_told() {
     press(&mut screen, &board, (100, 40), "?");
     insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @r"
      support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
-     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                960 cached · 40 asked · 1 failed
-     idle, waiting for a save
-                      ╭ keys of evalrs watch ────────────────────────────────────────╮
-    ─ grader ─────── m│ judgments                                                    │─ judged  errors ─
-    ▸ helpful       0.│  Enter         ask what is held back                         │98/1,000     ! 2
-      grounded in…  0.│  r             ask the judgments of this verdict anew        │00/1,000       0
-      by_subject    0.│  p             pin this sample: listed first, asked early    │00/1,000       0
-      ▲ 1 fixed   ▼ 2 │  u             look at the rubric before; again: go back     │  · 1 pending
-    ─[moved] failing  │  e             open the rubric in an editor                  │───────── 1 of 5 ─
-           moved     b│ verdicts                                                     │grader
-    ▌ ✗ ▼  broken    0│  j k ↓ ↑       next, previous                                │helpful
-      ✓ ▲  fixed     0│  PgDn PgUp     a page down, up                               │helpful
-      !    error      │  g G Home End  first, last                                   │helpful
-      ✓ △  raised    0│  m             those that moved                              │helpful
-      ✗ ▼  broken    0│  f             those that fail                               │grounded in sou…
-                      │  d             those that disagree with a label              │
+     ✓ PASS (was FAIL)╭ keys of evalrs watch ────────────────────────────────────────╮ asked · 1 failed
+     idle, waiting for│ judgments                                                    │
+                      │  Enter         ask what is held back                         │
+    ─ grader ─────── m│  r             ask the judgments of this verdict anew        │─ judged  errors ─
+    ▸ helpful       0.│  p             pin this sample: listed first, asked early    │98/1,000     ! 2
+      grounded in…  0.│  u             look at the rubric before; again: go back     │00/1,000       0
+      by_subject    0.│  e             open the rubric in an editor                  │00/1,000       0
+      ▲ 1 fixed   ▼ 2 │ verdicts                                                     │  · 1 pending
+    ─[moved] failing  │  j k ↓ ↑       next, previous                                │───────── 1 of 5 ─
+           moved     b│  PgDn PgUp     a page down, up                               │grader
+    ▌ ✗ ▼  broken    0│  g G Home End  first, last                                   │helpful
+      ✓ ▲  fixed     0│  m             those that moved                              │helpful
+      !    error      │  f             those that fail                               │helpful
+      ✓ △  raised    0│  d             those that disagree with a label              │helpful
+      ✗ ▼  broken    0│  P             false passes: pass what a person fails        │grounded in sou…
+                      │  F             false fails: fail what a person passes        │
                       │  x             errors                                        │
                       │  a             all                                           │
                       │  Tab ⇧Tab      next, previous of these                       │
@@ -454,13 +454,13 @@ fn all_keys_are_told() {
                       │  ▲ ▼           fixed, broken: the verdict is another         │                 ▐
      submission       │  △ ▽           raised, lowered: the score is another         │                 ▐
      Yes! You can retu│  ≠             disagrees with a person                       │                 ▐
-                      │                                                              │                 ▐
-     ground truth     │  ?             this help                                     │                 ▐
-     Yes, within 30 da│  q             quit; what was judged is kept                 │
-                      │  ^C            interrupt                                     │
-     input            │  mouse         wheel scrolls, click selects, ⇧drag copies    │
-     Hi,              ╰ ? or Esc closes ─────────────────────────────────────────────╯
-
+                      │  colours       of what has a label: whether it agrees        │                 ▐
+     ground truth     │                                                              │                 ▐
+     Yes, within 30 da│  ?             this help                                     │
+                      │  q             quit; what was judged is kept                 │
+     input            │  ^C            interrupt                                     │
+     Hi,              │  mouse         wheel scrolls, click selects, ⇧drag copies    │
+                      ╰ ? or Esc closes ─────────────────────────────────────────────╯
      q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     ");
     // Where there is no room for all of them they scroll.

@@ -5,6 +5,7 @@ use ratatui::text::Span;
 
 use crate::base::text::grouped;
 use crate::pipeline::delta::{Cell, CellState, Movement};
+use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
 
@@ -16,15 +17,22 @@ pub(super) const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Theme {
     color: bool,
+    /// Whether colours say what is good and what is bad.
+    judges: bool,
 }
 
 impl Theme {
     pub(super) fn new(color: bool) -> Self {
-        Self { color }
+        Self { color, judges: true }
+    }
+
+    /// The same for what is neither good nor bad, whichever way it goes.
+    pub(super) fn neutral(self) -> Self {
+        Self { judges: false, ..self }
     }
 
     fn tinted(self, color: Color) -> Style {
-        if self.color { Style::new().fg(color) } else { Style::new() }
+        if self.color && self.judges { Style::new().fg(color) } else { Style::new() }
     }
 
     /// Whether removed and added words have to be put in brackets.
@@ -87,6 +95,14 @@ impl Theme {
             CellState::Errored => ("!", self.doubtful()),
             CellState::Pending => ("·", self.faint()),
             CellState::Skipped | CellState::NotApplicable => ("-", self.faint()),
+        }
+    }
+
+    /// The sign, the word and the style of a movement against the label of a person.
+    pub(super) fn agreement(self, moved: AgreementMove) -> (&'static str, &'static str, Style) {
+        match moved {
+            AgreementMove::NowAgrees => ("✓", "now agrees", self.good()),
+            AgreementMove::NoLongerAgrees => ("≠", "no longer agrees", self.bad()),
         }
     }
 

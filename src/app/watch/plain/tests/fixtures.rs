@@ -8,6 +8,7 @@ use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::metric::label_change::AgreementChange;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
@@ -31,6 +32,8 @@ impl Board for BoardFixture {
             VerdictFilter::Moved => row.movement.is_move(),
             VerdictFilter::Failing => row.now.state != CellState::Passed,
             VerdictFilter::Disagreeing => row.disagrees,
+            VerdictFilter::FalsePass => row.disagrees && row.now.passes(),
+            VerdictFilter::FalseFail => row.disagrees && !row.now.passes(),
             VerdictFilter::Errors => row.now.state == CellState::Errored,
             VerdictFilter::All => true,
         };
@@ -72,6 +75,7 @@ impl BoardFixture {
             movement,
             label: None,
             disagrees: false,
+            agreement: None,
             pinned: false,
             under_way: false,
         };
@@ -256,7 +260,7 @@ pub(crate) fn labelled() -> BoardFixture {
         .with(("e", 1), (0.1, 0.1), ["Rude.", "Rude."])
         .labelled(Label::Score(0.9));
     let metrics = &mut made.overview.metrics;
-    metrics[0].labels = Some(LabelAgreement {
+    let labels = LabelAgreement {
         n: 40,
         without_verdict: 1,
         both_pass: 23,
@@ -267,7 +271,17 @@ pub(crate) fn labelled() -> BoardFixture {
         kappa: Some(0.9482),
         kappa_interval: Some((0.8478, 1.0)),
         ..LabelAgreement::default()
-    });
+    };
+    let change = |accuracy, kappa, false_fail| AgreementChange {
+        n: 40,
+        before: LabelAgreement { accuracy: Some(accuracy), kappa, false_fail, ..labels },
+        now: labels,
+        now_agrees: 1,
+        no_longer_agrees: 0,
+    };
+    metrics[0].labels = Some(labels);
+    metrics[0].labels_since_last = Some(change(0.95, Some(0.8961), 1));
+    metrics[0].labels_since_start = Some(change(1.0, None, 0));
     metrics[1].labels = Some(LabelAgreement {
         n: 1,
         false_fail: 1,

@@ -9,6 +9,7 @@ use crate::app::watch::board::{
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::metric::label_change::{AgreementChange, AgreementMove};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
@@ -48,8 +49,11 @@ impl WatchFixture {
             let passes = row.now.state == CellState::Passed;
             row.disagrees =
                 row.now.is_verdict() && label.is_some_and(|label| label.passes(0.5) != passes);
+            row.agreement =
+                label.and_then(|label| AgreementMove::of(row.before, row.now, label, 0.5));
         }
-        board.overview.metrics[0].labels = Some(LabelAgreement {
+        let metric = &mut board.overview.metrics[0];
+        let labels = LabelAgreement {
             n: 600,
             without_verdict: 6,
             both_pass: 412,
@@ -60,7 +64,29 @@ impl WatchFixture {
             kappa: Some(0.83),
             kappa_interval: Some((0.78, 0.88)),
             ..LabelAgreement::default()
-        });
+        };
+        metric.labels = Some(labels);
+        let change = |before: LabelAgreement| AgreementChange {
+            n: 600,
+            before,
+            now: labels,
+            now_agrees: 8,
+            no_longer_agrees: 20,
+        };
+        let before = LabelAgreement {
+            both_pass: 408,
+            false_pass: 2,
+            false_fail: 26,
+            both_fail: 164,
+            accuracy: Some(0.9533),
+            kappa: Some(0.89),
+            kappa_interval: Some((0.85, 0.93)),
+            ..labels
+        };
+        metric.labels_since_last = Some(change(before));
+        let at_start = LabelAgreement { false_pass: 20, false_fail: 30, ..before };
+        let at_start = LabelAgreement { accuracy: Some(0.9167), kappa: Some(0.8), ..at_start };
+        metric.labels_since_start = Some(change(at_start));
         board
     }
 
@@ -90,6 +116,8 @@ impl Board for WatchFixture {
                     matches!(row.now.state, CellState::Failed | CellState::Errored)
                 }
                 VerdictFilter::Disagreeing => row.disagrees,
+                VerdictFilter::FalsePass => row.disagrees && row.now.passes(),
+                VerdictFilter::FalseFail => row.disagrees && !row.now.passes(),
                 VerdictFilter::Errors => row.now.state == CellState::Errored,
                 VerdictFilter::All => true,
             };
@@ -239,6 +267,7 @@ fn detail(
         movement: if is_error { Movement::Errored } else { Movement::of(before, now) },
         label: None,
         disagrees: false,
+        agreement: None,
         pinned: false,
         under_way: now.state == CellState::Pending,
     };

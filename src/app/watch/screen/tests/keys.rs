@@ -24,7 +24,7 @@ fn a_search_is_typed_live() {
       grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
       by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
-    ─ moved  failing  disagreeing  errors [all]────────────────── /refund ─ 1 of 2 ─
+    ─ moved  failing  disagree  errors [all]───────────────────── /refund ─ 1 of 2 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042       helpful
       ✓                      0.950          refund-policy-0042       grounded in…
 

@@ -1,0 +1,166 @@
+//! Where people gave labels, a save is told by whether the judge agrees more with them or less.
+
+use serde_json::json;
+
+use super::{Session, save};
+use crate::judge::{Answer, Judge};
+use crate::space::{Space, jsonl};
+use crate::terminal::Terminal;
+
+const SUITE: &str = "\
+name: support
+dataset: data.jsonl
+graders:
+  follows: {kind: rubric, prompt_path: rubric.txt, model: judge-1, endpoint: test, max_retries: 0}
+gate: {metric_key: follows, metric: accuracy, op: gte, value: 0.5}
+";
+
+const STRICT: &str = "Does it follow? {submission}";
+const LENIENT: &str = "Does it follow? Be lenient. {submission}";
+
+/// Thirty answers. The strict judge passes the first 9, the lenient one the first 15; of the six between, people pass one.
+/// Of the first nine they pass 3, and of the last fifteen 6, so that the strict judge agrees with 18 and the lenient one with 14.
+fn space() -> Space {
+    let passes = [[0, 1, 2].as_slice(), &[9], &[15, 16, 17, 18, 19]].concat();
+    let row = |at: usize| {
+        let label = passes.contains(&at);
+        json!({"id": format!("s{at}"), "input": "q", "output": format!("answer {at}."), "label": label})
+    };
+    let rows = jsonl((0..30).map(row));
+    Space::new(&[("suite.yaml", SUITE), ("rubric.txt", STRICT), ("data.jsonl", &rows)])
+}
+
+fn judge() -> Judge {
+    Judge::new(|_, asked| {
+        let question = asked.question();
+        let at: String = question.chars().filter(char::is_ascii_digit).collect();
+        let at: usize = at.parse().unwrap_or(0);
+        let passed = if question.contains("lenient") { 15 } else { 9 };
+        Answer::score(if at < passed { 1.0 } else { 0.0 })
+    })
+}
+
+/// The trial that this is for: a sentence that makes the judge worse raises the mean and passes the gate.
+#[test]
+fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
+    let space = space();
+    let judge = judge();
+    let url = judge.url();
+    let args = ["watch", "suite.yaml", "--yes"];
+    let mut terminal =
+        Terminal::start(&space, (30, 120), &args, &[("OPENAI_BASE_URL", url.as_str())]);
+    terminal.wait_until("the start", |shown| {
+        shown.contains("idle, waiting for a save") && shown.contains("agrees 60.0%")
+    });
+    save(&space, "rubric.txt", LENIENT);
+    terminal.wait_until("the save", |shown| {
+        shown.contains("save 1") && shown.contains("idle, waiting") && shown.contains("46.7% (was")
+    });
+    terminal.press("g");
+    let shown = terminal.wait_for(" 1 of 6 ");
+    insta::assert_snapshot!(shown, @r"
+     support  save 1  rubric.txt                                                   360 tokens this save · 720 tokens in all
+     ▼ agrees less 46.7% (was 60.0%)   kappa -0.07 (was 0.05)   false passes 11 (+5)   false fails 5 (-1)          30 asked
+     idle, waiting for a save                                         gate ✓ PASS (was FAIL)  follows accuracy >= 0…: 0.500
+     `follows` has no `pass_threshold`, so that only the full score is a pass, and the gate counts passes
+    ─ grader ──── agrees  since last  kappa  since last  false passes  false fails ─ mean ────────── 95 %  since last ──────
+    ▸ follows      46.7%     ▼ -13.3  -0.07     ▼ -0.11       11 (+5)       5 (-1)  0.500  [0.332, 0.668]    ▲ +0.200
+      ✓ 1 now agrees   ≠ 5 no longer agree   ▲ 6 fixed   ▼ 0 broken   △ 0 raised   ▽ 0 lowered   ! 0 errors   = 24 unchanged
+    ─[moved] failing  disagree  false pass  false fail  all ─ 1 of 6 ─┬─ s10 ───────────────────────────────────── follows ─
+           moved             before    now      by  person  sample    │ ✓ passes, 1.000   was ✗ fails, 0.000   ▲ fixed by… ▐
+    ▌ ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s10       │ ≠ a person says ✗   no longer agrees               ▐
+      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s11       │                                                    ▐
+      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s12       │ why, and what changed in it                        ▐
+      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s13       │ scored 0 1                                         ▐
+      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s14       │                                                    ▐
+      ✓ ✓  now agrees        0.000 → 1.000  +1.000    ✓     s9        │ submission                                         ▐
+                                                                      │ answer 10.                                         ▐
+                                                                      │                                                    ▐
+                                                                      │ input                                              ▐
+                                                                      │ q                                                  ▐
+                                                                      │                                                    ▐
+                                                                      │ key 15035de5f9f9f0dd                               ▐
+                                                                      │   kind             judge                           ▐
+                                                                      │   provider         openai                          ▐
+                                                                      │   endpoint         test                            ▐
+                                                                      │   model            judge-1
+                                                                      │   system           You are an evaluator. You are…
+                                                                      │   user             Does it follow? Be lenient. an…
+                                                                      │   temperature      0
+                                                                      │   seed             (none)
+     q quit  d disagree  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+    ");
+    terminal.press("P");
+    let shown = terminal.wait_for("[false pass]");
+    assert!(shown.contains(" of 11 "), "{shown}");
+    terminal.press("F");
+    let shown = terminal.wait_for("[false fail]");
+    assert!(shown.contains(" of 5 "), "{shown}");
+    terminal.press("q");
+    let (code, screen) = terminal.finish();
+    assert_eq!(code, 0, "{screen}");
+}
+
+#[test]
+fn events_say_how_agreement_moved() {
+    let mut session = Session::begin(space(), judge(), &["--yes"]);
+    let told = session.telling.wait_event("evaluated");
+    assert_eq!(told["metrics"]["follows"]["labels_since_last"], json!(null));
+    let edited = session.edit(|space| save(space, "rubric.txt", LENIENT));
+    let told = edited.told();
+    let change = &told["metrics"]["follows"]["labels_since_last"];
+    assert_eq!(
+        [&change["n"], &change["now_agrees"], &change["no_longer_agrees"]],
+        [&json!(30), &json!(1), &json!(5)]
+    );
+    assert_eq!(
+        [&change["before"]["accuracy"], &change["now"]["accuracy"]],
+        [&json!(0.6), &json!(14.0 / 30.0)]
+    );
+    assert_eq!(change, &told["metrics"]["follows"]["labels_since_start"]);
+    assert_eq!(
+        [&told["counts"]["now_agrees"], &told["counts"]["no_longer_agrees"]],
+        [&json!(1), &json!(5)]
+    );
+    // What does not agree any more comes first.
+    let moves: Vec<_> =
+        told["moved"].as_array().unwrap().iter().map(|of| &of["agreement"]).collect();
+    assert_eq!(moves[..5], [&json!("no_longer_agrees"); 5]);
+    assert_eq!(moves[5], &json!("now_agrees"));
+    // A label that comes later changes both sides, and is not told as a change of the judge.
+    let edited = session.edit(|space| {
+        let text = space.read("data.jsonl");
+        save(space, "data.jsonl", &text.replacen("\"label\":false", "\"label\":true", 1));
+    });
+    let change = &edited.told()["metrics"]["follows"]["labels_since_last"];
+    assert_eq!([&change["now_agrees"], &change["no_longer_agrees"]], [&json!(0), &json!(0)]);
+    assert_eq!(change["before"], change["now"]);
+    session.end();
+}
+
+/// In a preview only those cases are compared that are judged both times.
+#[test]
+fn the_agreement_of_a_preview_is_of_the_cases_that_are_judged_both_times() {
+    let space = space();
+    let judge = judge();
+    let url = judge.url();
+    let args = ["watch", "suite.yaml", "--preview", "8"];
+    let mut terminal =
+        Terminal::start(&space, (30, 120), &args, &[("OPENAI_BASE_URL", url.as_str())]);
+    let shown = terminal.wait_for("Enter asks the other 22");
+    assert!(shown.contains("on 8 of 30 labels"), "{shown}");
+    terminal.press("\r");
+    let shown = terminal.wait_until("all of them", |shown| {
+        shown.contains("idle, waiting for a save") && shown.contains("agrees 60.0%")
+    });
+    assert!(!shown.contains("of 30 labels"), "{shown}");
+    save(&space, "rubric.txt", LENIENT);
+    let shown = terminal.wait_until("the preview", |shown| {
+        shown.contains("save 1") && shown.contains("Enter asks the other 22")
+    });
+    let headline = shown.lines().nth(1).unwrap();
+    assert!(headline.contains("on 8 of 30 labels"), "{shown}");
+    terminal.press("q");
+    let (code, screen) = terminal.finish();
+    assert_eq!(code, 0, "{screen}");
+}
