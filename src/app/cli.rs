@@ -178,6 +178,10 @@ pub struct RunArgs {
     /// Retries stored failures.
     #[arg(long)]
     pub retry_errors: bool,
+    /// Also reports means over the suites, with their intervals, and exits by the gate on them: a file with `name`, `metrics` and
+    /// `gate`. Changing it asks nothing.
+    #[arg(long, value_name = "FILE", conflicts_with_all = ["only_targets", "raw"])]
+    pub rollup: Option<String>,
     /// Shows no progress, and no report unless --format asks for one.
     #[arg(long, short)]
     pub quiet: bool,
@@ -438,6 +442,9 @@ pub struct ValidateArgs {
     /// Prints each suite in canonical form: after `extends`, variables and aliases.
     #[arg(long)]
     pub canonical: bool,
+    /// Also checks the roll-up that `run` takes, against these suites.
+    #[arg(long, value_name = "FILE")]
+    pub rollup: Option<String>,
     /// Checks against results recorded in this directory in place of the suite's target.
     #[arg(long, value_name = "DIR")]
     pub cached: Option<String>,

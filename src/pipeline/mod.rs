@@ -26,6 +26,7 @@ pub mod statistics;
 pub mod metric;
 pub(crate) mod gate;
 pub mod results;
+pub mod rollup;
 pub(crate) mod history;
 pub(crate) mod evaluate;
 pub(crate) mod inline;

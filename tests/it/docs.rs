@@ -127,7 +127,7 @@ fn suite_of(snippet: &Snippet) -> String {
     let dataset = "dataset: dataset.jsonl\n";
     let text = &snippet.text;
     match snippet.info.as_str() {
-        "" => text.clone(),
+        "" | "rollup" => text.clone(),
         "graders" => format!("{head}{dataset}{text}"),
         "dataset" => format!("{head}{text}{graders}"),
         "target" | "gate" => format!("{head}{dataset}{graders}{text}"),
@@ -166,7 +166,11 @@ fn every_suite_snippet_is_valid() {
 
 /// The JSON Schema that editors check suites with.
 fn suite_schema() -> serde_json::Value {
-    serde_json::from_str(&Space::new(&[]).run(&["schemas", "suite"]).stdout()).unwrap()
+    schema_for_editors("suite")
+}
+
+fn schema_for_editors(name: &str) -> serde_json::Value {
+    serde_json::from_str(&Space::new(&[]).run(&["schemas", name]).stdout()).unwrap()
 }
 
 /// The suites of public records: name and text.
@@ -214,8 +218,15 @@ fn the_schema_takes_every_suite_of_documents_and_examples() {
         let text = std::fs::read_to_string(root.join(&place)).unwrap();
         (place, text)
     });
-    let snippets =
-        snippets("yaml").into_iter().map(|snippet| (snippet.place.clone(), suite_of(&snippet)));
+    let (rollups, snippets): (Vec<Snippet>, Vec<Snippet>) =
+        snippets("yaml").into_iter().partition(|snippet| snippet.info == "rollup");
+    let of_rollups = jsonschema::validator_for(&schema_for_editors("rollup")).unwrap();
+    assert!(!rollups.is_empty());
+    for rollup in rollups {
+        let text: serde_json::Value = serde_saphyr::from_str(&rollup.text).unwrap();
+        assert!(of_rollups.is_valid(&text), "{}", rollup.place);
+    }
+    let snippets = snippets.into_iter().map(|snippet| (snippet.place.clone(), suite_of(&snippet)));
     for (place, text) in snippets.chain(examples).chain(suites_of_records()) {
         let suite: serde_json::Value = serde_saphyr::from_str(&text).unwrap();
         let problems: Vec<String> =

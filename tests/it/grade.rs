@@ -204,8 +204,8 @@ fn schemas_are_printed_written_and_listed() {
         listed.replacen(':', " (use --json to export):", 1)
     );
     let ran = space.run(&["schemas", "--split", "-o", "folder/"]);
-    assert_eq!(ran.stderr(), "Wrote 24 schema files to folder/\n");
-    assert_eq!(space.names("folder").len(), 24);
+    assert_eq!(ran.stderr(), "Wrote 25 schema files to folder/\n");
+    assert_eq!(space.names("folder").len(), 25);
     assert_eq!(space.read("folder/GraderResult.json"), space.read("new/grader-result.json"));
     let ran = space.run(&["schemas", "PromptInput"]);
     assert_eq!(ran.code(), 1);

@@ -70,6 +70,7 @@ mod reload;
 mod replies;
 mod report;
 #[cfg(unix)]
+mod rollup;
 mod rpc;
 mod run;
 mod secrets;

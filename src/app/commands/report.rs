@@ -33,7 +33,7 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
         past: &past,
         run: &run,
         root: home.strip_suffix(".evalrs").unwrap_or_default(),
-        options: ReportOptions { width: console.width, failures: args.failures },
+        options: ReportOptions { width: console.width, failures: args.failures, rolls_up: false },
         suite: args.suite.clone().or_else(|| suite_of(&run, &home)),
         labels: None,
         cache_dir: args.store.cache_dir.clone(),

@@ -15,7 +15,8 @@ use crate::pipeline::report::ending::RunEnding;
 use crate::pipeline::report::labels::labelled;
 use crate::pipeline::report::origin::ReportOrigin;
 use crate::pipeline::report::{
-    Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRun,
+    Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup,
+    ReportedRun,
 };
 
 /// The file that GitHub shows as the summary of a step.
@@ -72,6 +73,25 @@ impl Reports {
         self.page.as_ref().map_or(Ok(()), |path| system.append(path, &page))
     }
 
+    /// Writes what several suites came to together, or keeps it for the end.
+    pub(super) fn add_rollup(
+        &mut self,
+        rollup: &ReportedRollup<'_>,
+        out: &mut dyn Write,
+        system: &dyn System,
+    ) -> std::io::Result<()> {
+        let mut page = Vec::new();
+        let mut sink =
+            ReportSink { out, page: self.page.is_some().then_some(&mut page as &mut dyn Write) };
+        self.writer.add_rollup(rollup, &mut sink)?;
+        self.page.as_ref().map_or(Ok(()), |path| system.append(path, &page))
+    }
+
+    /// Who reads the format.
+    pub(super) fn audience(&self) -> Audience {
+        self.format.audience
+    }
+
     /// Writes what was kept.
     pub(crate) fn finish(self, out: &mut dyn Write) -> std::io::Result<()> {
         if self.has_any { self.writer.finish(out) } else { Ok(()) }
@@ -117,6 +137,11 @@ pub(crate) fn report_origin(
     }
 }
 
+/// A file as a report that points into files names it.
+pub(super) fn reported_path(path: &str, audience: Audience, system: &dyn System) -> Option<String> {
+    Roots::of(audience, system).shown(path, system)
+}
+
 /// The folders that paths are written from, the first that holds a file.
 struct Roots(Vec<String>);
 
@@ -132,6 +157,7 @@ impl Roots {
         Self(folders.map(|folder| without_parents(&folder)).collect())
     }
 
+    /// The path from the first folder that holds it.
     fn shown(&self, path: &str, system: &dyn System) -> Option<String> {
         let path = without_parents(&system.absolute(path));
         let inside =

@@ -5,14 +5,17 @@ use std::io::{BufWriter, Write};
 use std::pin::Pin;
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use tokio::sync::Notify;
 
 use super::Console;
+use super::command_progress::{CommandProgress, SpentLimits};
 use super::context::SuiteContext;
 use super::header::header;
 use super::history::{HistoryEntry, remember};
 use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
 use super::reporting::{Reports, process_facts, recorded_origin, report_origin};
+use super::rollup::{RollupFile, samples_of};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
 use super::usage::note_used;
@@ -21,14 +24,12 @@ use crate::app::error::{Error, ExitStatus};
 use crate::app::progress::bar::RunBar;
 use crate::app::progress::plain::PlainProgress;
 use crate::base::ordered_map::Ordered;
-use crate::base::price::Cost;
 use crate::base::system::{System, join};
 use crate::base::text::{count, sanitize};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
 use crate::engine::progress::{Progress, Quiet};
-use crate::engine::resolve::budget::SpendingLimits;
 use crate::engine::resolve::resolver::GradeFollower;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::resolve::settle::Settled;
@@ -79,9 +80,14 @@ pub(super) fn run_watched(
         loaded.push(loaded_session(suite, &args.store, overrides, console)?);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
-    let options = ReportOptions { width: console.width, failures: args.failures };
+    let rollup = match &args.rollup {
+        Some(path) => Some(RollupFile::read(path, &loaded, console)?),
+        None => None,
+    };
+    let options =
+        ReportOptions { width: console.width, failures: args.failures, rolls_up: rollup.is_some() };
     let mut reports = Reports::new(args.format, options, console.system);
-    let command = RunCommand { args, watched, suites: &suites };
+    let command = RunCommand { args, watched, suites: &suites, rollup: rollup.as_ref() };
     let ended = run_all(&command, &mut reports, loaded, console);
     // What was evaluated is reported whatever stopped the rest.
     let mut out = BufWriter::new(&mut *console.out);
@@ -95,6 +101,7 @@ struct RunCommand<'a> {
     args: &'a RunArgs,
     watched: Option<&'a Watched>,
     suites: &'a [String],
+    rollup: Option<&'a RollupFile>,
 }
 
 fn run_all(
@@ -104,7 +111,7 @@ fn run_all(
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
-    let mut used = SpentLimits::default();
+    let mut done = CommandProgress::default();
     let last = loaded.len().saturating_sub(1);
     for (at, ((surroundings, mut session), suite)) in
         loaded.into_iter().zip(command.suites).enumerate()
@@ -112,7 +119,7 @@ fn run_all(
         say_left_out(&session, console.err)?;
         let RunCommand { args, watched, .. } = *command;
         let one = SuiteRun { args, watched, suite, surroundings: &surroundings };
-        let ended = run_one(&one, &mut session, &mut used, reports, console)?;
+        let ended = run_one(&one, &mut session, &mut done, reports, console)?;
         status = status.and(ended);
         if at == last && watched.is_none() {
             session.end_with_process();
@@ -121,7 +128,12 @@ fn run_all(
             break;
         }
     }
-    Ok(status)
+    match command.rollup {
+        Some(rollup) => {
+            Ok(status.and(rollup.report(&done.evaluated, reports, command.args, console)?))
+        }
+        None => Ok(status),
+    }
 }
 
 /// Some results hold one suite and no more.
@@ -132,10 +144,12 @@ fn check_one_document(args: &RunArgs, several: bool) -> Result<(), Error> {
             format!("`--output {output}` would hold the record of the last suite alone"),
             hint,
         )),
-        (None, format) if several && !format.joins_suites => Err(Error::plain(
-            format!("`--format {}` is one document, for one suite", format.name),
-            hint,
-        )),
+        (None, format) if several && !format.joins_suites && args.rollup.is_none() => {
+            Err(Error::plain(
+                format!("`--format {}` is one document, for one suite", format.name),
+                hint,
+            ))
+        }
         _ => Ok(()),
     }
 }
@@ -153,30 +167,6 @@ fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// What the suites of one command have used of its limits.
-#[derive(Clone, Copy, Debug, Default)]
-struct SpentLimits {
-    calls: u64,
-    cost: Cost,
-}
-
-impl SpentLimits {
-    fn add(&mut self, settled: &Settled) {
-        self.calls += settled.calls;
-        let of_target = settled.conversations.and_then(|tally| tally.spent.cost);
-        self.cost += settled.spent().cost.unwrap_or(Cost::ZERO) + of_target.unwrap_or(Cost::ZERO);
-    }
-
-    /// What is left of the limits.
-    fn left(self, limits: SpendingLimits) -> SpendingLimits {
-        let left = |most: Cost| Cost::from_nanos(most.nanos().saturating_sub(self.cost.nanos()));
-        SpendingLimits {
-            max_calls: limits.max_calls.map(|most| most.saturating_sub(self.calls)),
-            max_cost: limits.max_cost.map(left),
-        }
-    }
-}
-
 /// A suite of the command.
 struct SuiteRun<'a> {
     args: &'a RunArgs,
@@ -189,21 +179,22 @@ struct SuiteRun<'a> {
 fn run_one(
     one: &SuiteRun<'_>,
     session: &mut Session,
-    used: &mut SpentLimits,
+    done: &mut CommandProgress,
     reports: &mut Reports,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let SuiteRun { args, watched, suite, surroundings } = *one;
     let started = console.system.now();
     let clock = console.system.elapsed();
-    let settings = settings(one, session, *used);
-    if let Some(watched) = watched {
+    let settings = settings(one, session, done.used);
+    let id = run_id(one, started, console.system);
+    if watched.is_some() {
         // What goes on can be looked at.
-        let folder = join(&record::runs_of(&surroundings.records()), &watched.id);
+        let folder = join(&record::runs_of(&surroundings.records()), &id);
         record::write_header(console.system, &folder, &header(session))?;
     }
     let mut settled = settle_here(one, session, &settings, console)?;
-    used.add(&settled);
+    done.used.add(&settled);
     if args.only_targets {
         warn(&settled, console.err)?;
         return only_targets(&settled, console);
@@ -217,13 +208,9 @@ fn run_one(
         Box::new(results::lines(&session.db, session.root))
     };
     let report = Report { header: &header, summary: &summary, results: &lines };
-    let home = surroundings.records();
     let facts = RunFacts {
         format: FORMAT,
-        id: watched.map_or_else(
-            || record::run_id(started, record::last_id(console.system, &home).as_deref()),
-            |watched| watched.id.clone(),
-        ),
+        id,
         suite: header.suite.clone(),
         started: started.to_string(),
         finished: console.system.now().to_string(),
@@ -262,7 +249,18 @@ fn run_one(
     }
     recorded?;
     remove_old_records(session, surroundings, console)?;
+    if status != ExitStatus::Interrupted {
+        let samples = samples_of(session, &header, console.system);
+        done.add_suite(suite, &facts, samples, summary);
+    }
     Ok(status)
+}
+
+/// The id of the record.
+fn run_id(one: &SuiteRun<'_>, started: Timestamp, system: &dyn System) -> String {
+    let last = || record::last_id(system, &one.surroundings.records());
+    let new = || record::run_id(started, last().as_deref());
+    one.watched.map_or_else(new, |watched| watched.id.clone())
 }
 
 /// Adds the run to the history of its suite. It is none the worse for a history that cannot be written.

@@ -1,5 +1,5 @@
 //! `evalrs schemas`: JSON Schemas of the records, for those who write graders and read results in other languages, and
-//! that of suites, for editors.
+//! those of suites and roll-ups, for editors.
 
 use serde_json::Value;
 
@@ -9,16 +9,19 @@ use crate::app::cli::SchemasArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::system::join;
 use crate::pipeline::inline::schemas::{names, schema};
-use crate::pipeline::suite::schema::suite_schema;
+use crate::pipeline::suite::schema::{rollup_schema, suite_schema};
 
 /// Prints or writes schemas.
 pub(crate) fn schemas(args: &SchemasArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let output = args.output.as_deref();
     match (&args.name, output) {
         _ if args.list => list("", console)?,
-        // A suite is not one of the records, so the lists leave it out.
+        // A suite is none of the records, so the lists leave it and roll-ups out.
         (Some(name), _) if name == "suite" => {
             write_text(&format!("{:#}", suite_schema()), output, console)?;
+        }
+        (Some(name), _) if name == "rollup" => {
+            write_text(&format!("{:#}", rollup_schema()), output, console)?;
         }
         (Some(name), _) => {
             let schema = schema(name).ok_or_else(|| unknown(name))?;

@@ -5,6 +5,7 @@ use std::io::Write;
 use super::Console;
 use super::context::SuiteContext;
 use super::open::new_session;
+use super::rollup::{self, is_rollup_file, reading, rollable};
 use super::suites::suite_files;
 use crate::app::cli::ValidateArgs;
 use crate::app::error::{Error, ExitStatus};
@@ -18,6 +19,7 @@ use crate::pipeline::grade;
 use crate::pipeline::program::UncallablePart;
 use crate::pipeline::spec::{GraderKind, GraderSpec, Language, RewardSpec};
 use crate::pipeline::suite::canonical::canonical;
+use crate::pipeline::suite::{RollableSuite, RollupReading};
 
 /// Checks every suite and says what is wrong.
 pub(crate) fn validate(
@@ -25,7 +27,12 @@ pub(crate) fn validate(
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let mut all = Vec::new();
+    let mut known = Vec::new();
     for suite in &suite_files(&args.suites, console.system)? {
+        if is_rollup_file(suite, console.system) {
+            all.extend(validate_rollup(suite, None, args, console)?);
+            continue;
+        }
         let surroundings = SuiteContext::find(suite, None, console.system)?;
         let overrides = Overrides { cached: args.cached.clone(), ..Overrides::default() };
         let mut session = new_session(suite, &surroundings, overrides);
@@ -40,7 +47,12 @@ pub(crate) fn validate(
         } else if is_valid && !args.json {
             describe(suite, &session, console.out)?;
         }
+        known.push(is_valid.then(|| rollable(&session)));
         all.extend(diagnostics);
+    }
+    if let Some(path) = &args.rollup {
+        let known: Option<Vec<RollableSuite>> = known.into_iter().collect();
+        all.extend(validate_rollup(path, known.as_deref(), args, console)?);
     }
     if args.json {
         let valid = !all.iter().any(Diagnostic::is_error);
@@ -52,6 +64,29 @@ pub(crate) fn validate(
     } else {
         ExitStatus::Success
     })
+}
+
+/// Checks a roll-up: what it names, too, where all suites are known.
+fn validate_rollup(
+    path: &str,
+    suites: Option<&[RollableSuite]>,
+    args: &ValidateArgs,
+    console: &mut Console<'_>,
+) -> std::io::Result<Vec<Diagnostic>> {
+    let RollupReading { rollup, diagnostics } = reading(path, suites, console.system);
+    if args.json {
+        return Ok(diagnostics);
+    }
+    say(&diagnostics, console.err)?;
+    match rollup {
+        Some(spec) if suites.is_some() => rollup::describe(path, &spec, console.out)?,
+        Some(_) => writeln!(
+            console.out,
+            "{path}: a roll-up of the right form; to check what it names: `evalrs validate SUITE … --rollup {path}`"
+        )?,
+        None => {}
+    }
+    Ok(diagnostics)
 }
 
 /// What is wrong with the files of programs, as far as their syntax tells.

@@ -56,7 +56,7 @@ fn suite_of(system: &dyn System, folder: &str) -> Option<String> {
 }
 
 /// Whether the name is one that [`super::run_id`] makes.
-fn is_run_id(name: &str) -> bool {
+pub(super) fn is_run_id(name: &str) -> bool {
     const SHAPE: &[u8] = b"00000000T000000-xxxxxx";
     let fits = |(byte, shape): (u8, &u8)| match shape {
         b'0' => byte.is_ascii_digit(),

@@ -12,6 +12,7 @@ pub(crate) mod read;
 pub(crate) mod recorded;
 pub(crate) mod replicates;
 pub(crate) mod reference;
+pub(crate) mod rollup;
 pub(crate) mod saves;
 pub(crate) mod side;
 pub(crate) mod run_history;
@@ -127,12 +128,18 @@ fn write_json(system: &dyn System, path: &str, value: &impl Serialize) -> std::i
     })
 }
 
-/// Names the run as the last one, and keeps the records of runs out of version control.
-pub(crate) fn set_latest(system: &dyn System, home: &str, id: &str) -> std::io::Result<()> {
+/// Keeps what is under `home` out of version control, unless somebody decided on that.
+fn keep_out_of_version_control(system: &dyn System, home: &str) -> std::io::Result<()> {
     let ignore = join(home, ".gitignore");
     if system.read(&ignore) == FileBytes::Missing {
         system.write(&ignore, &mut |file| file.write_all(b"*\n"))?;
     }
+    Ok(())
+}
+
+/// Names the run as the last one, and keeps the records of runs out of version control.
+pub(crate) fn set_latest(system: &dyn System, home: &str, id: &str) -> std::io::Result<()> {
+    keep_out_of_version_control(system, home)?;
     system.write(&join(home, "latest"), &mut |file| writeln!(file, "{id}"))
 }
 

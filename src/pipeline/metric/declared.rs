@@ -45,6 +45,9 @@ pub struct MetricValue {
     /// Why there is no number.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub problem: Option<String>,
+    /// Why there is no interval, where there is a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub interval_problem: Option<String>,
     /// Group → its own number.
     #[serde(skip_serializing_if = "is_empty")]
     pub groups: Ordered<GroupValue>,
@@ -84,6 +87,9 @@ pub struct GroupValue {
     pub n: usize,
     /// Where the true value lies.
     pub interval: Option<ConfidenceInterval>,
+    /// How much it counts; absent where groups have no weights of their own.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub weight: Option<f64>,
 }
 
 /// Results that are in none of the groups of a macro mean.

@@ -140,7 +140,7 @@ fn metric_rows(
     let names = shown_names(&names);
     let group = |(name, (_, group)): (String, &(String, GroupValue))| DeclaredRow {
         name: format!("  {}", cut_middle(&name, GROUP_NAME)),
-        kind: String::new(),
+        kind: group.weight.map_or_else(String::new, |weight| format!("weight {weight}")),
         value: shown(group.value),
         interval: interval(group.interval.as_ref()),
         n: group.n,
@@ -168,7 +168,8 @@ fn cells(row: &DeclaredRow) -> Vec<TableCell> {
 /// What stands below the table: why there is no number, groups that are not shown, the classes.
 fn remarks(name: &str, metric: &MetricValue) -> Vec<String> {
     let name = cut_middle(name, NAME);
-    let problem = metric.problem.iter().map(|problem| format!("{name}: {problem}"));
+    let problems = metric.problem.iter().chain(&metric.interval_problem);
+    let problem = problems.map(|problem| format!("{name}: {problem}"));
     let more = metric.groups.0.len().saturating_sub(GROUPS);
     let more = (more > 0).then(|| format!("{name}: {} not shown", count(more, "group")));
     let undefined = (!metric.undefined.is_empty()).then(|| {

@@ -11,9 +11,13 @@ use super::digest::{ErrorGroup, FailedResult, ReportDigest};
 use super::ending::cure;
 use super::markdown::{self, LimitedPage};
 use super::origin::ReportOrigin;
-use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, verdict};
+use super::{
+    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, rollup,
+    verdict,
+};
 use crate::base::text::{count, cut, sanitize, score};
 use crate::pipeline::gate::GateStatus;
+use crate::pipeline::rollup::RollupReport;
 
 /// How many annotations of a kind GitHub shows for a step.
 const SHOWN: usize = 10;
@@ -95,6 +99,29 @@ impl ReportWriter for Annotations {
             Some(page) => {
                 let failures = self.failures.unwrap_or(markdown::FAILURES);
                 self.page.add(run.report, failures, page)?;
+                writeln!(page)
+            }
+        }
+    }
+
+    fn add_rollup(
+        &mut self,
+        reported: &ReportedRollup<'_>,
+        sink: &mut ReportSink<'_>,
+    ) -> io::Result<()> {
+        let RollupReport { name, gate, .. } = reported.rollup;
+        if verdict::blocks(gate) {
+            self.errors.push(AnnotationRank::Verdict, || Annotation {
+                place: reported.path.map(|path| (path.to_owned(), None)),
+                title: format!("{name}: {}", verdict::word(gate)),
+                message: verdict::finding(gate),
+            });
+        }
+        let text = rollup::page(reported)?;
+        match &mut sink.page {
+            None => writeln!(sink.out, "{}", defused(&text)),
+            Some(page) => {
+                self.page.add_text(&text, page)?;
                 writeln!(page)
             }
         }

@@ -1,10 +1,12 @@
-//! `--format json`: one object {header, results, summary}.
+//! `--format json`: one object {header, results, summary}; with a roll-up {suites, rollup}, the suites being such objects.
 //!
 //! Written as it goes, a result at a time and each on its own line: the whole object may not fit in memory.
 
 use std::io::{self, Write};
 
-use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun};
+use super::{
+    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun,
+};
 
 /// One object for one evaluation.
 pub(super) static FORMAT: ReportFormat = ReportFormat {
@@ -12,7 +14,9 @@ pub(super) static FORMAT: ReportFormat = ReportFormat {
     help: "One object: header, results, summary",
     audience: Audience::Programs,
     joins_suites: false,
-    start: |_| Box::new(JsonWriter),
+    start: |options| {
+        if options.rolls_up { Box::<RollupWriter>::default() } else { Box::new(JsonWriter) }
+    },
 };
 
 struct JsonWriter;
@@ -20,6 +24,39 @@ struct JsonWriter;
 impl ReportWriter for JsonWriter {
     fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
         write(run.report, sink.out)
+    }
+}
+
+/// Writes several suites and what they come to together as one object.
+#[derive(Default)]
+struct RollupWriter {
+    has_any: bool,
+    /// JSON; empty until it is known.
+    rollup: Vec<u8>,
+}
+
+impl ReportWriter for RollupWriter {
+    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
+        let is_first = !std::mem::replace(&mut self.has_any, true);
+        let before: &[u8] = if is_first { b"{\"suites\":[\n" } else { b",\n" };
+        sink.out.write_all(before)?;
+        write(run.report, sink.out)
+    }
+
+    fn add_rollup(
+        &mut self,
+        rollup: &ReportedRollup<'_>,
+        _: &mut ReportSink<'_>,
+    ) -> io::Result<()> {
+        self.rollup = serde_json::to_vec(rollup.rollup)?;
+        Ok(())
+    }
+
+    /// An evaluation that was stopped came to nothing together.
+    fn finish(self: Box<Self>, out: &mut dyn Write) -> io::Result<()> {
+        out.write_all(b"],\n\"rollup\":")?;
+        out.write_all(if self.rollup.is_empty() { b"null" } else { &self.rollup })?;
+        out.write_all(b"}\n")
     }
 }
 

@@ -17,9 +17,11 @@ use quick_xml::writer::ElementWriter;
 use super::digest::{label, reason};
 use super::ending::RunEnding;
 use super::origin::ReportOrigin;
-use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, verdict};
+use super::{
+    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, verdict,
+};
 use crate::base::text::{cut, sanitize, score};
-use crate::pipeline::gate::GateStatus;
+use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::results::{GradeLine, ResultLine};
 
 /// The columns of a message in an attribute; the whole of it is in the text.
@@ -52,16 +54,29 @@ impl ReportWriter for Document {
         let suite = clean(&report.header.suite).into_owned();
         let part = JunitPart { report, origin, ending, suite };
         let (counts, trials) = part.counted();
-        let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
-        xml.write_event(Event::Start(BytesStart::new("testsuites")))?;
-        self.counts = part.write_gate(&mut xml)?.plus(&self.counts);
+        let mut xml = opened()?;
+        let gate = &report.summary.gate;
+        let of_gate = write_gate(&mut xml, &part.suite, gate, origin.suite.as_deref())?;
+        self.counts = self.counts.plus(&of_gate);
         for (grader, counts) in &counts {
             part.write_grader(&mut xml, grader, counts, trials)?;
             self.counts = self.counts.plus(counts);
         }
-        let written = xml.into_inner();
-        self.body.extend(written.strip_prefix(ROOT.as_bytes()).unwrap_or(&written));
+        self.push(xml);
         self.suites.push(part.suite);
+        Ok(())
+    }
+
+    fn add_rollup(
+        &mut self,
+        reported: &ReportedRollup<'_>,
+        _: &mut ReportSink<'_>,
+    ) -> io::Result<()> {
+        let mut xml = opened()?;
+        let name = clean(&reported.rollup.name);
+        let of_gate = write_gate(&mut xml, &name, &reported.rollup.gate, reported.path)?;
+        self.counts = self.counts.plus(&of_gate);
+        self.push(xml);
         Ok(())
     }
 
@@ -87,6 +102,21 @@ impl ReportWriter for Document {
         }
         out.write_all(b"\n")
     }
+}
+
+impl Document {
+    /// Adds what was written behind [`ROOT`].
+    fn push(&mut self, xml: Writer<Vec<u8>>) {
+        let written = xml.into_inner();
+        self.body.extend(written.strip_prefix(ROOT.as_bytes()).unwrap_or(&written));
+    }
+}
+
+/// A writer that stands behind [`ROOT`].
+fn opened() -> io::Result<Writer<Vec<u8>>> {
+    let mut xml = Writer::new_with_indent(Vec::new(), b' ', 2);
+    xml.write_event(Event::Start(BytesStart::new("testsuites")))?;
+    Ok(xml)
 }
 
 /// Test cases and what became of them.
@@ -173,37 +203,6 @@ impl JunitPart<'_, '_> {
             }
         }
         (all, trials)
-    }
-
-    /// Writes the gate as a test suite of one case, if there is one.
-    fn write_gate<W: Write>(&self, xml: &mut Writer<W>) -> io::Result<JunitCounts> {
-        let gate = &self.report.summary.gate;
-        let mut counts = JunitCounts::default();
-        let case = match gate.status {
-            None => return Ok(counts),
-            Some(GateStatus::Passed) => JunitCase::Passed,
-            Some(GateStatus::Failed) => JunitCase::Failure,
-            Some(GateStatus::Undecided) => JunitCase::Error,
-        };
-        counts.add(case);
-        let name = format!("{}.gate", self.suite);
-        let finding = verdict::finding(gate);
-        let rule = gate.rule.as_deref().map_or_else(|| finding.clone(), sanitize);
-        suite_element(xml, &name, &counts, self.origin.suite.as_deref())
-            .write_inner_content(|xml| {
-                let test = xml
-                    .create_element("testcase")
-                    .with_attribute(("name", clean(&rule).as_ref()))
-                    .with_attribute(("classname", name.as_str()))
-                    .with_attribute(("time", "0"));
-                if case == JunitCase::Passed {
-                    return test.write_empty().map(drop);
-                }
-                let element = if case == JunitCase::Failure { "failure" } else { "error" };
-                let told = TestCaseResult { element, message: &finding, kind: "gate" };
-                test.write_inner_content(|xml| told.write(xml, &finding)).map(drop)
-            })
-            .map(|_| counts)
     }
 
     fn write_grader<W: Write>(
@@ -295,6 +294,41 @@ impl JunitPart<'_, '_> {
             })
             .map(drop)
     }
+}
+
+/// Writes the gate of what is called `suite` as a test suite of one case, if there is one.
+fn write_gate<W: Write>(
+    xml: &mut Writer<W>,
+    suite: &str,
+    gate: &GateReport,
+    file: Option<&str>,
+) -> io::Result<JunitCounts> {
+    let mut counts = JunitCounts::default();
+    let case = match gate.status {
+        None => return Ok(counts),
+        Some(GateStatus::Passed) => JunitCase::Passed,
+        Some(GateStatus::Failed) => JunitCase::Failure,
+        Some(GateStatus::Undecided) => JunitCase::Error,
+    };
+    counts.add(case);
+    let name = format!("{suite}.gate");
+    let finding = verdict::finding(gate);
+    let rule = gate.rule.as_deref().map_or_else(|| finding.clone(), sanitize);
+    suite_element(xml, &name, &counts, file)
+        .write_inner_content(|xml| {
+            let test = xml
+                .create_element("testcase")
+                .with_attribute(("name", clean(&rule).as_ref()))
+                .with_attribute(("classname", name.as_str()))
+                .with_attribute(("time", "0"));
+            if case == JunitCase::Passed {
+                return test.write_empty().map(drop);
+            }
+            let element = if case == JunitCase::Failure { "failure" } else { "error" };
+            let told = TestCaseResult { element, message: &finding, kind: "gate" };
+            test.write_inner_content(|xml| told.write(xml, &finding)).map(drop)
+        })
+        .map(|_| counts)
 }
 
 /// A grade of a result.

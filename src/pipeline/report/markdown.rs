@@ -10,7 +10,8 @@ use super::digest::{ErrorGroup, ReportDigest};
 use super::intervals::{self, TITLE};
 use super::rater_pairs::write_pairs;
 use super::{
-    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun, human, usage, verdict,
+    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, human,
+    rollup, usage, verdict,
 };
 use crate::base::ordered_map::Ordered;
 use crate::base::text::{
@@ -58,6 +59,15 @@ impl ReportWriter for MarkdownWriter {
     fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
         self.page.add(run.report, self.failures, sink.out)
     }
+
+    fn add_rollup(
+        &mut self,
+        reported: &ReportedRollup<'_>,
+        sink: &mut ReportSink<'_>,
+    ) -> io::Result<()> {
+        writeln!(sink.out)?;
+        self.page.add_text(&rollup::page(reported)?, sink.out)
+    }
 }
 
 /// A text for people that must not be longer than something takes.
@@ -85,7 +95,12 @@ impl LimitedPage {
     ) -> io::Result<()> {
         let mut whole = Vec::new();
         write(report, failures, &mut whole)?;
-        let fitting = fitted(&String::from_utf8_lossy(&whole), self.room);
+        self.add_text(&String::from_utf8_lossy(&whole), out)
+    }
+
+    /// Adds the text, or as many of its lines as fit.
+    pub(super) fn add_text(&mut self, text: &str, out: &mut dyn Write) -> io::Result<()> {
+        let fitting = fitted(text, self.room);
         self.room -= fitting.len();
         out.write_all(fitting.as_bytes())
     }
@@ -152,7 +167,8 @@ pub(super) fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Res
     Ok(())
 }
 
-fn write_gate(gate: &GateReport, indent: &str, out: &mut dyn Write) -> io::Result<()> {
+/// Writes what the gate says, and a line for each condition.
+pub(super) fn write_gate(gate: &GateReport, indent: &str, out: &mut dyn Write) -> io::Result<()> {
     if gate.status.is_none() {
         return Ok(());
     }

@@ -22,6 +22,7 @@ pub(crate) mod markdown;
 pub(crate) mod origin;
 mod otlp;
 mod rater_pairs;
+pub(crate) mod rollup;
 pub(crate) mod plan;
 pub(crate) mod settings;
 pub(crate) mod terminal;
@@ -38,6 +39,7 @@ use self::ending::RunEnding;
 use self::origin::ReportOrigin;
 use super::outcome::{ActionTally, Usage};
 use super::results::{ReportHeader, ResultLine, Summary};
+use super::rollup::RollupReport;
 
 /// The formats of `evalrs run`, the one for terminals first.
 pub(crate) static FORMATS: [&ReportFormat; 8] = [
@@ -86,6 +88,8 @@ pub(crate) struct ReportOptions {
     pub width: usize,
     /// How many failures are listed; the format knows how many are good.
     pub failures: Option<usize>,
+    /// Whether a roll-up follows the suites.
+    pub rolls_up: bool,
 }
 
 /// Where a report goes.
@@ -100,6 +104,16 @@ pub(crate) struct ReportSink<'a> {
 pub(crate) trait ReportWriter {
     /// Writes what is reported of one evaluation, or keeps it for the end.
     fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()>;
+
+    /// Writes what several suites come to together, after all of them, or keeps it for the end. Formats of single results have no
+    /// place for it.
+    fn add_rollup(
+        &mut self,
+        _rollup: &ReportedRollup<'_>,
+        _sink: &mut ReportSink<'_>,
+    ) -> io::Result<()> {
+        Ok(())
+    }
 
     /// Writes what was kept, after the last evaluation.
     fn finish(self: Box<Self>, _out: &mut dyn Write) -> io::Result<()> {
@@ -116,6 +130,17 @@ pub(crate) struct ReportedRun<'a, 'r> {
     pub facts: &'a ProcessFacts,
     /// The files it came from.
     pub origin: &'a ReportOrigin,
+}
+
+/// What several suites came to together, and what is known of its file and record.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ReportedRollup<'a> {
+    /// What was found.
+    pub rollup: &'a RollupReport,
+    /// Its file, as the reader of the report knows it.
+    pub path: Option<&'a str>,
+    /// Where its record stands.
+    pub record: Option<&'a str>,
 }
 
 /// What belongs to the process and not to the report. What is not known is not shown.

@@ -14,7 +14,7 @@ use super::digest::{ReportDigest, label};
 use super::rater_pairs::pair_lines;
 use super::{
     Audience, ProcessFacts, Report, ReportFormat, ReportOptions, ReportSink, ReportWriter,
-    ReportedRun, human, intervals, usage, verdict,
+    ReportedRollup, ReportedRun, human, intervals, rollup, usage, verdict,
 };
 use crate::base::ordered_map::Ordered;
 use crate::base::text::table::{TableCell, blocks, lines, name, number, words};
@@ -73,6 +73,16 @@ impl ReportWriter for TerminalWriter {
         }
         write(run, self.options, sink.out)
     }
+
+    fn add_rollup(
+        &mut self,
+        reported: &ReportedRollup<'_>,
+        sink: &mut ReportSink<'_>,
+    ) -> io::Result<()> {
+        writeln!(sink.out)?;
+        let sections = rollup::sections(reported, self.options.width);
+        write_sections(sections, sink.out)
+    }
 }
 
 fn write(run: &ReportedRun<'_, '_>, options: ReportOptions, out: &mut dyn Write) -> io::Result<()> {
@@ -101,8 +111,15 @@ fn write(run: &ReportedRun<'_, '_>, options: ReportOptions, out: &mut dyn Write)
     let room = room.saturating_sub(height(&curves));
     let tags = group_lines("tag", summary.by_tag.as_ref(), room, TAGS, width);
     let ending = ending_lines(run, &digest);
-    let sections = head.into_iter().chain([curves, models, tags]).chain(tail).chain([ending]);
-    let sections = sections.filter(|lines| !lines.is_empty());
+    write_sections(head.into_iter().chain([curves, models, tags]).chain(tail).chain([ending]), out)
+}
+
+/// Writes sections with a blank line between them.
+fn write_sections(
+    sections: impl IntoIterator<Item = Vec<String>>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let sections = sections.into_iter().filter(|lines| !lines.is_empty());
     for (at, section) in sections.enumerate() {
         if at > 0 {
             writeln!(out)?;
@@ -461,7 +478,7 @@ mod tests {
     }
 
     fn styled(run: &Run, facts: &ProcessFacts, width: usize) -> String {
-        let options = ReportOptions { width, failures: None };
+        let options = ReportOptions { width, failures: None, rolls_up: false };
         let origin = ReportOrigin { command: "suite.yaml".to_owned(), ..ReportOrigin::default() };
         run.written(|report, out| {
             write(&ReportedRun { report, facts, origin: &origin }, options, out)

@@ -10,6 +10,7 @@ mod judge;
 mod label;
 mod metric;
 mod program;
+mod rollup;
 mod series;
 mod target;
 mod variable;
@@ -27,6 +28,7 @@ pub use metric::{
     MetricSpec, Players, Statistic,
 };
 pub use program::{Language, ProgramSpec, Repeat, Role, SampleMember, Sandbox, SandboxKind};
+pub use rollup::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
 pub use series::{Dimension, GraderValue, Series, SeriesMistake, SeriesSource};
 pub use target::{
     AdapterSource, AgentKind, ChatTarget, HttpTarget, JoinBy, KeepWorkspace, LettaAgentSource,

@@ -74,6 +74,10 @@ pub enum IntervalMethod {
     ///
     /// [`prediction_powered_mean`]: super::prediction_powered::prediction_powered_mean
     PredictionPowered,
+    /// A mean of numbers of several suites, from the interval of each: [`combination_interval`].
+    ///
+    /// [`combination_interval`]: super::linear_combination::combination_interval
+    Mover,
     /// A maximum likelihood estimate and its standard error from the observed information (Wald).
     Wald,
     /// The posterior of a rate or of a difference of rates under uniform priors. Bowyer et al. 2025, "Don't use the CLT in
@@ -96,6 +100,7 @@ impl IntervalMethod {
             Self::PercentileBootstrap => "percentile bootstrap",
             Self::PairedBootstrap => "paired bootstrap",
             Self::PredictionPowered => "PPI++",
+            Self::Mover => "MOVER",
             Self::Wald => "Wald",
             Self::Bayesian => "Bayesian",
         }

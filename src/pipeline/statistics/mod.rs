@@ -20,6 +20,7 @@ pub mod comparison;
 pub mod bradley_terry;
 pub mod length_control;
 pub mod prediction_powered;
+pub mod linear_combination;
 pub(crate) mod poisson_bootstrap;
 #[cfg(test)]
 mod coverage;

@@ -31,11 +31,19 @@ const SIGNS: [(&str, &str); 6] =
 
 pub(super) const LOGICS: [(&str, Logic); 2] = [("and", Logic::And), ("or", Logic::Or)];
 
-/// The names that a gate may speak of: graders, the first one by default, and metrics that the suite declares.
+/// The names that a gate may speak of: graders, the first one by default, and metrics that the suite declares. A roll-up has
+/// metrics alone.
 #[derive(Clone, Copy)]
 pub(super) struct GateNames<'a> {
     pub(super) graders: &'a [&'a str],
     pub(super) metrics: &'a [&'a str],
+}
+
+impl GateNames<'_> {
+    /// Whether these are the names of a roll-up. A suite without graders has no metrics either.
+    fn has_no_graders(&self) -> bool {
+        self.graders.is_empty() && !self.metrics.is_empty()
+    }
 }
 
 /// Reads `gate`.
@@ -87,6 +95,12 @@ fn one_gate(
         GateKind::WeightedAverage if nesting == Nesting::Condition => {
             findings.error(field.value.span, "a weighted average cannot be a condition").hint =
                 Some("conditions are `simple` or `logical`".to_owned());
+            None
+        }
+        GateKind::WeightedAverage if names.has_no_graders() => {
+            let message = "a weighted average is of graders, and a roll-up has none";
+            findings.error(field.value.span, message).hint =
+                Some("declare a metric of `kind: weighted`, and compare that".to_owned());
             None
         }
         GateKind::WeightedAverage => weighted(fields, names, findings),
@@ -226,6 +240,14 @@ pub(super) fn metric_key(
 ) -> Option<String> {
     let Some(field) = fields.take("metric_key") else {
         let graders = names.graders;
+        if let ([], [first, others @ ..]) = (graders, names.metrics) {
+            if !others.is_empty() {
+                let message = "the gate does not say which metric it is about";
+                findings.error(owner.key_span, message).hint =
+                    Some(format!("for example `metric_key: {first}`"));
+            }
+            return Some((*first).to_owned());
+        }
         if graders.is_empty() {
             // The missing graders are reported already.
             return None;
@@ -242,7 +264,8 @@ pub(super) fn metric_key(
     let name = findings.text(field)?;
     let known = [names.graders, names.metrics].concat();
     if !known.contains(&name.as_str()) {
-        findings.unknown(field, &name, "grader", &known);
+        let what = if names.has_no_graders() { "metric" } else { "grader" };
+        findings.unknown(field, &name, what, &known);
         return None;
     }
     Some(name)
@@ -305,7 +328,7 @@ fn comparison(
         if !(-1.0..=1.0).contains(&value) {
             findings.warning(span, "kappa lies between -1 and 1: this gate does not depend on it");
         }
-    } else if !(0.0..=1.0).contains(&value) {
+    } else if aggregation != Some(Aggregation::Declared) && !(0.0..=1.0).contains(&value) {
         findings.warning(span, "scores lie between 0 and 1: this gate does not depend on them");
     }
     Some((op?, value))

@@ -28,6 +28,8 @@ pub(crate) mod programs;
 mod read;
 mod reader;
 mod rewards;
+mod rollup;
+mod rollup_section;
 mod rubric;
 mod rubric_file;
 pub(crate) mod sandboxes;
@@ -48,6 +50,7 @@ mod votes;
 pub use programs::ProgramPlaces;
 pub(crate) use read::label_of;
 pub use read::{Registry, SuiteReading, read_suite, suite_labels, suite_name};
+pub use rollup::{RollableSuite, RollupReading, is_rollup, read_rollup};
 pub use rubric_file::{RowRubric, row_rubric};
 
 /// The text of a file, as far as it is known.

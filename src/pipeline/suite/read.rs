@@ -11,6 +11,7 @@ use super::gate::GateNames;
 use super::load::{self, Looked};
 use super::programs::ProgramPlaces;
 use super::reader::Reader;
+use super::rollup::looks_like_rollup;
 use super::sections::SUITE;
 use super::targets::AroundTarget;
 use super::thresholds::Passes;
@@ -112,6 +113,11 @@ pub fn suite_labels(path: &str, files: &dyn Files) -> Option<LabelsSpec> {
 
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
 fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
+    if looks_like_rollup(root) {
+        reader.findings.error(root.span, "this is a roll-up of suites, and not a suite").hint =
+            Some("name the suites, and behind them `--rollup` and this file".to_owned());
+        return None;
+    }
     let fields = FieldSet::new(root.entries(), &SUITE);
     let name = reader.required("name", &fields, root);
     let name = name.and_then(|name| reader.findings.text(name));

@@ -1,4 +1,4 @@
-//! The JSON Schema of suites, draft 2020-12, for editors.
+//! The JSON Schemas of suites and roll-ups, draft 2020-12, for editors.
 //!
 //! It takes every suite that is read without an error and refuses fields that are unknown or missing, values of another type
 //! and numbers out of range. A suite that extends another says only what differs: nothing is missing there. Text with `${`
@@ -6,6 +6,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::rollup_section::ROLLUP;
 use super::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
 use super::sections::{EXTENDS, SUITE};
 
@@ -29,6 +30,16 @@ pub(crate) fn suite_schema() -> Value {
         "else": whole_suite,
         "$defs": defs,
     })
+}
+
+/// The schema that `evalrs schemas rollup` prints.
+pub(crate) fn rollup_schema() -> Value {
+    let mut definitions = Definitions::default();
+    let mut schema = definitions.object(ROLLUP.fields());
+    schema["$schema"] = "https://json-schema.org/draft/2020-12/schema".into();
+    schema["title"] = "evalrs roll-up".into();
+    schema["$defs"] = Value::Object(definitions.of_sections());
+    schema
 }
 
 /// The sections that were met so far, each under a name of its own.

@@ -150,7 +150,7 @@ impl FileReport {
             past: &self.past,
             run: &self.run,
             root: folder_of(&self.home),
-            options: ReportOptions { width: WIDTH, failures: None },
+            options: ReportOptions { width: WIDTH, failures: None, rolls_up: false },
             suite: self.suite.clone(),
             labels: self.labels.clone(),
             cache_dir: self.cache_dir.clone(),

@@ -6,7 +6,8 @@ use super::extensions::{count, map_of, or_null};
 use super::{any, boolean, free_map, list, number, object, string};
 
 /// Whose schemas these are, in the order in which they are listed.
-pub(super) const NAMES: [&str; 4] = ["RunReport", "RunHeader", "RunResult", "RunSummary"];
+pub(super) const NAMES: [&str; 5] =
+    ["RunReport", "RunHeader", "RunResult", "RunSummary", "RunRollup"];
 
 /// What stands in the schema of this name, if there is one.
 pub(super) fn body(name: &str) -> Option<Value> {
@@ -17,6 +18,7 @@ pub(super) fn body(name: &str) -> Option<Value> {
         "RunHeader" => header(),
         "RunResult" => result(),
         "RunSummary" => summary(),
+        "RunRollup" => rollup(),
         _ => return None,
     })
 }
@@ -43,6 +45,7 @@ fn result() -> Value {
         ("conversation?", string()),
         ("submissions", map_of(&string())),
         ("grades", map_of(&grade())),
+        ("not_applicable?", map_of(&string())),
     ])
 }
 
@@ -72,6 +75,7 @@ fn summary() -> Value {
         ("samples", count()),
         ("results", count()),
         ("metrics", map_of(&metric())),
+        ("declared?", map_of(&declared())),
         ("labels?", map_of(&string())),
         ("by_model", by_group()),
         ("by_tag", by_group()),
@@ -99,12 +103,66 @@ fn metric() -> Value {
         "p99",
     ];
     let mut members = vec![("n", count()), ("attempted", count()), ("errors", count())];
+    members.push(("not_applicable?", count()));
     members.extend(numbers.map(|name| (name, or_null(number()))));
-    let interval =
-        object(&[("low", number()), ("high", number()), ("level", share()), ("method", string())]);
-    members.extend([("interval?", interval.clone()), ("accuracy_interval?", interval)]);
+    members.extend([("interval?", interval()), ("accuracy_interval?", interval())]);
+    let native = object(&[
+        ("mean", number()),
+        ("low", or_null(number())),
+        ("high", or_null(number())),
+        ("min", number()),
+        ("max", number()),
+    ]);
+    members.push(("native?", native));
     members.extend([("pass_at?", map_of(&share())), ("pass_hat?", map_of(&share()))]);
     object(&members)
+}
+
+fn interval() -> Value {
+    object(&[("low", number()), ("high", number()), ("level", share()), ("method", string())])
+}
+
+/// A metric that a suite or a roll-up declares.
+fn declared() -> Value {
+    let group = object(&[
+        ("value", or_null(number())),
+        ("n", count()),
+        ("interval", or_null(interval())),
+        ("weight?", number()),
+    ]);
+    let ungrouped = object(&[("n", count()), ("values", list(&string()))]);
+    object(&[
+        ("kind", string()),
+        ("value", or_null(number())),
+        ("native?", number()),
+        ("n", count()),
+        ("errors", count()),
+        ("interval", or_null(interval())),
+        ("problem?", string()),
+        ("interval_problem?", string()),
+        ("groups?", map_of(&group)),
+        ("ungrouped?", ungrouped),
+        ("confusion?", free_map()),
+        ("classes?", list(&free_map())),
+        ("lowest?", number()),
+        ("highest?", number()),
+        ("undefined?", list(&string())),
+        ("definition?", string()),
+    ])
+}
+
+/// What several suites came to together.
+fn rollup() -> Value {
+    let suite = object(&[("suite", string()), ("path", string()), ("run", string())]);
+    object(&[
+        ("format", format()),
+        ("name", string()),
+        ("description", or_null(string())),
+        ("evalrs", string()),
+        ("suites", list(&suite)),
+        ("metrics", map_of(&declared())),
+        ("gate", gate()),
+    ])
 }
 
 fn gate() -> Value {

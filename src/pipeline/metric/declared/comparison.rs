@@ -79,7 +79,7 @@ pub(super) fn length_controlled(lengths: &Lengths, table: &MetricTable) -> Metri
             replicates: replicates::of_regression(table, &samples, &estimate),
             groups: Ordered(vec![(
                 "raw".to_owned(),
-                GroupValue { value: Some(found.raw), n, interval: None },
+                GroupValue { value: Some(found.raw), n, ..GroupValue::default() },
             )]),
             ..MetricValue::default()
         },
@@ -120,7 +120,15 @@ pub(super) fn strengths(players: Option<&Players>, table: &MetricTable) -> Metri
         .zip(found)
         .map(|(name, strength)| {
             let interval = Some(strength.interval);
-            (name, GroupValue { value: Some(strength.strength), n: strength.n, interval })
+            (
+                name,
+                GroupValue {
+                    value: Some(strength.strength),
+                    n: strength.n,
+                    interval,
+                    weight: None,
+                },
+            )
         })
         .collect();
     groups.sort_by(|(_, one), (_, other)| {

@@ -61,6 +61,7 @@ fn each_group(
             value: value_of(statistic, &own),
             n: own.len(),
             interval: interval_of(statistic, &own, found.range),
+            weight: None,
         };
         (name, group)
     };

@@ -63,7 +63,7 @@ fn interval(spec: &MetricSpec, values: &[f64]) -> Option<ConfidenceInterval> {
 }
 
 fn group(of: &MetricValue) -> GroupValue {
-    GroupValue { value: of.value, n: of.n, interval: of.interval }
+    GroupValue { value: of.value, n: of.n, interval: of.interval, weight: None }
 }
 
 /// Group → its results, in the order of their names. A result of several groups is in each, one of none in none.
