@@ -350,9 +350,13 @@ pub struct DiffArgs {
     /// Compares even if the two sides differ in suite, or share no grader or no sample.
     #[arg(long)]
     pub force: bool,
-    /// The suite whose records are compared; by default those of the working directory.
+    /// The suite whose records are compared; by default those of the working directory. Its labels, as they are now, tell
+    /// how far both sides agree with people.
     #[arg(long, value_name = "SUITE")]
     pub suite: Option<String>,
+    /// Labels of people, as `run` takes them, in place of those of the suite.
+    #[arg(long, value_name = "FILE", conflicts_with = "models")]
+    pub labels: Option<String>,
 }
 
 /// A number above 0 and below 1.

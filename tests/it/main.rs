@@ -36,6 +36,7 @@ mod datasets;
 mod determinism;
 mod dialects;
 mod diff;
+mod diff_labels;
 #[cfg(unix)]
 mod differential;
 mod docs;

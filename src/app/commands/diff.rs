@@ -1,8 +1,9 @@
-//! `evalrs diff`: what moved between two recorded evaluations. Reads records and nothing else.
+//! `evalrs diff`: what moved between two recorded evaluations. Reads records, and of the suite as it is now only its labels.
 
 use std::io::Write;
 
 use super::Console;
+use super::diff_labels::LabelSource;
 use super::records::{home, record};
 use crate::app::cli::{DiffArgs, DiffFormat};
 use crate::app::error::{Error, ExitStatus};
@@ -12,7 +13,7 @@ use crate::effects::record::reference::{LATEST, Reference, SaveAt, run_before};
 use crate::effects::record::saves::read_saves;
 use crate::effects::record::side::{SideError, add_rationales, read_side};
 use crate::pipeline::report::diff::{
-    Diff, DiffSide, compare, mark_regressions, unlike, write, write_markdown,
+    Diff, DiffLabels, DiffSide, compare_with, mark_regressions, unlike, write, write_markdown,
 };
 
 /// Compares two recorded evaluations. That something moved is not a failure, unless it was asked to be.
@@ -24,7 +25,8 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
         _ => [side(&before, console)?, side(&now, console)?],
     };
     only_known_grader(args, [&old, &new])?;
-    let mut diff = compare(&old, &new, args.grader.as_deref());
+    let labels = labels(args, &now.0, &home, console)?;
+    let mut diff = compare_with(&old, &new, args.grader.as_deref(), &labels);
     drop((old, new));
     let reasons = unlike(&diff);
     if !args.force && !reasons.is_empty() {
@@ -48,6 +50,21 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
     }
     out.flush()?;
     Ok(if is_worse { ExitStatus::GateFailed } else { ExitStatus::Success })
+}
+
+/// The labels that both sides are compared with. Those of two models are of different answers: they are none of a judge that
+/// changed.
+fn labels(
+    args: &DiffArgs,
+    past: &PastRun,
+    home: &str,
+    console: &mut Console<'_>,
+) -> Result<DiffLabels, Error> {
+    if !args.models.is_empty() {
+        return Ok(DiffLabels::default());
+    }
+    let suite = args.suite.as_deref();
+    LabelSource { past, suite, labels: args.labels.as_deref(), home }.read(console)
 }
 
 /// The results of two models of one side.

@@ -12,6 +12,7 @@ pub(crate) mod completions;
 pub mod context;
 mod suite_parts;
 pub(crate) mod diff;
+mod diff_labels;
 mod dotenv;
 pub(crate) mod explain;
 pub(crate) mod extract;

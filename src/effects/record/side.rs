@@ -81,7 +81,8 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
         // The first line of a case stands, whatever a broken file says after it.
         for (grader, grade) in line.grades.iter().filter(|_| is_new) {
             if let Some(grade) = side_grade(grade) {
-                cases.add(&name, grader, grade);
+                let answer = line.submissions.get(grader).map(|text| answer_digest(text));
+                cases.add(&name, grader, SideGrade { answer, ..grade });
             }
         }
         for grader in line.not_applicable.keys().filter(|_| is_new) {
@@ -134,6 +135,7 @@ fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bo
             error: standing.grade.error,
             applies: true,
             key: standing.grade.key.as_deref().and_then(ActionKey::parse),
+            answer: None,
         };
         cases.add(&name, &verdict.grader, grade);
     }
@@ -236,11 +238,18 @@ fn side_grade(grade: &PastGrade) -> Option<SideGrade> {
         error: grade.error.is_some(),
         applies: true,
         key: grade.key.as_deref().and_then(ActionKey::parse),
+        answer: None,
     })
 }
 
+/// Enough of a digest to tell the answers of one case apart.
+fn answer_digest(text: &str) -> u64 {
+    let digest = blake3::hash(text.as_bytes());
+    digest.as_bytes().iter().take(8).fold(0, |all, byte| (all << 8) | u64::from(*byte))
+}
+
 const NOT_APPLICABLE: SideGrade =
-    SideGrade { score: 0.0, pass: false, error: false, applies: false, key: None };
+    SideGrade { score: 0.0, pass: false, error: false, applies: false, key: None, answer: None };
 
 /// Cases that are being read.
 struct CaseResults {

@@ -57,14 +57,7 @@ impl LabelAgreement {
                 CellState::Passed => true,
                 CellState::Failed => false,
             };
-            let count = match (passed, label.passes(threshold)) {
-                (true, true) => &mut counted.both_pass,
-                (true, false) => &mut counted.false_pass,
-                (false, true) => &mut counted.false_fail,
-                (false, false) => &mut counted.both_fail,
-            };
-            *count += 1;
-            counted.n += 1;
+            counted.add(passed, label.passes(threshold), 1);
             if let Label::Score(score) = label {
                 distances.push((cell.score - score).abs());
             }
@@ -81,6 +74,18 @@ impl LabelAgreement {
             mean_distance: mean(&distances),
             ..counted
         })
+    }
+
+    /// Adds so many verdicts beside labels to the counts, and to nothing that is made of them.
+    pub(crate) fn add(&mut self, passed: bool, label_passes: bool, times: usize) {
+        let count = match (passed, label_passes) {
+            (true, true) => &mut self.both_pass,
+            (true, false) => &mut self.false_pass,
+            (false, true) => &mut self.false_fail,
+            (false, false) => &mut self.both_fail,
+        };
+        *count += times;
+        self.n += times;
     }
 
     /// Cohen's kappa and its 95 % confidence interval; none where either side says the same of all.

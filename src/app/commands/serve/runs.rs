@@ -11,13 +11,17 @@ use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
 use super::served::{Served, beside, locked};
-use crate::app::view::run::{RunDetails, RunSurroundings, RunView, open_run, run_ids};
+use crate::app::view::labels::LabelledGrader;
+use crate::app::view::rows::RunRows;
+use crate::app::view::run::{
+    RunDetails, RunSurroundings, RunView, labelled_graders, open_run, run_ids,
+};
 use crate::base::system::disk::DiskStamp;
 use crate::base::system::join;
 use crate::base::system::os::OsSystem;
 use crate::effects::record::read::{PastRun, RESULTS};
 use crate::effects::record::side::read_side;
-use crate::pipeline::report::diff::compare;
+use crate::pipeline::report::diff::{CaseName, DiffLabels, DiffSide, GraderLabels, compare_with};
 
 /// Which runs.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -141,6 +145,25 @@ pub(super) async fn get_run(
 /// The bytes of two runs from which on to compare them takes a large part of the memory.
 const LARGE: u64 = 32 << 20;
 
+/// The labels of the file of a suite, for the results of one of its runs.
+fn labels_of(served: &Served, run: &PastRun, side: &DiffSide) -> DiffLabels {
+    let rows = RunRows { graders: labelled_graders(&run.header), ..RunRows::default() };
+    let labels = served.labels(run, &rows);
+    if labels.is_empty() {
+        return DiffLabels::default();
+    }
+    let of_grader = |grader: &LabelledGrader| {
+        let own = side.cases.iter().filter_map(|case| {
+            let CaseName { sample_id, model, trial } = &case.name;
+            let label = labels.label(sample_id, model.as_deref(), *trial, grader)?;
+            Some((case.name.clone(), label))
+        });
+        let labels = own.collect();
+        (grader.name.clone(), GraderLabels { threshold: grader.threshold, labels })
+    };
+    DiffLabels(rows.graders.iter().map(of_grader).collect())
+}
+
 /// Which runs are compared.
 #[derive(Clone, Debug, Deserialize, IntoParams)]
 #[into_params(parameter_in = Query)]
@@ -171,7 +194,9 @@ pub(super) async fn diff(
         }
         let [old, new] = sides.each_ref().map(|run| read_side(&OsSystem, run, None));
         let without = |_| ApiError::not_found("the run has no results");
-        let diff = compare(&old.map_err(without)?.side, &new.map_err(without)?.side, None);
+        let [old, new] = [old.map_err(without)?.side, new.map_err(without)?.side];
+        let labels = labels_of(&served, &sides[1], &new);
+        let diff = compare_with(&old, &new, None, &labels);
         let value = serde_json::to_value(&diff);
         value.map(Data).map_err(|error| ApiError::internal(error.to_string()))
     })

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::agreement_words;
 use super::declared::{cells, remarks};
 use super::text::{
     CONTEXT, Rationales, files, grade, has_trials, long_change, methods, not_compared, pass_cells,
@@ -29,7 +30,8 @@ const RATIONALE: usize = 200;
 pub(crate) fn write(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result<()> {
     let before = &diff.before;
     let now = &diff.now;
-    writeln!(out, "### {}: {}", code(&now.suite), tally(diff))?;
+    let people = agreement_words::tally(diff);
+    writeln!(out, "### {}: {}{people}", code(&now.suite), tally(diff))?;
     writeln!(out)?;
     for (side, name, gate) in [("old", before, &diff.gate.before), ("new", now, &diff.gate.now)] {
         let reference = code(&name.reference());
@@ -40,6 +42,7 @@ pub(crate) fn write(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result
         let finding = if finding.is_empty() { finding } else { format!(": {}", code(&finding)) };
         writeln!(out, "{finding}")?;
     }
+    write_agreement(diff, out)?;
     write_table(diff, out)?;
     write_declared(diff, out)?;
     write_settings(diff, out)?;
@@ -67,6 +70,23 @@ fn write_table(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
     write_rest(diff.graders.0.len().saturating_sub(ROWS), "grader", out)?;
     let sentences = methods(diff).into_iter().chain(regressions(diff).map(|names| code(&names)));
     sentences.into_iter().try_for_each(|sentence| writeln!(out, "\n{sentence}"))
+}
+
+fn write_agreement(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
+    for (at, (name, agreement)) in agreement_words::compared(diff).take(ROWS).enumerate() {
+        if at == 0 {
+            writeln!(
+                out,
+                "\n| grader | n | agreement | change, points | 95 % interval | p | kappa | change | 95 % interval | false passes | false fails |"
+            )?;
+            writeln!(out, "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
+        }
+        let mut cells = agreement_words::agreement_cells(agreement);
+        cells.extend(agreement_words::kappa_cells(agreement));
+        writeln!(out, "| {} | {} |", code(&cut(name, NAME)), cells.join(" | "))?;
+    }
+    let sentences = agreement_words::remarks(diff);
+    sentences.iter().try_for_each(|sentence| writeln!(out, "\n{}", code(sentence)))
 }
 
 fn write_declared(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
@@ -117,14 +137,18 @@ fn write_moved(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result<()> 
     let trials = has_trials(diff);
     writeln!(out, "\n<details><summary>{}</summary>\n", tally(diff))?;
     for moved in diff.moved.iter().take(most) {
-        let Moved { case, grader, movement, before, now } = moved;
+        let Moved { case, grader, movement, before, now, .. } = moved;
         let name = label(&case.sample_id, case.model.as_deref(), trials.then_some(case.trial));
         let name = code(&cut(&name, NAME));
         let grader = code(&cut(grader, NAME));
         let movement = word(*movement);
         let old = grade(before);
         let new = grade(now);
-        writeln!(out, "- {movement} {name} {grader} {old} → {new}")?;
+        let people = match agreement_words::word(moved) {
+            "" => String::new(),
+            people => format!(", {people} with people"),
+        };
+        writeln!(out, "- {movement} {name} {grader} {old} → {new}{people}")?;
         match rationales(moved) {
             Rationales::Unknown => {}
             Rationales::One(text) => {

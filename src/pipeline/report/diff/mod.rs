@@ -4,12 +4,14 @@
 //! rates and their statistics are those of the cases that have a verdict in both; errors are counted and never
 //! averaged.
 
+mod agreement;
+mod agreement_words;
 mod declared;
 mod markdown;
+mod moved;
 mod settings;
 mod text;
 
-use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use serde::Serialize;
@@ -22,8 +24,10 @@ use crate::pipeline::key::ActionKey;
 use crate::pipeline::metric::declared::MetricValue;
 use crate::pipeline::metric::paired::{Pair, Paired, PairedVerdict};
 
+pub(crate) use agreement::{AgreementDiff, DiffLabels, GraderLabels};
 pub(crate) use declared::DeclaredDiff;
 pub(crate) use markdown::write as write_markdown;
+pub(crate) use moved::{Moved, MovedGrade};
 pub(crate) use settings::SettingChange;
 pub(crate) use text::write;
 
@@ -144,6 +148,15 @@ pub(crate) struct SideGrade {
     pub applies: bool,
     /// The key of its first judgment.
     pub key: Option<ActionKey>,
+    /// Digest of what was graded; none where that is not recorded.
+    pub answer: Option<u64>,
+}
+
+impl SideGrade {
+    /// Whether the grader says something of the case.
+    pub(crate) fn is_verdict(self) -> bool {
+        self.applies && !self.error
+    }
 }
 
 /// What differs between two evaluations.
@@ -178,7 +191,7 @@ pub(crate) struct Diff {
     pub cases: CasesDiff,
     /// What the gates say.
     pub gate: GateDiff,
-    /// The verdicts that moved: broken ones first, then by how far.
+    /// The verdicts that moved: first those that no longer say what people say, then broken ones, each by how far.
     pub moved: Vec<Moved>,
 }
 
@@ -196,6 +209,9 @@ pub(crate) struct GraderDiff {
     pub is_regression: Option<bool>,
     /// How many grades moved in which way, errors included.
     pub counts: MovementCounts,
+    /// How far they agree with people; none where nobody labelled what both have.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<AgreementDiff>,
 }
 
 /// Which cases are compared.
@@ -236,58 +252,28 @@ pub(crate) struct GateDiff {
     pub now: GateReport,
 }
 
-/// A verdict that moved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct Moved {
-    /// The case.
-    pub case: CaseName,
-    /// The grader.
-    pub grader: String,
-    /// How.
-    pub movement: Movement,
-    /// The grade of the first.
-    pub before: MovedGrade,
-    /// The grade of the second.
-    pub now: MovedGrade,
-}
-
-impl Moved {
-    /// How far the score moved, second minus first.
-    pub(crate) fn distance(&self) -> f64 {
-        self.now.score - self.before.score
-    }
-}
-
-/// One grade of a verdict that moved.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub(crate) struct MovedGrade {
-    /// 0.0..=1.0.
-    pub score: f64,
-    /// Whether it counts as a pass.
-    pub pass: bool,
-    /// Whether it could not be made.
-    pub error: bool,
-    /// The key of its first judgment.
-    pub key: Option<String>,
-    /// Why, in the words of the judge; null where they are not recorded.
-    pub rationale: Option<String>,
-}
-
 /// Compares two evaluations; with a name, only that grader.
 pub(crate) fn compare(before: &DiffSide, now: &DiffSide, grader: Option<&str>) -> Diff {
+    compare_with(before, now, grader, &DiffLabels::default())
+}
+
+/// The same, and how far both agree with these labels.
+pub(crate) fn compare_with(
+    before: &DiffSide,
+    now: &DiffSide,
+    grader: Option<&str>,
+    labels: &DiffLabels,
+) -> Diff {
     let is_wanted = |name: &&String| grader.is_none_or(|wanted| wanted == name.as_str());
     let graders = common_graders(before, now, &is_wanted);
     let (pairs, cases) = matched(before, now);
     let mut moved = Vec::new();
-    let compared = graders
-        .iter()
-        .map(|(name, columns)| (name.clone(), grader_diff(name, *columns, &pairs, &mut moved)));
-    let compared = Ordered(compared.collect());
-    moved.sort_by(|left: &Moved, right: &Moved| {
-        let rank = |moved: &Moved| moved.movement != Movement::Broken;
-        let far = |moved: &Moved| Reverse(Far(moved.distance().abs()));
-        (rank(left), far(left)).cmp(&(rank(right), far(right)))
+    let compared = graders.iter().map(|(name, columns)| {
+        let column = GraderColumn { name, places: *columns, labels: labels.0.get(name) };
+        (name.clone(), column.diff(&pairs, &mut moved))
     });
+    let compared = Ordered(compared.collect());
+    moved::sort(&mut moved);
     let only = |one: &DiffSide, other: &DiffSide| -> Vec<String> {
         let names = one.graders.iter().filter(is_wanted);
         names.filter(|name| !other.graders.contains(name)).cloned().collect()
@@ -351,24 +337,6 @@ pub(crate) fn unlike(diff: &Diff) -> Vec<String> {
     reasons
 }
 
-/// A distance that sorts.
-#[derive(Clone, Copy, PartialEq)]
-struct Far(f64);
-
-impl Eq for Far {}
-
-impl PartialOrd for Far {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Far {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
-}
-
 /// The graders that both have, in the order of the second, and where their grades stand in both.
 fn common_graders(
     before: &DiffSide,
@@ -412,40 +380,57 @@ fn matched<'a>(before: &'a DiffSide, now: &'a DiffSide) -> (Vec<Match<'a>>, Case
     (found, cases)
 }
 
-fn grader_diff(
-    name: &str,
-    [in_before, in_now]: [usize; 2],
-    matches: &[Match<'_>],
-    moved: &mut Vec<Moved>,
-) -> GraderDiff {
-    let mut pairs = Vec::new();
-    let mut counts = MovementCounts::default();
-    for pair in matches {
-        let of = |case: &SideCase, at: usize| case.grades.get(at).copied().flatten();
-        let before = of(pair.before, in_before);
-        let now = of(pair.now, in_now);
-        // Neither knows of it: the grader does not grade this case.
-        if before.is_none() && now.is_none() {
-            continue;
+/// The grades of a grader in both.
+struct GraderColumn<'a> {
+    name: &'a str,
+    /// Where its grades stand in the first and in the second.
+    places: [usize; 2],
+    labels: Option<&'a GraderLabels>,
+}
+
+impl GraderColumn<'_> {
+    fn diff(&self, matches: &[Match<'_>], moved: &mut Vec<Moved>) -> GraderDiff {
+        let mut pairs = Vec::new();
+        let mut counts = MovementCounts::default();
+        for pair in matches {
+            let of = |case: &SideCase, at: usize| case.grades.get(at).copied().flatten();
+            let before = of(pair.before, self.places[0]);
+            let now = of(pair.now, self.places[1]);
+            // Neither knows of it: the grader does not grade this case.
+            if before.is_none() && now.is_none() {
+                continue;
+            }
+            let movement = Movement::of(before.map(cell), now.map_or(NOT_KNOWN, cell));
+            counts.add(movement);
+            let (Some(before), Some(now)) = (before, now) else { continue };
+            if before.is_verdict() && now.is_verdict() {
+                let verdict =
+                    |grade: SideGrade| PairedVerdict { score: grade.score, pass: grade.pass };
+                pairs.push(Pair {
+                    sample: pair.sample,
+                    before: verdict(before),
+                    now: verdict(now),
+                });
+            }
+            if movement.is_move() {
+                let case = &pair.now.name;
+                moved.push(Moved {
+                    case: case.clone(),
+                    grader: self.name.to_owned(),
+                    movement,
+                    label: self.labels.and_then(|labels| labels.of_moved(case, before, now)),
+                    before: MovedGrade::of(before),
+                    now: MovedGrade::of(now),
+                });
+            }
         }
-        let movement = Movement::of(before.map(cell), now.map_or(NOT_KNOWN, cell));
-        counts.add(movement);
-        let (Some(before), Some(now)) = (before, now) else { continue };
-        if !before.error && !now.error && before.applies && now.applies {
-            let verdict = |grade: SideGrade| PairedVerdict { score: grade.score, pass: grade.pass };
-            pairs.push(Pair { sample: pair.sample, before: verdict(before), now: verdict(now) });
-        }
-        if movement.is_move() {
-            moved.push(Moved {
-                case: pair.now.name.clone(),
-                grader: name.to_owned(),
-                movement,
-                before: moved_grade(before),
-                now: moved_grade(now),
-            });
+        GraderDiff {
+            paired: Paired::of(&pairs),
+            counts,
+            is_regression: None,
+            agreement: self.labels.and_then(|labels| labels.compared(self.places, matches)),
         }
     }
-    GraderDiff { paired: Paired::of(&pairs), counts, is_regression: None }
 }
 
 const NOT_KNOWN: Cell = Cell { score: 0.0, state: CellState::Pending };
@@ -459,15 +444,7 @@ fn cell(grade: SideGrade) -> Cell {
     Cell { score: grade.score, state }
 }
 
-fn moved_grade(grade: SideGrade) -> MovedGrade {
-    MovedGrade {
-        score: grade.score,
-        pass: grade.pass,
-        error: grade.error,
-        key: grade.key.map(|key| key.to_string()),
-        rationale: None,
-    }
-}
-
+#[cfg(test)]
+mod agreement_tests;
 #[cfg(test)]
 mod tests;

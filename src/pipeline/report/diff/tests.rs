@@ -17,6 +17,7 @@ fn grade(text: &str) -> Option<SideGrade> {
         error,
         applies: true,
         key: Some(ActionKey([7; 32])),
+        answer: None,
     };
     match text {
         "-" => None,
@@ -27,7 +28,7 @@ fn grade(text: &str) -> Option<SideGrade> {
 }
 
 /// Graders, then a line a case: `sample/model/trial grade grade`.
-fn side(run: &str, graders: &[&str], cases: &[&str]) -> DiffSide {
+pub(super) fn side(run: &str, graders: &[&str], cases: &[&str]) -> DiffSide {
     let case = |text: &&str| {
         let mut words = text.split(' ');
         let mut name = words.next().unwrap().split('/');
@@ -192,7 +193,7 @@ fn hostile() -> Diff {
     diff
 }
 
-fn shown(diff: &Diff, width: usize) -> String {
+pub(super) fn shown(diff: &Diff, width: usize) -> String {
     let mut out = Vec::new();
     super::write(diff, 3, width, &mut out).unwrap();
     let text = String::from_utf8(out).unwrap();

@@ -6,8 +6,12 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
+use super::agreement::AgreementMovement;
+use super::agreement_words;
 use super::declared::{cells, remarks};
-use super::{Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange, SideName};
+use super::{
+    AgreementDiff, Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange, SideName,
+};
 use crate::base::text::table::{TableCell, lines, number, words};
 use crate::base::text::word_diff::{render, word_diff};
 use crate::base::text::{count, cut, enumerated, percent, sanitize, score, score_or_dash, wrapped};
@@ -47,6 +51,9 @@ pub(crate) fn write(diff: &Diff, most: usize, width: usize, out: &mut dyn Write)
     let sections = [
         head(diff, width),
         settings(diff, width),
+        agreement(diff, width),
+        kappa(diff, width),
+        agreement_remarks(diff, width),
         scores(diff, width),
         passes(diff, width),
         declared_lines(diff, width),
@@ -191,10 +198,15 @@ fn scores(diff: &Diff, width: usize) -> Vec<String> {
 pub(super) fn methods(diff: &Diff) -> Option<String> {
     let graders = diff.graders.0.iter();
     let declared = diff.declared.0.iter().filter_map(|(_, metric)| metric.interval);
-    let methods: BTreeSet<IntervalMethod> = graders
-        .filter_map(|(_, grader)| grader.paired.interval_method)
-        .chain(declared.map(|found| found.method))
-        .collect();
+    let of_grader = |(_, grader): &(String, GraderDiff)| {
+        let agreement = grader.agreement.as_ref();
+        let kappa = agreement.and_then(|found| found.kappa_interval);
+        let of_kappa = kappa.map(|_| IntervalMethod::PairedBootstrap);
+        let of_agreement = agreement.and_then(|found| found.interval_method);
+        [grader.paired.interval_method, of_agreement, of_kappa]
+    };
+    let methods: BTreeSet<IntervalMethod> =
+        graders.flat_map(of_grader).flatten().chain(declared.map(|found| found.method)).collect();
     let names: Vec<&str> = methods.into_iter().map(IntervalMethod::label).collect();
     (!names.is_empty()).then(|| format!("95 % intervals: {}", enumerated(&names, "and")))
 }
@@ -238,12 +250,47 @@ fn passes(diff: &Diff, width: usize) -> Vec<String> {
 /// The two pass rates, how many were fixed and broken, and how likely chance alone does that.
 pub(super) fn pass_cells(paired: &Paired) -> Vec<String> {
     let rates = [paired.pass_rate_before, paired.pass_rate_now].map(percent);
-    let p = match paired.p_value {
+    let p = p_value(paired.p_value);
+    vec![rates.join(" → "), paired.fixed.to_string(), paired.broken.to_string(), p]
+}
+
+/// How likely chance alone does as much.
+pub(super) fn p_value(p: Option<f64>) -> String {
+    match p {
         None => "-".to_owned(),
         Some(p) if p < 0.001 => "< 0.001".to_owned(),
         Some(p) => score(p),
-    };
-    vec![rates.join(" → "), paired.fixed.to_string(), paired.broken.to_string(), p]
+    }
+}
+
+/// A table of the graders that are compared with people.
+fn people_table(
+    diff: &Diff,
+    header: Vec<TableCell>,
+    row: fn(&AgreementDiff) -> Vec<String>,
+    width: usize,
+) -> Vec<String> {
+    let mut rows = vec![header];
+    rows.extend(agreement_words::compared(diff).map(|(name, agreement)| {
+        let numbers = row(agreement).into_iter().map(number);
+        std::iter::once(words(&cut(name, NAME))).chain(numbers).collect()
+    }));
+    if rows.len() > 1 { lines(&rows, width) } else { Vec::new() }
+}
+
+fn agreement(diff: &Diff, width: usize) -> Vec<String> {
+    let header = titles(&["agreement"], &agreement_words::AGREEMENT_TITLES);
+    people_table(diff, header, agreement_words::agreement_cells, width)
+}
+
+fn kappa(diff: &Diff, width: usize) -> Vec<String> {
+    let header = titles(&["kappa"], &agreement_words::KAPPA_TITLES);
+    people_table(diff, header, agreement_words::kappa_cells, width)
+}
+
+fn agreement_remarks(diff: &Diff, width: usize) -> Vec<String> {
+    let sentences = agreement_words::remarks(diff);
+    sentences.iter().flat_map(|sentence| wrapped(sentence, width)).collect()
 }
 
 /// The metrics that both declare, and what is to be said of others.
@@ -365,14 +412,21 @@ fn moved(diff: &Diff, most: usize, width: usize) -> Vec<String> {
 }
 
 fn verdict_lines(moved: &Moved, trials: bool, width: usize) -> Vec<String> {
-    let style = match moved.movement {
-        Movement::Broken | Movement::Lowered => BAD,
-        Movement::Fixed | Movement::Raised => GOOD,
+    let style = match (moved.against_people(), moved.movement) {
+        (Some(AgreementMovement::NowAgrees), _) | (None, Movement::Fixed | Movement::Raised) => {
+            GOOD
+        }
+        (Some(AgreementMovement::NoLongerAgrees), _)
+        | (None, Movement::Broken | Movement::Lowered) => BAD,
         _ => DOUBTFUL,
     };
     let case = &moved.case;
     let name = label(&case.sample_id, case.model.as_deref(), trials.then_some(case.trial));
-    let scores = format!("{} → {}", grade(&moved.before), grade(&moved.now));
+    let mut scores = format!("{} → {}", grade(&moved.before), grade(&moved.now));
+    let against_people = agreement_words::word(moved);
+    if !against_people.is_empty() {
+        scores = format!("{scores}  {against_people}");
+    }
     let room = width.saturating_sub(10 + 2 + scores.len()) / 2;
     let [name, grader] = [name, moved.grader.clone()].map(|text| cut(&text, room.min(NAME)));
     let movement = word(moved.movement);
