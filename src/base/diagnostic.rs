@@ -140,6 +140,9 @@ pub struct Diagnostic {
     pub label: Option<String>,
     /// The likely fix.
     pub hint: Option<String>,
+    /// What it is silenced by; none for what cannot be.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub lint: Option<&'static str>,
 }
 
 impl Diagnostic {
@@ -151,6 +154,7 @@ impl Diagnostic {
             message: message.into(),
             label: None,
             hint: None,
+            lint: None,
         }
     }
 
@@ -173,6 +177,24 @@ impl Diagnostic {
         self
     }
 
+    /// The same under a name by which suites can silence it.
+    #[must_use]
+    pub fn lint(mut self, name: &'static str) -> Self {
+        self.lint = Some(name);
+        self
+    }
+
+    /// It in one line, where there is no room for source lines.
+    pub fn brief(&self) -> String {
+        let name = self.lint.map(|name| format!(" ({name})")).unwrap_or_default();
+        match &self.place {
+            Some(place) if place.line > 0 => {
+                format!("{place}: {}{name}", printable(&self.message))
+            }
+            _ => format!("{}{name}", printable(&self.message)),
+        }
+    }
+
     /// Whether it stops the run.
     pub fn is_error(&self) -> bool {
         self.severity == Severity::Error
@@ -186,7 +208,11 @@ impl Diagnostic {
         };
         let message = printable(&self.message);
         let label = self.label.as_deref().map(printable);
-        let mut group = Group::with_title(level.primary_title(message));
+        let title = level.primary_title(message);
+        let mut group = Group::with_title(match self.lint {
+            Some(name) => title.id(name),
+            None => title,
+        });
         match &self.place {
             Some(place) if place.line > 0 => {
                 let annotation = AnnotationKind::Primary

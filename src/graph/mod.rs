@@ -22,6 +22,7 @@ mod graders;
 mod cases;
 pub mod answers;
 pub(crate) mod rows;
+pub(crate) mod lints;
 pub(crate) mod labels;
 pub(crate) mod baselines;
 pub(crate) mod votes;

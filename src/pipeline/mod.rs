@@ -20,6 +20,7 @@ pub mod action;
 pub mod suite;
 pub mod workspace;
 pub mod registry;
+pub(crate) mod lint;
 pub mod dataset;
 pub(crate) mod delta;
 pub mod statistics;

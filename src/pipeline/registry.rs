@@ -13,7 +13,7 @@ use super::grade;
 use super::grade::GRADERS;
 use super::judge::provider;
 use super::judge::provider::{Provider, ProviderInfo};
-use super::spec::{SampleMember, SandboxKind};
+use super::spec::{Lint, SampleMember, SandboxKind};
 use super::suite::Registry;
 use super::suite::schema::listed;
 use super::suite::section::Section;
@@ -122,7 +122,7 @@ fn rubric_options() -> Value {
     const ORDER: &str = "prompt prompt_path model provider base_url endpoint api_key_env headers temperature seed \
         max_tokens top_p extra_body response_format max_retries timeout deadline max_requests_per_minute \
         max_tokens_per_minute agent_file judge_tool_name \
-        keep_agents command inputs version env sandbox retries panel compare_to scale rubric_vars votes combine confirm_fails";
+        keep_agents command inputs version env sandbox retries panel compare_to scale rubric_vars allow votes combine confirm_fails";
     let mut options = options(&RUBRIC, ORDER);
     set_surroundings(&mut options);
     set(
@@ -134,6 +134,8 @@ fn rubric_options() -> Value {
     for seconds in ["timeout", "deadline"] {
         set(&mut options, seconds, json!({"type": "number", "minimum": 0.0, "maximum": 86_400.0}));
     }
+    let lints = Lint::ALL.map(Lint::name);
+    set(&mut options, "allow", json!({"type": ["array", "string"], "items": {"enum": lints}}));
     set(&mut options, "rubric_vars", json!({"type": "array", "items": {"type": "string"}}));
     json!({"type": "object", "properties": options})
 }

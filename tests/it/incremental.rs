@@ -324,6 +324,7 @@ fn a_threshold_runs_the_gate_alone() {
         "declared_metrics",
         "row_needs",
         "sought",
+        "written_rubric",
     ];
     let beyond: Vec<&str> =
         did.queries().into_iter().filter(|query| !suite_level.contains(query)).collect();

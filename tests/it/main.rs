@@ -73,6 +73,7 @@ mod report;
 #[cfg(unix)]
 mod rollup;
 mod rpc;
+mod rubric_lints;
 mod run;
 mod secrets;
 #[cfg(unix)]

@@ -33,6 +33,9 @@ const OF_SUITE: &[&str] = &[
     "sought",
     "scales",
     "labels_section",
+    "written_rubric",
+    "row_facts",
+    "rubric_lints",
 ];
 
 /// A suite over recordings.

@@ -8,6 +8,7 @@ use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::expression::RowCondition;
 use crate::pipeline::grade;
 use crate::pipeline::judge::template::open_names;
+use crate::pipeline::lint::speaks_of_unshown_reference;
 use crate::pipeline::spec::{GraderKind, GraderSpec};
 
 /// Something that may stand in rows.
@@ -33,19 +34,28 @@ impl Sought {
                 if grade::find(&tool.function).is_none() {
                     return Vec::new();
                 }
-                let of_row = match &grader.ground_truth {
-                    None => Self::GroundTruth,
-                    Some(path) => Self::Path(path.clone()),
-                };
-                let truth = grade::needs_ground_truth(tool).then_some(of_row);
+                let truth = grade::needs_ground_truth(tool).then(|| Self::truth(grader));
                 let trajectory = grade::reads_trajectory(tool).then_some(Self::Trajectory);
                 truth.into_iter().chain(trajectory).collect()
             }
             GraderKind::Rubric(rubric) => {
                 let names = open_names(&rubric.prompt, rubric.compare_to.is_some());
-                names.into_iter().map(|name| Self::Name(name.to_owned())).collect()
+                let reference = speaks_of_unshown_reference(rubric).then(|| Self::truth(grader));
+                // What is out of reach of a name may be a field of the row all the same.
+                let fields = names.iter().filter(|name| !name.contains(['.', '[']));
+                let fields = fields.map(|name| Self::Path((*name).to_owned()));
+                let names = names.iter().map(|name| Self::Name((*name).to_owned()));
+                names.chain(fields).chain(reference).collect()
             }
             GraderKind::Program(_) | GraderKind::Reward(_) => Vec::new(),
+        }
+    }
+
+    /// The reference answer of a grader.
+    pub(crate) fn truth(grader: &GraderSpec) -> Self {
+        match &grader.ground_truth {
+            None => Self::GroundTruth,
+            Some(path) => Self::Path(path.clone()),
         }
     }
 

@@ -120,7 +120,7 @@ pub fn names(template: &str, name: &str) -> bool {
 }
 
 /// Whether a rubric says itself where everything stands that the judge is shown.
-fn is_arranged(template: &str, compares: bool) -> bool {
+pub(crate) fn is_arranged(template: &str, compares: bool) -> bool {
     if compares {
         PAIR_NAMES.iter().all(|name| names(template, name))
     } else {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
-use super::ProgramSpec;
+use super::{Lint, ProgramSpec};
 
 /// A range of scores, from complete failure to full success.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -62,6 +62,8 @@ pub struct RubricSpec {
     pub confirm_fails: u32,
     /// What submissions are compared with, where the judge is asked which of two is better.
     pub compare_to: Option<CompareTo>,
+    /// The warnings about it that are not wanted; in no key.
+    pub allow: Vec<Lint>,
     /// Set where nothing is judged, and a model embeds the submission and a reference.
     #[serde(skip)]
     pub embedding: Option<EmbeddingSpec>,
@@ -267,6 +269,7 @@ impl RubricSpec {
             combine: Combine::default(),
             confirm_fails: 0,
             compare_to: None,
+            allow: Vec::new(),
             embedding: None,
         }
     }

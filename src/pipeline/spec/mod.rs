@@ -8,6 +8,7 @@ mod gate;
 mod grader;
 mod judge;
 mod label;
+mod lint;
 mod metric;
 mod program;
 mod rollup;
@@ -23,6 +24,7 @@ pub use judge::{
     JudgeSpec, Patience, ReplyFormat, RubricSpec, Scale,
 };
 pub use label::{Label, LabelMeaning, LabelsSpec};
+pub use lint::Lint;
 pub use metric::{
     AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Lengths, MetricKind,
     MetricSpec, Players, Statistic,
@@ -64,6 +66,8 @@ pub struct Suite {
     pub num_runs: u32,
     /// How many actions may be under way at once.
     pub max_concurrent: Option<usize>,
+    /// The warnings that are not wanted, whoever they are about.
+    pub allow: Vec<Lint>,
 }
 
 impl Suite {

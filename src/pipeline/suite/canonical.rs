@@ -34,6 +34,7 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
         "sample_tags": suite.sample_tags,
         "num_runs": suite.num_runs,
         "max_concurrent": suite.max_concurrent,
+        "allow": suite.allow,
         "setup_script": script.map(called),
         "max_concurrent_targets": suite.target.live().and_then(|live| live.max_concurrent),
     }));

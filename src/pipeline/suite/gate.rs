@@ -7,7 +7,7 @@ use super::fields::{FieldSet, Findings};
 use super::section::FINITE;
 use super::sections::{LOGICAL, SIMPLE, WEIGHT, WEIGHTED};
 use super::tree::{Style, Yaml, YamlEntry};
-use crate::pipeline::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
+use crate::pipeline::spec::{Aggregation, Condition, Gate, Lint, Logic, Op, PassRule};
 
 pub(super) const AGGREGATIONS: [(&str, Aggregation); 10] = [
     ("avg_score", Aggregation::AvgScore),
@@ -324,12 +324,32 @@ fn comparison(
         findings.warning(span, format!("{what} above 1 is read as a percentage")).hint =
             Some(format!("write `value: {value}`"));
     }
-    if aggregation == Some(Aggregation::Kappa) {
-        if !(-1.0..=1.0).contains(&value) {
-            findings.warning(span, "kappa lies between -1 and 1: this gate does not depend on it");
+    let op = op?;
+    if aggregation != Some(Aggregation::Declared) {
+        let is_kappa = aggregation == Some(Aggregation::Kappa);
+        if let Some((lint, message)) = unreachable(op, value, is_kappa) {
+            let warning = findings.warning(span, message);
+            warning.lint = Some(lint.name());
+            let hint =
+                "scores of other scales are mapped to 0 to 1: 4 on a scale of 1 to 5 is 0.75";
+            warning.hint = (!is_kappa).then(|| hint.to_owned());
         }
-    } else if aggregation != Some(Aggregation::Declared) && !(0.0..=1.0).contains(&value) {
-        findings.warning(span, "scores lie between 0 and 1: this gate does not depend on them");
     }
-    Some((op?, value))
+    Some((op, value))
+}
+
+/// Says that a comparison holds for everything that can be compared, or for nothing.
+fn unreachable(op: Op, value: f64, is_kappa: bool) -> Option<(Lint, String)> {
+    let least = if is_kappa { -1.0 } else { 0.0 };
+    let is_inside = (least..=1.0).contains(&value);
+    let meet_all = op.holds(least, value) && op.holds(1.0, value);
+    let meet_none = !op.holds(least, value) && !op.holds(1.0, value);
+    let range = if is_kappa { "kappa lies between -1 and 1" } else { "scores lie between 0 and 1" };
+    // `gte 0` is what people write who want no more than all grades to be there.
+    if meet_all && !is_inside {
+        let message = format!("{range}: every one meets this gate");
+        return Some((Lint::ThresholdAlwaysMet, message));
+    }
+    let never = meet_none && (op != Op::Eq || !is_inside);
+    never.then(|| (Lint::ThresholdOutOfReach, format!("{range}: none meets this gate")))
 }

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::fields::{FieldSet, Findings};
 use super::reader::{Reader, is_misspelt};
+use super::rubric_places::RubricPlaces;
 use super::sections::{
     COMBINATION, EXTRACTOR_OPTIONS, INLINE_PROGRAM, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL,
     VOTES_OF_OTHERS,
@@ -16,7 +17,7 @@ use super::tree::{Yaml, YamlEntry, YamlNode};
 use super::{conditions, load, programs, rewards, rubric, similarity, votes};
 use crate::base::diagnostic::suggest;
 use crate::pipeline::spec::{
-    ExtractorSpec, GraderKind, GraderSpec, Language, OptionProblem, Role, ToolSpec,
+    ExtractorSpec, GraderKind, GraderSpec, Language, OptionProblem, Role, Scale, ToolSpec,
 };
 
 #[derive(Default)]
@@ -115,6 +116,10 @@ fn grader(
     // What the suite says wins over the front matter of the rubric.
     let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
     let mut fields = fields.over(&front);
+    if let Some(text) = &text {
+        let places = RubricPlaces::new(entry, &fields, text, &reader.findings);
+        reader.rubric_places.push((name.to_owned(), places));
+    }
     let display_name = fields.text("display_name", &mut reader.findings);
     let extractor = extractor(&fields, reader);
     let has_threshold = fields.take("pass_threshold").is_some();
@@ -172,9 +177,29 @@ fn without_row(path: &str) -> &str {
 /// The least score that is a pass: 1.0 by default, none if the field is invalid.
 pub(super) fn pass_threshold(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<f64> {
     match fields.take("pass_threshold") {
-        Some(_) => fields.number("pass_threshold", findings),
+        Some(field) => {
+            let threshold = fields.number("pass_threshold", findings);
+            if let (None, Some(fraction)) = (threshold, on_scale(field, fields))
+                && let Some(problem) = findings.diagnostics.last_mut()
+            {
+                problem.hint = Some(format!(
+                    "scores are mapped to 0 to 1: on this scale write `pass_threshold: {fraction}`"
+                ));
+            }
+            threshold
+        }
         None => Some(1.0),
     }
+}
+
+/// What a threshold that is written on the scale of its judge is from 0 to 1.
+fn on_scale(field: &YamlEntry, fields: &FieldSet<'_>) -> Option<f64> {
+    let scale = fields.take("scale")?;
+    let number = |name: &str| scale.value.get(name)?.to_json().as_f64();
+    let scale = Scale { min: number("min")?, max: number("max")? };
+    let threshold = field.value.to_json().as_f64().filter(|score| scale.contains(*score))?;
+    let fraction = (scale.unit(threshold) * 1000.0).round() / 1000.0;
+    (0.0..=1.0).contains(&fraction).then_some(fraction)
 }
 
 #[derive(Clone, Copy)]

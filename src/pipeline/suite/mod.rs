@@ -4,6 +4,7 @@
 //! names (`extends`, `prompt_path`) is asked for through [`Files`], and is missing until the engine has read it.
 
 mod agents;
+mod allowed;
 pub(crate) mod canonical;
 pub(crate) mod canonical_metrics;
 mod canonical_target;
@@ -32,6 +33,7 @@ mod rollup;
 mod rollup_section;
 mod rubric;
 mod rubric_file;
+mod rubric_places;
 pub(crate) mod sandboxes;
 mod scalar;
 pub(crate) mod schema;
@@ -52,6 +54,7 @@ pub(crate) use read::label_of;
 pub use read::{Registry, SuiteReading, read_suite, suite_labels, suite_name};
 pub use rollup::{RollableSuite, RollupReading, is_rollup, read_rollup};
 pub use rubric_file::{RowRubric, row_rubric};
+pub use rubric_places::RubricPlaces;
 
 /// The text of a file, as far as it is known.
 #[derive(Clone, Debug, PartialEq, Eq)]

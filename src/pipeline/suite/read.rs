@@ -6,12 +6,14 @@
 
 use serde_json::{Map, Value};
 
+use super::allowed::allowed;
 use super::fields::{FieldSet, Findings};
 use super::gate::GateNames;
 use super::load::{self, Looked};
 use super::programs::ProgramPlaces;
 use super::reader::Reader;
 use super::rollup::looks_like_rollup;
+use super::rubric_places::RubricPlaces;
 use super::sections::SUITE;
 use super::targets::AroundTarget;
 use super::thresholds::Passes;
@@ -62,6 +64,8 @@ pub struct SuiteReading {
     pub program_places: Vec<(ProgramSpec, ProgramPlaces)>,
     /// The file that each rubric is written in, by grader.
     pub rubric_files: Vec<(String, String)>,
+    /// Where what is said of each rubric is written, by grader.
+    pub rubric_places: Vec<(String, RubricPlaces)>,
 }
 
 pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> SuiteReading {
@@ -73,6 +77,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         looked: Looked::default(),
         programs: Vec::new(),
         without_threshold: Vec::new(),
+        rubric_places: Vec::new(),
     };
     let mut reading = SuiteReading::default();
     let root = load::load(path, files, &mut reader.looked, &mut reader.findings);
@@ -89,6 +94,10 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
     reading.program_places =
         reader.programs.into_iter().map(|spans| spans.places(sources)).collect();
     reading.diagnostics = reader.findings.finish();
+    let allowed = reading.suite.as_ref().map(|suite| &suite.allow[..]).unwrap_or_default();
+    let is_allowed = |name: &str| allowed.iter().any(|lint| lint.name() == name);
+    reading.diagnostics.retain(|diagnostic| !diagnostic.lint.is_some_and(is_allowed));
+    reading.rubric_places = reader.rubric_places;
     reading.rubric_files = reader.looked.rubrics;
     reading.files = reader.looked.files;
     reading.unread = reader.looked.unread;
@@ -157,6 +166,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let num_runs = fields.whole("num_runs", findings).unwrap_or(1);
     let max_concurrent = fields.whole("max_concurrent", findings);
     let sample_tags = fields.texts("sample_tags", findings).unwrap_or_default();
+    let allow = fields.take("allow").map(|field| allowed(field, findings)).unwrap_or_default();
     let passes = Passes { gate: gate.as_ref(), num_runs };
     passes.check(&graders.specs, &reader.without_threshold, findings);
     fields.finish(&mut reader.findings);
@@ -173,6 +183,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
         sample_tags,
         num_runs,
         max_concurrent,
+        allow,
     })
 }
 

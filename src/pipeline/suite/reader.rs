@@ -3,6 +3,7 @@
 use super::fields::{FieldSet, Findings};
 use super::load::{self, Looked};
 use super::programs::Spans;
+use super::rubric_places::RubricPlaces;
 use super::source::SourceSpan;
 use super::tree::{YamlEntry, YamlNode};
 use super::{Files, Registry};
@@ -21,6 +22,8 @@ pub(super) struct Reader<'a> {
     pub(super) programs: Vec<Spans>,
     /// The rubric graders that say no `pass_threshold`, each with its place.
     pub(super) without_threshold: Vec<(String, SourceSpan)>,
+    /// Where what is said of each rubric is written, by grader.
+    pub(super) rubric_places: Vec<(String, RubricPlaces)>,
 }
 
 impl Reader<'_> {

@@ -2,6 +2,7 @@
 //!
 //! A rubric file is read here because its text is part of the suite. The judges are read by [`super::judges`].
 
+use super::allowed::allowed;
 use super::fields::{FieldSet, Findings};
 use super::judges::judges;
 use super::reader::Reader;
@@ -29,6 +30,7 @@ pub(super) fn rubric(
         check_agents_score(field, &judges, findings);
     }
     let rubric_vars = fields.texts("rubric_vars", findings);
+    let allow = fields.take("allow").map(|field| allowed(field, findings)).unwrap_or_default();
     let Votes { count, combine } = votes(fields, findings);
     let confirm_fails = fields.whole("confirm_fails", findings);
     let scale_field = fields.take("scale");
@@ -52,6 +54,7 @@ pub(super) fn rubric(
         combine,
         confirm_fails: confirm_fails.unwrap_or(0),
         compare_to,
+        allow,
         embedding: None,
     })
 }

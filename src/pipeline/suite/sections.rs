@@ -1,5 +1,6 @@
 //! Every field of a suite, declared once, in the order in which messages list them.
 
+use super::allowed::ALLOW;
 use super::dataset::{DATASET_FORMATS, MISSING, SAMPLES, TRIALS};
 use super::gate::{AGGREGATIONS, LOGICS, OPS};
 use super::judges::REPLY_FORMATS;
@@ -38,6 +39,7 @@ pub(crate) static SUITE: Section = section!["a suite",
     "max_concurrent_targets": COUNT, or "4" => "conversations of the target under way at once";
     "sample_tags": Texts => "only samples with one of these tags";
     "setup_script": Text => "a function of a Python file, `file.py:name`, that prepares a Letta server before the first conversation";
+    "allow": ALLOW => "warnings that are not wanted, by name";
 ];
 
 /// What a file says beyond [`SUITE`], and is gone once it is loaded.
@@ -294,6 +296,7 @@ pub(crate) static RUBRIC: Section = Section::new(
             "votes": AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]), or "1" => "independent judgments by each judge: N, or {n, combine}";
             "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "further votes by each judge on submissions below the pass threshold";
             "scale": Mapping(&SCALE) => "the judge's range: {min, max}";
+            "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
         ],
     ],
 );
@@ -374,6 +377,7 @@ pub(crate) const FRONT_SETTINGS: &[FieldSpec] = fields![
     "model": Text => "the judge model";
     "scale": Mapping(&SCALE) => "the judge's range";
     "pass_threshold": FRACTION => "the least score that counts as a pass";
+    "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
 ];
 
 const EXPRESSION: &[FieldSpec] = fields![

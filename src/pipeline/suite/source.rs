@@ -97,6 +97,11 @@ impl Sources {
         self.files.iter().position(|(known, _)| known == path).unwrap_or(self.files.len())
     }
 
+    /// What the file says, secrets masked.
+    pub(super) fn text(&self, file: u32) -> Option<&str> {
+        self.files.get(file as usize).map(|(_, text)| text.as_str())
+    }
+
     pub(crate) fn path(&self, file: u32) -> &str {
         self.files.get(file as usize).map_or("", |(path, _)| path)
     }

@@ -259,7 +259,7 @@ impl Control<'_> {
         overview.newest = overview.save;
         overview.files = if is_first { Vec::new() } else { files };
         overview.suite = self.live.session().suite().map_or_else(String::new, |s| s.name.clone());
-        self.warnings = warnings.iter().map(|warning| warning.message.clone()).collect();
+        self.warnings = warnings.iter().map(Diagnostic::brief).collect();
         self.views.now.overview = overview;
         if let Some(previous) = &mut self.views.previous {
             previous.overview.newest = self.views.now.overview.save;

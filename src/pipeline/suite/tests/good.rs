@@ -106,6 +106,7 @@ fn everything_has_its_default() {
         combine: Combine::Median,
         confirm_fails: 0,
         compare_to: None,
+        allow: Vec::new(),
         embedding: None,
     };
     assert_eq!(rubric(""), expected);
@@ -201,8 +202,8 @@ fn gates_of_every_dialect_are_read() {
     for (text, expected) in [
         ("{op: gte, value: 0.75}", Gate::Simple(a(AvgScore, Op::Gte, 0.75))),
         (
-            "{metric_key: a, metric: avg_score, op: gt, value: 1}",
-            Gate::Simple(a(AvgScore, Op::Gt, 1.0)),
+            "{metric_key: a, metric: avg_score, op: gt, value: 0}",
+            Gate::Simple(a(AvgScore, Op::Gt, 0.0)),
         ),
         (
             "{kind: simple, metric_key: a, aggregation: p50, op: lt, value: .5}",

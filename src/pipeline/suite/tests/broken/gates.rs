@@ -82,19 +82,21 @@ fn gates_are_checked() {
     5 | gate: {metric: accuracy, op: gte, value: 900, pass_op: gt}
       |                                               ^^^^^^^
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ngate: {op: gte, value: 5, pass_value: 3}\n"), @r###"
-    warning: scores lie between 0 and 1: this gate does not depend on them
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ngate: {op: gte, value: 5, pass_value: 3}\n"), @r"
+    warning[threshold-out-of-reach]: scores lie between 0 and 1: none meets this gate
      --> suite.yaml:5:24
       |
     5 | gate: {op: gte, value: 5, pass_value: 3}
       |                        ^
+      |
+      = help: scores of other scales are mapped to 0 to 1: 4 on a scale of 1 to 5 is 0.75
 
     error: `pass_value` must be between 0 and 1: it is compared with one score
      --> suite.yaml:5:39
       |
     5 | gate: {op: gte, value: 5, pass_value: 3}
       |                                       ^
-    "###);
+    ");
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\n  b: {kind: tool, function: exact_match}\ngate: {op: gte, value: 0.5}\n"), @r###"
     warning: the gate names no grader: the first one, `a`, is taken
      --> suite.yaml:6:1

@@ -219,7 +219,7 @@ fn secrets_are_never_shown() {
     5 | api_kye: **************
       | ^^^^^^^
       |
-      = help: known fields: `name`, `description`, `dataset`, `target`, `models`, `sandbox`, `graders`, `grader`, `reward`, `labels`, `metrics`, `gate`, `max_samples`, `num_runs`, `max_concurrent`, `max_concurrent_targets`, `sample_tags`, `setup_script`
+      = help: known fields: `name`, `description`, `dataset`, `target`, `models`, `sandbox`, `graders`, `grader`, `reward`, `labels`, `metrics`, `gate`, `max_samples`, `num_runs`, `max_concurrent`, `max_concurrent_targets`, `sample_tags`, `setup_script`, `allow`
     ");
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ntarget: {kind: agent, api_key: my-very-secret, kidn: x}\n"), @r###"
     warning: `api_key` is ignored: never put a key into a suite
