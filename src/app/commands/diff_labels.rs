@@ -19,7 +19,7 @@ use crate::graph::inputs::Overrides;
 use crate::graph::labels::{has_labels, labels};
 use crate::graph::queries::Threshold;
 use crate::graph::results;
-use crate::pipeline::report::diff::{CaseName, DiffLabels, GraderLabels};
+use crate::pipeline::report::diff::{CaseName, DiffGraderLabels, DiffLabels};
 
 /// Where the labels of a run are looked for.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +109,7 @@ fn all_labels(session: &Session) -> DiffLabels {
             let model = identity.model.clone();
             own.insert(CaseName { sample_id, model, trial: identity.trial }, label);
         }
-        (grader.name(db).clone(), GraderLabels { threshold, labels: own })
+        (grader.name(db).clone(), DiffGraderLabels { threshold, labels: own })
     });
     DiffLabels(found.collect())
 }

@@ -21,7 +21,9 @@ use crate::base::system::join;
 use crate::base::system::os::OsSystem;
 use crate::effects::record::read::{PastRun, RESULTS};
 use crate::effects::record::side::read_side;
-use crate::pipeline::report::diff::{CaseName, DiffLabels, DiffSide, GraderLabels, compare_with};
+use crate::pipeline::report::diff::{
+    CaseName, DiffGraderLabels, DiffLabels, DiffSide, compare_with,
+};
 
 /// Which runs.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -159,7 +161,7 @@ fn labels_of(served: &Served, run: &PastRun, side: &DiffSide) -> DiffLabels {
             Some((case.name.clone(), label))
         });
         let labels = own.collect();
-        (grader.name.clone(), GraderLabels { threshold: grader.threshold, labels })
+        (grader.name.clone(), DiffGraderLabels { threshold: grader.threshold, labels })
     };
     DiffLabels(rows.graders.iter().map(of_grader).collect())
 }

@@ -26,11 +26,11 @@ const KAPPA_CHANGE: ValueRange = ValueRange { least: -2.0, greatest: 2.0 };
 
 /// The labels that two evaluations are compared with, by grader.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct DiffLabels(pub(crate) HashMap<String, GraderLabels>);
+pub(crate) struct DiffLabels(pub(crate) HashMap<String, DiffGraderLabels>);
 
 /// The labels for a grader.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub(crate) struct GraderLabels {
+pub(crate) struct DiffGraderLabels {
     /// The least score of a label that passes.
     pub threshold: f64,
     /// What people say of each case.
@@ -106,7 +106,7 @@ pub(crate) enum AgreementMovement {
     NoLongerAgrees,
 }
 
-impl GraderLabels {
+impl DiffGraderLabels {
     /// What people say of a verdict that moved.
     pub(super) fn of_moved(
         &self,
@@ -150,7 +150,7 @@ impl GraderLabels {
                 continue;
             }
             let passes = label.passes(self.threshold);
-            cases.push(LabelledCase { pair, label: *label, passes, before, now });
+            cases.push(AgreementPair { pair, label: *label, passes, before, now });
         }
         let AgreementDiff { labelled, judged_before, judged_now, other_answers, .. } = found;
         (labelled > 0).then(|| AgreementDiff {
@@ -162,8 +162,8 @@ impl GraderLabels {
         })
     }
 
-    fn changes(&self, cases: &[LabelledCase<'_>]) -> AgreementDiff {
-        let agreement = |of: fn(&LabelledCase<'_>) -> SideGrade| {
+    fn changes(&self, cases: &[AgreementPair<'_>]) -> AgreementDiff {
+        let agreement = |of: fn(&AgreementPair<'_>) -> SideGrade| {
             let pairs = cases.iter().map(|case| (cell(of(case)), case.label));
             LabelAgreement::of(pairs, self.threshold).unwrap_or_default()
         };
@@ -205,7 +205,7 @@ impl GraderLabels {
 }
 
 /// A labelled case that both judged.
-struct LabelledCase<'a> {
+struct AgreementPair<'a> {
     pair: &'a Match<'a>,
     label: Label,
     passes: bool,
@@ -221,8 +221,8 @@ fn same_answer(before: SideGrade, now: SideGrade) -> bool {
 }
 
 /// The interval of a change of kappa, by draws of samples with all their cases.
-fn kappa_interval(change: f64, cases: &[LabelledCase<'_>]) -> Option<ConfidenceInterval> {
-    let seed = |case: &LabelledCase<'_>| seed_of(&case.pair.now.name.sample_id);
+fn kappa_interval(change: f64, cases: &[AgreementPair<'_>]) -> Option<ConfidenceInterval> {
+    let seed = |case: &AgreementPair<'_>| seed_of(&case.pair.now.name.sample_id);
     let seeds: Vec<u64> = cases.iter().map(seed).collect();
     let mut distinct = seeds.clone();
     distinct.sort_unstable();

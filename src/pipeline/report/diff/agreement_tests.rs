@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::agreement::AgreementMovement::{NoLongerAgrees, NowAgrees};
 use super::tests::{shown, side};
-use super::{AgreementDiff, CaseName, Diff, DiffLabels, DiffSide, GraderLabels, compare_with};
+use super::{AgreementDiff, CaseName, Diff, DiffGraderLabels, DiffLabels, DiffSide, compare_with};
 use crate::base::random::SplitMix;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::spec::Label;
@@ -18,7 +18,7 @@ fn name(sample: &str) -> CaseName {
 /// What people say, `sample` by `sample`, for the grader `g`, of which scores of labels from 0.5 on pass.
 fn labels(said: &[(&str, Label)]) -> DiffLabels {
     let labels = said.iter().map(|(sample, label)| (name(sample), *label)).collect();
-    DiffLabels(HashMap::from([("g".to_owned(), GraderLabels { threshold: 0.5, labels })]))
+    DiffLabels(HashMap::from([("g".to_owned(), DiffGraderLabels { threshold: 0.5, labels })]))
 }
 
 fn agreement(diff: &Diff) -> &AgreementDiff {

@@ -24,7 +24,7 @@ use crate::pipeline::key::ActionKey;
 use crate::pipeline::metric::declared::MetricValue;
 use crate::pipeline::metric::paired::{Pair, Paired, PairedVerdict};
 
-pub(crate) use agreement::{AgreementDiff, DiffLabels, GraderLabels};
+pub(crate) use agreement::{AgreementDiff, DiffGraderLabels, DiffLabels};
 pub(crate) use declared::DeclaredDiff;
 pub(crate) use markdown::write as write_markdown;
 pub(crate) use moved::{Moved, MovedGrade};
@@ -385,7 +385,7 @@ struct GraderColumn<'a> {
     name: &'a str,
     /// Where its grades stand in the first and in the second.
     places: [usize; 2],
-    labels: Option<&'a GraderLabels>,
+    labels: Option<&'a DiffGraderLabels>,
 }
 
 impl GraderColumn<'_> {
