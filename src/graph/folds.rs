@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Db;
 use super::declared::{declared_metrics, metric_value};
 use super::inputs::{Chunk, Root};
-use super::labels::{has_labels, labels, scales};
+use super::labels::{has_labels, labels, people, scales};
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use super::selection::SelectedOrdinals;
 use crate::base::ordered_map::Ordered;
@@ -20,6 +20,7 @@ use crate::pipeline::gate::{GateInputs, GateReport};
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::key::KeySet;
 use crate::pipeline::metric::agreement::Agreement;
+use crate::pipeline::metric::annotators::AnnotatorAgreement;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::metric::people::{JudgedCase, PeopleEstimate};
 use crate::pipeline::metric::trials::TrialFindings;
@@ -296,4 +297,16 @@ pub fn label_agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Labe
         verdicts.iter().zip(labels).filter_map(|(cell, label)| Some((*cell, (*label)?)))
     };
     LabelAgreement::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)
+}
+
+/// How far the people agree who labelled the same cases of a grader; none where no case has labels of two.
+#[salsa::tracked(returns(copy))]
+pub fn annotators<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<AnnotatorAgreement> {
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let of_chunk = |chunk: &Chunk| {
+        let said = people(db, *chunk, grader).iter().zip(places(db, *chunk));
+        let selected = said.filter(|(_, place)| place.is_in());
+        selected.map(|(said, _)| said.iter().map(|(who, label)| (who.as_deref(), *label)).collect())
+    };
+    AnnotatorAgreement::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)
 }

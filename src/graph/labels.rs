@@ -15,7 +15,7 @@ use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::label_file;
-use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
+use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable, PeopleLine};
 use crate::pipeline::dataset::label_value::LabelValue;
 use crate::pipeline::dataset::labels as said;
 use crate::pipeline::dataset::labels::LabelExtents;
@@ -211,6 +211,48 @@ fn file_labels(db: &dyn Db, chunk: Chunk) -> Box<[Box<[LabelLine]>]> {
     }
     all.into()
 }
+
+/// What people say of the cases of a chunk, one by one, for each what says more first; empty if nobody says who they are.
+#[salsa::tracked]
+fn people_lines(db: &dyn Db, chunk: Chunk) -> Box<[Box<[PeopleLine]>]> {
+    let table = table(db, chunk.root(db));
+    let mut all = Vec::new();
+    if table.people.is_empty() {
+        return Box::default();
+    }
+    let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
+    for (at, (who, place)) in whos.enumerate() {
+        let Some(lines) = table.people.get(&*sample_id(who.id(), place.occurrence)) else {
+            continue;
+        };
+        let identity = &who.identity;
+        let is_of_it =
+            |line: &&PeopleLine| line.of.is_of(identity.model.as_deref(), identity.trial);
+        all.resize(at, Box::default());
+        all.push(lines.iter().filter(is_of_it).cloned().collect());
+    }
+    all.into()
+}
+
+/// What each person says of the cases of a chunk on the scale of a grader. What is missing at the end are cases of which
+/// nobody says something under a name: it is empty where there is none.
+#[salsa::tracked]
+pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[CasePeople]> {
+    let Readable { file, scale, .. } = readable(db, grader);
+    let name = grader.name(db);
+    let of_case = |lines: &[PeopleLine]| {
+        let mut own = lines.iter();
+        let line = own.find(|line| line.of.grader.as_ref().is_none_or(|grader| grader == name));
+        let people = line.map_or(&[][..], |line| &line.people);
+        let said = people.iter().filter_map(|one| Some((one.who.clone(), one.said.on(scale)?)));
+        said.collect()
+    };
+    let lines: &[_] = if file { people_lines(db, chunk) } else { &[] };
+    lines.iter().map(|lines| of_case(lines)).collect()
+}
+
+/// What people say of a case, each with their name where that is known.
+pub(crate) type CasePeople = Box<[(Option<Box<str>>, Label)]>;
 
 fn sample_id(id: &str, occurrence: u32) -> Cow<'_, str> {
     if occurrence > 1 { named(id, occurrence).into() } else { id.into() }

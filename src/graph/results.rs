@@ -48,6 +48,8 @@ pub fn summary(db: &Database, root: Root) -> Summary {
     let label_agreement = graders
         .iter()
         .filter_map(|grader| Some((name(grader), folds::label_agreement(db, *grader)?)));
+    let annotators =
+        graders.iter().filter_map(|grader| Some((name(grader), folds::annotators(db, *grader)?)));
     let people = graders
         .iter()
         .filter_map(|grader| Some((name(grader), folds::people_estimate(db, *grader)?)));
@@ -70,6 +72,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         trials: trials(db, root),
         agreement: Ordered(agreement.collect()),
         label_agreement: Ordered(label_agreement.collect()),
+        annotators: Ordered(annotators.collect()),
         people: Ordered(people.collect()),
         usage: Ordered(usage),
         cost: all_usage.cost,

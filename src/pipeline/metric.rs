@@ -3,6 +3,7 @@
 //! Owns the formulas; knows no grader, no suite and no report layout. Means are exact before they are rounded once.
 
 pub(crate) mod agreement;
+pub mod annotators;
 pub mod declared;
 pub mod labels;
 pub mod people;

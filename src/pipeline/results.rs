@@ -13,6 +13,7 @@ use super::gate::GateReport;
 use super::grade::GradeError;
 use super::metric::Metric;
 use super::metric::agreement::Agreement;
+use super::metric::annotators::AnnotatorAgreement;
 use super::metric::declared::MetricValue;
 use super::metric::labels::LabelAgreement;
 use super::metric::people::PeopleEstimate;
@@ -147,6 +148,9 @@ pub struct Summary {
     /// Grader → how far its verdicts agree with labels of people; only graders that have some.
     #[serde(default, skip_serializing_if = "has_none")]
     pub label_agreement: Ordered<LabelAgreement>,
+    /// Grader → how far the people agree who labelled the same cases; only graders with labels of several.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub annotators: Ordered<AnnotatorAgreement>,
     /// Grader → what people would have said of everything; only graders with labels for a part of their verdicts.
     #[serde(default, skip_serializing_if = "has_none")]
     pub people: Ordered<PeopleEstimate>,

@@ -272,6 +272,51 @@ fn labels_of_others_are_read_as_the_suite_says() {
     assert_eq!(counts(&labelled, "exact"), [0, 0, 1, 0]);
 }
 
+/// Three people in a line, as annotation tools export them.
+#[test]
+fn people_are_compared_among_themselves() {
+    let suite = format!(
+        "{SUITE}labels: {{path: people.json, for: [exact], at: [ann, bob, cem], map: {{1: pass, 0: fail}}}}\n"
+    );
+    let people = |ann: Value, bob: Value, cem: Value, id: usize| json!({"id": id, "ann": ann, "bob": bob, "cem": cem});
+    let none = Value::Null;
+    let said = json!([
+        people(json!(1), json!(1), json!(0), 0),
+        people(json!(1), json!(1), none.clone(), 1),
+        people(json!(0), json!(0), json!(0), 2),
+        people(json!(0), json!(1), none.clone(), 3),
+        people(json!(1), none.clone(), none.clone(), 4),
+        people(json!(1), json!(1), json!(1), 5),
+        people(json!(0), none, json!(0), 6),
+    ]);
+    let space = Space::new(&[
+        ("suite.yaml", suite.as_str()),
+        ("data.jsonl", &rows(&[])),
+        ("people.json", &said.to_string()),
+    ]);
+    let ran = space.run(&["run", "suite.yaml", "--grader", "exact"]);
+    assert!(ran.stderr().contains("1 tie"), "{}", ran.shown());
+    let shown = ran.stdout();
+    let lines: Vec<&str> = shown.lines().filter(|line| line.contains("people agree")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"exact: 3 people agree in 75.0% of 12 pairs on 6 cases; Krippendorff's alpha 0.50");
+    // The package krippendorff says 0.5.
+    let found = summary(&space);
+    assert_eq!(
+        found["annotators"]["exact"],
+        json!({"cases": 6, "people": 3, "pairs": 12, "agreement": 0.75, "alpha": 0.5, "alpha_of_scores": null})
+    );
+    assert_eq!(found["label_agreement"]["exact"]["n"], 6);
+    let ran = space.run(&["run", "suite.yaml", "--grader", "exact", "--format", "markdown"]);
+    assert!(
+        ran.stdout().contains("3 people agree in 75.0% of 12 pairs on 6 cases"),
+        "{}",
+        ran.shown()
+    );
+    // Of rows that are left out nobody says anything.
+    space.run(&["run", "suite.yaml", "--grader", "exact", "--max-samples", "2"]);
+    assert_eq!(summary(&space)["annotators"]["exact"]["cases"], 2);
+}
+
 #[test]
 fn at_says_where_labels_stand_in_lines_and_in_rows() {
     let suite = |labels: &str| format!("{SUITE}labels: {labels}\n");
@@ -344,6 +389,11 @@ labels: {for: [exact], map: {good: pass, bad: fail}}
             "labels: {path: l.csv, at: x, fields: {label: y}}",
             "`fields` of `labels` says where the label stands, and so does `at`",
         ),
+        (
+            "labels: {at: [ann, bob]}",
+            "labels of several people are read of a file, and there is no `path`",
+        ),
+        ("labels: {path: l.csv, at: [ann, bob], fields: {who: w}}", "`at` names several people"),
         ("labels: {map: {good: splendid}}", "`good` must be `pass`, `fail` or a score, not text"),
         ("labels: {path: gone.csv}", "cannot read the labels `gone.csv`: there is no such file"),
         ("labels: [a.csv]", "`labels` must be a path or a mapping"),

@@ -13,7 +13,7 @@ use super::cells::column_names;
 use super::fields::{RowFields, RowProblem, RowSpec, deep_problem, json_text};
 use super::label_value::{LabelNotation, LabelValue, Scales, beside_map};
 use super::labels::LabelExtents;
-use super::people::{GivenLabels, LabelOf, OnePerson};
+use super::people::{GivenLabels, LabelOf, NamedOpinion, OnePerson};
 use super::split::{self, RawRecord, too_deep};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::json_syntax::kind_of;
@@ -53,11 +53,22 @@ impl LabelLine {
     }
 }
 
+/// What several people, or one with a name, say of one verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct PeopleLine {
+    /// What that is of; its label is that of the first of them.
+    pub of: LabelLine,
+    /// What each says.
+    pub people: Box<[NamedOpinion]>,
+}
+
 /// The labels of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LabelTable {
     /// Sample → its lines, those that say more first.
     pub samples: BTreeMap<String, Vec<LabelLine>>,
+    /// Sample → what people say of it, one by one, what says more first. Also of ties, which are no label.
+    pub people: BTreeMap<String, Vec<PeopleLine>>,
     /// What they have in common.
     pub extents: LabelExtents,
 }
@@ -135,8 +146,19 @@ fn table(given: &GivenLabels, scales: &Scales) -> LabelTable {
         let line = LabelLine { model: model.clone(), trial: *trial, grader: grader.clone(), said };
         table.samples.entry(id.clone()).or_default().push(line);
     }
+    for (LabelOf { id, model, trial, grader }, people) in given.people() {
+        let Some(first) = people.first() else { continue };
+        let said = first.said.clone();
+        table.extents.add(grader.as_deref(), &said, scales);
+        let of = LabelLine { model: model.clone(), trial: *trial, grader: grader.clone(), said };
+        let line = PeopleLine { of, people: people.into() };
+        table.people.entry(id.clone()).or_default().push(line);
+    }
     for lines in table.samples.values_mut() {
         lines.sort_by_key(LabelLine::rank);
+    }
+    for lines in table.people.values_mut() {
+        lines.sort_by_key(|line| line.of.rank());
     }
     table
 }
@@ -162,7 +184,11 @@ fn missing_column(columns: &[String], layout: &LabelsSpec) -> Option<String> {
         Some((_, path)) => (!has(path)).then(|| path.clone()),
         None => (!names.iter().any(|name| has(name))).then(|| names[0].to_owned()),
     };
-    lacks(&["id", "sample_id"]).or_else(|| lacks(&["label"]))
+    let lacks_label = || match layout.columns.as_slice() {
+        [] => lacks(&["label"]),
+        columns => columns.iter().find(|column| !has(column)).cloned(),
+    };
+    lacks(&["id", "sample_id"]).or_else(lacks_label)
 }
 
 /// What is wrong with the shape of a file, said of labels.
@@ -201,10 +227,24 @@ impl LabelReader<'_> {
         let model = text_of(&fields, "model")?;
         let trial = trial_of(&fields)?;
         let who = fields.value("who")?.map(|who| json_text(&who));
-        let by = OnePerson { who, line: row.start.line };
+        let line = row.start.line;
         let grader = text_of(&fields, "grader")?;
         let of = LabelOf { id, model, trial, grader };
-        let Some(said) = self.said(&fields, of.grader.as_deref())? else { return Ok(()) };
+        if self.layout.columns.is_empty() {
+            let said = self.said(&fields, fields.mapped("label"), of.grader.as_deref())?;
+            return said.map_or(Ok(()), |said| self.add(&of, said, &OnePerson { who, line }));
+        }
+        for column in &self.layout.columns {
+            if let Some(said) = self.said(&fields, Some(column), of.grader.as_deref())? {
+                let by = OnePerson { who: Some(column.clone()), line };
+                self.add(&of, said, &by)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Adds what one person says, for each grader that it is for.
+    fn add(&mut self, of: &LabelOf, said: LabelValue, by: &OnePerson) -> Result<(), RowProblem> {
         let named = match (said, &of.grader) {
             (LabelValue::Each(each), _) => {
                 each.into_iter().map(|(grader, said)| (Some(grader), said)).collect()
@@ -228,13 +268,13 @@ impl LabelReader<'_> {
         self.scales.iter().any(|(grader, _)| grader == name)
     }
 
-    /// The label of a line, if it says one; for its `grader`, if it names one.
+    /// The label of a line at a path of its own, if it says one; for its `grader`, if it names one.
     fn said(
         &mut self,
         fields: &RowFields<'_>,
+        mapped: Option<&str>,
         grader: Option<&str>,
     ) -> Result<Option<LabelValue>, RowProblem> {
-        let mapped = fields.mapped("label");
         let found = match mapped {
             Some(path) => fields.at_path(path),
             None => fields.members.get("label"),
@@ -276,10 +316,12 @@ impl LabelReader<'_> {
 
     /// Says that no line has what the suite calls the label.
     fn without_label(&self, path: &str) -> Option<Diagnostic> {
-        let (_, label) = self.layout.fields.iter().find(|(ours, _)| ours == "label")?;
+        let mapped = self.layout.fields.iter().find(|(ours, _)| ours == "label");
+        let label = mapped.map(|(_, path)| path).or_else(|| self.layout.columns.first())?;
         let message = format!("no line of the file of labels has `{}`", clipped(label));
         let problem = Diagnostic::error(Place::file(path), message);
-        (!self.has_label).then(|| problem.hint("`fields` of `labels` names paths in its lines"))
+        (!self.has_label)
+            .then(|| problem.hint("`fields` and `at` of `labels` name paths in its lines"))
     }
 }
 

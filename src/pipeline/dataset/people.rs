@@ -29,6 +29,15 @@ pub(super) struct OnePerson {
     pub line: u32,
 }
 
+/// What one person says of a verdict.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NamedOpinion {
+    /// Their name, if that is known.
+    pub who: Option<Box<str>>,
+    /// What they say.
+    pub said: LabelValue,
+}
+
 /// Labels in the order in which they were given.
 #[derive(Debug, Default)]
 pub(super) struct GivenLabels {
@@ -89,6 +98,18 @@ impl GivenLabels {
     /// The label of each verdict that has one.
     pub(super) fn labels(&self) -> impl Iterator<Item = (&LabelOf, LabelValue)> {
         self.all.iter().filter_map(|(of, given)| Some((of, together(given)?)))
+    }
+
+    /// What each person says of every verdict, where somebody says who they are or several say something.
+    pub(super) fn people(&self) -> impl Iterator<Item = (&LabelOf, Vec<NamedOpinion>)> {
+        let opinion = |one: &PersonLabel| NamedOpinion {
+            who: one.by.who.as_deref().map(Box::from),
+            said: one.said.clone(),
+        };
+        let is_of_somebody =
+            |given: &[PersonLabel]| given.len() > 1 || given.iter().any(|one| one.by.who.is_some());
+        let those = self.all.iter().filter(move |(_, given)| is_of_somebody(given));
+        those.map(move |(of, given)| (of, given.iter().map(opinion).collect()))
     }
 
     /// Says of how many verdicts as many people say that they pass as that they fail.

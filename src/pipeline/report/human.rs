@@ -6,6 +6,7 @@ use unicode_width::UnicodeWidthStr;
 use super::digest::label;
 use crate::base::text::{count, cut, cut_middle, percent, wrapped};
 use crate::pipeline::metric::agreement::{Agreement, Alpha, PairAgreement};
+use crate::pipeline::metric::annotators::AnnotatorAgreement;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::metric::people::{FEWEST_LABELS, PeopleEstimate};
 use crate::pipeline::metric::trials::ScoreVariance;
@@ -34,6 +35,8 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     let votes = votes.map(|(grader, agreement)| votes_line(&name(grader), agreement));
     let labels = summary.label_agreement.0.iter();
     let labels = labels.map(|(grader, agreement)| line(&name(grader), agreement));
+    let annotators = summary.annotators.0.iter();
+    let annotators = annotators.map(|(grader, found)| annotators_line(&name(grader), found));
     let people = summary.people.0.iter();
     let people = people.flat_map(|(grader, estimate)| people_lines(&name(grader), estimate));
     // Where no trial differs from the others there is nothing to look at.
@@ -43,7 +46,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     };
     let trials = summary.trials.0.iter().filter(|(_, trials)| differs(trials)).take(TRIALS);
     let trials = trials.map(|(grader, trials)| trials_line(&name(grader), trials));
-    trials.chain(votes).chain(labels).chain(people).collect()
+    trials.chain(votes).chain(labels).chain(annotators).chain(people).collect()
 }
 
 /// The same for a screen of so many columns: a line that is too long goes on in further ones.
@@ -224,11 +227,30 @@ fn line(grader: &str, agreement: &LabelAgreement) -> String {
     )
 }
 
+/// How far people agree among themselves.
+fn annotators_line(grader: &str, found: &AnnotatorAgreement) -> String {
+    let alpha = |value: Option<f64>| value.map(|alpha| format!("{alpha:.2}"));
+    let verdicts = alpha(found.alpha).unwrap_or_else(|| UNDEFINED.to_owned());
+    let scores = alpha(found.alpha_of_scores);
+    let scores = scores.map_or_else(String::new, |alpha| format!(", of scores {alpha}"));
+    let people = match found.people {
+        0 | 1 => "people".to_owned(),
+        people => format!("{people} people"),
+    };
+    format!(
+        "{grader}: {people} agree in {} of {} on {}; Krippendorff's alpha {verdicts}{scores}",
+        percent(found.agreement),
+        count(found.pairs, "pair"),
+        count(found.cases, "case"),
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::{line, lines, lines_within};
     use crate::base::ordered_map::Ordered;
     use crate::pipeline::metric::agreement::agreement;
+    use crate::pipeline::metric::annotators::AnnotatorAgreement;
     use crate::pipeline::metric::labels::LabelAgreement;
     use crate::pipeline::report::fixtures;
     use crate::pipeline::results::trials::Straddler;
@@ -282,6 +304,31 @@ mod tests {
         insta::assert_snapshot!(lines(&run.summary).join("\n"), @r"
         accuracy, 2 trials of 2 samples: 2 flaky: s1 [m:1,x] 1/2, <s|2> [m:1,x] 1/2; variance of scores 0.0000 between samples, 0.5000 within, ICC(1) -1.00, stderr 0.3536; 1 submission with votes on both sides of the threshold: s1 [trial 1] [turn 0] 1/3
         more, 1 to 2 trials of 2 samples: 5 flaky: s1 [m:1,x] 1/2, s1 [m:1,x] 1/2, s1 [m:1,x] 1/2 and 2 more
+        ");
+    }
+
+    #[test]
+    fn people_among_themselves_are_one_line() {
+        let found = AnnotatorAgreement {
+            cases: 999,
+            people: 3,
+            pairs: 2997,
+            agreement: Some(0.935),
+            alpha: Some(0.867),
+            alpha_of_scores: Some(0.877),
+        };
+        let unnamed = AnnotatorAgreement {
+            cases: 1,
+            people: 0,
+            pairs: 1,
+            agreement: Some(1.0),
+            alpha: None,
+            alpha_of_scores: None,
+        };
+        let lines = [found, unnamed].map(|found| super::annotators_line("quality", &found));
+        insta::assert_snapshot!(lines.join("\n"), @r"
+        quality: 3 people agree in 93.5% of 2997 pairs on 999 cases; Krippendorff's alpha 0.87, of scores 0.88
+        quality: people agree in 100.0% of 1 pair on 1 case; Krippendorff's alpha not defined
         ");
     }
 

@@ -40,6 +40,7 @@ fn renamed_summary(summary: &Summary, labels: &Ordered<String>) -> Summary {
         trials: renamed(summary.trials.clone(), labels),
         agreement: renamed(summary.agreement.clone(), labels),
         label_agreement: renamed(summary.label_agreement.clone(), labels),
+        annotators: renamed(summary.annotators.clone(), labels),
         people: renamed(summary.people.clone(), labels),
         usage: renamed(summary.usage.clone(), labels),
         ..summary.clone()

@@ -30,6 +30,9 @@ pub struct LabelsSpec {
     pub graders: Vec<String>,
     /// Our names of what a line of the file has, each with the dotted path under which it stands.
     pub fields: Vec<(String, String)>,
+    /// The dotted paths under which the labels of several people stand in one line, each person being called as their path;
+    /// empty where a line has one label.
+    pub columns: Vec<String>,
     /// What is written, and what it means.
     pub map: Vec<(String, LabelMeaning)>,
 }
@@ -42,7 +45,8 @@ impl LabelsSpec {
 
     /// Whether lines are written as evalrs writes them.
     pub fn is_own_layout(&self) -> bool {
-        self.fields.is_empty() && self.map.is_empty() && self.graders.is_empty()
+        let is_one_label = self.fields.is_empty() && self.columns.is_empty();
+        is_one_label && self.map.is_empty() && self.graders.is_empty()
     }
 }
 

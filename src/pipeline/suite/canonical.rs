@@ -112,6 +112,7 @@ fn labels(spec: &LabelsSpec) -> Value {
         "path": spec.path,
         "for": spec.graders,
         "fields": fields.collect::<Map<String, Value>>(),
+        "at": spec.columns,
         "map": map.collect::<Map<String, Value>>(),
     }))
 }

@@ -32,22 +32,21 @@ pub(super) fn labels(
                 .to_owned(),
         );
     }
-    let mut paths = own.map(|own| field_paths(own, findings)).unwrap_or_default();
-    if let Some(at) = fields.take("at")
-        && let Some(path) = findings.text(at)
-    {
+    let mut spec = LabelsSpec {
+        path: file.and_then(|file| path(file, findings)),
+        graders: fields.take("for").map(|of| names(of, graders, findings)).unwrap_or_default(),
+        fields: own.map(|own| field_paths(own, findings)).unwrap_or_default(),
+        columns: Vec::new(),
+        map: fields.take("map").map(|map| meanings(map, findings)).unwrap_or_default(),
+    };
+    if let Some(at) = fields.take("at") {
+        let paths = findings.texts(at).unwrap_or_default();
         match (file, rows) {
-            (Some(_), _) => at_in_file(at, path, &mut paths, findings),
-            (None, Some(rows)) => at_in_rows(at, path, rows, findings),
+            (Some(_), _) => at_in_file(at, paths, &mut spec, findings),
+            (None, Some(rows)) => at_in_rows(at, paths, rows, findings),
             (None, None) => {}
         }
     }
-    let spec = LabelsSpec {
-        path: file.and_then(|file| path(file, findings)),
-        graders: fields.take("for").map(|of| names(of, graders, findings)).unwrap_or_default(),
-        fields: paths,
-        map: fields.take("map").map(|map| meanings(map, findings)).unwrap_or_default(),
-    };
     fields.finish(findings);
     Some(spec)
 }
@@ -58,22 +57,41 @@ pub(super) fn row_place(root: &YamlNode) -> Option<&YamlEntry> {
     labels.entries().iter().find(|entry| entry.key == "at")
 }
 
-/// `at: PATH` beside `path` is the label's path in lines of the file.
+/// `at: PATH` beside `path` is the label's path in lines of the file, and a list has those of several people.
 fn at_in_file(
     at: &YamlEntry,
-    path: String,
-    paths: &mut Vec<(String, String)>,
+    mut paths: Vec<String>,
+    spec: &mut LabelsSpec,
     findings: &mut Findings,
 ) {
-    if paths.iter().any(|(ours, _)| ours == "label") {
+    let has = |name: &str| spec.fields.iter().any(|(ours, _)| ours == name);
+    if has("label") {
         twice(at, "`fields` of `labels` says where the label stands, and so does `at`", findings);
-        return;
+    } else if paths.len() > 1 && has("who") {
+        let message =
+            "`fields` of `labels` says who gave the label of a line, and `at` names several people";
+        findings.error(at.key_span, message).hint = Some("keep one".to_owned());
+    } else if paths.len() > 1 {
+        spec.columns = paths;
+    } else if let Some(path) = paths.pop() {
+        spec.fields.push(("label".to_owned(), path));
     }
-    paths.push(("label".to_owned(), path));
 }
 
 /// `at: PATH` without `path` is the label's path in rows.
-fn at_in_rows(at: &YamlEntry, path: String, rows: &mut FieldMap, findings: &mut Findings) {
+fn at_in_rows(
+    at: &YamlEntry,
+    mut paths: Vec<String>,
+    rows: &mut FieldMap,
+    findings: &mut Findings,
+) {
+    if paths.len() > 1 {
+        let message = "labels of several people are read of a file, and there is no `path`";
+        findings.error(at.key_span, message).hint =
+            Some("name the dataset as `path` too where they stand in its rows".to_owned());
+        return;
+    }
+    let Some(path) = paths.pop() else { return };
     if !rows.labels.is_empty() || rows.paths.iter().any(|(ours, _)| ours == "label") {
         let message = "`fields` of `dataset` says where the label stands, and so does `at`";
         twice(at, message, findings);

@@ -6,7 +6,7 @@ use super::section::{FINITE, Section, section};
 /// Labels that people gave.
 pub(crate) static LABELS: Section = section!["labels",
     "path": Text => "the file that holds them; in the rows if absent";
-    "at": Text => "the dotted path under which a label stands in a line of the file, or in a row without one; short for `fields: {label: PATH}`";
+    "at": Texts => "the dotted path under which a label stands in a line of the file, or in a row without one; a list is of several people, one each";
     "for": Texts => "the graders that a label is for which names none; all if absent";
     "fields": Mapping(&LABEL_FIELDS) => "under which dotted path each field of a label stands in a line of the file";
     "map": MapOf(&AnyOf(&[FINITE, Truth, Choice(&["pass", "fail"])])) => "what is meant by what is written: `pass`, `fail`, or a score";

@@ -1,6 +1,6 @@
 //! Files of labels: what is read of them, and what is said of those that are wrong.
 
-use super::{beside, read};
+use super::{LabelReading, beside, read};
 use crate::pipeline::dataset::label_value::LabelValue;
 use crate::pipeline::spec::{LabelMeaning, LabelsSpec, Scale};
 
@@ -209,6 +209,7 @@ fn layout(fields: &[(&str, &str)], map: &[(&str, LabelMeaning)], graders: &[&str
             .iter()
             .map(|(ours, path)| ((*ours).to_owned(), (*path).to_owned()))
             .collect(),
+        columns: Vec::new(),
         map: map.iter().map(|(written, meaning)| ((*written).to_owned(), *meaning)).collect(),
     }
 }
@@ -270,6 +271,76 @@ fn several_people_give_one_label() {
             "1 tie: as many people say that the answer passes as that it fails, which counts as no label",
         ]
     );
+}
+
+/// `who=label` of each person, and whether there is a label at all.
+fn people(reading: &LabelReading, id: &str) -> Vec<(String, Option<LabelValue>)> {
+    let label = reading.table.samples.get(id).map(|lines| lines[0].said.clone());
+    let lines = reading.table.people.get(id).into_iter().flatten();
+    let all = lines.flat_map(|line| line.people.iter());
+    all.map(|one| (format!("{}={:?}", one.who.as_deref().unwrap_or("-"), one.said), label.clone()))
+        .collect()
+}
+
+#[test]
+fn what_each_person_says_is_kept_and_ties_too() {
+    let text =
+        "id,who,label\na,ann,pass\na,bob,pass\nb,ann,pass\nb,bob,fail\nc,ann,fail\nd,,pass\n";
+    let found = read("l.csv", text, &scales(), &LabelsSpec::default());
+    let [pass, fail] = [true, false].map(LabelValue::Pass);
+    let said = |who: &str, said: &LabelValue, label: Option<&LabelValue>| {
+        (format!("{who}={said:?}"), label.cloned())
+    };
+    assert_eq!(
+        people(&found, "a"),
+        [said("ann", &pass, Some(&pass)), said("bob", &pass, Some(&pass))]
+    );
+    // A tie is no label, and what people disagree on all the same.
+    assert_eq!(people(&found, "b"), [said("ann", &pass, None), said("bob", &fail, None)]);
+    assert_eq!(people(&found, "c"), [said("ann", &fail, Some(&fail))]);
+    // Of one person without a name there is nothing to tell.
+    assert_eq!(people(&found, "d"), []);
+}
+
+#[test]
+fn several_people_may_stand_in_one_line() {
+    let map = [("1", LabelMeaning::Pass(true)), ("2", LabelMeaning::Pass(false))];
+    let columns = LabelsSpec {
+        columns: ["first", "second", "by.third"].map(str::to_owned).to_vec(),
+        ..layout(&[("id", "idx")], &map, &["exact"])
+    };
+    let json = r#"[{"idx": 0, "first": 1, "second": 1, "by": {"third": 2}},
+        {"idx": 1, "first": 2, "second": null, "by": {"third": 2}},
+        {"idx": 2, "first": 1, "second": 2}]"#;
+    let csv = "idx,first,second,by.third\n0,1,1,2\n1,2,,2\n2,1,2,\n";
+    let found = read("l.json", json, &scales(), &columns);
+    let told: Vec<&str> = found.problems.iter().map(|problem| problem.message.as_str()).collect();
+    assert_eq!(
+        told,
+        [
+            "1 tie: as many people say that the answer passes as that it fails, which counts as no label"
+        ]
+    );
+    let label = |id: &str| found.table.samples.get(id).map(|lines| lines[0].said.clone());
+    assert_eq!(
+        ["0", "1", "2"].map(label),
+        [Some(LabelValue::Pass(true)), Some(LabelValue::Pass(false)), None]
+    );
+    let names: Vec<String> = people(&found, "0").into_iter().map(|(name, _)| name).collect();
+    assert_eq!(names, ["first=Pass(true)", "second=Pass(true)", "by.third=Pass(false)"]);
+    assert_eq!(read("l.csv", csv, &scales(), &columns).table, found.table);
+    for (path, text, said) in [
+        ("l.csv", "idx,first,by.third\n0,1,2\n", "the file of labels has no column `second`"),
+        ("l.json", "[{\"idx\": 0}]", "no line of the file of labels has `first`"),
+        (
+            "l.json",
+            "[{\"idx\": 0, \"second\": \"x\"}]",
+            "`second` is neither a score from 0 to 1 nor pass or fail",
+        ),
+    ] {
+        let found = read(path, text, &scales(), &columns);
+        assert_eq!(found.problems[0].message, said);
+    }
 }
 
 #[test]

@@ -83,6 +83,7 @@ fn summary() -> Value {
         ("trials?", map_of(&free_map())),
         ("agreement?", map_of(&free_map())),
         ("label_agreement?", map_of(&free_map())),
+        ("annotators?", map_of(&annotators())),
         ("people?", map_of(&free_map())),
         ("usage", map_of(&usage(Some(map_of(&usage(None)))))),
         ("cost", or_null(number())),
@@ -162,6 +163,17 @@ fn rollup() -> Value {
         ("suites", list(&suite)),
         ("metrics", map_of(&declared())),
         ("gate", gate()),
+    ])
+}
+
+fn annotators() -> Value {
+    object(&[
+        ("cases", count()),
+        ("people", count()),
+        ("pairs", count()),
+        ("agreement", or_null(share())),
+        ("alpha", or_null(number())),
+        ("alpha_of_scores", or_null(number())),
     ])
 }
 

@@ -8,7 +8,8 @@ use crate::pipeline::letta::test_agent::judge_file;
 use crate::pipeline::spec::{GraderKind, RubricSpec, Scale};
 use crate::pipeline::suite::canonical::canonical;
 
-const SUITES: [&str; 17] = [
+const SUITES: [&str; 18] = [
+    "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.json, at: [ann, bob.said], map: {x: pass}}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.csv, for: a, at: 'votes[0]', fields: {id: n}, map: {x: pass, 3: 0.5}}\n",
     "name: s\ndataset: {path: d.jsonl, fields: {output: o}}\ngraders: {a: {kind: tool, function: contains}}\nlabels: {at: human.score, map: {x: fail}}\n",
     "name: s\ndataset: d.jsonl\nsandbox: auto\ngraders:\n  a: {kind: program, path: g/p.py, timeout: 0.25, inputs: [b.json, 'a/*.json', b.json], env: [B, A], cwd: work, runtime: python3.12, cache: no}\n  b: {kind: program, path: g.ts, deterministic: check, sandbox: {kind: bubblewrap, memory: 1.5GB, cpu: 7}}\n  c: {kind: program, path: 'p.py:f', runtime: ../bin/python, sandbox: none}\n",
