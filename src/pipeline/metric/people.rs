@@ -92,6 +92,9 @@ fn estimate(
 }
 
 #[cfg(test)]
+mod public_sets;
+
+#[cfg(test)]
 mod tests {
     use super::{Cell, CellState, JudgedCase, Label, PeopleEstimate};
 

@@ -191,13 +191,16 @@ fn people_line(
 ) -> String {
     let PredictionPoweredMean { saved, most_saved, bias: signed, .. } = *found;
     let more = if signed < 0.0 { "less" } else { "more" };
+    let labels_counted = count(labels, "label");
+    let known = format!("{grader}: people {estimated} by {labels_counted} of a random part");
+    let bias = format!("on those the grader says {bias} {more}");
+    if found.tuning <= 0.0 {
+        return format!("{known} alone; {bias} and saves no label");
+    }
     let needed = (labels as f64 / (1.0 - saved)).round();
+    let [saved, most] = [saved, most_saved].map(|share| share * 100.0);
     format!(
-        "{grader}: people {estimated} by {} of a random part (PPI++); on those the grader says {bias} {more}; labels alone would need {needed} \
-         ({:.0}% saved, at most {:.0}%)",
-        count(labels, "label"),
-        saved * 100.0,
-        most_saved * 100.0,
+        "{known} (PPI++); {bias}; labels alone would need {needed} ({saved:.0}% saved, at most {most:.0}%)"
     )
 }
 

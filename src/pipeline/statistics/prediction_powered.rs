@@ -4,12 +4,12 @@
 //! Inference": the mean of labels, plus `tuning` times how much higher the judge's mean is on what nobody labelled than on what
 //! people did. A judge that says nothing is left out by a tuning of 0, and a perfect one stands for all labels that are missing.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 
 use super::distribution::student_t_quantile;
-use super::interval::{ClusteredValue, ConfidenceInterval, IntervalMethod, ValueRange};
+use super::interval::{
+    ClusteredValue, ConfidenceInterval, IntervalMethod, ValueRange, mean_interval,
+};
 use crate::base::exact::{mean, sum};
 
 /// An item that people labelled and the judge scored.
@@ -30,7 +30,7 @@ pub struct PredictionPoweredMean {
     pub mean: f64,
     /// Its standard error; trials of a sample are one cluster.
     pub stderr: f64,
-    /// Its interval: Student's t of the samples that have labels.
+    /// Its interval: Student's t of the samples that have labels, or where that is no narrower, the one of the labels alone.
     pub interval: ConfidenceInterval,
     /// How far the judge counts, 0..=1.
     pub tuning: f64,
@@ -38,6 +38,8 @@ pub struct PredictionPoweredMean {
     pub labels_mean: f64,
     /// Its standard error, made likewise.
     pub labels_stderr: f64,
+    /// The interval of the mean of the labels alone, as fits their number: [`mean_interval`].
+    pub labels_interval: ConfidenceInterval,
     /// How much higher the judge scores than people, on what both did.
     pub bias: f64,
     /// The share of labels that the judge saves: labels alone would need `n / (1 - saved)` for an interval as narrow.
@@ -49,7 +51,8 @@ pub struct PredictionPoweredMean {
 /// The estimate, for a level between 0.0 and 1.0; none for labels of fewer than two samples, or where a value is not finite.
 ///
 /// `tuning` is `cov(label, prediction) / ((1 + n / N) var(prediction))`, within 0..=1, for n labelled and N other items, its
-/// variance taken over both. Where that would make the estimate less sure than labels alone are, it is 0.
+/// variance taken over both. Where that would make the estimate less sure than labels alone are, or its interval no narrower, it
+/// is 0.
 ///
 /// Where people and a good judge differ a few times only, the differences that were seen tell too little of those that were not:
 /// the interval counts one more in either direction, by a half each. `stderr` does not.
@@ -63,27 +66,22 @@ pub fn prediction_powered_mean(
     let labels_variance = parts.variance(0.0)?;
     let tuned = parts.tuning();
     let tuned_variance = parts.variance(tuned)?;
-    let cautious_variance = tuned_variance + parts.unseen_variance(tuned, range);
-    let is_surer = tuned_variance < labels_variance;
+    let labels_interval = parts.labels_interval(range, level)?;
+    let powered = parts.powered_interval(tuned, tuned_variance, range, level)?;
+    let width = |interval: ConfidenceInterval| interval.high - interval.low;
+    let is_surer = tuned_variance < labels_variance && width(powered) < width(labels_interval);
     let tuning = if is_surer { tuned } else { 0.0 };
-    let variance = tuned_variance.min(labels_variance);
-    let stderr = variance.sqrt();
-    let estimate = parts.labels_mean + tuning * (parts.others_mean - parts.predictions_mean);
-    let reach = student_t_quantile(level, parts.samples() - 1.0)?
-        * cautious_variance.min(labels_variance).sqrt();
+    let variance = if is_surer { tuned_variance } else { labels_variance };
+    let estimate = parts.estimate(tuning);
     let saved = if labels_variance > 0.0 { 1.0 - variance / labels_variance } else { 0.0 };
     Some(PredictionPoweredMean {
         mean: estimate.clamp(range.least, range.greatest),
-        stderr,
-        interval: range.interval(
-            estimate - reach,
-            estimate + reach,
-            level,
-            IntervalMethod::PredictionPowered,
-        ),
+        stderr: variance.sqrt(),
+        interval: if is_surer { powered } else { labels_interval },
         tuning,
         labels_mean: parts.labels_mean,
         labels_stderr: labels_variance.sqrt(),
+        labels_interval,
         bias: parts.predictions_mean - parts.labels_mean,
         saved,
         most_saved: parts.squared_correlation(),
@@ -116,6 +114,31 @@ impl<'a> Parts<'a> {
             predictions_mean,
             others_mean: mean(&unlabelled).unwrap_or(predictions_mean),
         })
+    }
+
+    fn estimate(&self, tuning: f64) -> f64 {
+        self.labels_mean + tuning * (self.others_mean - self.predictions_mean)
+    }
+
+    /// As fits their number and kind.
+    fn labels_interval(&self, range: ValueRange, level: f64) -> Option<ConfidenceInterval> {
+        let value =
+            |item: &LabelledItem| ClusteredValue { cluster: item.cluster, value: item.label };
+        mean_interval(self.labelled.iter().map(value).collect(), range, level)
+    }
+
+    fn powered_interval(
+        &self,
+        tuning: f64,
+        variance: f64,
+        range: ValueRange,
+        level: f64,
+    ) -> Option<ConfidenceInterval> {
+        let cautious = variance + self.unseen_variance(tuning, range);
+        let reach = student_t_quantile(level, self.samples() - 1.0)? * cautious.sqrt();
+        let estimate = self.estimate(tuning);
+        let method = IntervalMethod::PredictionPowered;
+        Some(range.interval(estimate - reach, estimate + reach, level, method).rounded())
     }
 
     /// How many samples have labels.
@@ -160,16 +183,23 @@ impl<'a> Parts<'a> {
         let labelled = self.labelled.len() as f64;
         let others = self.others.len() as f64;
         let centre = self.labels_mean - tuning * self.predictions_mean;
-        let mut residuals: BTreeMap<u32, Vec<f64>> = BTreeMap::new();
-        for item in self.labelled {
+        let mut residuals = Vec::with_capacity(self.labelled.len() + self.others.len());
+        residuals.extend(self.labelled.iter().map(|item| {
             let residual = item.label - tuning * item.prediction - centre;
-            residuals.entry(item.cluster).or_default().push(residual / labelled);
-        }
-        for item in self.others.iter().filter(|_| tuning > 0.0) {
+            ClusteredValue { cluster: item.cluster, value: residual / labelled }
+        }));
+        let counted = self.others.iter().filter(|_| tuning > 0.0);
+        residuals.extend(counted.map(|item| {
             let residual = tuning * (item.value - self.others_mean);
-            residuals.entry(item.cluster).or_default().push(residual / others);
-        }
-        let squares = residuals.into_values().map(|own| sum(own.into_iter()).powi(2));
+            ClusteredValue { cluster: item.cluster, value: residual / others }
+        }));
+        residuals.sort_by_key(|item| item.cluster);
+        let square = |own: &[ClusteredValue]| match own {
+            [only] => only.value * only.value,
+            own => sum(own.iter().map(|item| item.value)).powi(2),
+        };
+        let of_samples = residuals.chunk_by(|left, right| left.cluster == right.cluster);
+        let squares = of_samples.map(square);
         Some(sum(squares) * samples / (samples - 1.0))
     }
 
@@ -195,7 +225,9 @@ impl<'a> Parts<'a> {
 
 #[cfg(test)]
 mod tests {
-    use super::{ClusteredValue, LabelledItem, ValueRange, prediction_powered_mean};
+    use super::{
+        ClusteredValue, ConfidenceInterval, LabelledItem, ValueRange, prediction_powered_mean,
+    };
     use crate::base::random::SplitMix;
 
     fn labelled(pairs: &[(f64, f64)]) -> Vec<LabelledItem> {
@@ -219,7 +251,7 @@ mod tests {
         let unit = |labelled: &[LabelledItem], others: &[ClusteredValue]| {
             prediction_powered_mean(labelled, others, ValueRange::UNIT, 0.95)
         };
-        let perfect = labelled(&[(1.0, 1.0), (0.0, 0.0), (1.0, 1.0), (0.0, 0.0)]);
+        let perfect = labelled(&[(1.0, 1.0), (0.0, 0.0)].repeat(10));
         let many: Vec<f64> = (0..400).map(|at| f64::from(u8::from(at % 4 > 0))).collect();
         let found = unit(&perfect, &others(&many)).unwrap();
         assert!(found.tuning > 0.95 && (found.mean - 0.75).abs() < 0.02, "{found:?}");
@@ -260,7 +292,7 @@ mod tests {
     #[test]
     fn intervals_hold_the_mean_of_people() {
         for (labels, right, rate) in
-            [(50, 0.9, 0.5), (100, 0.8, 0.7), (200, 0.6, 0.3), (50, 0.95, 0.8)]
+            [(50, 0.9, 0.5), (100, 0.8, 0.7), (200, 0.6, 0.3), (50, 0.95, 0.8), (50, 0.97, 0.96)]
         {
             let mut generator = SplitMix::new(7);
             let mut held = 0;
@@ -283,6 +315,8 @@ mod tests {
                 );
                 let found = found.unwrap();
                 assert!(found.stderr <= found.labels_stderr);
+                let width = |of: ConfidenceInterval| of.high - of.low;
+                assert!(width(found.interval) <= width(found.labels_interval));
                 held += usize::from(found.interval.low <= rate && rate <= found.interval.high);
             }
             let share = f64::from(held as u32) / f64::from(draws);
