@@ -87,6 +87,7 @@ impl Executor for Instantly {
             text,
             model: Some("judge-1".to_owned()),
             usage: None,
+            exchange: None,
         })))
     }
 }
@@ -205,7 +206,7 @@ fn entry(judge: &Judge, line: &str) -> Entry {
     let row: PlainRow<'_> = serde_json::from_str(line).unwrap();
     let action = plain_action(judge, &row, line);
     let text = "{\"score\": 0.8, \"rationale\": \"The answer is correct and polite but leaves one question open.\"}".to_owned();
-    let outcome = Outcome::Reply(Reply { text, model: Some("judge-1".to_owned()), usage: None });
+    let outcome = Outcome::Reply(Reply { model: Some("judge-1".to_owned()), ..Reply::new(text) });
     Entry {
         key: action.key(),
         generation: 0,

@@ -131,7 +131,7 @@ impl Executor for Instantly {
             "{{\"score\": {score}, \"rationale\": \"The answer is correct and polite but leaves one question open.\"}}"
         );
         let model = Some("judge-1".to_owned());
-        Box::pin(std::future::ready(Outcome::Reply(Reply { text, model, usage: None })))
+        Box::pin(std::future::ready(Outcome::Reply(Reply { model, ..Reply::new(text) })))
     }
 }
 

@@ -292,6 +292,10 @@ pub struct ExplainArgs {
     /// Only this grader.
     #[arg(value_name = "GRADER")]
     pub grader: Option<String>,
+    /// Shows what judges were sent and what they replied, in full: each request and each reply, those that were no verdicts
+    /// too. What is not in the store is shown as it would be sent.
+    #[arg(long)]
+    pub prompt: bool,
     /// Prints everything as JSON, texts in full.
     #[arg(long)]
     pub json: bool,

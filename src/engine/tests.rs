@@ -66,7 +66,7 @@ impl Executor for Scripted {
         self.0.borrow_mut().push(launch.what_for.replace(" of ", " "));
         let score = (launch.action.user.len() % 11) as f64 / 10.0;
         let text = format!("{{\"rationale\": \"r\", \"score\": {score}}}");
-        Box::pin(std::future::ready(Outcome::Reply(Reply { text, model: None, usage: None })))
+        Box::pin(std::future::ready(Outcome::Reply(Reply::new(text))))
     }
 }
 

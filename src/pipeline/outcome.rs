@@ -31,6 +31,43 @@ pub struct Reply {
     /// What every request that led to it used.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub usage: Option<Usage>,
+    /// How it was come by; none where it is the first reply to what its key says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Box<JudgeExchange>>,
+}
+
+impl Reply {
+    /// A reply of which nothing else is known.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self { text: text.into(), model: None, usage: None, exchange: None }
+    }
+}
+
+/// What was sent and replied before the last reply, beyond what the key says. It decides nothing: it is kept to be shown.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JudgeExchange {
+    /// The `response_format` that the endpoint took, where it refused the strictest of its provider.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub shape: Option<String>,
+    /// The replies before the last, which were no verdicts, in order.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub rejected: Vec<RejectedReply>,
+}
+
+/// A reply that was no verdict, and was asked again.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct RejectedReply {
+    /// Its text, as it came.
+    pub text: String,
+    /// What is wrong with it, as the judge was told.
+    pub fault: String,
+}
+
+impl JudgeExchange {
+    /// It, if there is anything to keep.
+    pub(crate) fn kept(self) -> Option<Box<Self>> {
+        (self != Self::default()).then(|| Box::new(self))
+    }
 }
 
 /// What one or more requests used.
@@ -79,6 +116,9 @@ pub struct Failure {
     /// As far as a target came: its answer up to then. It is never kept.
     #[serde(skip)]
     pub partial: Option<String>,
+    /// How it was come by; none where it is the first reply to what its key says.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub exchange: Option<Box<JudgeExchange>>,
 }
 
 impl Failure {
@@ -99,6 +139,7 @@ impl Failure {
             usage: None,
             stderr: None,
             partial: None,
+            exchange: None,
         }
     }
 }
@@ -260,6 +301,14 @@ pub(crate) enum Trips {
 }
 
 impl Outcome {
+    /// How it was come by, where anything is kept of that.
+    pub(crate) fn exchange(&self) -> Option<&JudgeExchange> {
+        match self {
+            Self::Reply(reply) => reply.exchange.as_deref(),
+            Self::Failure(failure) => failure.exchange.as_deref(),
+        }
+    }
+
     /// What it used; nothing where that is not known.
     pub fn usage(&self) -> Usage {
         let usage = match self {
@@ -294,7 +343,8 @@ impl Outcome {
             Ok(()) => Self::Reply(reply),
             Err(message) => {
                 let failure = Failure::new(FailureKind::InvalidReply, message);
-                Self::Failure(Failure { reply: Some(reply.text), usage: reply.usage, ..failure })
+                let Reply { text, usage, exchange, .. } = reply;
+                Self::Failure(Failure { reply: Some(text), usage, exchange, ..failure })
             }
         }
     }

@@ -64,7 +64,7 @@ impl Executor for Counting {
         let Launch::Judge(launch) = launch else { unreachable!("only judges are asked") };
         let text = self.0(&launch.action.user);
         self.1.borrow_mut().push(launch.action.user);
-        Box::pin(std::future::ready(Outcome::Reply(Reply { text, model: None, usage: None })))
+        Box::pin(std::future::ready(Outcome::Reply(Reply::new(text))))
     }
 }
 

@@ -7,6 +7,7 @@ mod letta_server;
 mod noted;
 #[cfg(unix)]
 #[cfg(feature = "serve")]
+mod sent;
 mod serve;
 mod server;
 mod space;

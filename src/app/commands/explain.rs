@@ -9,15 +9,17 @@ use crate::base::system::{System, join};
 use crate::effects::record::history::History;
 use crate::effects::record::read::{PastRun, open, runs};
 use crate::effects::record::runs_of;
-use crate::engine::inspect::explain::{Earlier, Explaining};
+use crate::engine::inspect::explain::{Earlier, Explaining, winning};
 use crate::engine::inspect::preview::preview;
 use crate::engine::inspect::reasons::AskReasons;
+use crate::engine::inspect::sent::sent_case;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::{Chunk, Overrides};
 use crate::graph::{queries, results};
 use crate::pipeline::report::explain as report;
 use crate::pipeline::report::explain::ExplainReport;
+use crate::pipeline::report::explain::sent::{SentReport, write_sent};
 use crate::pipeline::results::FORMAT;
 
 /// How many earlier runs are looked through for one that differs.
@@ -43,6 +45,20 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let history = History::read(console.system, &surroundings.records(), &suite, &names);
     let reasons = AskReasons::new(&session, &history);
     let mut layers = surroundings.layers(console.system);
+    if args.prompt {
+        let sent = |place: (Chunk, usize)| {
+            sent_case(&session, place.0, place.1, &mut |key| winning(&mut layers, key))
+        };
+        let results = places.into_iter().filter_map(sent).collect();
+        let sample_id = args.sample.clone();
+        let report = SentReport { format: FORMAT, suite, sample_id, results };
+        if args.json {
+            console.write_json(&report)?;
+        } else {
+            write_sent(&report, console.out)?;
+        }
+        return Ok(ExitStatus::Success);
+    }
     let mut explaining = Explaining::new(&session, &mut layers, &reasons, &earlier);
     let explained =
         places.into_iter().filter_map(|place| explaining.case(place.0, place.1)).collect();

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use super::preview::ToAsk;
 use super::reasons::{AskReasons, grader_settings};
+use super::sent::FoundJudgment;
 use crate::base::ordered_map::Ordered;
 use crate::effects::record::read::{PastLine, PastRun};
 use crate::effects::store::OutcomeStore;
@@ -20,7 +21,6 @@ use crate::pipeline::evaluate::{Purpose, ReadyGrader, each_wanted};
 use crate::pipeline::grade;
 use crate::pipeline::judge::question::{Order, Question};
 use crate::pipeline::key::{ActionKey, Ingredient};
-use crate::pipeline::outcome::Stored;
 use crate::pipeline::reason::{Reason, StoreMiss};
 use crate::pipeline::report::explain::{
     Against, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange, ValueChange,
@@ -157,9 +157,10 @@ impl<'a> Explaining<'a> {
             key: key.to_string(),
             ingredients: action.ingredients(),
             texts: texts.map(|(name, text)| (name.to_owned(), Value::from(text))).collect(),
-            outcome: self
-                .stored(key)
-                .map(|(stored, layer, generation)| Kept::new(stored, layer, generation)),
+            outcome: self.stored(key).map(|found| {
+                let FoundJudgment { stored, layer, generation } = found;
+                Kept::new(stored, layer, generation)
+            }),
             to_ask: (!is_there)
                 .then(|| self.reasons.reason(to_ask, head))
                 .flatten()
@@ -168,17 +169,8 @@ impl<'a> Explaining<'a> {
     }
 
     /// The winning entry of `key`, and which layer has it.
-    pub(super) fn stored(&mut self, key: ActionKey) -> Option<(Stored, String, u32)> {
-        let mut winner: Option<(crate::effects::store::Entry, &str)> = None;
-        for (name, layer) in self.layers.iter_mut() {
-            let Some(entry) = layer.get_many(&[key]).pop().flatten() else { continue };
-            if winner.as_ref().is_none_or(|(held, _)| entry.wins_over(held)) {
-                winner = Some((entry, name));
-            }
-        }
-        let (entry, layer) = winner?;
-        let stored = serde_json::from_str(&entry.body).ok()?;
-        Some((stored, layer.to_owned(), entry.generation))
+    pub(super) fn stored(&mut self, key: ActionKey) -> Option<FoundJudgment> {
+        winning(self.layers, key)
     }
 
     /// What differs from the newest earlier run that is not the same; if all are, from the newest.
@@ -213,7 +205,7 @@ impl<'a> Explaining<'a> {
             return Some(against);
         }
         let before = key.as_deref().and_then(ActionKey::parse).and_then(|key| self.stored(key));
-        let before = before.map(|(stored, ..)| stored.ingredients).filter(|list| !list.is_empty());
+        let before = before.map(|found| found.stored.ingredients).filter(|list| !list.is_empty());
         against.by_ingredients = before.is_some() && ingredients.is_some();
         (against.differs, against.values) = match (before, ingredients) {
             (Some(before), Some(after)) => {
@@ -230,6 +222,20 @@ impl<'a> Explaining<'a> {
         };
         Some(against)
     }
+}
+
+/// The entry of `key` that wins over those of other layers.
+pub(crate) fn winning(layers: &mut Layers, key: ActionKey) -> Option<FoundJudgment> {
+    let mut winner: Option<(crate::effects::store::Entry, &str)> = None;
+    for (name, layer) in layers.iter_mut() {
+        let Some(entry) = layer.get_many(&[key]).pop().flatten() else { continue };
+        if winner.as_ref().is_none_or(|(held, _)| entry.wins_over(held)) {
+            winner = Some((entry, name));
+        }
+    }
+    let (entry, layer) = winner?;
+    let stored = serde_json::from_str(&entry.body).ok()?;
+    Some(FoundJudgment { stored, layer: layer.to_owned(), generation: entry.generation })
 }
 
 /// What a grader looks at besides its own settings.

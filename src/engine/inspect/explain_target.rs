@@ -27,13 +27,13 @@ impl Explaining<'_> {
         let earlier = self.earlier_conversation(line);
         let before = earlier.as_ref().and_then(|(_, key)| *key);
         let differs = before.filter(|before| *before != key).and_then(|before| {
-            let held: Vec<Ingredient> = self.stored(before)?.0.ingredients;
+            let held: Vec<Ingredient> = self.stored(before)?.stored.ingredients;
             Some(changes(&held, &ingredients))
         });
         Some(ExplainedConversation {
             key: key.to_string(),
             ingredients,
-            outcome: kept.map(|(stored, layer, generation)| Kept::new(stored, layer, generation)),
+            outcome: kept.map(|found| Kept::new(found.stored, found.layer, found.generation)),
             earlier: earlier.map(|(run, _)| run),
             is_same: before == Some(key),
             differs: differs.unwrap_or_default(),

@@ -84,9 +84,10 @@ impl Landed {
         }
         let message = format!("what was answered cannot be kept: {error}");
         let usage = reply.usage;
+        let exchange = reply.exchange.take();
         let reply = Some(std::mem::take(&mut reply.text));
         let failure = Failure::new(FailureKind::NotKept, message);
-        self.outcome = Outcome::Failure(Failure { reply, usage, ..failure });
+        self.outcome = Outcome::Failure(Failure { reply, usage, exchange, ..failure });
     }
 }
 
@@ -141,7 +142,7 @@ mod tests {
         match text.as_bytes()[0] {
             b'r' => {
                 let text = format!(r#"{{"score":1,"rationale":"{text}"}}"#);
-                Outcome::Reply(Reply { text, model: None, usage: None })
+                Outcome::Reply(Reply::new(text))
             }
             b'f' => failed(FailureKind::BadRequest),
             _ => failed(FailureKind::Server),

@@ -242,7 +242,7 @@ mod tests {
                 (0..count).map(|at| action(&prepared.identity, at).key()).collect();
             for (at, key) in keys.iter().enumerate() {
                 let text = at.to_string();
-                let outcome = Outcome::Reply(Reply { text, model: None, usage: None });
+                let outcome = Outcome::Reply(Reply::new(text));
                 let body = Stored::new(
                     action(&prepared.identity, at).ingredients(),
                     outcome,

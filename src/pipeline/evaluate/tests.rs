@@ -116,7 +116,7 @@ fn outcome(short: &str, ballot: usize) -> Outcome {
         }
         score => format!("{{\"score\": {score}, \"rationale\": \"r{ballot}\"}}"),
     };
-    Outcome::Reply(Reply { text, model: None, usage })
+    Outcome::Reply(Reply { usage, ..Reply::new(text) })
 }
 
 /// Outcomes for the keys of a plan, in the order of the ballots; `-` is none yet.

@@ -9,6 +9,7 @@ pub(crate) mod json;
 pub mod provider;
 pub mod question;
 pub mod reply;
+pub(crate) mod sent;
 pub mod template;
 #[cfg(test)]
 pub(crate) mod test_data;

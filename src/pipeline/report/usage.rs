@@ -81,7 +81,7 @@ mod tests {
 
     fn reply(input: u64, dollars: Option<f64>) -> Outcome {
         let usage = Some(used(input, dollars));
-        Outcome::Reply(Reply { text: String::new(), model: None, usage })
+        Outcome::Reply(Reply { usage, ..Reply::new("") })
     }
 
     #[test]

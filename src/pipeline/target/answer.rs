@@ -164,7 +164,7 @@ impl TargetAnswer {
             self.row.insert("cost".to_owned(), json!(cost.dollars()));
         }
         let text = serde_json::to_string(&self).unwrap_or_default();
-        Outcome::Reply(Reply { text, model: None, usage })
+        Outcome::Reply(Reply { usage, ..Reply::new(text) })
     }
 
     /// The answer in what was kept.

@@ -309,7 +309,7 @@ impl<'a> Binder<'a> {
             VoteValue::Score(score) => {
                 let text = json!({"rationale": judgment.rationale, "score": score}).to_string();
                 reply::read(&text, self.judge.question())?;
-                Outcome::Reply(Reply { text, model: None, usage: None })
+                Outcome::Reply(Reply::new(text))
             }
             VoteValue::Failed(written) => {
                 let message = "the judgment that was imported has no score";

@@ -19,7 +19,9 @@ use crate::pipeline::letta::agent_state::{model_of, unable};
 use crate::pipeline::letta::requests;
 use crate::pipeline::letta::stream::used;
 use crate::pipeline::letta::verdict::{NoVerdict, verdict};
-use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
+use crate::pipeline::outcome::{
+    Failure, FailureKind, JudgeExchange, Outcome, RejectedReply, Reply, Usage,
+};
 use crate::pipeline::spec::AgentSpec;
 
 /// What conversations with agents need of the world.
@@ -117,6 +119,7 @@ async fn judge(
     let mut usage = Usage::default();
     let mut text = action.user.clone();
     let mut asked = 0;
+    let mut rejected: Vec<RejectedReply> = Vec::new();
     loop {
         let told = agent.tell(&requests::message(&text, &extra)).await;
         let turn =
@@ -126,15 +129,20 @@ async fn judge(
         let none = match read(&turn.messages, spec, asking) {
             Ok(text) => {
                 let text = server.clean(&text);
-                return Ok(Reply { text, model: model_of(&state), usage: spent(usage, None) });
+                let exchange = JudgeExchange { shape: None, rejected }.kept();
+                let usage = spent(usage, None);
+                return Ok(Reply { text, model: model_of(&state), usage, exchange });
             }
             Err(none) => none,
         };
         if none.is_pending || asked > RE_ASKS {
             let failure = no_verdict(none, asked);
             let reply = failure.reply.map(|reply| server.clean(&reply));
-            return Err(Failure { reply, usage: spent(usage, None), ..failure });
+            let exchange = JudgeExchange { shape: None, rejected }.kept();
+            return Err(Failure { reply, usage: spent(usage, None), exchange, ..failure });
         }
+        let said = none.said.as_deref().map(|said| server.clean(said)).unwrap_or_default();
+        rejected.push(RejectedReply { text: said, fault: none.fault.clone() });
         text = template::agent_correction(&none.fault, &spec.tool, action.question);
     }
 }

@@ -15,7 +15,7 @@ use crate::effects::exec::transport::retry;
 use crate::pipeline::judge::command::{CommandInput, input, prompt};
 use crate::pipeline::judge::provider::{Correction, RE_ASKS};
 use crate::pipeline::judge::reply;
-use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply};
+use crate::pipeline::outcome::{Failure, FailureKind, JudgeExchange, Outcome, Reply};
 
 /// The most bytes of a reply that are read, as of a model.
 const MOST_REPLY: usize = 8 << 20;
@@ -42,22 +42,24 @@ pub(super) async fn ask(
     let mut corrections: Vec<Correction> = Vec::new();
     loop {
         let printed = run_with_retries(programs, start, asking, &corrections).await;
+        let rejected = corrections.iter().map(Correction::rejected).collect();
+        let exchange = JudgeExchange { shape: None, rejected }.kept();
         let CommandReply { text, stderr } = match printed {
             Ok(printed) => printed,
-            Err(failure) => return Outcome::Failure(failure),
+            Err(failure) => return Outcome::Failure(Failure { exchange, ..failure }),
         };
         if text.trim().is_empty() {
             let message = format!("the judge printed nothing{}", quoted_lines(stderr.as_deref()));
             let failure = Failure::new(FailureKind::EmptyReply, message);
-            return Outcome::Failure(Failure { stderr, ..failure });
+            return Outcome::Failure(Failure { stderr, exchange, ..failure });
         }
         let Err(fault) = reply::read(&text, action.question) else {
-            return Outcome::Reply(Reply { text, model: None, usage: None });
+            return Outcome::Reply(Reply { exchange, ..Reply::new(text) });
         };
         if corrections.len() == RE_ASKS {
             let message = format!("invalid reply, asked {} times: {fault}", RE_ASKS + 1);
             let failure = Failure::new(FailureKind::InvalidReply, message);
-            return Outcome::Failure(Failure { reply: Some(text), stderr, ..failure });
+            return Outcome::Failure(Failure { reply: Some(text), stderr, exchange, ..failure });
         }
         corrections.push(Correction { reply: text, fault });
     }

@@ -30,7 +30,7 @@ use crate::pipeline::judge::provider::{
 };
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::judge::{json, reply};
-use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
+use crate::pipeline::outcome::{Failure, FailureKind, JudgeExchange, Outcome, Reply, Usage};
 use crate::pipeline::spec::ReplyFormat;
 
 /// The longest reply that is read, in bytes.
@@ -78,18 +78,10 @@ impl HttpExecutor {
 
     /// The shape that the next request asks for.
     fn shape(&self, launch: &JudgeLaunch, provider: &dyn Provider) -> ReplyShape {
-        let shapes = provider.shapes();
-        let wanted = match launch.action.response_format {
-            ReplyFormat::JsonSchema => ReplyShape::Schema,
-            ReplyFormat::JsonObject => ReplyShape::Object,
-            ReplyFormat::Text => ReplyShape::Words,
-            ReplyFormat::Auto => {
-                let known = self.shapes.borrow().get(&place(launch)).copied();
-                known.unwrap_or(shapes[0])
-            }
-        };
-        // A provider without a JSON mode is asked in words.
-        shapes.iter().copied().find(|shape| *shape >= wanted).unwrap_or(ReplyShape::Words)
+        let format = launch.action.response_format;
+        let known = (format == ReplyFormat::Auto)
+            .then(|| self.shapes.borrow().get(&place(launch)).copied());
+        known.flatten().unwrap_or_else(|| provider.first_shape(format))
     }
 
     /// Whether the failure says that `shape` is not to be had, and another one is. That is remembered.
@@ -131,21 +123,24 @@ impl HttpExecutor {
         let mut corrections: Vec<Correction> = Vec::new();
         let mut usage = Usage::default();
         loop {
-            let answer = match self.ask_once(&asking, provider, &corrections).await {
+            let asked = self.ask_once(&asking, provider, &corrections).await;
+            let exchange = self.exchange(launch, provider, &corrections);
+            let answer = match asked {
                 Ok(answer) => answer,
                 Err(failure) => {
-                    return Outcome::Failure(Failure { usage: used(usage), ..failure });
+                    return Outcome::Failure(Failure { usage: used(usage), exchange, ..failure });
                 }
             };
             usage = usage + answer.usage;
             let text = match verdict_text(&answer) {
                 Err(failure) => {
-                    return Outcome::Failure(Failure { usage: used(usage), ..failure });
+                    return Outcome::Failure(Failure { usage: used(usage), exchange, ..failure });
                 }
                 Ok(text) => text.to_owned(),
             };
             let Err(fault) = reply::read(&text, launch.action.question) else {
-                return Outcome::Reply(Reply { text, model: answer.model, usage: used(usage) });
+                let usage = used(usage);
+                return Outcome::Reply(Reply { text, model: answer.model, usage, exchange });
             };
             // A model that embeds says the same again.
             let is_embedding = matches!(launch.action.question, Question::Embed { .. });
@@ -155,16 +150,29 @@ impl HttpExecutor {
                     more => format!("invalid reply, asked {} times: {fault}", more + 1),
                 };
                 return Outcome::Failure(Failure {
-                    kind: FailureKind::InvalidReply,
-                    message,
                     reply: Some(text),
                     usage: used(usage),
-                    stderr: None,
-                    partial: None,
+                    exchange,
+                    ..plain(FailureKind::InvalidReply, message)
                 });
             }
             corrections.push(Correction { reply: text, fault });
         }
+    }
+
+    /// What was sent and replied so far beyond what the key says.
+    fn exchange(
+        &self,
+        launch: &JudgeLaunch,
+        provider: &dyn Provider,
+        corrections: &[Correction],
+    ) -> Option<Box<JudgeExchange>> {
+        let shape = self.shape(launch, provider);
+        let strictest = provider.first_shape(launch.action.response_format);
+        let is_embedding = matches!(launch.action.question, Question::Embed { .. });
+        let is_weaker = shape != strictest && !is_embedding;
+        let rejected = corrections.iter().map(Correction::rejected).collect();
+        JudgeExchange { shape: is_weaker.then(|| shape.name().to_owned()), rejected }.kept()
     }
 
     /// One answer, in the strictest shape that the endpoint takes.

@@ -138,7 +138,7 @@ mod tests {
             start
         };
         let failure = |kind| Outcome::Failure(Failure::new(kind, "it failed"));
-        let reply = Outcome::Reply(Reply { text: "1".to_owned(), model: None, usage: None });
+        let reply = Outcome::Reply(Reply::new("1"));
         for (start, is_kept) in [
             (limited(None, None), true),
             (limited(Some(1), None), false),

@@ -186,7 +186,7 @@ fn result_of(start: &Start, output: &[u8], stderr: Option<String>) -> Outcome {
     if start.spec.role == Role::Tool {
         // A tool may answer anything, also nothing.
         let text = start.without_secrets(String::from_utf8_lossy(output).trim());
-        return Outcome::Reply(Reply { text, model: None, usage: None });
+        return Outcome::Reply(Reply::new(text));
     }
     let Ok(text) = std::str::from_utf8(output) else {
         let text = start.without_secrets(&String::from_utf8_lossy(output));

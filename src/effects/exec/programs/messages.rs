@@ -158,7 +158,7 @@ pub(super) fn write_request(id: u64, input: &str, to: &mut Vec<u8>) {
 pub(super) fn result(start: &Start, text: &str, stderr: Option<String>) -> Outcome {
     let text = without_secrets(start, &on_one_line(text));
     match reply::check(&start.spec, &text) {
-        Ok(()) => Outcome::Reply(Reply { text, model: None, usage: None }),
+        Ok(()) => Outcome::Reply(Reply::new(text)),
         Err(message) => Outcome::Failure(endings::invalid(message, &text, stderr)),
     }
 }

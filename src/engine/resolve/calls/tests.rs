@@ -61,7 +61,7 @@ impl Executor for Scripted {
 }
 
 fn reply(text: &str) -> Outcome {
-    Outcome::Reply(Reply { text: text.to_owned(), model: None, usage: None })
+    Outcome::Reply(Reply::new(text))
 }
 
 /// Takes outcomes until it has as many as it wants.

@@ -85,7 +85,7 @@ impl Executor for Scripted {
             }
             Launch::Program(_) => unreachable!("there are no programs"),
         };
-        Box::pin(std::future::ready(Outcome::Reply(Reply { text, model: None, usage: None })))
+        Box::pin(std::future::ready(Outcome::Reply(Reply::new(text))))
     }
 }
 

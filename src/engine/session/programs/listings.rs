@@ -55,7 +55,7 @@ fn text(entry: &Entry) -> Option<String> {
 
 /// The entry that lists what a program loads; `action` finds that out.
 pub(crate) fn entry(action: &Action, depfile: &Depfile, generation: u32, at: Timestamp) -> Entry {
-    let reply = Reply { text: depfile.to_text(), model: None, usage: None };
+    let reply = Reply::new(depfile.to_text());
     let body = Stored::new(action.ingredients(), Outcome::Reply(reply), at.to_string()).to_body();
     Entry { key: action.key(), generation, body }
 }
@@ -91,7 +91,7 @@ mod tests {
         let whole = Depfile { missed: ["c.py".to_owned()].into(), ..files.clone() };
         assert_eq!(find(&[&read], &store), [StoredListing::Nothing]);
         let text = r#"["a.py","b.py"]"#.to_owned();
-        let reply = Outcome::Reply(Reply { text, model: None, usage: None });
+        let reply = Outcome::Reply(Reply::new(text));
         let body =
             Stored::new(read.dependencies_action().ingredients(), reply, String::new()).to_body();
         store.put_many(&[Entry { key: files_key(&read), generation: 3, body }]).unwrap();

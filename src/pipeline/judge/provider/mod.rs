@@ -21,7 +21,7 @@ use serde_json::{Map, Value};
 use self::chat::{ChatRequest, NativeMessage};
 use super::JudgeAction;
 use super::question::Question;
-use crate::pipeline::outcome::{FailureKind, Usage};
+use crate::pipeline::outcome::{FailureKind, RejectedReply, Usage};
 use crate::pipeline::spec::{JudgeSpec, ReplyFormat};
 
 /// How often a reply that is no verdict is asked again.
@@ -106,6 +106,17 @@ pub trait Provider: Sync {
 
     /// The ways in which it can be asked for the shape of a reply, the strictest first; the last always works.
     fn shapes(&self) -> &'static [ReplyShape];
+
+    /// The strictest of its shapes that is no stricter than what a suite asks for.
+    fn first_shape(&self, format: ReplyFormat) -> ReplyShape {
+        let wanted = match format {
+            ReplyFormat::JsonSchema | ReplyFormat::Auto => ReplyShape::Schema,
+            ReplyFormat::JsonObject => ReplyShape::Object,
+            ReplyFormat::Text => ReplyShape::Words,
+        };
+        // A provider without a JSON mode is asked in words.
+        self.shapes().iter().copied().find(|shape| *shape >= wanted).unwrap_or(ReplyShape::Words)
+    }
 
     /// The request for an action; `corrections` are earlier replies that were no verdicts.
     fn request(
@@ -220,6 +231,16 @@ pub struct Correction {
 }
 
 impl Correction {
+    /// It as it is kept.
+    pub(crate) fn rejected(&self) -> RejectedReply {
+        RejectedReply { text: self.reply.clone(), fault: self.fault.clone() }
+    }
+
+    /// What it was, of what is kept.
+    pub(crate) fn of(rejected: &RejectedReply) -> Self {
+        Self { reply: rejected.text.clone(), fault: rejected.fault.clone() }
+    }
+
     /// The message that tells the judge.
     pub fn message(&self, question: Question) -> String {
         let fault = &self.fault;

@@ -3,6 +3,7 @@
 //! Knows what was found, not how: the engine finds it, and nothing here reads a file.
 
 pub(crate) mod conversation;
+pub(crate) mod sent;
 mod text;
 
 use serde::Serialize;

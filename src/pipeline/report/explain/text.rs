@@ -307,14 +307,7 @@ mod tests {
     }
 
     fn explanation() -> ExplainReport {
-        let failure = Failure {
-            kind: FailureKind::Refused,
-            message: format!("no {EVIL}"),
-            reply: None,
-            usage: None,
-            stderr: None,
-            partial: None,
-        };
+        let failure = Failure::new(FailureKind::Refused, format!("no {EVIL}"));
         let failed = Kept { reply: None, failure: Some(failure), generation: 0, ..kept() };
         let line = GradeLine {
             score: 0.5,

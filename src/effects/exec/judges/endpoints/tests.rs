@@ -389,7 +389,7 @@ fn an_answer_between_failures_keeps_an_endpoint_open() {
     on_still_clock(async {
         let endpoints = Endpoints::new(4);
         let id = open(&endpoints, "a", SETTINGS);
-        let reply = Reply { text: String::new(), model: None, usage: None };
+        let reply = Reply::new("");
         ended(&endpoints, id, "1", &failed(FailureKind::Server));
         ended(&endpoints, id, "2", &Outcome::Reply(reply));
         ended(&endpoints, id, "3", &failed(FailureKind::Server));

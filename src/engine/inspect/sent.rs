@@ -1,0 +1,95 @@
+//! What judges were sent about one case, and what they replied. Reads only, and sends nothing.
+//!
+//! A request is written again from its action, by the functions that wrote it; what was replied is what the store has.
+
+use crate::base::ordered_map::Ordered;
+use crate::effects::exec::transport::url;
+use crate::engine::session::Session;
+use crate::graph::inputs::{CellId, Chunk};
+use crate::graph::queries::{Grader, Threshold};
+use crate::graph::{Db, queries, results};
+use crate::pipeline::action::Action;
+use crate::pipeline::evaluate::{BallotId, Planned, each_wanted};
+use crate::pipeline::judge::question::{Order, Question};
+use crate::pipeline::judge::sent::{open_headers, requests};
+use crate::pipeline::judge::without_secrets;
+use crate::pipeline::key::ActionKey;
+use crate::pipeline::outcome::{Outcome, Stored};
+use crate::pipeline::report::explain::sent::{SentCase, SentJudgment, SentOrigin};
+
+/// A stored judgment and where it is kept.
+pub(crate) struct FoundJudgment {
+    pub(crate) stored: Stored,
+    /// The layer of the store that has it.
+    pub(crate) layer: String,
+    pub(crate) generation: u32,
+}
+
+/// Gives what is stored under a key.
+pub(crate) type FindJudgment<'a> = &'a mut dyn FnMut(ActionKey) -> Option<FoundJudgment>;
+
+/// What the judges of a case were sent and replied, grader by grader. The session has what the store has.
+pub(crate) fn sent_case(
+    session: &Session,
+    chunk: Chunk,
+    case: usize,
+    find: FindJudgment<'_>,
+) -> Option<SentCase> {
+    let db = &session.db;
+    let head = results::head(db, chunk, case)?;
+    let mut graders = Vec::new();
+    for (ordinal, grader) in session.graders().iter().enumerate() {
+        let cell = CellId { chunk, case, grader: ordinal };
+        graders.push((grader.name(db).clone(), sent_judgments(session, cell, *grader, find)?));
+    }
+    Some(SentCase { model: head.model, trial: head.trial, graders: Ordered(graders) })
+}
+
+/// The judgments that a grade is made of, with every vote, order and turn.
+pub(crate) fn sent_judgments(
+    session: &Session,
+    cell: CellId,
+    grader: Grader<'_>,
+    find: FindJudgment<'_>,
+) -> Option<Vec<SentJudgment>> {
+    let db = &session.db;
+    let planned = queries::plans(db, cell.chunk, grader).get(cell.case)?;
+    let ready = queries::ready(db, grader);
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let is_per_turn = matches!(planned, Planned::Turns(_));
+    let mut wanted: Vec<(BallotId, ActionKey)> = Vec::new();
+    each_wanted(planned, ready, &|key| db.outcome(key), threshold, &mut |ballot, key| {
+        wanted.push((ballot, key));
+    });
+    let mut judgments = Vec::new();
+    for (ballot, key) in wanted {
+        let action = results::action_of(db, cell.chunk, cell.case, grader, ballot)?;
+        let (Action::Judge(action), Some(judge)) = (action, ready.judge()) else { continue };
+        let which = judge.ballot(ballot.ballot);
+        let found = find(key);
+        let outcome = found.as_ref().map(|found| &found.stored.outcome);
+        let requests = requests(&action, outcome.and_then(Outcome::exchange));
+        let base_url = judge.seats.get(which.judge).map(|seat| seat.base_url.as_str());
+        let path = requests.first().and_then(|request| request.path.as_deref());
+        let url = path.zip(base_url).map(|(path, base)| without_secrets(&url(base, path)));
+        let origin = found
+            .as_ref()
+            .map(|found| SentOrigin::new(&found.stored, found.layer.clone(), found.generation));
+        let is_pair = judge.question() == Question::Compare;
+        let judgment = SentJudgment {
+            turn: is_per_turn.then_some(ballot.turn),
+            judge: action.model.clone(),
+            provider: action.provider.clone(),
+            vote: which.vote,
+            reversed: is_pair.then_some(which.order == Order::Reversed),
+            key: key.to_string(),
+            url,
+            headers: open_headers(&action),
+            exchanges: Vec::new(),
+            failure: None,
+            stored: origin,
+        };
+        judgments.push(judgment.with(requests, found.map(|found| found.stored)));
+    }
+    Some(judgments)
+}
