@@ -274,8 +274,7 @@ pub struct PlanArgs {
     /// Plans to retry stored failures.
     #[arg(long)]
     pub retry_errors: bool,
-    /// Labels of people, as `run` takes them. Ignored here: accepted so that a command line can be reused with another
-    /// command.
+    /// Labels of people, as `run` takes them; counted by grader. They change nothing that is asked.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
 }
@@ -311,8 +310,7 @@ pub struct ExplainArgs {
     /// Looks at the results recorded in this directory in place of the suite's target.
     #[arg(long, value_name = "DIR")]
     pub cached: Option<String>,
-    /// Labels of people, as `run` takes them. Ignored here: accepted so that a command line can be reused with another
-    /// command.
+    /// Labels of people, as `run` takes them: shown beside the verdict, with who gave them.
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,
     #[command(flatten)]
@@ -456,6 +454,9 @@ pub struct ValidateArgs {
     /// Checks against results recorded in this directory in place of the suite's target.
     #[arg(long, value_name = "DIR")]
     pub cached: Option<String>,
+    /// Labels of people, as `run` takes them; counted by grader.
+    #[arg(long, value_name = "FILE")]
+    pub labels: Option<String>,
 }
 
 /// `evalrs list`.

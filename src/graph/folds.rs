@@ -2,7 +2,7 @@
 //!
 //! Each is a query, so that an evaluation in which nothing changed aggregates nothing.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Db;
@@ -20,7 +20,7 @@ use crate::pipeline::gate::{GateInputs, GateReport};
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::key::KeySet;
 use crate::pipeline::metric::agreement::Agreement;
-use crate::pipeline::metric::annotators::AnnotatorAgreement;
+use crate::pipeline::metric::annotators::{AnnotatorAgreement, LabelCount};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::metric::people::{JudgedCase, PeopleEstimate};
 use crate::pipeline::metric::trials::TrialFindings;
@@ -309,4 +309,24 @@ pub fn annotators<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Annotator
         selected.map(|(said, _)| said.iter().map(|(who, label)| (who.as_deref(), *label)).collect())
     };
     AnnotatorAgreement::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)
+}
+
+/// How many labels there are for a grader, and of how many people; none where there are none for it.
+#[salsa::tracked(returns(copy))]
+pub fn label_count<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<LabelCount> {
+    if !has_labels(db, grader) {
+        return None;
+    }
+    let mut names: BTreeSet<&str> = BTreeSet::new();
+    let mut found = LabelCount::default();
+    for chunk in grader.root(db).chunks(db) {
+        let labels = labels(db, *chunk, grader);
+        let said = people(db, *chunk, grader);
+        for (at, _) in places(db, *chunk).iter().enumerate().filter(|(_, place)| place.is_in()) {
+            found.labels += usize::from(labels.get(at).is_some_and(Option::is_some));
+            let own = said.get(at).into_iter().flatten();
+            names.extend(own.filter_map(|(who, _)| who.as_deref()));
+        }
+    }
+    Some(LabelCount { people: names.len(), ..found })
 }

@@ -71,6 +71,11 @@ fn space() -> Space {
     let space = Space::new(&[
         ("dataset.jsonl", row),
         ("episodes.json", episode),
+        (
+            "testset-v1.json",
+            r#"[{"idx": 0, "instruction": "i", "annotator1": 1, "annotator2": 1, "annotator3": 2}]"#,
+        ),
+        ("gpt-3.5-turbo-testset-v1.json", r#"[{"idx": 0, "gpt_result": "1"}]"#),
         ("results.json", r#"{"eval": {"model": "m"}, "samples": {"a": "x"}}"#),
         ("runs/m/t.json", r#"{"answer": "x"}"#),
         ("runs/m/t1/task.yaml", "instruction: greet\n"),

@@ -53,6 +53,7 @@ mod ids;
 mod imports;
 mod incremental;
 mod keys;
+mod label_commands;
 mod label_gates;
 mod labels;
 mod letta;

@@ -408,6 +408,38 @@ graders:
     assert_eq!(count(&results(&space), "same", 1.0), same);
 }
 
+/// The files as they are published: three annotators in a line, the judge's results in another file.
+#[test]
+fn pandalm_annotators_agree_among_themselves_as_krippendorff_says() {
+    let set = "pandalm-human-labels";
+    let Some((_, people)) = data(set, "testset-v1.json") else { return };
+    let Some((_, judge)) = data(set, "gpt-3.5-turbo-testset-v1.json") else { return };
+    let suite = format!(
+        "\
+name: pandalm
+dataset: {{path: {people}, fields: {{id: idx, input: instruction}}}}
+target: {{kind: recorded, path: {judge}, fields: {{id: idx, output: gpt_result}}}}
+graders:
+  first: {{kind: tool, function: exact_match, config: {{value: '1'}}}}
+labels: {{path: {people}, fields: {{id: idx}}, at: [annotator1, annotator2, annotator3], map: {{1: pass, 2: fail, 0: fail}}}}
+gate: {{metric_key: first, metric: kappa, op: gte, value: 0.5}}
+"
+    );
+    let space = Space::new(&[("suite.yaml", &suite)]);
+    run(&space, &["--quiet"], 0);
+    let summary = summary(&space);
+    let found = &summary["annotators"]["first"];
+    assert_eq!(
+        (&found["cases"], &found["people"], &found["pairs"]),
+        (&json!(999), &json!(3), &json!(2997))
+    );
+    // The package krippendorff 0.8, of whether annotators prefer the first answer.
+    near(&found["alpha"], &json!(0.867_070_409_521_500_7));
+    near(&found["agreement"], &json!(2803.0 / 2997.0));
+    let labels = &summary["label_agreement"]["first"];
+    assert_eq!((&labels["n"], &labels["both_pass"]), (&json!(999), &json!(332)));
+}
+
 const CLAUDE: &str = "\
 name: claude-code
 dataset: data.jsonl

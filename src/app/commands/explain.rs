@@ -31,6 +31,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         samples: vec![args.sample.clone()],
         graders: args.grader.iter().cloned().collect(),
         cached: args.cached.clone(),
+        labels: args.labels.clone(),
         ..Overrides::default()
     };
     let (surroundings, mut session) = loaded_session(&args.suite, &args.store, overrides, console)?;

@@ -17,7 +17,8 @@ use crate::engine::inspect::preview::{Preview, preview};
 use crate::engine::inspect::reasons::AskReasons;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
-use crate::graph::inputs::{CellId, Chunk};
+use crate::graph::folds::label_count;
+use crate::graph::inputs::{CellId, Chunk, Overrides};
 use crate::graph::results;
 use crate::pipeline::evaluate::Purpose;
 use crate::pipeline::outcome::{ActionTally, Usage};
@@ -31,7 +32,8 @@ pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitSta
     let mut loaded = Vec::new();
     let suites = suite_files(&args.suites, console.system)?;
     for suite in &suites {
-        loaded.push(loaded_session(suite, &args.store, overrides(&args.select), console)?);
+        let over = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
+        loaded.push(loaded_session(suite, &args.store, over, console)?);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let settings = Settings {
@@ -97,7 +99,11 @@ fn plan_one(
         unpriced: forecast.unpriced.clone(),
         secrets: secrets(session),
     };
-    Ok((assembled(suite, &preview, &reasons, &forecast), basis))
+    let counted = session.graders().iter().filter_map(|grader| {
+        Some((grader.name(&session.db).clone(), label_count(&session.db, *grader)?))
+    });
+    let labels = Ordered(counted.collect());
+    Ok((Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) }, basis))
 }
 
 /// The variables of programs whose values are in no key.
@@ -149,7 +155,8 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
         bill = bill.and(own_bill);
     }
     let target = preview.conversations.map(|tally| target_line(tally, preview.conversations_used));
-    Plan { suite, target, graders: Ordered(graders), totals: line(all, &all_reasons, bill) }
+    let totals = line(all, &all_reasons, bill);
+    Plan { suite, target, graders: Ordered(graders), totals, labels: Ordered::default() }
 }
 
 /// What the target would be run for. What a conversation costs is the mean of those that are stored.

@@ -14,6 +14,7 @@ use crate::base::system::{FileBytes, System};
 use crate::base::text::{count, enumerated};
 use crate::effects::exec::programs::check::check;
 use crate::engine::session::Session;
+use crate::graph::folds::label_count;
 use crate::graph::inputs::Overrides;
 use crate::pipeline::grade;
 use crate::pipeline::program::UncallablePart;
@@ -34,7 +35,11 @@ pub(crate) fn validate(
             continue;
         }
         let surroundings = SuiteContext::find(suite, None, console.system)?;
-        let overrides = Overrides { cached: args.cached.clone(), ..Overrides::default() };
+        let overrides = Overrides {
+            cached: args.cached.clone(),
+            labels: args.labels.clone(),
+            ..Overrides::default()
+        };
         let mut session = new_session(suite, &surroundings, overrides);
         let mut diagnostics = session.load(console.system);
         diagnostics.extend(check_programs(&session, console.system));
@@ -151,6 +156,11 @@ fn describe(path: &str, session: &Session, out: &mut dyn Write) -> std::io::Resu
     writeln!(out, "  dataset  {}: {samples}, {results}{models}", suite.dataset.path)?;
     for grader in &suite.graders {
         writeln!(out, "  grader   {}: {}", grader.name, how(grader))?;
+    }
+    for grader in session.graders() {
+        if let Some(labels) = label_count(db, *grader) {
+            writeln!(out, "  labels   {}: {}", grader.name(db), labels.shown())?;
+        }
     }
     match &suite.gate {
         Some(gate) => writeln!(out, "  gate     {}", crate::pipeline::gate::rule(gate)),

@@ -14,6 +14,7 @@ use crate::effects::record::read::{PastLine, PastRun};
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
 use crate::graph::inputs::{CellId, Chunk};
+use crate::graph::labels::{labels, people};
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, results};
@@ -23,8 +24,8 @@ use crate::pipeline::judge::question::{Order, Question};
 use crate::pipeline::key::{ActionKey, Ingredient};
 use crate::pipeline::reason::{Reason, StoreMiss};
 use crate::pipeline::report::explain::{
-    Against, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange, ValueChange,
-    changed_values, differing, short_ingredient, short_setting,
+    Against, Explained, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, Kept,
+    TextChange, ValueChange, changed_values, differing, short_ingredient, short_setting,
 };
 use crate::pipeline::results::{GradeLine, ResultLine};
 use crate::pipeline::spec::GraderKind;
@@ -123,6 +124,7 @@ impl<'a> Explaining<'a> {
         let now = NowLine { line, name, settings: &settings, own_rubric: head.own_rubric };
         let against = self.against(&now, actions.first().map(|action| &action.ingredients[..]));
         Some(ExplainedGrade {
+            label: self.label(cell, grader, grade.as_ref()),
             looked_at: looked_at(grader.kind(db)),
             submission: line.submissions.get(name).cloned().unwrap_or_default(),
             settings,
@@ -130,6 +132,29 @@ impl<'a> Explaining<'a> {
             actions,
             against,
         })
+    }
+
+    /// What people say of the case.
+    fn label(
+        &self,
+        cell: CellId,
+        grader: Grader<'_>,
+        grade: Option<&GradeLine>,
+    ) -> Option<ExplainedLabel> {
+        let db = &self.session.db;
+        let Threshold(threshold) = grader.pass_threshold(db);
+        let label = labels(db, cell.chunk, grader).get(cell.case).copied().flatten();
+        let said = people(db, cell.chunk, grader).get(cell.case).into_iter().flatten();
+        let people: Vec<ExplainedOpinion> = said
+            .map(|(who, label)| ExplainedOpinion::new(who.as_deref(), *label, threshold))
+            .collect();
+        if label.is_none() && people.is_empty() {
+            return None;
+        }
+        let verdict = grade.filter(|grade| grade.error.is_none()).map(|grade| grade.pass);
+        let label = label.map(|label| ExplainedOpinion::new(None, label, threshold));
+        let agrees = label.as_ref().zip(verdict).map(|(label, pass)| label.passes == pass);
+        Some(ExplainedLabel { label, agrees, people })
     }
 
     fn action(

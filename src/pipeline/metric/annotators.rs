@@ -7,6 +7,7 @@ use std::collections::HashSet;
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::text::count;
 use crate::pipeline::spec::Label;
 use crate::pipeline::statistics::krippendorff::{MeasurementLevel, krippendorff_alpha};
 
@@ -27,6 +28,27 @@ pub struct AnnotatorAgreement {
     pub alpha: Option<f64>,
     /// Krippendorff's alpha of scores, interval, at most 1; null unless every label is a score.
     pub alpha_of_scores: Option<f64>,
+}
+
+/// How many labels there are for a grader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LabelCount {
+    /// Cases with a label, of those that are evaluated.
+    pub labels: usize,
+    /// The people who gave these, as far as they have names.
+    pub people: usize,
+}
+
+impl LabelCount {
+    /// The count in words: `12 labels of 3 people`.
+    pub(crate) fn shown(self) -> String {
+        let labels = count(self.labels, "label");
+        match self.people {
+            0 => labels,
+            1 => format!("{labels} of 1 person"),
+            people => format!("{labels} of {people} people"),
+        }
+    }
 }
 
 /// What a person says of a case: their name, if that is known.

@@ -11,6 +11,7 @@ use crate::base::ordered_map::Ordered;
 use crate::base::price::{Cost, as_of};
 use crate::base::text::table::{TableCell, lines, name, number, words};
 use crate::base::text::{about, count, cut, grouped, wrapped};
+use crate::pipeline::metric::annotators::LabelCount;
 
 const TITLE: Style = Style::new().bold();
 /// Why more may be asked than is planned.
@@ -30,6 +31,13 @@ pub(crate) struct Plan {
     pub graders: Ordered<PlanLine>,
     /// All graders together.
     pub totals: PlanLine,
+    /// Grader → the labels that its verdicts will be compared with; only graders that have some.
+    #[serde(skip_serializing_if = "has_none")]
+    pub labels: Ordered<LabelCount>,
+}
+
+fn has_none(labels: &Ordered<LabelCount>) -> bool {
+    labels.0.is_empty()
 }
 
 /// What a grader would ask.
@@ -122,7 +130,8 @@ pub(crate) fn write(
         .into_iter()
         .chain([sentence(&plan.totals, basis)])
         .chain(replayed(&plan.totals))
-        .chain(unkeyed(basis));
+        .chain(unkeyed(basis))
+        .chain(labels(plan));
     for sentence in sentences {
         for line in wrapped(&sentence, width) {
             writeln!(out, "{line}")?;
@@ -233,6 +242,14 @@ fn replayed(totals: &PlanLine) -> Option<String> {
     (totals.failures > 0).then(|| format!("{n} stored {are} replayed; --retry-errors asks again"))
 }
 
+/// What verdicts will be compared with: labels, which ask nothing.
+fn labels(plan: &Plan) -> Option<String> {
+    let counts = plan.labels.0.iter();
+    let of_each: Vec<String> =
+        counts.map(|(grader, labels)| format!("{grader} {}", labels.shown())).collect();
+    (!of_each.is_empty()).then(|| format!("labels: {}", of_each.join(", ")))
+}
+
 /// What a run will not notice: another value of a secret.
 fn unkeyed(basis: &PlanBasis) -> Option<String> {
     let (are, it, they) = match basis.secrets.len() {
@@ -306,6 +323,7 @@ mod tests {
             target: None,
             graders: Ordered(graders),
             totals,
+            labels: Ordered::default(),
         }
     }
 

@@ -3,6 +3,7 @@
 //! Knows what was found, not how: the engine finds it, and nothing here reads a file.
 
 pub(crate) mod conversation;
+mod label;
 pub(crate) mod sent;
 mod text;
 
@@ -15,6 +16,7 @@ use crate::pipeline::outcome::{Failure, JudgmentOrigin, Outcome, Stored};
 use crate::pipeline::results::GradeLine;
 
 use conversation::ExplainedConversation;
+pub(crate) use label::{ExplainedLabel, ExplainedOpinion};
 pub(crate) use text::write;
 
 /// The longest value that is shown beside its name, in characters.
@@ -65,6 +67,9 @@ pub(crate) struct ExplainedGrade {
     pub submission: String,
     /// The grade as it stands; null while a judgment is missing.
     pub grade: Option<GradeLine>,
+    /// What people say of the case; absent where nobody does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<ExplainedLabel>,
     /// The judgments it is made of; none of a function's grade.
     pub actions: Vec<ExplainedAction>,
     /// What differs from an earlier run; null if none is recorded.

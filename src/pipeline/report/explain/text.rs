@@ -114,6 +114,7 @@ fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::R
         page.field("rationale", &line.rationale)?;
     }
     page.field("submission", &grade.submission)?;
+    grade.label.as_ref().map_or(Ok(()), |label| page.field("label", &label.shown()))?;
     if let Some(function) = grade.settings.get("function") {
         let options = grade.settings.get("config").map_or_else(String::new, Value::to_string);
         page.field("function", &format!("{} {options}", plain(function)))?;
@@ -327,6 +328,7 @@ mod tests {
             settings: Map::new(),
             looked_at: vec!["submission"],
             submission: String::new(),
+            label: None,
             grade: Some(line),
             actions: vec![action(Some(kept())), action(Some(failed)), action(None)],
             against: Some(Against {
