@@ -5,6 +5,7 @@
 pub(crate) mod agreement;
 pub mod annotators;
 pub mod declared;
+pub mod holdout;
 pub mod labels;
 pub mod people;
 pub(crate) mod paired;

@@ -21,6 +21,7 @@ pub mod bradley_terry;
 pub mod length_control;
 pub mod prediction_powered;
 pub mod linear_combination;
+pub mod reusable_holdout;
 pub(crate) mod poisson_bootstrap;
 #[cfg(test)]
 mod coverage;

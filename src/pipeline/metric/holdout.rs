@@ -1,0 +1,215 @@
+//! Labels that are held out of what everybody sees, and how many times they were asked about.
+//!
+//! Which ones is a matter of content and not of order, so that a label stays where it is whatever is added beside it. The answers
+//! are those of [`crate::pipeline::statistics::reusable_holdout`]; here stands what a session must remember of them.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use crate::pipeline::statistics::reusable_holdout::{
+    AgreementCount, HoldoutAnswer, HoldoutQuery, TOLERANCE, ToldAgreement, answer, bound, budget,
+};
+
+/// The version of the lines of a [`HoldoutLog`].
+const FORMAT: u32 = 1;
+
+/// Whether the label of this submission of a sample is held out, where the share `holdout` (0.0..=1.0) of all is.
+///
+/// A changed answer is another one: its label is drawn anew.
+pub fn is_held_out(sample_id: &str, submission_digest: &str, holdout: f64) -> bool {
+    let mut hasher = blake3::Hasher::new_derive_key("evalrs 2026 labels held out");
+    for part in [sample_id, submission_digest] {
+        hasher.update(&(part.len() as u64).to_le_bytes());
+        hasher.update(part.as_bytes());
+    }
+    (number_of(&hasher.finalize()) as f64) < holdout * 2f64.powi(64)
+}
+
+fn number_of(hash: &blake3::Hash) -> u64 {
+    let (first, _) = hash.as_bytes().split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
+    u64::from_le_bytes(*first)
+}
+
+/// A held-out label and the verdict beside it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldOutVerdict<'a> {
+    /// What tells the case from all others.
+    pub case: &'a str,
+    /// What people say: whether it passes.
+    pub label: bool,
+    /// What the grader says.
+    pub verdict: bool,
+}
+
+/// What was told of the held-out labels of one grader, kept over restarts: a line of JSON for each distinct query.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct HoldoutLog {
+    /// Digest of a query → what was told.
+    told: BTreeMap<String, LoggedAnswer>,
+}
+
+/// A line of the log.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+struct LoggedAnswer {
+    format: u32,
+    /// The grader.
+    grader: String,
+    /// Digest of what was asked: 32 hexadecimal digits.
+    query: String,
+    /// Which of the distinct queries it was, from 1.
+    number: usize,
+    /// What was told.
+    #[serde(flatten)]
+    told: ToldAgreement,
+}
+
+/// An answer and which query it is of.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CountedAnswer {
+    /// What is told.
+    pub answer: HoldoutAnswer,
+    /// Distinct queries so far, this one among them.
+    pub queries: usize,
+    /// About how many the held-out labels are good for.
+    pub budget: usize,
+}
+
+impl HoldoutLog {
+    /// Reads the lines that are of `grader`; others, and those that are none, are left alone.
+    pub fn read(text: &str, grader: &str) -> Self {
+        let line = |line: &str| serde_json::from_str::<LoggedAnswer>(line).ok();
+        let own = text
+            .lines()
+            .filter_map(line)
+            .filter(|told| told.format == FORMAT && told.grader == grader);
+        Self { told: own.map(|told| (told.query.clone(), told)).collect() }
+    }
+
+    /// Answers what is asked, and gives the line to be added to the log where it was not asked before. None without labels of
+    /// either part.
+    ///
+    /// Of the same held-out verdicts and labels the same is told whenever they are asked about, and that is no further query.
+    pub fn ask(
+        &mut self,
+        grader: &str,
+        shown: AgreementCount,
+        held_out: &[HeldOutVerdict<'_>],
+    ) -> Option<(CountedAnswer, Option<String>)> {
+        let digest = digest_of(grader, held_out);
+        let query = digest.to_hex().chars().take(32).collect::<String>();
+        let counted = |told: ToldAgreement, queries: usize| {
+            let at_least = bound(told, held_out.len(), queries);
+            let answer = HoldoutAnswer { told, at_least };
+            CountedAnswer { answer, queries, budget: budget(held_out.len(), TOLERANCE) }
+        };
+        if let Some(known) = self.told.get(&query) {
+            return Some((counted(known.told, self.told.len()), None));
+        }
+        let agree = held_out.iter().filter(|one| one.label == one.verdict).count();
+        let number = self.told.len() + 1;
+        let found = answer(&HoldoutQuery {
+            shown,
+            held_out: AgreementCount { agree, n: held_out.len() },
+            content: number_of(&digest),
+            number,
+            best: self.told.values().map(|line| line.told.agreement).reduce(f64::max),
+        })?;
+        let told = found.told;
+        let line = LoggedAnswer {
+            format: FORMAT,
+            grader: grader.to_owned(),
+            query: query.clone(),
+            number,
+            told,
+        };
+        let text = serde_json::to_string(&line).ok();
+        self.told.insert(query, line);
+        Some((counted(told, number), text))
+    }
+}
+
+/// The digest of the held-out labels and verdicts, in any order.
+fn digest_of(grader: &str, held_out: &[HeldOutVerdict<'_>]) -> blake3::Hash {
+    let mut sorted = held_out.to_vec();
+    sorted.sort_unstable();
+    let mut hasher = blake3::Hasher::new_derive_key("evalrs 2026 query of labels held out");
+    for text in std::iter::once(grader).chain(sorted.iter().map(|one| one.case)) {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    for one in sorted {
+        hasher.update(&[u8::from(one.label), u8::from(one.verdict)]);
+    }
+    hasher.finalize()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AgreementCount, HeldOutVerdict, HoldoutLog, is_held_out};
+
+    #[test]
+    fn what_is_held_out_follows_from_content() {
+        let ids: Vec<String> = (0..2000).map(|at| format!("q{at}")).collect();
+        let held = |holdout: f64| ids.iter().filter(|id| is_held_out(id, "d", holdout)).count();
+        assert_eq!((held(0.0), held(1.0)), (0, 2000));
+        assert!((760..840).contains(&held(0.4)), "{}", held(0.4));
+        // A greater share holds out more, and lets go of none; another answer is drawn anew.
+        assert!(ids.iter().all(|id| !is_held_out(id, "d", 0.2) || is_held_out(id, "d", 0.4)));
+        let moved = ids.iter().filter(|id| is_held_out(id, "d", 0.4) != is_held_out(id, "e", 0.4));
+        assert!(moved.count() > 800);
+        assert_eq!(is_held_out("q1", "d", 0.4), is_held_out("q1", "d", 0.4));
+    }
+
+    const SHOWN: AgreementCount = AgreementCount { agree: 90, n: 120 };
+
+    /// So many verdicts, of which the first are wrong.
+    fn verdicts(ids: &[String], wrong: usize) -> Vec<HeldOutVerdict<'_>> {
+        ids.iter()
+            .enumerate()
+            .map(|(at, case)| HeldOutVerdict { case, label: true, verdict: at >= wrong })
+            .collect()
+    }
+
+    #[test]
+    fn distinct_queries_are_counted_over_restarts() {
+        let ids: Vec<String> = (0..80).map(|at| format!("q{at}")).collect();
+        let mut log = HoldoutLog::default();
+        let mut file = String::from("not a line\n");
+        let mut told = Vec::new();
+        for wrong in [20, 40, 20, 5, 40] {
+            let (counted, line) = log.ask("quality", SHOWN, &verdicts(&ids, wrong)).unwrap();
+            told.push(counted);
+            file.extend(line.into_iter().map(|line| line + "\n"));
+        }
+        let counts: Vec<usize> = told.iter().map(|told| told.queries).collect();
+        assert_eq!(counts, [1, 2, 2, 3, 3]);
+        assert_eq!(
+            told[0].answer.told.agreement.to_bits(),
+            told[2].answer.told.agreement.to_bits()
+        );
+        assert_eq!(
+            told[1].answer.told.agreement.to_bits(),
+            told[4].answer.told.agreement.to_bits()
+        );
+        assert!(
+            told[2].answer.at_least <= told[0].answer.at_least,
+            "the bound is of all that was asked"
+        );
+        // What is read again goes on where it stood, in whatever order its lines are.
+        let mut lines: Vec<&str> = file.lines().collect();
+        lines.reverse();
+        let mut again = HoldoutLog::read(&lines.join("\n"), "quality");
+        assert_eq!(again, log);
+        let mut reversed = verdicts(&ids, 20);
+        reversed.reverse();
+        let (counted, line) = again.ask("quality", SHOWN, &reversed).unwrap();
+        assert_eq!((counted.queries, line), (3, None));
+        assert_eq!(
+            counted.answer.told.agreement.to_bits(),
+            told[0].answer.told.agreement.to_bits()
+        );
+        assert_eq!(HoldoutLog::read(&file, "other"), HoldoutLog::default());
+        assert_eq!(again.ask("quality", SHOWN, &[]), None);
+    }
+}
