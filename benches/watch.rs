@@ -47,8 +47,10 @@ use evalrs::engine::session::Session;
 use evalrs::graph::Database;
 use evalrs::graph::inputs::Overrides;
 use evalrs::graph::results;
+use evalrs::pipeline::dataset::label_edit::NewLabel;
 use evalrs::pipeline::outcome::Outcome;
 use evalrs::pipeline::outcome::Reply;
+use evalrs::pipeline::spec::LabelsSpec;
 
 const SUITE: &str = "name: bench\ndataset: data.jsonl\ngraders:\n  contains: {kind: tool, function: contains}\n  judge:\n    \
                      kind: rubric\n    model: judge-1\n    endpoint: bench\n    prompt_path: rubric.txt\n\
@@ -215,6 +217,10 @@ struct Nothing {
 }
 
 impl WatchContext for Nothing {
+    fn label(&mut self, _: &str, _: &LabelsSpec, _: NewLabel) -> Result<(), String> {
+        Ok(())
+    }
+
     fn read_again(
         &mut self,
         _touched: &ChangedPaths,

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Db;
 use super::declared::{declared_metrics, metric_value};
 use super::inputs::{Chunk, Root};
-use super::labels::{has_labels, labels, people, scales};
+use super::labels::{has_labels, labels, people, scales, stale_labels};
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use super::selection::SelectedOrdinals;
 use crate::base::ordered_map::Ordered;
@@ -296,7 +296,11 @@ pub fn label_agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Labe
         let verdicts: &[_] = if labels.is_empty() { &[] } else { &cells(db, *chunk, grader).cells };
         verdicts.iter().zip(labels).filter_map(|(cell, label)| Some((*cell, (*label)?)))
     };
-    LabelAgreement::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)
+    let chunks = || grader.root(db).chunks(db).iter();
+    let agreement = LabelAgreement::of(chunks().flat_map(of_chunk), threshold);
+    let stale = chunks().map(|chunk| stale_labels(db, *chunk, grader).len()).sum();
+    let is_known = agreement.is_some() || stale > 0;
+    is_known.then(|| LabelAgreement { stale, ..agreement.unwrap_or_default() })
 }
 
 /// How far the people agree who labelled the same cases of a grader; none where no case has labels of two.

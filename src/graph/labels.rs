@@ -11,6 +11,7 @@ use super::Db;
 use super::cases::{checked, places};
 use super::graders::{Grader, row_spec, suite};
 use super::inputs::{Chunk, File, Root};
+use super::queries::graded_texts;
 use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
@@ -21,6 +22,7 @@ use crate::pipeline::dataset::labels as said;
 use crate::pipeline::dataset::labels::LabelExtents;
 use crate::pipeline::spec::{GraderKind, Label, LabelsSpec, Scale};
 use crate::pipeline::suite::FileText;
+use crate::pipeline::votes::answer_digest;
 
 /// The scale of every grader of the suite, also of those that the command line leaves out.
 #[salsa::tracked]
@@ -58,6 +60,12 @@ pub(crate) fn file(db: &dyn Db, root: Root) -> File {
     }
 }
 
+/// How lines of the file of labels are written: as the suite says of the file that it names, else as evalrs writes them.
+pub(crate) fn file_layout(db: &dyn Db, root: Root) -> LabelsSpec {
+    let named = labels_section(db, root).as_ref().filter(|_| named_file(db, root).is_some());
+    named.cloned().unwrap_or_default()
+}
+
 /// What the suite says of labels that stand in rows.
 fn section_of_rows(db: &dyn Db, root: Root) -> Option<&LabelsSpec> {
     labels_section(db, root).as_ref().filter(|section| section.is_of_rows())
@@ -75,9 +83,7 @@ pub fn label_reading(db: &dyn Db, root: Root) -> LabelReading {
     let file = file(db, root);
     let path = file.path(db);
     let is_named = named_file(db, root).is_some();
-    let own = LabelsSpec::default();
-    // The file beside the suite is written by evalrs itself.
-    let layout = labels_section(db, root).as_ref().filter(|_| is_named).unwrap_or(&own);
+    let layout = &file_layout(db, root);
     let wrong = |problem| LabelReading { problems: vec![problem], ..LabelReading::default() };
     let unreadable = |why: &str| {
         let message = format!("cannot read the labels `{path}`: {why}");
@@ -240,15 +246,15 @@ fn people_lines(db: &dyn Db, chunk: Chunk) -> Box<[Box<[PeopleLine]>]> {
 pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[CasePeople]> {
     let Readable { file, scale, .. } = readable(db, grader);
     let name = grader.name(db);
-    let of_case = |lines: &[PeopleLine]| {
-        let mut own = lines.iter();
-        let line = own.find(|line| line.of.grader.as_ref().is_none_or(|grader| grader == name));
+    let of_case = |(case, lines): (usize, &Box<[PeopleLine]>)| {
+        let is_of_it = |of: &LabelLine| is_for(of, name) && !is_stale(db, chunk, grader, case, of);
+        let line = lines.iter().find(|line| is_of_it(&line.of));
         let people = line.map_or(&[][..], |line| &line.people);
         let said = people.iter().filter_map(|one| Some((one.who.clone(), one.said.on(scale)?)));
         said.collect()
     };
     let lines: &[_] = if file { people_lines(db, chunk) } else { &[] };
-    lines.iter().map(|lines| of_case(lines)).collect()
+    lines.iter().enumerate().map(of_case).collect()
 }
 
 /// What people say of a case, each with their name where that is known.
@@ -270,8 +276,9 @@ pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[O
     let per_record = row_spec(db, root).as_ref().map_or(1, RowSpec::cases);
     let of_file = |case: usize| {
         let mut lines = by_file.get(case)?.iter();
-        let line = lines.find(|line| line.grader.as_ref().is_none_or(|grader| grader == name))?;
-        line.said.on(scale)
+        let is_of_it =
+            |line: &&LabelLine| is_for(line, name) && !is_stale(db, chunk, grader, case, line);
+        lines.find(is_of_it)?.said.on(scale)
     };
     let of_row = |case: usize| {
         let said = by_row.get(case / per_record)?.as_ref()?;
@@ -281,6 +288,42 @@ pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[O
     let found: Vec<Option<Label>> =
         (0..cases).map(|case| of_file(case).or_else(|| of_row(case))).collect();
     if found.iter().all(Option::is_none) { Box::default() } else { found.into() }
+}
+
+fn is_for(line: &LabelLine, grader: &str) -> bool {
+    line.grader.as_ref().is_none_or(|named| named == grader)
+}
+
+/// Whether a label is of another submission than the one that the grader is given now.
+fn is_stale<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+    case: usize,
+    line: &LabelLine,
+) -> bool {
+    line.submission.as_ref().is_some_and(|digest| {
+        let submissions = graded_texts(db, chunk, grader);
+        submissions.get(case).is_none_or(|now| answer_digest(&now.shown()) != *digest)
+    })
+}
+
+/// The cases of a chunk whose label for a grader is of another submission than the one there is now, in their order. Such a
+/// label counts for nothing.
+#[salsa::tracked]
+pub fn stale_labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[usize]> {
+    if !readable(db, grader).file {
+        return Box::default();
+    }
+    let name = grader.name(db);
+    let labels = labels(db, chunk, grader);
+    let is_labelled = |case: usize| labels.get(case).is_some_and(Option::is_some);
+    let has_own = |lines: &[LabelLine]| lines.iter().any(|line| is_for(line, name));
+    let cases = file_labels(db, chunk).iter().enumerate();
+    cases
+        .filter(|(case, lines)| has_own(lines) && !is_labelled(*case))
+        .map(|(case, _)| case)
+        .collect()
 }
 
 /// Lines of the file that are of no case, evaluated or not: how many, and some of their samples.

@@ -18,7 +18,6 @@ pub use super::graders::{
     suite,
 };
 use super::inputs::Chunk;
-pub use super::labels::labels;
 use super::programs::ExtractedCase;
 use super::votes::ChunkVotes;
 use super::{Db, programs};

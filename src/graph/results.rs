@@ -310,7 +310,7 @@ pub fn unknown_samples(db: &Database, root: Root, mut ids: Vec<String>) -> Vec<S
 
 /// What a person says of what a grader grades in a case, on the scale 0.0..=1.0; none where there is no label.
 pub fn label_of(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> Option<Label> {
-    queries::labels(db, chunk, grader).get(case).copied().flatten()
+    super::labels::labels(db, chunk, grader).get(case).copied().flatten()
 }
 
 /// The grade, or why the grader has nothing to say.

@@ -43,6 +43,7 @@ use crate::base::text::sanitize;
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
+use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, labeller, write_label};
 use crate::effects::record::saves::SaveLog;
 use crate::engine::progress::{Event, Progress, Quiet};
 use crate::engine::resolve::live::Live;
@@ -51,8 +52,10 @@ use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::results;
+use crate::pipeline::dataset::label_edit::NewLabel;
 use crate::pipeline::report::Report;
 use crate::pipeline::results::FORMAT;
+use crate::pipeline::spec::LabelsSpec;
 
 /// Evaluates a suite, and again with every save, until the user has seen enough.
 pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -216,6 +219,15 @@ impl WatchContext for Here<'_> {
 
     fn record(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()> {
         self.keeper.keep(saved)
+    }
+
+    fn label(&mut self, path: &str, layout: &LabelsSpec, label: NewLabel) -> Result<(), String> {
+        let environment = &self.surroundings.environment;
+        let who = labeller(|name| environment.get(name).cloned());
+        let label = NewLabel { who, at: self.system.now().to_string(), ..label };
+        check_writable(path, layout)
+            .and_then(|()| write_label(self.system, &self.surroundings.cache_dir, path, &label))
+            .map_err(UnwrittenLabel::into_message)
     }
 
     fn waiting(&self) -> Vec<String> {

@@ -265,6 +265,8 @@ pub struct VerdictRow {
     pub movement: Movement,
     /// What a person says.
     pub label: Option<Label>,
+    /// Whether people said something of another submission than the one there is now, and nothing of this one.
+    pub has_stale_label: bool,
     /// Whether that is something else than the verdict.
     pub disagrees: bool,
     /// Whether the verdict came to agree with it, or ceased to, since the evaluation before.
@@ -387,6 +389,26 @@ pub enum UserCommand {
     Pin(VerdictId),
     /// The user looks at this verdict: it is asked early.
     Select(VerdictId),
+    /// Says what a person thinks of what a verdict is of, and looks at another verdict then.
+    Label {
+        /// The verdict.
+        row: VerdictId,
+        /// What the person says.
+        label: GivenLabel,
+        /// The verdict to look at next.
+        next: Option<VerdictId>,
+    },
+}
+
+/// What a person says of a submission by a key or in a line.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum GivenLabel {
+    /// Whether it passes.
+    Pass(bool),
+    /// A digit from 1 to 9, on the scale of the grader.
+    Digit(u8),
+    /// Takes back what the same person said.
+    Nothing,
 }
 
 /// Tells or draws what goes on.

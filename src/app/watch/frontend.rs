@@ -13,6 +13,8 @@ use crate::effects::fs_watch::ChangedPaths;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::snapshot::Snapshot;
+use crate::pipeline::dataset::label_edit::NewLabel;
+use crate::pipeline::spec::LabelsSpec;
 
 /// A display, and where the commands of its user come from.
 pub trait Frontend {
@@ -61,6 +63,8 @@ pub trait WatchContext {
     fn paths(&self) -> &BTreeSet<String>;
     /// Keeps what became of a save.
     fn record(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()>;
+    /// Writes a label of the user into the file of labels at `path`, which is written as `layout` says. An error is a sentence.
+    fn label(&mut self, path: &str, layout: &LabelsSpec, label: NewLabel) -> Result<(), String>;
     /// What endpoints wait for, a sentence each.
     fn waiting(&self) -> Vec<String>;
     /// What there is to say of single requests since the last call, where that is wanted.

@@ -5,10 +5,11 @@
 
 use std::io::{BufRead, BufReader, Read};
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
+use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::board::{Board, UserCommand, VerdictFilter, VerdictId};
+use super::board::{Board, GivenLabel, UserCommand, VerdictFilter, VerdictId};
 use super::json::grader_key;
 use crate::base::diagnostic::clipped;
 
@@ -31,6 +32,14 @@ struct LineCommand {
     model: Option<String>,
     /// From 0.
     trial: Option<u32>,
+    /// What a person says: true, false, a digit from 1 to 9 on the scale of the grader, or null, which takes it back.
+    #[serde(default, deserialize_with = "said")]
+    label: Option<Value>,
+}
+
+/// What is said, also where that is null.
+fn said<'de, D: Deserializer<'de>>(line: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(line).map(Some)
 }
 
 #[derive(Clone, Copy, Deserialize)]
@@ -42,6 +51,7 @@ enum LineCommandKind {
     Undo,
     Refresh,
     Pin,
+    Label,
 }
 
 /// What a line asks for: an empty one for the rest, `q` or `quit`, `u` or `undo`; or an object `{"command": ...}` where
@@ -68,19 +78,37 @@ impl LineCommand {
         let command = match self.command {
             LineCommandKind::Refresh => return self.find(board).map(UserCommand::Refresh),
             LineCommandKind::Pin => return self.find(board).map(UserCommand::Pin),
+            LineCommandKind::Label => {
+                let label = self.given_label()?;
+                return self.find(board).map(|row| UserCommand::Label { row, label, next: None });
+            }
             LineCommandKind::Quit => UserCommand::Quit,
             LineCommandKind::Resume => UserCommand::RunRest,
             LineCommandKind::Undo => UserCommand::Undo,
         };
         let Self { sample_id, grader, model, trial, .. } = self;
         if sample_id.is_some() || grader.is_some() || model.is_some() || trial.is_some() {
-            return Err("only `refresh` and `pin` take a verdict".to_owned());
+            return Err("only `refresh`, `pin` and `label` take a verdict".to_owned());
         }
         Ok(command)
     }
 
+    fn given_label(&self) -> Result<GivenLabel, String> {
+        const EXPECTED: &str =
+            "`label` needs `label`: true, false, a digit from 1 to 9, or null, which takes it back";
+        match self.label.as_ref().ok_or(EXPECTED)? {
+            Value::Null => Ok(GivenLabel::Nothing),
+            Value::Bool(pass) => Ok(GivenLabel::Pass(*pass)),
+            value => match value.as_u64().and_then(|digit| u8::try_from(digit).ok()) {
+                Some(digit @ 1..=9) => Ok(GivenLabel::Digit(digit)),
+                _ => Err(EXPECTED.to_owned()),
+            },
+        }
+    }
+
     fn find(&self, board: &dyn Board) -> Result<VerdictId, String> {
-        let sample_id = self.sample_id.as_ref().ok_or("`refresh` and `pin` need `sample_id`")?;
+        let sample_id =
+            self.sample_id.as_ref().ok_or("`refresh`, `pin` and `label` need `sample_id`")?;
         let overview = board.overview();
         let is_meant = |id: &VerdictId| {
             let Some(row) = board.row(*id) else { return false };
@@ -179,11 +207,11 @@ mod tests {
             (true, r#" {"command": "undo"} "#, Ok(UserCommand::Undo)),
             (true, r#"{"wish":"run_rest"}"#, Ok(UserCommand::RunRest)),
             (true, r#"{"command":"quit"}"#, Ok(UserCommand::Quit)),
-            (true, r#"{"command":"pin"}"#, Err("`refresh` and `pin` need `sample_id`")),
+            (true, r#"{"command":"pin"}"#, Err("`refresh`, `pin` and `label` need `sample_id`")),
             (
                 true,
                 r#"{"command":"quit","sample_id":"a"}"#,
-                Err("only `refresh` and `pin` take a verdict"),
+                Err("only `refresh`, `pin` and `label` take a verdict"),
             ),
             (false, "x\n", Err(unknown)),
             (true, "[", Err("invalid command: EOF while parsing a list at line 1 column 1")),

@@ -13,7 +13,7 @@ use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::snapshot::{Snapshot, case_ids};
-use crate::graph::{Database, results};
+use crate::graph::{Database, labels, results};
 use crate::pipeline::delta::{CaseId, Cell, CellState};
 use crate::pipeline::metric::labels::disagrees;
 
@@ -65,7 +65,7 @@ impl Ranking for Ranks {
         let is_doubtful = |grader: &Grader<'_>| {
             let cells =
                 then.grader(grader.name(db)).and_then(|then_at| then.cells(ordinal, then_at));
-            let labels = queries::labels(db, chunk, *grader);
+            let labels = labels::labels(db, chunk, *grader);
             let Threshold(threshold) = grader.pass_threshold(db);
             cells.is_none_or(|cells| {
                 cells.iter().any(|cell| {

@@ -15,6 +15,7 @@ use super::totals::{EvaluationTotals, MovedVerdict};
 use crate::base::ordered_map::Ordered;
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
+use crate::graph::labels::stale_labels;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::graph::selection::named;
@@ -325,6 +326,7 @@ impl Board for SessionBoard<'_> {
             now,
             movement: Movement::of(before, now),
             label: label.map(|of| of.label),
+            has_stale_label: stale_labels(self.db(), chunk, grader).contains(&at),
             disagrees: label.as_ref().is_some_and(is_other),
             agreement: label.and_then(moved),
             pinned: self.views.pinned.contains(&id.case),

@@ -9,6 +9,7 @@ use super::prior_verdicts::PriorVerdicts;
 use crate::base::exact::mean;
 use crate::graph::declared::{DeclaredMetric, declared_metrics, metric_value};
 use crate::graph::inputs::Root;
+use crate::graph::labels;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::graph::snapshot::{CasePlace, Snapshot};
@@ -141,7 +142,7 @@ impl<'a> GraderLabels<'a> {
         let by_chunk = if folds::label_agreement(db, grader).is_none() {
             Vec::new()
         } else {
-            chunks.map(|chunk| &**queries::labels(db, *chunk, grader)).collect()
+            chunks.map(|chunk| &**labels::labels(db, *chunk, grader)).collect()
         };
         Self { by_chunk, threshold }
     }
@@ -207,7 +208,7 @@ impl SnapshotComparison<'_> {
                 .and_then(|(start, at)| self.moved_by(grader.at, |case| start.cell(case, at))),
             history: Vec::new(),
             labels: folds::label_agreement(db, of)
-                .filter(|labels| labels.n + labels.without_verdict > 0),
+                .filter(|labels| labels.n + labels.without_verdict + labels.stale > 0),
             labels_since_last: self.agreement_change(grader, last),
             labels_since_start: start
                 .and_then(|(start, at)| self.agreement_change(grader, |case| start.cell(case, at))),

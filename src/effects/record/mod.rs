@@ -5,6 +5,7 @@
 
 pub(crate) mod history;
 pub(crate) mod keep;
+pub(crate) mod label_writer;
 pub(crate) mod letta;
 pub(crate) mod lines;
 pub(crate) mod origin;

@@ -3,8 +3,8 @@
 //! Only a file that the command line names and a field that the suite names can be wrong; a field that happens to be
 //! called `label` can at most be none.
 
-use super::Session;
 use super::problems::shortened;
+use super::{Session, SmallFile};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::system::System;
 use crate::graph::inputs::Root;
@@ -31,6 +31,26 @@ impl Session {
             found.extend(self.no_labels());
         }
         found
+    }
+
+    /// Reads the file of labels again, and uses it if nothing is wrong with it: else the next reload says what is. True if it
+    /// says something new. Nothing else is looked at, so that a label that a person gives is compared at once.
+    pub fn reload_labels(&mut self, system: &dyn System) -> bool {
+        let file = labels::file(&self.db, self.root);
+        let path = file.path(&self.db).clone();
+        let new = SmallFile::read(system, &path, self.is_big(file));
+        if new.text == *file.text(&self.db) {
+            return false;
+        }
+        let text = file.text(&self.db).clone();
+        let held = SmallFile { text, digest: self.digests.get(&path).cloned() };
+        self.set_small(vec![(path.clone(), new)]);
+        let problems = &labels::label_reading(&self.db, self.root).problems;
+        let is_good = !problems.iter().any(Diagnostic::is_error);
+        if !is_good {
+            self.set_small(vec![(path, held)]);
+        }
+        is_good
     }
 
     /// Says that what rows have as labels is none for any grader.

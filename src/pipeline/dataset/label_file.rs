@@ -36,6 +36,8 @@ pub(crate) struct LabelLine {
     pub trial: Option<u32>,
     /// For this grader alone.
     pub grader: Option<String>,
+    /// The digest of the submission that it is of; none if it is of any.
+    pub submission: Option<String>,
     /// The label; never one for each of some graders.
     pub said: LabelValue,
 }
@@ -48,8 +50,9 @@ impl LabelLine {
     }
 
     /// Lines that say more come first.
-    fn rank(&self) -> (bool, bool, bool) {
-        (self.grader.is_none(), self.trial.is_none(), self.model.is_none())
+    fn rank(&self) -> [bool; 4] {
+        let is_of_any = self.submission.is_none();
+        [self.grader.is_none(), self.trial.is_none(), self.model.is_none(), is_of_any]
     }
 }
 
@@ -141,16 +144,28 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales, layout: &LabelsSpec)
 /// What was given, sample by sample.
 fn table(given: &GivenLabels, scales: &Scales) -> LabelTable {
     let mut table = LabelTable::default();
-    for (LabelOf { id, model, trial, grader }, said) in given.labels() {
+    for (LabelOf { id, model, trial, grader, submission }, said) in given.labels() {
         table.extents.add(grader.as_deref(), &said, scales);
-        let line = LabelLine { model: model.clone(), trial: *trial, grader: grader.clone(), said };
+        let line = LabelLine {
+            model: model.clone(),
+            trial: *trial,
+            grader: grader.clone(),
+            submission: submission.clone(),
+            said,
+        };
         table.samples.entry(id.clone()).or_default().push(line);
     }
-    for (LabelOf { id, model, trial, grader }, people) in given.people() {
+    for (LabelOf { id, model, trial, grader, submission }, people) in given.people() {
         let Some(first) = people.first() else { continue };
         let said = first.said.clone();
         table.extents.add(grader.as_deref(), &said, scales);
-        let of = LabelLine { model: model.clone(), trial: *trial, grader: grader.clone(), said };
+        let of = LabelLine {
+            model: model.clone(),
+            trial: *trial,
+            grader: grader.clone(),
+            submission: submission.clone(),
+            said,
+        };
         let line = PeopleLine { of, people: people.into() };
         table.people.entry(id.clone()).or_default().push(line);
     }
@@ -228,15 +243,19 @@ impl LabelReader<'_> {
         let trial = trial_of(&fields)?;
         let who = fields.value("who")?.map(|who| json_text(&who));
         let line = row.start.line;
+        let at =
+            fields.value("at")?.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
         let grader = text_of(&fields, "grader")?;
-        let of = LabelOf { id, model, trial, grader };
+        let submission = text_of(&fields, "submission_digest")?;
+        let of = LabelOf { id, model, trial, grader, submission };
         if self.layout.columns.is_empty() {
             let said = self.said(&fields, fields.mapped("label"), of.grader.as_deref())?;
-            return said.map_or(Ok(()), |said| self.add(&of, said, &OnePerson { who, line }));
+            let by = OnePerson { who, line, at };
+            return said.map_or(Ok(()), |said| self.add(&of, said, &by));
         }
         for column in &self.layout.columns {
             if let Some(said) = self.said(&fields, Some(column), of.grader.as_deref())? {
-                let by = OnePerson { who: Some(column.clone()), line };
+                let by = OnePerson { who: Some(column.clone()), line, at: at.clone() };
                 self.add(&of, said, &by)?;
             }
         }

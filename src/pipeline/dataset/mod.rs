@@ -10,6 +10,7 @@ pub(crate) mod condition;
 pub mod fields;
 pub(crate) mod files;
 pub(crate) mod join;
+pub mod label_edit;
 pub(crate) mod label_file;
 pub(crate) mod label_value;
 pub(crate) mod labels;

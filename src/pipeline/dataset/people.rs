@@ -20,6 +20,8 @@ pub(super) struct LabelOf {
     pub trial: Option<u32>,
     /// For this grader alone.
     pub grader: Option<String>,
+    /// The digest of the submission that it is of; none if it is of any.
+    pub submission: Option<String>,
 }
 
 /// Who gave a label, and on which line.
@@ -27,6 +29,8 @@ pub(super) struct LabelOf {
 pub(super) struct OnePerson {
     pub who: Option<String>,
     pub line: u32,
+    /// When, as RFC 3339 in UTC, which sorts by time; empty if that is not said.
+    pub at: String,
 }
 
 /// What one person says of a verdict.
@@ -53,7 +57,8 @@ struct PersonLabel {
 }
 
 impl GivenLabels {
-    /// Adds a label; an error if its person gave another one, or others gave one of another kind.
+    /// Adds a label; an error if its person gave another one and it is not said which is newer, or if others gave one of
+    /// another kind. Branches of git that are merged line by line may leave two of one person.
     pub(super) fn add(
         &mut self,
         of: LabelOf,
@@ -65,8 +70,14 @@ impl GivenLabels {
             self.all.len() - 1
         });
         let (LabelOf { id, .. }, given) = &mut self.all[at];
-        if let Some(earlier) = given.iter().find(|earlier| earlier.by.who == by.who) {
+        if let Some(earlier) = given.iter_mut().find(|earlier| earlier.by.who == by.who) {
             if earlier.said == said {
+                return Ok(());
+            }
+            if !earlier.by.at.is_empty() && !by.at.is_empty() && earlier.by.at != by.at {
+                if by.at > earlier.by.at {
+                    *earlier = PersonLabel { said, by };
+                }
                 return Ok(());
             }
             let message =

@@ -20,6 +20,8 @@ pub struct LabelAgreement {
     /// Those of them that pass.
     #[serde(skip)]
     pub(crate) passes_without_verdict: usize,
+    /// Labels that people gave to another submission than the one there is now: they count for nothing.
+    pub stale: usize,
     /// Both pass.
     pub both_pass: usize,
     /// The grader passes what a person fails.

@@ -207,8 +207,13 @@ fn people_line(
 /// How far the verdicts of a grader agree with labels.
 fn line(grader: &str, agreement: &LabelAgreement) -> String {
     let LabelAgreement { n, without_verdict, false_pass, false_fail, .. } = *agreement;
+    let stale = match agreement.stale {
+        0 => String::new(),
+        1 => "; 1 label is of an earlier answer and does not count".to_owned(),
+        stale => format!("; {stale} labels are of earlier answers and do not count"),
+    };
     if n == 0 {
-        return format!("{grader} has no verdict for {}", count(without_verdict, "label"));
+        return format!("{grader} has no verdict for {}{stale}", count(without_verdict, "label"));
     }
     let kappa = match (agreement.kappa, agreement.kappa_interval) {
         (Some(kappa), Some((low, high))) => format!("{kappa:.2} ({low:.2} to {high:.2})"),
@@ -223,7 +228,7 @@ fn line(grader: &str, agreement: &LabelAgreement) -> String {
         passes => format!("{passes} false passes"),
     };
     format!(
-        "{grader} agrees with {}: accuracy {}, kappa {kappa}; {false_passes}, {}{left_out}",
+        "{grader} agrees with {}: accuracy {}, kappa {kappa}; {false_passes}, {}{left_out}{stale}",
         count(n, "label"),
         percent(agreement.accuracy),
         count(false_fail, "false fail"),

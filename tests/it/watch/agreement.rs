@@ -88,7 +88,7 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
                                                                       │   user             Does it follow? Be lenient. an…
                                                                       │   temperature      0
                                                                       │   seed             (none)
-     q quit  d disagree  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  y n label  d disagree  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  ? help
     ");
     terminal.press("P");
     let shown = terminal.wait_for("[false pass]");
@@ -160,6 +160,53 @@ fn the_agreement_of_a_preview_is_of_the_cases_that_are_judged_both_times() {
     });
     let headline = shown.lines().nth(1).unwrap();
     assert!(headline.contains("on 8 of 30 labels"), "{shown}");
+    terminal.press("q");
+    let (code, screen) = terminal.finish();
+    assert_eq!(code, 0, "{screen}");
+}
+
+/// Twenty rows with a key each, a sentence, and whether it helped.
+#[test]
+fn keys_label_and_the_next_case_follows() {
+    let space = space();
+    let text = space.read("data.jsonl");
+    let unlabelled = text.replace(",\"label\":true", "").replace(",\"label\":false", "");
+    save(&space, "data.jsonl", &unlabelled);
+    let judge = judge();
+    let url = judge.url();
+    let args = ["watch", "suite.yaml", "--yes"];
+    let environment = [("OPENAI_BASE_URL", url.as_str()), ("EVALRS_WHO", "ann")];
+    let mut terminal = Terminal::start(&space, (30, 120), &args, &environment);
+    terminal.wait_for("idle, waiting for a save");
+    terminal.press("a");
+    terminal.wait_for(" 1 of 30 ");
+    terminal.press("y");
+    let all_of = |wanted: &'static [&'static str]| {
+        move |shown: &str| wanted.iter().all(|text| shown.contains(text))
+    };
+    terminal.wait_until("s0", all_of(&[" 2 of 30 ", "s0: pass", "agrees 100.0%"]));
+    terminal.press("n");
+    terminal.wait_until("s1", all_of(&[" 3 of 30 ", "agrees 50.0%", "false passes 1"]));
+    // One is skipped.
+    terminal.press(" ");
+    terminal.wait_for(" 4 of 30 ");
+    terminal.press("5");
+    terminal.wait_until("s3", all_of(&[" 5 of 30 ", "s3: 0.5", "false passes 2"]));
+    // What was said is taken back.
+    terminal.press("kk");
+    terminal.wait_for(" 3 of 30 ");
+    terminal.press("k0");
+    terminal.wait_until("s1 again", all_of(&[" 2 of 30 ", "s1: no label", "false passes 1"]));
+    // The only ones without a label are those that follow, and the skipped one.
+    terminal.press(" ");
+    terminal.wait_for(" 3 of 30 ");
+    terminal.press(" ");
+    terminal.wait_for(" 5 of 30 ");
+    save(&space, "rubric.txt", LENIENT);
+    terminal.wait_until("the save", |shown| shown.contains("save 1") && shown.contains("idle"));
+    let text = space.read("suite.labels.jsonl");
+    assert_eq!(text.lines().count(), 2, "{text}");
+    assert!(text.lines().all(|line| line.contains("\"who\":\"ann\"")), "{text}");
     terminal.press("q");
     let (code, screen) = terminal.finish();
     assert_eq!(code, 0, "{screen}");

@@ -27,6 +27,8 @@ use crate::pipeline::outcome::is_of_target;
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
 /// The same of the histories of runs, which lie beside judgments.
 const OF_HISTORIES: &str = "*.history.jsonl text eol=lf merge=union";
+/// The same of the labels that people gave in `watch` and on pages.
+const OF_LABELS: &str = "*.labels.jsonl text eol=lf merge=union";
 
 /// Writes the file; incomplete where judgments are missing.
 pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -239,13 +241,17 @@ fn tell_git(
         let lines = [
             (!is_told(&held)).then_some(ATTRIBUTES),
             (!held.contains(".history.jsonl")).then_some(OF_HISTORIES),
+            (!held.contains(".labels.jsonl")).then_some(OF_LABELS),
         ];
         let lines: Vec<&str> = lines.into_iter().flatten().collect();
         if !lines.is_empty() {
             let gap = if held.is_empty() || held.ends_with('\n') { "" } else { "\n" };
             let whole = format!("{held}{gap}{}\n", lines.join("\n"));
             console.system.write(&attributes, &mut |file| file.write_all(whole.as_bytes()))?;
-            writeln!(console.err, "{attributes}: git merges judgments and histories line by line")?;
+            writeln!(
+                console.err,
+                "{attributes}: git merges judgments, histories and labels line by line"
+            )?;
         }
     } else if is_new
         && !is_told(&held)

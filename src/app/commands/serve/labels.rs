@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
@@ -15,10 +15,11 @@ use crate::app::view::labels::{LabelFile, LabelView};
 use crate::app::view::rows::{IndexedRow, RunRows};
 use crate::app::view::run::{open_run, run_ids};
 use crate::base::ordered_map::Ordered;
-use crate::base::system::disk::FileLock;
+use crate::base::system::System;
 use crate::base::system::os::OsSystem;
-use crate::base::system::{FileBytes, System, join};
+use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, labeller, write_label};
 use crate::effects::record::read::PastRun;
+use crate::pipeline::dataset::label_edit::NewLabel;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::spec::Scale;
 
@@ -150,7 +151,7 @@ fn line(
     given: &GivenLabel,
     rows: &RunRows,
     grader: Option<usize>,
-) -> Result<NewLabelLine, ApiError> {
+) -> Result<NewLabel, ApiError> {
     let scale = grader.map_or(Scale::UNIT, |at| rows.graders[at].scale);
     let label = match &given.label {
         Value::Null => None,
@@ -167,132 +168,27 @@ fn line(
             return Err(ApiError::unprocessable(expected));
         }
     };
-    let mut of = Map::new();
-    of.insert("id".to_owned(), Value::from(place.sample.clone()));
-    let texts = [("grader", &given.grader), ("model", &given.model)];
-    for (name, text) in texts {
-        if let Some(text) = text {
-            of.insert(name.to_owned(), Value::from(text.clone()));
-        }
-    }
-    if let Some(trial) = given.trial {
-        of.insert("trial".to_owned(), Value::from(trial));
-    }
-    Ok(NewLabelLine { of, label })
-}
-
-/// A label, and what it is of.
-struct NewLabelLine {
-    of: Map<String, Value>,
-    /// None removes it.
-    label: Option<Value>,
-}
-
-impl NewLabelLine {
-    /// Whether a line of the file is of the same.
-    fn is_of(&self, line: &Map<String, Value>) -> bool {
-        let said = |map: &Map<String, Value>, name: &str| {
-            let value = map.get(name).cloned().unwrap_or_default();
-            match value {
-                Value::Number(number) if name == "id" => Value::from(number.to_string()),
-                other => other,
-            }
-        };
-        let id = |map: &Map<String, Value>| match said(map, "id") {
-            Value::Null => said(map, "sample_id"),
-            id => id,
-        };
-        id(line) == id(&self.of)
-            && ["grader", "model", "trial"]
-                .iter()
-                .all(|name| said(line, name) == said(&self.of, name))
-    }
+    Ok(NewLabel {
+        id: place.sample.clone(),
+        grader: given.grader.clone(),
+        model: given.model.clone(),
+        trial: given.trial,
+        submission: None,
+        label,
+        who: labeller(|name| OsSystem.environment().get(name).cloned()),
+        at: OsSystem.now().to_string(),
+    })
 }
 
 /// Writes the label into the file of the suite. Lines of others stay as they are.
-fn write(served: &Served, suite: &ServedSuite, label: &NewLabelLine) -> Result<(), ApiError> {
+fn write(served: &Served, suite: &ServedSuite, label: &NewLabel) -> Result<(), ApiError> {
     let LabelFile { path, layout } = served.labels_file(suite);
-    if !layout.is_own_layout() {
-        let message = format!(
-            "`labels` of the suite says how `{path}` is written: labels are written to files of evalrs alone"
-        );
-        return Err(ApiError::conflict(message));
-    }
-    if !path.to_ascii_lowercase().ends_with(".jsonl") {
-        let message =
-            format!("`{path}` is not JSON Lines: labels are written to `.jsonl` files alone");
-        return Err(ApiError::conflict(message));
-    }
-    // Two pages or servers at once: each reads what the other has written.
+    // Two pages at once: each reads what the other has written.
     let _writing = locked(&served.writing);
-    let _lock = FileLock::wait(&join(&served.home, "labels.lock"))
-        .map_err(|error| ApiError::internal(format!("the labels cannot be locked: {error}")))?;
-    let text = match OsSystem.read(&path) {
-        FileBytes::Bytes(bytes) => String::from_utf8(bytes)
-            .map_err(|_| ApiError::conflict(format!("`{path}` is not UTF-8")))?,
-        FileBytes::Missing => String::new(),
-        FileBytes::Folder => return Err(ApiError::conflict(format!("`{path}` is a folder"))),
-        FileBytes::Unreadable(reason) => return Err(ApiError::internal(reason)),
-    };
-    let text = changed(&text, label, &OsSystem.now().to_string());
-    OsSystem
-        .write(&path, &mut |file| file.write_all(text.as_bytes()))
-        .map_err(|error| ApiError::internal(format!("the label could not be written: {error}")))
-}
-
-/// The text of the file with the label.
-fn changed(text: &str, label: &NewLabelLine, at: &str) -> String {
-    let is_other = |line: &&str| {
-        let read: Option<Map<String, Value>> = serde_json::from_str(line).ok();
-        !line.trim().is_empty() && !read.is_some_and(|line| label.is_of(&line))
-    };
-    let mut lines: Vec<String> = text.lines().filter(is_other).map(str::to_owned).collect();
-    if let Some(value) = &label.label {
-        let mut line = label.of.clone();
-        line.insert("label".to_owned(), value.clone());
-        line.insert("at".to_owned(), Value::from(at));
-        lines.push(Value::Object(line).to_string());
-    }
-    lines.sort();
-    lines.into_iter().map(|line| line + "\n").collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use serde_json::{Value, json};
-
-    use super::{NewLabelLine, changed};
-
-    #[test]
-    fn a_label_takes_the_place_of_the_one_before_it_and_of_no_other() {
-        let label = |of: Value, label: Option<Value>| NewLabelLine {
-            of: of.as_object().cloned().unwrap_or_default(),
-            label,
-        };
-        let file = "{\"id\":\"b\",\"label\":true}\n\nnot json\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n";
-        for (of, value, expected) in [
-            (
-                json!({"id": "b"}),
-                Some(json!(false)),
-                "not json\n{\"id\":\"b\",\"label\":false,\"at\":\"now\"}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
-            ),
-            (json!({"id": "7", "grader": "g"}), None, "not json\n{\"id\":\"b\",\"label\":true}\n"),
-            (
-                json!({"id": "b", "trial": 1}),
-                Some(json!(true)),
-                "not json\n{\"id\":\"b\",\"label\":true}\n{\"id\":\"b\",\"trial\":1,\"label\":true,\"at\":\"now\"}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
-            ),
-            (
-                json!({"id": "c"}),
-                None,
-                "not json\n{\"id\":\"b\",\"label\":true}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
-            ),
-        ] {
-            assert_eq!(changed(file, &label(of.clone(), value), "now"), expected, "{of}");
-        }
-        assert_eq!(
-            changed("", &label(json!({"id": "a"}), Some(json!(1.0))), "now"),
-            "{\"id\":\"a\",\"label\":1.0,\"at\":\"now\"}\n"
-        );
-    }
+    let written = check_writable(&path, &layout)
+        .and_then(|()| write_label(&OsSystem, &served.home, &path, label));
+    written.map_err(|problem| match problem {
+        UnwrittenLabel::Refused(message) => ApiError::conflict(message),
+        UnwrittenLabel::Failed(message) => ApiError::internal(message),
+    })
 }

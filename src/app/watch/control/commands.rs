@@ -38,13 +38,21 @@ impl Control<'_> {
                 }
                 self.views.changed();
             }
-            UserCommand::Select(row) => {
-                self.views.selected = Some(row);
-                self.prefer(row);
-                self.look_up_kept(row);
+            UserCommand::Select(row) => self.select(row),
+            UserCommand::Label { row, label, next } => {
+                self.label(row, label)?;
+                if let Some(next) = next {
+                    self.select(next);
+                }
             }
         }
         Ok(None)
+    }
+
+    fn select(&mut self, row: VerdictId) {
+        self.views.selected = Some(row);
+        self.prefer(row);
+        self.look_up_kept(row);
     }
 
     /// Where a verdict of the board stands in the session.

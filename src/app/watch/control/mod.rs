@@ -31,6 +31,7 @@ use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
 
 mod commands;
+mod labelling;
 mod render;
 mod saves;
 mod state;
@@ -94,6 +95,8 @@ pub struct Control<'a> {
     /// What is probably not meant, a sentence each.
     warnings: Vec<String>,
     told_waits: ToldWaits,
+    /// Whether other labels are compared than those of which it was told that everything is there.
+    is_relabelled: bool,
     is_dirty: bool,
     next_frame: Instant,
     editor: Option<EditorRun>,
@@ -127,6 +130,7 @@ impl<'a> Control<'a> {
             preview,
             warnings: Vec::new(),
             told_waits: ToldWaits::default(),
+            is_relabelled: false,
             is_dirty: true,
             next_frame: now,
             editor: None,
@@ -348,7 +352,10 @@ impl<'a> Control<'a> {
         }
         if self.views.now.overview.save == 0 {
             // Nothing has moved since it began.
-            self.views.now.overview.metrics.iter_mut().for_each(|metric| metric.since_start = None);
+            for metric in &mut self.views.now.overview.metrics {
+                metric.since_start = None;
+                metric.labels_since_start = None;
+            }
             self.start.clone_from(&self.views.now.snapshot);
         }
         self.views.changed();
@@ -370,6 +377,9 @@ impl<'a> Control<'a> {
             ResolveState::Done | ResolveState::Stopped(_) => Phase::Settled,
         };
         let is_known = self.has_totals() && !self.live.has_arrived();
+        if is_known && self.phase == phase && std::mem::take(&mut self.is_relabelled) {
+            return self.tell(&WatchEvent::Evaluated);
+        }
         if !is_known || self.phase == phase {
             return Ok(());
         }

@@ -16,6 +16,7 @@ use crate::effects::fs_watch::ChangedPaths;
 use crate::engine::resolve::live::ResolveState;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::answers;
+use crate::graph::labels::file as labels_file;
 use crate::graph::queries;
 use crate::graph::snapshot::Snapshot;
 use crate::pipeline::key::KeySet;
@@ -151,6 +152,11 @@ impl Control<'_> {
             Reloaded::Broken { problems, .. } => self.found_broken(save, problems),
             Reloaded::Changed { files, warnings } => {
                 self.mend();
+                if self.phase != Phase::Loading && self.are_labels(&files) {
+                    self.warnings = sentences(&warnings);
+                    self.compare_anew();
+                    return Ok(());
+                }
                 self.save(then, files, &warnings)
             }
             Reloaded::Same => {
@@ -162,6 +168,13 @@ impl Control<'_> {
                 if was_shown { self.tell(&WatchEvent::Restored) } else { Ok(()) }
             }
         }
+    }
+
+    /// Whether nothing but the file of labels changed.
+    fn are_labels(&self, files: &[String]) -> bool {
+        let session = self.live.session();
+        let labels = labels_file(&session.db, session.root).path(&session.db);
+        matches!(files, [only] if only == labels)
     }
 
     /// The evaluation as it is known now, if all of it is planned; else as it was evaluated last.
@@ -259,7 +272,7 @@ impl Control<'_> {
         overview.newest = overview.save;
         overview.files = if is_first { Vec::new() } else { files };
         overview.suite = self.live.session().suite().map_or_else(String::new, |s| s.name.clone());
-        self.warnings = warnings.iter().map(Diagnostic::brief).collect();
+        self.warnings = sentences(warnings);
         self.views.now.overview = overview;
         if let Some(previous) = &mut self.views.previous {
             previous.overview.newest = self.views.now.overview.save;
@@ -295,4 +308,9 @@ impl Control<'_> {
             });
         }
     }
+}
+
+/// What is probably not meant, a sentence each.
+fn sentences(warnings: &[Diagnostic]) -> Vec<String> {
+    warnings.iter().map(Diagnostic::brief).collect()
 }

@@ -128,6 +128,12 @@ fn sentence(labels: &LabelAgreement) -> String {
     if labels.without_verdict > 0 {
         parts.push(format!("{} without a verdict", count(labels.without_verdict, "label")));
     }
+    if labels.stale > 0 {
+        parts.push(format!(
+            "{} of earlier answers, which do not count",
+            count(labels.stale, "label")
+        ));
+    }
     if parts.is_empty() { "no verdict has one".to_owned() } else { parts.join(", ") }
 }
 

@@ -174,6 +174,10 @@ fn words(cell: Cell) -> String {
 
 /// What a person says, and whether the verdict came to say the same or ceased to.
 fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
+    if row.label.is_none() && row.has_stale_label {
+        let text = "  the label of a person is of an earlier answer: it does not count";
+        return Some(Line::styled(text, theme.faint()));
+    }
     let says = label(row.label?);
     let mut line = if row.disagrees {
         Line::styled(format!("≠ a person says {says}"), theme.bad())

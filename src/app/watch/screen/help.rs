@@ -11,13 +11,19 @@ use crate::app::watch::board::{Activity, Overview};
 use crate::base::text::{columns, sanitize};
 
 /// All keys, by what they are for. An empty key is a title.
-const KEYS: [(&str, &str); 36] = [
+const KEYS: [(&str, &str); 42] = [
     ("", "judgments"),
     ("Enter", "ask what is held back"),
     ("r", "ask the judgments of this verdict anew"),
     ("p", "pin this sample: listed first, asked early"),
     ("u", "look at the rubric before; again: go back"),
     ("e", "open the rubric in an editor"),
+    ("", "labels"),
+    ("y n", "a person passes, fails this answer"),
+    ("1 … 9", "a score on the scale of the grader"),
+    ("0", "take your label back"),
+    ("space", "skip: the next one without a label"),
+    ("", ""),
     ("", "verdicts"),
     ("j k ↓ ↑", "next, previous"),
     ("PgDn PgUp", "a page down, up"),
@@ -128,6 +134,7 @@ pub(super) fn footer(
         (is_held, 1, "Enter", "run the rest"),
         (now.is_alone, 3, "h", "list"),
         (now.has_search, 3, "Esc", "end search"),
+        (now.has_selection && has_labels, 4, "y n", "label"),
         (!now.is_alone && has_labels, 3, "d", "disagree"),
         (!now.is_alone, 12, "m", "moved"),
         (!now.is_alone, 4, "f", "failing"),

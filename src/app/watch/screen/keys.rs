@@ -8,8 +8,11 @@ use unicode_width::UnicodeWidthChar;
 
 use super::list::{FILTERS, needs_labels};
 use super::{InputMode, Screen};
-use crate::app::watch::board::{Activity, Board, UserCommand, VerdictFilter};
+use crate::app::watch::board::{
+    Activity, Board, GivenLabel, UserCommand, VerdictFilter, VerdictId,
+};
 use crate::base::text::sanitize;
+use crate::pipeline::delta::CellState;
 
 /// The lines that one turn of the wheel scrolls.
 const WHEEL: isize = 3;
@@ -75,6 +78,7 @@ impl Screen {
             KeyCode::BackTab => self.cycle(false, board),
             KeyCode::Char('J') => self.detail.scroll(1),
             KeyCode::Char('K') => self.detail.scroll(-1),
+            KeyCode::Char(' ') => _ = self.next_unlabelled(board),
             KeyCode::Char(char) if self.filtered(char, board) => {}
             _ => self.moved(code),
         }
@@ -88,6 +92,13 @@ impl Screen {
             KeyCode::Char('q') => UserCommand::Quit,
             KeyCode::Char('u') => UserCommand::Undo,
             KeyCode::Char('e') => UserCommand::Edit(selected),
+            KeyCode::Char('y') => return self.label(GivenLabel::Pass(true), board),
+            KeyCode::Char('n') => return self.label(GivenLabel::Pass(false), board),
+            KeyCode::Char('0') => return self.label(GivenLabel::Nothing, board),
+            KeyCode::Char(digit @ '1'..='9') => {
+                let digit = digit.to_digit(10).and_then(|digit| u8::try_from(digit).ok())?;
+                return self.label(GivenLabel::Digit(digit), board);
+            }
             KeyCode::Char('r') => UserCommand::Refresh(selected?),
             KeyCode::Char('p') => UserCommand::Pin(selected?),
             KeyCode::Enter if matches!(board.overview().state, Activity::Paused { .. }) => {
@@ -98,13 +109,39 @@ impl Screen {
         Some(command)
     }
 
+    /// What a person says of the selected verdict. The next one without a label follows, unless a label is taken back.
+    fn label(&mut self, label: GivenLabel, board: &dyn Board) -> Option<UserCommand> {
+        let row = self.list.selected()?;
+        // Labels are of the answers of now.
+        if board.overview().save != board.overview().newest {
+            self.message =
+                Some("u goes back to the newest save; labels are given there".to_owned());
+            return None;
+        }
+        let next = if label == GivenLabel::Nothing { None } else { self.next_unlabelled(board) };
+        Some(UserCommand::Label { row, label, next })
+    }
+
+    /// Selects the next verdict of the same grader that has no label, if one follows.
+    fn next_unlabelled(&mut self, board: &dyn Board) -> Option<VerdictId> {
+        let next = self.list.next(|id| {
+            board
+                .row(id)
+                .is_some_and(|row| row.label.is_none() && row.now.state != CellState::Skipped)
+        });
+        if next.is_none() {
+            self.message = Some("no verdict without a label follows in this list".to_owned());
+        }
+        next
+    }
+
     /// Moves through the list, or through the detail where that is alone.
     fn moved(&mut self, code: KeyCode) {
         let page = if self.is_alone { self.detail.page() } else { self.list.page() };
         let by = match code {
             KeyCode::Down | KeyCode::Char('j') => 1,
             KeyCode::Up | KeyCode::Char('k') => -1,
-            KeyCode::PageDown | KeyCode::Char(' ') => page,
+            KeyCode::PageDown => page,
             KeyCode::PageUp => -page,
             KeyCode::Home | KeyCode::Char('g') => isize::MIN,
             KeyCode::End | KeyCode::Char('G') => isize::MAX,

@@ -27,6 +27,9 @@ const MIN_SAMPLE: usize = 20;
 /// From this height on the columns have titles.
 const TITLES_FROM: u16 = 10;
 
+/// The most rows that are looked at for the next one without a label.
+const MOST_LOOKED_AT: usize = 10_000;
+
 /// Stands before the id of a pinned sample.
 const PIN: &str = "★ ";
 
@@ -117,6 +120,18 @@ impl VerdictList {
     /// Selects the row that is so many lines further down.
     pub(super) fn go(&mut self, by: isize) {
         self.select(self.at.saturating_add_signed(by));
+    }
+
+    /// Selects the next row of the same grader for which `is_wanted` holds, the first ones after the last; none is selected if
+    /// there is none.
+    pub(super) fn next(&mut self, is_wanted: impl Fn(VerdictId) -> bool) -> Option<VerdictId> {
+        let grader = self.shown?.grader;
+        let all = self.rows.len();
+        let after = (1..all).map(|by| (self.at + by) % all);
+        let mut own = after.filter(|at| self.rows[*at].grader == grader).take(MOST_LOOKED_AT);
+        let at = own.find(|at| is_wanted(self.rows[*at]))?;
+        self.select(at);
+        self.shown
     }
 
     /// Selects this line, or the last one.
@@ -374,6 +389,9 @@ fn change(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
 }
 
 fn person(row: &VerdictRow, _: usize, theme: Theme) -> Line<'static> {
+    if row.label.is_none() && row.has_stale_label {
+        return Span::styled("  old", theme.faint()).into();
+    }
     let says = row.label.map(label).unwrap_or_default();
     if row.disagrees {
         Span::styled(format!("≠ {says}"), theme.bad()).into()

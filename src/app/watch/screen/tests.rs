@@ -329,7 +329,7 @@ fn labels_are_compared() {
                                                                                  │
                                                                                  │ key 3f2a9c0d1e4b5a69
                                                                                  │   model        gpt-4o-mini
-     q quit  d disagree  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  y n label  d disagree  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     ");
 }
 
@@ -422,49 +422,49 @@ fn all_keys_are_told() {
     let mut screen = screen();
     press(&mut screen, &board, (100, 40), "?");
     insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @r"
-     support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
-     ✓ PASS (was FAIL)╭ keys of evalrs watch ────────────────────────────────────────╮ asked · 1 failed
-     idle, waiting for│ judgments                                                    │
-                      │  Enter         ask what is held back                         │
-    ─ grader ─────── m│  r             ask the judgments of this verdict anew        │─ judged  errors ─
-    ▸ helpful       0.│  p             pin this sample: listed first, asked early    │98/1,000     ! 2
-      grounded in…  0.│  u             look at the rubric before; again: go back     │00/1,000       0
-      by_subject    0.│  e             open the rubric in an editor                  │00/1,000       0
-      ▲ 1 fixed   ▼ 2 │ verdicts                                                     │  · 1 pending
-    ─[moved] failing  │  j k ↓ ↑       next, previous                                │───────── 1 of 5 ─
-           moved     b│  PgDn PgUp     a page down, up                               │grader
-    ▌ ✗ ▼  broken    0│  g G Home End  first, last                                   │helpful
-      ✓ ▲  fixed     0│  m             those that moved                              │helpful
-      !    error      │  f             those that fail                               │helpful
-      ✓ △  raised    0│  d             those that disagree with a label              │helpful
-      ✗ ▼  broken    0│  P             false passes: pass what a person fails        │grounded in sou…
+     support-quality  ╭ keys of evalrs watch ────────────────────────────────────────╮ · $0.31 of $1.00
+     ✓ PASS (was FAIL)│ judgments                                                    │ asked · 1 failed
+     idle, waiting for│  Enter         ask what is held back                         │
+                      │  r             ask the judgments of this verdict anew        │
+    ─ grader ─────── m│  p             pin this sample: listed first, asked early    │─ judged  errors ─
+    ▸ helpful       0.│  u             look at the rubric before; again: go back     │98/1,000     ! 2
+      grounded in…  0.│  e             open the rubric in an editor                  │00/1,000       0
+      by_subject    0.│ labels                                                       │00/1,000       0
+      ▲ 1 fixed   ▼ 2 │  y n           a person passes, fails this answer            │  · 1 pending
+    ─[moved] failing  │  1 … 9         a score on the scale of the grader            │───────── 1 of 5 ─
+           moved     b│  0             take your label back                          │grader
+    ▌ ✗ ▼  broken    0│  space         skip: the next one without a label            │helpful
+      ✓ ▲  fixed     0│                                                              │helpful
+      !    error      │ verdicts                                                     │helpful
+      ✓ △  raised    0│  j k ↓ ↑       next, previous                                │helpful
+      ✗ ▼  broken    0│  PgDn PgUp     a page down, up                               │grounded in sou…
+                      │  g G Home End  first, last                                   │
+                      │  m             those that moved                              │
+                      │  f             those that fail                               │
+                      │  d             those that disagree with a label              │
+                      │  P             false passes: pass what a person fails        │
                       │  F             false fails: fail what a person passes        │
                       │  x             errors                                        │
-                      │  a             all                                           │
-                      │  Tab ⇧Tab      next, previous of these                       │
-                      │  /             search id, grader, input, submission          │
-                      │ detail                                                       │
-                      │  J K           a line down, up                               │
-    ─ refund-policy-00│  ^D ^U         half a page down, up                          │──────── helpful ─
-     ✗ fails, 0.400   │  v l →         detail alone                                  │                 ▐
-                      │  h ← Esc       list and detail                               │                 ▐
-     why, and what cha│ signs                                                        │                 ▐
-     The answer names │  ✓ ✗ !         passes, fails, error                          │y-]{+but does    ▐
-     not say who pays │  … ·           being judged, not judged yet                  │gain+}.          ▐
-                      │  ▲ ▼           fixed, broken: the verdict is another         │                 ▐
-     submission       │  △ ▽           raised, lowered: the score is another         │                 ▐
-     Yes! You can retu│  ≠             disagrees with a person                       │                 ▐
-                      │  colours       of what has a label: whether it agrees        │                 ▐
-     ground truth     │                                                              │                 ▐
-     Yes, within 30 da│  ?             this help                                     │
-                      │  q             quit; what was judged is kept                 │
-     input            │  ^C            interrupt                                     │
-     Hi,              │  mouse         wheel scrolls, click selects, ⇧drag copies    │
-                      ╰ ? or Esc closes ─────────────────────────────────────────────╯
-     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+    ─ refund-policy-00│  a             all                                           │──────── helpful ─
+     ✗ fails, 0.400   │  Tab ⇧Tab      next, previous of these                       │                 ▐
+                      │  /             search id, grader, input, submission          │                 ▐
+     why, and what cha│ detail                                                       │                 ▐
+     The answer names │  J K           a line down, up                               │y-]{+but does    ▐
+     not say who pays │  ^D ^U         half a page down, up                          │gain+}.          ▐
+                      │  v l →         detail alone                                  │                 ▐
+     submission       │  h ← Esc       list and detail                               │                 ▐
+     Yes! You can retu│ signs                                                        │                 ▐
+                      │  ✓ ✗ !         passes, fails, error                          │                 ▐
+     ground truth     │  … ·           being judged, not judged yet                  │                 ▐
+     Yes, within 30 da│  ▲ ▼           fixed, broken: the verdict is another         │
+                      │  △ ▽           raised, lowered: the score is another         │
+     input            │  ≠             disagrees with a person                       │
+     Hi,              │  colours       of what has a label: whether it agrees        │
+                      │                                                              │
+     q quit  f failing╰ ? or Esc closes ─────────────────────────────────────────────╯ v detail  ? help
     ");
     // Where there is no room for all of them they scroll.
-    press(&mut screen, &board, NARROW, "jjjjjjjjjjjjjjjjjjj");
+    press(&mut screen, &board, NARROW, "jjjjjjjjjjjjjjjjjjjjjjjjj");
     assert!(shown(&mut screen, &board, NARROW).contains("wheel scrolls"));
     press(&mut screen, &board, NARROW, "esc");
     assert!(!shown(&mut screen, &board, NARROW).contains("wheel scrolls"));

@@ -68,6 +68,12 @@ impl Live<'_> {
         self.begin_preflights(reloaded)
     }
 
+    /// Reads the file of labels again, as [`crate::engine::session::Session::reload_labels`] does. Plans stay as they are.
+    pub fn reload_labels(&mut self) -> bool {
+        let Resolver { session, world, .. } = &mut self.resolver;
+        session.reload_labels(world.system)
+    }
+
     /// Whether programs that were saved are being loaded.
     pub fn is_in_preflight(&self) -> bool {
         !self.preflights.loading.is_empty()

@@ -74,6 +74,7 @@ impl BoardFixture {
             now: cell(now),
             movement,
             label: None,
+            has_stale_label: false,
             disagrees: false,
             agreement: None,
             pinned: false,

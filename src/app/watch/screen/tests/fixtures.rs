@@ -266,6 +266,7 @@ fn detail(
         now,
         movement: if is_error { Movement::Errored } else { Movement::of(before, now) },
         label: None,
+        has_stale_label: false,
         disagrees: false,
         agreement: None,
         pinned: false,

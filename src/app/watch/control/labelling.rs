@@ -1,0 +1,105 @@
+//! Labels that the user gives: written at once, and compared at once.
+
+use serde_json::{Value, json};
+
+use super::{Control, Phase};
+use crate::app::watch::board::{GivenLabel, VerdictId, WatchEvent};
+use crate::engine::session::Session;
+use crate::graph::inputs::CellId;
+use crate::graph::selection::named;
+use crate::graph::{labels, queries};
+use crate::pipeline::dataset::label_edit::NewLabel;
+use crate::pipeline::evaluate::Submission;
+use crate::pipeline::spec::Scale;
+use crate::pipeline::votes::answer_digest;
+
+impl Control<'_> {
+    /// Writes what the user says of a verdict, and compares the verdict with it. What cannot be written is told.
+    pub(super) fn label(&mut self, row: VerdictId, given: GivenLabel) -> std::io::Result<()> {
+        let Some(cell) = self.cell(row) else { return Ok(()) };
+        let written = new_label(self.live.session(), cell, given).and_then(|label| {
+            let session = self.live.session();
+            let path = labels::file(&session.db, session.root).path(&session.db).clone();
+            let layout = labels::file_layout(&session.db, session.root);
+            let told = told(&label);
+            self.context.label(&path, &layout, label).map(|()| told)
+        });
+        match written {
+            Ok(told) => {
+                if self.live.reload_labels() {
+                    self.compare_anew();
+                }
+                self.tell(&WatchEvent::Note(told))
+            }
+            Err(why) => self.tell(&WatchEvent::Note(why)),
+        }
+    }
+
+    /// Labels are others: verdicts are compared with them at once. This is no save, so that what changed since the last one is
+    /// still told, by the labels of now.
+    pub(super) fn compare_anew(&mut self) {
+        self.change();
+        let now = tokio::time::Instant::now();
+        self.totals.next = now;
+        self.next_frame = now;
+        self.is_relabelled = self.phase == Phase::Settled;
+    }
+}
+
+/// The label for the file; an error, a sentence, where there is none to be given.
+fn new_label(session: &Session, cell: CellId, given: GivenLabel) -> Result<NewLabel, String> {
+    let CellId { chunk, case, grader } = cell;
+    let db = &session.db;
+    let gone = || "the verdict is gone".to_owned();
+    let grader = *queries::graders(db, session.root).get(grader).ok_or_else(gone)?;
+    let name = grader.name(db);
+    let who = queries::checked(db, chunk).whos.get(case).ok_or_else(gone)?;
+    let place = queries::places(db, chunk).get(case).ok_or_else(gone)?;
+    let scales = labels::scales(db, session.root).iter();
+    let scale = scales.clone().find(|(of, _)| of == name).map_or(Scale::UNIT, |(_, scale)| *scale);
+    let label = match given {
+        GivenLabel::Pass(pass) => Some(Value::from(pass)),
+        GivenLabel::Digit(digit) => Some(number(scale.of_digit(digit).ok_or_else(|| {
+            format!("{digit} is not on the scale of `{name}`, from {} to {}", scale.min, scale.max)
+        })?)),
+        GivenLabel::Nothing => None,
+    };
+    let submission = match queries::graded_texts(db, chunk, grader).get(case) {
+        None | Some(Submission::Pending(_) | Submission::Unanswered(_)) => {
+            return Err("there is no answer to label yet".to_owned());
+        }
+        Some(submission) => answer_digest(&submission.shown()),
+    };
+    Ok(NewLabel {
+        id: named(who.id(), place.occurrence),
+        grader: Some(name.clone()),
+        model: who.identity.model.clone(),
+        trial: has_trials(session).then_some(who.identity.trial),
+        submission: Some(submission),
+        label,
+        ..NewLabel::default()
+    })
+}
+
+/// Whether a label has to say which trial it is of.
+fn has_trials(session: &Session) -> bool {
+    let chunks = session.root.chunks(&session.db).iter();
+    chunks
+        .flat_map(|chunk| &queries::checked(&session.db, *chunk).whos)
+        .any(|who| who.identity.trial > 0)
+}
+
+/// A whole number as people write it.
+fn number(score: f64) -> Value {
+    if score.fract() == 0.0 { json!(score as i64) } else { json!(score) }
+}
+
+fn told(label: &NewLabel) -> String {
+    let said = match &label.label {
+        None => "no label".to_owned(),
+        Some(Value::Bool(true)) => "pass".to_owned(),
+        Some(Value::Bool(false)) => "fail".to_owned(),
+        Some(other) => other.to_string(),
+    };
+    format!("{}: {said}", label.id)
+}

@@ -1,0 +1,190 @@
+//! Gives or takes back one label in the text of a file of labels: a sorted line each, so that branches of git merge line by line.
+//!
+//! Lines of other people and of other verdicts stay as they are, also those that cannot be read.
+
+use serde_json::{Map, Value};
+
+use crate::base::diagnostic::clipped;
+
+/// A label that a person gives, and what it is of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewLabel {
+    /// The sample.
+    pub id: String,
+    /// For this grader alone.
+    pub grader: Option<String>,
+    /// Of this model alone.
+    pub model: Option<String>,
+    /// Of this trial alone, from 0.
+    pub trial: Option<u32>,
+    /// The digest of the submission that the person saw, 16 hexadecimal digits of BLAKE3.
+    pub submission: Option<String>,
+    /// `true`, `false` or a number on the scale of the grader; none takes back what the person said.
+    pub label: Option<Value>,
+    /// The person.
+    pub who: Option<String>,
+    /// When, as RFC 3339.
+    pub at: String,
+}
+
+/// The text of the file with the label; an error, a sentence, where what others said of the same verdict is of another kind.
+pub(crate) fn edited(text: &str, label: &NewLabel) -> Result<String, String> {
+    let mut lines = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let read: Option<Map<String, Value>> = serde_json::from_str(line).ok();
+        match read.filter(|read| label.is_of(read)) {
+            Some(read) if label.is_by(&read) => {}
+            Some(read) => {
+                label.check_kind(&read)?;
+                lines.push(line.to_owned());
+            }
+            None => lines.push(line.to_owned()),
+        }
+    }
+    lines.extend(label.line());
+    lines.sort();
+    Ok(lines.into_iter().map(|line| line + "\n").collect())
+}
+
+impl NewLabel {
+    /// The line of the file, where it says something.
+    fn line(&self) -> Option<String> {
+        let label = self.label.as_ref()?;
+        let mut line = Map::new();
+        line.insert("id".to_owned(), Value::from(self.id.clone()));
+        for (name, text) in [("grader", &self.grader), ("model", &self.model)] {
+            line.extend(text.as_ref().map(|text| (name.to_owned(), Value::from(text.clone()))));
+        }
+        line.extend(self.trial.map(|trial| ("trial".to_owned(), Value::from(trial))));
+        let submission = self.submission.as_ref();
+        line.extend(submission.map(|of| ("submission_digest".to_owned(), Value::from(of.clone()))));
+        line.insert("label".to_owned(), label.clone());
+        line.extend(self.who.as_ref().map(|who| ("who".to_owned(), Value::from(who.clone()))));
+        line.insert("at".to_owned(), Value::from(self.at.clone()));
+        Some(Value::Object(line).to_string())
+    }
+
+    /// Whether a line of the file is of the same verdict, of this submission or of another.
+    fn is_of(&self, line: &Map<String, Value>) -> bool {
+        let id = line.get("id").or_else(|| line.get("sample_id"));
+        let is_id = match id {
+            Some(Value::String(id)) => *id == self.id,
+            Some(Value::Number(id)) => id.to_string() == self.id,
+            _ => false,
+        };
+        let is_text = |name: &str, text: &Option<String>| {
+            line.get(name).filter(|value| !value.is_null())
+                == text.clone().map(Value::from).as_ref()
+        };
+        let trial = line.get("trial").and_then(Value::as_u64);
+        is_id
+            && is_text("grader", &self.grader)
+            && is_text("model", &self.model)
+            && trial == self.trial.map(u64::from)
+    }
+
+    /// Whether it is of the same person. A line that names nobody is of whoever comes first.
+    fn is_by(&self, line: &Map<String, Value>) -> bool {
+        match line.get("who") {
+            None | Some(Value::Null) => true,
+            who => who == self.who.clone().map(Value::from).as_ref(),
+        }
+    }
+
+    /// Scores and passes of several people are no one label.
+    fn check_kind(&self, line: &Map<String, Value>) -> Result<(), String> {
+        let submission = line.get("submission_digest").and_then(Value::as_str);
+        let is_of_same = submission.is_none() || submission == self.submission.as_deref();
+        let (Some(new), Some(held)) = (&self.label, line.get("label")) else { return Ok(()) };
+        if !is_of_same || new.is_number() == held.is_number() {
+            return Ok(());
+        }
+        let who = line.get("who").and_then(Value::as_str).unwrap_or("somebody");
+        let (theirs, yours) = if held.is_number() {
+            ("a score", "a score too")
+        } else {
+            ("pass or fail", "pass or fail too")
+        };
+        Err(format!("`{}` gave this answer {theirs}: give {yours}", clipped(who)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{NewLabel, edited};
+
+    fn label(id: &str, label: Option<serde_json::Value>) -> NewLabel {
+        NewLabel { id: id.to_owned(), label, at: "now".to_owned(), ..NewLabel::default() }
+    }
+
+    #[test]
+    fn a_label_takes_the_place_of_the_one_before_it_and_of_no_other() {
+        let file = "{\"id\":\"b\",\"label\":true}\n\nnot json\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n";
+        let of_grader = NewLabel { grader: Some("g".to_owned()), ..label("7", None) };
+        let of_trial = NewLabel { trial: Some(1), ..label("b", Some(json!(true))) };
+        for (given, expected) in [
+            (
+                label("b", Some(json!(false))),
+                "not json\n{\"id\":\"b\",\"label\":false,\"at\":\"now\"}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
+            ),
+            (of_grader, "not json\n{\"id\":\"b\",\"label\":true}\n"),
+            (
+                of_trial,
+                "not json\n{\"id\":\"b\",\"label\":true}\n{\"id\":\"b\",\"trial\":1,\"label\":true,\"at\":\"now\"}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
+            ),
+            (
+                label("c", None),
+                "not json\n{\"id\":\"b\",\"label\":true}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
+            ),
+        ] {
+            assert_eq!(edited(file, &given).as_deref(), Ok(expected), "{given:?}");
+        }
+    }
+
+    #[test]
+    fn each_person_has_a_line_and_one_label_for_any_submission() {
+        let of = |who: &str, submission: &str, label| NewLabel {
+            submission: Some(submission.to_owned()),
+            who: Some(who.to_owned()),
+            ..self::label("a", label)
+        };
+        let line = |who: &str, submission: &str, label: bool| {
+            format!(
+                "{{\"id\":\"a\",\"submission_digest\":\"{submission}\",\"label\":{label},\"who\":\"{who}\",\"at\":\"now\"}}\n"
+            )
+        };
+        let mut text = String::new();
+        for (given, expected) in [
+            (of("ann", "1", Some(json!(true))), line("ann", "1", true)),
+            (of("bob", "1", Some(json!(false))), line("bob", "1", false) + &line("ann", "1", true)),
+            // Another answer: what Ann said of the first is replaced.
+            (of("ann", "2", Some(json!(true))), line("bob", "1", false) + &line("ann", "2", true)),
+            (of("bob", "2", None), line("ann", "2", true)),
+        ] {
+            text = edited(&text, &given).unwrap();
+            assert_eq!(text, expected);
+        }
+        // A line that names nobody is taken over by whoever labels next.
+        let text = edited("{\"id\":\"a\",\"label\":false}\n", &of("ann", "1", Some(json!(true))));
+        assert_eq!(text, Ok(line("ann", "1", true)));
+    }
+
+    #[test]
+    fn people_do_not_mix_scores_and_passes_of_one_answer() {
+        let held = "{\"id\":\"a\",\"submission_digest\":\"1\",\"label\":4,\"who\":\"ann\"}\n";
+        let of = |submission: &str, label| NewLabel {
+            submission: Some(submission.to_owned()),
+            who: Some("bob".to_owned()),
+            ..self::label("a", Some(label))
+        };
+        for (given, expected) in [
+            (of("1", json!(true)), Some("`ann` gave this answer a score: give a score too")),
+            (of("1", json!(5)), None),
+            (of("2", json!(true)), None),
+        ] {
+            assert_eq!(edited(held, &given).err().as_deref(), expected, "{given:?}");
+        }
+    }
+}
