@@ -149,11 +149,13 @@ fn without_places(xml: &str) -> String {
     places.unwrap().replace_all(xml, kept).into_owned()
 }
 
-/// Without what people would have said, means on the scale of their grader and the intervals of means, rates and differences, which earlier versions do not write or make otherwise.
+/// Without how far both sides of a comparison agree with people, what people would have said, means on the scale of their grader and the intervals of means, rates and differences, which earlier versions do not write or make otherwise.
 fn without_intervals(json: &str) -> String {
     let intervals = regex::Regex::new(concat!(
         r#""people":\s*\{(\s*"[^"]*":\s*\{[^{}]*\},?)*\s*\},\s*|"#,
         r#""native":\s*\{[^{}]*\},\s*|"#,
+        r#""stale":\s*0,\s*|"#,
+        r#",\s*"agreement":\s*\{\s*"n":\s*\d+,\s*"labelled"[^{}]*(\{[^{}]*\}[^{}]*)*\}|"#,
         r#""(accuracy_)?interval":\s*(\{[^{}]*\}|\[[^\[\]]*\]|null),\s*|"#,
         r#""(interval_method|difference_p_value|minimum_detectable_effect)":\s*("[a-z_]*"|null|[-0-9.e]+),\s*"#
     ));

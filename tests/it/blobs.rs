@@ -236,7 +236,7 @@ fn conversations_are_exported_where_that_is_asked_for() {
     --- stderr
     cache/large.judgments.jsonl: 1 judgment
     note: 3 conversations of the target left out: `--targets` takes what the target did, too
-    cache/.gitattributes: git merges judgments and histories line by line
+    cache/.gitattributes: git merges judgments, histories and labels line by line
     ");
     assert_eq!(space.read(file).lines().count(), 1, "equal answers are judged once");
     // Whole, it is all that is needed.

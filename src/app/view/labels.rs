@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::base::system::System;
 use crate::pipeline::dataset::label_file;
-use crate::pipeline::dataset::label_file::LabelTable;
+use crate::pipeline::dataset::label_file::{LabelTable, digest_number};
 use crate::pipeline::spec::{Label, LabelsSpec, Scale};
 
 /// A label as pages show it.
@@ -53,6 +53,19 @@ pub(crate) struct LabelledGrader {
     pub(crate) scale: Scale,
     /// The least score that passes.
     pub(crate) threshold: f64,
+}
+
+/// The answer that a label is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LabelledAnswer<'a> {
+    /// The sample.
+    pub(crate) sample: &'a str,
+    /// The model.
+    pub(crate) model: Option<&'a str>,
+    /// The repetition, from 0.
+    pub(crate) trial: u32,
+    /// The digest of what was graded; none where that is not known.
+    pub(crate) submission: Option<u64>,
 }
 
 /// A file of labels, and how its lines are written.
@@ -103,17 +116,19 @@ impl RunLabels {
         Self::read(file, &String::from_utf8_lossy(&bytes), graders)
     }
 
-    /// The label of a case for a grader.
+    /// The label of an answer for a grader.
     pub(crate) fn label(
         &self,
-        sample: &str,
-        model: Option<&str>,
-        trial: u32,
+        answer: &LabelledAnswer<'_>,
         grader: &LabelledGrader,
     ) -> Option<Label> {
-        let lines = self.table.samples.get(sample)?;
+        let lines = self.table.samples.get(answer.sample)?;
         let mut own = lines.iter().filter(|line| {
-            line.is_of(model, trial) && line.grader.as_ref().is_none_or(|name| *name == grader.name)
+            let is_of_submission =
+                |now: u64| line.submission.as_ref().is_none_or(|of| digest_number(of) == now);
+            line.is_of(answer.model, answer.trial)
+                && line.grader.as_ref().is_none_or(|name| *name == grader.name)
+                && answer.submission.is_none_or(is_of_submission)
         });
         own.find_map(|line| line.said.of_case(&grader.name, 0)?.on(grader.scale))
     }

@@ -6,14 +6,16 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::labels::{LabelView, LabelledGrader, RunLabels};
+use super::labels::{LabelView, LabelledAnswer, LabelledGrader, RunLabels};
 use super::lines::parsed;
 use crate::base::ordered_map::Ordered;
 use crate::base::system::System;
 use crate::effects::record::read::PastRun;
+use crate::pipeline::dataset::label_file::digest_number;
 use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::results::FORMAT;
+use crate::pipeline::votes::answer_digest;
 
 /// The characters of a submission that a row shows.
 const SHOWN: usize = 200;
@@ -56,6 +58,8 @@ pub(crate) struct CellVerdict {
     pub(crate) score: f64,
     /// What came of it.
     pub(crate) state: VerdictState,
+    /// The digest of what was graded, see [`answer_digest`].
+    pub(crate) submission: u64,
 }
 
 /// What came of grading.
@@ -154,10 +158,15 @@ impl Line<'_> {
         let first = first.or_else(|| self.submissions.values().next());
         let submission: String =
             first.map(|text| text.0.chars().take(SHOWN).collect()).unwrap_or_default();
-        let verdict = |grader: &LabelledGrader| match self.grades.get(grader.name.as_str()) {
-            Some(grade) => grade.verdict(),
-            None if self.not_applicable.contains_key(grader.name.as_str()) => NOT_APPLICABLE,
-            None => NOT_GRADED,
+        let verdict = |grader: &LabelledGrader| {
+            let name = grader.name.as_str();
+            let verdict = match self.grades.get(name) {
+                Some(grade) => grade.verdict(),
+                None if self.not_applicable.contains_key(name) => NOT_APPLICABLE,
+                None => NOT_GRADED,
+            };
+            let graded = self.submissions.get(name).map_or("", |text| &text.0);
+            CellVerdict { submission: digest_number(&answer_digest(graded)), ..verdict }
         };
         let row = IndexedRow {
             sample_id: self.sample_id.as_ref().into(),
@@ -190,13 +199,16 @@ impl LineGrade<'_> {
             (false, Some(false)) => VerdictState::Failed,
             (false, None) => VerdictState::Pending,
         };
-        CellVerdict { score: self.score.filter(|_| !is_error).unwrap_or(0.0), state }
+        let score = self.score.filter(|_| !is_error).unwrap_or(0.0);
+        CellVerdict { score, state, submission: 0 }
     }
 }
 
-const NOT_GRADED: CellVerdict = CellVerdict { score: 0.0, state: VerdictState::Pending };
+const NOT_GRADED: CellVerdict =
+    CellVerdict { score: 0.0, state: VerdictState::Pending, submission: 0 };
 
-const NOT_APPLICABLE: CellVerdict = CellVerdict { score: 0.0, state: VerdictState::NotApplicable };
+const NOT_APPLICABLE: CellVerdict =
+    CellVerdict { score: 0.0, state: VerdictState::NotApplicable, submission: 0 };
 
 impl RunRows {
     /// Reads the results of `run`.
@@ -263,8 +275,18 @@ impl RunRows {
         verdict: CellVerdict,
         labels: &RunLabels,
     ) -> Option<LabelView> {
-        let label = labels.label(&row.sample_id, self.model_of(row), row.trial, grader)?;
+        let label = labels.label(&self.answer(row, verdict), grader)?;
         Some(LabelView::new(label, grader.threshold, verdict.state.passed()))
+    }
+
+    /// What a label of the row has to be of.
+    fn answer<'a>(&'a self, row: &'a IndexedRow, verdict: CellVerdict) -> LabelledAnswer<'a> {
+        LabelledAnswer {
+            sample: &row.sample_id,
+            model: self.model_of(row),
+            trial: row.trial,
+            submission: Some(verdict.submission),
+        }
     }
 
     /// The ordinal of the grader `name`.
@@ -293,7 +315,7 @@ impl RunRows {
         }
         let agreement = |(at, grader): (usize, &LabelledGrader)| {
             let pairs = self.rows.iter().filter_map(|row| {
-                let label = labels.label(&row.sample_id, self.model_of(row), row.trial, grader)?;
+                let label = labels.label(&self.answer(row, row.verdicts[at]), grader)?;
                 Some((cell(row.verdicts[at]), label))
             });
             Some((grader.name.clone(), LabelAgreement::of(pairs, grader.threshold)?))

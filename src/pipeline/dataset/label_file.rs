@@ -27,6 +27,11 @@ pub(crate) fn beside(suite: &str) -> String {
     format!("{}{stem}.labels.jsonl", &suite[..start])
 }
 
+/// The digest of a submission as a number; 0 of what is none.
+pub(crate) fn digest_number(digest: &str) -> u64 {
+    u64::from_str_radix(digest, 16).unwrap_or_default()
+}
+
 /// What a file says of one sample.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LabelLine {

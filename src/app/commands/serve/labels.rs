@@ -110,7 +110,8 @@ fn put(
     let unknown = || ApiError::not_found("the run has no such sample");
     let row = rows.rows.iter().find(is_it).ok_or_else(unknown)?;
     let grader = grader_of(&rows, given)?;
-    let line = line(place, given, &rows, grader)?;
+    let submission = grader.map(|at| format!("{:016x}", row.verdicts[at].submission));
+    let line = NewLabel { submission, ..line(place, given, &rows, grader)? };
     write(served, suite, &line)?;
     let labels = served.labels(&run, &rows);
     let grader = grader.or(if rows.graders.is_empty() { None } else { Some(0) });

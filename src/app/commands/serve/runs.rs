@@ -11,7 +11,7 @@ use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
 use super::served::{Served, beside, locked};
-use crate::app::view::labels::LabelledGrader;
+use crate::app::view::labels::{LabelledAnswer, LabelledGrader};
 use crate::app::view::rows::RunRows;
 use crate::app::view::run::{
     RunDetails, RunSurroundings, RunView, labelled_graders, open_run, run_ids,
@@ -157,7 +157,14 @@ fn labels_of(served: &Served, run: &PastRun, side: &DiffSide) -> DiffLabels {
     let of_grader = |grader: &LabelledGrader| {
         let own = side.cases.iter().filter_map(|case| {
             let CaseName { sample_id, model, trial } = &case.name;
-            let label = labels.label(sample_id, model.as_deref(), *trial, grader)?;
+            // What was graded does not stand in a side.
+            let answer = LabelledAnswer {
+                sample: sample_id,
+                model: model.as_deref(),
+                trial: *trial,
+                submission: None,
+            };
+            let label = labels.label(&answer, grader)?;
             Some((case.name.clone(), label))
         });
         let labels = own.collect();
