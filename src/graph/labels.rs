@@ -246,7 +246,7 @@ fn people_lines(db: &dyn Db, chunk: Chunk) -> Box<[Box<[PeopleLine]>]> {
 pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[CasePeople]> {
     let Readable { file, scale, .. } = readable(db, grader);
     let name = grader.name(db);
-    let of_case = |(case, lines): (usize, &Box<[PeopleLine]>)| {
+    let of_case = |case: usize, lines: &[PeopleLine]| -> CasePeople {
         let is_of_it = |of: &LabelLine| is_for(of, name) && !is_stale(db, chunk, grader, case, of);
         let line = lines.iter().find(|line| is_of_it(&line.of));
         let people = line.map_or(&[][..], |line| &line.people);
@@ -254,7 +254,7 @@ pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[C
         said.collect()
     };
     let lines: &[_] = if file { people_lines(db, chunk) } else { &[] };
-    lines.iter().enumerate().map(of_case).collect()
+    lines.iter().enumerate().map(|(case, lines)| of_case(case, lines)).collect()
 }
 
 /// What people say of a case, each with their name where that is known.

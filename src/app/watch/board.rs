@@ -394,7 +394,7 @@ pub enum UserCommand {
         /// The verdict.
         row: VerdictId,
         /// What the person says.
-        label: GivenLabel,
+        label: LabelInput,
         /// The verdict to look at next.
         next: Option<VerdictId>,
     },
@@ -402,7 +402,7 @@ pub enum UserCommand {
 
 /// What a person says of a submission by a key or in a line.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum GivenLabel {
+pub enum LabelInput {
     /// Whether it passes.
     Pass(bool),
     /// A digit from 1 to 9, on the scale of the grader.

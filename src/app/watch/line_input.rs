@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::board::{Board, GivenLabel, UserCommand, VerdictFilter, VerdictId};
+use super::board::{Board, LabelInput, UserCommand, VerdictFilter, VerdictId};
 use super::json::grader_key;
 use crate::base::diagnostic::clipped;
 
@@ -93,14 +93,14 @@ impl LineCommand {
         Ok(command)
     }
 
-    fn given_label(&self) -> Result<GivenLabel, String> {
+    fn given_label(&self) -> Result<LabelInput, String> {
         const EXPECTED: &str =
             "`label` needs `label`: true, false, a digit from 1 to 9, or null, which takes it back";
         match self.label.as_ref().ok_or(EXPECTED)? {
-            Value::Null => Ok(GivenLabel::Nothing),
-            Value::Bool(pass) => Ok(GivenLabel::Pass(*pass)),
+            Value::Null => Ok(LabelInput::Nothing),
+            Value::Bool(pass) => Ok(LabelInput::Pass(*pass)),
             value => match value.as_u64().and_then(|digit| u8::try_from(digit).ok()) {
-                Some(digit @ 1..=9) => Ok(GivenLabel::Digit(digit)),
+                Some(digit @ 1..=9) => Ok(LabelInput::Digit(digit)),
                 _ => Err(EXPECTED.to_owned()),
             },
         }

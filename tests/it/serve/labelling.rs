@@ -30,7 +30,10 @@ fn a_label_is_written_and_agreement_follows() {
     assert_eq!(all["agreement"]["right"]["n"], 2);
     assert_eq!(
         file(&server),
-        [r#"{"id":"paris","label":1.0}"#, r#"{"id":"rome","grader":"right","label":true}"#,]
+        [
+            r#"{"id":"paris","label":1.0}"#,
+            r#"{"id":"rome","grader":"right","submission_digest":"738c7778f68655db","label":true}"#,
+        ]
     );
     let row = server.get("/api/runs/latest/samples?state=disagrees&grader=right").data();
     assert_eq!((&row["total"], &row["samples"][0]["sample_id"]), (&json!(1), &json!("rome")));

@@ -54,7 +54,7 @@ fn labels_of_a_file_of_their_own_are_watched() {
     session.end();
 }
 
-fn give(sample_id: &str, label: Value) -> String {
+fn give(sample_id: &str, label: &Value) -> String {
     json!({"command": "label", "sample_id": sample_id, "grader": "quality", "label": label})
         .to_string()
 }
@@ -74,25 +74,25 @@ fn written(space: &Space) -> Vec<Value> {
 #[test]
 fn labels_are_given_changed_and_taken_back() {
     let mut session = Session::new(4, &[]);
-    session.telling.say(&give("s1", json!(true)));
+    session.telling.say(&give("s1", &json!(true)));
     let told = session.telling.wait_event("evaluated");
     assert_eq!((&labels(&told)["n"], &labels(&told)["accuracy"]), (&json!(1), &json!(1.0)));
-    session.telling.say(&give("s0", json!(false)));
+    session.telling.say(&give("s0", &json!(false)));
     let told = session.telling.wait_event("evaluated");
     assert_eq!((&labels(&told)["n"], &labels(&told)["false_pass"]), (&json!(2), &json!(1)));
     let lines = written(&session.space);
     assert_eq!(lines.iter().map(|line| &line["id"]).collect::<Vec<_>>(), ["s0", "s1"]);
     assert_eq!(lines[0]["submission_digest"].as_str().unwrap().len(), 16);
-    session.telling.say(&give("s0", json!(true)));
+    session.telling.say(&give("s0", &json!(true)));
     let told = session.telling.wait_event("evaluated");
     assert_eq!((&labels(&told)["n"], &labels(&told)["false_pass"]), (&json!(2), &json!(0)));
-    session.telling.say(&give("s0", json!(null)));
+    session.telling.say(&give("s0", &json!(null)));
     let told = session.telling.wait_event("evaluated");
     assert_eq!(labels(&told)["n"], json!(1));
     // None of it is a save, and none asked anybody.
     assert_eq!((&told["save"], session.judge.count()), (&json!(0), 4));
     for (label, problem) in [(json!("good"), "true, false"), (json!(0), "true, false")] {
-        session.telling.say(&give("s0", label));
+        session.telling.say(&give("s0", &label));
         let note = session.telling.wait_event("note");
         assert!(note["text"].as_str().unwrap().contains(problem), "{note}");
     }
@@ -104,7 +104,7 @@ fn labels_are_given_changed_and_taken_back() {
 fn the_label_of_an_answer_that_changed_is_stale_and_does_not_count() {
     let mut session = Session::new(3, &[]);
     for (at, sample) in ["s0", "s1"].into_iter().enumerate() {
-        session.telling.say(&give(sample, json!(true)));
+        session.telling.say(&give(sample, &json!(true)));
         let told = session.telling.wait_event("evaluated");
         assert_eq!(labels(&told)["n"], json!(at + 1));
     }
@@ -115,7 +115,7 @@ fn the_label_of_an_answer_that_changed_is_stale_and_does_not_count() {
     let now = labels(edited.told());
     assert_eq!((&now["n"], &now["stale"]), (&json!(1), &json!(1)));
     // Whoever labels the new answer replaces what was said of the old one.
-    session.telling.say(&give("s1", json!(false)));
+    session.telling.say(&give("s1", &json!(false)));
     let told = session.telling.wait_event("evaluated");
     let now = labels(&told);
     assert_eq!((&now["n"], &now["stale"], &now["false_pass"]), (&json!(2), &json!(0), &json!(1)));
@@ -129,8 +129,8 @@ fn two_sessions_and_an_editor_lose_no_label() {
     let mut two = telling(&one.space, &one.judge, &["--yes"]);
     two.wait_event("evaluated");
     for at in 0..20 {
-        one.telling.say(&give(&format!("s{at}"), json!(at % 2 == 0)));
-        two.say(&give(&format!("s{}", at + 20), json!(true)));
+        one.telling.say(&give(&format!("s{at}"), &json!(at % 2 == 0)));
+        two.say(&give(&format!("s{}", at + 20), &json!(true)));
     }
     let has = |told: &Value, n: usize| labels(told)["n"] == json!(n);
     while !has(&one.telling.wait_event("evaluated"), 40) {}
@@ -140,7 +140,7 @@ fn two_sessions_and_an_editor_lose_no_label() {
     let text = one.space.read("suite.labels.jsonl");
     let kept: Vec<&str> = text.lines().filter(|line| !line.contains("\"s7\"")).collect();
     save(&one.space, "suite.labels.jsonl", &(kept.join("\n") + "\n"));
-    one.telling.say(&give("s8", json!(false)));
+    one.telling.say(&give("s8", &json!(false)));
     while !has(&one.telling.wait_event("evaluated"), 39) {}
     let lines = written(&one.space);
     assert_eq!(lines.len(), 39);
@@ -158,7 +158,7 @@ fn a_killed_session_leaves_every_label_that_was_told() {
     let mut session = telling(&space, &judge, &["--yes"]);
     session.wait_event("evaluated");
     for at in 0..30 {
-        session.say(&give(&format!("s{at}"), json!(true)));
+        session.say(&give(&format!("s{at}"), &json!(true)));
     }
     let mut told = 0;
     while told < 9 {
@@ -179,7 +179,7 @@ fn labels_are_not_written_to_files_of_others() {
     space.write("people.csv", "id,label\ns0,pass\n");
     let mut session = Session::begin(space, judge(), &["--labels", "people.csv"]);
     session.telling.wait_event("evaluated");
-    session.telling.say(&give("s1", json!(true)));
+    session.telling.say(&give("s1", &json!(true)));
     let note = session.telling.wait_event("note");
     assert!(note["text"].as_str().unwrap().contains("not JSON Lines"), "{note}");
     assert_eq!(session.space.read("people.csv"), "id,label\ns0,pass\n");

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{Control, Phase};
-use crate::app::watch::board::{GivenLabel, VerdictId, WatchEvent};
+use crate::app::watch::board::{LabelInput, VerdictId, WatchEvent};
 use crate::engine::session::Session;
 use crate::graph::inputs::CellId;
 use crate::graph::selection::named;
@@ -15,7 +15,7 @@ use crate::pipeline::votes::answer_digest;
 
 impl Control<'_> {
     /// Writes what the user says of a verdict, and compares the verdict with it. What cannot be written is told.
-    pub(super) fn label(&mut self, row: VerdictId, given: GivenLabel) -> std::io::Result<()> {
+    pub(super) fn label(&mut self, row: VerdictId, given: LabelInput) -> std::io::Result<()> {
         let Some(cell) = self.cell(row) else { return Ok(()) };
         let written = new_label(self.live.session(), cell, given).and_then(|label| {
             let session = self.live.session();
@@ -47,7 +47,7 @@ impl Control<'_> {
 }
 
 /// The label for the file; an error, a sentence, where there is none to be given.
-fn new_label(session: &Session, cell: CellId, given: GivenLabel) -> Result<NewLabel, String> {
+fn new_label(session: &Session, cell: CellId, given: LabelInput) -> Result<NewLabel, String> {
     let CellId { chunk, case, grader } = cell;
     let db = &session.db;
     let gone = || "the verdict is gone".to_owned();
@@ -58,11 +58,11 @@ fn new_label(session: &Session, cell: CellId, given: GivenLabel) -> Result<NewLa
     let scales = labels::scales(db, session.root).iter();
     let scale = scales.clone().find(|(of, _)| of == name).map_or(Scale::UNIT, |(_, scale)| *scale);
     let label = match given {
-        GivenLabel::Pass(pass) => Some(Value::from(pass)),
-        GivenLabel::Digit(digit) => Some(number(scale.of_digit(digit).ok_or_else(|| {
+        LabelInput::Pass(pass) => Some(Value::from(pass)),
+        LabelInput::Digit(digit) => Some(number(scale.of_digit(digit).ok_or_else(|| {
             format!("{digit} is not on the scale of `{name}`, from {} to {}", scale.min, scale.max)
         })?)),
-        GivenLabel::Nothing => None,
+        LabelInput::Nothing => None,
     };
     let submission = match queries::graded_texts(db, chunk, grader).get(case) {
         None | Some(Submission::Pending(_) | Submission::Unanswered(_)) => {

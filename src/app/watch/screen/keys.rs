@@ -9,7 +9,7 @@ use unicode_width::UnicodeWidthChar;
 use super::list::{FILTERS, needs_labels};
 use super::{InputMode, Screen};
 use crate::app::watch::board::{
-    Activity, Board, GivenLabel, UserCommand, VerdictFilter, VerdictId,
+    Activity, Board, LabelInput, UserCommand, VerdictFilter, VerdictId,
 };
 use crate::base::text::sanitize;
 use crate::pipeline::delta::CellState;
@@ -92,12 +92,12 @@ impl Screen {
             KeyCode::Char('q') => UserCommand::Quit,
             KeyCode::Char('u') => UserCommand::Undo,
             KeyCode::Char('e') => UserCommand::Edit(selected),
-            KeyCode::Char('y') => return self.label(GivenLabel::Pass(true), board),
-            KeyCode::Char('n') => return self.label(GivenLabel::Pass(false), board),
-            KeyCode::Char('0') => return self.label(GivenLabel::Nothing, board),
+            KeyCode::Char('y') => return self.label(LabelInput::Pass(true), board),
+            KeyCode::Char('n') => return self.label(LabelInput::Pass(false), board),
+            KeyCode::Char('0') => return self.label(LabelInput::Nothing, board),
             KeyCode::Char(digit @ '1'..='9') => {
                 let digit = digit.to_digit(10).and_then(|digit| u8::try_from(digit).ok())?;
-                return self.label(GivenLabel::Digit(digit), board);
+                return self.label(LabelInput::Digit(digit), board);
             }
             KeyCode::Char('r') => UserCommand::Refresh(selected?),
             KeyCode::Char('p') => UserCommand::Pin(selected?),
@@ -110,7 +110,7 @@ impl Screen {
     }
 
     /// What a person says of the selected verdict. The next one without a label follows, unless a label is taken back.
-    fn label(&mut self, label: GivenLabel, board: &dyn Board) -> Option<UserCommand> {
+    fn label(&mut self, label: LabelInput, board: &dyn Board) -> Option<UserCommand> {
         let row = self.list.selected()?;
         // Labels are of the answers of now.
         if board.overview().save != board.overview().newest {
@@ -118,7 +118,7 @@ impl Screen {
                 Some("u goes back to the newest save; labels are given there".to_owned());
             return None;
         }
-        let next = if label == GivenLabel::Nothing { None } else { self.next_unlabelled(board) };
+        let next = if label == LabelInput::Nothing { None } else { self.next_unlabelled(board) };
         Some(UserCommand::Label { row, label, next })
     }
 
