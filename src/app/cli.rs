@@ -182,6 +182,9 @@ pub struct RunArgs {
     /// `gate`. Changing it asks nothing.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["only_targets", "raw"])]
     pub rollup: Option<String>,
+    /// Exits with 3 unless every judge is calibrated as it is now (`evalrs calibrate --suite`).
+    #[arg(long, conflicts_with_all = ["only_targets", "raw"])]
+    pub require_calibration: bool,
     /// Shows no progress, and no report unless --format asks for one.
     #[arg(long, short)]
     pub quiet: bool,

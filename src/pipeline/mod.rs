@@ -29,6 +29,7 @@ pub(crate) mod gate;
 pub mod results;
 pub mod rollup;
 pub(crate) mod history;
+pub(crate) mod calibration;
 pub(crate) mod evaluate;
 pub(crate) mod inline;
 pub(crate) mod reason;

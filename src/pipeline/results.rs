@@ -3,12 +3,14 @@
 //! A function of inputs and outcomes alone: no clock, no absolute path, nothing of what was cached. How it looks is a
 //! matter of reports.
 
+pub mod calibration;
 pub mod trials;
 pub mod usage;
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::calibration::ReportedCalibration;
 use super::gate::GateReport;
 use super::grade::GradeError;
 use super::metric::Metric;
@@ -44,6 +46,17 @@ pub struct ReportHeader {
     /// The settings that decide the results; never a secret.
     #[serde(default)]
     pub settings: Map<String, Value>,
+}
+
+impl ReportHeader {
+    /// The graders: their names and settings.
+    pub(crate) fn graders(&self) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
+        let graders = self.settings.get("graders").and_then(Value::as_array).into_iter().flatten();
+        graders.filter_map(|grader| {
+            let settings = grader.as_object()?;
+            Some((settings.get("name")?.as_str()?, settings))
+        })
+    }
 }
 
 /// One sample × model × trial: a line of `results.jsonl`.
@@ -151,6 +164,9 @@ pub struct Summary {
     /// Grader → how far the people agree who labelled the same cases; only graders with labels of several.
     #[serde(default, skip_serializing_if = "has_none")]
     pub annotators: Ordered<AnnotatorAgreement>,
+    /// Grader → how far it agreed with people when it was calibrated; only graders that were.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub calibration: Ordered<ReportedCalibration>,
     /// Grader → what people would have said of everything; only graders with labels for a part of their verdicts.
     #[serde(default, skip_serializing_if = "has_none")]
     pub people: Ordered<PeopleEstimate>,

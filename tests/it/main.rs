@@ -25,6 +25,7 @@ mod before;
 mod blobs;
 mod cache;
 #[cfg(unix)]
+mod calibration;
 mod capture;
 #[cfg(unix)]
 mod command_judges;

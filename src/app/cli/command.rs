@@ -94,7 +94,7 @@ impl Command {
         match self {
             Self::Run(args) => args.raw.raw,
             Self::Grade(args) => !args.strict,
-            Self::Calibrate(args) => !args.strict,
+            Self::Calibrate(args) => !args.strict && args.suite.is_none(),
             Self::ValidateRefs(args) => !args.strict,
             Self::Schemas(_)
             | Self::Capture(_)

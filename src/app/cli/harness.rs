@@ -56,6 +56,19 @@ pub struct CalibrateArgs {
     /// Samples passes as well as failures.
     #[arg(long)]
     pub include_passes: bool,
+    /// Evaluates this suite in place of sampling results, and writes how far its graders agree with labels of people to
+    /// `cache/SUITE.calibration.json`, which runs then show. Exits as `evalrs run` does.
+    #[arg(long, value_name = "SUITE", conflicts_with_all = ["file", "grader", "output", "include_passes", "inputs", "env", "runtime", "refresh"])]
+    pub suite: Option<String>,
+    /// With --suite: labels of people, as `evalrs run` takes them.
+    #[arg(long, value_name = "FILE", requires = "suite")]
+    pub labels: Option<String>,
+    /// With --suite: stops after N actions (exit code 3).
+    #[arg(long, value_name = "N", requires = "suite")]
+    pub max_calls: Option<u64>,
+    /// With --suite: stops before more than this many US dollars are spent (exit code 3).
+    #[arg(long, value_name = "DOLLARS", requires = "suite", value_parser = super::dollars)]
+    pub max_cost: Option<f64>,
 }
 
 /// `evalrs validate-refs`.

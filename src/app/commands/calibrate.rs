@@ -3,6 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::Console;
+use super::calibrate_suite::calibrate_suite;
 use super::grading::{Grading, checked, read, say_ignored, write_text};
 use crate::app::cli::CalibrateArgs;
 use crate::app::error::{Error, ExitStatus};
@@ -17,6 +18,9 @@ pub(crate) fn calibrate(
     args: &CalibrateArgs,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
+    if let Some(suite) = &args.suite {
+        return calibrate_suite(suite, args, console);
+    }
     let path = args.file.as_deref();
     let path = path.ok_or_else(|| Error::harness_usage("results.jsonl path is required"))?;
     say_ignored(&args.ignored, console.err)?;

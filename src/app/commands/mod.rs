@@ -4,6 +4,7 @@ mod agents;
 pub(crate) mod agree;
 pub(crate) mod balance;
 pub(crate) mod cache;
+mod calibrate_suite;
 pub(crate) mod calibrate;
 pub(crate) mod capture;
 pub(crate) mod compare;

@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use tokio::sync::Notify;
 
 use super::Console;
+use super::calibrate_suite::{add_calibration, read_calibration, say_uncalibrated};
 use super::command_progress::{CommandProgress, SpentLimits};
 use super::context::SuiteContext;
 use super::header::header;
@@ -193,6 +194,7 @@ fn run_one(
         let folder = join(&record::runs_of(&surroundings.records()), &id);
         record::write_header(console.system, &folder, &header(session))?;
     }
+    let calibration = read_calibration(suite, surroundings, session, console.system)?;
     let mut settled = settle_here(one, session, &settings, console)?;
     done.used.add(&settled);
     if args.only_targets {
@@ -200,10 +202,11 @@ fn run_one(
         return only_targets(&settled, console);
     }
     settled.warnings.extend(note_used(session, surroundings, console.system));
-    let summary = results::summary(&session.db, session.root);
-    let status = status_of(&settled, &summary);
     let session = &*session;
+    let mut summary = results::summary(&session.db, session.root);
     let header = header(session);
+    let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
+    let status = calibrated(one, status_of(&settled, &summary), &doubts, console.err)?;
     let lines = || -> crate::pipeline::report::Results<'_> {
         Box::new(results::lines(&session.db, session.root))
     };
@@ -237,8 +240,7 @@ fn run_one(
         add_to_history(args, &ended, console)?;
     }
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
-    let folder = recorded.as_ref().ok().cloned();
-    let shown = process_facts(&facts, Some(seconds), folder);
+    let shown = process_facts(&facts, Some(seconds), recorded.as_ref().ok().cloned());
     let origin =
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
     if !(args.quiet && args.format.audience == Audience::Terminal) {
@@ -254,6 +256,20 @@ fn run_one(
         done.add_suite(suite, &facts, samples, summary);
     }
     Ok(status)
+}
+
+/// How a run ends that may want its judges to be calibrated: what judges decide who are not is not decided.
+fn calibrated(
+    one: &SuiteRun<'_>,
+    status: ExitStatus,
+    doubts: &[String],
+    err: &mut dyn Write,
+) -> std::io::Result<ExitStatus> {
+    if !one.args.require_calibration || doubts.is_empty() || status == ExitStatus::Interrupted {
+        return Ok(status);
+    }
+    say_uncalibrated(doubts, one.suite, err)?;
+    Ok(ExitStatus::Incomplete)
 }
 
 /// The id of the record.

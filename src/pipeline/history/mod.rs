@@ -205,6 +205,16 @@ impl GraderDigests {
         }
     }
 
+    /// The names of the parts in which another grader differs.
+    pub(crate) fn changed(&self, now: &Self) -> Vec<String> {
+        let parts = [
+            ("rubric", self.rubric != now.rubric),
+            ("model", self.model != now.model),
+            ("settings", self.settings != now.settings),
+        ];
+        parts.into_iter().filter(|(_, differs)| *differs).map(|(name, _)| name.to_owned()).collect()
+    }
+
     /// All of it as one.
     pub(crate) fn whole(&self) -> String {
         let part = |part: &Option<String>| part.clone().unwrap_or_default();

@@ -5,12 +5,14 @@ use unicode_width::UnicodeWidthStr;
 
 use super::digest::label;
 use crate::base::text::{count, cut, cut_middle, percent, wrapped};
+use crate::pipeline::calibration::changed_parts;
 use crate::pipeline::metric::agreement::{Agreement, Alpha, PairAgreement};
 use crate::pipeline::metric::annotators::AnnotatorAgreement;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::metric::people::{FEWEST_LABELS, PeopleEstimate};
 use crate::pipeline::metric::trials::ScoreVariance;
 use crate::pipeline::results::Summary;
+use crate::pipeline::results::calibration::{GraderCalibration, ReportedCalibration};
 use crate::pipeline::results::trials::{FlakySample, Straddler, TrialsSummary};
 use crate::pipeline::statistics::prediction_powered::PredictionPoweredMean;
 
@@ -46,7 +48,8 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     };
     let trials = summary.trials.0.iter().filter(|(_, trials)| differs(trials)).take(TRIALS);
     let trials = trials.map(|(grader, trials)| trials_line(&name(grader), trials));
-    trials.chain(votes).chain(labels).chain(annotators).chain(people).collect()
+    let agreement = trials.chain(votes).chain(labels).chain(annotators);
+    agreement.chain(calibration_lines(summary)).chain(people).collect()
 }
 
 /// The same for a screen of so many columns: a line that is too long goes on in further ones.
@@ -202,6 +205,29 @@ fn people_line(
     format!(
         "{known} (PPI++); {bias}; labels alone would need {needed} ({saved:.0}% saved, at most {most:.0}%)"
     )
+}
+
+/// How far graders agreed with people when they were calibrated, and what of them is other since.
+pub(crate) fn calibration_lines(summary: &Summary) -> Vec<String> {
+    let line = |(grader, found): &(String, ReportedCalibration)| {
+        let grader = cut(grader, GRADER);
+        let GraderCalibration { n, agreement, agreement_interval, .. } = found.calibration;
+        let interval = agreement_interval.map_or_else(String::new, |(low, high)| {
+            format!(" [{:.1}, {:.1}]", low * 100.0, high * 100.0)
+        });
+        let kappa = match (found.calibration.kappa, found.calibration.kappa_interval) {
+            (Some(kappa), Some((low, high))) => format!("{kappa:.2} ({low:.2} to {high:.2})"),
+            _ => UNDEFINED.to_owned(),
+        };
+        let what = if found.stale.is_empty() {
+            format!("{grader} is calibrated")
+        } else {
+            format!("{grader} was calibrated, STALE: {} since", changed_parts(&found.stale))
+        };
+        let labels = count(n, "label");
+        format!("{what}; agreement {}{interval}, kappa {kappa} on {labels}", percent(agreement))
+    };
+    summary.calibration.0.iter().map(line).collect()
 }
 
 /// How far the verdicts of a grader agree with labels.

@@ -41,6 +41,7 @@ fn renamed_summary(summary: &Summary, labels: &Ordered<String>) -> Summary {
         agreement: renamed(summary.agreement.clone(), labels),
         label_agreement: renamed(summary.label_agreement.clone(), labels),
         annotators: renamed(summary.annotators.clone(), labels),
+        calibration: renamed(summary.calibration.clone(), labels),
         people: renamed(summary.people.clone(), labels),
         usage: renamed(summary.usage.clone(), labels),
         ..summary.clone()

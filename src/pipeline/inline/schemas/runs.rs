@@ -84,6 +84,7 @@ fn summary() -> Value {
         ("agreement?", map_of(&free_map())),
         ("label_agreement?", map_of(&free_map())),
         ("annotators?", map_of(&annotators())),
+        ("calibration?", map_of(&free_map())),
         ("people?", map_of(&free_map())),
         ("usage", map_of(&usage(Some(map_of(&usage(None)))))),
         ("cost", or_null(number())),

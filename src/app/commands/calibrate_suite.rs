@@ -1,0 +1,151 @@
+//! `evalrs calibrate --suite`: how far the graders of a suite agree with people, written beside its judgments; and what runs
+//! read of that.
+
+use std::io::Write;
+
+use super::Console;
+use super::cache::names::file_name;
+use super::context::SuiteContext;
+use super::header::header;
+use super::open::loaded_session;
+use super::settling::{SettledBy, settle_session};
+use crate::app::cli::{CalibrateArgs, LimitArgs};
+use crate::app::error::{Error, ExitStatus};
+use crate::app::progress::bar::RunBar;
+use crate::app::progress::plain::PlainProgress;
+use crate::base::diagnostic::Diagnostic;
+use crate::base::system::{FileBytes, System, join};
+use crate::base::text::{count, sanitize};
+use crate::engine::progress::{Progress, Quiet};
+use crate::engine::resolve::settings::{AskPolicy, Settings};
+use crate::engine::session::Session;
+use crate::graph::inputs::Overrides;
+use crate::graph::results;
+use crate::pipeline::calibration::{CalibrationFile, uncalibrated};
+use crate::pipeline::report::human;
+use crate::pipeline::results::{ReportHeader, Summary};
+use crate::pipeline::spec::GraderKind;
+
+/// Evaluates the suite, as `run` does, and writes how far its graders agree with labels.
+pub(super) fn calibrate_suite(
+    suite: &str,
+    args: &CalibrateArgs,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let overrides = Overrides { labels: args.labels.clone(), ..Overrides::default() };
+    let (surroundings, mut session) =
+        loaded_session(suite, &args.program.store, overrides, console)?;
+    let limits = LimitArgs {
+        max_concurrent: args.program.max_concurrent,
+        max_calls: args.max_calls,
+        max_cost: args.max_cost,
+        ..LimitArgs::default()
+    };
+    let settings = surroundings.settings(&limits, session.suite());
+    let ask = if args.program.frozen { AskPolicy::Frozen } else { AskPolicy::Ask };
+    let settings = Settings { ask, ..settings };
+    let store = surroundings.store(console)?;
+    let mut progress: Box<dyn Progress + '_> = if console.is_terminal {
+        Box::new(RunBar::default())
+    } else {
+        Box::new(PlainProgress::new(&mut *console.err))
+    };
+    let by = SettledBy {
+        system: console.system,
+        verbosity: console.verbosity,
+        progress: progress.as_mut(),
+        grades: &mut Quiet,
+        stop: None,
+    };
+    let settled = settle_session(&mut session, store, &settings, by)?;
+    drop(progress);
+    console.warn(&settled.warnings)?;
+    if settled.interrupted {
+        return Ok(ExitStatus::Interrupted);
+    }
+    let header = header(&session);
+    let mut summary = results::summary(&session.db, session.root);
+    let missing: u64 = settled.tallies.iter().map(|(_, tally)| tally.pending).sum();
+    if missing > 0 || settled.out_of_budget || settled.write_error.is_some() {
+        let why = count(missing, "action");
+        writeln!(console.err, "error: {why} of the suite are missing: nothing is written")?;
+        return Ok(ExitStatus::Incomplete);
+    }
+    let file = CalibrationFile::of(&header, &summary);
+    if file.graders.0.is_empty() {
+        return Err(Error::plain(
+            format!("no grader of `{}` has a verdict with a label", sanitize(suite)),
+            "write labels of people beside the suite, name them by `labels`, or by `--labels FILE`",
+        ));
+    }
+    let path = calibration_file(&file.suite, &surroundings);
+    console.system.write(&path, &mut |to| to.write_all(file.text().as_bytes()))?;
+    summary.calibration = file.reported(&header);
+    for line in human::calibration_lines(&summary) {
+        writeln!(console.out, "{line}")?;
+    }
+    writeln!(console.out, "written to {}", sanitize(&path))?;
+    Ok(ExitStatus::Success)
+}
+
+/// The file of the suite that calls itself `name`.
+fn calibration_file(name: &str, surroundings: &SuiteContext) -> String {
+    join(&surroundings.committed_dir, &format!("{}.calibration.json", file_name(name)))
+}
+
+/// What was found of the graders of a suite, where somebody calibrated them. A file that cannot be read stops the run.
+pub(super) fn read_calibration(
+    suite: &str,
+    surroundings: &SuiteContext,
+    session: &Session,
+    system: &dyn System,
+) -> Result<Option<CalibrationFile>, Error> {
+    let Some(name) = session.suite().map(|suite| &suite.name) else { return Ok(None) };
+    let path = calibration_file(name, surroundings);
+    let shown = surroundings.in_workspace(&path, system);
+    let broken = |diagnostic: Diagnostic| Error::Diagnostics(vec![diagnostic]);
+    match system.read(&path) {
+        FileBytes::Missing => Ok(None),
+        FileBytes::Bytes(bytes) => {
+            let text = String::from_utf8_lossy(&bytes);
+            CalibrationFile::read(&shown, &text, suite).map(Some).map_err(broken)
+        }
+        FileBytes::Folder => Err(Error::plain(format!("`{shown}` is a folder"), "remove it")),
+        FileBytes::Unreadable(why) => Err(Error::plain(
+            format!("cannot read `{shown}`: {why}"),
+            "make it readable, or remove it",
+        )),
+    }
+}
+
+/// Puts what was found into a summary. Gives what keeps the judges of the suite from being relied on.
+pub(super) fn add_calibration(
+    file: Option<&CalibrationFile>,
+    header: &ReportHeader,
+    session: &Session,
+    summary: &mut Summary,
+) -> Vec<String> {
+    summary.calibration = file.map(|file| file.reported(header)).unwrap_or_default();
+    let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let judges = graders.filter(|grader| match &grader.kind {
+        GraderKind::Rubric(rubric) => rubric.embedding.is_none(),
+        GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => false,
+    });
+    let names: Vec<&str> = judges.map(|grader| grader.name.as_str()).collect();
+    let is_graded = |name: &&str| header.graders().any(|(graded, _)| graded == *name);
+    let names: Vec<&str> = names.into_iter().filter(is_graded).collect();
+    uncalibrated(&names, &summary.calibration)
+}
+
+/// Says why the judges of a suite may not be relied on, and what would mend it.
+pub(super) fn say_uncalibrated(
+    doubts: &[String],
+    suite: &str,
+    err: &mut dyn Write,
+) -> std::io::Result<()> {
+    for doubt in doubts {
+        writeln!(err, "error: {}", sanitize(doubt))?;
+    }
+    let suite = sanitize(suite);
+    writeln!(err, "help: `evalrs calibrate --suite {suite}` compares them with labels of people")
+}

@@ -1,0 +1,189 @@
+//! The file that `evalrs calibrate --suite` writes, and whether what it says is still of the graders as they are.
+//!
+//! A calibration is of a rubric, a model and settings, by their digests: the same that runs are compared by over time. What
+//! else the suite says, and how it is written, is none of it. The file is of one form, so that the same findings are the same
+//! bytes, and two who calibrate at once write the same.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::history::GraderDigests;
+use super::results::calibration::{GraderCalibration, ReportedCalibration};
+use super::results::{ReportHeader, Summary};
+use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::json_syntax::slip;
+use crate::base::ordered_map::Ordered;
+use crate::base::text::enumerated;
+
+/// The version of the file.
+const CALIBRATION_FORMAT: u32 = 1;
+
+/// What was found of the graders of a suite.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CalibrationFile {
+    /// The version of this shape.
+    pub format: u32,
+    /// The suite's name.
+    pub suite: String,
+    /// Grader → what was found, sorted.
+    pub graders: Ordered<CalibratedGrader>,
+}
+
+/// What was found of a grader, and of which.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub(crate) struct CalibratedGrader {
+    /// What was found.
+    pub calibration: GraderCalibration,
+    /// Of which rubric, model and settings.
+    pub digests: GraderDigests,
+}
+
+impl CalibrationFile {
+    /// What an evaluation found of all graders with labels.
+    pub(crate) fn of(header: &ReportHeader, summary: &Summary) -> Self {
+        let found = header.graders().filter_map(|(name, settings)| {
+            let agreement = summary.label_agreement.get(name).filter(|found| found.n > 0)?;
+            let calibration = GraderCalibration::of(agreement);
+            let digests = GraderDigests::of(settings);
+            Some((name.to_owned(), CalibratedGrader { calibration, digests }))
+        });
+        let mut graders: Vec<(String, CalibratedGrader)> = found.collect();
+        graders.sort_by(|left, right| left.0.cmp(&right.0));
+        Self { format: CALIBRATION_FORMAT, suite: summary.suite.clone(), graders: Ordered(graders) }
+    }
+
+    /// Reads the file at `path`; `suite` is the file of the suite, for the likely fix.
+    pub(crate) fn read(path: &str, text: &str, suite: &str) -> Result<Self, Diagnostic> {
+        let hint = format!("write it anew by `evalrs calibrate --suite {suite}`, or remove it");
+        let wrong = |place: Place, why: &str| {
+            let message = format!("the calibration cannot be read: {why}");
+            Diagnostic::error(place, message).hint(hint.clone())
+        };
+        if let Some(at) = text.find("<<<<<<<") {
+            let place = Place::in_text(path, text, at..at + 7);
+            return Err(wrong(place, "both sides of a merge stand in it"));
+        }
+        let file: Self = serde_json::from_str(text).map_err(|error| {
+            let slip = slip(text, &error);
+            wrong(Place::in_text(path, text, slip.span), &slip.message)
+        })?;
+        if file.format > CALIBRATION_FORMAT {
+            let why = format!("it has format {}, which a later version wrote", file.format);
+            return Err(wrong(Place::file(path), &why));
+        }
+        Ok(file)
+    }
+
+    /// It as it is written.
+    pub(crate) fn text(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).unwrap_or_default();
+        text.push('\n');
+        text
+    }
+
+    /// What it says of the graders as they are now, in their order.
+    pub(crate) fn reported(&self, header: &ReportHeader) -> Ordered<ReportedCalibration> {
+        let of = |(name, settings): (&str, &Map<String, Value>)| {
+            let found = self.graders.get(name)?;
+            let stale = found.digests.changed(&GraderDigests::of(settings));
+            let calibration = found.calibration.clone();
+            Some((name.to_owned(), ReportedCalibration { calibration, stale }))
+        };
+        Ordered(header.graders().filter_map(of).collect())
+    }
+}
+
+/// Why judges may not be relied on, a sentence each: those that were never calibrated, and those that are others now.
+pub(crate) fn uncalibrated(
+    judges: &[&str],
+    calibrations: &Ordered<ReportedCalibration>,
+) -> Vec<String> {
+    let why = |name: &&str| match calibrations.get(name) {
+        None => Some(format!("`{name}` is not calibrated")),
+        Some(found) if found.stale.is_empty() => None,
+        Some(found) => {
+            Some(format!("the calibration of `{name}` is stale: {}", changed_parts(&found.stale)))
+        }
+    };
+    judges.iter().filter_map(why).collect()
+}
+
+/// What changed, in words.
+pub(crate) fn changed_parts(stale: &[String]) -> String {
+    let named: Vec<&str> = stale.iter().map(String::as_str).collect();
+    format!("{} changed", enumerated(&named, "and"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{CalibratedGrader, CalibrationFile, changed_parts, uncalibrated};
+    use crate::base::ordered_map::Ordered;
+    use crate::pipeline::history::GraderDigests;
+    use crate::pipeline::results::calibration::GraderCalibration;
+
+    fn settings() -> serde_json::Map<String, serde_json::Value> {
+        let settings = json!({"name": "q", "pass_threshold": 0.5, "prompt": "Kind?", "model": "m", "judges": [{"model": "m", "temperature": 0}]});
+        settings.as_object().cloned().unwrap_or_default()
+    }
+
+    fn file() -> CalibrationFile {
+        let calibration =
+            GraderCalibration { n: 12, agreement: Some(0.75), ..GraderCalibration::default() };
+        let found = CalibratedGrader { calibration, digests: GraderDigests::of(&settings()) };
+        let graders = Ordered(vec![("q".to_owned(), found)]);
+        CalibrationFile { format: 1, suite: "s".to_owned(), graders }
+    }
+
+    #[test]
+    fn what_differs_makes_a_calibration_stale() {
+        let same: fn(&mut serde_json::Map<String, serde_json::Value>) = |_| {};
+        for (edit, stale) in [
+            (same, &[][..]),
+            (|of| of["prompt"] = json!("So kind?"), &["rubric"]),
+            (|of| of["judges"][0]["model"] = json!("n"), &["model"]),
+            (|of| of["judges"][0]["temperature"] = json!(1), &["settings"]),
+            (|of| of["pass_threshold"] = json!(0.6), &["settings"]),
+            (
+                |of| {
+                    of["prompt"] = json!("So kind?");
+                    of["model"] = json!("n");
+                },
+                &["rubric", "model"],
+            ),
+        ] {
+            let mut now = settings();
+            edit(&mut now);
+            let header = json!({"format": 1, "suite": "s", "settings": {"graders": [now]}});
+            let header = serde_json::from_value(header).unwrap();
+            let reported = file().reported(&header);
+            assert_eq!(reported.get("q").unwrap().stale, stale);
+            let why = uncalibrated(&["q"], &reported);
+            assert_eq!(why.is_empty(), stale.is_empty(), "{why:?}");
+        }
+        assert_eq!(uncalibrated(&["r"], &Ordered::default()), ["`r` is not calibrated"]);
+        assert_eq!(changed_parts(&["rubric".to_owned()]), "rubric changed");
+        assert_eq!(
+            changed_parts(&["model".to_owned(), "settings".to_owned()]),
+            "model and settings changed"
+        );
+    }
+
+    #[test]
+    fn a_file_is_read_back_or_says_where_it_is_broken() {
+        let text = file().text();
+        assert_eq!(CalibrationFile::read("c.json", &text, "s.yaml"), Ok(file()));
+        for (text, place, message) in [
+            ("{\"format\": 1,}".to_owned(), "c.json:1:14", "a comma before the closing bracket"),
+            (text.replace("12", "\"x\""), "c.json:7:16", "invalid type"),
+            (format!("<<<<<<< ours\n{text}"), "c.json:1:1", "both sides of a merge"),
+            (text.replace("\"format\": 1", "\"format\": 2"), "c.json", "later version"),
+        ] {
+            let problem = CalibrationFile::read("c.json", &text, "s.yaml").unwrap_err();
+            assert_eq!(problem.place.as_ref().unwrap().to_string(), place, "{}", problem.message);
+            assert!(problem.message.contains(message), "{}", problem.message);
+            assert!(problem.hint.unwrap().contains("evalrs calibrate --suite s.yaml"));
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! What is known of how far a grader agreed with people when it was calibrated, and whether that is still of this grader.
+
+use serde::{Deserialize, Serialize};
+
+use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::statistics::interval::rate_interval;
+
+/// How far a grader agreed with labels of people.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct GraderCalibration {
+    /// Labels that had a verdict.
+    pub n: usize,
+    /// Share of verdicts that agree (0.0..=1.0); null without any.
+    pub agreement: Option<f64>,
+    /// The bounds of its 95 % interval, as for other rates; null where it is.
+    pub agreement_interval: Option<(f64, f64)>,
+    /// Cohen's kappa of pass and fail (-1.0..=1.0); null where it is not defined.
+    pub kappa: Option<f64>,
+    /// The bounds of its 95 % confidence interval; null where kappa is.
+    pub kappa_interval: Option<(f64, f64)>,
+    /// Verdicts that pass what a person fails.
+    pub false_pass: usize,
+    /// Verdicts that fail what a person passes.
+    pub false_fail: usize,
+}
+
+impl GraderCalibration {
+    /// What the agreement of an evaluation says.
+    pub(crate) fn of(found: &LabelAgreement) -> Self {
+        let agreeing = found.both_pass + found.both_fail;
+        let interval = rate_interval(agreeing, found.n, 0.95);
+        Self {
+            n: found.n,
+            agreement: found.accuracy,
+            agreement_interval: interval.map(|interval| (interval.low, interval.high)),
+            kappa: found.kappa,
+            kappa_interval: found.kappa_interval,
+            false_pass: found.false_pass,
+            false_fail: found.false_fail,
+        }
+    }
+}
+
+/// A calibration beside the grader as it is now.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct ReportedCalibration {
+    /// What was found then.
+    pub calibration: GraderCalibration,
+    /// What of the grader is other than then: `rubric`, `model`, `settings`. It is stale unless this is empty.
+    pub stale: Vec<String>,
+}
