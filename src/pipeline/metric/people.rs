@@ -88,7 +88,8 @@ fn estimate(
             None => others.push(ClusteredValue { cluster: case.sample, value: prediction }),
         }
     }
-    prediction_powered_mean(&labelled, &others, ValueRange::UNIT, LEVEL)
+    let found = prediction_powered_mean(&labelled, &others, ValueRange::UNIT, LEVEL)?;
+    Some(found.or_labels_alone())
 }
 
 #[cfg(test)]

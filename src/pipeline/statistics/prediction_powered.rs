@@ -30,7 +30,7 @@ pub struct PredictionPoweredMean {
     pub mean: f64,
     /// Its standard error; trials of a sample are one cluster.
     pub stderr: f64,
-    /// Its interval: Student's t of the samples that have labels, or where that is no narrower, the one of the labels alone.
+    /// Its interval: Student's t of the samples that have labels; the one of the labels alone where the judge does not count.
     pub interval: ConfidenceInterval,
     /// How far the judge counts, 0..=1.
     pub tuning: f64,
@@ -51,8 +51,7 @@ pub struct PredictionPoweredMean {
 /// The estimate, for a level between 0.0 and 1.0; none for labels of fewer than two samples, or where a value is not finite.
 ///
 /// `tuning` is `cov(label, prediction) / ((1 + n / N) var(prediction))`, within 0..=1, for n labelled and N other items, its
-/// variance taken over both. Where that would make the estimate less sure than labels alone are, or its interval no narrower, it
-/// is 0.
+/// variance taken over both. Where that would make the estimate less sure than labels alone are, it is 0.
 ///
 /// Where people and a good judge differ a few times only, the differences that were seen tell too little of those that were not:
 /// the interval counts one more in either direction, by a half each. `stderr` does not.
@@ -68,8 +67,7 @@ pub fn prediction_powered_mean(
     let tuned_variance = parts.variance(tuned)?;
     let labels_interval = parts.labels_interval(range, level)?;
     let powered = parts.powered_interval(tuned, tuned_variance, range, level)?;
-    let width = |interval: ConfidenceInterval| interval.high - interval.low;
-    let is_surer = tuned_variance < labels_variance && width(powered) < width(labels_interval);
+    let is_surer = tuned_variance < labels_variance;
     let tuning = if is_surer { tuned } else { 0.0 };
     let variance = if is_surer { tuned_variance } else { labels_variance };
     let estimate = parts.estimate(tuning);
@@ -86,6 +84,25 @@ pub fn prediction_powered_mean(
         saved,
         most_saved: parts.squared_correlation(),
     })
+}
+
+impl PredictionPoweredMean {
+    /// The same, or what the labels alone tell where their interval is no wider.
+    #[must_use]
+    pub fn or_labels_alone(self) -> Self {
+        let width = |interval: ConfidenceInterval| interval.high - interval.low;
+        if width(self.interval) < width(self.labels_interval) {
+            return self;
+        }
+        Self {
+            mean: self.labels_mean,
+            stderr: self.labels_stderr,
+            interval: self.labels_interval,
+            tuning: 0.0,
+            saved: 0.0,
+            ..self
+        }
+    }
 }
 
 /// What both parts come to.
@@ -313,7 +330,7 @@ mod tests {
                     ValueRange::UNIT,
                     0.95,
                 );
-                let found = found.unwrap();
+                let found = found.unwrap().or_labels_alone();
                 assert!(found.stderr <= found.labels_stderr);
                 let width = |of: ConfidenceInterval| of.high - of.low;
                 assert!(width(found.interval) <= width(found.labels_interval));
