@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge};
-use crate::space::{Space, lines};
+use crate::space::{Space, has, lines};
 
 const SUITE: &str = "\
 name: trial
@@ -177,4 +177,39 @@ fn a_suite_that_cannot_be_read_leaves_labels_out() {
     let ran = space.run(&["diff", "--labels", "suite.labels.jsonl"]);
     assert_eq!(ran.code(), 2, "{}", ran.shown());
     assert!(ran.stderr().contains("another name"), "{}", ran.shown());
+}
+
+/// A label that is of one answer alone, where a program says what the answer is.
+#[cfg(unix)]
+#[test]
+fn labels_of_one_answer_count_where_a_program_extracts_it() {
+    if !has("python3") {
+        return;
+    }
+    let suite = "name: extracted\ndataset: data.jsonl\ngraders:\n  exact: {kind: tool, function: exact_match, extractor: 'pick.py:part'}\n";
+    let pick = "def part(trajectory, config):\n    return trajectory[0][-1].content[:1]\n";
+    let data = lines(
+        ["a", "b"].map(|id| json!({"id": id, "input": "q", "ground_truth": "a", "output": "abc"})),
+    );
+    let space = Space::new(&[("suite.yaml", suite), ("pick.py", pick), ("data.jsonl", &data)]);
+    for text in ["a", "b"] {
+        space.write(
+            "data.jsonl",
+            data.replace("\"ground_truth\":\"a\"", &format!("\"ground_truth\":\"{text}\"")),
+        );
+        let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+    }
+    let digest = |text: &str| blake3::hash(text.as_bytes()).to_hex()[..16].to_owned();
+    space.write(
+        "suite.labels.jsonl",
+        lines([
+            json!({"id": "a", "submission_digest": digest("a"), "label": true, "who": "ann"}),
+            json!({"id": "b", "submission_digest": digest("abc"), "label": true, "who": "ann"}),
+        ]),
+    );
+    let found = json_of(&space, &[]);
+    let agreement = &found["graders"]["exact"]["agreement"];
+    assert_eq!((&agreement["n"], &agreement["labelled"]), (&json!(1), &json!(1)), "{agreement}");
+    assert_eq!(agreement["no_longer_agree"][0]["sample_id"], "a");
 }

@@ -1,6 +1,6 @@
 //! The labels that a comparison of records rests on: those of the suite as it is now, in its rows and in its file, for both sides.
 //!
-//! The suite is read and nothing is graded. A comparison without it is one without labels: records keep none.
+//! The suite is read and nothing is asked. A comparison without it is one without labels: records keep none.
 
 use std::collections::HashMap;
 
@@ -14,6 +14,8 @@ use crate::base::diagnostic::Diagnostic;
 use crate::base::system::{System, folder_of, join};
 use crate::base::text::sanitize;
 use crate::effects::record::read::PastRun;
+use crate::engine::inspect::preview::preview;
+use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::labels::{has_labels, labels};
@@ -59,6 +61,12 @@ impl LabelSource<'_> {
         let name = session.suite().map_or("", |suite| suite.name.as_str());
         if name != self.past.header.suite {
             return self.without("the suite has another name than that of the records");
+        }
+        // A label that is of one answer alone counts where that answer is known: of programs and targets, from the store.
+        let is_live = session.suite().is_some_and(|suite| suite.target.live().is_some());
+        if is_live || !session.starts().is_empty() {
+            let store = surroundings.store(console)?;
+            preview(&mut session, store.as_ref(), console.system, &Settings::default());
         }
         Ok(all_labels(&session))
     }
