@@ -106,6 +106,8 @@ pub(super) fn read_calibration(
     let broken = |diagnostic: Diagnostic| Error::Diagnostics(vec![diagnostic]);
     match system.read(&path) {
         FileBytes::Missing => Ok(None),
+        // Where there is no folder there is no file in it; that nothing can be kept there is said when something is.
+        FileBytes::Unreadable(_) if system.list(&surroundings.committed_dir).is_none() => Ok(None),
         FileBytes::Bytes(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
             CalibrationFile::read(&shown, &text, suite).map(Some).map_err(broken)
