@@ -147,6 +147,7 @@ fn effects_are_opened_only_where_they_belong() {
     let allowed = [
         "src/base/system/os.rs",
         "src/base/system/disk.rs",
+        "src/base/system/file_lock.rs",
         "src/effects/store/",
         "src/effects/exec/",
         "src/effects/fs_watch",

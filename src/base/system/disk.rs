@@ -1,8 +1,6 @@
-//! What only files on a disk have: a stamp that tells whether one has changed, and a lock that processes wait for.
+//! What only files on a disk have: a stamp that tells whether one has changed.
 #![expect(clippy::disallowed_methods, reason = "this is where the effects are")]
 
-use std::fs::File;
-use std::io::ErrorKind;
 use std::time::{Duration, SystemTime};
 
 use super::{folder_of, non_empty};
@@ -48,31 +46,9 @@ impl DiskStamp {
     }
 }
 
-/// A lock that one process holds at a time, until this is dropped.
-#[derive(Debug)]
-pub(crate) struct FileLock {
-    _file: Option<File>,
-}
-
-impl FileLock {
-    /// Waits until nobody else holds the lock at `path`, a file that is made and stays. Where the file system has no
-    /// locks there is none to wait for.
-    pub(crate) fn wait(path: &str) -> std::io::Result<Self> {
-        let folder = folder_of(path);
-        if !folder.is_empty() {
-            std::fs::create_dir_all(folder)?;
-        }
-        let file = File::options().create(true).append(true).open(path)?;
-        match file.lock() {
-            Err(error) if error.kind() == ErrorKind::Unsupported => Ok(Self { _file: None }),
-            locked => locked.map(|()| Self { _file: Some(file) }),
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{DiskMoment, DiskStamp, FileLock};
+    use super::{DiskMoment, DiskStamp};
 
     #[test]
     fn a_file_that_changes_has_another_stamp() {
@@ -108,23 +84,5 @@ mod tests {
         let beside = path("old/never");
         let known = [&old, &beside, &ahead, &new, &gone].map(|path| now.is_after_all_of(path));
         assert_eq!(known, [true, true, true, false, false]);
-    }
-
-    #[test]
-    fn one_at_a_time_holds_a_lock() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("new/lock").to_string_lossy().into_owned();
-        let count = dir.path().join("count");
-        std::fs::write(&count, "0").unwrap();
-        std::thread::scope(|scope| {
-            for _ in 0..8 {
-                scope.spawn(|| {
-                    let _lock = FileLock::wait(&path).unwrap();
-                    let seen: u32 = std::fs::read_to_string(&count).unwrap().parse().unwrap();
-                    std::fs::write(&count, (seen + 1).to_string()).unwrap();
-                });
-            }
-        });
-        assert_eq!(std::fs::read_to_string(&count).unwrap(), "8");
     }
 }

@@ -4,6 +4,7 @@
 
 #[cfg(feature = "serve")]
 pub(crate) mod disk;
+pub(crate) mod file_lock;
 pub mod memory;
 pub mod os;
 #[cfg(feature = "serve")]

@@ -2,7 +2,7 @@
 //!
 //! The file is read under the lock, so that two sessions, a page and a session, or an editor that saved before lose nothing.
 
-use crate::base::system::disk::FileLock;
+use crate::base::system::file_lock::FileLock;
 use crate::base::system::{FileBytes, System, join};
 use crate::pipeline::dataset::label_edit::{NewLabel, edited};
 use crate::pipeline::spec::LabelsSpec;

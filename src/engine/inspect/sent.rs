@@ -3,7 +3,6 @@
 //! A request is written again from its action, by the functions that wrote it; what was replied is what the store has.
 
 use crate::base::ordered_map::Ordered;
-use crate::effects::exec::transport::url;
 use crate::engine::session::Session;
 use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::queries::{Grader, Threshold};
@@ -11,6 +10,7 @@ use crate::graph::{Db, queries, results};
 use crate::pipeline::action::Action;
 use crate::pipeline::evaluate::{BallotId, Planned, each_wanted};
 use crate::pipeline::judge::question::{Order, Question};
+use crate::pipeline::judge::request_url::url;
 use crate::pipeline::judge::sent::{open_headers, requests};
 use crate::pipeline::judge::without_secrets;
 use crate::pipeline::key::ActionKey;

@@ -9,6 +9,7 @@ pub(crate) mod json;
 pub mod provider;
 pub mod question;
 pub mod reply;
+pub(crate) mod request_url;
 pub(crate) mod sent;
 pub mod template;
 #[cfg(test)]

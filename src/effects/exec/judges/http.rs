@@ -18,9 +18,9 @@ use super::request::{encoding, prepared, read_pause};
 use crate::effects::exec::letta::made_agents::MadeAgents;
 use crate::effects::exec::programs::ProgramExecutor;
 use crate::effects::exec::transport::client::{Clients, Trust};
+use crate::effects::exec::transport::read_body;
 use crate::effects::exec::transport::retry;
 use crate::effects::exec::transport::route::{Broken, Route};
-use crate::effects::exec::transport::{read_body, url};
 use crate::effects::exec::{
     Changed, Closing, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, JudgeLaunch,
     Launch, LimitSettings, Notice, Room,
@@ -29,6 +29,7 @@ use crate::pipeline::judge::provider::{
     self, Answer, Correction, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
 };
 use crate::pipeline::judge::question::Question;
+use crate::pipeline::judge::request_url::url;
 use crate::pipeline::judge::{json, reply};
 use crate::pipeline::outcome::{Failure, FailureKind, JudgeExchange, Outcome, Reply, Usage};
 use crate::pipeline::spec::ReplyFormat;

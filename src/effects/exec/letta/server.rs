@@ -11,8 +11,9 @@ use serde_json::{Value, json};
 
 use crate::effects::exec::transport::client::Clients;
 use crate::effects::exec::transport::route::Route;
-use crate::effects::exec::transport::{read_body, retry, url};
+use crate::effects::exec::transport::{read_body, retry};
 use crate::effects::exec::{RequestHeader, Secret};
+use crate::pipeline::judge::request_url::url;
 use crate::pipeline::judge::{secret_parameters, without_secrets};
 use crate::pipeline::letta::{errors, requests};
 use crate::pipeline::outcome::{Failure, FailureKind};

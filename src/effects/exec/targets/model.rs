@@ -7,9 +7,9 @@ use super::{Talk, TargetAccess};
 use crate::effects::exec::Endpoint;
 use crate::effects::exec::judges::errors;
 use crate::effects::exec::judges::request::prepared;
-use crate::effects::exec::transport::url;
 use crate::pipeline::judge::provider::chat::{ChatMessage, ChatReply, ChatRequest};
 use crate::pipeline::judge::provider::{self, Provider, ReplyEnding};
+use crate::pipeline::judge::request_url::url;
 use crate::pipeline::judge::{JudgeAction, JudgeEndpoint, json as lenient};
 use crate::pipeline::outcome::{Failure, FailureKind};
 
