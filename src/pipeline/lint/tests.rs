@@ -5,9 +5,9 @@ use super::{RowFacts, rubric_lints};
 use crate::pipeline::registry::registry;
 use crate::pipeline::suite::{FileText, Files, read_suite};
 
-struct Memory(Vec<(&'static str, String)>);
+struct LintedFiles(Vec<(&'static str, String)>);
 
-impl Files for Memory {
+impl Files for LintedFiles {
     fn text(&self, path: &str) -> FileText {
         let found = self.0.iter().find(|(known, _)| *known == path);
         found.map_or(FileText::Missing, |(_, text)| FileText::Text(text.as_str().into()))
@@ -23,7 +23,7 @@ fn lints(text: &str, settings: &str, facts: &RowFacts) -> Vec<String> {
     let suite = format!(
         "name: s\ndataset: d.jsonl\ngraders:\n  q: {{kind: rubric, prompt_path: r.txt, pass_threshold: 0.5{settings}}}\n"
     );
-    let files = Memory(vec![("s.yaml", suite), ("r.txt", text.to_owned())]);
+    let files = LintedFiles(vec![("s.yaml", suite), ("r.txt", text.to_owned())]);
     let reading = read_suite("s.yaml", &files, &registry());
     assert!(reading.suite.is_some(), "{:?}", reading.diagnostics);
     let spec = &reading.suite.unwrap().graders[0];
@@ -253,7 +253,7 @@ fn judges_of_the_family_that_they_judge_are_warned_of() {
 #[test]
 fn a_threshold_of_nothing_is_met_by_everything() {
     let suite = "name: s\ndataset: d\ngraders:\n  q: {kind: rubric, prompt: Is it kind?, pass_threshold: 0}\n";
-    let files = Memory(vec![("s.yaml", suite.to_owned())]);
+    let files = LintedFiles(vec![("s.yaml", suite.to_owned())]);
     let reading = read_suite("s.yaml", &files, &registry());
     let spec = &reading.suite.unwrap().graders[0];
     let found = rubric_lints(spec, &reading.rubric_places[0].1, &facts());
@@ -269,7 +269,8 @@ fn places_in_texts_inside_the_suite_are_found() {
     let suite = "name: s\ndataset: d\ngraders:\n  q:\n    kind: rubric\n    pass_threshold: 0.5\n    prompt: |\n      Judge {submission}.\n      Grade from 1 to 10.\n  r:\n    kind: rubric\n    pass_threshold: 0.5\n    prompt: \"Rate it\\n\\u0066rom 1 to 5.\"\n  s:\n    kind: rubric\n    pass_threshold: 0.5\n    prompt_path: r.txt\n";
     let rubric = "---\ninclude: [base.md]\n---\nAlso rate it from 1 to 10.\n".to_owned();
     let base = "Rate it.\n\nJudge {submission} or {submission}.\n".to_owned();
-    let files = Memory(vec![("s.yaml", suite.to_owned()), ("r.txt", rubric), ("base.md", base)]);
+    let files =
+        LintedFiles(vec![("s.yaml", suite.to_owned()), ("r.txt", rubric), ("base.md", base)]);
     let reading = read_suite("s.yaml", &files, &registry());
     let suite = reading.suite.unwrap();
     let mut shown = Vec::new();

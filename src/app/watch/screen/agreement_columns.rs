@@ -13,8 +13,11 @@ use crate::pipeline::metric::labels::LabelAgreement;
 /// The ranks that the columns of agreement take, all but the last: other columns come after them.
 pub(super) const RANKS: u8 = 6;
 
-/// The columns, of which those that matter most have the lowest ranks.
+/// The columns, of which those that matter most have the lowest ranks. What changed since the start is told once it is
+/// something else than what changed since the last save.
 pub(super) fn all(metrics: &[MetricRow]) -> Vec<TableColumn<MetricRow>> {
+    let differs = |metric: &MetricRow| metric.labels_since_start != metric.labels_since_last;
+    let has_start = metrics.iter().any(differs);
     let mut columns = vec![
         TableColumn::number("agrees", 6, 1, |metric: &MetricRow, _, _| {
             let share = metric.labels.and_then(|labels| labels.accuracy);
@@ -23,38 +26,33 @@ pub(super) fn all(metrics: &[MetricRow]) -> Vec<TableColumn<MetricRow>> {
         TableColumn::number("since last", 10, 2, |metric, _, theme| {
             points(metric.labels_since_last.as_ref(), theme)
         }),
-        TableColumn::number("kappa", 5, 3, |metric, _, _| {
-            metric.labels.map_or_else(|| "-".to_owned(), |labels| kappa(&labels)).into()
-        }),
-        TableColumn::number("since last", 10, 6, |metric, _, theme| {
-            kappa_change(metric.labels_since_last.as_ref(), theme)
-        }),
-        TableColumn::number("false passes", 12, 4, |metric, _, theme| {
-            number(metric, |of| of.false_pass, theme)
-        }),
-        TableColumn::number("false fails", 11, 5, |metric, _, theme| {
-            number(metric, |of| of.false_fail, theme)
-        }),
     ];
-    let differs = |metric: &MetricRow| metric.labels_since_start != metric.labels_since_last;
-    if metrics.iter().any(differs) {
-        columns.insert(
-            2,
-            TableColumn::number("since start", 11, 5, |metric, _, theme| {
-                points(metric.labels_since_start.as_ref(), theme)
-            }),
-        );
-        columns.insert(
-            5,
-            TableColumn::number("since start", 11, 17, |metric, _, theme| {
-                kappa_change(metric.labels_since_start.as_ref(), theme)
-            }),
-        );
-        columns
-            .insert(7, since_start(18, |metric, _, theme| more(metric, |of| of.false_pass, theme)));
-        columns
-            .insert(9, since_start(19, |metric, _, theme| more(metric, |of| of.false_fail, theme)));
-    }
+    columns.extend(has_start.then(|| {
+        since_start(5, |metric, _, theme| points(metric.labels_since_start.as_ref(), theme))
+    }));
+    columns.push(TableColumn::number("kappa", 5, 3, |metric, _, _| {
+        metric.labels.map_or_else(|| "-".to_owned(), |labels| kappa(&labels)).into()
+    }));
+    columns.push(TableColumn::number("since last", 10, 6, |metric, _, theme| {
+        kappa_change(metric.labels_since_last.as_ref(), theme)
+    }));
+    columns.extend(has_start.then(|| {
+        since_start(17, |metric, _, theme| kappa_change(metric.labels_since_start.as_ref(), theme))
+    }));
+    columns.push(TableColumn::number("false passes", 12, 4, |metric, _, theme| {
+        number(metric, |of| of.false_pass, theme)
+    }));
+    columns.extend(
+        has_start
+            .then(|| since_start(18, |metric, _, theme| more(metric, |of| of.false_pass, theme))),
+    );
+    columns.push(TableColumn::number("false fails", 11, 5, |metric, _, theme| {
+        number(metric, |of| of.false_fail, theme)
+    }));
+    columns.extend(
+        has_start
+            .then(|| since_start(19, |metric, _, theme| more(metric, |of| of.false_fail, theme))),
+    );
     columns
 }
 
