@@ -99,6 +99,39 @@ fn edit(space: &Space, old: &str, new: &str) {
 }
 
 #[test]
+fn what_a_command_was_handed_and_printed_is_explained() {
+    let Some(space) = space(SUITE, &["late", "garbage"]) else { return };
+    let mut command = space.command(&["run", "suite.yaml", "--quiet"]);
+    command.env("MY_TOKEN", "hush-hush-hush");
+    command.output().unwrap();
+    let handed = runs(&space);
+    let sent = |sample: &str| -> Value {
+        let ran = space.run(&["explain", "suite.yaml", sample, "--prompt", "--json"]);
+        let report: Value = serde_json::from_str(&ran.stdout()).unwrap();
+        report["results"][0]["graders"]["q"][0].clone()
+    };
+    let late = sent("late");
+    let exchanges = late["exchanges"].as_array().unwrap();
+    let replies: Vec<&str> =
+        exchanges.iter().map(|sent| sent["reply"].as_str().unwrap().trim_end()).collect();
+    assert_eq!(&replies[..2], ["hm", "hm"]);
+    assert!(replies[2].contains("be kind") && late["failure"].is_null(), "{late}");
+    // Each request is what the command was handed, byte for byte.
+    let of_late = handed.iter().filter(|run| run[1].as_str().unwrap().contains("@(late)@"));
+    let of_late: Vec<&Value> = of_late.map(|run| &run[1]).collect();
+    let requests: Vec<&Value> =
+        exchanges.iter().map(|sent| &sent["request"]["standard_input"]).collect();
+    assert_eq!(requests, of_late);
+    let garbage = sent("garbage");
+    assert_eq!(garbage["failure"]["kind"], "invalid_reply");
+    let text = space.run(&["explain", "suite.yaml", "garbage", "--prompt"]).stdout();
+    for part in ["q: vote 0 of", "@(garbage)@", "I like it.", "failure invalid_reply"] {
+        assert!(text.contains(part), "no `{part}`:\n{text}");
+    }
+    assert!(!text.contains("hush") && !late.to_string().contains("hush"), "{text}");
+}
+
+#[test]
 fn a_command_gets_the_prompt_and_prints_the_verdict() {
     let suite = SUITE.to_owned() + "    votes: 2\n";
     let Some(space) = space(&suite, &["good", "half"]) else { return };

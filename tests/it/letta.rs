@@ -281,6 +281,34 @@ fn an_agent_without_a_verdict_is_told_what_is_wrong() {
 }
 
 #[test]
+fn what_an_agent_was_told_and_called_is_explained() {
+    let server = LettaServer::new(|number, _| match number {
+        0 => Said::Text("No.".to_owned()),
+        _ => Said::score(0.5),
+    });
+    let space = space("", &["4"]);
+    assert_eq!(run(&space, &server).code(), 0);
+    let explain = |args: &[&str]| {
+        let args = [&["explain", "suite.yaml", "0", "--prompt"], args].concat();
+        space.run(&args).stdout()
+    };
+    let report: Value = serde_json::from_str(&explain(&["--json"])).unwrap();
+    let vote = &report["results"][0]["graders"]["quality"][0];
+    let exchanges = vote["exchanges"].as_array().unwrap();
+    let told = server.told();
+    assert_eq!((exchanges.len(), told.len()), (2, 2), "{vote}");
+    for (sent, told) in exchanges.iter().zip(&told) {
+        assert!(sent["request"].to_string().contains(&json!(told).to_string()), "{sent}");
+    }
+    assert!(exchanges[0]["fault"].as_str().unwrap().contains("was not called"), "{vote}");
+    assert!(exchanges[1]["reply"].as_str().unwrap().contains("0.5"), "{vote}");
+    let text = explain(&[]);
+    for part in ["quality: vote 0 of", "Is 4 right?", "That is no valid verdict", "reply 2"] {
+        assert!(text.contains(part), "no `{part}`:\n{text}");
+    }
+}
+
+#[test]
 fn each_way_to_fail_has_its_kind() {
     for (says, kind, message) in [
         (Said::Pending, "not_found", "the call of `submit_grade` waits for approval"),
