@@ -214,6 +214,7 @@ impl Frontend for Script {
 #[derive(Default)]
 struct Nothing {
     paths: BTreeSet<String>,
+    layers: Vec<(String, Arc<dyn OutcomeStore>)>,
 }
 
 impl WatchContext for Nothing {
@@ -238,6 +239,10 @@ impl WatchContext for Nothing {
 
     fn record(&mut self, _saved: &FinishedSave<'_>) -> std::io::Result<()> {
         Ok(())
+    }
+
+    fn layers(&mut self) -> &mut Vec<(String, Arc<dyn OutcomeStore>)> {
+        &mut self.layers
     }
 
     fn waiting(&self) -> Vec<String> {

@@ -36,6 +36,8 @@ pub(crate) mod key {
     pub(crate) const PAGE_UP: &str = "\u{1b}[5~";
     /// Page down.
     pub(crate) const PAGE_DOWN: &str = "\u{1b}[6~";
+    /// End.
+    pub(crate) const END: &str = "\u{1b}[F";
     /// Ctrl-C.
     pub(crate) const CTRL_C: &str = "\u{3}";
     /// Stop, to be continued.

@@ -45,6 +45,7 @@ use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, labeller, write_label};
 use crate::effects::record::saves::SaveLog;
+use crate::engine::inspect::explain::Layers;
 use crate::engine::progress::{Event, Progress, Quiet};
 use crate::engine::resolve::live::Live;
 use crate::engine::resolve::resolver::Effects;
@@ -84,6 +85,7 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         paths: context_files(&args.suite, system),
         system,
         endpoints: endpoints.clone(),
+        layers: None,
     };
     #[cfg(feature = "serve")]
     here.keeper.serve(args, &here.surroundings, console)?;
@@ -170,6 +172,8 @@ struct Here<'a> {
     paths: BTreeSet<String>,
     keeper: Keeper<'a>,
     endpoints: EndpointStatus,
+    /// The layers of the store, once somebody looks at what judges were sent.
+    layers: Option<Layers>,
 }
 
 impl WatchContext for Here<'_> {
@@ -193,6 +197,7 @@ impl WatchContext for Here<'_> {
             return Ok(None);
         }
         self.surroundings = found;
+        self.layers = None;
         Ok(Some(self.surroundings.environment.clone()))
     }
 
@@ -228,6 +233,15 @@ impl WatchContext for Here<'_> {
         check_writable(path, layout)
             .and_then(|()| write_label(self.system, &self.surroundings.cache_dir, path, &label))
             .map_err(UnwrittenLabel::into_message)
+    }
+
+    fn layers(&mut self) -> &mut Layers {
+        let layers = self.layers.get_or_insert_with(|| self.surroundings.layers(self.system));
+        for (_, layer) in layers.iter() {
+            // It looks at what was written since, which a look-up of a key that is there already does not.
+            layer.others_wrote();
+        }
+        layers
     }
 
     fn waiting(&self) -> Vec<String> {

@@ -343,6 +343,10 @@ pub trait Board {
 
     /// Everything behind it.
     fn detail(&self, id: VerdictId) -> Option<VerdictDetail>;
+
+    /// What judges were sent about it and what they replied, as `evalrs explain --prompt` writes it; of the newest
+    /// evaluation. None while it is not loaded: whoever asks has it loaded for the next drawing.
+    fn sent(&self, id: VerdictId) -> Option<&str>;
 }
 
 /// What happened, for displays that tell it in order. What it led to stands on the board.

@@ -10,6 +10,7 @@ use super::recording::CaseNames;
 use super::session_board::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::ChangedPaths;
+use crate::engine::inspect::explain::Layers;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::snapshot::Snapshot;
@@ -65,6 +66,8 @@ pub trait WatchContext {
     fn record(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()>;
     /// Writes a label of the user into the file of labels at `path`, which is written as `layout` says. An error is a sentence.
     fn label(&mut self, path: &str, layout: &LabelsSpec, label: NewLabel) -> Result<(), String>;
+    /// The layers of the store, with all that is in them by now.
+    fn layers(&mut self) -> &mut Layers;
     /// What endpoints wait for, a sentence each.
     fn waiting(&self) -> Vec<String>;
     /// What there is to say of single requests since the last call, where that is wanted.

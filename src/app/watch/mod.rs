@@ -17,6 +17,7 @@ mod prior_verdicts;
 mod ranks;
 pub(crate) mod recording;
 pub(crate) mod screen;
+mod sent_view;
 mod session_board;
 mod totals;
 mod worker;

@@ -11,6 +11,7 @@ use super::board::{
     VerdictFilter, VerdictId, VerdictRow,
 };
 use super::prior_verdicts::PriorVerdicts;
+use super::sent_view::SentView;
 use super::totals::{EvaluationTotals, MovedVerdict};
 use crate::base::ordered_map::Ordered;
 use crate::engine::session::Session;
@@ -114,6 +115,8 @@ pub(super) struct BoardState {
     pub under_way: HashSet<VerdictId>,
     /// What the judgments were made of that the verdict the user looks at rested on before.
     pub kept: Option<(ActionKey, Vec<Ingredient>)>,
+    /// What was sent about the verdict that a display asks that of.
+    pub sent: SentView,
     /// The rows that were listed last, until something changes.
     listed: RefCell<Option<ListedRows>>,
 }
@@ -364,6 +367,10 @@ impl Board for SessionBoard<'_> {
             ingredients: self.ingredients(id).map_or_else(Vec::new, |now| rows_of(now, old)),
             row,
         })
+    }
+
+    fn sent(&self, id: VerdictId) -> Option<&str> {
+        self.views.sent.text(id)
     }
 }
 

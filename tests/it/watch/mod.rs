@@ -6,6 +6,8 @@
 
 #[cfg(unix)]
 mod agreement;
+#[cfg(unix)]
+mod as_sent;
 mod commands;
 mod edits;
 mod ends;

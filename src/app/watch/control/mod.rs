@@ -257,11 +257,12 @@ impl<'a> Control<'a> {
 
     /// Brings in what landed, and shows which verdicts it made.
     fn bring_in(&mut self) -> std::io::Result<()> {
+        // What was asked anew may say the same.
+        self.is_dirty |= self.live.has_arrived();
         let cells = self.live.apply_arrived();
         if cells.is_empty() {
             return Ok(());
         }
-        self.is_dirty = true;
         self.views.changed();
         self.fill();
         for cell in cells {

@@ -5,6 +5,7 @@ use tokio::time::Instant;
 use super::{Control, FRAME};
 use crate::app::watch::board::{ActionCounts, Activity, Spending, VerdictId, WatchEvent};
 use crate::app::watch::endpoint_status::ToldWaits;
+use crate::app::watch::sent_view::sent_text;
 use crate::base::price::Cost;
 use crate::engine::resolve::live::{ResolveProgress, ResolveState};
 use crate::graph::inputs::CellId;
@@ -48,8 +49,22 @@ impl Control<'_> {
             self.tell(&WatchEvent::Note(line))?;
         }
         self.tell_waits()?;
+        self.load_sent();
         let board = self.views.board(self.live.session());
-        self.front.display().refresh(&board)
+        self.front.display().refresh(&board)?;
+        self.is_dirty |= self.views.sent.lacks();
+        Ok(())
+    }
+
+    /// Loads what was sent about the verdict that the last drawing wanted that of, unless it is loaded.
+    fn load_sent(&mut self) {
+        let Some(id) = self.views.sent.take_wanted() else { return };
+        let Some(cell) = self.cell(id) else { return };
+        let version = self.version();
+        if !self.views.sent.has(id, version) {
+            let text = sent_text(self.live.session(), cell, self.context.layers());
+            self.views.sent.set(id, version, text.unwrap_or_default());
+        }
     }
 
     /// Fills in what changes all the time.

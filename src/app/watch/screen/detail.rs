@@ -1,13 +1,14 @@
 //! Everything behind the selected verdict: why it is what it is, and what changed in that.
 
 use ratatui::buffer::Buffer;
-use ratatui::layout::{Margin, Rect};
+use ratatui::layout::Rect;
 use ratatui::style::Style;
-use ratatui::text::{Line, Span, Text};
+use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget};
 
 use super::list::{model_and_trial, score_change};
-use super::paint::{cut_line, flowed, panel, scrollbar};
+use super::paint::{flowed, panel};
+use super::scrolled::ScrolledLines;
 use super::theme::{STRONG, Theme, label};
 use crate::app::watch::board::{IngredientRow, VerdictDetail, VerdictRow};
 use crate::base::text::word_diff::{Piece, visible, word_diff};
@@ -27,29 +28,13 @@ const TAB: &str = "    ";
 /// What is seen of the selected verdict.
 #[derive(Debug, Default)]
 pub(super) struct DetailPane {
-    /// Where it was drawn; empty while it is not.
-    pub(super) area: Rect,
-    offset: usize,
+    /// The lines and where one is in them.
+    pub(super) shown: ScrolledLines,
     /// What was laid out last, for which width: a long text is compared and broken into lines once.
     laid_out: Option<(VerdictDetail, u16)>,
-    lines: Vec<Line<'static>>,
 }
 
 impl DetailPane {
-    /// Shows what is so many lines further down.
-    pub(super) fn scroll(&mut self, by: isize) {
-        self.offset = self.offset.saturating_add_signed(by).min(self.last_offset());
-    }
-
-    /// The lines that are seen at once.
-    pub(super) fn page(&self) -> isize {
-        isize::try_from(self.area.height).unwrap_or(1).max(1)
-    }
-
-    fn last_offset(&self) -> usize {
-        self.lines.len().saturating_sub(usize::from(self.area.height))
-    }
-
     /// Draws a title and as many lines as fit, beside the list or below it; none is selected without a detail.
     pub(super) fn draw(
         &mut self,
@@ -66,24 +51,19 @@ impl DetailPane {
         };
         let before = self.laid_out.as_ref().map(|(detail, _)| detail.row.id);
         if before != row.map(|row| row.id) {
-            self.offset = 0;
+            self.shown.restart();
         }
-        self.area = block.inner(area);
+        self.shown.area = block.inner(area);
         block.render(area, buffer);
-        let inner = self.area.inner(Margin::new(1, 0));
-        let wanted = detail.map(|detail| (detail, inner.width));
+        let width = self.shown.area.width;
+        let wanted = detail.map(|detail| (detail, width));
         if self.laid_out != wanted {
-            // A line as wide as the area would touch the scroll bar.
-            let width = usize::from(inner.width.saturating_sub(1));
+            let room = usize::from(ScrolledLines::room(width));
             let detail = wanted.as_ref().map(|(detail, _)| detail);
-            self.lines = detail.map_or_else(Vec::new, |detail| lines(detail, width, theme));
+            self.shown.set(detail.map_or_else(Vec::new, |detail| lines(detail, room, theme)));
             self.laid_out = wanted;
         }
-        self.offset = self.offset.min(self.last_offset());
-        let seen = self.lines.iter().skip(self.offset).take(usize::from(inner.height));
-        let seen = seen.map(|line| cut_line(line.clone(), usize::from(inner.width)));
-        seen.collect::<Text<'_>>().render(inner, buffer);
-        scrollbar(buffer, self.area, self.offset, self.lines.len(), theme.faint());
+        self.shown.draw(buffer, theme);
     }
 }
 

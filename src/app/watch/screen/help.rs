@@ -5,6 +5,7 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph, Widget};
 
+use super::DetailView;
 use super::paint::fitting;
 use super::theme::{STRONG, Theme};
 use crate::app::watch::board::{Activity, Overview};
@@ -40,8 +41,8 @@ const KEYS: [(&str, &str); 42] = [
     ("", "detail"),
     ("J K", "a line down, up"),
     ("^D ^U", "half a page down, up"),
-    ("v l →", "detail alone"),
-    ("h ← Esc", "list and detail"),
+    ("v l →", "detail alone; again: sent and replied"),
+    ("h ← Esc", "back to list and detail"),
     ("", "signs"),
     ("✓ ✗ !", "passes, fails, error"),
     ("… ·", "being judged, not judged yet"),
@@ -112,8 +113,8 @@ pub(super) fn search(search: &str, width: usize, theme: Theme) -> Line<'static> 
 pub(super) struct HelpState {
     /// Whether a verdict is selected.
     pub(super) has_selection: bool,
-    /// Whether the detail is alone.
-    pub(super) is_alone: bool,
+    /// How much is seen of it.
+    pub(super) view: DetailView,
     /// Whether the list is one of a search.
     pub(super) has_search: bool,
 }
@@ -128,23 +129,29 @@ pub(super) fn footer(
     let is_held = matches!(overview.state, Activity::Paused { .. });
     let has_labels = overview.has_labels();
     let undo = if overview.save == overview.newest { "prev save" } else { "back" };
+    let has_list = now.view == DetailView::WithList;
+    let more = match now.view {
+        DetailView::WithList => "detail",
+        DetailView::Alone => "as sent",
+        DetailView::AsSent => "list",
+    };
     // Whether it matters, its rank, the key, what it does.
     let all = [
         (true, 0, "q", "quit"),
         (is_held, 1, "Enter", "run the rest"),
-        (now.is_alone, 3, "h", "list"),
+        (now.view == DetailView::Alone, 3, "h", "list"),
         (now.has_search, 3, "Esc", "end search"),
         (now.has_selection && has_labels, 4, "y n", "label"),
-        (!now.is_alone && has_labels, 3, "d", "disagree"),
-        (!now.is_alone, 12, "m", "moved"),
-        (!now.is_alone, 4, "f", "failing"),
-        (!now.is_alone, 5, "a", "all"),
-        (!now.is_alone, 6, "/", "search"),
+        (has_list && has_labels, 3, "d", "disagree"),
+        (has_list, 12, "m", "moved"),
+        (has_list, 4, "f", "failing"),
+        (has_list, 5, "a", "all"),
+        (has_list, 6, "/", "search"),
         (now.has_selection, 10, "p", "pin"),
         (overview.newest > 0, 7, "u", undo),
         (true, 8, "e", "edit rubric"),
         (now.has_selection, 9, "r", "refresh"),
-        (now.has_selection && !now.is_alone, 11, "v", "detail"),
+        (now.has_selection, if has_list { 11 } else { 3 }, "v", more),
         (true, 2, "?", "help"),
     ];
     let matter = all.into_iter().filter(|(matters, ..)| *matters).collect();

@@ -7,7 +7,8 @@ use ratatui::layout::Position;
 use unicode_width::UnicodeWidthChar;
 
 use super::list::{FILTERS, needs_labels};
-use super::{InputMode, Screen};
+use super::scrolled::ScrolledLines;
+use super::{DetailView, InputMode, Screen};
 use crate::app::watch::board::{
     Activity, Board, LabelInput, UserCommand, VerdictFilter, VerdictId,
 };
@@ -67,17 +68,21 @@ impl Screen {
             KeyCode::Char('?') => self.mode = InputMode::Help { offset: 0 },
             KeyCode::Char('/') => {
                 self.mode = InputMode::Search;
-                self.is_alone = false;
+                self.view = DetailView::WithList;
             }
-            KeyCode::Char('v') | KeyCode::Enter => self.is_alone = !self.is_alone,
-            KeyCode::Char('l') | KeyCode::Right => self.is_alone = true,
-            KeyCode::Char('h') | KeyCode::Left => self.is_alone = false,
-            KeyCode::Esc if self.is_alone => self.is_alone = false,
+            KeyCode::Char('v') | KeyCode::Enter if self.view == DetailView::AsSent => {
+                self.view = DetailView::WithList;
+            }
+            KeyCode::Char('v' | 'l') | KeyCode::Enter | KeyCode::Right => {
+                self.view = self.view.more();
+            }
+            KeyCode::Char('h') | KeyCode::Left => self.view = self.view.less(),
+            KeyCode::Esc if self.view != DetailView::WithList => self.view = DetailView::WithList,
             KeyCode::Esc => self.search(String::new(), board),
             KeyCode::Tab => self.cycle(true, board),
             KeyCode::BackTab => self.cycle(false, board),
-            KeyCode::Char('J') => self.detail.scroll(1),
-            KeyCode::Char('K') => self.detail.scroll(-1),
+            KeyCode::Char('J') => self.text().scroll(1),
+            KeyCode::Char('K') => self.text().scroll(-1),
             KeyCode::Char(' ') => _ = self.next_unlabelled(board),
             KeyCode::Char(char) if self.filtered(char, board) => {}
             _ => self.moved(code),
@@ -137,7 +142,8 @@ impl Screen {
 
     /// Moves through the list, or through the detail where that is alone.
     fn moved(&mut self, code: KeyCode) {
-        let page = if self.is_alone { self.detail.page() } else { self.list.page() };
+        let is_alone = self.view != DetailView::WithList;
+        let page = if is_alone { self.text().page() } else { self.list.page() };
         let by = match code {
             KeyCode::Down | KeyCode::Char('j') => 1,
             KeyCode::Up | KeyCode::Char('k') => -1,
@@ -147,17 +153,30 @@ impl Screen {
             KeyCode::End | KeyCode::Char('G') => isize::MAX,
             _ => return,
         };
-        if self.is_alone { self.detail.scroll(by) } else { self.list.go(by) }
+        if is_alone { self.text().scroll(by) } else { self.list.go(by) }
+    }
+
+    /// The text that is scrolled.
+    fn text(&mut self) -> &mut ScrolledLines {
+        match self.view {
+            DetailView::AsSent => &mut self.sent.shown,
+            DetailView::Alone | DetailView::WithList => &mut self.detail.shown,
+        }
     }
 
     fn half_page(&mut self, code: KeyCode) {
         match code {
-            KeyCode::Char('d') => self.detail.scroll((self.detail.page() / 2).max(1)),
-            KeyCode::Char('u') => self.detail.scroll(-(self.detail.page() / 2).max(1)),
+            KeyCode::Char('d') => self.half_down(1),
+            KeyCode::Char('u') => self.half_down(-1),
             KeyCode::Char('f') => self.moved(KeyCode::PageDown),
             KeyCode::Char('b') => self.moved(KeyCode::PageUp),
             _ => {}
         }
+    }
+
+    fn half_down(&mut self, sign: isize) {
+        let text = self.text();
+        text.scroll(sign * (text.page() / 2).max(1));
     }
 
     fn filtered(&mut self, key: char, board: &dyn Board) -> bool {
@@ -182,7 +201,7 @@ impl Screen {
     }
 
     fn filter(&mut self, filter: VerdictFilter, board: &dyn Board) {
-        self.is_alone = false;
+        self.view = DetailView::WithList;
         if self.filter_of(board.overview()) != filter {
             self.list.restart();
         }
@@ -263,8 +282,8 @@ impl Screen {
             self.mode = InputMode::Help { offset: offset.saturating_add_signed(by.signum()) };
         } else if self.list.area.contains(at) {
             self.list.scroll(by);
-        } else if self.detail.area.contains(at) {
-            self.detail.scroll(by);
+        } else if self.text().area.contains(at) {
+            self.text().scroll(by);
         } else if self.metrics.area.contains(at) {
             self.metrics.offset = self.metrics.offset.saturating_add_signed(by.signum());
         }

@@ -14,6 +14,8 @@ mod list;
 mod metrics;
 mod paint;
 mod problems;
+mod scrolled;
+mod sent;
 pub(crate) mod terminal;
 #[cfg(test)]
 mod tests;
@@ -58,17 +60,47 @@ enum InputMode {
     Help { offset: usize },
 }
 
+/// How much is seen of the selected verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum DetailView {
+    /// Its detail, beside the list or below it.
+    #[default]
+    WithList,
+    /// Its detail, in the place of the list too.
+    Alone,
+    /// What judges were sent about it and replied, in the place of both.
+    AsSent,
+}
+
+impl DetailView {
+    /// The one that shows more; the last shows all there is.
+    fn more(self) -> Self {
+        match self {
+            Self::WithList => Self::Alone,
+            Self::Alone | Self::AsSent => Self::AsSent,
+        }
+    }
+
+    /// The one that shows less; the first shows the list.
+    fn less(self) -> Self {
+        match self {
+            Self::AsSent => Self::Alone,
+            Self::Alone | Self::WithList => Self::WithList,
+        }
+    }
+}
+
 /// What is seen, and where one is in it.
 #[derive(Debug)]
 pub(crate) struct Screen {
     theme: Theme,
     mode: InputMode,
-    /// Whether the detail has the place of the list too.
-    is_alone: bool,
+    view: DetailView,
     list: VerdictList,
     /// What was selected last, should nothing be now.
     looked_at: Option<VerdictId>,
     detail: detail::DetailPane,
+    sent: sent::SentPane,
     metrics: MetricsTable,
     message: Option<String>,
 }
@@ -80,10 +112,11 @@ impl Screen {
         Self {
             theme: Theme::new(has_color),
             mode: InputMode::default(),
-            is_alone: false,
+            view: DetailView::default(),
             list: VerdictList::default(),
             looked_at: None,
             detail: detail::DetailPane::default(),
+            sent: sent::SentPane::default(),
             metrics: MetricsTable::default(),
             message: None,
         }
@@ -114,7 +147,8 @@ impl Screen {
         let theme = self.theme;
         self.list.set(board.rows(self.filter_of(overview), &self.list.search));
         self.list.area = Rect::default();
-        self.detail.area = Rect::default();
+        self.detail.shown.area = Rect::default();
+        self.sent.shown.area = Rect::default();
         self.metrics.area = Rect::default();
         if area.width < MIN_SCREEN.0 || area.height < MIN_SCREEN.1 {
             let notice = Line::styled("terminal too small", STRONG);
@@ -173,7 +207,12 @@ impl Screen {
             is_open: matches!(overview.state, Activity::Planning | Activity::Asking),
         };
         let is_beside = body.width >= WIDE_FROM;
-        let [list, detail] = if self.is_alone {
+        if self.view == DetailView::AsSent {
+            self.draw_sent(buffer, body, board);
+            return;
+        }
+        let is_alone = self.view == DetailView::Alone;
+        let [list, detail] = if is_alone {
             [Rect::default(), body]
         } else if is_beside {
             let width = (body.width / 20 * 11).clamp(LIST.0, LIST.1);
@@ -187,10 +226,24 @@ impl Screen {
             self.list.draw(buffer, list, look, board);
         }
         if !detail.is_empty() {
-            let is_beside = is_beside && !self.is_alone;
+            let is_beside = is_beside && !is_alone;
             let shown = self.list.selected().and_then(|id| board.detail(id));
             self.detail.draw(buffer, detail, is_beside, shown, self.theme);
         }
+    }
+
+    /// Draws what judges were sent about the selected verdict. It is known of the newest evaluation.
+    fn draw_sent(&mut self, buffer: &mut Buffer, body: Rect, board: &dyn Board) {
+        let overview = board.overview();
+        let row = self.list.selected().and_then(|id| board.row(id));
+        let text = match &row {
+            _ if overview.save != overview.newest => {
+                Some("u goes back to the newest save; what was sent is shown there")
+            }
+            Some(row) => board.sent(row.id),
+            None => None,
+        };
+        self.sent.draw(buffer, body, row.as_ref(), text, self.theme);
     }
 
     fn footer(&self, overview: &Overview, width: usize) -> Line<'static> {
@@ -199,7 +252,7 @@ impl Screen {
         }
         let now = help::HelpState {
             has_selection: self.list.selected().is_some(),
-            is_alone: self.is_alone,
+            view: self.view,
             has_search: !self.list.search.is_empty(),
         };
         help::footer(overview, now, width, self.theme)

@@ -273,7 +273,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
      The answer names the [-return-]{+refund+} window of 30
      days{+,+} [-and is friendly-]{+but does not say who
      pays for the return+}. A customer would [-be
-     q quit  h list  u prev save  e edit rubric  ? help
+     q quit  h list  p pin  u prev save  v as sent  ? help
     ");
 }
 
@@ -451,8 +451,8 @@ fn all_keys_are_told() {
      why, and what cha│ detail                                                       │                 ▐
      The answer names │  J K           a line down, up                               │y-]{+but does    ▐
      not say who pays │  ^D ^U         half a page down, up                          │gain+}.          ▐
-                      │  v l →         detail alone                                  │                 ▐
-     submission       │  h ← Esc       list and detail                               │                 ▐
+                      │  v l →         detail alone; again: sent and replied         │                 ▐
+     submission       │  h ← Esc       back to list and detail                       │                 ▐
      Yes! You can retu│ signs                                                        │                 ▐
                       │  ✓ ✗ !         passes, fails, error                          │                 ▐
      ground truth     │  … ·           being judged, not judged yet                  │                 ▐

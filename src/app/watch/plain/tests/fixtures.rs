@@ -45,6 +45,10 @@ impl Board for BoardFixture {
         self.detail(id).map(|detail| detail.row)
     }
 
+    fn sent(&self, _: VerdictId) -> Option<&str> {
+        None
+    }
+
     fn detail(&self, id: VerdictId) -> Option<VerdictDetail> {
         self.details.iter().find(|detail| detail.row.id == id).cloned()
     }

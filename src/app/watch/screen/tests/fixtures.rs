@@ -132,6 +132,12 @@ impl Board for WatchFixture {
         self.at(id).map(|detail| VerdictRow { id, ..detail.row.clone() })
     }
 
+    fn sent(&self, id: VerdictId) -> Option<&str> {
+        let text =
+            "\n\u{1b}[1mhelpful\u{1b}[0m: vote 0 of judge-1\n  \u{1b}[2mkey     \u{1b}[0m3f2a\n";
+        self.at(id).map(|_| text)
+    }
+
     fn detail(&self, id: VerdictId) -> Option<VerdictDetail> {
         let detail = self.at(id)?;
         Some(VerdictDetail { row: VerdictRow { id, ..detail.row.clone() }, ..detail.clone() })

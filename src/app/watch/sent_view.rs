@@ -1,0 +1,72 @@
+//! What judges were sent about the verdict that a display shows that of, and what they replied.
+//!
+//! Reading the store takes longer than a drawing may: a display that asks for a text which is not there is given none, and
+//! whoever owns the session loads it before the next drawing. It is loaded again when it may be another one.
+
+use std::cell::Cell;
+
+use super::board::VerdictId;
+use crate::base::ordered_map::Ordered;
+use crate::engine::inspect::explain::{Layers, winning};
+use crate::engine::inspect::sent::sent_judgments;
+use crate::engine::session::Session;
+use crate::graph::inputs::CellId;
+use crate::graph::{queries, results};
+use crate::pipeline::report::explain::sent::{SentCase, write_case};
+
+/// The text that was loaded last, and the verdict that it was asked of since.
+#[derive(Debug, Default)]
+pub(super) struct SentView {
+    wanted: Cell<Option<VerdictId>>,
+    loaded: Option<LoadedSent>,
+}
+
+#[derive(Debug)]
+struct LoadedSent {
+    id: VerdictId,
+    /// The version of the session that it was read from: judgments that are asked anew keep their keys.
+    version: u64,
+    text: String,
+}
+
+impl SentView {
+    /// The text of a verdict, if it is loaded; it is loaded next.
+    pub(super) fn text(&self, id: VerdictId) -> Option<&str> {
+        self.wanted.set(Some(id));
+        self.loaded.as_ref().filter(|loaded| loaded.id == id).map(|loaded| &*loaded.text)
+    }
+
+    /// The verdict that was asked of since the last call.
+    pub(super) fn take_wanted(&self) -> Option<VerdictId> {
+        self.wanted.take()
+    }
+
+    /// Whether the text of `id` was asked for and is another one than that which is loaded.
+    pub(super) fn lacks(&self) -> bool {
+        let loaded = self.loaded.as_ref().map(|loaded| loaded.id);
+        self.wanted.get().is_some_and(|id| loaded != Some(id))
+    }
+
+    /// Whether what is loaded is the text of `id` as of `version`.
+    pub(super) fn has(&self, id: VerdictId, version: u64) -> bool {
+        self.loaded.as_ref().is_some_and(|loaded| loaded.id == id && loaded.version == version)
+    }
+
+    /// Takes in what was loaded.
+    pub(super) fn set(&mut self, id: VerdictId, version: u64, text: String) {
+        self.loaded = Some(LoadedSent { id, version, text });
+    }
+}
+
+/// What the judges of a verdict were sent and replied, as `explain --prompt` writes it of this grader.
+pub(super) fn sent_text(session: &Session, cell: CellId, layers: &mut Layers) -> Option<String> {
+    let db = &session.db;
+    let grader = *queries::graders(db, session.root).get(cell.grader)?;
+    let head = results::head(db, cell.chunk, cell.case)?;
+    let judgments = sent_judgments(session, cell, grader, &mut |key| winning(layers, key))?;
+    let graders = Ordered(vec![(grader.name(db).clone(), judgments)]);
+    let case = SentCase { model: head.model, trial: head.trial, graders };
+    let mut text = Vec::new();
+    write_case(&case, &mut text).ok()?;
+    String::from_utf8(text).ok()
+}
