@@ -3,8 +3,11 @@
 //! A display draws from a [`Board`] and knows neither database nor engine; the loop fills the board and carries the
 //! commands out. Single rows and details are asked for when they are seen: a board may have a hundred thousand.
 
+use std::sync::Arc;
+
 use serde::Serialize;
 
+use super::list_query::ListQuery;
 use crate::base::diagnostic::Diagnostic;
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, Movement, MovementCounts};
@@ -329,17 +332,54 @@ pub enum VerdictFilter {
     All,
 }
 
+/// What a line of the list tells of the texts of a verdict.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowText {
+    /// The beginning of the submission in one line; where there is none, that of the input.
+    pub beginning: String,
+    /// Whether it is that of the input.
+    pub is_input: bool,
+    /// The characters of the submission.
+    pub length: Option<usize>,
+}
+
+/// What of the dataset a list can be narrowed to.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ListFacts {
+    /// The tags, sorted.
+    pub tags: Vec<TagCount>,
+    /// Whether samples are of several models.
+    pub has_models: bool,
+}
+
+/// A tag and how many samples have it, each model and trial counted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct TagCount {
+    /// The tag.
+    pub tag: String,
+    /// How many samples.
+    pub samples: usize,
+}
+
 /// What displays draw from.
 pub trait Board {
     /// What is shown at once.
     fn overview(&self) -> &Overview;
 
-    /// The verdicts that `filter` lists, those of pinned samples first. `search` leaves those whose sample id, grader,
-    /// input or submission holds it, in whatever case; empty leaves all.
-    fn rows(&self, filter: VerdictFilter, search: &str) -> Vec<VerdictId>;
+    /// The verdicts that a query lists, those of pinned samples first.
+    fn rows(&self, query: &ListQuery) -> Vec<VerdictId>;
+
+    /// What there is to choose from.
+    fn facts(&self) -> Arc<ListFacts>;
+
+    /// The keys of the graders in the suite, by the ordinals of [`VerdictId`].
+    fn graders(&self) -> Vec<String>;
 
     /// One of them; none if it is gone.
     fn row(&self, id: VerdictId) -> Option<VerdictRow>;
+
+    /// What its line tells of its texts.
+    fn text(&self, id: VerdictId) -> Option<RowText>;
 
     /// Everything behind it.
     fn detail(&self, id: VerdictId) -> Option<VerdictDetail>;

@@ -14,6 +14,7 @@ use super::board::{
     ActionCounts, Activity, Board, DeclaredMetricRow, Display, MetricRow, Overview, Spending,
     VerdictDetail, VerdictFilter, VerdictRow, WatchEvent,
 };
+use super::list_query::ListQuery;
 use crate::base::diagnostic::Diagnostic;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::delta::{Cell, CellState, Movement};
@@ -206,7 +207,7 @@ fn paused(overview: &Overview) -> Value {
 
 fn evaluated(board: &dyn Board) -> Value {
     let overview = board.overview();
-    let ids = board.rows(VerdictFilter::Moved, "");
+    let ids = board.rows(&ListQuery::of(VerdictFilter::Moved));
     let listed = ids.iter().take(MOST_MOVED).filter_map(|id| board.detail(*id));
     let moved: Vec<Value> = listed.map(|detail| verdict(&detail, overview)).collect();
     let metrics = overview.metrics.iter().map(|row| (row.grader.clone(), row)).collect();

@@ -11,6 +11,7 @@ use tokio::sync::mpsc;
 
 use super::board::{Board, LabelInput, UserCommand, VerdictFilter, VerdictId};
 use super::json::grader_key;
+use super::list_query::ListQuery;
 use crate::base::diagnostic::clipped;
 
 /// The longest line that is read, in bytes; of a longer one the rest is skipped.
@@ -119,7 +120,7 @@ impl LineCommand {
                 && self.model.as_ref().is_none_or(|model| row.model.as_ref() == Some(model))
                 && self.trial.is_none_or(|trial| trial == row.trial)
         };
-        board.rows(VerdictFilter::All, "").into_iter().find(is_meant).ok_or_else(|| {
+        board.rows(&ListQuery::of(VerdictFilter::All)).into_iter().find(is_meant).ok_or_else(|| {
             let grader = self.grader.as_deref();
             let grader =
                 grader.map_or_else(String::new, |grader| format!(" by `{}`", clipped(grader)));
@@ -185,6 +186,7 @@ fn next_line(input: &mut impl BufRead) -> Option<String> {
 mod tests {
     use super::{CommandReader, MAX_LINE_BYTES, parse};
     use crate::app::watch::board::{Board, UserCommand, VerdictFilter, VerdictRow};
+    use crate::app::watch::list_query::ListQuery;
     use crate::app::watch::plain::tests::fixtures;
 
     fn check(json: bool, line: &str, expected: Result<UserCommand, &str>) {
@@ -236,7 +238,7 @@ mod tests {
     fn verdicts_are_found_by_name() {
         let board = fixtures::moved();
         let id = |sample_id: &str, grader: usize| {
-            let ids = board.rows(VerdictFilter::All, "");
+            let ids = board.rows(&ListQuery::of(VerdictFilter::All));
             let is_it = |row: &VerdictRow| row.sample_id == sample_id && row.id.grader == grader;
             ids.into_iter().find(|id| board.row(*id).is_some_and(|row| is_it(&row))).unwrap()
         };

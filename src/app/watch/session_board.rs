@@ -7,11 +7,13 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::board::{
-    Board, CaseId, DeclaredMetricRow, IngredientRow, MAX_HISTORY, Overview, VerdictDetail,
-    VerdictFilter, VerdictId, VerdictRow,
+    Board, CaseId, DeclaredMetricRow, IngredientRow, ListFacts, MAX_HISTORY, Overview, RowText,
+    VerdictDetail, VerdictId, VerdictRow,
 };
+use super::list_query::ListQuery;
 use super::prior_verdicts::PriorVerdicts;
 use super::sent_view::SentView;
+use super::session_list::{LabelledCase, SessionList, label_of};
 use super::totals::{EvaluationTotals, MovedVerdict};
 use crate::base::ordered_map::Ordered;
 use crate::engine::session::Session;
@@ -22,13 +24,12 @@ use crate::graph::queries::Grader;
 use crate::graph::selection::named;
 use crate::graph::snapshot::{Snapshot, case_index};
 use crate::graph::{Database, Db, results};
-use crate::pipeline::delta::{Cell, CellState, Movement};
+use crate::pipeline::delta::{Cell, Movement};
 use crate::pipeline::key::{ActionKey, Ingredient};
 use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::metric::labels::disagrees;
 use crate::pipeline::results::GradeLine;
 use crate::pipeline::results::usable_labels;
-use crate::pipeline::spec::Label;
 
 /// One evaluation as it is shown.
 #[derive(Clone, Debug, Default)]
@@ -119,10 +120,12 @@ pub(super) struct BoardState {
     pub sent: SentView,
     /// The rows that were listed last, until something changes.
     listed: RefCell<Option<ListedRows>>,
+    /// What there is to choose from, until something is evaluated anew.
+    facts: RefCell<Option<Arc<ListFacts>>>,
 }
 
 /// A list of rows, and what it was made for.
-type ListedRows = ((VerdictFilter, String), Vec<VerdictId>);
+type ListedRows = (ListQuery, Vec<VerdictId>);
 
 impl BoardState {
     /// Lists are made anew.
@@ -130,12 +133,24 @@ impl BoardState {
         self.listed.replace(None);
     }
 
+    /// Lists are made anew, and what there is to choose from may be something else.
+    pub(super) fn reread(&mut self) {
+        self.changed();
+        self.facts.replace(None);
+    }
+
+    /// The evaluation before, where that is looked at.
+    pub(super) fn looked_back_at(&self) -> Option<&Snapshot> {
+        self.shown().snapshot.as_deref().filter(|_| self.looks_back)
+    }
+
     /// The board over `session`.
     pub(super) fn board<'a>(&'a self, session: &'a Session) -> SessionBoard<'a> {
         SessionBoard { views: self, session }
     }
 
-    fn shown(&self) -> &ShownEvaluation {
+    /// The evaluation that is looked at.
+    pub(super) fn shown(&self) -> &ShownEvaluation {
         match &self.previous {
             Some(previous) if self.looks_back => previous,
             _ => &self.now,
@@ -148,14 +163,6 @@ impl BoardState {
 pub(super) struct SessionBoard<'a> {
     views: &'a BoardState,
     session: &'a Session,
-}
-
-/// What a person says of a case, and which scores pass.
-#[derive(Clone, Copy, Debug)]
-struct LabelledCase {
-    label: Label,
-    /// The least score that passes.
-    threshold: f64,
 }
 
 impl SessionBoard<'_> {
@@ -171,8 +178,7 @@ impl SessionBoard<'_> {
 
     fn grader(&self, ordinal: usize) -> Option<Grader<'_>> {
         let graders = queries::graders(self.db(), self.session.root);
-        let then = self.views.shown().snapshot.as_ref().filter(|_| self.views.looks_back);
-        match then {
+        match self.views.looked_back_at() {
             None => graders.get(ordinal).copied(),
             Some(then) => {
                 let name = &then.graders.get(ordinal)?.name;
@@ -193,80 +199,11 @@ impl SessionBoard<'_> {
     /// What a person says of a case.
     fn label(&self, id: VerdictId) -> Option<LabelledCase> {
         let (chunk, at) = self.place(id.case)?;
-        let grader = self.grader(id.grader)?;
-        let label = results::label_of(self.db(), chunk, at, grader)?;
-        let queries::Threshold(threshold) = grader.pass_threshold(self.db());
-        Some(LabelledCase { label, threshold })
+        label_of(self.db(), chunk, at, self.grader(id.grader)?)
     }
 
-    /// How far a verdict is from a label that says something else, where `passes` tells whether it is a false pass.
-    fn distance(&self, id: VerdictId, now: Cell, passes: Option<bool>) -> Option<f64> {
-        if passes.is_some_and(|passes| passes != now.passes()) {
-            return None;
-        }
-        let LabelledCase { label, threshold } = self.label(id)?;
-        disagrees(now, label, threshold)
-    }
-
-    /// Every verdict of the evaluation, in dataset order, grader by grader within a case.
-    fn all(&self) -> Vec<VerdictId> {
-        let graders = queries::graders(self.db(), self.session.root).len();
-        let index = case_index(self.db(), self.session.root);
-        let cases = index.cases().map(|(case, _)| case);
-        cases.flat_map(|case| (0..graders).map(move |grader| VerdictId { case, grader })).collect()
-    }
-
-    /// Those of which `key` says something, the lowest first.
-    fn sorted(&self, key: impl Fn(VerdictId, Cell) -> Option<f64>) -> Vec<VerdictId> {
-        let all = self.all().into_iter();
-        let mut keyed: Vec<(f64, VerdictId)> =
-            all.filter_map(|id| Some((key(id, self.cell(id)?)?, id))).collect();
-        keyed.sort_by(|left, right| left.0.total_cmp(&right.0));
-        keyed.into_iter().map(|(_, id)| id).collect()
-    }
-
-    fn filtered(&self, filter: VerdictFilter) -> Vec<VerdictId> {
-        match filter {
-            VerdictFilter::Moved => {
-                self.views.shown().moved.iter().map(|moved| moved.row).collect()
-            }
-            VerdictFilter::Failing => self.sorted(|_, cell| match cell.state {
-                CellState::Errored => Some(-1.0),
-                CellState::Failed => Some(cell.score),
-                CellState::Passed
-                | CellState::Pending
-                | CellState::Skipped
-                | CellState::NotApplicable => None,
-            }),
-            VerdictFilter::Disagreeing => {
-                self.sorted(|id, cell| Some(-self.distance(id, cell, None)?))
-            }
-            VerdictFilter::FalsePass => {
-                self.sorted(|id, cell| Some(-self.distance(id, cell, Some(true))?))
-            }
-            VerdictFilter::FalseFail => {
-                self.sorted(|id, cell| Some(-self.distance(id, cell, Some(false))?))
-            }
-            VerdictFilter::Errors => {
-                self.sorted(|_, cell| (cell.state == CellState::Errored).then_some(0.0))
-            }
-            VerdictFilter::All => self.all(),
-        }
-    }
-
-    /// Whether id, grader, input or submission hold `needle`, which is in lower case; none if the verdict is gone.
-    fn holds(&self, id: VerdictId, needle: &str) -> Option<bool> {
-        let (chunk, at) = self.place(id.case)?;
-        let grader = self.grader(id.grader)?;
-        let has = |text: &str| text.to_lowercase().contains(needle);
-        let head = results::head(self.db(), chunk, at)?;
-        let submission = || queries::graded_texts(self.db(), chunk, grader).get(at).cloned();
-        Some(
-            has(&head.sample_id)
-                || has(grader.name(self.db()))
-                || has(&shown_value(&head.input))
-                || submission().is_some_and(|submission| has(&submission.shown())),
-        )
+    fn list(&self) -> SessionList<'_> {
+        SessionList::new(self.views, self.session)
     }
 
     fn kept(&self, key: ActionKey) -> Option<&[Ingredient]> {
@@ -289,24 +226,38 @@ impl Board for SessionBoard<'_> {
         &self.views.shown().overview
     }
 
-    fn rows(&self, filter: VerdictFilter, search: &str) -> Vec<VerdictId> {
-        let wanted = (filter, search.to_lowercase());
+    fn rows(&self, query: &ListQuery) -> Vec<VerdictId> {
         if let Some((made_for, rows)) = &*self.views.listed.borrow()
-            && *made_for == wanted
+            && made_for == query
         {
             return rows.clone();
         }
-        let mut rows = self.filtered(filter);
-        if !search.is_empty() {
-            rows.retain(|id| self.holds(*id, &wanted.1) == Some(true));
-        }
-        let pinned = &self.views.pinned;
-        if !pinned.is_empty() {
-            // A stable sort keeps the order among those that are pinned and among the others.
-            rows.sort_by_key(|id| !pinned.contains(&id.case));
-        }
-        self.views.listed.replace(Some((wanted, rows.clone())));
+        let rows = self.list().rows(query);
+        self.views.listed.replace(Some((query.clone(), rows.clone())));
         rows
+    }
+
+    fn facts(&self) -> Arc<ListFacts> {
+        let known = self.views.facts.borrow().clone();
+        known.unwrap_or_else(|| {
+            let facts = Arc::new(self.list().facts());
+            self.views.facts.replace(Some(Arc::clone(&facts)));
+            facts
+        })
+    }
+
+    fn graders(&self) -> Vec<String> {
+        match self.views.looked_back_at() {
+            Some(then) => then.graders.iter().map(|grader| grader.name.clone()).collect(),
+            None => {
+                let graders = queries::graders(self.db(), self.session.root).iter();
+                graders.map(|grader| grader.name(self.db()).clone()).collect()
+            }
+        }
+    }
+
+    fn text(&self, id: VerdictId) -> Option<RowText> {
+        self.list().text(id)
     }
 
     fn row(&self, id: VerdictId) -> Option<VerdictRow> {
@@ -392,7 +343,7 @@ fn rationale_of(grade: &GradeLine) -> String {
 }
 
 /// A value as people read it: text as it is, nothing of null.
-fn shown_value(value: &Value) -> String {
+pub(super) fn shown_value(value: &Value) -> String {
     match value {
         Value::String(text) => text.clone(),
         Value::Null => String::new(),

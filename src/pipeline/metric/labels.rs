@@ -150,9 +150,20 @@ pub fn disagrees(cell: Cell, label: Label, threshold: f64) -> Option<f64> {
     })
 }
 
+/// How far a verdict is from what a person says, whether they agree or not (0.0 to 1.0): from a score the distance of
+/// scores, from pass and fail half of the distance from full or no score, and 0.5 more where they disagree. None where there
+/// is no verdict.
+pub fn label_distance(cell: Cell, label: Label, threshold: f64) -> Option<f64> {
+    let agreeing = || match label {
+        Label::Score(score) => (cell.score - score).abs(),
+        Label::Pass(pass) => (cell.score - f64::from(u8::from(pass))).abs() / 2.0,
+    };
+    disagrees(cell, label, threshold).or_else(|| cell.is_verdict().then(agreeing))
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{LabelAgreement, disagrees};
+    use super::{LabelAgreement, disagrees, label_distance};
     use crate::pipeline::delta::{Cell, CellState};
     use crate::pipeline::spec::Label;
 
@@ -266,6 +277,22 @@ mod tests {
             scores.iter().map(|score| (verdict(*score), Label::Score(0.3))).collect();
         let found = LabelAgreement::of(pairs.iter().copied(), 0.5);
         assert_eq!(LabelAgreement::of(pairs.into_iter().rev(), 0.5), found);
+    }
+
+    #[test]
+    fn what_agrees_is_nearer_than_what_disagrees_with_pass_or_fail() {
+        for (cell, label, expected) in [
+            (verdict(1.0), Label::Pass(true), Some(0.0)),
+            (verdict(0.5), Label::Pass(true), Some(0.25)),
+            (verdict(0.0), Label::Pass(true), Some(1.0)),
+            (verdict(0.25), Label::Pass(false), Some(0.125)),
+            (verdict(0.75), Label::Score(0.5), Some(0.25)),
+            (verdict(0.25), Label::Score(0.5), Some(0.25)),
+            (cell(CellState::Errored, 0.0), Label::Pass(true), None),
+            (cell(CellState::Pending, 0.0), Label::Score(0.0), None),
+        ] {
+            assert_eq!(label_distance(cell, label, 0.5), expected, "{cell:?} {label:?}");
+        }
     }
 
     #[test]

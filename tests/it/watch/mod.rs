@@ -14,6 +14,8 @@ mod ends;
 mod files;
 mod labels;
 mod lines;
+#[cfg(unix)]
+mod lists;
 mod programs;
 #[cfg(unix)]
 mod screen;

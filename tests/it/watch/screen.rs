@@ -5,10 +5,10 @@ use crate::judge::Judge;
 use crate::space::Space;
 use crate::terminal::{Terminal, key};
 
-struct Screen {
-    space: Space,
-    judge: Judge,
-    terminal: Terminal,
+pub(super) struct Screen {
+    pub(super) space: Space,
+    pub(super) judge: Judge,
+    pub(super) terminal: Terminal,
 }
 
 impl Screen {
@@ -20,10 +20,21 @@ impl Screen {
     }
 
     fn begin(space: Space, judge: Judge, args: &[&str], environment: &[(&str, &str)]) -> Self {
+        Self::sized((30, 100), space, judge, args, environment)
+    }
+
+    /// A session on a screen of so many rows and columns.
+    pub(super) fn sized(
+        size: (u16, u16),
+        space: Space,
+        judge: Judge,
+        args: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         let (url, mut environment) = (judge.url(), environment.to_vec());
         environment.push(("OPENAI_BASE_URL", &url));
         let args = [&["watch", "suite.yaml"], args].concat();
-        let terminal = Terminal::start(&space, (30, 100), &args, &environment);
+        let terminal = Terminal::start(&space, size, &args, &environment);
         Self { space, judge, terminal }
     }
 
@@ -40,7 +51,7 @@ impl Screen {
         })
     }
 
-    fn end(mut self) {
+    pub(super) fn end(mut self) {
         self.terminal.press("q");
         let (code, screen) = self.terminal.finish();
         assert_eq!(code, 0, "{screen}");
@@ -63,11 +74,11 @@ fn the_screen_follows_the_rubric_there_and_back() {
     ─ grader ───── mean ────────── 95 %  since last  since start ── pass ──────── 95 %  judged ─────────
     ▸ quality     0.500  [0.118, 0.882]    ▼ -0.500     ▼ -0.500   50.0%  [11.8, 88.2]     6/6
       ▲ 0 fixed   ▼ 3 broken   △ 0 raised   ▽ 0 lowered   ! 0 errors   = 3 unchanged   · 0 pending
-    ─[moved] failing  disagree  errors  all ─────────────────────────────────────────────────── 1 of 3 ─
-           moved     before    now      by  sample
-    ▌ ✗ ▼  broken    1.000 → 0.000  -1.000  s1
-      ✗ ▼  broken    1.000 → 0.000  -1.000  s3
-      ✗ ▼  broken    1.000 → 0.000  -1.000  s5
+    ─[moved] failing  disagree  errors  all ───────────────────────────────────── by movement ─ 1 of 3 ─
+           moved     before    now      by  sample  submission
+    ▌ ✗ ▼  broken    1.000 → 0.000  -1.000  s1      answer 1.
+      ✗ ▼  broken    1.000 → 0.000  -1.000  s3      answer 3.
+      ✗ ▼  broken    1.000 → 0.000  -1.000  s5      answer 5.
 
 
 
@@ -128,7 +139,7 @@ fn the_list_is_filtered_searched_and_pinned() {
     terminal.wait_for("★");
     terminal.press(key::ESC);
     terminal.wait_until("s37 first", |shown| {
-        let listed = |id: &str| shown.find(&format!("1.000          {id}"));
+        let listed = |id: &str| shown.find(&format!("1.000  {id}"));
         shown.contains(" 1 of 40 ") && listed("★ s37").is_some() && listed("★ s37") < listed("s0")
     });
     terminal.press("f");

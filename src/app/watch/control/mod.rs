@@ -302,7 +302,7 @@ impl<'a> Control<'a> {
     fn change(&mut self) {
         self.totals.changes += 1;
         self.is_dirty = true;
-        self.views.changed();
+        self.views.reread();
     }
 
     /// Identifies what the session holds: another number wherever totals may be others.

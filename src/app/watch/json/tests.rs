@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use super::{JsonDisplay, MOST_MOVED};
 use crate::app::watch::board::{Activity, Board, Display, VerdictFilter, WatchEvent};
+use crate::app::watch::list_query::ListQuery;
 use crate::app::watch::plain::tests::fixtures;
 use crate::app::watch::plain::tests::fixtures::BoardFixture;
 
@@ -27,7 +28,7 @@ fn every_line() -> Vec<Value> {
     let made = everything();
     let mut out = Vec::new();
     let mut json = JsonDisplay::new(&mut out);
-    let first = made.rows(VerdictFilter::All, "")[0];
+    let first = made.rows(&ListQuery::of(VerdictFilter::All))[0];
     for event in [
         WatchEvent::Saved,
         WatchEvent::Broken,
@@ -62,7 +63,7 @@ fn small_events_are_small_lines() {
 #[test]
 fn a_verdict_is_told_as_it_comes_in() {
     let made = fixtures::labelled();
-    let ids = made.rows(VerdictFilter::All, "");
+    let ids = made.rows(&ListQuery::of(VerdictFilter::All));
     let lines: Vec<String> =
         [1, 6].map(|at: usize| told(&WatchEvent::Verdict(ids[at]), &made)).into();
     insta::assert_snapshot!(lines.concat(), @r#"

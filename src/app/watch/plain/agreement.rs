@@ -7,6 +7,7 @@ use anstyle::Style;
 use super::moved::case;
 use super::{INDENT, prose};
 use crate::app::watch::board::{Board, Overview, VerdictDetail, VerdictFilter, VerdictRow};
+use crate::app::watch::list_query::ListQuery;
 use crate::base::text::table::{lines as table_lines, number, words};
 use crate::base::text::{count, cut, percent, score, score_or_dash};
 use crate::pipeline::delta::CellState;
@@ -154,7 +155,7 @@ fn confusion(grader: &str, labels: &LabelAgreement, width: usize) -> Vec<String>
 }
 
 fn disagreements(board: &dyn Board, width: usize) -> Vec<String> {
-    let ids = board.rows(VerdictFilter::Disagreeing, "");
+    let ids = board.rows(&ListQuery::of(VerdictFilter::Disagreeing));
     if ids.is_empty() {
         return Vec::new();
     }

@@ -7,6 +7,7 @@ use anstyle::Style;
 use super::metrics::signed;
 use super::{INDENT, prose};
 use crate::app::watch::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
+use crate::app::watch::list_query::ListQuery;
 use crate::base::text::table::{TableCell, lines as table_lines, number, words};
 use crate::base::text::word_diff::{Piece, render, word_diff};
 use crate::base::text::{count, cut, score};
@@ -37,7 +38,7 @@ pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
         return prose(&first_counts(&overview.counts), Style::new(), width);
     }
     let mut shown = prose(&counts(&overview.counts), Style::new(), width);
-    let ids = board.rows(VerdictFilter::Moved, "");
+    let ids = board.rows(&ListQuery::of(VerdictFilter::Moved));
     let details: Vec<VerdictDetail> =
         ids.iter().take(MAX_ROWS).filter_map(|id| board.detail(*id)).collect();
     let rows: Vec<&VerdictRow> = details.iter().map(|detail| &detail.row).collect();

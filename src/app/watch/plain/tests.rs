@@ -7,6 +7,7 @@ use anstream::adapter::strip_str;
 use self::fixtures::BoardFixture;
 use super::PlainDisplay;
 use crate::app::watch::board::{Activity, Board, Display, VerdictFilter, WatchEvent};
+use crate::app::watch::list_query::ListQuery;
 use crate::base::price::Cost;
 use crate::base::text::columns;
 use crate::pipeline::delta::MovementCounts;
@@ -389,7 +390,7 @@ fn hostile_texts_stay_texts() {
     overview.notes = vec![attack.to_owned()];
     overview.metrics[0].label = attack.to_owned();
     overview.state = Activity::Stopped(attack.to_owned());
-    for id in made.rows(VerdictFilter::All, "") {
+    for id in made.rows(&ListQuery::of(VerdictFilter::All)) {
         assert!(made.row(id).is_some());
     }
     let text = told_in(

@@ -6,7 +6,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget};
 
-use super::list::{model_and_trial, score_change};
+use super::list_columns::{model_and_trial, score_change};
 use super::paint::{flowed, panel};
 use super::scrolled::ScrolledLines;
 use super::theme::{STRONG, Theme, label};
@@ -25,6 +25,15 @@ const KEY: usize = 16;
 /// The columns that a tab becomes.
 const TAB: &str = "    ";
 
+/// Where the detail stands.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct DetailPlace {
+    /// Whether the list stands beside it.
+    pub(super) is_beside: bool,
+    /// Whether its verdict is one of the list.
+    pub(super) is_listed: bool,
+}
+
 /// What is seen of the selected verdict.
 #[derive(Debug, Default)]
 pub(super) struct DetailPane {
@@ -40,14 +49,14 @@ impl DetailPane {
         &mut self,
         buffer: &mut Buffer,
         area: Rect,
-        is_beside: bool,
+        place: DetailPlace,
         detail: Option<VerdictDetail>,
         theme: Theme,
     ) {
         let row = detail.as_ref().map(|detail| &detail.row);
         let block = match row {
-            Some(row) => titled(row, area.width, is_beside, theme),
-            None => panel(area.width, is_beside, Line::default(), Line::default(), theme),
+            Some(row) => titled(row, area.width, place, theme),
+            None => panel(area.width, place.is_beside, Line::default(), Line::default(), theme),
         };
         let before = self.laid_out.as_ref().map(|(detail, _)| detail.row.id);
         if before != row.map(|row| row.id) {
@@ -68,21 +77,23 @@ impl DetailPane {
 }
 
 /// The panel with the names of sample, model and grader.
-fn titled(row: &VerdictRow, width: u16, is_beside: bool, theme: Theme) -> Block<'static> {
+fn titled(row: &VerdictRow, width: u16, place: DetailPlace, theme: Theme) -> Block<'static> {
     let grader = Line::styled(format!(" {} ", cut(&row.grader, 24)), theme.faint());
     let model = match model_and_trial(row) {
         model if model.is_empty() => model,
         model => format!("{} ", cut(&model, 24)),
     };
     let pin = if row.pinned { " ★" } else { "" };
-    let taken = columns(&model) + columns(pin) + grader.width() + 6;
+    let left = if place.is_listed { "" } else { "not in this list " };
+    let taken = columns(&model) + columns(pin) + columns(left) + grader.width() + 6;
     let sample_id = cut_middle(&row.sample_id, usize::from(width).saturating_sub(taken));
     let title = Line::from_iter([
         Span::styled(pin, theme.accent()),
         Span::styled(format!(" {sample_id} "), STRONG),
         Span::styled(model, theme.faint()),
+        Span::styled(left, theme.doubtful()),
     ]);
-    panel(width, is_beside, title, grader, theme)
+    panel(width, place.is_beside, title, grader, theme)
 }
 
 /// Everything, as lines of at most `width` columns.

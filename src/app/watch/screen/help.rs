@@ -12,7 +12,7 @@ use crate::app::watch::board::{Activity, Overview};
 use crate::base::text::{columns, sanitize};
 
 /// All keys, by what they are for. An empty key is a title.
-const KEYS: [(&str, &str); 42] = [
+const KEYS: [(&str, &str); 47] = [
     ("", "judgments"),
     ("Enter", "ask what is held back"),
     ("r", "ask the judgments of this verdict anew"),
@@ -38,6 +38,11 @@ const KEYS: [(&str, &str); 42] = [
     ("a", "all"),
     ("Tab ⇧Tab", "next, previous of these"),
     ("/", "search id, grader, input, submission"),
+    ("t", "those of samples with a tag"),
+    ("b", "those of one grader"),
+    ("Esc", "all again, whatever tag, grader, search"),
+    ("o", "another order: movement, score, length …"),
+    ("O", "the same order from its other end"),
     ("", "detail"),
     ("J K", "a line down, up"),
     ("^D ^U", "half a page down, up"),
@@ -115,8 +120,10 @@ pub(super) struct HelpState {
     pub(super) has_selection: bool,
     /// How much is seen of it.
     pub(super) view: DetailView,
-    /// Whether the list is one of a search.
-    pub(super) has_search: bool,
+    /// Whether only a part of what the filter lists is shown.
+    pub(super) is_narrowed: bool,
+    /// Whether any sample has a tag.
+    pub(super) has_tags: bool,
 }
 
 /// The keys that matter now, as many as fit into `width` columns.
@@ -140,18 +147,21 @@ pub(super) fn footer(
         (true, 0, "q", "quit"),
         (is_held, 1, "Enter", "run the rest"),
         (now.view == DetailView::Alone, 3, "h", "list"),
-        (now.has_search, 3, "Esc", "end search"),
+        (now.is_narrowed && has_list, 3, "Esc", "list all"),
         (now.has_selection && has_labels, 4, "y n", "label"),
         (has_list && has_labels, 3, "d", "disagree"),
-        (has_list, 12, "m", "moved"),
+        (has_list, 15, "m", "moved"),
         (has_list, 4, "f", "failing"),
         (has_list, 5, "a", "all"),
         (has_list, 6, "/", "search"),
-        (now.has_selection, 10, "p", "pin"),
+        (has_list && now.has_tags, 12, "t", "tag"),
+        (has_list && overview.metrics.len() > 1, 13, "b", "grader"),
+        (has_list, 11, "o", "order"),
+        (now.has_selection, 14, "p", "pin"),
         (overview.newest > 0, 7, "u", undo),
         (true, 8, "e", "edit rubric"),
-        (now.has_selection, 9, "r", "refresh"),
-        (now.has_selection, if has_list { 11 } else { 3 }, "v", more),
+        (now.has_selection, 10, "r", "refresh"),
+        (now.has_selection, if has_list { 9 } else { 3 }, "v", more),
         (true, 2, "?", "help"),
     ];
     let matter = all.into_iter().filter(|(matters, ..)| *matters).collect();

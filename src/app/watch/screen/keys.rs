@@ -6,7 +6,8 @@ use crossterm::event::{
 use ratatui::layout::Position;
 use unicode_width::UnicodeWidthChar;
 
-use super::list::{FILTERS, needs_labels};
+use super::choice_menu::{ChoiceKind, ChoiceMenu, MenuEntry};
+use super::list_title::{FILTERS, needs_labels};
 use super::scrolled::ScrolledLines;
 use super::{DetailView, InputMode, Screen};
 use crate::app::watch::board::{
@@ -37,6 +38,10 @@ impl Screen {
                 self.typed(text, board);
                 None
             }
+            Event::Paste(text) if self.mode == InputMode::Choose => {
+                self.menu.iter_mut().for_each(|menu| menu.typed(text));
+                None
+            }
             _ => None,
         };
         let now = self.list.selected();
@@ -53,6 +58,7 @@ impl Screen {
         match self.mode {
             InputMode::Search => self.searched(key.code, has_control, board),
             InputMode::Help { offset } => self.helped(key.code, offset),
+            InputMode::Choose => self.chose(key.code, has_control, board),
             InputMode::Browse if has_control => self.half_page(key.code),
             InputMode::Browse if key.modifiers.contains(KeyModifiers::ALT) => {}
             InputMode::Browse => return self.browsed(key.code, board),
@@ -62,6 +68,10 @@ impl Screen {
 
     fn browsed(&mut self, code: KeyCode, board: &dyn Board) -> Option<UserCommand> {
         if let Some(command) = self.command_of(code, board) {
+            // What is done to a verdict is looked at afterwards, wherever it is listed by then.
+            if !matches!(command, UserCommand::Label { next: Some(_), .. }) {
+                self.list.choose();
+            }
             return Some(command);
         }
         match code {
@@ -74,11 +84,16 @@ impl Screen {
                 self.view = DetailView::WithList;
             }
             KeyCode::Char('v' | 'l') | KeyCode::Enter | KeyCode::Right => {
+                self.list.choose();
                 self.view = self.view.more();
             }
             KeyCode::Char('h') | KeyCode::Left => self.view = self.view.less(),
             KeyCode::Esc if self.view != DetailView::WithList => self.view = DetailView::WithList,
-            KeyCode::Esc => self.search(String::new(), board),
+            KeyCode::Esc => self.widen(board),
+            KeyCode::Char('t') => self.choose_tag(board),
+            KeyCode::Char('b') => self.choose_grader(board),
+            KeyCode::Char('o') => self.reorder(true, board),
+            KeyCode::Char('O') => self.reorder(false, board),
             KeyCode::Tab => self.cycle(true, board),
             KeyCode::BackTab => self.cycle(false, board),
             KeyCode::Char('J') => self.text().scroll(1),
@@ -188,7 +203,7 @@ impl Screen {
     }
 
     fn cycle(&mut self, is_forward: bool, board: &dyn Board) {
-        let now = self.filter_of(board.overview());
+        let now = self.query(board.overview()).filter;
         let has_labels = board.overview().has_labels();
         let of_use: Vec<VerdictFilter> = FILTERS
             .iter()
@@ -202,24 +217,104 @@ impl Screen {
 
     fn filter(&mut self, filter: VerdictFilter, board: &dyn Board) {
         self.view = DetailView::WithList;
-        if self.filter_of(board.overview()) != filter {
+        if self.query(board.overview()).filter != filter {
             self.list.restart();
         }
-        self.list.filter = Some(filter);
-        self.list.set(board.rows(filter, &self.list.search));
+        self.list.choices.filter = Some(filter);
+        self.list_rows(board);
     }
 
     fn search(&mut self, search: String, board: &dyn Board) {
-        if search == self.list.search {
+        if search != self.list.choices.search {
+            self.list.choices.search = search;
+            self.list.forget();
+            self.list_rows(board);
+        }
+    }
+
+    /// Lists all that the filter lists.
+    fn widen(&mut self, board: &dyn Board) {
+        if self.list.choices.is_narrowed() {
+            self.list.choices.widen();
+            self.list_rows(board);
+        }
+    }
+
+    /// Chooses the next order, or turns that of now round. What comes first by it is seen.
+    fn reorder(&mut self, is_other: bool, board: &dyn Board) {
+        let overview = board.overview();
+        let filter = self.query(overview).filter;
+        let choices = &mut self.list.choices;
+        if is_other {
+            choices.next_order(filter, overview.has_labels());
+        } else {
+            choices.is_reversed = !choices.is_reversed;
+        }
+        self.view = DetailView::WithList;
+        self.list.restart();
+        self.list_rows(board);
+    }
+
+    fn choose_tag(&mut self, board: &dyn Board) {
+        let facts = board.facts();
+        if facts.tags.is_empty() {
+            self.message = Some("no sample has a tag".to_owned());
             return;
         }
-        self.list.search = search;
-        let filter = self.filter_of(board.overview());
-        self.list.set(board.rows(filter, &self.list.search));
+        let entries = facts.tags.iter().map(|of| MenuEntry {
+            value: Some(of.tag.clone()),
+            name: of.tag.clone(),
+            count: Some(of.samples),
+        });
+        let chosen = self.list.choices.tag.as_deref();
+        self.menu = Some(ChoiceMenu::new(ChoiceKind::Tag, entries.collect(), chosen));
+        self.mode = InputMode::Choose;
+    }
+
+    fn choose_grader(&mut self, board: &dyn Board) {
+        let graders = board.graders();
+        if graders.len() < 2 {
+            self.message = Some("the suite has one grader".to_owned());
+            return;
+        }
+        let entries = graders.into_iter().map(|grader| MenuEntry {
+            value: Some(grader.clone()),
+            name: grader,
+            count: None,
+        });
+        let chosen = self.list.choices.grader.as_deref();
+        self.menu = Some(ChoiceMenu::new(ChoiceKind::Grader, entries.collect(), chosen));
+        self.mode = InputMode::Choose;
+    }
+
+    /// A key while one of a menu is chosen.
+    fn chose(&mut self, code: KeyCode, has_control: bool, board: &dyn Board) {
+        let Some(menu) = &mut self.menu else { return };
+        match code {
+            KeyCode::Esc => self.mode = InputMode::Browse,
+            KeyCode::Enter => {
+                let Some(value) = menu.pointed().map(|entry| entry.value.clone()) else { return };
+                match menu.kind {
+                    ChoiceKind::Tag => self.list.choices.tag = value,
+                    ChoiceKind::Grader => self.list.choices.grader = value,
+                }
+                self.mode = InputMode::Browse;
+                self.view = DetailView::WithList;
+                self.list.forget();
+                self.list_rows(board);
+            }
+            KeyCode::Down | KeyCode::Tab => menu.go(1),
+            KeyCode::Up | KeyCode::BackTab => menu.go(-1),
+            KeyCode::PageDown | KeyCode::End => menu.go(isize::MAX),
+            KeyCode::PageUp | KeyCode::Home => menu.go(isize::MIN),
+            KeyCode::Backspace => menu.backspace(),
+            KeyCode::Char(char) if !has_control => menu.typed(char.encode_utf8(&mut [0; 4])),
+            _ => {}
+        }
     }
 
     fn searched(&mut self, code: KeyCode, has_control: bool, board: &dyn Board) {
-        let mut search = self.list.search.clone();
+        let mut search = self.list.choices.search.clone();
         match code {
             KeyCode::Enter => self.mode = InputMode::Browse,
             KeyCode::Esc => {
@@ -247,7 +342,7 @@ impl Screen {
 
     /// Adds to the search.
     fn typed(&mut self, text: &str, board: &dyn Board) {
-        let typed = format!("{}{}", self.list.search, sanitize(text));
+        let typed = format!("{}{}", self.list.choices.search, sanitize(text));
         self.search(typed.chars().take(MAX_SEARCH).collect(), board);
     }
 
@@ -270,7 +365,7 @@ impl Screen {
             MouseEventKind::ScrollDown => WHEEL,
             MouseEventKind::ScrollUp => -WHEEL,
             MouseEventKind::Down(MouseButton::Left) => {
-                let is_covered = matches!(self.mode, InputMode::Help { .. });
+                let is_covered = matches!(self.mode, InputMode::Help { .. } | InputMode::Choose);
                 if !is_covered && self.list.area.contains(at) {
                     self.list.click(at.y);
                 }

@@ -6,11 +6,15 @@
 
 mod agreement;
 mod agreement_columns;
+mod choice_menu;
+mod choices;
 mod detail;
 mod header;
 mod help;
 mod keys;
 mod list;
+mod list_columns;
+mod list_title;
 mod metrics;
 mod paint;
 mod problems;
@@ -27,12 +31,15 @@ use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
 use ratatui::widgets::{Clear, Widget};
 
+use self::choice_menu::ChoiceMenu;
+use self::detail::DetailPlace;
 use self::header::HeaderContext;
 use self::list::{ListContext, VerdictList};
 use self::metrics::MetricsTable;
 use self::paint::cut_line;
 use self::theme::{STRONG, Theme};
 use super::board::{Activity, Board, Overview, VerdictFilter, VerdictId, WatchEvent};
+use super::list_query::ListQuery;
 
 /// Below this nothing useful can be drawn.
 const MIN_SCREEN: (u16, u16) = (30, 6);
@@ -58,6 +65,8 @@ enum InputMode {
     Search,
     /// All keys are shown, from this line on.
     Help { offset: usize },
+    /// One of a menu is chosen.
+    Choose,
 }
 
 /// How much is seen of the selected verdict.
@@ -102,6 +111,8 @@ pub(crate) struct Screen {
     detail: detail::DetailPane,
     sent: sent::SentPane,
     metrics: MetricsTable,
+    /// What is chosen from, or was last.
+    menu: Option<ChoiceMenu>,
     message: Option<String>,
 }
 
@@ -118,6 +129,7 @@ impl Screen {
             detail: detail::DetailPane::default(),
             sent: sent::SentPane::default(),
             metrics: MetricsTable::default(),
+            menu: None,
             message: None,
         }
     }
@@ -145,7 +157,7 @@ impl Screen {
         let buffer = frame.buffer_mut();
         let overview = board.overview();
         let theme = self.theme;
-        self.list.set(board.rows(self.filter_of(overview), &self.list.search));
+        self.list_rows(board);
         self.list.area = Rect::default();
         self.detail.shown.area = Rect::default();
         self.sent.shown.area = Rect::default();
@@ -166,18 +178,33 @@ impl Screen {
         metrics::counts(overview, width, theme).render(counts, buffer);
         let body = self.draw_problems(buffer, body, overview);
         self.draw_body(buffer, body, board);
-        self.footer(overview, width).render(footer, buffer);
-        if let InputMode::Help { offset } = self.mode {
-            let offset = help::draw(buffer, area, offset, theme);
-            self.mode = InputMode::Help { offset };
+        self.footer(board, width).render(footer, buffer);
+        match self.mode {
+            InputMode::Help { offset } => {
+                let offset = help::draw(buffer, area, offset, theme);
+                self.mode = InputMode::Help { offset };
+            }
+            InputMode::Choose => {
+                if let Some(menu) = &self.menu {
+                    menu.draw(buffer, area, theme);
+                }
+            }
+            InputMode::Browse | InputMode::Search => {}
         }
     }
 
     /// What is listed: what the user chose, or what is worth seeing.
-    fn filter_of(&self, overview: &Overview) -> VerdictFilter {
+    fn query(&self, overview: &Overview) -> ListQuery {
         let unasked =
             if overview.newest == 0 { VerdictFilter::Failing } else { VerdictFilter::Moved };
-        self.list.filter.unwrap_or(unasked)
+        self.list.choices.query(unasked)
+    }
+
+    /// Lists the rows of now. The selected one stays.
+    fn list_rows(&mut self, board: &dyn Board) {
+        self.list.follow_graders(board.graders());
+        let query = self.query(board.overview());
+        self.list.set(board.rows(&query), |id| board.row(id).is_some());
     }
 
     /// Draws what is wrong, if anything is, and returns the area that is left.
@@ -199,11 +226,14 @@ impl Screen {
             return;
         }
         let overview = board.overview();
+        let query = self.query(overview);
         let look = ListContext {
             theme: self.theme,
-            filter: self.filter_of(overview),
+            query: &query,
             has_labels: overview.has_labels(),
-            has_graders: overview.metrics.len() > 1,
+            has_graders: overview.metrics.len() > 1 && query.grader.is_none(),
+            has_models: board.facts().has_models,
+            has_saves: overview.newest > 0,
             is_open: matches!(overview.state, Activity::Planning | Activity::Asking),
         };
         let is_beside = body.width >= WIDE_FROM;
@@ -227,8 +257,9 @@ impl Screen {
         }
         if !detail.is_empty() {
             let is_beside = is_beside && !is_alone;
+            let place = DetailPlace { is_beside, is_listed: self.list.is_listed() };
             let shown = self.list.selected().and_then(|id| board.detail(id));
-            self.detail.draw(buffer, detail, is_beside, shown, self.theme);
+            self.detail.draw(buffer, detail, place, shown, self.theme);
         }
     }
 
@@ -246,14 +277,17 @@ impl Screen {
         self.sent.draw(buffer, body, row.as_ref(), text, self.theme);
     }
 
-    fn footer(&self, overview: &Overview, width: usize) -> Line<'static> {
+    fn footer(&self, board: &dyn Board, width: usize) -> Line<'static> {
         if self.mode == InputMode::Search {
-            return help::search(&self.list.search, width, self.theme);
+            return help::search(&self.list.choices.search, width, self.theme);
         }
+        let facts = board.facts();
+        let overview = board.overview();
         let now = help::HelpState {
             has_selection: self.list.selected().is_some(),
             view: self.view,
-            has_search: !self.list.search.is_empty(),
+            is_narrowed: self.list.choices.is_narrowed(),
+            has_tags: !facts.tags.is_empty(),
         };
         help::footer(overview, now, width, self.theme)
     }

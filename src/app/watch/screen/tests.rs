@@ -141,7 +141,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
       grounded in sources  0.913               -    =  0.000     ▼ -0.020   95.0%      -  1,000/1,000       0  █▃▁▁
       by_subject           0.800  [0.700, 0.900]    ▼ -0.010            -       -      -  1,000/1,000       0  ▇▃
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─[moved] failing  disagree  errors  all ──────────────────────────── 1 of 5 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
+    ─[moved] failing  disagree  errors  all ────────────── by movement ─ 1 of 5 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            moved     before    now      by  sample                 grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042     helpful       │                                                             ▐
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german     helpful       │ why, and what changed in it                                 ▐
@@ -165,7 +165,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
                                                                                  │ key 3f2a9c0d1e4b5a69                                        ▐
                                                                                  │   model        gpt-4o-mini
                                                                                  │ * system       You judge answers of a support desk. Be str…
-     q quit  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  m moved  f failing  a all  / search  b grader  o order  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
     ");
 }
 
@@ -181,13 +181,13 @@ fn a_medium_screen_shows_the_detail_below() {
       grounded in…  0.913               -    =  0.000     ▼ -0.020   95.0%      -  1,000/1,000       0
       by_subject    0.800  [0.700, 0.900]    ▼ -0.010            -       -      -  1,000/1,000       0
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─[moved] failing  disagree  errors  all ─────────────────────────────────────────────────── 1 of 5 ─
-           moved     before    now      by  sample                                    grader
-    ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042                        helpful
-      ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german                        helpful
-      !    error             error          a-sample-whose-id-is…for-the-column-0007  helpful
-      ✓ △  raised    0.700 → 0.800  +0.100  注文の状況を確認する                      helpful
-      ✗ ▼  broken    0.500 → 0.250  -0.250  cancel order                              grounded in sou…
+    ─[moved] failing  disagree  errors  all ───────────────────────────────────── by movement ─ 1 of 5 ─
+           moved     before    now      by  sample                grader            submission
+    ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042    helpful           Yes! You can retu…
+      ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german    helpful           Yes! You can retu…
+      !    error             error          a-sample-w…lumn-0007  helpful           Yes! You can retu…
+      ✓ △  raised    0.700 → 0.800  +0.100  注文の状況を確認する  helpful           Yes! You can retu…
+      ✗ ▼  broken    0.500 → 0.250  -0.250  cancel order          grounded in sou…  Yes! You can retu…
 
 
 
@@ -216,7 +216,7 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
       grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
       by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
-    ─[moved] failing  disagree  errors  all ─────────────────────────────── 1 of 5 ─
+    ─[moved] failing  disagree  errors  all ───────────────── by movement ─ 1 of 5 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042       helpful
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german       helpful
       !    error             error          a-sample-wh…column-0007  helpful
@@ -248,7 +248,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
     ▸ helpful      0.842  [0.821, 0.861]    ▲ +0.050   84.0%
       grounded i…  0.913               -    =  0.000   95.0%
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered
-    ─[moved] failing  disagree  errors  all ───────── 1 of 5 ─
+    ─[moved] failing  disagree  x  all  by movement ─ 1 of 5 ─
     ▌ ✗ ▼  0.900 → 0.400  refund-policy-0042       helpful
       ✓ ▲  0.300 → 0.850  greeting-in-german       helpful
       !            error  a-sample-wh…column-0007  helpful
@@ -282,7 +282,7 @@ fn a_tiny_screen_says_so() {
     assert_eq!(shown(&mut screen(), &WatchFixture::small(), (29, 2)), "terminal too small\n");
     insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @r"
      ✓ PASS (was FAIL)  …: 0.842
-    ─[moved] failing ──── 1 of 5 ─
+    ─[moved] f  d  x  a ─ 1 of 5 ─
     ▌ ✗ ▼  refund-policy-0042    ▐
       ✓ ▲  greeting-in-german    ▐
       !    a-sample-w…olumn-0007
@@ -305,7 +305,7 @@ fn labels_are_compared() {
       grounded in…       -           -            -      -           -             -            -  0.913  │  helpful ✗ fail         22      148
       by_subject         -           -            -      -           -             -            -  0.800  │  kappa 0.83 (0.78 to 0.88) of 600
       ✓ 8 now agree   ≠ 20 no longer agree   ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─ moved  failing [disagree] false pass  false fail  errors  all ──── 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
+    ─ moved  failing [disagree] false pass  F  errors  a ─ by distance ─ 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            before    now      by  person  sample                   grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
     ▌ ✗ ≠  0.900 → 0.400  -0.500  ≠ ✓     refund-policy-0042       helpful       │ ≠ a person says ✓   no longer agrees                        ▐
       ✓ △  0.700 → 0.800  +0.100  ≠ ✗     注文の状況を確認する     helpful       │                                                             ▐
@@ -329,7 +329,7 @@ fn labels_are_compared() {
                                                                                  │
                                                                                  │ key 3f2a9c0d1e4b5a69
                                                                                  │   model        gpt-4o-mini
-     q quit  y n label  d disagree  m moved  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  y n label  d disagree  f failing  a all  / search  b grader  o order  u prev save  e edit rubric  r refresh  v detail  ? help
     ");
 }
 
@@ -395,7 +395,7 @@ fn a_broken_file_is_shown_over_the_last_good_results() {
     │      whatever else there is to aggregate by                                  │
     │                                                                              │
     ╰─ 5 lines more ───────────────────────────────────────────────────────────────╯
-    ─[moved] failing  disagree  errors  all ─────────────────────────────── 1 of 5 ─
+    ─[moved] failing  disagree  errors  all ───────────────── by movement ─ 1 of 5 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042             helpful ▐
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german             helpful ▐
       !    error             error          a-sample-whose…he-column-0007  helpful
@@ -409,11 +409,11 @@ fn an_earlier_save_is_told_from_the_newest() {
     board.overview.save = 2;
     let shown = shown(&mut screen(), &board, NARROW);
     let lines: Vec<&str> = shown.lines().collect();
-    insta::assert_snapshot!([lines[0], lines[2], lines[23]].join("\n"), @r#"
+    insta::assert_snapshot!([lines[0], lines[2], lines[23]].join("\n"), @r"
     support-quality  save 2  rubrics/helpful.md                     $0.31 of $1.00
      looking at save 2, the rubric before; u goes back to save 3
-    q quit  f failing  a all  / search  u back  e edit rubric  r refresh  ? help
-    "#);
+    q quit  f failing  a all  / search  u back  e edit rubric  v detail  ? help
+    ");
 }
 
 #[test]
@@ -431,13 +431,13 @@ fn all_keys_are_told() {
       grounded in…  0.│  e             open the rubric in an editor                  │00/1,000       0
       by_subject    0.│ labels                                                       │00/1,000       0
       ▲ 1 fixed   ▼ 2 │  y n           a person passes, fails this answer            │  · 1 pending
-    ─[moved] failing  │  1 … 9         a score on the scale of the grader            │───────── 1 of 5 ─
-           moved     b│  0             take your label back                          │grader
-    ▌ ✗ ▼  broken    0│  space         skip: the next one without a label            │helpful
-      ✓ ▲  fixed     0│                                                              │helpful
-      !    error      │ verdicts                                                     │helpful
-      ✓ △  raised    0│  j k ↓ ↑       next, previous                                │helpful
-      ✗ ▼  broken    0│  PgDn PgUp     a page down, up                               │grounded in sou…
+    ─[moved] failing  │  1 … 9         a score on the scale of the grader            │ovement ─ 1 of 5 ─
+           moved     b│  0             take your label back                          │bmission
+    ▌ ✗ ▼  broken    0│  space         skip: the next one without a label            │s! You can retu…
+      ✓ ▲  fixed     0│                                                              │s! You can retu…
+      !    error      │ verdicts                                                     │s! You can retu…
+      ✓ △  raised    0│  j k ↓ ↑       next, previous                                │s! You can retu…
+      ✗ ▼  broken    0│  PgDn PgUp     a page down, up                               │s! You can retu…
                       │  g G Home End  first, last                                   │
                       │  m             those that moved                              │
                       │  f             those that fail                               │
@@ -448,19 +448,19 @@ fn all_keys_are_told() {
     ─ refund-policy-00│  a             all                                           │──────── helpful ─
      ✗ fails, 0.400   │  Tab ⇧Tab      next, previous of these                       │                 ▐
                       │  /             search id, grader, input, submission          │                 ▐
-     why, and what cha│ detail                                                       │                 ▐
-     The answer names │  J K           a line down, up                               │y-]{+but does    ▐
-     not say who pays │  ^D ^U         half a page down, up                          │gain+}.          ▐
-                      │  v l →         detail alone; again: sent and replied         │                 ▐
-     submission       │  h ← Esc       back to list and detail                       │                 ▐
-     Yes! You can retu│ signs                                                        │                 ▐
-                      │  ✓ ✗ !         passes, fails, error                          │                 ▐
-     ground truth     │  … ·           being judged, not judged yet                  │                 ▐
-     Yes, within 30 da│  ▲ ▼           fixed, broken: the verdict is another         │
-                      │  △ ▽           raised, lowered: the score is another         │
-     input            │  ≠             disagrees with a person                       │
-     Hi,              │  colours       of what has a label: whether it agrees        │
-                      │                                                              │
+     why, and what cha│  t             those of samples with a tag                   │                 ▐
+     The answer names │  b             those of one grader                           │y-]{+but does    ▐
+     not say who pays │  Esc           all again, whatever tag, grader, search       │gain+}.          ▐
+                      │  o             another order: movement, score, length …      │                 ▐
+     submission       │  O             the same order from its other end             │                 ▐
+     Yes! You can retu│ detail                                                       │                 ▐
+                      │  J K           a line down, up                               │                 ▐
+     ground truth     │  ^D ^U         half a page down, up                          │                 ▐
+     Yes, within 30 da│  v l →         detail alone; again: sent and replied         │
+                      │  h ← Esc       back to list and detail                       │
+     input            │ signs                                                        │
+     Hi,              │  ✓ ✗ !         passes, fails, error                          │
+                      │  … ·           being judged, not judged yet                  │
      q quit  f failing╰ ? or Esc closes ─────────────────────────────────────────────╯ v detail  ? help
     ");
     // Where there is no room for all of them they scroll.
@@ -482,7 +482,7 @@ fn lists_without_rows_say_what_is_not_there() {
         ("f", "nothing fails"),
         ("d", "no row has a label"),
         ("x", "no errors"),
-        ("a / z", "nothing here holds `z`; Esc ends the search"),
+        ("a / z", "nothing here matches /z; Esc shows all"),
     ] {
         press(&mut screen, &board, WIDE, keys);
         let shown = shown(&mut screen, &board, WIDE);

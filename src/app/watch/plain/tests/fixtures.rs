@@ -1,9 +1,12 @@
 //! Made-up boards for the tests of what is told in lines.
 
+use std::sync::Arc;
+
 use crate::app::watch::board::{
-    ActionCounts, Activity, Board, DeclaredMetricRow, MetricRow, Overview, Spending, VerdictDetail,
-    VerdictFilter, VerdictId, VerdictRow,
+    ActionCounts, Activity, Board, DeclaredMetricRow, ListFacts, MetricRow, Overview, RowText,
+    Spending, VerdictDetail, VerdictFilter, VerdictId, VerdictRow,
 };
+use crate::app::watch::list_query::ListQuery;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
@@ -27,8 +30,8 @@ impl Board for BoardFixture {
         &self.overview
     }
 
-    fn rows(&self, filter: VerdictFilter, _search: &str) -> Vec<VerdictId> {
-        let is_listed = |row: &VerdictRow| match filter {
+    fn rows(&self, query: &ListQuery) -> Vec<VerdictId> {
+        let is_listed = |row: &VerdictRow| match query.filter {
             VerdictFilter::Moved => row.movement.is_move(),
             VerdictFilter::Failing => row.now.state != CellState::Passed,
             VerdictFilter::Disagreeing => row.disagrees,
@@ -39,6 +42,18 @@ impl Board for BoardFixture {
         };
         let rows = self.details.iter().map(|detail| &detail.row);
         rows.filter(|row| is_listed(row)).map(|row| row.id).collect()
+    }
+
+    fn facts(&self) -> Arc<ListFacts> {
+        Arc::default()
+    }
+
+    fn graders(&self) -> Vec<String> {
+        self.overview.metrics.iter().map(|metric| metric.grader.clone()).collect()
+    }
+
+    fn text(&self, _: VerdictId) -> Option<RowText> {
+        None
     }
 
     fn row(&self, id: VerdictId) -> Option<VerdictRow> {

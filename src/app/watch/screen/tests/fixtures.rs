@@ -1,11 +1,13 @@
 //! Boards for the tests of displays.
 
 use std::cell::Cell as Counter;
+use std::sync::Arc;
 
 use crate::app::watch::board::{
-    ActionCounts, Activity, Board, DeclaredMetricRow, IngredientRow, MetricRow, Overview, Spending,
-    VerdictDetail, VerdictFilter, VerdictId, VerdictRow,
+    ActionCounts, Activity, Board, DeclaredMetricRow, IngredientRow, ListFacts, MetricRow,
+    Overview, RowText, Spending, VerdictDetail, VerdictFilter, VerdictId, VerdictRow,
 };
+use crate::app::watch::list_query::ListQuery;
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, CellState, Movement, MovementCounts};
 use crate::pipeline::gate::{GateReport, GateStatus};
@@ -22,6 +24,8 @@ pub(crate) struct WatchFixture {
     pub(crate) details: Vec<VerdictDetail>,
     /// How many verdicts there are: the details over and over.
     pub(crate) rows: u128,
+    /// What there is to choose from.
+    pub(crate) facts: Arc<ListFacts>,
     /// How many single rows were asked for.
     pub(crate) asked: Counter<usize>,
 }
@@ -35,7 +39,8 @@ impl WatchFixture {
             counts.add(detail.row.movement);
         }
         let rows = details.len() as u128;
-        Self { overview: overview(counts), details, rows, asked: Counter::new(0) }
+        let facts = Arc::default();
+        Self { overview: overview(counts), details, rows, facts, asked: Counter::new(0) }
     }
 
     /// The same where people said what they think of half of the samples.
@@ -106,11 +111,11 @@ impl Board for WatchFixture {
         &self.overview
     }
 
-    fn rows(&self, filter: VerdictFilter, search: &str) -> Vec<VerdictId> {
+    fn rows(&self, query: &ListQuery) -> Vec<VerdictId> {
         let id = |case| {
             let detail = self.at(VerdictId { case, grader: 0 })?;
             let row = &detail.row;
-            let is_listed = match filter {
+            let is_listed = match query.filter {
                 VerdictFilter::Moved => row.movement.is_move(),
                 VerdictFilter::Failing => {
                     matches!(row.now.state, CellState::Failed | CellState::Errored)
@@ -121,10 +126,29 @@ impl Board for WatchFixture {
                 VerdictFilter::Errors => row.now.state == CellState::Errored,
                 VerdictFilter::All => true,
             };
-            (is_listed && row.sample_id.contains(search))
+            let is_of = query.grader.as_ref().is_none_or(|of| *of == self.graders()[row.id.grader]);
+            (is_listed && is_of && row.sample_id.contains(&query.search))
                 .then_some(VerdictId { case, grader: row.id.grader })
         };
-        (0..self.rows).filter_map(id).collect()
+        let mut rows: Vec<VerdictId> = (0..self.rows).filter_map(id).collect();
+        if query.is_reversed {
+            rows.reverse();
+        }
+        rows
+    }
+
+    fn facts(&self) -> Arc<ListFacts> {
+        Arc::clone(&self.facts)
+    }
+
+    fn graders(&self) -> Vec<String> {
+        self.overview.metrics.iter().map(|metric| metric.grader.clone()).collect()
+    }
+
+    fn text(&self, id: VerdictId) -> Option<RowText> {
+        let submission = &self.at(id)?.submission;
+        let length = Some(submission.chars().count());
+        Some(RowText { beginning: submission.clone(), is_input: false, length })
     }
 
     fn row(&self, id: VerdictId) -> Option<VerdictRow> {

@@ -24,9 +24,9 @@ fn a_search_is_typed_live() {
       grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
       by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
-    ─ moved  failing  disagree  errors [all]───────────────────── /refund ─ 1 of 2 ─
-    ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042       helpful
-      ✓                      0.950          refund-policy-0042       grounded in…
+    ─ moved  failing  disagree  errors [all]───── /refund ─ dataset order ─ 1 of 2 ─
+    ▌ ✗ ▼  0.900 → 0.400  refund-policy-0042     helpful        Yes! You can retu…
+      ✓            0.950  refund-policy-0042     grounded in…   Yes! You can retu…
 
 
     ─ refund-policy-0042 ───────────────────────────────────────────────── helpful ─
@@ -86,14 +86,14 @@ fn what_was_typed_can_be_taken_back() {
     ] {
         let mut screen = screen();
         press(&mut screen, &board, NARROW, keys);
-        assert_eq!(screen.list.search, expected, "{keys}");
+        assert_eq!(screen.list.choices.search, expected, "{keys}");
     }
     let mut screen = screen();
     press(&mut screen, &board, WIDE, "/");
     screen.key(&Event::Paste("two\nwords\u{1b}[31m".to_owned()), &board);
-    assert_eq!(screen.list.search, "two words");
+    assert_eq!(screen.list.choices.search, "two words");
     press(&mut screen, &board, WIDE, "^w");
-    assert_eq!(screen.list.search, "two ");
+    assert_eq!(screen.list.choices.search, "two ");
     // Pasted text is no keys.
     press(&mut screen, &board, WIDE, "esc");
     assert_eq!(screen.key(&Event::Paste("q".to_owned()), &board), None);
