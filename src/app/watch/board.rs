@@ -91,6 +91,16 @@ impl Overview {
         all
     }
 
+    /// What a key asks of the judgments that wait for the user, if there are more than that.
+    pub(super) fn next_held(&self) -> Option<NextHeld> {
+        let Activity::Paused { waiting, expected } = self.state else { return None };
+        let share = |cost: Cost| {
+            let nanos = u128::from(cost.nanos()) * u128::from(NEXT_JUDGMENTS);
+            Cost::from_nanos(u64::try_from(nanos / u128::from(waiting)).unwrap_or(u64::MAX))
+        };
+        (waiting > NEXT_JUDGMENTS).then(|| NextHeld { expected: expected.map(share) })
+    }
+
     /// How many judgments wait for the user, and what they will probably cost.
     pub(super) fn held(&self) -> (u64, Option<Cost>) {
         match self.state {
@@ -98,6 +108,16 @@ impl Overview {
             _ => (self.actions.waiting, None),
         }
     }
+}
+
+/// The judgments that a key asks of those that wait for the user.
+pub(super) const NEXT_JUDGMENTS: u64 = 200;
+
+/// The next [`NEXT_JUDGMENTS`] of those that wait for the user.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct NextHeld {
+    /// What they will probably cost, where prices are known.
+    pub(super) expected: Option<Cost>,
 }
 
 /// How many verdicts moved towards labels, and how many away from them.
@@ -423,6 +443,8 @@ pub enum UserCommand {
     Interrupt,
     /// Asks what was held back.
     RunRest,
+    /// Asks so many of the judgments that were held back, and waits again.
+    RunNext(u64),
     /// Looks at the evaluation before, or back at the newest.
     Undo,
     /// Opens the rubric of this verdict, or of the first grader that has one, in an editor.

@@ -9,7 +9,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::board::{Board, LabelInput, UserCommand, VerdictFilter, VerdictId};
+use super::board::{Board, LabelInput, NEXT_JUDGMENTS, UserCommand, VerdictFilter, VerdictId};
 use super::json::grader_key;
 use super::list_query::ListQuery;
 use crate::base::diagnostic::clipped;
@@ -36,6 +36,8 @@ struct LineCommand {
     /// What a person says: true, false, a digit from 1 to 9 on the scale of the grader, or null, which takes it back.
     #[serde(default, deserialize_with = "said")]
     label: Option<Value>,
+    /// How many of the judgments that were held back are asked.
+    count: Option<u64>,
 }
 
 /// What is said, also where that is null.
@@ -55,11 +57,12 @@ enum LineCommandKind {
     Label,
 }
 
-/// What a line asks for: an empty one for the rest, `q` or `quit`, `u` or `undo`; or an object `{"command": ...}` where
+/// What a line asks for: an empty one for the rest, `n` or `next` for the next ones of it, `q` or `quit`, `u` or `undo`; or an object `{"command": ...}` where
 /// `json`. Else a sentence on what is wrong with it, or that the board has no such verdict.
 fn parse(line: &str, json: bool, board: &dyn Board) -> Result<UserCommand, String> {
     match line.trim() {
         "" => Ok(UserCommand::RunRest),
+        "n" | "next" => Ok(UserCommand::RunNext(NEXT_JUDGMENTS)),
         "q" | "quit" => Ok(UserCommand::Quit),
         "u" | "undo" => Ok(UserCommand::Undo),
         object if json => {
@@ -68,7 +71,7 @@ fn parse(line: &str, json: bool, board: &dyn Board) -> Result<UserCommand, Strin
             line.resolve(board)
         }
         other => Err(format!(
-            "unknown command `{}`: an empty line resumes, `u` shows the previous save, `q` quits",
+            "unknown command `{}`: an empty line asks the rest, `n` the next {NEXT_JUDGMENTS}, `u` shows the previous save, `q` quits",
             clipped(other)
         )),
     }
@@ -84,9 +87,14 @@ impl LineCommand {
                 return self.find(board).map(|row| UserCommand::Label { row, label, next: None });
             }
             LineCommandKind::Quit => UserCommand::Quit,
-            LineCommandKind::Resume => UserCommand::RunRest,
+            LineCommandKind::Resume => {
+                self.count.map_or(UserCommand::RunRest, UserCommand::RunNext)
+            }
             LineCommandKind::Undo => UserCommand::Undo,
         };
+        if self.count.is_some() && !matches!(self.command, LineCommandKind::Resume) {
+            return Err("only `resume` takes `count`".to_owned());
+        }
         let Self { sample_id, grader, model, trial, .. } = self;
         if sample_id.is_some() || grader.is_some() || model.is_some() || trial.is_some() {
             return Err("only `refresh`, `pin` and `label` take a verdict".to_owned());
@@ -196,8 +204,7 @@ mod tests {
 
     #[test]
     fn lines_are_commands() {
-        let unknown =
-            "unknown command `x`: an empty line resumes, `u` shows the previous save, `q` quits";
+        let unknown = "unknown command `x`: an empty line asks the rest, `n` the next 200, `u` shows the previous save, `q` quits";
         let table = [
             (false, "\n", Ok(UserCommand::RunRest)),
             (false, " \r\n", Ok(UserCommand::RunRest)),
@@ -205,6 +212,10 @@ mod tests {
             (true, "quit", Ok(UserCommand::Quit)),
             (true, "\n", Ok(UserCommand::RunRest)),
             (false, "u\n", Ok(UserCommand::Undo)),
+            (false, "n\n", Ok(UserCommand::RunNext(200))),
+            (true, " next", Ok(UserCommand::RunNext(200))),
+            (true, r#"{"command":"resume","count":50}"#, Ok(UserCommand::RunNext(50))),
+            (true, r#"{"command":"quit","count":50}"#, Err("only `resume` takes `count`")),
             (true, r#"{"command":"resume"}"#, Ok(UserCommand::RunRest)),
             (true, r#" {"command": "undo"} "#, Ok(UserCommand::Undo)),
             (true, r#"{"wish":"run_rest"}"#, Ok(UserCommand::RunRest)),

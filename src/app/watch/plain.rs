@@ -15,7 +15,8 @@ use std::io::{self, Write};
 use anstyle::Style;
 
 use super::board::{
-    ActionCounts, Activity, Board, Display, Overview, Spending, WatchEvent, save_name,
+    ActionCounts, Activity, Board, Display, NEXT_JUDGMENTS, Overview, Spending, WatchEvent,
+    save_name,
 };
 use crate::base::price::Cost;
 use crate::base::text::{columns, count, cut, sanitize, wrapped};
@@ -244,17 +245,24 @@ fn planned(overview: &Overview) -> Option<String> {
 fn held(overview: &Overview) -> String {
     let (waiting, expected) = overview.held();
     let asked = overview.actions.asked;
-    let cost = expected.map_or_else(String::new, |cost| format!(" (about {cost})"));
+    let about =
+        |cost: Option<Cost>| cost.map_or_else(String::new, |cost| format!(" (about {cost})"));
+    let cost = about(expected);
+    let next = overview.next_held().map_or_else(String::new, |next| {
+        format!(", `n` for the next {NEXT_JUDGMENTS}{}", about(next.expected))
+    });
     if asked == 0 {
         let wait = if waiting == 1 {
             "waits; press Enter to ask it"
         } else {
             "wait; press Enter to ask them"
         };
-        return format!("{} {wait}{cost}, or edit on", judgments(waiting));
+        return format!("{} {wait}{cost}{next}, or edit on", judgments(waiting));
     }
     let all = judgments(asked + waiting);
-    format!("{asked} of {all} asked; press Enter to ask the other {waiting}{cost}, or edit on")
+    format!(
+        "{asked} of {all} asked; press Enter to ask the other {waiting}{cost}{next}, or edit on"
+    )
 }
 
 fn ended(overview: &Overview) -> String {

@@ -52,6 +52,12 @@ impl Allowance {
         *left = left.saturating_sub(1);
     }
 
+    /// So many more of either kind are allowed.
+    pub(crate) fn allow_more(&mut self, more: u64) {
+        self.judges = self.judges.saturating_add(more);
+        self.conversations = self.conversations.saturating_add(more);
+    }
+
     /// One more action of judges is allowed: somebody asked for that very one.
     pub(crate) fn allow_one(&mut self) {
         self.judges = self.judges.saturating_add(1);

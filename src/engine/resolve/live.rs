@@ -131,6 +131,11 @@ impl<'a> Live<'a> {
         self.resolver.allowance = Allowance::ALL;
     }
 
+    /// Launches so many of what was held back.
+    pub fn allow_more(&mut self, more: u64) {
+        self.resolver.allowance.allow_more(more);
+    }
+
     /// While it is paused nothing is planned and nothing launched; what is under way lands.
     pub fn pause(&mut self, is_paused: bool) {
         self.is_paused = is_paused;

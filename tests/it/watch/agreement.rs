@@ -148,7 +148,7 @@ fn the_agreement_of_a_preview_is_of_the_cases_that_are_judged_both_times() {
     let mut terminal =
         Terminal::start(&space, (30, 120), &args, &[("OPENAI_BASE_URL", url.as_str())]);
     terminal.wait_until("the first preview", |shown| {
-        shown.contains("Enter asks the other 22") && shown.contains("on 8 of 30 labels")
+        shown.contains("Enter: the rest (22") && shown.contains("on 8 of 30 labels")
     });
     terminal.press("\r");
     terminal.wait_until("all of them", |shown| {
@@ -159,7 +159,7 @@ fn the_agreement_of_a_preview_is_of_the_cases_that_are_judged_both_times() {
     terminal.wait_until("the preview", |shown| {
         let headline = shown.lines().nth(1).unwrap_or_default();
         shown.contains("save 1")
-            && shown.contains("Enter asks the other 22")
+            && shown.contains("Enter: the rest (22")
             && headline.contains("on 8 of 30 labels")
     });
     terminal.press("q");

@@ -89,7 +89,7 @@ fn v_shows_what_would_be_sent_and_then_what_was() {
     ]);
     let judge = stubborn();
     let mut terminal = session(&space, &judge, &["--preview", "2"], (24, 80));
-    terminal.wait_for("Enter asks the other 28");
+    terminal.wait_for("Enter: the rest (28");
     terminal.press("a/s7");
     terminal.press(key::ENTER);
     terminal.wait_for(" 1 of 1 ");

@@ -97,6 +97,22 @@ fn each_save_is_a_block_of_lines() {
 }
 
 #[test]
+fn n_in_a_line_asks_the_next_ones() {
+    let (space, judge) = (space(230), judge());
+    let mut lines = Lines::begin(&space, &judge, &["--plain"]);
+    let shown = lines.until("or edit on");
+    assert!(shown.contains("the other 210, `n` for the next 200, or edit on"), "{shown}");
+    lines.say("n");
+    let shown = lines.until("or edit on");
+    assert!(
+        shown.contains("220 of 230 judgments asked; press Enter to ask the other 10, or"),
+        "{shown}"
+    );
+    assert_eq!(judge.count(), 220);
+    lines.quit();
+}
+
+#[test]
 fn lines_are_written_where_there_is_no_screen() {
     let (space, judge) = (space(2), judge());
     let lines = Lines::begin(&space, &judge, &[]);

@@ -245,7 +245,7 @@ fn colours_are_shown_where_they_are_wanted() {
 #[test]
 fn enter_asks_the_rest_and_ctrl_c_leaves_the_terminal_as_it_was() {
     let mut screen = Screen::begin(space(30), judge(), &[], &[]);
-    screen.terminal.wait_for("Enter asks the other 10");
+    screen.terminal.wait_for("Enter: the rest (10");
     assert_eq!(screen.judge.count(), 20);
     screen.terminal.press(key::ENTER);
     screen.wait_idle("start", ["1.000", " 30/30 "]);
@@ -257,6 +257,36 @@ fn enter_asks_the_rest_and_ctrl_c_leaves_the_terminal_as_it_was() {
     let (code, shown) = screen.terminal.finish();
     assert_eq!(code, 130, "{shown}");
     assert_eq!(screen.space.stored_lines().len(), 30);
+}
+
+#[test]
+fn n_asks_the_next_ones_of_the_rest_and_waits_again() {
+    let space = space(440);
+    space.write("evalrs.toml", "[prices.\"judge-1\"]\ninput = 0.0\noutput = 5.0\n");
+    let mut screen = Screen::sized((24, 80), space, judge(), &[], &[]);
+    let waits = |screen: &mut Screen, keys: &str, asked: usize| {
+        screen.terminal.wait_until(keys, |shown| {
+            shown.contains(&format!(" held: {keys}")) && shown.contains(&format!(" {asked} asked"))
+        });
+        assert_eq!(screen.judge.count(), asked);
+    };
+    waits(&mut screen, "Enter: the rest (420, about $0.42) · N: next 200 (about $0.20)", 20);
+    screen.terminal.wait_until("both keys", |shown| {
+        let keys = shown.lines().last().unwrap_or_default();
+        keys.contains("Enter the rest") && keys.contains("N next 200")
+    });
+    screen.terminal.press("N");
+    waits(&mut screen, "Enter: the rest (220, about $0.22) · N: next 200 (about $0.20)", 220);
+    screen.terminal.press("N");
+    waits(&mut screen, "420 of 440 judged; Enter: the rest (20, about $0.020)", 420);
+    screen.terminal.press(key::ENTER);
+    screen.wait_idle("start", ["1.000", "100.0%"]);
+    assert_eq!(screen.judge.count(), 440);
+    // Where nothing is held it asks nothing.
+    screen.terminal.press("Na");
+    screen.terminal.wait_for("[all]");
+    assert_eq!(screen.judge.count(), 440);
+    screen.end();
 }
 
 #[test]

@@ -36,6 +36,32 @@ fn a_preview_is_asked_and_the_rest_waits_for_a_word() {
 }
 
 #[test]
+fn as_many_of_the_rest_are_asked_as_a_command_says() {
+    let mut session = Session::begin(space(12), judge(), &["--preview", "2"]);
+    let asked_then = |session: &mut Session, line: &str| {
+        session.telling.say(line);
+        let held = session.telling.wait_event("paused");
+        (session.judge.count(), held["asked"].clone(), held["waiting"].clone())
+    };
+    session.telling.wait_event("paused");
+    let more = r#"{"command": "resume", "count": 3}"#;
+    assert_eq!(asked_then(&mut session, more), (5, json!(5), json!(7)));
+    assert_eq!(asked_then(&mut session, more), (8, json!(8), json!(4)));
+    // What is asked first is the same as without a preview, and the next save waits anew.
+    save(&session.space, "rubric.txt", TERSE);
+    session.telling.wait_event("paused");
+    assert_eq!(session.judge.count(), 10);
+    assert_eq!(asked_then(&mut session, more), (13, json!(5), json!(7)));
+    session.telling.say("n");
+    session.telling.wait_event("evaluated");
+    assert_eq!(session.judge.count(), 20, "there are no more than these");
+    session.telling.say(r#"{"command": "undo", "count": 3}"#);
+    let note = session.telling.wait_event("note");
+    assert!(note["text"].as_str().unwrap().contains("only `resume` takes `count`"), "{note}");
+    session.end();
+}
+
+#[test]
 fn as_many_are_asked_at_once_as_a_preview_says() {
     let mut session = Session::begin(space(6), judge(), &["--preview", "2"]);
     let held = session.telling.wait_event("paused");

@@ -20,6 +20,7 @@ impl Control<'_> {
             UserCommand::Quit => return Ok(Some(SessionEnd::Quit)),
             UserCommand::Interrupt => return Ok(Some(SessionEnd::Interrupted)),
             UserCommand::RunRest => self.live.allow_all(),
+            UserCommand::RunNext(more) => self.live.allow_more(more),
             UserCommand::Undo => {
                 self.views.looks_back = !self.views.looks_back && self.views.previous.is_some();
                 self.views.changed();

@@ -105,7 +105,8 @@ fn what_is_held_says_how_to_go_on() {
       1 broken, 19 unchanged, 980 not known yet
       broken  Is good  gift-card  0.900 → 0.100  (-0.800)
           [-Right-]{+Wrong+}.
-      20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), or edit on
+      20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), `n` for the next 200
+        (about $0.0245), or edit on
     ");
 }
 
@@ -124,6 +125,19 @@ fn the_sentence_of_what_is_held_counts_right() {
         Some(0.5),
         "1 of 2 judgments asked; press Enter to ask the other 1 (about $0.50), or edit on",
     );
+    check(
+        1,
+        400,
+        Some(0.5),
+        "1 of 401 judgments asked; press Enter to ask the other 400 (about $0.50), `n` for the next 200 (about $0.25), or edit on",
+    );
+    check(
+        0,
+        201,
+        None,
+        "201 judgments wait; press Enter to ask them, `n` for the next 200, or edit on",
+    );
+    check(0, 200, None, "200 judgments wait; press Enter to ask them, or edit on");
     check(0, 1, None, "1 judgment waits; press Enter to ask it, or edit on");
     check(0, 9, Some(2.0), "9 judgments wait; press Enter to ask them (about $2.00), or edit on");
 }

@@ -8,7 +8,10 @@ use ratatui::text::{Line, Span};
 use super::agreement::headlines;
 use super::paint::{sides, span};
 use super::theme::{STRONG, Theme, used};
-use crate::app::watch::board::{ActionCounts, Activity, MetricRow, Overview, Spending, save_name};
+use crate::app::watch::board::{
+    ActionCounts, Activity, MetricRow, NEXT_JUDGMENTS, Overview, Spending, save_name,
+};
+use crate::base::price::Cost;
 use crate::base::text::{count, cut, grouped};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::report::verdict;
@@ -42,15 +45,16 @@ pub(super) fn draw(
     let actions = actions(&overview.actions).map(faint);
     let beside = actions.last().map_or(0, |shortest| shortest.width() + 3);
     let room = usize::from(area.width).saturating_sub(beside);
-    let mut state = state(overview, theme);
-    if area.height < 4 && !notes.spans.is_empty() {
-        state.push_span("   ");
-        state.extend(notes.spans.iter().cloned());
-    }
     let labelled = overview.labelled(context.selected);
     let agreement = labelled.and_then(|metric| agreement(overview, metric, room, theme));
     let gates = [gate(overview, room / 2, theme), gate(overview, 0, theme)];
     let gates: &[Line<'_>] = if agreement.is_some() { &gates } else { &[] };
+    let beside = gates.last().map_or(0, |shortest| shortest.width() + 3);
+    let mut state = state(overview, usize::from(area.width).saturating_sub(beside), theme);
+    if area.height < 4 && !notes.spans.is_empty() {
+        state.push_span("   ");
+        state.extend(notes.spans.iter().cloned());
+    }
     let lead = agreement.unwrap_or_else(|| gate(overview, room, theme));
     let spent = spent(&overview.spent).map(faint);
     let title = title(overview, theme);
@@ -156,7 +160,7 @@ fn spent(spent: &Spending) -> [String; 3] {
     [long, save, of_budget]
 }
 
-fn state(overview: &Overview, theme: Theme) -> Line<'static> {
+fn state(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     if overview.save != overview.newest {
         let shown = save_name(overview.save);
         let newest = save_name(overview.newest);
@@ -167,14 +171,7 @@ fn state(overview: &Overview, theme: Theme) -> Line<'static> {
     let mut line = match &overview.state {
         Activity::Planning => Span::styled("planning", theme.accent()).into(),
         Activity::Asking => asking(actions, theme),
-        Activity::Paused { waiting, expected } => {
-            let about = expected.map_or_else(String::new, |cost| format!(", about {cost}"));
-            let judged = grouped(actions.total.saturating_sub(*waiting));
-            let held = format!("held: {judged} of {} judged; ", grouped(actions.total));
-            let enter = format!("Enter asks the other {}{about}", grouped(*waiting));
-            let style = theme.doubtful();
-            Line::from_iter([Span::styled(held, style), Span::styled(enter, STRONG.patch(style))])
-        }
+        Activity::Paused { .. } => held(overview, width, theme),
         Activity::Idle => Span::styled("idle, waiting for a save", theme.faint()).into(),
         Activity::Stopped(reason) => {
             span(&format!("stopped: {reason}"), STRONG.patch(theme.bad())).into()
@@ -186,6 +183,33 @@ fn state(overview: &Overview, theme: Theme) -> Line<'static> {
         line.spans.insert(0, Span::styled(text, STRONG.patch(theme.bad())));
     }
     line
+}
+
+/// What was judged, and what keys ask of the rest: the longest line that there is room for, else the shortest.
+fn held(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
+    let (waiting, expected) = overview.held();
+    let total = overview.actions.total;
+    let judged = grouped(total.saturating_sub(waiting));
+    let judged = format!("held: {judged} of {} judged; ", grouped(total));
+    let next = overview.next_held();
+    let about = |cost: Option<Cost>| cost.map(|cost| format!("about {cost}"));
+    let rest_costs = about(expected).map_or_else(String::new, |cost| format!(", {cost}"));
+    let next_costs = next.and_then(|next| about(next.expected));
+    let next_costs = next_costs.map_or_else(String::new, |cost| format!(" ({cost})"));
+    let more = next.map_or_else(String::new, |_| format!(" · N: next {NEXT_JUDGMENTS}"));
+    let rest = format!("Enter: the rest ({}", grouped(waiting));
+    let long = format!("{rest}{rest_costs}){more}{next_costs}");
+    let style = theme.doubtful();
+    let line = |held: &str, keys: &str| {
+        Line::from_iter([
+            Span::styled(held.to_owned(), style),
+            Span::styled(keys.to_owned(), STRONG.patch(style)),
+        ])
+    };
+    let shortest = line("held: ", "Enter: the rest");
+    let all =
+        [line(&judged, &long), line("held: ", &long), line("held: ", &format!("{rest}){more}"))];
+    all.into_iter().find(|line| line.width() <= width).unwrap_or(shortest)
 }
 
 fn asking(actions: &ActionCounts, theme: Theme) -> Line<'static> {

@@ -12,9 +12,10 @@ use crate::app::watch::board::{Activity, Overview};
 use crate::base::text::{columns, sanitize};
 
 /// All keys, by what they are for. An empty key is a title.
-const KEYS: [(&str, &str); 47] = [
+const KEYS: [(&str, &str); 48] = [
     ("", "judgments"),
     ("Enter", "ask what is held back"),
+    ("N", "ask 200 of it, and wait again"),
     ("r", "ask the judgments of this verdict anew"),
     ("p", "pin this sample: listed first, asked early"),
     ("u", "look at the rubric before; again: go back"),
@@ -145,7 +146,8 @@ pub(super) fn footer(
     // Whether it matters, its rank, the key, what it does.
     let all = [
         (true, 0, "q", "quit"),
-        (is_held, 1, "Enter", "run the rest"),
+        (is_held, 1, "Enter", "the rest"),
+        (overview.next_held().is_some(), 3, "N", "next 200"),
         (now.view == DetailView::Alone, 3, "h", "list"),
         (now.is_narrowed && has_list, 3, "Esc", "list all"),
         (now.has_selection && has_labels, 4, "y n", "label"),
@@ -169,7 +171,7 @@ pub(super) fn footer(
     for (_, _, key, word) in
         fitting(matter, width, |(_, rank, key, word)| (key.len() + word.len() + 3, *rank))
     {
-        let is_loud = key == "Enter" || word == "back";
+        let is_loud = key == "Enter" || key == "N" || word == "back";
         let style = if is_loud { theme.doubtful() } else { theme.accent() };
         line.push_span(Span::styled(key, STRONG.patch(style)));
         line.push_span(" ");

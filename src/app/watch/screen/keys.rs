@@ -11,13 +11,16 @@ use super::list_title::{FILTERS, needs_labels};
 use super::scrolled::ScrolledLines;
 use super::{DetailView, InputMode, Screen};
 use crate::app::watch::board::{
-    Activity, Board, LabelInput, UserCommand, VerdictFilter, VerdictId,
+    Activity, Board, LabelInput, NEXT_JUDGMENTS, UserCommand, VerdictFilter, VerdictId,
 };
 use crate::base::text::sanitize;
 use crate::pipeline::delta::CellState;
 
 /// The lines that one turn of the wheel scrolls.
 const WHEEL: isize = 3;
+
+/// The lines of help that a page scrolls.
+const HELP_PAGE: usize = 10;
 
 /// The most characters of a search.
 const MAX_SEARCH: usize = 200;
@@ -123,6 +126,9 @@ impl Screen {
             KeyCode::Char('p') => UserCommand::Pin(selected?),
             KeyCode::Enter if matches!(board.overview().state, Activity::Paused { .. }) => {
                 UserCommand::RunRest
+            }
+            KeyCode::Char('N') if matches!(board.overview().state, Activity::Paused { .. }) => {
+                UserCommand::RunNext(NEXT_JUDGMENTS)
             }
             _ => return None,
         };
@@ -354,6 +360,8 @@ impl Screen {
             KeyCode::Up | KeyCode::Char('k') => {
                 InputMode::Help { offset: offset.saturating_sub(1) }
             }
+            KeyCode::PageDown => InputMode::Help { offset: offset.saturating_add(HELP_PAGE) },
+            KeyCode::PageUp => InputMode::Help { offset: offset.saturating_sub(HELP_PAGE) },
             KeyCode::Esc | KeyCode::Enter | KeyCode::Char('?' | 'q') => InputMode::Browse,
             _ => return,
         };

@@ -353,10 +353,10 @@ fn what_is_asked_is_counted() {
 fn what_is_held_says_how_it_goes_on() {
     let shown = shown(&mut screen(), &held(), NARROW);
     let lines: Vec<&str> = shown.lines().collect();
-    insta::assert_snapshot!([lines[2], lines[23]].join("\n"), @r#"
-    held: 20 of 1,000 judged; Enter asks the other 980, about $0.12
-    q quit  Enter run the rest  f failing  a all  / search  u prev save  ? help
-    "#);
+    insta::assert_snapshot!([lines[2], lines[23]].join("\n"), @r"
+    held: Enter: the rest (980, about $0.12) · N: next 200 (about $0.0245)
+    q quit  Enter the rest  N next 200  f failing  a all  / search  p pin  ? help
+    ");
 }
 
 #[test]
@@ -370,7 +370,7 @@ fn states_are_told() {
     assert_eq!(told(Activity::Planning), " planning");
     assert_eq!(told(stopped), " stopped: the budget of $1.00 is used up");
     let held = Activity::Paused { waiting: 1, expected: None };
-    assert_eq!(told(held), " held: 999 of 1,000 judged; Enter asks the other 1");
+    assert_eq!(told(held), " held: 999 of 1,000 judged; Enter: the rest (1)");
 }
 
 #[test]
@@ -425,46 +425,46 @@ fn all_keys_are_told() {
      support-quality  ╭ keys of evalrs watch ────────────────────────────────────────╮ · $0.31 of $1.00
      ✓ PASS (was FAIL)│ judgments                                                    │ asked · 1 failed
      idle, waiting for│  Enter         ask what is held back                         │
-                      │  r             ask the judgments of this verdict anew        │
-    ─ grader ─────── m│  p             pin this sample: listed first, asked early    │─ judged  errors ─
-    ▸ helpful       0.│  u             look at the rubric before; again: go back     │98/1,000     ! 2
-      grounded in…  0.│  e             open the rubric in an editor                  │00/1,000       0
-      by_subject    0.│ labels                                                       │00/1,000       0
-      ▲ 1 fixed   ▼ 2 │  y n           a person passes, fails this answer            │  · 1 pending
-    ─[moved] failing  │  1 … 9         a score on the scale of the grader            │ovement ─ 1 of 5 ─
-           moved     b│  0             take your label back                          │bmission
-    ▌ ✗ ▼  broken    0│  space         skip: the next one without a label            │s! You can retu…
-      ✓ ▲  fixed     0│                                                              │s! You can retu…
-      !    error      │ verdicts                                                     │s! You can retu…
-      ✓ △  raised    0│  j k ↓ ↑       next, previous                                │s! You can retu…
-      ✗ ▼  broken    0│  PgDn PgUp     a page down, up                               │s! You can retu…
+                      │  N             ask 200 of it, and wait again                 │
+    ─ grader ─────── m│  r             ask the judgments of this verdict anew        │─ judged  errors ─
+    ▸ helpful       0.│  p             pin this sample: listed first, asked early    │98/1,000     ! 2
+      grounded in…  0.│  u             look at the rubric before; again: go back     │00/1,000       0
+      by_subject    0.│  e             open the rubric in an editor                  │00/1,000       0
+      ▲ 1 fixed   ▼ 2 │ labels                                                       │  · 1 pending
+    ─[moved] failing  │  y n           a person passes, fails this answer            │ovement ─ 1 of 5 ─
+           moved     b│  1 … 9         a score on the scale of the grader            │bmission
+    ▌ ✗ ▼  broken    0│  0             take your label back                          │s! You can retu…
+      ✓ ▲  fixed     0│  space         skip: the next one without a label            │s! You can retu…
+      !    error      │                                                              │s! You can retu…
+      ✓ △  raised    0│ verdicts                                                     │s! You can retu…
+      ✗ ▼  broken    0│  j k ↓ ↑       next, previous                                │s! You can retu…
+                      │  PgDn PgUp     a page down, up                               │
                       │  g G Home End  first, last                                   │
                       │  m             those that moved                              │
                       │  f             those that fail                               │
                       │  d             those that disagree with a label              │
                       │  P             false passes: pass what a person fails        │
                       │  F             false fails: fail what a person passes        │
-                      │  x             errors                                        │
-    ─ refund-policy-00│  a             all                                           │──────── helpful ─
-     ✗ fails, 0.400   │  Tab ⇧Tab      next, previous of these                       │                 ▐
-                      │  /             search id, grader, input, submission          │                 ▐
-     why, and what cha│  t             those of samples with a tag                   │                 ▐
-     The answer names │  b             those of one grader                           │y-]{+but does    ▐
-     not say who pays │  Esc           all again, whatever tag, grader, search       │gain+}.          ▐
-                      │  o             another order: movement, score, length …      │                 ▐
-     submission       │  O             the same order from its other end             │                 ▐
-     Yes! You can retu│ detail                                                       │                 ▐
-                      │  J K           a line down, up                               │                 ▐
-     ground truth     │  ^D ^U         half a page down, up                          │                 ▐
-     Yes, within 30 da│  v l →         detail alone; again: sent and replied         │
-                      │  h ← Esc       back to list and detail                       │
-     input            │ signs                                                        │
-     Hi,              │  ✓ ✗ !         passes, fails, error                          │
-                      │  … ·           being judged, not judged yet                  │
+    ─ refund-policy-00│  x             errors                                        │──────── helpful ─
+     ✗ fails, 0.400   │  a             all                                           │                 ▐
+                      │  Tab ⇧Tab      next, previous of these                       │                 ▐
+     why, and what cha│  /             search id, grader, input, submission          │                 ▐
+     The answer names │  t             those of samples with a tag                   │y-]{+but does    ▐
+     not say who pays │  b             those of one grader                           │gain+}.          ▐
+                      │  Esc           all again, whatever tag, grader, search       │                 ▐
+     submission       │  o             another order: movement, score, length …      │                 ▐
+     Yes! You can retu│  O             the same order from its other end             │                 ▐
+                      │ detail                                                       │                 ▐
+     ground truth     │  J K           a line down, up                               │                 ▐
+     Yes, within 30 da│  ^D ^U         half a page down, up                          │
+                      │  v l →         detail alone; again: sent and replied         │
+     input            │  h ← Esc       back to list and detail                       │
+     Hi,              │ signs                                                        │
+                      │  ✓ ✗ !         passes, fails, error                          │
      q quit  f failing╰ ? or Esc closes ─────────────────────────────────────────────╯ v detail  ? help
     ");
     // Where there is no room for all of them they scroll.
-    press(&mut screen, &board, NARROW, "jjjjjjjjjjjjjjjjjjjjjjjjj");
+    press(&mut screen, &board, NARROW, "pgdn pgdn pgdn j j j pgdn pgdn pgdn");
     assert!(shown(&mut screen, &board, NARROW).contains("wheel scrolls"));
     press(&mut screen, &board, NARROW, "esc");
     assert!(!shown(&mut screen, &board, NARROW).contains("wheel scrolls"));
