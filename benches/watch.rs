@@ -28,6 +28,7 @@ use evalrs::app::watch::frontend::FinishedSave;
 use evalrs::app::watch::frontend::Frontend;
 use evalrs::app::watch::frontend::UserInput;
 use evalrs::app::watch::frontend::WatchContext;
+use evalrs::app::watch::take_back::FileEdit;
 use evalrs::base::diagnostic::Diagnostic;
 use evalrs::base::system::os::OsSystem;
 use evalrs::effects::exec::Executing;
@@ -243,6 +244,14 @@ impl WatchContext for Nothing {
 
     fn layers(&mut self) -> &mut Vec<(String, Arc<dyn OutcomeStore>)> {
         &mut self.layers
+    }
+
+    fn write(&mut self, _: &[FileEdit]) -> Result<(), String> {
+        Ok(())
+    }
+
+    fn time_of_day(&self) -> String {
+        String::new()
     }
 
     fn waiting(&self) -> Vec<String> {

@@ -1,17 +1,15 @@
 //! `evalrs watch`: evaluate, stay, and evaluate again with every save.
 
+mod frontends;
 #[cfg(feature = "serve")]
 mod on_page;
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::future::Future;
-use std::io::IsTerminal;
-use std::pin::Pin;
 use std::time::Duration;
 
-use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEventKind, KeyModifiers};
 use jiff::Timestamp;
 
+use self::frontends::front;
 use super::Console;
 use super::context::{SuiteContext, context_files};
 use super::header::header;
@@ -23,19 +21,15 @@ use super::open::{ExecutorSettings, check_selected, executor, new_session, overr
 use super::reporting::recorded_origin;
 #[cfg(feature = "serve")]
 use super::serve::session::SessionServer;
-use super::signals::interrupted;
 use super::usage::note_used;
 use crate::app::cli::{LimitArgs, WatchArgs};
 use crate::app::error::{Error, ExitStatus};
-use crate::app::watch::board::{Board, Display, UserCommand, WatchEvent};
 use crate::app::watch::control::{Control, EndedSession};
 use crate::app::watch::endpoint_status::EndpointStatus;
-use crate::app::watch::frontend::{FinishedSave, Frontend, SessionEnd, UserInput, WatchContext};
+use crate::app::watch::frontend::{FinishedSave, SessionEnd, WatchContext};
 use crate::app::watch::json::JsonDisplay;
-use crate::app::watch::line_input::CommandReader;
-use crate::app::watch::plain::PlainDisplay;
 use crate::app::watch::recording::save_record;
-use crate::app::watch::screen::terminal::ScreenDisplay;
+use crate::app::watch::take_back::{FileEdit, write_edits};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{FileBytes, System, join};
@@ -244,6 +238,14 @@ impl WatchContext for Here<'_> {
         layers
     }
 
+    fn write(&mut self, edits: &[FileEdit]) -> Result<(), String> {
+        write_edits(self.system, edits)
+    }
+
+    fn time_of_day(&self) -> String {
+        self.system.time_of_day(self.system.now())
+    }
+
     fn waiting(&self) -> Vec<String> {
         self.endpoints.waiting()
     }
@@ -381,118 +383,5 @@ impl<'a> Keeper<'a> {
         };
         record::write(self.system, &self.folder, &report, &facts)?;
         record::set_latest(self.system, &self.home, &self.id)
-    }
-}
-
-/// Who looks: a screen where there is one, else lines.
-fn front<'c>(
-    args: &WatchArgs,
-    console: &'c mut Console<'_>,
-) -> std::io::Result<Box<dyn Frontend + 'c>> {
-    let has_screen = std::io::stdout().is_terminal() && std::io::stdin().is_terminal();
-    if has_screen && !args.plain && !args.json {
-        let interrupted = Box::pin(interrupted());
-        let display = ScreenDisplay::enter(console.has_color)?;
-        return Ok(Box::new(OnScreen { display, interrupted }));
-    }
-    let display: Box<dyn Display + 'c> = if args.json {
-        Box::new(JsonDisplay::new(&mut *console.out))
-    } else {
-        Box::new(PlainDisplay::new(console.out, console.width))
-    };
-    let requests = CommandReader::new(std::io::stdin(), args.json);
-    Ok(Box::new(InLines { display, requests, interrupted: Box::pin(interrupted()) }))
-}
-
-/// A screen.
-struct OnScreen {
-    display: ScreenDisplay,
-    interrupted: Pin<Box<dyn Future<Output = ()>>>,
-}
-
-impl Frontend for OnScreen {
-    fn display(&mut self) -> &mut dyn Display {
-        &mut self.display
-    }
-
-    fn input(&mut self) -> Pin<Box<dyn Future<Output = UserInput> + '_>> {
-        Box::pin(async {
-            tokio::select! {
-                biased;
-                () = self.interrupted.as_mut() => UserInput::Interrupted,
-                event = self.display.event() => event.map_or(UserInput::Interrupted, UserInput::Terminal),
-            }
-        })
-    }
-
-    fn command(
-        &mut self,
-        input: UserInput,
-        board: &dyn Board,
-    ) -> std::io::Result<Option<UserCommand>> {
-        match input {
-            UserInput::Terminal(event) if is_stop(&event) => {
-                self.display.stop(board)?;
-                Ok(None)
-            }
-            UserInput::Terminal(event) => self.display.key(&event, board),
-            UserInput::Interrupted => Ok(Some(UserCommand::Interrupt)),
-            UserInput::Line(_) => Ok(None),
-        }
-    }
-
-    fn suspend(&mut self) -> std::io::Result<()> {
-        self.display.suspend()
-    }
-
-    fn resume(&mut self, board: &dyn Board) -> std::io::Result<()> {
-        self.display.resume(board)
-    }
-}
-
-/// Whether this is Ctrl-Z: the terminal is raw, so that it is a key like others.
-fn is_stop(event: &TerminalEvent) -> bool {
-    let TerminalEvent::Key(key) = event else { return false };
-    key.kind != KeyEventKind::Release
-        && key.code == KeyCode::Char('z')
-        && key.modifiers == KeyModifiers::CONTROL
-}
-
-/// Lines, for a pipe.
-struct InLines<'c> {
-    display: Box<dyn Display + 'c>,
-    requests: CommandReader,
-    interrupted: Pin<Box<dyn Future<Output = ()>>>,
-}
-
-impl Frontend for InLines<'_> {
-    fn display(&mut self) -> &mut dyn Display {
-        self.display.as_mut()
-    }
-
-    fn input(&mut self) -> Pin<Box<dyn Future<Output = UserInput> + '_>> {
-        Box::pin(async {
-            tokio::select! {
-                biased;
-                () = self.interrupted.as_mut() => UserInput::Interrupted,
-                request = self.requests.next() => UserInput::Line(request),
-            }
-        })
-    }
-
-    fn command(
-        &mut self,
-        input: UserInput,
-        board: &dyn Board,
-    ) -> std::io::Result<Option<UserCommand>> {
-        let command = match input {
-            UserInput::Interrupted => return Ok(Some(UserCommand::Interrupt)),
-            UserInput::Terminal(_) => return Ok(None),
-            UserInput::Line(line) => self.requests.command(&line, board),
-        };
-        match command {
-            Ok(command) => Ok(Some(command)),
-            Err(why) => self.display.event(&WatchEvent::Note(why), board).map(|()| None),
-        }
     }
 }

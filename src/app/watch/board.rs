@@ -3,6 +3,9 @@
 //! A display draws from a [`Board`] and knows neither database nor engine; the loop fills the board and carries the
 //! commands out. Single rows and details are asked for when they are seen: a board may have a hundred thousand.
 
+mod save_row;
+mod user_command;
+
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -18,6 +21,8 @@ use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::Label;
 use crate::pipeline::statistics::interval::ConfidenceInterval;
 
+pub use self::save_row::{RubricChange, SaveRow};
+pub use self::user_command::{LabelInput, UserCommand};
 pub use crate::pipeline::delta::CaseId;
 
 /// One verdict of the board: a case, and the ordinal of a grader in the order of the suite.
@@ -62,6 +67,8 @@ pub struct Overview {
     pub waiting: Vec<String>,
     /// What else there is to say about this evaluation, a sentence each.
     pub notes: Vec<String>,
+    /// Whether its verdicts are not kept any more, so that none can be listed.
+    pub has_no_verdicts: bool,
 }
 
 /// The number of an evaluation, in words.
@@ -407,6 +414,15 @@ pub trait Board {
     /// What judges were sent about it and what they replied, as `evalrs explain --prompt` writes it; of the newest
     /// evaluation. None while it is not loaded: whoever asks has it loaded for the next drawing.
     fn sent(&self, id: VerdictId) -> Option<&str>;
+
+    /// Every save so far, the first evaluation first.
+    fn saves(&self) -> Vec<SaveRow>;
+
+    /// What a save changed in the text of rubrics; of the first evaluation all of them.
+    fn rubric_changes(&self, save: u32) -> Vec<RubricChange>;
+
+    /// The files that say something else than in a save, and would be written to take it back.
+    fn files_to_take_back(&self, save: u32) -> Vec<String>;
 }
 
 /// What happened, for displays that tell it in order. What it led to stands on the board.
@@ -432,49 +448,6 @@ pub enum WatchEvent {
     Note(String),
     /// The session ends.
     Ended,
-}
-
-/// What the user wants.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum UserCommand {
-    /// Ends the session; finished work is kept.
-    Quit,
-    /// Ends it as Ctrl-C does.
-    Interrupt,
-    /// Asks what was held back.
-    RunRest,
-    /// Asks so many of the judgments that were held back, and waits again.
-    RunNext(u64),
-    /// Looks at the evaluation before, or back at the newest.
-    Undo,
-    /// Opens the rubric of this verdict, or of the first grader that has one, in an editor.
-    Edit(Option<VerdictId>),
-    /// Asks the judgments of this verdict anew.
-    Refresh(VerdictId),
-    /// Lists the sample of this verdict first and asks it early; again, no more.
-    Pin(VerdictId),
-    /// The user looks at this verdict: it is asked early.
-    Select(VerdictId),
-    /// Says what a person thinks of what a verdict is of, and looks at another verdict then.
-    Label {
-        /// The verdict.
-        row: VerdictId,
-        /// What the person says.
-        label: LabelInput,
-        /// The verdict to look at next.
-        next: Option<VerdictId>,
-    },
-}
-
-/// What a person says of a submission by a key or in a line.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LabelInput {
-    /// Whether it passes.
-    Pass(bool),
-    /// A digit from 1 to 9, on the scale of the grader.
-    Digit(u8),
-    /// Takes back what the same person said.
-    Nothing,
 }
 
 /// Tells or draws what goes on.

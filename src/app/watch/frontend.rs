@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use super::board::{Board, Display, UserCommand};
 use super::recording::CaseNames;
-use super::session_board::ShownEvaluation;
+use super::shown_evaluation::ShownEvaluation;
+use super::take_back::FileEdit;
 use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::ChangedPaths;
 use crate::engine::inspect::explain::Layers;
@@ -68,6 +69,10 @@ pub trait WatchContext {
     fn label(&mut self, path: &str, layout: &LabelsSpec, label: NewLabel) -> Result<(), String>;
     /// The layers of the store, with all that is in them by now.
     fn layers(&mut self) -> &mut Layers;
+    /// Writes files, all of them or none where one says something else than expected. An error is a sentence.
+    fn write(&mut self, edits: &[FileEdit]) -> Result<(), String>;
+    /// The time of day where the user is, as `14:05`.
+    fn time_of_day(&self) -> String;
     /// What endpoints wait for, a sentence each.
     fn waiting(&self) -> Vec<String>;
     /// What there is to say of single requests since the last call, where that is wanted.

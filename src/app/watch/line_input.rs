@@ -9,7 +9,9 @@ use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 use tokio::sync::mpsc;
 
-use super::board::{Board, LabelInput, NEXT_JUDGMENTS, UserCommand, VerdictFilter, VerdictId};
+use super::board::{
+    Board, LabelInput, NEXT_JUDGMENTS, Overview, UserCommand, VerdictFilter, VerdictId,
+};
 use super::json::grader_key;
 use super::list_query::ListQuery;
 use crate::base::diagnostic::clipped;
@@ -38,6 +40,8 @@ struct LineCommand {
     label: Option<Value>,
     /// How many of the judgments that were held back are asked.
     count: Option<u64>,
+    /// The number of a save.
+    save: Option<u32>,
 }
 
 /// What is said, also where that is null.
@@ -55,6 +59,8 @@ enum LineCommandKind {
     Refresh,
     Pin,
     Label,
+    Look,
+    TakeBack,
 }
 
 /// What a line asks for: an empty one for the rest, `n` or `next` for the next ones of it, `q` or `quit`, `u` or `undo`; or an object `{"command": ...}` where
@@ -65,16 +71,28 @@ fn parse(line: &str, json: bool, board: &dyn Board) -> Result<UserCommand, Strin
         "n" | "next" => Ok(UserCommand::RunNext(NEXT_JUDGMENTS)),
         "q" | "quit" => Ok(UserCommand::Quit),
         "u" | "undo" => Ok(UserCommand::Undo),
+        step @ ("[" | "]") => look_step(step == "]", board),
         object if json => {
             let line: LineCommand = serde_json::from_str(object)
                 .map_err(|error| format!("invalid command: {error}"))?;
             line.resolve(board)
         }
         other => Err(format!(
-            "unknown command `{}`: an empty line asks the rest, `n` the next {NEXT_JUDGMENTS}, `u` shows the previous save, `q` quits",
+            "unknown command `{}`: an empty line asks the rest, `n` the next {NEXT_JUDGMENTS}, `u` shows the previous save, `[` and `]` those before and after, `q` quits",
             clipped(other)
         )),
     }
+}
+
+/// A look at the save before or after the one that is looked at.
+fn look_step(is_forward: bool, board: &dyn Board) -> Result<UserCommand, String> {
+    let Overview { save, newest, .. } = *board.overview();
+    if is_forward {
+        let after = Some(save + 1).filter(|after| *after <= newest);
+        return after.map(UserCommand::LookAt).ok_or_else(|| "this is the newest save".to_owned());
+    }
+    let before = save.checked_sub(1).map(UserCommand::LookAt);
+    before.ok_or_else(|| "no save is before the start".to_owned())
 }
 
 impl LineCommand {
@@ -86,6 +104,8 @@ impl LineCommand {
                 let label = self.given_label()?;
                 return self.find(board).map(|row| UserCommand::Label { row, label, next: None });
             }
+            LineCommandKind::Look => UserCommand::LookAt(self.given_save()?),
+            LineCommandKind::TakeBack => UserCommand::TakeBack(self.given_save()?),
             LineCommandKind::Quit => UserCommand::Quit,
             LineCommandKind::Resume => {
                 self.count.map_or(UserCommand::RunRest, UserCommand::RunNext)
@@ -99,7 +119,15 @@ impl LineCommand {
         if sample_id.is_some() || grader.is_some() || model.is_some() || trial.is_some() {
             return Err("only `refresh`, `pin` and `label` take a verdict".to_owned());
         }
+        let takes_save = matches!(command, UserCommand::LookAt(_) | UserCommand::TakeBack(_));
+        if self.save.is_some() && !takes_save {
+            return Err("only `look` and `take_back` take a save".to_owned());
+        }
         Ok(command)
+    }
+
+    fn given_save(&self) -> Result<u32, String> {
+        self.save.ok_or_else(|| "`look` and `take_back` need `save`, its number".to_owned())
     }
 
     fn given_label(&self) -> Result<LabelInput, String> {
@@ -204,7 +232,7 @@ mod tests {
 
     #[test]
     fn lines_are_commands() {
-        let unknown = "unknown command `x`: an empty line asks the rest, `n` the next 200, `u` shows the previous save, `q` quits";
+        let unknown = "unknown command `x`: an empty line asks the rest, `n` the next 200, `u` shows the previous save, `[` and `]` those before and after, `q` quits";
         let table = [
             (false, "\n", Ok(UserCommand::RunRest)),
             (false, " \r\n", Ok(UserCommand::RunRest)),
@@ -220,6 +248,16 @@ mod tests {
             (true, r#" {"command": "undo"} "#, Ok(UserCommand::Undo)),
             (true, r#"{"wish":"run_rest"}"#, Ok(UserCommand::RunRest)),
             (true, r#"{"command":"quit"}"#, Ok(UserCommand::Quit)),
+            (false, "[\n", Ok(UserCommand::LookAt(2))),
+            (true, r#"{"command":"look","save":1}"#, Ok(UserCommand::LookAt(1))),
+            (true, r#"{"command":"take_back","save":0}"#, Ok(UserCommand::TakeBack(0))),
+            (false, "]", Err("this is the newest save")),
+            (true, r#"{"command":"look"}"#, Err("`look` and `take_back` need `save`, its number")),
+            (
+                true,
+                r#"{"command":"undo","save":1}"#,
+                Err("only `look` and `take_back` take a save"),
+            ),
             (true, r#"{"command":"pin"}"#, Err("`refresh`, `pin` and `label` need `sample_id`")),
             (
                 true,
@@ -227,7 +265,7 @@ mod tests {
                 Err("only `refresh`, `pin` and `label` take a verdict"),
             ),
             (false, "x\n", Err(unknown)),
-            (true, "[", Err("invalid command: EOF while parsing a list at line 1 column 1")),
+            (true, "{", Err("invalid command: EOF while parsing an object at line 1 column 1")),
         ];
         for (json, line, expected) in table {
             check(json, line, expected);

@@ -7,22 +7,24 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::board::{
-    Board, CaseId, DeclaredMetricRow, IngredientRow, ListFacts, MAX_HISTORY, Overview, RowText,
+    Board, CaseId, IngredientRow, ListFacts, Overview, RowText, RubricChange, SaveRow,
     VerdictDetail, VerdictId, VerdictRow,
 };
 use super::list_query::ListQuery;
-use super::prior_verdicts::PriorVerdicts;
+use super::past_saves::PastSaves;
+use super::save_rows::save_rows;
+use super::save_texts::SaveTexts;
 use super::sent_view::SentView;
 use super::session_list::{LabelledCase, SessionList, label_of};
-use super::totals::{EvaluationTotals, MovedVerdict};
-use crate::base::ordered_map::Ordered;
+use super::shown_evaluation::ShownEvaluation;
+use super::take_back::{FileEdit, edits};
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
 use crate::graph::labels::stale_labels;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::graph::selection::named;
-use crate::graph::snapshot::{Snapshot, case_index};
+use crate::graph::snapshot::case_index;
 use crate::graph::{Database, Db, results};
 use crate::pipeline::delta::{Cell, Movement};
 use crate::pipeline::key::{ActionKey, Ingredient};
@@ -31,83 +33,15 @@ use crate::pipeline::metric::labels::disagrees;
 use crate::pipeline::results::GradeLine;
 use crate::pipeline::results::usable_labels;
 
-/// One evaluation as it is shown.
-#[derive(Clone, Debug, Default)]
-pub struct ShownEvaluation {
-    /// What is shown at once.
-    pub overview: Overview,
-    /// All of it, as of the last totals.
-    pub snapshot: Option<Arc<Snapshot>>,
-    /// The digests of the rubrics, by grader.
-    pub rubrics: Ordered<String>,
-    /// What was before.
-    pub before: Arc<PriorVerdicts>,
-    /// The verdicts that moved, those that matter most first.
-    pub moved: Vec<MovedVerdict>,
-    /// The declared metrics of the evaluation that was finished before.
-    pub declared_before: Vec<DeclaredMetricRow>,
-    /// Those of the first evaluation.
-    pub declared_at_start: Vec<DeclaredMetricRow>,
-}
-
-impl ShownEvaluation {
-    /// Takes in what is known of the evaluation as a whole. Each metric keeps its history.
-    pub fn take(&mut self, totals: EvaluationTotals) {
-        let mut metrics = totals.metrics;
-        for metric in &mut metrics {
-            let held = self.overview.metrics.iter().find(|held| held.grader == metric.grader);
-            if let Some(held) = held {
-                metric.history.clone_from(&held.history);
-                metric.label.clone_from(&held.label);
-            }
-        }
-        let mut declared = totals.declared;
-        for metric in &mut declared {
-            metric.since_last = metric.change_from(&self.declared_before);
-            metric.since_start = metric.change_from(&self.declared_at_start);
-            let held = self.overview.declared.iter().find(|held| held.name == metric.name);
-            if let Some(held) = held {
-                metric.history.clone_from(&held.history);
-            }
-        }
-        self.overview.declared = declared;
-        self.overview.metrics = metrics;
-        self.overview.counts = totals.counts;
-        self.overview.gate = totals.gate;
-        self.moved = totals.moved;
-        self.snapshot = Some(totals.snapshot);
-    }
-
-    /// Remembers the numbers of a finished evaluation.
-    pub fn remember_means(&mut self) {
-        let of_graders = self.overview.metrics.iter_mut().map(|row| (&mut row.history, row.mean));
-        let of_metrics = self.overview.declared.iter_mut().map(|row| (&mut row.history, row.value));
-        for (history, value) in of_graders.chain(of_metrics) {
-            history.extend(value);
-            let surplus = history.len().saturating_sub(MAX_HISTORY);
-            history.drain(..surplus);
-        }
-    }
-
-    /// Lists a verdict that came in where it belongs, before totals tell of it.
-    pub fn list(&mut self, moved: MovedVerdict) {
-        self.moved.retain(|held| held.row != moved.row);
-        if moved.movement.is_move() {
-            let at = self.moved.partition_point(|held| held.order(&moved).is_le());
-            self.moved.insert(at, moved);
-        }
-    }
-}
-
 /// What is shown, and what the user marked.
 #[derive(Debug, Default)]
 pub(super) struct BoardState {
     /// The newest evaluation.
     pub now: ShownEvaluation,
-    /// The one before it.
-    pub previous: Option<ShownEvaluation>,
-    /// Whether the one before is looked at.
-    pub looks_back: bool,
+    /// Those before it.
+    pub past: PastSaves,
+    /// The earlier save that is looked at; none while it is the newest.
+    pub looked_at: Option<u32>,
     /// The samples that are listed first and asked early.
     pub pinned: HashSet<CaseId>,
     /// The verdict the user looks at.
@@ -122,6 +56,8 @@ pub(super) struct BoardState {
     listed: RefCell<Option<ListedRows>>,
     /// What there is to choose from, until something is evaluated anew.
     facts: RefCell<Option<Arc<ListFacts>>>,
+    /// The saves that were listed last, until something changes.
+    saves: RefCell<Option<Vec<SaveRow>>>,
 }
 
 /// A list of rows, and what it was made for.
@@ -131,6 +67,31 @@ impl BoardState {
     /// Lists are made anew.
     pub(super) fn changed(&mut self) {
         self.listed.replace(None);
+        self.saves.replace(None);
+    }
+
+    /// Looks at the evaluation of a save. False if there is none of that number.
+    pub(super) fn look_at(&mut self, save: u32) -> bool {
+        let is_newest = save == self.now.overview.save;
+        let is_there = is_newest || self.past.get(save).is_some();
+        if is_there {
+            self.looked_at = (!is_newest).then_some(save);
+            self.listed.replace(None);
+        }
+        is_there
+    }
+
+    /// The evaluation of a save.
+    pub(super) fn of(&self, save: u32) -> Option<&ShownEvaluation> {
+        let now = Some(&self.now).filter(|now| now.overview.save == save);
+        now.or_else(|| self.past.get(save))
+    }
+
+    /// What is written to take a save back.
+    pub(super) fn edits_to(&self, save: u32) -> Vec<FileEdit> {
+        let newest_first = [&self.now].into_iter().chain(self.past.iter().rev());
+        let newest_first: Vec<&SaveTexts> = newest_first.map(|shown| &shown.texts).collect();
+        self.of(save).map_or_else(Vec::new, |wanted| edits(&wanted.texts, &newest_first))
     }
 
     /// Lists are made anew, and what there is to choose from may be something else.
@@ -139,9 +100,9 @@ impl BoardState {
         self.facts.replace(None);
     }
 
-    /// The evaluation before, where that is looked at.
-    pub(super) fn looked_back_at(&self) -> Option<&Snapshot> {
-        self.shown().snapshot.as_deref().filter(|_| self.looks_back)
+    /// The earlier evaluation that is looked at.
+    pub(super) fn looked_back_at(&self) -> Option<&ShownEvaluation> {
+        self.past.get(self.looked_at?)
     }
 
     /// The board over `session`.
@@ -151,10 +112,7 @@ impl BoardState {
 
     /// The evaluation that is looked at.
     pub(super) fn shown(&self) -> &ShownEvaluation {
-        match &self.previous {
-            Some(previous) if self.looks_back => previous,
-            _ => &self.now,
-        }
+        self.looked_back_at().unwrap_or(&self.now)
     }
 }
 
@@ -181,7 +139,7 @@ impl SessionBoard<'_> {
         match self.views.looked_back_at() {
             None => graders.get(ordinal).copied(),
             Some(then) => {
-                let name = &then.graders.get(ordinal)?.name;
+                let name = &then.snapshot.as_ref()?.graders.get(ordinal)?.name;
                 graders.iter().find(|grader| grader.name(self.db()) == name).copied()
             }
         }
@@ -189,8 +147,8 @@ impl SessionBoard<'_> {
 
     /// The verdict as it is shown: of the newest evaluation, as it is by now.
     fn cell(&self, id: VerdictId) -> Option<Cell> {
-        if self.views.looks_back {
-            return self.views.shown().snapshot.as_ref()?.cell(id.case, id.grader);
+        if let Some(then) = self.views.looked_back_at() {
+            return then.snapshot.as_ref()?.cell(id.case, id.grader);
         }
         let (chunk, at) = self.place(id.case)?;
         queries::cells(self.db(), chunk, self.grader(id.grader)?).cells.get(at).copied()
@@ -248,7 +206,10 @@ impl Board for SessionBoard<'_> {
 
     fn graders(&self) -> Vec<String> {
         match self.views.looked_back_at() {
-            Some(then) => then.graders.iter().map(|grader| grader.name.clone()).collect(),
+            Some(then) => {
+                let graders = then.snapshot.iter().flat_map(|then| &then.graders);
+                graders.map(|grader| grader.name.clone()).collect()
+            }
             None => {
                 let graders = queries::graders(self.db(), self.session.root).iter();
                 graders.map(|grader| grader.name(self.db()).clone()).collect()
@@ -296,8 +257,8 @@ impl Board for SessionBoard<'_> {
         let outcomes = |key| self.db().outcome(key);
         let before = self.views.shown().before.known(id.case, name);
         let rationale_before = before.as_ref().and_then(|known| known.grade(&outcomes));
-        let then = self.views.looks_back.then(|| {
-            let snapshot = self.views.shown().snapshot.as_ref()?;
+        let then = self.views.looked_back_at().map(|then| {
+            let snapshot = then.snapshot.as_ref()?;
             snapshot.known_at(snapshot.index.place(id.case)?, snapshot.grader(name)?)
         });
         let rationale = match then {
@@ -322,6 +283,24 @@ impl Board for SessionBoard<'_> {
 
     fn sent(&self, id: VerdictId) -> Option<&str> {
         self.views.sent.text(id)
+    }
+
+    fn saves(&self) -> Vec<SaveRow> {
+        let listed = &mut *self.views.saves.borrow_mut();
+        let all = self.views.past.iter().chain([&self.views.now]);
+        listed.get_or_insert_with(|| save_rows(self.session, all)).clone()
+    }
+
+    fn rubric_changes(&self, save: u32) -> Vec<RubricChange> {
+        let Some(now) = self.views.of(save) else { return Vec::new() };
+        let nothing = SaveTexts::default();
+        let before = save.checked_sub(1).and_then(|save| self.views.of(save));
+        now.texts.changes_from(before.map_or(&nothing, |before| &before.texts))
+    }
+
+    fn files_to_take_back(&self, save: u32) -> Vec<String> {
+        let edits = self.views.edits_to(save).into_iter();
+        edits.map(|edit| edit.path).collect()
     }
 }
 

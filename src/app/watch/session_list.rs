@@ -70,7 +70,8 @@ impl<'a> SessionList<'a> {
             None => own.iter().copied().map(Some).collect(),
             Some(then) => {
                 let named = |name: &String| own.iter().find(|grader| grader.name(db) == name);
-                then.graders.iter().map(|then| named(&then.name).copied()).collect()
+                let then = then.snapshot.iter().flat_map(|then| &then.graders);
+                then.map(|then| named(&then.name).copied()).collect()
             }
         };
         let chunks = session.root.chunks(db);
@@ -99,7 +100,7 @@ impl<'a> SessionList<'a> {
     /// The verdict as it is shown: of the newest evaluation, as it is by now.
     fn cell(&self, id: VerdictId) -> Option<Cell> {
         if let Some(then) = self.views.looked_back_at() {
-            return then.cell(id.case, id.grader);
+            return then.snapshot.as_ref()?.cell(id.case, id.grader);
         }
         let ListedCase { chunk, at, grader } = self.case(id)?;
         queries::cells(self.db, chunk, grader).cells.get(at).copied()

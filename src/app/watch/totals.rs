@@ -128,7 +128,7 @@ struct GraderVerdicts<'a> {
 }
 
 /// The labels that people gave for a grader.
-struct GraderLabels<'a> {
+pub(super) struct GraderLabels<'a> {
     /// By chunk; empty where there are none.
     by_chunk: Vec<&'a [Option<Label>]>,
     /// The least score that passes.
@@ -136,7 +136,8 @@ struct GraderLabels<'a> {
 }
 
 impl<'a> GraderLabels<'a> {
-    fn of(db: &'a Database, grader: Grader<'a>) -> Self {
+    /// Those of now.
+    pub(super) fn of(db: &'a Database, grader: Grader<'a>) -> Self {
         let queries::Threshold(threshold) = grader.pass_threshold(db);
         let chunks = grader.root(db).chunks(db).iter();
         let by_chunk = if folds::label_agreement(db, grader).is_none() {
@@ -147,7 +148,8 @@ impl<'a> GraderLabels<'a> {
         Self { by_chunk, threshold }
     }
 
-    fn at(&self, place: CasePlace) -> Option<Label> {
+    /// That of the case at a place of the index of now.
+    pub(super) fn at(&self, place: CasePlace) -> Option<Label> {
         *self.by_chunk.get(place.chunk)?.get(place.case)?
     }
 }

@@ -84,6 +84,10 @@ pub trait System {
     ) -> Option<String>;
     /// The time, in whole seconds.
     fn now(&self) -> Timestamp;
+    /// The time of day at a moment where the user is, as `14:05`; in UTC where that is not known.
+    fn time_of_day(&self, at: Timestamp) -> String {
+        at.strftime("%H:%M").to_string()
+    }
     /// Time since some fixed moment, for durations.
     fn elapsed(&self) -> std::time::Duration;
 }

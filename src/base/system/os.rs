@@ -11,6 +11,7 @@ use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError, mpsc};
 use std::time::{Duration, Instant, SystemTime};
 
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 
 use super::{Contents, FileBytes, System, folder_of, non_empty, version_in};
 
@@ -145,6 +146,10 @@ impl System for OsSystem {
     fn now(&self) -> Timestamp {
         let now = Timestamp::now();
         Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+
+    fn time_of_day(&self, at: Timestamp) -> String {
+        at.to_zoned(TimeZone::system()).strftime("%H:%M").to_string()
     }
 
     fn elapsed(&self) -> Duration {
@@ -301,25 +306,32 @@ fn read_whole(path: &str) -> std::io::Result<Vec<u8>> {
 }
 
 fn write_atomically(path: &str, contents: Contents<'_>) -> std::io::Result<()> {
-    let folder = made_folder_of(path)?;
+    // A link stays one: what it leads to is written.
+    let is_link = std::fs::symlink_metadata(path).is_ok_and(|entry| entry.is_symlink());
+    let target = if is_link { std::fs::canonicalize(path).ok() } else { None };
+    let target = target.as_deref().and_then(std::path::Path::to_str).unwrap_or(path);
+    let folder = made_folder_of(target)?;
     let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
     contents(&mut file)?;
     file.flush()?;
     let file = file.into_inner().map_err(IntoInnerError::into_error)?;
-    readable_by_all(file.as_file())?;
-    file.persist(path).map_err(|error| error.error)?;
+    allow_as_before(target, file.as_file())?;
+    file.persist(target).map_err(|error| error.error)?;
     Ok(())
 }
 
-/// Temporary files are made for their owner alone; records are for everybody, as any file a program writes.
+/// Temporary files are made for their owner alone. What was there before keeps its permissions; records are for everybody,
+/// as any file a program writes.
 #[cfg(unix)]
-fn readable_by_all(file: &std::fs::File) -> std::io::Result<()> {
+fn allow_as_before(path: &str, file: &std::fs::File) -> std::io::Result<()> {
     use std::os::unix::fs::PermissionsExt;
-    file.set_permissions(std::fs::Permissions::from_mode(0o644))
+    let everybody = || std::fs::Permissions::from_mode(0o644);
+    let before = std::fs::metadata(path).map(|before| before.permissions());
+    file.set_permissions(before.unwrap_or_else(|_| everybody()))
 }
 
 #[cfg(not(unix))]
-fn readable_by_all(_file: &std::fs::File) -> std::io::Result<()> {
+fn allow_as_before(_path: &str, _file: &std::fs::File) -> std::io::Result<()> {
     Ok(())
 }
 
@@ -359,6 +371,24 @@ mod tests {
         assert!(OsSystem.find_program("sh").is_some_and(|path| path.ends_with("/sh")));
         assert_eq!(OsSystem.find_program("no-program-of-this-name"), None);
         assert_eq!(version("/nowhere/tool"), None);
+    }
+
+    #[cfg(unix)]
+    #[test]
+    fn a_written_file_keeps_its_permissions_and_a_link_stays_one() {
+        use std::os::unix::fs::PermissionsExt;
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name).to_string_lossy().into_owned();
+        let mode = |name: &str| std::fs::metadata(path(name)).unwrap().permissions().mode() & 0o777;
+        let write = |name: &str| OsSystem.write(&path(name), &mut |file| file.write_all(b"new"));
+        std::fs::write(path("old"), "old").unwrap();
+        std::fs::set_permissions(path("old"), PermissionsExt::from_mode(0o640)).unwrap();
+        std::os::unix::fs::symlink(path("old"), path("link")).unwrap();
+        write("link").unwrap();
+        write("other").unwrap();
+        assert_eq!(std::fs::read_to_string(path("old")).unwrap(), "new");
+        assert!(std::fs::symlink_metadata(path("link")).unwrap().is_symlink());
+        assert_eq!((mode("old"), mode("other")), (0o640, 0o644));
     }
 
     #[cfg(unix)]

@@ -100,6 +100,10 @@ impl System for OverlaySystem<'_> {
         self.below.now()
     }
 
+    fn time_of_day(&self, at: Timestamp) -> String {
+        self.below.time_of_day(at)
+    }
+
     fn elapsed(&self) -> Duration {
         self.below.elapsed()
     }

@@ -88,7 +88,7 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
                                                                       │   user             Does it follow? Be lenient. an…
                                                                       │   temperature      0
                                                                       │   seed             (none)
-     q quit  y n label  d disagree  f failing  a all  / search  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  y n label  d disagree  f failing  a all  / search  u prev save  s saves  D diff  e edit  v detail  ? help
     ");
     terminal.press("P");
     let shown = terminal.wait_for("[false pass]");

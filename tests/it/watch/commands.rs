@@ -40,6 +40,38 @@ fn a_look_back_shows_the_evaluation_before_and_asks_nothing() {
 }
 
 #[test]
+fn saves_are_looked_at_and_taken_back_by_their_number() {
+    let mut session = Session::new(4, &[]);
+    session.edit(|space| save(space, "rubric.txt", TERSE));
+    session.edit(|space| save(space, "rubric.txt", "Is it brief? {submission}"));
+    let mut look = |line: &str| {
+        session.telling.say(line);
+        let told = session.telling.wait_event("evaluated");
+        assert_eq!(told["newest"], json!(2), "{line}");
+        (told["save"].clone(), mean(&told))
+    };
+    assert_eq!(look(r#"{"command": "look", "save": 1}"#), (json!(1), json!(0.5)));
+    assert_eq!(look("["), (json!(0), json!(1.0)));
+    assert_eq!(look("]"), (json!(1), json!(0.5)));
+    assert_eq!(look("u"), (json!(2), json!(1.0)));
+    for (line, problem) in [
+        (r#"{"command": "look", "save": 7}"#, "there is no save 7"),
+        (r#"{"command": "take_back", "save": 2}"#, "nothing is written"),
+        (r#"{"command": "take_back"}"#, "need `save`"),
+    ] {
+        session.telling.say(line);
+        let note = session.telling.wait_event("note");
+        assert!(note["text"].as_str().unwrap().contains(problem), "{note}");
+    }
+    session.telling.say(r#"{"command": "take_back", "save": 1}"#);
+    let told = session.telling.wait_event("evaluated");
+    assert_eq!((&told["save"], &told["actions"]["asked"]), (&json!(3), &json!(0)));
+    assert_eq!((mean(&told), session.judge.count()), (json!(0.5), 12));
+    assert_eq!(session.space.read("rubric.txt"), TERSE);
+    session.end();
+}
+
+#[test]
 fn a_session_that_is_quit_ends_well() {
     for word in ["q", r#"{"command": "quit"}"#] {
         let mut session = Session::new(3, &[]);

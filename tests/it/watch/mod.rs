@@ -18,6 +18,8 @@ mod lines;
 mod lists;
 mod programs;
 #[cfg(unix)]
+mod saves;
+#[cfg(unix)]
 mod screen;
 mod spending;
 mod superseded;

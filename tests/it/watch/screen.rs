@@ -5,6 +5,7 @@ use crate::judge::Judge;
 use crate::space::Space;
 use crate::terminal::{Terminal, key};
 
+/// A session on a screen.
 pub(super) struct Screen {
     pub(super) space: Space,
     pub(super) judge: Judge,
@@ -13,13 +14,18 @@ pub(super) struct Screen {
 
 impl Screen {
     /// A session on a screen whose first evaluation is there.
-    fn new(count: usize, environment: &[(&str, &str)]) -> Self {
+    pub(super) fn new(count: usize, environment: &[(&str, &str)]) -> Self {
         let mut screen = Self::begin(space(count), judge(), &["--yes"], environment);
         screen.wait_idle("start", ["1.000", &format!(" {count}/{count} ")]);
         screen
     }
 
-    fn begin(space: Space, judge: Judge, args: &[&str], environment: &[(&str, &str)]) -> Self {
+    pub(super) fn begin(
+        space: Space,
+        judge: Judge,
+        args: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Self {
         Self::sized((30, 100), space, judge, args, environment)
     }
 
@@ -39,7 +45,7 @@ impl Screen {
     }
 
     /// Waits until everything of the save is there, `metrics` among it, and returns the screen.
-    fn wait_idle(&mut self, save: &str, metrics: [&str; 2]) -> String {
+    pub(super) fn wait_idle(&mut self, save: &str, metrics: [&str; 2]) -> String {
         let title = format!(" support  {save} ");
         self.terminal.wait_until(&format!("{save} with {metrics:?}"), |shown| {
             let grader = shown.lines().find(|line| line.contains(" quality  "));
@@ -96,7 +102,7 @@ fn the_screen_follows_the_rubric_there_and_back() {
 
      input
      q
-     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  f failing  a all  / search  p pin  u prev save  s saves  D diff  e edit  v detail  ? help
     ");
     assert_eq!(screen.judge.count(), 12);
     screen.terminal.press("u");

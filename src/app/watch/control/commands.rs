@@ -1,7 +1,7 @@
 //! What the user wants, carried out.
 
 use super::Control;
-use crate::app::watch::board::{UserCommand, VerdictId, WatchEvent};
+use crate::app::watch::board::{UserCommand, VerdictId, WatchEvent, save_name};
 use crate::app::watch::frontend::SessionEnd;
 use crate::app::watch::ranks::MARKED;
 use crate::effects::exec::editor::edit;
@@ -22,10 +22,12 @@ impl Control<'_> {
             UserCommand::RunRest => self.live.allow_all(),
             UserCommand::RunNext(more) => self.live.allow_more(more),
             UserCommand::Undo => {
-                self.views.looks_back = !self.views.looks_back && self.views.previous.is_some();
-                self.views.changed();
-                self.tell(&WatchEvent::Evaluated)?;
+                let newest = self.views.now.overview.save;
+                let is_newest = self.views.looked_at.is_none();
+                self.look_at(if is_newest { newest.saturating_sub(1) } else { newest })?;
             }
+            UserCommand::LookAt(save) => self.look_at(save)?,
+            UserCommand::TakeBack(save) => self.take_back(save)?,
             UserCommand::Edit(row) => self.edit(row)?,
             UserCommand::Refresh(row) => {
                 if let Some(cell) = self.cell(row) {
@@ -48,6 +50,33 @@ impl Control<'_> {
             }
         }
         Ok(None)
+    }
+
+    /// Shows the evaluation of a save.
+    fn look_at(&mut self, save: u32) -> std::io::Result<()> {
+        if self.views.look_at(save) {
+            return self.tell(&WatchEvent::Evaluated);
+        }
+        let newest = self.views.now.overview.save;
+        self.tell(&WatchEvent::Note(format!("there is no save {save}: the newest is {newest}")))
+    }
+
+    /// Writes the suite's files as they were in a save. That is a save as any other, once it is seen.
+    fn take_back(&mut self, save: u32) -> std::io::Result<()> {
+        let edits = self.views.edits_to(save);
+        let name = save_name(save);
+        let told = if self.views.of(save).is_none() {
+            format!("there is no save {save}")
+        } else if edits.is_empty() {
+            format!("the files say what they said in {name}: nothing is written")
+        } else {
+            let paths: Vec<&str> = edits.iter().map(|edit| edit.path.as_str()).collect();
+            match self.context.write(&edits) {
+                Ok(()) => format!("written as in {name}: {}", paths.join(", ")),
+                Err(why) => why,
+            }
+        };
+        self.tell(&WatchEvent::Note(told))
     }
 
     fn select(&mut self, row: VerdictId) {

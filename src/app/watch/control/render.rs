@@ -3,7 +3,7 @@
 use tokio::time::Instant;
 
 use super::{Control, FRAME};
-use crate::app::watch::board::{ActionCounts, Activity, Spending, VerdictId, WatchEvent};
+use crate::app::watch::board::{ActionCounts, Activity, Overview, Spending, VerdictId, WatchEvent};
 use crate::app::watch::endpoint_status::ToldWaits;
 use crate::app::watch::sent_view::sent_text;
 use crate::base::price::Cost;
@@ -103,12 +103,13 @@ impl Control<'_> {
             overview.notes.push("failing samples come first: not representative yet".to_owned());
         }
         // Whichever evaluation is looked at, the session is one.
-        if let Some(previous) = &mut self.views.previous {
-            let state = overview.state.clone();
-            let spent = overview.spent;
-            let own = previous.overview.spent;
-            previous.overview.spent = Spending { save: own.save, saved: own.saved, ..spent };
-            previous.overview.state = state;
+        if let Some(shown) = self.views.looked_at.and_then(|save| self.views.past.get_mut(save)) {
+            let Overview { state, spent, newest, waiting, .. } = &self.views.now.overview;
+            let own = &mut shown.overview;
+            own.spent = Spending { save: own.spent.save, saved: own.spent.saved, ..*spent };
+            own.state.clone_from(state);
+            own.waiting.clone_from(waiting);
+            own.newest = *newest;
         }
     }
 

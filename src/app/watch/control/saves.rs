@@ -10,7 +10,8 @@ use crate::app::watch::board::WatchEvent;
 use crate::app::watch::frontend::FinishedSave;
 use crate::app::watch::ranks::Ranks;
 use crate::app::watch::recording::rubrics;
-use crate::app::watch::session_board::ShownEvaluation;
+use crate::app::watch::save_texts::SaveTexts;
+use crate::app::watch::shown_evaluation::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::ChangedPaths;
 use crate::engine::resolve::live::ResolveState;
@@ -68,8 +69,7 @@ impl Control<'_> {
     pub(super) fn forget(&mut self) {
         let mut wanted = KeySet::default();
         let mut want = |key| _ = wanted.insert(key);
-        let shown = [Some(&self.views.now), self.views.previous.as_ref()];
-        for shown in shown.into_iter().flatten() {
+        for shown in self.views.past.iter().chain([&self.views.now]) {
             shown.before.each_key(&mut want);
             if let Some(snapshot) = &shown.snapshot {
                 snapshot.each_key(&mut want);
@@ -267,21 +267,27 @@ impl Control<'_> {
                 declared_at_start: self.record.declared_at_start.clone(),
                 ..ShownEvaluation::default()
             };
-            self.views.previous = Some(std::mem::replace(&mut self.views.now, next));
+            self.views.past.push(std::mem::replace(&mut self.views.now, next));
         }
         overview.newest = overview.save;
         overview.files = if is_first { Vec::new() } else { files };
         overview.suite = self.live.session().suite().map_or_else(String::new, |s| s.name.clone());
         self.warnings = sentences(warnings);
         self.views.now.overview = overview;
-        if let Some(previous) = &mut self.views.previous {
-            previous.overview.newest = self.views.now.overview.save;
-        }
-        self.views.looks_back = false;
+        self.views.looked_at = None;
         self.record.is_due = true;
         self.views.now.rubrics = rubrics(self.live.session());
+        self.views.now.texts = self.texts();
+        self.views.now.time = self.context.time_of_day();
         self.begin(then);
         if is_first { Ok(()) } else { self.tell(&WatchEvent::Saved) }
+    }
+
+    /// What the suite's files say now.
+    fn texts(&self) -> SaveTexts {
+        let nothing = SaveTexts::default();
+        let before = self.views.past.iter().next_back().map_or(&nothing, |before| &before.texts);
+        SaveTexts::of(self.live.session(), before)
     }
 
     /// Settles anew what the session holds.

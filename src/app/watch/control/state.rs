@@ -7,7 +7,7 @@ use tokio::time::Instant;
 use super::URGENT;
 use crate::app::watch::board::DeclaredMetricRow;
 use crate::app::watch::recording::CaseNames;
-use crate::app::watch::session_board::ShownEvaluation;
+use crate::app::watch::shown_evaluation::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::ChangedPaths;
 use crate::graph::snapshot::Snapshot;

@@ -6,24 +6,18 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget};
 
+use super::changed_text::{beginning, difference, harmless};
 use super::list_columns::{model_and_trial, score_change};
 use super::paint::{flowed, panel};
 use super::scrolled::ScrolledLines;
 use super::theme::{STRONG, Theme, label};
 use crate::app::watch::board::{IngredientRow, VerdictDetail, VerdictRow};
-use crate::base::text::word_diff::{Piece, visible, word_diff};
 use crate::base::text::{columns, cut, cut_middle, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, CellState};
-
-/// The most bytes that are shown of one text.
-const MAX_TEXT: usize = 64 << 10;
 
 /// The most columns of an ingredient's name, and how much of a key is shown.
 const NAME: usize = 20;
 const KEY: usize = 16;
-
-/// The columns that a tab becomes.
-const TAB: &str = "    ";
 
 /// Where the detail stands.
 #[derive(Clone, Copy, Debug)]
@@ -184,50 +178,6 @@ fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
     Some(line)
 }
 
-/// The new text with the words that changed.
-fn difference(before: &str, now: &str, theme: Theme) -> Vec<(String, Style)> {
-    let before = beginning(before).0;
-    let now = beginning(now).0;
-    let pieces = word_diff(before, now);
-    let brackets = |text: String, start: &str, end: &str| {
-        if theme.has_color() { text } else { format!("{start}{text}{end}") }
-    };
-    let mut runs: Vec<(String, Style)> = Vec::new();
-    for (at, piece) in pieces.iter().enumerate() {
-        let previous = at.checked_sub(1).and_then(|at| pieces.get(at));
-        runs.push(match piece {
-            Piece::Same(text) => (harmless(text), Style::new()),
-            Piece::Removed(text) => {
-                let text = visible(text, pieces.get(at + 1));
-                (brackets(text, "[-", "-]"), theme.removed())
-            }
-            Piece::Added(text) => {
-                let text = visible(text, previous);
-                (brackets(text, "{+", "+}"), theme.added())
-            }
-        });
-        // Removed and added words that touch would read as one.
-        let touches = matches!(piece, Piece::Removed(text) if !text.ends_with(char::is_whitespace))
-            && matches!(pieces.get(at + 1), Some(Piece::Added(_)));
-        if touches && theme.has_color() {
-            runs.push((" ".to_owned(), Style::new()));
-        }
-    }
-    runs
-}
-
-/// The beginning of a text, and how many bytes are left out.
-fn beginning(text: &str) -> (&str, usize) {
-    let end = text.floor_char_boundary(MAX_TEXT);
-    (&text[..end], text.len() - end)
-}
-
-/// Text of several lines, each of them harmless.
-fn harmless(text: &str) -> String {
-    let clean = |line: &str| sanitize(&line.strip_suffix('\r').unwrap_or(line).replace('\t', TAB));
-    text.split('\n').map(clean).collect::<Vec<_>>().join("\n")
-}
-
 struct DetailPage {
     lines: Vec<Line<'static>>,
     width: usize,
@@ -280,61 +230,6 @@ impl DetailPage {
         }
         if ingredients.iter().any(|row| row.is_new) {
             self.lines.push(Line::styled("* another one than before", theme.faint()));
-        }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use proptest::test_runner::Config as ProptestConfig;
-    use proptest::{prop_assert, proptest};
-    use ratatui::style::{Modifier, Style};
-    use ratatui::text::{Line, Span};
-
-    use super::harmless;
-    use crate::app::watch::screen::paint::flowed;
-
-    fn lines(text: &str, width: usize) -> Vec<String> {
-        let lines = flowed(&[(harmless(text), Style::new())], width);
-        lines.iter().map(ToString::to_string).collect()
-    }
-
-    #[test]
-    fn text_is_broken_at_spaces_and_where_it_breaks_itself() {
-        let cases: [(&str, usize, &[&str]); 9] = [
-            ("", 9, &[""]),
-            ("a few words", 80, &["a few words"]),
-            ("a few words", 6, &["a few", "words"]),
-            ("unbreakable", 4, &["unbr", "eaka", "ble"]),
-            ("one\r\n\ntwo", 9, &["one", "", "two"]),
-            ("if x:\n    y = 1 + 2", 9, &["if x:", "    y = 1", "+ 2"]),
-            ("\tx", 9, &["    x"]),
-            ("漢字漢字", 5, &["漢字", "漢字"]),
-            ("\u{1b}[2Jx\u{202e}y", 9, &["xy"]),
-        ];
-        for (text, width, expected) in cases {
-            assert_eq!(lines(text, width), expected, "{text:?}");
-        }
-    }
-
-    #[test]
-    fn styles_survive_the_break() {
-        let plain = Style::new();
-        let bold = Style::new().add_modifier(Modifier::BOLD);
-        let found = flowed(&[("a ".into(), plain), ("b c".into(), bold)], 3);
-        let first = Line::from_iter([Span::styled("a ", plain), Span::styled("b", bold)]);
-        assert_eq!(found, [first, Line::from(Span::styled("c", bold))]);
-    }
-
-    proptest! {
-        #![proptest_config(ProptestConfig::with_cases(64))]
-
-        #[test]
-        fn lines_fit(text in "(\\PC|[a-c ]|\\n|\\t|\u{1b}|\u{301}|\u{fe0f}){0,60}", width in 2usize..30) {
-            for line in flowed(&[(harmless(&text), Style::new())], width) {
-                prop_assert!(line.width() <= width);
-                prop_assert!(!line.to_string().chars().any(char::is_control));
-            }
         }
     }
 }

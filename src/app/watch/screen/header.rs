@@ -13,7 +13,7 @@ use crate::app::watch::board::{
 };
 use crate::base::price::Cost;
 use crate::base::text::{count, cut, grouped};
-use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::gate::GateStatus;
 use crate::pipeline::report::verdict;
 
 /// The columns of the bar of what was asked.
@@ -97,12 +97,12 @@ fn agreement(
 fn gate(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let has_labels = overview.has_labels();
     let theme = if has_labels { theme.neutral() } else { theme };
-    let (sign, word, style) = status(&overview.gate, theme);
+    let (sign, word, style) = gate_status(overview.gate.status, theme);
     let gate = if has_labels && overview.gate.status.is_some() { "gate " } else { "" };
     let mut line = Line::from(Span::styled(format!("{gate}{sign}{word}"), STRONG.patch(style)));
     let before = overview.gate_before.status;
     if before.is_some() && before != overview.gate.status {
-        let (_, word, _) = status(&overview.gate_before, theme);
+        let (_, word, _) = gate_status(overview.gate_before.status, theme);
         line.push_span(Span::styled(format!(" (was {word})"), style));
     }
     let room = width.saturating_sub(line.width() + 2);
@@ -113,8 +113,12 @@ fn gate(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     line
 }
 
-fn status(gate: &GateReport, theme: Theme) -> (&'static str, &'static str, Style) {
-    match gate.status {
+/// The sign, the word and the style of what a gate says.
+pub(super) fn gate_status(
+    status: Option<GateStatus>,
+    theme: Theme,
+) -> (&'static str, &'static str, Style) {
+    match status {
         Some(GateStatus::Passed) => ("✓ ", "PASS", theme.good()),
         Some(GateStatus::Failed) => ("✗ ", "FAIL", theme.bad()),
         Some(GateStatus::Undecided) => ("? ", "UNDECIDED", theme.doubtful()),
@@ -164,7 +168,8 @@ fn state(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     if overview.save != overview.newest {
         let shown = save_name(overview.save);
         let newest = save_name(overview.newest);
-        let text = format!(" looking at {shown}, the rubric before; u goes back to {newest} ");
+        let what = if overview.save + 1 == overview.newest { ", the rubric before" } else { "" };
+        let text = format!(" looking at {shown}{what}; u goes back to {newest} ");
         return Span::styled(text, theme.banner()).into();
     }
     let actions = &overview.actions;

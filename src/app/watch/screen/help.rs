@@ -9,17 +9,22 @@ use super::DetailView;
 use super::paint::fitting;
 use super::theme::{STRONG, Theme};
 use crate::app::watch::board::{Activity, Overview};
-use crate::base::text::{columns, sanitize};
+use crate::base::text::{columns, cut, enumerated, sanitize};
 
 /// All keys, by what they are for. An empty key is a title.
-const KEYS: [(&str, &str); 48] = [
+const KEYS: &[(&str, &str)] = &[
     ("", "judgments"),
     ("Enter", "ask what is held back"),
     ("N", "ask 200 of it, and wait again"),
     ("r", "ask the judgments of this verdict anew"),
     ("p", "pin this sample: listed first, asked early"),
-    ("u", "look at the rubric before; again: go back"),
     ("e", "open the rubric in an editor"),
+    ("", "saves"),
+    ("u", "look at the rubric before; again: go back"),
+    ("[ ]", "look at the save before, after"),
+    ("D", "what the save changed in the rubric"),
+    ("s", "list all saves"),
+    ("Enter t", "in there: look at one, take it back"),
     ("", "labels"),
     ("y n", "a person passes, fails this answer"),
     ("1 … 9", "a score on the scale of the grader"),
@@ -125,6 +130,10 @@ pub(super) struct HelpState {
     pub(super) is_narrowed: bool,
     /// Whether any sample has a tag.
     pub(super) has_tags: bool,
+    /// Whether what a save changed in the rubric stands in place of the detail.
+    pub(super) shows_rubric: bool,
+    /// Whether that has the place of the list too.
+    pub(super) is_rubric_alone: bool,
 }
 
 /// The keys that matter now, as many as fit into `width` columns.
@@ -136,8 +145,11 @@ pub(super) fn footer(
 ) -> Line<'static> {
     let is_held = matches!(overview.state, Activity::Paused { .. });
     let has_labels = overview.has_labels();
-    let undo = if overview.save == overview.newest { "prev save" } else { "back" };
-    let has_list = now.view == DetailView::WithList;
+    let is_newest = overview.save == overview.newest;
+    let has_saves = overview.newest > 0;
+    let undo = if is_newest { "prev save" } else { "back" };
+    let rubric = if now.shows_rubric { "detail" } else { "diff" };
+    let has_list = now.view == DetailView::WithList && !now.is_rubric_alone;
     let more = match now.view {
         DetailView::WithList => "detail",
         DetailView::Alone => "as sent",
@@ -150,27 +162,86 @@ pub(super) fn footer(
         (overview.next_held().is_some(), 3, "N", "next 200"),
         (now.view == DetailView::Alone, 3, "h", "list"),
         (now.is_narrowed && has_list, 3, "Esc", "list all"),
-        (now.has_selection && has_labels, 4, "y n", "label"),
+        (now.has_selection && has_labels && is_newest, 4, "y n", "label"),
         (has_list && has_labels, 3, "d", "disagree"),
-        (has_list, 15, "m", "moved"),
+        (has_list, 17, "m", "moved"),
         (has_list, 4, "f", "failing"),
         (has_list, 5, "a", "all"),
         (has_list, 6, "/", "search"),
-        (has_list && now.has_tags, 12, "t", "tag"),
-        (has_list && overview.metrics.len() > 1, 13, "b", "grader"),
-        (has_list, 11, "o", "order"),
-        (now.has_selection, 14, "p", "pin"),
-        (overview.newest > 0, 7, "u", undo),
-        (true, 8, "e", "edit rubric"),
-        (now.has_selection, 10, "r", "refresh"),
-        (now.has_selection, if has_list { 9 } else { 3 }, "v", more),
+        (has_list && now.has_tags, 14, "t", "tag"),
+        (has_list && overview.metrics.len() > 1, 15, "b", "grader"),
+        (has_list, 13, "o", "order"),
+        (now.has_selection && is_newest, 16, "p", "pin"),
+        (has_saves, if is_newest { 10 } else { 2 }, "u", undo),
+        (has_saves && !is_newest, 2, "[ ]", "before, after"),
+        (has_saves, 9, "s", "saves"),
+        (has_saves, 8, "D", rubric),
+        (is_newest, 7, "e", "edit"),
+        (now.has_selection && is_newest, 12, "r", "refresh"),
+        (now.has_selection, if has_list { 11 } else { 3 }, "v", more),
         (true, 2, "?", "help"),
     ];
-    let matter = all.into_iter().filter(|(matters, ..)| *matters).collect();
+    let matter = all.into_iter().filter(|(matters, ..)| *matters);
+    let matter = matter.map(|(_, rank, key, word)| FooterKey { rank, key, word });
+    keys(matter.collect(), width, theme)
+}
+
+/// The keys of the list of saves.
+pub(super) fn saves_footer(
+    selected: u32,
+    overview: &Overview,
+    width: usize,
+    theme: Theme,
+) -> Line<'static> {
+    let graders = overview.metrics.len();
+    let is_other = selected != overview.newest;
+    let all = [
+        (true, 0, "q", "quit"),
+        (true, 1, "Enter", "look at it"),
+        (is_other, 1, "t", "take it back"),
+        (true, 3, "s", "close"),
+        (true, 6, "[ ]", "before, after"),
+        (true, 4, "J K", "scroll"),
+        (graders > 1, 5, "Tab", "next grader"),
+        (true, 2, "?", "help"),
+    ];
+    let matter = all.into_iter().filter(|(matters, ..)| *matters);
+    let matter = matter.map(|(_, rank, key, word)| FooterKey { rank, key, word });
+    keys(matter.collect(), width, theme)
+}
+
+/// Whether to write files as they were in a save.
+pub(super) fn question(save: u32, files: &[String], width: usize, theme: Theme) -> Line<'static> {
+    const ANSWERS: &str = "  y yes  n no";
+    let was = if files.len() == 1 { "it was" } else { "they were" };
+    let when = if save == 0 { "at the start".to_owned() } else { format!("in save {save}") };
+    let end = format!(" as {was} {when}?");
+    let room = width.saturating_sub(" write ".len() + columns(&end) + ANSWERS.len());
+    let names = cut(&enumerated(files, "and"), room);
+    Line::from_iter([
+        Span::styled(format!(" write {names}{end}"), STRONG.patch(theme.doubtful())),
+        Span::styled("  y", STRONG.patch(theme.accent())),
+        Span::styled(" yes", theme.faint()),
+        Span::styled("  n", STRONG.patch(theme.accent())),
+        Span::styled(" no", theme.faint()),
+    ])
+}
+
+/// A key in the last line.
+#[derive(Clone, Copy, Debug)]
+struct FooterKey {
+    /// The greater, the earlier it is left out.
+    rank: u8,
+    key: &'static str,
+    /// What it does.
+    word: &'static str,
+}
+
+/// As many of the keys as fit into `width` columns.
+fn keys(all: Vec<FooterKey>, width: usize, theme: Theme) -> Line<'static> {
     let mut line = Line::from(" ");
-    for (_, _, key, word) in
-        fitting(matter, width, |(_, rank, key, word)| (key.len() + word.len() + 3, *rank))
-    {
+    let size = |of: &FooterKey| (of.key.len() + of.word.len() + 3, of.rank);
+    for FooterKey { key, word, .. } in fitting(all, width, size) {
         let is_loud = key == "Enter" || key == "N" || word == "back";
         let style = if is_loud { theme.doubtful() } else { theme.accent() };
         line.push_span(Span::styled(key, STRONG.patch(style)));

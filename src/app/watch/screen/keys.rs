@@ -62,7 +62,9 @@ impl Screen {
             InputMode::Search => self.searched(key.code, has_control, board),
             InputMode::Help { offset } => self.helped(key.code, offset),
             InputMode::Choose => self.chose(key.code, has_control, board),
-            InputMode::Browse if has_control => self.half_page(key.code),
+            InputMode::Browse | InputMode::Saves if has_control => self.half_page(key.code),
+            InputMode::Saves => return self.chose_save(key.code, board),
+            InputMode::TakeBack(save) => return self.answered(key.code, save),
             InputMode::Browse if key.modifiers.contains(KeyModifiers::ALT) => {}
             InputMode::Browse => return self.browsed(key.code, board),
         }
@@ -81,7 +83,7 @@ impl Screen {
             KeyCode::Char('?') => self.mode = InputMode::Help { offset: 0 },
             KeyCode::Char('/') => {
                 self.mode = InputMode::Search;
-                self.view = DetailView::WithList;
+                self.show_list();
             }
             KeyCode::Char('v') | KeyCode::Enter if self.view == DetailView::AsSent => {
                 self.view = DetailView::WithList;
@@ -90,8 +92,14 @@ impl Screen {
                 self.list.choose();
                 self.view = self.view.more();
             }
+            KeyCode::Char('h') | KeyCode::Left if self.is_rubric_alone() => {
+                self.shows_rubric = false;
+            }
             KeyCode::Char('h') | KeyCode::Left => self.view = self.view.less(),
+            KeyCode::Char('s') => self.list_saves(board),
+            KeyCode::Char('D') => self.toggle_rubric(),
             KeyCode::Esc if self.view != DetailView::WithList => self.view = DetailView::WithList,
+            KeyCode::Esc if self.shows_rubric => self.shows_rubric = false,
             KeyCode::Esc => self.widen(board),
             KeyCode::Char('t') => self.choose_tag(board),
             KeyCode::Char('b') => self.choose_grader(board),
@@ -114,6 +122,7 @@ impl Screen {
         let command = match code {
             KeyCode::Char('q') => UserCommand::Quit,
             KeyCode::Char('u') => UserCommand::Undo,
+            KeyCode::Char('[' | ']') => return self.command_of_saves(code, board),
             KeyCode::Char('e') => UserCommand::Edit(selected),
             KeyCode::Char('y') => return self.label(LabelInput::Pass(true), board),
             KeyCode::Char('n') => return self.label(LabelInput::Pass(false), board),
@@ -161,10 +170,14 @@ impl Screen {
         next
     }
 
-    /// Moves through the list, or through the detail where that is alone.
-    fn moved(&mut self, code: KeyCode) {
-        let is_alone = self.view != DetailView::WithList;
-        let page = if is_alone { self.text().page() } else { self.list.page() };
+    /// Moves through the list of verdicts or saves, or through the detail where that is alone.
+    pub(super) fn moved(&mut self, code: KeyCode) {
+        let is_alone = self.view != DetailView::WithList || self.is_rubric_alone();
+        let page = match self.lists_saves() {
+            true => self.saves.page(),
+            false if is_alone => self.text().page(),
+            false => self.list.page(),
+        };
         let by = match code {
             KeyCode::Down | KeyCode::Char('j') => 1,
             KeyCode::Up | KeyCode::Char('k') => -1,
@@ -174,13 +187,19 @@ impl Screen {
             KeyCode::End | KeyCode::Char('G') => isize::MAX,
             _ => return,
         };
-        if is_alone { self.text().scroll(by) } else { self.list.go(by) }
+        match self.lists_saves() {
+            true => self.saves.go(by),
+            false if is_alone => self.text().scroll(by),
+            false => self.list.go(by),
+        }
     }
 
     /// The text that is scrolled.
-    fn text(&mut self) -> &mut ScrolledLines {
+    pub(super) fn text(&mut self) -> &mut ScrolledLines {
         match self.view {
+            _ if self.lists_saves() => &mut self.rubric.shown,
             DetailView::AsSent => &mut self.sent.shown,
+            DetailView::Alone | DetailView::WithList if self.shows_rubric => &mut self.rubric.shown,
             DetailView::Alone | DetailView::WithList => &mut self.detail.shown,
         }
     }
@@ -221,8 +240,14 @@ impl Screen {
         self.filter(of_use[to], board);
     }
 
-    fn filter(&mut self, filter: VerdictFilter, board: &dyn Board) {
+    /// Shows the list, whatever has its place.
+    fn show_list(&mut self) {
         self.view = DetailView::WithList;
+        self.shows_rubric &= self.is_beside;
+    }
+
+    fn filter(&mut self, filter: VerdictFilter, board: &dyn Board) {
+        self.show_list();
         if self.query(board.overview()).filter != filter {
             self.list.restart();
         }
@@ -376,6 +401,8 @@ impl Screen {
                 let is_covered = matches!(self.mode, InputMode::Help { .. } | InputMode::Choose);
                 if !is_covered && self.list.area.contains(at) {
                     self.list.click(at.y);
+                } else if !is_covered && self.saves.area.contains(at) {
+                    self.saves.click(at.y);
                 }
                 return;
             }
@@ -385,6 +412,8 @@ impl Screen {
             self.mode = InputMode::Help { offset: offset.saturating_add_signed(by.signum()) };
         } else if self.list.area.contains(at) {
             self.list.scroll(by);
+        } else if self.saves.area.contains(at) {
+            self.saves.go(by.signum());
         } else if self.text().area.contains(at) {
             self.text().scroll(by);
         } else if self.metrics.area.contains(at) {

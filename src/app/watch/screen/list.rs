@@ -63,6 +63,8 @@ pub(super) struct ListContext<'a> {
     pub(super) has_saves: bool,
     /// Whether verdicts may still come in.
     pub(super) is_open: bool,
+    /// Whether the verdicts of the save are not kept any more.
+    pub(super) has_no_verdicts: bool,
 }
 
 impl VerdictList {

@@ -141,6 +141,7 @@ pub(super) fn nothing(choices: &ListChoices, look: ListContext<'_>) -> Line<'sta
 
 fn nothing_of(look: ListContext<'_>) -> &'static str {
     match look.query.filter {
+        _ if look.has_no_verdicts => "the verdicts of this save are not kept",
         VerdictFilter::Moved => "nothing moved",
         VerdictFilter::Failing => "nothing fails",
         VerdictFilter::Disagreeing if look.has_labels => "nothing disagrees with its label",

@@ -6,6 +6,7 @@
 
 mod agreement;
 mod agreement_columns;
+mod changed_text;
 mod choice_menu;
 mod choices;
 mod detail;
@@ -18,6 +19,9 @@ mod list_title;
 mod metrics;
 mod paint;
 mod problems;
+mod rubric_pane;
+mod save_keys;
+mod saves_list;
 mod scrolled;
 mod sent;
 pub(crate) mod terminal;
@@ -37,6 +41,8 @@ use self::header::HeaderContext;
 use self::list::{ListContext, VerdictList};
 use self::metrics::MetricsTable;
 use self::paint::cut_line;
+use self::rubric_pane::{RubricContext, RubricPane};
+use self::saves_list::SavesList;
 use self::theme::{STRONG, Theme};
 use super::board::{Activity, Board, Overview, VerdictFilter, VerdictId, WatchEvent};
 use super::list_query::ListQuery;
@@ -67,6 +73,10 @@ enum InputMode {
     Help { offset: usize },
     /// One of a menu is chosen.
     Choose,
+    /// Saves are listed in place of verdicts.
+    Saves,
+    /// The user is asked whether to take this save back.
+    TakeBack(u32),
 }
 
 /// How much is seen of the selected verdict.
@@ -110,6 +120,12 @@ pub(crate) struct Screen {
     looked_at: Option<VerdictId>,
     detail: detail::DetailPane,
     sent: sent::SentPane,
+    saves: SavesList,
+    rubric: RubricPane,
+    /// Whether what a save changed in the rubric stands in place of the detail.
+    shows_rubric: bool,
+    /// Whether list and detail were drawn side by side.
+    is_beside: bool,
     metrics: MetricsTable,
     /// What is chosen from, or was last.
     menu: Option<ChoiceMenu>,
@@ -128,6 +144,10 @@ impl Screen {
             looked_at: None,
             detail: detail::DetailPane::default(),
             sent: sent::SentPane::default(),
+            saves: SavesList::default(),
+            rubric: RubricPane::default(),
+            shows_rubric: false,
+            is_beside: false,
             metrics: MetricsTable::default(),
             menu: None,
             message: None,
@@ -161,6 +181,8 @@ impl Screen {
         self.list.area = Rect::default();
         self.detail.shown.area = Rect::default();
         self.sent.shown.area = Rect::default();
+        self.saves.area = Rect::default();
+        self.rubric.shown.area = Rect::default();
         self.metrics.area = Rect::default();
         if area.width < MIN_SCREEN.0 || area.height < MIN_SCREEN.1 {
             let notice = Line::styled("terminal too small", STRONG);
@@ -177,7 +199,12 @@ impl Screen {
         let width = usize::from(area.width);
         metrics::counts(overview, width, theme).render(counts, buffer);
         let body = self.draw_problems(buffer, body, overview);
-        self.draw_body(buffer, body, board);
+        self.is_beside = body.width >= WIDE_FROM;
+        if self.lists_saves() {
+            self.draw_saves(buffer, body, board);
+        } else {
+            self.draw_body(buffer, body, board);
+        }
         self.footer(board, width).render(footer, buffer);
         match self.mode {
             InputMode::Help { offset } => {
@@ -189,7 +216,7 @@ impl Screen {
                     menu.draw(buffer, area, theme);
                 }
             }
-            InputMode::Browse | InputMode::Search => {}
+            InputMode::Browse | InputMode::Search | InputMode::Saves | InputMode::TakeBack(_) => {}
         }
     }
 
@@ -234,29 +261,27 @@ impl Screen {
             has_graders: overview.metrics.len() > 1 && query.grader.is_none(),
             has_models: board.facts().has_models,
             has_saves: overview.newest > 0,
-            is_open: matches!(overview.state, Activity::Planning | Activity::Asking),
+            is_open: overview.save == overview.newest
+                && matches!(overview.state, Activity::Planning | Activity::Asking),
+            has_no_verdicts: overview.has_no_verdicts,
         };
-        let is_beside = body.width >= WIDE_FROM;
         if self.view == DetailView::AsSent {
             self.draw_sent(buffer, body, board);
             return;
         }
-        let is_alone = self.view == DetailView::Alone;
-        let [list, detail] = if is_alone {
-            [Rect::default(), body]
-        } else if is_beside {
-            let width = (body.width / 20 * 11).clamp(LIST.0, LIST.1);
-            Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(body)
-        } else if body.width < SPLIT_FROM.0 || body.height < SPLIT_FROM.1 {
-            [body, Rect::default()]
-        } else {
-            top(body, (body.height / 2).min(14))
-        };
+        let is_alone = self.view == DetailView::Alone || self.is_rubric_alone();
+        let [list, detail] =
+            if is_alone { [Rect::default(), body] } else { split(body, body.height / 2) };
         if !list.is_empty() {
             self.list.draw(buffer, list, look, board);
         }
-        if !detail.is_empty() {
-            let is_beside = is_beside && !is_alone;
+        let is_beside = self.is_beside && !is_alone;
+        if self.shows_rubric {
+            let files = &overview.files;
+            let context =
+                RubricContext { save: overview.save, files, is_beside, theme: self.theme };
+            self.rubric.draw(buffer, detail, context, board);
+        } else if !detail.is_empty() {
             let place = DetailPlace { is_beside, is_listed: self.list.is_listed() };
             let shown = self.list.selected().and_then(|id| board.detail(id));
             self.detail.draw(buffer, detail, place, shown, self.theme);
@@ -277,17 +302,56 @@ impl Screen {
         self.sent.draw(buffer, body, row.as_ref(), text, self.theme);
     }
 
+    /// The saves, and what the selected one changed in the rubric.
+    fn draw_saves(&mut self, buffer: &mut Buffer, body: Rect, board: &dyn Board) {
+        if body.height == 0 {
+            return;
+        }
+        let saves = board.saves();
+        let rows = u16::try_from(saves.len()).unwrap_or(u16::MAX).saturating_add(2);
+        let [list, rubric] = split(body, (body.height / 2).min(rows.max(5)));
+        self.saves.draw(buffer, list, &saves, board.overview(), self.theme);
+        let selected = saves.iter().find(|row| row.save == self.saves.selected);
+        if let Some(row) = selected.filter(|_| !rubric.is_empty()) {
+            let is_beside = self.is_beside;
+            let context =
+                RubricContext { save: row.save, files: &row.files, is_beside, theme: self.theme };
+            self.rubric.draw(buffer, rubric, context, board);
+        }
+    }
+
+    fn lists_saves(&self) -> bool {
+        matches!(self.mode, InputMode::Saves | InputMode::TakeBack(_))
+    }
+
+    /// Whether what a save changed in the rubric has the place of the list too: there is no room for both.
+    fn is_rubric_alone(&self) -> bool {
+        self.shows_rubric && self.view == DetailView::WithList && !self.is_beside
+    }
+
     fn footer(&self, board: &dyn Board, width: usize) -> Line<'static> {
-        if self.mode == InputMode::Search {
-            return help::search(&self.list.choices.search, width, self.theme);
+        let overview = board.overview();
+        match self.mode {
+            InputMode::Search => {
+                return help::search(&self.list.choices.search, width, self.theme);
+            }
+            InputMode::TakeBack(save) => {
+                let files = board.files_to_take_back(save);
+                return help::question(save, &files, width, self.theme);
+            }
+            InputMode::Saves => {
+                return help::saves_footer(self.saves.selected, overview, width, self.theme);
+            }
+            InputMode::Browse | InputMode::Choose | InputMode::Help { .. } => {}
         }
         let facts = board.facts();
-        let overview = board.overview();
         let now = help::HelpState {
             has_selection: self.list.selected().is_some(),
             view: self.view,
             is_narrowed: self.list.choices.is_narrowed(),
             has_tags: !facts.tags.is_empty(),
+            shows_rubric: self.shows_rubric,
+            is_rubric_alone: self.is_rubric_alone(),
         };
         help::footer(overview, now, width, self.theme)
     }
@@ -315,6 +379,19 @@ fn areas(area: Rect, overview: &Overview) -> [Rect; 5] {
         Constraint::Length(1),
     ])
     .areas(area)
+}
+
+/// The areas of a list and of what stands beside it or below it, where the list has so many lines; nothing of that where
+/// there is no room for both.
+fn split(body: Rect, height: u16) -> [Rect; 2] {
+    if body.width >= WIDE_FROM {
+        let width = (body.width / 20 * 11).clamp(LIST.0, LIST.1);
+        return Layout::horizontal([Constraint::Length(width), Constraint::Fill(1)]).areas(body);
+    }
+    if body.width < SPLIT_FROM.0 || body.height < SPLIT_FROM.1 {
+        return [body, Rect::default()];
+    }
+    top(body, height.min(14))
 }
 
 /// The first lines of an area, and the others.

@@ -165,7 +165,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
                                                                                  │ key 3f2a9c0d1e4b5a69                                        ▐
                                                                                  │   model        gpt-4o-mini
                                                                                  │ * system       You judge answers of a support desk. Be str…
-     q quit  m moved  f failing  a all  / search  b grader  o order  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  m moved  f failing  a all  / search  b grader  o order  p pin  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
 
@@ -201,7 +201,7 @@ fn a_medium_screen_shows_the_detail_below() {
      submission
      Yes! You can return it within 30 days of purchase.
 
-     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  f failing  a all  / search  p pin  u prev save  s saves  D diff  e edit  v detail  ? help
     ");
 }
 
@@ -231,7 +231,7 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
      friendly-]{+but does not say who pays for the return+}. A customer would [-be
      content-]{+have to ask again+}.
 
-     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  ? help
+     q quit  f failing  a all  / search  s saves  D diff  e edit  v detail  ? help
     ");
 }
 
@@ -255,7 +255,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
       ✓ △  0.700 → 0.800  注文の状況を確認する     helpful
       ✗ ▼  0.500 → 0.250  cancel order             grounded…
 
-     q quit  f failing  a all  / search  u prev save  ? help
+     q quit  f failing  a all  / search  e edit  ? help
     ");
     press(&mut screen, &board, size, "v");
     insta::assert_snapshot!(shown(&mut screen, &board, size), @r"
@@ -273,7 +273,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
      The answer names the [-return-]{+refund+} window of 30
      days{+,+} [-and is friendly-]{+but does not say who
      pays for the return+}. A customer would [-be
-     q quit  h list  p pin  u prev save  v as sent  ? help
+     q quit  h list  p pin  D diff  e edit  v as sent  ? help
     ");
 }
 
@@ -329,7 +329,7 @@ fn labels_are_compared() {
                                                                                  │
                                                                                  │ key 3f2a9c0d1e4b5a69
                                                                                  │   model        gpt-4o-mini
-     q quit  y n label  d disagree  f failing  a all  / search  b grader  o order  u prev save  e edit rubric  r refresh  v detail  ? help
+     q quit  y n label  d disagree  f failing  a all  / search  o order  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
 
@@ -355,7 +355,7 @@ fn what_is_held_says_how_it_goes_on() {
     let lines: Vec<&str> = shown.lines().collect();
     insta::assert_snapshot!([lines[2], lines[23]].join("\n"), @r"
     held: Enter: the rest (980, about $0.12) · N: next 200 (about $0.0245)
-    q quit  Enter the rest  N next 200  f failing  a all  / search  p pin  ? help
+    q quit  Enter the rest  N next 200  f failing  a all  / search  e edit  ? help
     ");
 }
 
@@ -399,7 +399,7 @@ fn a_broken_file_is_shown_over_the_last_good_results() {
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042             helpful ▐
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german             helpful ▐
       !    error             error          a-sample-whose…he-column-0007  helpful
-     q quit  f failing  a all  / search  p pin  u prev save  e edit rubric  ? help
+     q quit  f failing  a all  / search  s saves  D diff  e edit  v detail  ? help
     ");
 }
 
@@ -412,7 +412,113 @@ fn an_earlier_save_is_told_from_the_newest() {
     insta::assert_snapshot!([lines[0], lines[2], lines[23]].join("\n"), @r"
     support-quality  save 2  rubrics/helpful.md                     $0.31 of $1.00
      looking at save 2, the rubric before; u goes back to save 3
-    q quit  f failing  a all  / search  u back  e edit rubric  v detail  ? help
+    q quit  f failing  a all  / search  u back  [ ] before, after  D diff  ? help
+    ");
+}
+
+#[test]
+fn saves_are_listed_with_what_they_changed() {
+    for (board, size) in [(WatchFixture::small(), WIDE), (WatchFixture::labelled(), NARROW)] {
+        let mut screen = screen();
+        press(&mut screen, &board, size, "s j j t");
+        let shown = shown(&mut screen, &board, size);
+        if size == WIDE {
+            insta::assert_snapshot!(shown, @r"
+             support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
+             ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
+             idle, waiting for a save
+
+            ─ grader ────────────── mean ────────── 95 %  since last  since start ── pass ─ 95 % ───── judged  errors  means ───────────────────────────
+            ▸ helpful              0.842  [0.821, 0.861]    ▲ +0.050     ▲ +0.110   84.0%      -    998/1,000     ! 2  ▁▂▅█
+              grounded in sources  0.913               -    =  0.000     ▼ -0.020   95.0%      -  1,000/1,000       0  █▃▁▁
+              by_subject           0.800  [0.700, 0.900]    ▼ -0.010            -       -      -  1,000/1,000       0  ▇▃
+              ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
+            ─ saves by helpful ──────────────────────────── verdicts are kept of 3 of 4 ─┬─ what save 1 changed in the rubric ──────────────────────────
+                 save   time    mean        by  gate            judged  files            │ helpful
+              ●  3      14:03  0.842  ▲ +0.050  ✓ PASS       998/1,000  rubrics/helpfu…  │ Is the answer helpful?
+                 2      14:02  0.792  ▲ +0.050  ✓ PASS       998/1,000  rubrics/helpfu…  │
+            ▌    1      14:01  0.742  ▲ +0.050  ✓ PASS       998/1,000  rubrics/helpfu…  │ {+- It names a number.+}
+                 start  14:00  0.692         -  ✓ PASS       998/1,000                   │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+                                                                                         │
+             write rubrics/helpful.md as it was in save 1?  y yes  n no
+            ");
+        } else {
+            insta::assert_snapshot!(shown, @r"
+             support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
+             helpful ▼ agrees less 93.3%  on 600 of 606 labels          40 asked · 1 failed
+             idle, waiting for a save                      gate ✓ PASS (was FAIL)  …: 0.842
+            ─ grader ──── agrees  since last  since start  kappa  since last  false passes ─
+            ▸ helpful      93.3%      ▼ -2.0       ▲ +1.7   0.83     ▼ -0.06      18 (+16)
+              grounded…        -           -            -      -           -             -
+              by_subject       -           -            -      -           -             -
+              ✓ 8 now agree  ≠ 20 no longer agree  ▲ 1 fixed  ▼ 2 broken  △ 1 raised
+            ─ saves by helpful ─────────────────────────────── verdicts are kept of 3 of 4 ─
+                 save   agrees       by  kappa   mean        by  gate         files
+              ●  3       93.3%   ▼ -2.0   0.83  0.842  ▲ +0.050  ✓ PASS       rubrics/hel…
+                 2       95.3%   ▼ -2.0   0.83  0.792  ▲ +0.050  ✓ PASS       rubrics/hel…
+            ▌    1       97.3%   ▼ -2.0   0.83  0.742  ▲ +0.050  ✓ PASS       rubrics/hel…
+                 start   99.3%        -   0.83  0.692         -  ✓ PASS
+            ─ what save 1 changed in the rubric ────────────────────────────────────────────
+             helpful
+             Is the answer helpful?
+
+             {+- It names a number.+}
+
+
+
+
+             write rubrics/helpful.md as it was in save 1?  y yes  n no
+            ");
+        }
+    }
+}
+
+#[test]
+fn what_a_save_changed_in_the_rubric_is_shown() {
+    let mut screen = screen();
+    press(&mut screen, &WatchFixture::small(), NARROW, "D");
+    insta::assert_snapshot!(shown(&mut screen, &WatchFixture::small(), NARROW), @r"
+     support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
+     ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
+     idle, waiting for a save
+    ─ grader ───────────── mean ────────── 95 %  since last ── pass ─ 95 %  errors ─
+    ▸ helpful             0.842  [0.821, 0.861]    ▲ +0.050   84.0%      -     ! 2
+      grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
+      by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
+      ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
+    ─ what save 3 changed in the rubric ────────────────────────────────────────────
+     helpful
+     ⋯ 2 lines unchanged
+     - It names a number.
+     - It is polite.
+     {+- Nothing is promised.+}
+
+
+
+
+
+
+
+
+
+     q quit  u prev save  s saves  D detail  e edit  r refresh  v detail  ? help
     ");
 }
 
@@ -428,40 +534,40 @@ fn all_keys_are_told() {
                       │  N             ask 200 of it, and wait again                 │
     ─ grader ─────── m│  r             ask the judgments of this verdict anew        │─ judged  errors ─
     ▸ helpful       0.│  p             pin this sample: listed first, asked early    │98/1,000     ! 2
-      grounded in…  0.│  u             look at the rubric before; again: go back     │00/1,000       0
-      by_subject    0.│  e             open the rubric in an editor                  │00/1,000       0
-      ▲ 1 fixed   ▼ 2 │ labels                                                       │  · 1 pending
-    ─[moved] failing  │  y n           a person passes, fails this answer            │ovement ─ 1 of 5 ─
-           moved     b│  1 … 9         a score on the scale of the grader            │bmission
-    ▌ ✗ ▼  broken    0│  0             take your label back                          │s! You can retu…
-      ✓ ▲  fixed     0│  space         skip: the next one without a label            │s! You can retu…
-      !    error      │                                                              │s! You can retu…
-      ✓ △  raised    0│ verdicts                                                     │s! You can retu…
-      ✗ ▼  broken    0│  j k ↓ ↑       next, previous                                │s! You can retu…
+      grounded in…  0.│  e             open the rubric in an editor                  │00/1,000       0
+      by_subject    0.│ saves                                                        │00/1,000       0
+      ▲ 1 fixed   ▼ 2 │  u             look at the rubric before; again: go back     │  · 1 pending
+    ─[moved] failing  │  [ ]           look at the save before, after                │ovement ─ 1 of 5 ─
+           moved     b│  D             what the save changed in the rubric           │bmission
+    ▌ ✗ ▼  broken    0│  s             list all saves                                │s! You can retu…
+      ✓ ▲  fixed     0│  Enter t       in there: look at one, take it back           │s! You can retu…
+      !    error      │ labels                                                       │s! You can retu…
+      ✓ △  raised    0│  y n           a person passes, fails this answer            │s! You can retu…
+      ✗ ▼  broken    0│  1 … 9         a score on the scale of the grader            │s! You can retu…
+                      │  0             take your label back                          │
+                      │  space         skip: the next one without a label            │
+                      │                                                              │
+                      │ verdicts                                                     │
+                      │  j k ↓ ↑       next, previous                                │
                       │  PgDn PgUp     a page down, up                               │
                       │  g G Home End  first, last                                   │
-                      │  m             those that moved                              │
-                      │  f             those that fail                               │
-                      │  d             those that disagree with a label              │
-                      │  P             false passes: pass what a person fails        │
-                      │  F             false fails: fail what a person passes        │
-    ─ refund-policy-00│  x             errors                                        │──────── helpful ─
-     ✗ fails, 0.400   │  a             all                                           │                 ▐
-                      │  Tab ⇧Tab      next, previous of these                       │                 ▐
-     why, and what cha│  /             search id, grader, input, submission          │                 ▐
-     The answer names │  t             those of samples with a tag                   │y-]{+but does    ▐
-     not say who pays │  b             those of one grader                           │gain+}.          ▐
-                      │  Esc           all again, whatever tag, grader, search       │                 ▐
-     submission       │  o             another order: movement, score, length …      │                 ▐
-     Yes! You can retu│  O             the same order from its other end             │                 ▐
-                      │ detail                                                       │                 ▐
-     ground truth     │  J K           a line down, up                               │                 ▐
-     Yes, within 30 da│  ^D ^U         half a page down, up                          │
-                      │  v l →         detail alone; again: sent and replied         │
-     input            │  h ← Esc       back to list and detail                       │
-     Hi,              │ signs                                                        │
-                      │  ✓ ✗ !         passes, fails, error                          │
-     q quit  f failing╰ ? or Esc closes ─────────────────────────────────────────────╯ v detail  ? help
+    ─ refund-policy-00│  m             those that moved                              │──────── helpful ─
+     ✗ fails, 0.400   │  f             those that fail                               │                 ▐
+                      │  d             those that disagree with a label              │                 ▐
+     why, and what cha│  P             false passes: pass what a person fails        │                 ▐
+     The answer names │  F             false fails: fail what a person passes        │y-]{+but does    ▐
+     not say who pays │  x             errors                                        │gain+}.          ▐
+                      │  a             all                                           │                 ▐
+     submission       │  Tab ⇧Tab      next, previous of these                       │                 ▐
+     Yes! You can retu│  /             search id, grader, input, submission          │                 ▐
+                      │  t             those of samples with a tag                   │                 ▐
+     ground truth     │  b             those of one grader                           │                 ▐
+     Yes, within 30 da│  Esc           all again, whatever tag, grader, search       │
+                      │  o             another order: movement, score, length …      │
+     input            │  O             the same order from its other end             │
+     Hi,              │ detail                                                       │
+                      │  J K           a line down, up                               │
+     q quit  f failing╰ ? or Esc closes ─────────────────────────────────────────────╯v detail  ? help
     ");
     // Where there is no room for all of them they scroll.
     press(&mut screen, &board, NARROW, "pgdn pgdn pgdn j j j pgdn pgdn pgdn");

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::app::watch::board::{
     ActionCounts, Activity, Board, DeclaredMetricRow, ListFacts, MetricRow, Overview, RowText,
-    Spending, VerdictDetail, VerdictFilter, VerdictId, VerdictRow,
+    RubricChange, SaveRow, Spending, VerdictDetail, VerdictFilter, VerdictId, VerdictRow,
 };
 use crate::app::watch::list_query::ListQuery;
 use crate::base::diagnostic::{Diagnostic, Place};
@@ -66,6 +66,18 @@ impl Board for BoardFixture {
 
     fn detail(&self, id: VerdictId) -> Option<VerdictDetail> {
         self.details.iter().find(|detail| detail.row.id == id).cloned()
+    }
+
+    fn saves(&self) -> Vec<SaveRow> {
+        Vec::new()
+    }
+
+    fn rubric_changes(&self, _save: u32) -> Vec<RubricChange> {
+        Vec::new()
+    }
+
+    fn files_to_take_back(&self, _save: u32) -> Vec<String> {
+        Vec::new()
     }
 }
 

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use crate::app::watch::board::{
     ActionCounts, Activity, Board, DeclaredMetricRow, IngredientRow, ListFacts, MetricRow,
-    Overview, RowText, Spending, VerdictDetail, VerdictFilter, VerdictId, VerdictRow,
+    Overview, RowText, RubricChange, SaveRow, Spending, VerdictDetail, VerdictFilter, VerdictId,
+    VerdictRow,
 };
 use crate::app::watch::list_query::ListQuery;
 use crate::base::price::Cost;
@@ -100,6 +101,30 @@ impl WatchFixture {
         Self { rows: 100_000, ..Self::small() }
     }
 
+    /// The row of a save: each judged better than the one before.
+    fn save(&self, save: u32) -> SaveRow {
+        let overview = &self.overview;
+        let mut metrics = overview.metrics.clone();
+        let earlier = f64::from(overview.newest - save);
+        for metric in &mut metrics {
+            metric.mean = metric.mean.map(|mean| mean - earlier * 0.05);
+            metric.since_last = (save > 0).then_some(0.05);
+            if let Some(labels) = &mut metric.labels {
+                labels.accuracy = labels.accuracy.map(|share| share + earlier * 0.02);
+            }
+        }
+        SaveRow {
+            save,
+            time: format!("14:0{save}"),
+            files: if save == 0 { Vec::new() } else { overview.files.clone() },
+            metrics,
+            gate: overview.gate.status,
+            actions: overview.actions,
+            spent: overview.spent.save,
+            has_verdicts: save > 0,
+        }
+    }
+
     fn at(&self, id: VerdictId) -> Option<&VerdictDetail> {
         let at = usize::try_from(id.case % self.details.len() as u128).unwrap();
         (id.case < self.rows).then(|| &self.details[at])
@@ -166,7 +191,35 @@ impl Board for WatchFixture {
         let detail = self.at(id)?;
         Some(VerdictDetail { row: VerdictRow { id, ..detail.row.clone() }, ..detail.clone() })
     }
+
+    fn saves(&self) -> Vec<SaveRow> {
+        (0..=self.overview.newest).map(|save| self.save(save)).collect()
+    }
+
+    fn rubric_changes(&self, save: u32) -> Vec<RubricChange> {
+        let text =
+            |save: u32| format!("Is the answer helpful?\n\n{}", RULES[..save as usize].concat());
+        // The last but one changed data alone.
+        let change = |before: Option<u32>| RubricChange {
+            rubrics: vec!["helpful".to_owned()],
+            before: before.map(|save| text(save).into()),
+            now: Some(text(save).into()),
+        };
+        if save == 2 { Vec::new() } else { vec![change(save.checked_sub(1))] }
+    }
+
+    fn files_to_take_back(&self, save: u32) -> Vec<String> {
+        if save == self.overview.newest {
+            Vec::new()
+        } else {
+            vec!["rubrics/helpful.md".to_owned()]
+        }
+    }
 }
+
+/// What each save added to the rubric.
+const RULES: [&str; 3] =
+    ["- It names a number.\n", "- It is polite.\n", "- Nothing is promised.\n"];
 
 fn cost(dollars: f64) -> Option<Cost> {
     Cost::from_dollars(dollars)

@@ -48,6 +48,16 @@ fn keys_become_commands() {
         ("? ^c", &[UserCommand::Interrupt]),
         ("u", &[UserCommand::Undo]),
         ("e", &[UserCommand::Edit(Some(id(0)))]),
+        ("[", &[UserCommand::LookAt(2)]),
+        ("]", &[]),
+        ("s [", &[UserCommand::LookAt(2)]),
+        ("s j j enter", &[UserCommand::LookAt(1)]),
+        ("s G k enter", &[UserCommand::LookAt(1)]),
+        ("s G t y", &[UserCommand::TakeBack(0)]),
+        ("s G t n t esc q", &[UserCommand::Quit]),
+        // The newest says what the files say.
+        ("s t y", &[]),
+        ("s esc D esc u", &[UserCommand::Undo]),
         ("r", &[UserCommand::Refresh(id(0))]),
         ("j p", &[UserCommand::Select(id(1)), UserCommand::Pin(id(1))]),
         // A selection that is as it was is no command.
