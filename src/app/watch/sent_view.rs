@@ -70,3 +70,23 @@ pub(super) fn sent_text(session: &Session, cell: CellId, layers: &mut Layers) ->
     write_case(&case, &mut text).ok()?;
     String::from_utf8(text).ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::SentView;
+    use crate::app::watch::board::VerdictId;
+
+    #[test]
+    fn a_text_is_wanted_by_asking_for_it_and_loaded_once_for_a_version() {
+        let [one, other] = [1, 2].map(|case| VerdictId { case, grader: 0 });
+        let mut view = SentView::default();
+        assert_eq!((view.text(one), view.lacks()), (None, true));
+        assert_eq!((view.take_wanted(), view.lacks()), (Some(one), false));
+        view.set(one, 7, "sent".to_owned());
+        assert_eq!((view.text(one), view.lacks()), (Some("sent"), false));
+        assert!(view.has(one, 7) && !view.has(one, 8) && !view.has(other, 7));
+        // What is loaded for another one is not shown for this one.
+        assert_eq!((view.text(other), view.lacks(), view.take_wanted()), (None, true, Some(other)));
+        assert_eq!(view.take_wanted(), None, "nobody looks at it any more");
+    }
+}

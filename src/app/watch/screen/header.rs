@@ -19,6 +19,9 @@ use crate::pipeline::report::verdict;
 /// The columns of the bar of what was asked.
 const BAR: u64 = 20;
 
+/// The fewest columns in which the beginning of notes says something.
+const MIN_NOTES: usize = 30;
+
 /// The most columns of the suite's name.
 const SUITE: usize = 40;
 
@@ -50,10 +53,10 @@ pub(super) fn draw(
     let gates = [gate(overview, room / 2, theme), gate(overview, 0, theme)];
     let gates: &[Line<'_>] = if agreement.is_some() { &gates } else { &[] };
     let beside = gates.last().map_or(0, |shortest| shortest.width() + 3);
-    let mut state = state(overview, usize::from(area.width).saturating_sub(beside), theme);
-    if area.height < 4 && !notes.spans.is_empty() {
-        state.push_span("   ");
-        state.extend(notes.spans.iter().cloned());
+    let room_of_state = usize::from(area.width).saturating_sub(beside);
+    let mut state = state(overview, room_of_state, theme);
+    if area.height < 4 {
+        state = with_notes(state, &notes, context.message.is_some(), room_of_state);
     }
     let lead = agreement.unwrap_or_else(|| gate(overview, room, theme));
     let spent = spent(&overview.spent).map(faint);
@@ -227,6 +230,23 @@ fn asking(actions: &ActionCounts, theme: Theme) -> Line<'static> {
         Span::styled("━".repeat(filled), theme.accent()),
         Span::styled("╌".repeat(BAR as usize - filled), theme.faint()),
     ])
+}
+
+/// What goes on, and beside it the beginning of the notes where there is room for some words of them. A message, which is gone
+/// with the next key, has the place of both where there is no room beside.
+fn with_notes(
+    mut state: Line<'static>,
+    notes: &Line<'static>,
+    has_message: bool,
+    room: usize,
+) -> Line<'static> {
+    let left = room.saturating_sub(state.width() + 3);
+    if notes.spans.is_empty() || left < notes.width().min(MIN_NOTES) {
+        return if has_message { notes.clone() } else { state };
+    }
+    state.push_span("   ");
+    state.extend(notes.spans.iter().cloned());
+    state
 }
 
 /// What endpoints wait for, then the last message, then the notes on this evaluation.

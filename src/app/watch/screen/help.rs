@@ -8,7 +8,7 @@ use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph, Widget};
 use super::DetailView;
 use super::paint::fitting;
 use super::theme::{STRONG, Theme};
-use crate::app::watch::board::{Activity, Overview};
+use crate::app::watch::board::{Activity, Overview, VerdictFilter};
 use crate::base::text::{columns, cut, enumerated, sanitize};
 
 /// All keys, by what they are for. An empty key is a title.
@@ -65,6 +65,7 @@ const KEYS: &[(&str, &str)] = &[
     ("?", "this help"),
     ("q", "quit; what was judged is kept"),
     ("^C", "interrupt"),
+    ("^Z", "suspend; `fg` in the shell goes on"),
     ("mouse", "wheel scrolls, click selects, ⇧drag copies"),
 ];
 
@@ -119,6 +120,16 @@ pub(super) fn search(search: &str, width: usize, theme: Theme) -> Line<'static> 
     line
 }
 
+/// The keys of a menu.
+pub(super) fn menu(theme: Theme) -> Line<'static> {
+    let mut line = Line::from(" ");
+    for (key, word) in [("↑ ↓", "choose"), ("Enter", "list these"), ("Esc", "close")] {
+        line.push_span(Span::styled(key, STRONG.patch(theme.accent())));
+        line.push_span(Span::styled(format!(" {word}  "), theme.faint()));
+    }
+    line
+}
+
 /// What the last line has to know.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HelpState {
@@ -126,6 +137,8 @@ pub(super) struct HelpState {
     pub(super) has_selection: bool,
     /// How much is seen of it.
     pub(super) view: DetailView,
+    /// What is listed.
+    pub(super) filter: VerdictFilter,
     /// Whether only a part of what the filter lists is shown.
     pub(super) is_narrowed: bool,
     /// Whether any sample has a tag.
@@ -155,6 +168,11 @@ pub(super) fn footer(
         DetailView::Alone => "as sent",
         DetailView::AsSent => "list",
     };
+    let lists = |filter: VerdictFilter| has_list && now.filter != filter;
+    let agreements = || overview.metrics.iter().filter_map(|metric| metric.labels);
+    let has_false_passes = agreements().any(|labels| labels.false_pass > 0);
+    let has_false_fails = agreements().any(|labels| labels.false_fail > 0);
+    let has_errors = overview.metrics.iter().any(|metric| metric.errors > 0);
     // Whether it matters, its rank, the key, what it does.
     let all = [
         (true, 0, "q", "quit"),
@@ -163,15 +181,20 @@ pub(super) fn footer(
         (now.view == DetailView::Alone, 3, "h", "list"),
         (now.is_narrowed && has_list, 3, "Esc", "list all"),
         (now.has_selection && has_labels && is_newest, 4, "y n", "label"),
-        (has_list && has_labels, 3, "d", "disagree"),
-        (has_list, 17, "m", "moved"),
-        (has_list, 4, "f", "failing"),
-        (has_list, 5, "a", "all"),
+        (now.has_selection && has_labels && is_newest, 19, "space", "skip"),
+        (!has_list, 5, "j k", "scroll"),
+        (lists(VerdictFilter::Disagreeing) && has_labels, 3, "d", "disagree"),
+        (lists(VerdictFilter::FalsePass) && has_false_passes, 17, "P", "false passes"),
+        (lists(VerdictFilter::FalseFail) && has_false_fails, 18, "F", "false fails"),
+        (lists(VerdictFilter::Moved) && overview.newest > 0, 5, "m", "moved"),
+        (lists(VerdictFilter::Failing), 4, "f", "failing"),
+        (lists(VerdictFilter::Errors) && has_errors, 16, "x", "errors"),
+        (lists(VerdictFilter::All), 5, "a", "all"),
         (has_list, 6, "/", "search"),
         (has_list && now.has_tags, 14, "t", "tag"),
         (has_list && overview.metrics.len() > 1, 15, "b", "grader"),
         (has_list, 13, "o", "order"),
-        (now.has_selection && is_newest, 16, "p", "pin"),
+        (now.has_selection && is_newest, 20, "p", "pin"),
         (has_saves, if is_newest { 10 } else { 2 }, "u", undo),
         (has_saves && !is_newest, 2, "[ ]", "before, after"),
         (has_saves, 9, "s", "saves"),

@@ -17,6 +17,11 @@ const SAMPLE: usize = 48;
 const MODEL: usize = 20;
 const GRADER: usize = 20;
 
+/// The fewest columns of a sample's id where verdicts could not be told apart otherwise, and the greatest rank of what tells
+/// them apart.
+const LEAST_SAMPLE: usize = 12;
+const MAX_TELLING: u8 = 5;
+
 /// The fewest columns in which a sample's id or a model can be told from others, and those in which a text says something.
 const MIN_SAMPLE: usize = 20;
 const MIN_MODEL: usize = 10;
@@ -62,6 +67,21 @@ impl ColumnWidths {
         look: ListContext<'_>,
         width: usize,
     ) -> Vec<TableColumn<ListedRow>> {
+        let all = self.columns_with(MIN_SAMPLE, look, width);
+        // What tells verdicts apart matters more than the whole of an id.
+        let of_rows = all.iter().filter(|column| column.rank() <= MAX_TELLING);
+        if of_rows.map(TableColumn::taken).sum::<usize>() + 2 > width {
+            return self.columns_with(LEAST_SAMPLE, look, width);
+        }
+        all
+    }
+
+    fn columns_with(
+        self,
+        min_sample: usize,
+        look: ListContext<'_>,
+        width: usize,
+    ) -> Vec<TableColumn<ListedRow>> {
         let Self { sample, model, grader } = self;
         let is_of_moves = look.query.filter == VerdictFilter::Moved;
         let ranks = if is_of_moves { [6, 7, 8] } else { [7, 8, 6] };
@@ -81,7 +101,7 @@ impl ColumnWidths {
         if look.query.order() == ListOrder::Length {
             all.push(TableColumn::number("length", 7, 2, length));
         }
-        all.push(TableColumn::text("sample", sample.min(MIN_SAMPLE), sample, 1, sample_id));
+        all.push(TableColumn::text("sample", sample.min(min_sample), sample, 1, sample_id));
         if model > 0 {
             let rank = if look.has_models { 4 } else { 9 };
             let least = model.min(MIN_MODEL);

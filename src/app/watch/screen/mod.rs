@@ -342,12 +342,14 @@ impl Screen {
             InputMode::Saves => {
                 return help::saves_footer(self.saves.selected, overview, width, self.theme);
             }
-            InputMode::Browse | InputMode::Choose | InputMode::Help { .. } => {}
+            InputMode::Choose => return help::menu(self.theme),
+            InputMode::Browse | InputMode::Help { .. } => {}
         }
         let facts = board.facts();
         let now = help::HelpState {
             has_selection: self.list.selected().is_some(),
             view: self.view,
+            filter: self.query(overview).filter,
             is_narrowed: self.list.choices.is_narrowed(),
             has_tags: !facts.tags.is_empty(),
             shows_rubric: self.shows_rubric,

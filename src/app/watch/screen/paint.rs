@@ -20,6 +20,9 @@ use crate::base::text::{columns, cut, sanitize};
 /// The columns around what stands in a cell.
 const PADDING: usize = 2;
 
+/// The most bytes of the beginning of a word that are given up where a line is cut.
+const MAX_CUT_OFF: usize = 24;
+
 /// Harmless text in a style.
 pub(super) fn span(text: &str, style: Style) -> Span<'static> {
     Span::styled(sanitize(text), style)
@@ -32,6 +35,26 @@ pub(super) fn cut_line(mut line: Line<'static>, width: usize) -> Line<'static> {
         let text = cut(&span.content, room);
         room -= columns(&text);
         span.content = text.into();
+    }
+    line
+}
+
+/// The same, cut between words where a space is near.
+fn cut_between_words(line: Line<'static>, width: usize) -> Line<'static> {
+    if line.width() <= width {
+        return line;
+    }
+    let whole = line.clone();
+    let mut line = cut_line(line, width);
+    let cut = line.spans.iter_mut().zip(&whole.spans);
+    if let Some((last, whole)) = cut.rev().find(|(last, _)| last.content.ends_with('…')) {
+        let kept = last.content.trim_end_matches('…');
+        let is_word = whole.content.strip_prefix(kept).is_some_and(|rest| rest.starts_with(' '));
+        let space = kept.rfind(' ').filter(|at| !is_word && kept.len() - at <= MAX_CUT_OFF);
+        let words = space.map(|at| kept[..at].trim_end()).filter(|words| !words.is_empty());
+        if let Some(words) = words {
+            last.content = format!("{words}…").into();
+        }
     }
     line
 }
@@ -60,7 +83,7 @@ pub(super) fn sides(
         room_left = room.saturating_sub(right.width() + 2);
         right.clone().right_aligned().render(area, buffer);
     }
-    cut_line(left, room_left).render(area, buffer);
+    cut_between_words(left, room_left).render(area, buffer);
 }
 
 /// A panel of `width` columns: below a line with a title at either end, and beside a line if it stands beside something.
@@ -145,6 +168,16 @@ impl<R> TableColumn<R> {
         Self { alignment: Alignment::Right, ..Self::text(title, width, width, rank, cell) }
     }
 
+    /// How early it is left out: the greater, the earlier.
+    pub(super) fn rank(&self) -> u8 {
+        self.rank
+    }
+
+    /// The columns of the screen that it takes at least.
+    pub(super) fn taken(&self) -> usize {
+        self.width + PADDING
+    }
+
     /// The same, left out before so many others.
     pub(super) fn after(self, ranks: u8) -> Self {
         Self { rank: if self.rank == 0 { 0 } else { self.rank + ranks }, ..self }
@@ -161,7 +194,7 @@ impl<R> TableColumn<R> {
 /// to be left out first; what is left is given to those that can use it.
 pub(super) fn fitted<R>(all: Vec<TableColumn<R>>, width: u16) -> Vec<TableColumn<R>> {
     let mut room = usize::from(width).saturating_sub(2);
-    let mut columns = fitting(all, room, |column| (column.width + PADDING, column.rank));
+    let mut columns = fitting(all, room, |column| (column.taken(), column.rank));
     room -= columns.iter().map(|column| column.width + PADDING).sum::<usize>();
     for column in &mut columns {
         let wider = column.max_width.saturating_sub(column.width).min(room);
@@ -221,7 +254,7 @@ mod tests {
     use ratatui::style::Style;
     use ratatui::text::Line;
 
-    use super::{cut_line, fitting, scrollbar, sides, span};
+    use super::{cut_between_words, cut_line, fitting, scrollbar, sides, span};
 
     fn drawn(buffer: &Buffer) -> String {
         let cells: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
@@ -256,6 +289,23 @@ mod tests {
             let area = buffer.area;
             sides(&mut buffer, area, "left".into(), &["long one".into(), "short".into()]);
             assert_eq!(drawn(&buffer), expected);
+        }
+    }
+
+    #[test]
+    fn what_is_cut_ends_with_a_word_where_it_can() {
+        let long = format!("a {}", "b".repeat(40));
+        let cases = [
+            ("the suite judges itself", 18, "the suite judges…"),
+            ("the suite judges itself", 16, "the suite…"),
+            ("the suite judges itself", 40, "the suite judges itself"),
+            ("suite", 4, "sui…"),
+            (" suite", 5, " sui…"),
+            (&long, 30, "a bbbbbbbbbbbbbbbbbbbbbbbbbbb…"),
+        ];
+        for (text, width, expected) in cases {
+            let cut = cut_between_words(Line::from(span(text, Style::new())), width);
+            assert_eq!(cut.to_string(), expected, "{text} in {width}");
         }
     }
 

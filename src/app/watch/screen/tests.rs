@@ -165,7 +165,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
                                                                                  │ key 3f2a9c0d1e4b5a69                                        ▐
                                                                                  │   model        gpt-4o-mini
                                                                                  │ * system       You judge answers of a support desk. Be str…
-     q quit  m moved  f failing  a all  / search  b grader  o order  p pin  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
+     q quit  f failing  x errors  a all  / search  b grader  o order  p pin  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
 
@@ -273,7 +273,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
      The answer names the [-return-]{+refund+} window of 30
      days{+,+} [-and is friendly-]{+but does not say who
      pays for the return+}. A customer would [-be
-     q quit  h list  p pin  D diff  e edit  v as sent  ? help
+     q quit  h list  j k scroll  e edit  v as sent  ? help
     ");
 }
 
@@ -283,9 +283,9 @@ fn a_tiny_screen_says_so() {
     insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @r"
      ✓ PASS (was FAIL)  …: 0.842
     ─[moved] f  d  x  a ─ 1 of 5 ─
-    ▌ ✗ ▼  refund-policy-0042    ▐
-      ✓ ▲  greeting-in-german    ▐
-      !    a-sample-w…olumn-0007
+    ▌ ✗ ▼  refund…y-0042  helpf… ▐
+      ✓ ▲  greeti…german  helpf… ▐
+      !    a-samp…n-0007  helpf…
      q quit  f failing  ? help
     ");
 }
@@ -329,7 +329,7 @@ fn labels_are_compared() {
                                                                                  │
                                                                                  │ key 3f2a9c0d1e4b5a69
                                                                                  │   model        gpt-4o-mini
-     q quit  y n label  d disagree  f failing  a all  / search  o order  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
+     q quit  y n label  m moved  f failing  a all  / search  o order  p pin  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
 
@@ -518,7 +518,7 @@ fn what_a_save_changed_in_the_rubric_is_shown() {
 
 
 
-     q quit  u prev save  s saves  D detail  e edit  r refresh  v detail  ? help
+     q quit  j k scroll  u prev save  s saves  D detail  e edit  v detail  ? help
     ");
 }
 

@@ -4,7 +4,7 @@ use crossterm::event::{Event, KeyModifiers, MouseButton, MouseEvent, MouseEventK
 
 use super::fixtures::WatchFixture;
 use super::{NARROW, WIDE, buffer, events, held, press, screen, shown};
-use crate::app::watch::board::{UserCommand, VerdictId, WatchEvent};
+use crate::app::watch::board::{ListFacts, UserCommand, VerdictId, WatchEvent};
 
 fn id(case: u128) -> VerdictId {
     VerdictId { case, grader: usize::from(case > 3) }
@@ -171,6 +171,34 @@ fn messages_last_until_the_next_key() {
     assert!(shown(&mut screen, &board, NARROW).contains("the editor ended with exit code 1"));
     press(&mut screen, &board, NARROW, "j");
     assert!(!shown(&mut screen, &board, NARROW).contains("the editor"));
+}
+
+#[test]
+fn a_message_is_read_whatever_goes_on() {
+    let board = WatchFixture { overview: held().overview, ..WatchFixture::labelled() };
+    let mut screen = screen();
+    press(&mut screen, &board, NARROW, "t");
+    let third = |shown: &str| shown.lines().nth(2).unwrap_or_default().to_owned();
+    let line = third(&shown(&mut screen, &board, NARROW));
+    assert!(line.starts_with(" no sample has a tag"), "{line}");
+    press(&mut screen, &board, NARROW, "j");
+    let line = third(&shown(&mut screen, &board, NARROW));
+    assert!(line.starts_with(" held: Enter: the rest (980"), "{line}");
+}
+
+#[test]
+fn verdicts_are_told_apart_by_model_and_grader_at_any_width() {
+    let mut board = WatchFixture::labelled();
+    for (at, detail) in board.details.iter_mut().enumerate() {
+        detail.row.model = Some(["gpt-4o", "claude-sonnet-4"][at % 2].to_owned());
+    }
+    board.facts = std::sync::Arc::new(ListFacts { has_models: true, ..ListFacts::default() });
+    let mut screen = screen();
+    for width in [80, 100, 120, 200] {
+        let shown = shown(&mut screen, &board, (width, 40));
+        let is_told = |line: &str| line.contains("gpt-4o") && line.contains("helpful");
+        assert!(shown.lines().any(is_told), "{width}:\n{shown}");
+    }
 }
 
 #[test]
