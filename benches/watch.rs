@@ -254,6 +254,10 @@ impl WatchContext for Nothing {
         String::new()
     }
 
+    fn diff_command(&self) -> String {
+        String::new()
+    }
+
     fn waiting(&self) -> Vec<String> {
         Vec::new()
     }

@@ -113,6 +113,9 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         writeln!(console.err, "warning: {}", sanitize(&left))?;
     }
     let ended = ended?;
+    for line in &ended.closing {
+        writeln!(console.out, "{line}")?;
+    }
     let Here { mut keeper, surroundings, .. } = here;
     let ending = ended.ending;
     if session.suite().is_some() {
@@ -246,6 +249,18 @@ impl WatchContext for Here<'_> {
         self.system.time_of_day(self.system.now())
     }
 
+    fn diff_command(&self) -> String {
+        let mut command = "evalrs diff latest@start latest".to_owned();
+        // The records of the working directory are found without a name.
+        let suite = Some(&self.args.suite).filter(|suite| suite.contains('/'));
+        for (option, path) in [("--suite", suite), ("--labels", self.args.labels.as_ref())] {
+            if let Some(path) = path {
+                command.extend([" ", option, " ", &shell_word(path)]);
+            }
+        }
+        command
+    }
+
     fn waiting(&self) -> Vec<String> {
         self.endpoints.waiting()
     }
@@ -253,6 +268,15 @@ impl WatchContext for Here<'_> {
     fn lines(&self) -> Vec<String> {
         self.endpoints.take_lines()
     }
+}
+
+/// A path as a shell takes it for one word.
+fn shell_word(path: &str) -> String {
+    let is_plain = |char: char| char.is_alphanumeric() || "/._-+@%".contains(char);
+    if path.chars().all(is_plain) {
+        return path.to_owned();
+    }
+    format!("'{}'", path.replace('\'', r"'\''"))
 }
 
 /// An error as what is wrong with a file.

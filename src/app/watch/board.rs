@@ -67,6 +67,8 @@ pub struct Overview {
     pub waiting: Vec<String>,
     /// What else there is to say about this evaluation, a sentence each.
     pub notes: Vec<String>,
+    /// The command that compares the start of the session with its end; empty until it ends.
+    pub diff_command: String,
     /// Whether its verdicts are not kept any more, so that none can be listed.
     pub has_no_verdicts: bool,
 }

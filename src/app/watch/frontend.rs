@@ -30,6 +30,10 @@ pub trait Frontend {
         input: UserInput,
         board: &dyn Board,
     ) -> std::io::Result<Option<UserCommand>>;
+    /// What stays on the terminal once the frontend is gone, line by line.
+    fn closing_lines(&self, _board: &dyn Board) -> Vec<String> {
+        Vec::new()
+    }
     /// Gives the terminal to an editor.
     fn suspend(&mut self) -> std::io::Result<()> {
         Ok(())
@@ -73,6 +77,8 @@ pub trait WatchContext {
     fn write(&mut self, edits: &[FileEdit]) -> Result<(), String>;
     /// The time of day where the user is, as `14:05`.
     fn time_of_day(&self) -> String;
+    /// The command that compares the start of the session with its end.
+    fn diff_command(&self) -> String;
     /// What endpoints wait for, a sentence each.
     fn waiting(&self) -> Vec<String>;
     /// What there is to say of single requests since the last call, where that is wanted.

@@ -4,6 +4,7 @@
 //! strips them.
 
 mod agreement;
+mod ended;
 mod metrics;
 mod moved;
 #[cfg(test)]
@@ -29,6 +30,9 @@ use crate::pipeline::report::verdict;
 /// What stands before every line of a block but the first.
 const INDENT: &str = "  ";
 
+/// The fewest columns of a line.
+const MIN_WIDTH: usize = 40;
+
 /// Tells what happens in lines.
 pub(crate) struct PlainDisplay<'a> {
     out: &'a mut dyn Write,
@@ -39,7 +43,7 @@ pub(crate) struct PlainDisplay<'a> {
 impl<'a> PlainDisplay<'a> {
     /// A display on `out`, whose lines take at most `width` columns but for diagnostics; at least 40.
     pub(crate) fn new(out: &'a mut dyn Write, width: usize) -> Self {
-        Self { out, width: width.max(40), begun: false }
+        Self { out, width: width.max(MIN_WIDTH), begun: false }
     }
 
     /// Writes the lines at once, so that a reader of a growing file sees whole blocks.
@@ -104,7 +108,7 @@ impl Display for PlainDisplay<'_> {
             WatchEvent::Evaluated => self.block(&heading(overview), &block(board, width)),
             WatchEvent::Waiting(wait) => self.line(wait, DOUBTFUL),
             WatchEvent::Note(note) => self.line(note, Style::new()),
-            WatchEvent::Ended => self.block(&ended(overview), &[]),
+            WatchEvent::Ended => self.block(&ended::heading(board), &ended::lines(board, width)),
         }
     }
 }
@@ -265,9 +269,13 @@ fn held(overview: &Overview) -> String {
     )
 }
 
-fn ended(overview: &Overview) -> String {
-    let saves = count(overview.newest as usize, "save");
-    format!("end: {saves}, {}", session(&overview.spent))
+/// What stays on a terminal once the screen is gone: what the session came to.
+pub(crate) fn closing_lines(board: &dyn Board, width: usize) -> Vec<String> {
+    let width = width.max(MIN_WIDTH);
+    let mut lines = vec![format!("{TITLE}{}{TITLE:#}", cut(&ended::heading(board), width))];
+    let body = ended::lines(board, width - INDENT.len());
+    lines.extend(body.iter().map(|line| format!("{INDENT}{line}")));
+    lines
 }
 
 /// Text in a style, on as many lines as it takes.

@@ -219,3 +219,38 @@ fn a_rubric_in_the_suite_is_taken_back_with_the_suite() {
     assert_eq!((screen.space.read("suite.yaml"), screen.judge.count()), (inline, 4));
     screen.end();
 }
+
+/// What the session came to is still to be read where the screen was, and the command that stands there says what changed.
+#[test]
+fn a_summary_stays_on_the_terminal() {
+    let space = space(0);
+    save(&space, "data.jsonl", &labelled(&[true, false, true, false]));
+    let mut screen = Screen::begin(space, judge(), &["--yes"], &[]);
+    screen.wait_idle("start", ["50.0%", " 1.000 "]);
+    save(&screen.space, "rubric.txt", TERSE);
+    screen.wait_idle("save 1", ["100.0%", " 0.500 "]);
+    // Whatever is looked at, it is of the newest save.
+    screen.terminal.press("[");
+    screen.terminal.wait_for("looking at start");
+    screen.terminal.press("q");
+    let Screen { space, terminal, .. } = screen;
+    let (code, shown) = terminal.finish();
+    insta::assert_snapshot!(shown, @r"
+    end: 1 save, 8 judgments, 1680 tokens
+      grader            mean          agrees     kappa  labels  judged
+      quality  1.000 → 0.500  50.0% → 100.0%  - → 1.00       4     4/4
+      gate PASSED → FAILED
+      what changed: evalrs diff latest@start latest
+    ");
+    assert_eq!(code, 0);
+    let diff = space.run(&["diff", "latest@start", "latest"]);
+    assert!(diff.stdout().contains("50.0% → 100.0%"), "{}", diff.shown());
+}
+
+#[test]
+fn a_session_that_is_interrupted_leaves_its_summary_too() {
+    let mut screen = Screen::new(2, &[]);
+    screen.terminal.press(key::CTRL_C);
+    let (code, shown) = screen.terminal.finish();
+    assert_eq!((code, shown.as_str()), (130, "end: 0 saves, 2 judgments, 420 tokens"));
+}

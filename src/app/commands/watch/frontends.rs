@@ -13,7 +13,7 @@ use crate::app::watch::board::{Board, Display, UserCommand, WatchEvent};
 use crate::app::watch::frontend::{Frontend, UserInput};
 use crate::app::watch::json::JsonDisplay;
 use crate::app::watch::line_input::CommandReader;
-use crate::app::watch::plain::PlainDisplay;
+use crate::app::watch::plain::{PlainDisplay, closing_lines};
 use crate::app::watch::screen::terminal::ScreenDisplay;
 
 /// Who looks: a screen where there is one, else lines.
@@ -71,6 +71,10 @@ impl Frontend for OnScreen {
             UserInput::Interrupted => Ok(Some(UserCommand::Interrupt)),
             UserInput::Line(_) => Ok(None),
         }
+    }
+
+    fn closing_lines(&self, board: &dyn Board) -> Vec<String> {
+        closing_lines(board, self.display.width())
     }
 
     fn suspend(&mut self) -> std::io::Result<()> {

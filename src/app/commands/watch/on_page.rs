@@ -41,6 +41,10 @@ impl Frontend for OnPage<'_> {
         self.terminal.command(input, board)
     }
 
+    fn closing_lines(&self, board: &dyn Board) -> Vec<String> {
+        self.terminal.closing_lines(board)
+    }
+
     fn suspend(&mut self) -> io::Result<()> {
         self.terminal.suspend()
     }

@@ -73,6 +73,8 @@ pub struct EndedSession {
     pub spent: Usage,
     /// What the judgments of the last save that were found in the store had used when they were asked.
     pub saved: Usage,
+    /// What stays on the terminal, line by line.
+    pub closing: Vec<String>,
 }
 
 /// A session that is watched.
@@ -143,7 +145,7 @@ impl<'a> Control<'a> {
             Ok(ending) => {
                 let told = self.end();
                 let ended = self.finish(ending).await;
-                told.map(|()| ended)
+                told.map(|closing| EndedSession { closing, ..ended })
             }
             // A reader that closed the pipe has seen enough.
             Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
@@ -406,11 +408,16 @@ impl<'a> Control<'a> {
         self.tell(&WatchEvent::Evaluated)
     }
 
-    /// Tells how far it came.
-    fn end(&mut self) -> std::io::Result<()> {
+    /// Tells how far it came. Returns what stays on the terminal.
+    fn end(&mut self) -> std::io::Result<Vec<String>> {
         self.bring_in()?;
         self.record_now()?;
-        self.tell(&WatchEvent::Ended)
+        self.views.looked_at = None;
+        self.views.changed();
+        self.views.now.overview.diff_command = self.context.diff_command();
+        self.tell(&WatchEvent::Ended)?;
+        let board = self.views.board(self.live.session());
+        Ok(self.front.closing_lines(&board))
     }
 
     /// Makes durable what has landed.
@@ -422,6 +429,7 @@ impl<'a> Control<'a> {
         let asked = live.asked().to_vec();
         live.finish().await;
         let saved = done.tally.saved;
-        EndedSession { ending, tallies, conversations, asked, spent: done.used, saved }
+        let closing = Vec::new();
+        EndedSession { ending, tallies, conversations, asked, spent: done.used, saved, closing }
     }
 }

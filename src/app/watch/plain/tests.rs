@@ -235,7 +235,29 @@ fn a_budget_that_is_used_up_is_said() {
       2 samples of the suite have no row
       stopped: the budget of $0.10 is used up
 
-    end: 3 saves, $0.0012 of $0.10, 2 judgments
+    end: 3 saves, $0.0012 of $0.10, 2 judgments, 1100 tokens
+    ");
+}
+
+#[test]
+fn the_end_tells_how_far_a_session_came() {
+    insta::assert_snapshot!(told(WatchEvent::Ended, &fixtures::ended()), @r"
+    end: 3 saves, $0.0612 of $1.00, 102 of 500 judgments, 792 cached, 56100 tokens
+      grader            mean          agrees     kappa  labels   judged
+      Is good  0.790 → 0.830  100.0% → 97.5%  - → 0.95      40  100/100
+      tone             0.950            0.0%         -       1   98/100
+      gate FAILED → PASSED
+      what changed: evalrs diff latest@start latest
+    ");
+    let mut unlabelled = fixtures::ended();
+    unlabelled.overview.metrics.iter_mut().for_each(|metric| metric.labels = None);
+    insta::assert_snapshot!(told_in(40, &[(WatchEvent::Ended, &unlabelled)]), @r"
+    end: 3 saves, $0.0612 of $1.00, 102 of…
+      grader            mean   judged
+      Is good  0.790 → 0.830  100/100
+      tone             0.950   98/100
+      gate FAILED → PASSED
+      what changed: evalrs diff latest@start latest
     ");
 }
 

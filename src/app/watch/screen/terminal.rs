@@ -76,6 +76,11 @@ impl ScreenDisplay {
         Ok(command)
     }
 
+    /// The columns of the terminal.
+    pub(crate) fn width(&self) -> usize {
+        self.drawn.size().map_or(80, |size| usize::from(size.width))
+    }
+
     /// Gives the terminal to another program: the keys are its own, and what it writes stays.
     pub(crate) fn suspend(&mut self) -> io::Result<()> {
         self.events = None;

@@ -23,6 +23,7 @@ use crate::pipeline::statistics::interval::{ConfidenceInterval, IntervalMethod};
 pub(crate) struct BoardFixture {
     pub(crate) overview: Overview,
     pub(crate) details: Vec<VerdictDetail>,
+    pub(crate) saves: Vec<SaveRow>,
 }
 
 impl Board for BoardFixture {
@@ -69,7 +70,7 @@ impl Board for BoardFixture {
     }
 
     fn saves(&self) -> Vec<SaveRow> {
-        Vec::new()
+        self.saves.clone()
     }
 
     fn rubric_changes(&self, _save: u32) -> Vec<RubricChange> {
@@ -220,7 +221,7 @@ pub(crate) fn start() -> BoardFixture {
         counts: MovementCounts { new: 200, ..MovementCounts::default() },
         ..Overview::default()
     };
-    BoardFixture { overview, details: Vec::new() }
+    BoardFixture { overview, ..BoardFixture::default() }
 }
 
 /// The third save, after which nothing moved.
@@ -350,4 +351,21 @@ pub(crate) fn held() -> BoardFixture {
     (overview.metrics[0].judged, overview.metrics[0].total) = (20, 1000);
     overview.counts = MovementCounts { unchanged: 19, pending: 980, ..MovementCounts::default() };
     made.with(("gift-card", 0), (0.9, 0.1), ["Right.", "Wrong."])
+}
+
+/// A session of three saves that ends, with labels.
+pub(crate) fn ended() -> BoardFixture {
+    let mut made = labelled();
+    let start = start().overview;
+    let row = |save: u32| SaveRow {
+        save,
+        metrics: start.metrics.clone(),
+        gate: start.gate.status,
+        actions: start.actions,
+        ..SaveRow::default()
+    };
+    made.saves = (0..4).map(row).collect();
+    made.overview.metrics[0].mean = Some(0.83);
+    made.overview.diff_command = "evalrs diff latest@start latest".to_owned();
+    made
 }
