@@ -312,6 +312,43 @@ fn an_editor_has_the_terminal_to_itself() {
     screen.end();
 }
 
+/// An editor that writes wherever there is room, also once more when the window gets another size, as editors do.
+const FILLING_EDITOR: &str = "#!/bin/bash\n\
+    fill() { for at in $(seq 60); do printf '\\033[%s;1Heditor %s' $at \"$(printf 'x%.0s' $(seq 130))\"; done; }\n\
+    trap 'fill; printf \"\\033[1;1Hresized\"' WINCH\n\
+    fill; printf '\\033[1;1Hediting'; until read -t 1 line; do [ $? -gt 128 ] || break; done; fill\n";
+
+#[test]
+fn a_window_that_is_resized_while_an_editor_is_open_shows_nothing_of_it() {
+    for (rows, columns) in [(20, 80), (44, 150)] {
+        let space = space(6);
+        space.write("editor.sh", FILLING_EDITOR);
+        let mut screen = Screen::begin(space, judge(), &[], &[("EDITOR", "/bin/bash editor.sh")]);
+        screen.wait_idle("start", ["1.000", " 6/6 "]);
+        screen.terminal.press("a");
+        screen.terminal.wait_for("1 of 6");
+        screen.terminal.press("e");
+        screen.terminal.wait_for("editing");
+        screen.terminal.resize(rows, columns);
+        screen.terminal.wait_for("resized");
+        screen.terminal.press(key::ENTER);
+        let whole = |shown: &str| {
+            let footer = shown.lines().last().is_some_and(|line| line.contains("q quit"));
+            let is_full = shown.lines().count() == usize::from(rows);
+            footer && is_full && shown.contains("1 of 6") && !shown.contains("editor")
+        };
+        let shown = screen.terminal.wait_until("the screen in its new size", whole);
+        // The same as if it was drawn from nothing.
+        screen.terminal.resize(rows + 1, columns + 1);
+        screen
+            .terminal
+            .wait_until("another size", |shown| shown.lines().count() == usize::from(rows) + 1);
+        screen.terminal.resize(rows, columns);
+        screen.terminal.wait_until("the same again", |again| again == shown);
+        screen.end();
+    }
+}
+
 #[test]
 fn an_editor_that_cannot_be_started_is_named() {
     let mut screen = Screen::new(2, &[("EDITOR", "no-such-editor")]);
