@@ -56,8 +56,28 @@ impl SaveTexts {
         self.rubrics.iter().find(|rubric| rubric.name == name).map(|rubric| &rubric.text)
     }
 
-    /// The rubrics that are others than in `before`, came or went. Those that changed alike are named together.
+    /// What is another text than in `before`: rubrics, else files.
     pub(super) fn changes_from(&self, before: &Self) -> Vec<RubricChange> {
+        let changes = self.rubric_changes(before);
+        if changes.is_empty() { self.file_changes(before) } else { changes }
+    }
+
+    /// The files that were read both times and say something else.
+    fn file_changes(&self, before: &Self) -> Vec<RubricChange> {
+        let change = |(path, now): (&String, &Arc<str>)| {
+            let then = before.files.get(path).filter(|then| *then != now)?;
+            Some(RubricChange {
+                rubrics: vec![path.clone()],
+                is_file: true,
+                before: Some(Arc::clone(then)),
+                now: Some(Arc::clone(now)),
+            })
+        };
+        self.files.iter().filter_map(change).collect()
+    }
+
+    /// The rubrics that are others than in `before`, came or went. Those that changed alike are named together.
+    fn rubric_changes(&self, before: &Self) -> Vec<RubricChange> {
         let gone = before.rubrics.iter().filter(|rubric| self.rubric(&rubric.name).is_none());
         let mut changes: Vec<RubricChange> = Vec::new();
         for rubric in self.rubrics.iter().chain(gone) {
@@ -69,7 +89,8 @@ impl SaveTexts {
             match changes.iter_mut().find(|held| held.before == before && held.now == now) {
                 Some(alike) => alike.rubrics.push(rubric.name.clone()),
                 None => {
-                    changes.push(RubricChange { rubrics: vec![rubric.name.clone()], before, now });
+                    let rubrics = vec![rubric.name.clone()];
+                    changes.push(RubricChange { rubrics, is_file: false, before, now });
                 }
             }
         }

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{POLITE, Session, TERSE, mean, question, questions, save};
+use super::{POLITE, SUITE, Session, TERSE, mean, question, questions, save};
 
 fn refresh(sample_id: &str) -> String {
     json!({"command": "refresh", "sample_id": sample_id, "grader": "quality"}).to_string()
@@ -68,6 +68,35 @@ fn saves_are_looked_at_and_taken_back_by_their_number() {
     assert_eq!((&told["save"], &told["actions"]["asked"]), (&json!(3), &json!(0)));
     assert_eq!((mean(&told), session.judge.count()), (json!(0.5), 12));
     assert_eq!(session.space.read("rubric.txt"), TERSE);
+    session.end();
+}
+
+/// A long session holds the verdicts of its last saves alone; of the others there are the numbers, and all their texts.
+#[test]
+fn old_saves_keep_their_numbers_and_can_be_taken_back() {
+    let mut session = Session::new(2, &[]);
+    session.edit(|space| save(space, "rubric.txt", TERSE));
+    for at in 0..22 {
+        let value = format!("value: 0.{}", 10 + at);
+        session.edit(|space| save(space, "suite.yaml", &SUITE.replace("value: 0.75", &value)));
+    }
+    let mut look = |save: u32| {
+        session.telling.say(&json!({"command": "look", "save": save}).to_string());
+        session.telling.wait_event("evaluated")
+    };
+    let kept = look(4);
+    assert_eq!((mean(&kept), &kept["notes"]), (json!(0.5), &json!([])));
+    assert_eq!(kept["counts"]["unchanged"], 2);
+    let dropped = look(1);
+    assert_eq!((mean(&dropped), &dropped["counts"]["broken"]), (json!(0.5), &json!(1)));
+    assert_eq!(dropped["moved"], json!([]));
+    let note = "its verdicts are not kept; `evalrs diff latest@1 latest@2` compares them";
+    assert_eq!(dropped["notes"], json!([note]));
+    session.telling.say(r#"{"command": "take_back", "save": 0}"#);
+    let told = session.telling.wait_event("evaluated");
+    assert_eq!((mean(&told), session.judge.count()), (json!(1.0), 4));
+    assert_eq!(session.space.read("suite.yaml"), SUITE);
+    assert_eq!(session.space.read("rubric.txt"), POLITE);
     session.end();
 }
 

@@ -29,7 +29,7 @@ fn the_rubric_is_compared_with_that_of_the_save_before() {
     let changed = |shown: &str| {
         shown.contains("what save 1 changed in the rubric")
             && shown.contains("Is it polite terse? {submission}")
-            && shown.contains("looking at save 1, the rubric before")
+            && shown.contains("looking at save 1; u goes back")
     };
     screen.terminal.wait_until("the first change", changed);
     screen.terminal.press("[");
@@ -56,13 +56,17 @@ fn the_rubric_is_compared_with_that_of_the_save_before() {
 }
 
 #[test]
-fn a_save_that_changes_no_rubric_says_what_it_changed() {
+fn a_save_that_changes_no_rubric_shows_what_it_changed() {
     let mut screen = Screen::new(2, &[]);
     let rows = |last: usize| jsonl([row(0), row(1), row(last)]);
     save(&screen.space, "data.jsonl", &rows(3));
     screen.wait_idle("save 1", ["1.000", " 3/3 "]);
     screen.terminal.press("D");
-    screen.terminal.wait_for("no rubric: it changed data.jsonl");
+    screen.terminal.wait_for("data.jsonl, and no rubric");
+    save(&screen.space, "suite.yaml", &SUITE.replace("value: 0.75", "value: 0.25"));
+    screen.terminal.wait_until("the gate", |shown| {
+        shown.contains("─ what save 2 changed ─") && shown.contains("value: 0.75 0.25}")
+    });
     screen.end();
 }
 

@@ -27,11 +27,13 @@ pub struct SaveRow {
     pub has_verdicts: bool,
 }
 
-/// What a save changed in the text of a rubric.
+/// What a save changed in the text of a rubric; where it changed none, in a file of the suite.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RubricChange {
-    /// The graders it is the rubric of, or the path that rows name it by.
+    /// The graders it is the rubric of, or the path that rows name it by; else the file.
     pub rubrics: Vec<String>,
+    /// Whether it is a file as it was written, and no rubric.
+    pub is_file: bool,
     /// The text before; none where there was none.
     pub before: Option<Arc<str>>,
     /// The text now; none where there is none any more.

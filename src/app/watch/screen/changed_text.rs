@@ -47,10 +47,14 @@ pub(super) fn changed_lines(before: &str, now: &str, theme: Theme) -> Vec<(Strin
     let changed: Vec<usize> =
         lines.iter().enumerate().filter(|(_, line)| line.is_change).map(|(at, _)| at).collect();
     let is_near = |at: usize| changed.iter().any(|changed| changed.abs_diff(at) <= CONTEXT);
+    // A line that says what is left out takes as much room as the one line would.
+    let is_alone =
+        |at: usize| (at == 0 || is_near(at - 1)) && (at + 1 == lines.len() || is_near(at + 1));
+    let shows: Vec<bool> = (0..lines.len()).map(|at| is_near(at) || is_alone(at)).collect();
     let mut shown: Vec<(String, Style)> = Vec::new();
     let mut left_out = 0;
-    for (at, line) in lines.into_iter().enumerate() {
-        if !is_near(at) {
+    for (line, is_shown) in lines.into_iter().zip(shows) {
+        if !is_shown {
             left_out += 1;
             continue;
         }

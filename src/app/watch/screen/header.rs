@@ -171,8 +171,7 @@ fn state(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     if overview.save != overview.newest {
         let shown = save_name(overview.save);
         let newest = save_name(overview.newest);
-        let what = if overview.save + 1 == overview.newest { ", the rubric before" } else { "" };
-        let text = format!(" looking at {shown}{what}; u goes back to {newest} ");
+        let text = format!(" looking at {shown}; u goes back to {newest} ");
         return Span::styled(text, theme.banner()).into();
     }
     let actions = &overview.actions;

@@ -94,7 +94,11 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, offset: usize, theme: Theme)
         .padding(Padding::horizontal(1))
         .title(" keys of evalrs watch ")
         .title_style(STRONG)
-        .title_bottom(" ? or Esc closes ");
+        .title_bottom(if place.height < height {
+            " j k PgDn PgUp scroll, ? or Esc closes "
+        } else {
+            " ? or Esc closes "
+        });
     Clear.render(place, buffer);
     let lines: Vec<Line<'_>> = KEYS[offset..].iter().map(line).collect();
     Paragraph::new(lines).block(block).render(place, buffer);

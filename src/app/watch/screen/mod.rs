@@ -223,7 +223,7 @@ impl Screen {
     /// What is listed: what the user chose, or what is worth seeing.
     fn query(&self, overview: &Overview) -> ListQuery {
         let unasked =
-            if overview.newest == 0 { VerdictFilter::Failing } else { VerdictFilter::Moved };
+            if overview.save == 0 { VerdictFilter::Failing } else { VerdictFilter::Moved };
         self.list.choices.query(unasked)
     }
 

@@ -11,7 +11,7 @@ use super::paint::{flowed, panel};
 use super::scrolled::ScrolledLines;
 use super::theme::{STRONG, Theme};
 use crate::app::watch::board::{Board, RubricChange, save_name};
-use crate::base::text::{count, cut, enumerated};
+use crate::base::text::{count, cut};
 
 /// The most columns of the names of rubrics.
 const NAMES: usize = 60;
@@ -56,7 +56,7 @@ impl RubricPane {
     ) {
         let RubricContext { save, files, is_beside, theme } = context;
         let page = RubricPage { save, files: files.to_vec(), changes: board.rubric_changes(save) };
-        let block = panel(area.width, is_beside, title(save), Line::default(), theme);
+        let block = panel(area.width, is_beside, title(&page), Line::default(), theme);
         self.shown.area = block.inner(area);
         block.render(area, buffer);
         if self.laid_out.as_ref().is_none_or(|(held, _)| held.save != save) {
@@ -74,10 +74,13 @@ impl RubricPane {
     }
 }
 
-fn title(save: u32) -> Line<'static> {
-    let title = match save {
+fn title(page: &RubricPage) -> Line<'static> {
+    let title = match page.save {
         0 => " the rubric at the start ".to_owned(),
-        save => format!(" what {} changed in the rubric ", save_name(save)),
+        save if page.changes.iter().any(|change| !change.is_file) => {
+            format!(" what {} changed in the rubric ", save_name(save))
+        }
+        save => format!(" what {} changed ", save_name(save)),
     };
     Span::styled(title, STRONG).into()
 }
@@ -88,7 +91,7 @@ fn lines(page: &RubricPage, width: usize, theme: Theme) -> Vec<Line<'static>> {
         let nothing = match files.len() {
             _ if *save == 0 => "the suite has no rubric".to_owned(),
             0 => "no rubric".to_owned(),
-            _ => format!("no rubric: it changed {}", enumerated(files, "and")),
+            _ => format!("{}, and no rubric", files.join(", ")),
         };
         return flowed(&[(harmless(&nothing), theme.faint())], width);
     }

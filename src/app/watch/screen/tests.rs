@@ -411,7 +411,7 @@ fn an_earlier_save_is_told_from_the_newest() {
     let lines: Vec<&str> = shown.lines().collect();
     insta::assert_snapshot!([lines[0], lines[2], lines[23]].join("\n"), @r"
     support-quality  save 2  rubrics/helpful.md                     $0.31 of $1.00
-     looking at save 2, the rubric before; u goes back to save 3
+     looking at save 2; u goes back to save 3
     q quit  f failing  a all  / search  u back  [ ] before, after  D diff  ? help
     ");
 }
@@ -567,7 +567,7 @@ fn all_keys_are_told() {
      input            │  O             the same order from its other end             │
      Hi,              │ detail                                                       │
                       │  J K           a line down, up                               │
-     q quit  f failing╰ ? or Esc closes ─────────────────────────────────────────────╯v detail  ? help
+     q quit  f failing╰ j k PgDn PgUp scroll, ? or Esc closes ───────────────────────╯v detail  ? help
     ");
     // Where there is no room for all of them they scroll.
     press(&mut screen, &board, NARROW, "pgdn pgdn pgdn j j j pgdn pgdn pgdn");

@@ -202,6 +202,7 @@ impl Board for WatchFixture {
         // The last but one changed data alone.
         let change = |before: Option<u32>| RubricChange {
             rubrics: vec!["helpful".to_owned()],
+            is_file: false,
             before: before.map(|save| text(save).into()),
             now: Some(text(save).into()),
         };
