@@ -49,6 +49,9 @@ pub(crate) fn time(length: std::time::Duration) -> String {
     }
 }
 
+/// The most bytes of the beginning of a word that are given up where a text is cut.
+const MAX_CUT_OFF: usize = 24;
+
 /// The text, [sanitized](sanitize), if it fits in `width` columns, else its beginning and an ellipsis.
 ///
 /// Characters without a width of their own are limited too: a thousand accents on one letter are cut.
@@ -61,6 +64,25 @@ pub(crate) fn cut(text: &str, width: usize) -> String {
     let mut kept = beginning(&text, room);
     kept.push('…');
     kept
+}
+
+/// The same, cut between words where a space is near.
+pub(crate) fn cut_words(text: &str, width: usize) -> String {
+    let text = sanitize(text);
+    match cut(&text, width).strip_suffix('…') {
+        Some(kept) if !fits(&text, width) => format!("{}…", whole_words(kept, &text)),
+        _ => cut(&text, width),
+    }
+}
+
+/// The beginning `kept` of a text without the word that it ends within, unless too much of it is lost by that.
+pub(crate) fn whole_words<'a>(kept: &'a str, text: &str) -> &'a str {
+    if text.strip_prefix(kept).is_none_or(|rest| rest.starts_with(' ')) {
+        return kept;
+    }
+    let space = kept.rfind(' ').filter(|at| kept.len() - at <= MAX_CUT_OFF);
+    let words = space.map(|at| kept[..at].trim_end()).filter(|words| !words.is_empty());
+    words.unwrap_or(kept)
 }
 
 /// The text, [sanitized](sanitize), with an ellipsis for its middle where it is wider than `width` columns: names differ
@@ -253,6 +275,25 @@ mod tests {
     use proptest::{prop_assert, proptest};
 
     use super::*;
+
+    #[test]
+    fn texts_are_cut_between_words_where_a_space_is_near() {
+        let long = format!("a {}", "b".repeat(60));
+        let cases = [
+            ("quality accuracy >= 0.5", 40, "quality accuracy >= 0.5"),
+            ("quality accuracy >= 0.5", 20, "quality accuracy >=…"),
+            ("quality accuracy >= 0.5", 17, "quality accuracy…"),
+            ("quality accuracy >= 0.5", 14, "quality…"),
+            ("quality accuracy >= 0.5", 8, "quality…"),
+            ("quality accuracy >= 0.5", 5, "qual…"),
+            (&long, 40, &format!("a {}…", "b".repeat(37))),
+            ("ends with an ellipsis…", 40, "ends with an ellipsis…"),
+            ("", 0, ""),
+        ];
+        for (text, width, expected) in cases {
+            assert_eq!(cut_words(text, width), expected, "{text} in {width}");
+        }
+    }
 
     #[test]
     fn times_are_as_exact_as_they_are_short() {

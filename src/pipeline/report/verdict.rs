@@ -1,6 +1,6 @@
 //! What the gate says, in one sentence. Every format for people uses these words.
 
-use crate::base::text::{columns, cut};
+use crate::base::text::{columns, cut_words};
 use crate::pipeline::gate::sign;
 use crate::pipeline::gate::{GateLack, GateReport, GateStatus};
 use crate::pipeline::spec::Op;
@@ -42,7 +42,7 @@ pub(crate) fn finding_within(gate: &GateReport, width: usize) -> String {
         (_, Some(value)) => format!(": {}", telling(value, gate)),
     };
     let room = width.saturating_sub(columns(&value)).max(1);
-    format!("{}{value}", cut(&rule(gate), room))
+    format!("{}{value}", cut_words(&rule(gate), room))
 }
 
 /// Why agreement with labels has no value.

@@ -194,7 +194,7 @@ pub(super) fn footer(
         (lists(VerdictFilter::Failing), 4, "f", "failing"),
         (lists(VerdictFilter::Errors) && has_errors, 16, "x", "errors"),
         (lists(VerdictFilter::All), 5, "a", "all"),
-        (has_list, 6, "/", "search"),
+        (has_list, 7, "/", "search"),
         (has_list && now.has_tags, 14, "t", "tag"),
         (has_list && overview.metrics.len() > 1, 15, "b", "grader"),
         (has_list, 13, "o", "order"),
@@ -205,7 +205,7 @@ pub(super) fn footer(
         (has_saves, 8, "D", rubric),
         (is_newest, 7, "e", "edit"),
         (now.has_selection && is_newest, 12, "r", "refresh"),
-        (now.has_selection, if has_list { 11 } else { 3 }, "v", more),
+        (now.has_selection, if has_list { 6 } else { 3 }, "v", more),
         (true, 2, "?", "help"),
     ];
     let matter = all.into_iter().filter(|(matters, ..)| *matters);

@@ -410,6 +410,8 @@ impl Screen {
         };
         if let InputMode::Help { offset } = self.mode {
             self.mode = InputMode::Help { offset: offset.saturating_add_signed(by.signum()) };
+        } else if self.mode == InputMode::Choose {
+            self.menu.iter_mut().for_each(|menu| menu.go(by.signum()));
         } else if self.list.area.contains(at) {
             self.list.scroll(by);
         } else if self.saves.area.contains(at) {

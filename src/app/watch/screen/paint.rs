@@ -15,13 +15,10 @@ use ratatui::widgets::{
 
 use super::theme::Theme;
 use crate::base::text::flow::flow;
-use crate::base::text::{columns, cut, sanitize};
+use crate::base::text::{columns, cut, sanitize, whole_words};
 
 /// The columns around what stands in a cell.
 const PADDING: usize = 2;
-
-/// The most bytes of the beginning of a word that are given up where a line is cut.
-const MAX_CUT_OFF: usize = 24;
 
 /// Harmless text in a style.
 pub(super) fn span(text: &str, style: Style) -> Span<'static> {
@@ -49,12 +46,7 @@ fn cut_between_words(line: Line<'static>, width: usize) -> Line<'static> {
     let cut = line.spans.iter_mut().zip(&whole.spans);
     if let Some((last, whole)) = cut.rev().find(|(last, _)| last.content.ends_with('…')) {
         let kept = last.content.trim_end_matches('…');
-        let is_word = whole.content.strip_prefix(kept).is_some_and(|rest| rest.starts_with(' '));
-        let space = kept.rfind(' ').filter(|at| !is_word && kept.len() - at <= MAX_CUT_OFF);
-        let words = space.map(|at| kept[..at].trim_end()).filter(|words| !words.is_empty());
-        if let Some(words) = words {
-            last.content = format!("{words}…").into();
-        }
+        last.content = format!("{}…", whole_words(kept, &whole.content)).into();
     }
     line
 }

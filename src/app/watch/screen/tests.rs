@@ -255,7 +255,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
       ✓ △  0.700 → 0.800  注文の状況を確認する     helpful
       ✗ ▼  0.500 → 0.250  cancel order             grounded…
 
-     q quit  f failing  a all  / search  e edit  ? help
+     q quit  f failing  a all  / search  v detail  ? help
     ");
     press(&mut screen, &board, size, "v");
     insta::assert_snapshot!(shown(&mut screen, &board, size), @r"
@@ -355,7 +355,7 @@ fn what_is_held_says_how_it_goes_on() {
     let lines: Vec<&str> = shown.lines().collect();
     insta::assert_snapshot!([lines[2], lines[23]].join("\n"), @r"
     held: Enter: the rest (980, about $0.12) · N: next 200 (about $0.0245)
-    q quit  Enter the rest  N next 200  f failing  a all  / search  e edit  ? help
+    q quit  Enter the rest  N next 200  f failing  a all  e edit  v detail  ? help
     ");
 }
 
@@ -412,7 +412,7 @@ fn an_earlier_save_is_told_from_the_newest() {
     insta::assert_snapshot!([lines[0], lines[2], lines[23]].join("\n"), @r"
     support-quality  save 2  rubrics/helpful.md                     $0.31 of $1.00
      looking at save 2; u goes back to save 3
-    q quit  f failing  a all  / search  u back  [ ] before, after  D diff  ? help
+    q quit  f failing  a all  u back  [ ] before, after  D diff  v detail  ? help
     ");
 }
 

@@ -202,6 +202,33 @@ fn verdicts_are_told_apart_by_model_and_grader_at_any_width() {
 }
 
 #[test]
+fn a_menu_has_the_keys_and_the_wheel() {
+    let board = WatchFixture::small();
+    let mut screen = screen();
+    press(&mut screen, &board, WIDE, "a b");
+    let wheel = MouseEvent {
+        kind: MouseEventKind::ScrollDown,
+        column: 3,
+        row: 14,
+        modifiers: KeyModifiers::NONE,
+    };
+    for _ in 0..2 {
+        screen.key(&Event::Mouse(wheel), &board);
+    }
+    // Letters are typed, and are no keys meanwhile.
+    assert_eq!(press(&mut screen, &board, WIDE, "q back enter"), []);
+    assert_eq!(screen.list.choices.grader, None, "what is typed points at the first again");
+    press(&mut screen, &board, WIDE, "b gro enter");
+    assert_eq!(screen.list.choices.grader.as_deref(), Some("grounded"));
+    let one = shown(&mut screen, &board, WIDE);
+    assert!(one.contains(" grader grounded ─ dataset order ─ 1 of 3 ─"), "{one}");
+    press(&mut screen, &board, WIDE, "b up enter");
+    assert_eq!(screen.list.choices.grader.as_deref(), Some("helpful"));
+    press(&mut screen, &board, WIDE, "esc");
+    assert_eq!(screen.list.choices.grader, None);
+}
+
+#[test]
 fn a_long_text_scrolls_and_stays_where_it_is() {
     let mut board = WatchFixture::small();
     board.details[0].submission =
