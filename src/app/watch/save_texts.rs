@@ -4,7 +4,7 @@
 //! of several files, and a suite may hold several rubrics. Texts are shared with the database, so that a save costs what it
 //! changed.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::board::RubricChange;
@@ -78,23 +78,34 @@ impl SaveTexts {
 
     /// The rubrics that are others than in `before`, came or went. Those that changed alike are named together.
     fn rubric_changes(&self, before: &Self) -> Vec<RubricChange> {
-        let gone = before.rubrics.iter().filter(|rubric| self.rubric(&rubric.name).is_none());
+        // Every row may have a rubric of its own.
+        let then = before.by_name();
+        let now = self.by_name();
+        let gone = before.rubrics.iter().filter(|rubric| !now.contains_key(rubric.name.as_str()));
         let mut changes: Vec<RubricChange> = Vec::new();
-        for rubric in self.rubrics.iter().chain(gone) {
-            let before = before.rubric(&rubric.name).cloned();
-            let now = self.rubric(&rubric.name).cloned();
+        let mut alike: HashMap<[Option<&Arc<str>>; 2], usize> = HashMap::new();
+        for JudgedRubric { name, .. } in self.rubrics.iter().chain(gone) {
+            let texts = [&then, &now].map(|texts| texts.get(name.as_str()).copied());
+            let [before, now] = texts;
             if before == now {
                 continue;
             }
-            match changes.iter_mut().find(|held| held.before == before && held.now == now) {
-                Some(alike) => alike.rubrics.push(rubric.name.clone()),
-                None => {
-                    let rubrics = vec![rubric.name.clone()];
-                    changes.push(RubricChange { rubrics, is_file: false, before, now });
-                }
+            let at = *alike.entry(texts).or_insert(changes.len());
+            if at == changes.len() {
+                changes.push(RubricChange {
+                    rubrics: Vec::new(),
+                    is_file: false,
+                    before: before.cloned(),
+                    now: now.cloned(),
+                });
             }
+            changes[at].rubrics.push(name.clone());
         }
         changes
+    }
+
+    fn by_name(&self) -> HashMap<&str, &Arc<str>> {
+        self.rubrics.iter().map(|rubric| (rubric.name.as_str(), &rubric.text)).collect()
     }
 
     /// What the file at `path` said; none where it was not read.
@@ -119,4 +130,43 @@ fn files(session: &Session) -> BTreeMap<String, Arc<str>> {
         }
     });
     texts.collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{JudgedRubric, SaveTexts};
+
+    fn texts(rubrics: &[[&str; 2]], files: &[[&str; 2]]) -> SaveTexts {
+        let rubric = |[name, text]: &[&str; 2]| JudgedRubric {
+            name: (*name).to_owned(),
+            text: (*text).into(),
+        };
+        let file = |[path, text]: &[&str; 2]| ((*path).to_owned(), (*text).into());
+        SaveTexts {
+            rubrics: rubrics.iter().map(rubric).collect(),
+            files: files.iter().map(file).collect(),
+        }
+    }
+
+    #[test]
+    fn rubrics_that_changed_alike_are_named_together_and_files_where_none_changed() {
+        let suite = |text| [["suite.yaml", text]];
+        let start = texts(&[["a", "one"], ["b", "one"], ["c", "kept"], ["d", "gone"]], &suite("x"));
+        let later = texts(&[["a", "two"], ["b", "two"], ["c", "kept"], ["e", "new"]], &suite("y"));
+        let told = |now: &SaveTexts, before: &SaveTexts| -> Vec<String> {
+            let changes = now.changes_from(before);
+            let text = |text: Option<std::sync::Arc<str>>| text.unwrap_or_else(|| "-".into());
+            let told = changes.into_iter().map(|change| {
+                let kind = if change.is_file { "file " } else { "" };
+                let names = change.rubrics.join("+");
+                format!("{kind}{names}: {} {}", text(change.before), text(change.now))
+            });
+            told.collect()
+        };
+        assert_eq!(told(&later, &start), ["a+b: one two", "e: - new", "d: gone -"]);
+        assert_eq!(told(&later, &texts(&[], &[]))[..2], ["a+b: - two", "c: - kept"]);
+        let threshold = SaveTexts { rubrics: start.rubrics.clone(), ..later };
+        assert_eq!(told(&threshold, &start), ["file suite.yaml: x y"]);
+        assert!(told(&start, &start).is_empty());
+    }
 }

@@ -98,6 +98,12 @@ graders:
     wait("quality", "Be polite terse.");
     save(&screen.space, "suite.yaml", &inline.replace("fine", "warm"));
     wait("tone", "Is the tone fine warm? {submission}");
+    screen.terminal.press("s");
+    screen.terminal.wait_for("─ saves by quality ─");
+    screen.terminal.press(key::TAB);
+    screen.terminal.wait_for("─ saves by tone ─");
+    screen.terminal.press(key::ESC);
+    screen.terminal.wait_until("the list of verdicts", |shown| !shown.contains("─ saves by "));
     screen.end();
 }
 

@@ -11,10 +11,13 @@ use super::paint::{flowed, panel};
 use super::scrolled::ScrolledLines;
 use super::theme::{STRONG, Theme};
 use crate::app::watch::board::{Board, RubricChange, save_name};
-use crate::base::text::{count, cut};
+use crate::base::text::{count, cut, grouped};
 
 /// The most columns of the names of rubrics.
 const NAMES: usize = 60;
+
+/// The most rubrics whose change is shown: every row may have one of its own.
+const MAX_CHANGES: usize = 50;
 
 /// What is seen of it.
 #[derive(Debug, Default)]
@@ -96,7 +99,7 @@ fn lines(page: &RubricPage, width: usize, theme: Theme) -> Vec<Line<'static>> {
         return flowed(&[(harmless(&nothing), theme.faint())], width);
     }
     let mut lines = Vec::new();
-    for change in changes {
+    for change in changes.iter().take(MAX_CHANGES) {
         if !lines.is_empty() {
             lines.push(Line::default());
         }
@@ -107,6 +110,10 @@ fn lines(page: &RubricPage, width: usize, theme: Theme) -> Vec<Line<'static>> {
             (before, None) => whole(before.as_deref().unwrap_or_default(), theme.faint(), theme),
         };
         lines.extend(flowed(&text, width));
+    }
+    if changes.len() > MAX_CHANGES {
+        let more = format!("… {} more rubrics", grouped((changes.len() - MAX_CHANGES) as u64));
+        lines.extend([Line::default(), Span::styled(more, theme.faint()).into()]);
     }
     lines
 }
