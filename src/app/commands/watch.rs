@@ -27,6 +27,7 @@ use crate::app::error::{Error, ExitStatus};
 use crate::app::watch::control::{Control, EndedSession};
 use crate::app::watch::endpoint_status::EndpointStatus;
 use crate::app::watch::frontend::{FinishedSave, SessionEnd, WatchContext};
+#[cfg(feature = "serve")]
 use crate::app::watch::json::JsonDisplay;
 use crate::app::watch::recording::save_record;
 use crate::app::watch::take_back::{FileEdit, write_edits};
