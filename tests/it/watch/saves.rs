@@ -130,7 +130,7 @@ fn saves_are_listed_and_each_can_be_looked_at() {
     screen.terminal.wait_for("what save 1 changed in the rubric");
     screen.terminal.press(key::ENTER);
     screen.terminal.wait_until("save 1", |shown| {
-        shown.contains("looking at save 1") && shown.contains(" 1 of 2 ") && shown.contains("FAIL")
+        shown.contains("looking at save 1") && shown.contains(" of 2 ") && shown.contains("FAIL")
     });
     screen.terminal.press("s");
     screen.terminal.wait_for("▌ ●  1 ");
