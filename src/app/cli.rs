@@ -10,6 +10,7 @@ mod agree;
 mod cache;
 mod command;
 mod harness;
+mod imports;
 mod limits;
 mod records;
 #[cfg(feature = "serve")]
@@ -23,6 +24,7 @@ pub use harness::{
     CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,
     SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
+pub use imports::ImportSourceArgs;
 pub use limits::LimitArgs;
 pub use records::{HistoryArgs, ReportArgs, ReportKind};
 #[cfg(feature = "serve")]
@@ -121,6 +123,8 @@ pub enum Command {
     Schemas(SchemasArgs),
     /// Writes a small suite to start from.
     Init(InitArgs),
+    /// Makes a suite of what another tool wrote, and says what did not map. Runs nothing.
+    Import(ImportSourceArgs),
     /// Prints completions for a shell, to be kept where it looks for them.
     Completions(CompletionsArgs),
     /// Prints a module without its types as JSON. Workers that run graders in node call it.

@@ -22,6 +22,7 @@ pub mod workspace;
 pub mod registry;
 pub(crate) mod lint;
 pub mod dataset;
+pub(crate) mod import;
 pub(crate) mod delta;
 pub mod statistics;
 pub mod metric;

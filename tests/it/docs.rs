@@ -29,12 +29,16 @@ fn read(name: &str) -> String {
 
 fn documents() -> Vec<String> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let entries = std::fs::read_dir(root.join("docs")).unwrap();
-    let mut names: Vec<String> = entries
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|extension| extension == "md"))
-        .map(|path| format!("docs/{}", path.file_name().unwrap().to_string_lossy()))
-        .collect();
+    let mut names = Vec::new();
+    for folder in ["docs", "docs/coming-from"] {
+        let entries = std::fs::read_dir(root.join(folder)).into_iter().flatten();
+        let pages = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_some_and(|extension| extension == "md"));
+        names.extend(
+            pages.map(|path| format!("{folder}/{}", path.file_name().unwrap().to_string_lossy())),
+        );
+    }
     names.extend(["README.md", "ARCHITECTURE.md", "cache/README.md"].map(str::to_owned));
     names.sort();
     names

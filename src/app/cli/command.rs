@@ -34,6 +34,7 @@ impl Command {
             | Self::Compare(_)
             | Self::StripTypes { .. }
             | Self::Completions(_)
+            | Self::Import(_)
             | Self::Init(_) => None,
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => Some(&args.suite),
@@ -61,6 +62,7 @@ impl Command {
             Self::Agree(args) => args.json,
             Self::Validate(args) => args.json || args.canonical,
             Self::List(args) => args.json,
+            Self::Import(args) => args.json,
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => args.json,
                 CacheCommand::Import(args) => args.json,

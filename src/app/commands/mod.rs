@@ -24,6 +24,8 @@ mod views;
 mod header;
 pub(crate) mod headless;
 pub(crate) mod history;
+pub(crate) mod import;
+mod import_files;
 pub(crate) mod init;
 pub(crate) mod list;
 mod open;
@@ -173,6 +175,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Balance(args) => balance::balance(args, &mut console),
         Command::Schemas(args) => schemas::schemas(args, &mut console),
         Command::Init(args) => init::init(args, &mut console),
+        Command::Import(args) => import::import(args, &mut console),
         Command::Completions(args) => completions::completions(args, &mut console),
         Command::Watch(_) => return ExitStatus::Success,
     };

@@ -4,13 +4,14 @@
 //! agent-eval-harness is.
 
 mod extensions;
+mod imports;
 mod runs;
 
 use serde_json::{Map, Value, json};
 
 /// Whose schemas there are: those of agent-eval-harness in its order, and behind them those of evalrs alone.
 pub(crate) fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.into_iter().chain(extensions::NAMES).chain(runs::NAMES)
+    NAMES.into_iter().chain(extensions::NAMES).chain(runs::NAMES).chain(imports::NAMES)
 }
 
 const NAMES: [&str; 15] = [
@@ -65,7 +66,10 @@ fn body(name: &str) -> Option<Value> {
         ]),
         "JsonRpcResponse" => json_rpc_response(),
         "JsonRpcError" => json_rpc_error(),
-        other => return extensions::body(other).or_else(|| runs::body(other)),
+        other => {
+            let body = extensions::body(other).or_else(|| runs::body(other));
+            return body.or_else(|| imports::body(other));
+        }
     })
 }
 
@@ -315,7 +319,7 @@ mod tests {
 
     #[test]
     fn every_name_has_a_schema_that_is_one() {
-        assert_eq!(names().count(), 25);
+        assert_eq!(names().count(), 26);
         for name in names() {
             let schema = schema(name).unwrap();
             let heads: Vec<&String> = schema.as_object().unwrap().keys().take(2).collect();

@@ -39,8 +39,19 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
         "max_concurrent_targets": suite.target.live().and_then(|live| live.max_concurrent),
     }));
     escape_texts(&mut suite);
+    yaml(&suite)
+}
+
+/// What a suite says, as its text: every value means itself, also where it looks like a variable.
+pub(crate) fn to_yaml(suite: &Value) -> String {
+    let mut suite = suite.clone();
+    escape_texts(&mut suite);
+    yaml(&suite)
+}
+
+fn yaml(suite: &Value) -> String {
     let options = serde_saphyr::ser_options! { folded_wrap_chars: usize::MAX };
-    serde_saphyr::to_string_with_options(&suite, options).unwrap_or_default()
+    serde_saphyr::to_string_with_options(suite, options).unwrap_or_default()
 }
 
 /// What the suite at `path` says of its target, its gate and its graders.

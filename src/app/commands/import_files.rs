@@ -1,0 +1,117 @@
+//! The files that an import may read: those below one folder, and no more than can be held.
+//!
+//! A configuration that somebody else wrote may name any file; what it names ends up in a dataset, which is then committed.
+
+use std::cell::Cell;
+
+use crate::base::system::{FileBytes, System, folder_of, non_empty};
+use crate::pipeline::import::source::SourceFiles;
+
+/// The most bytes of all files together.
+const MAX_BYTES: usize = 2 * 1024 * 1024 * 1024;
+
+/// Files below a folder.
+pub(super) struct RootedFiles<'a> {
+    system: &'a dyn System,
+    /// Absolute and plain.
+    root: String,
+    left: Cell<usize>,
+}
+
+impl<'a> RootedFiles<'a> {
+    /// The files below `root`, or else below what `source` is a part of.
+    pub(super) fn new(source: &str, root: Option<&str>, system: &'a dyn System) -> Self {
+        let root = match root {
+            Some(root) => plain(&system.absolute(non_empty(root))),
+            None => root_of(source, system),
+        };
+        Self { system, root, left: Cell::new(MAX_BYTES) }
+    }
+
+    fn is_below(&self, path: &str) -> bool {
+        let path = plain(&self.system.absolute(non_empty(path)));
+        let rest = path.strip_prefix(self.root.trim_end_matches('/'));
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl SourceFiles for RootedFiles<'_> {
+    fn read(&self, path: &str) -> FileBytes {
+        if !self.is_below(path) {
+            let reason = format!("it is outside of `{}`; `--root DIR` allows more", self.root);
+            return FileBytes::Unreadable(reason);
+        }
+        let read = self.system.read(path);
+        if let FileBytes::Bytes(bytes) = &read {
+            let Some(left) = self.left.get().checked_sub(bytes.len()) else {
+                return FileBytes::Unreadable("all files together have more than 2 GB".to_owned());
+            };
+            self.left.set(left);
+        }
+        read
+    }
+
+    fn list(&self, folder: &str) -> Option<Vec<String>> {
+        self.is_below(folder).then(|| self.system.list(non_empty(folder))).flatten()
+    }
+}
+
+/// The nearest folder upwards that is a git repository, else the source's own.
+fn root_of(source: &str, system: &dyn System) -> String {
+    let absolute = plain(&system.absolute(non_empty(source)));
+    let own = match system.list(&absolute) {
+        Some(_) => absolute,
+        None => folder_of(&absolute).to_owned(),
+    };
+    let mut folder = own.as_str();
+    while folder.len() > 1 {
+        if system.read(&format!("{folder}/.git")) != FileBytes::Missing {
+            return folder.to_owned();
+        }
+        folder = folder_of(folder);
+    }
+    own
+}
+
+/// An absolute path without `.` and `..`.
+fn plain(path: &str) -> String {
+    let mut parts: Vec<&str> = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => _ = parts.pop(),
+            part => parts.push(part),
+        }
+    }
+    format!("/{}", parts.join("/"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::RootedFiles;
+    use crate::base::system::FileBytes;
+    use crate::base::system::memory::MemorySystem;
+    use crate::pipeline::import::source::SourceFiles;
+
+    #[test]
+    fn files_outside_of_the_root_are_not_read() {
+        let files = [
+            ("/w/repo/.git", ""),
+            ("/w/repo/evals/c.yaml", ""),
+            ("/w/repo/p.txt", "p"),
+            ("/w/x", "x"),
+        ];
+        let system = MemorySystem::with(&files);
+        for (root, path, expected) in [
+            (None, "/w/repo/evals/c.yaml", true),
+            (None, "/w/repo/evals/../p.txt", true),
+            (None, "/w/repo/../x", false),
+            (None, "/w/repository", false),
+            (Some("/w/repo/evals"), "/w/repo/p.txt", false),
+            (Some("/"), "/w/x", true),
+        ] {
+            let read = RootedFiles::new("/w/repo/evals/c.yaml", root, &system).read(path);
+            assert_eq!(!matches!(read, FileBytes::Unreadable(_)), expected, "{root:?} {path}");
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! The files of an import: suites as YAML, rows, outputs and labels as JSON Lines, programs, and `IMPORT.md`.
+//!
+//! Every text that leaves this module went through [`SecretFindings::take_out`].
+
+use serde_json::{Map, Value, json};
+
+use super::imported::{Imported, ImportedFile, ImportedSuite};
+use super::report::ImportReport;
+use super::secrets::SecretFindings;
+use crate::pipeline::suite::canonical::to_yaml;
+
+/// The name of the report.
+pub(crate) const REPORT: &str = "IMPORT.md";
+/// The file of a source's only suite, without `.yaml`.
+pub(crate) const ONLY_SUITE: &str = "suite";
+
+/// The order in which suites say what they say; other fields come behind.
+const ORDER: [&str; 10] = [
+    "extends",
+    "name",
+    "description",
+    "dataset",
+    "target",
+    "models",
+    "graders",
+    "reward",
+    "labels",
+    "gate",
+];
+
+/// All files, those of suites first, the report last.
+pub(crate) fn files(
+    imported: Imported,
+    secrets: &SecretFindings,
+    report: &ImportReport,
+) -> Vec<ImportedFile> {
+    let mut files = Vec::new();
+    for suite in imported.suites {
+        files.extend(of_suite(suite));
+    }
+    files.extend(imported.files);
+    files.push(ImportedFile { path: REPORT.to_owned(), text: report.markdown() });
+    let safe = |file: &ImportedFile| is_inside(&file.path);
+    let clean = |file: ImportedFile| ImportedFile { text: secrets.take_out(file.text), ..file };
+    files.into_iter().filter(safe).map(clean).collect()
+}
+
+/// Whether a path stays in the folder it starts from.
+pub(crate) fn is_inside(path: &str) -> bool {
+    let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
+    !path.contains(['\\', ':', '\0']) && path.split('/').all(is_plain)
+}
+
+/// The name of a suite's data file.
+pub(crate) fn data_file(suite: &str, kind: &str) -> String {
+    match (suite, kind) {
+        (ONLY_SUITE, "dataset" | "outputs") => format!("{kind}.jsonl"),
+        _ => format!("{suite}.{kind}.jsonl"),
+    }
+}
+
+fn of_suite(imported: ImportedSuite) -> Vec<ImportedFile> {
+    let ImportedSuite { file, mut suite, rows, outputs, labels } = imported;
+    if !rows.is_empty() {
+        complete(&mut suite, "dataset", data_file(&file, "dataset"));
+    }
+    if !outputs.is_empty() {
+        complete(&mut suite, "target", data_file(&file, "outputs"));
+    }
+    let yaml = to_yaml(&ordered(suite));
+    let mut files = vec![ImportedFile { path: format!("{file}.yaml"), text: yaml }];
+    for (kind, lines) in [("dataset", rows), ("outputs", outputs), ("labels", labels)] {
+        if !lines.is_empty() {
+            files.push(ImportedFile { path: data_file(&file, kind), text: json_lines(&lines) });
+        }
+    }
+    files
+}
+
+/// Names a file of data in a suite, unless that is named already.
+fn complete(suite: &mut Value, field: &str, path: String) {
+    let Some(fields) = suite.as_object_mut() else { return };
+    match fields.get_mut(field).and_then(Value::as_object_mut) {
+        Some(mapping) => {
+            mapping.entry("path").or_insert(Value::from(path));
+        }
+        None if field == "target" => {
+            fields.insert(field.to_owned(), json!({"kind": "recorded", "path": path}));
+        }
+        None => {
+            fields.entry(field).or_insert(Value::from(path));
+        }
+    }
+}
+
+fn ordered(suite: Value) -> Value {
+    let Value::Object(mut fields) = suite else { return suite };
+    let mut ordered = Map::new();
+    for name in ORDER {
+        if let Some(value) = fields.shift_remove(name) {
+            ordered.insert(name.to_owned(), value);
+        }
+    }
+    ordered.extend(fields);
+    Value::Object(ordered)
+}
+
+fn json_lines(lines: &[Value]) -> String {
+    let mut text = lines.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
+    text.push('\n');
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{files, is_inside};
+    use crate::pipeline::import::imported::{Imported, ImportedFile, ImportedSuite};
+    use crate::pipeline::import::report::ImportReport;
+    use crate::pipeline::import::secrets::SecretFindings;
+
+    #[test]
+    fn nothing_is_written_outside_of_the_folder() {
+        for (path, expected) in [
+            ("a.py", true),
+            ("files/a b.js", true),
+            ("../a", false),
+            ("/etc/passwd", false),
+            ("a/../../b", false),
+            ("a//b", false),
+            ("", false),
+            ("C:\\x", false),
+            ("./a", false),
+        ] {
+            assert_eq!(is_inside(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn a_suite_names_its_data_and_holds_no_key() {
+        let mut secrets = SecretFindings::default();
+        secrets.search("c.yaml", "apiKey: sk-proj-4fJ29aQ0x8LmZt73vbN1");
+        let suite = ImportedSuite {
+            file: "suite".to_owned(),
+            suite: json!({"graders": {"a": {"kind": "tool", "function": "contains", "config": {"value": "${X}"}}}, "name": "n"}),
+            rows: vec![json!({"id": "1", "input": "sk-proj-4fJ29aQ0x8LmZt73vbN1"})],
+            outputs: vec![json!({"id": "1", "output": "o"})],
+            labels: Vec::new(),
+        };
+        let bad = ImportedFile { path: "../bad".to_owned(), text: String::new() };
+        let imported = Imported { suites: vec![suite], files: vec![bad], ..Imported::default() };
+        let report = ImportReport::new("promptfoo", "c.yaml", "out", &imported, &secrets);
+        let written = files(imported, &secrets, &report);
+        let names: Vec<&str> = written.iter().map(|file| file.path.as_str()).collect();
+        assert_eq!(names, ["suite.yaml", "dataset.jsonl", "outputs.jsonl", "IMPORT.md"]);
+        assert_eq!(
+            written[0].text,
+            "name: n\ndataset: dataset.jsonl\ntarget:\n  kind: recorded\n  path: outputs.jsonl\ngraders:\n  a:\n    kind: tool\n    function: contains\n    config:\n      value: $${X}\n"
+        );
+        assert_eq!(written[1].text, "{\"id\":\"1\",\"input\":\"\"}\n");
+    }
+}

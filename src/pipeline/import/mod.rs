@@ -1,0 +1,47 @@
+//! What other tools wrote, as suites: each importer reads the files of one tool and says what it could not map.
+//!
+//! An importer is a function from a [`ImportSource`] to [`Imported`]; [`IMPORTERS`] is the list of all. Nothing here opens or
+//! writes a file: what a source names is asked for through [`SourceFiles`], and [`folder`] tells which files there are to write.
+
+pub(crate) mod folder;
+#[expect(dead_code, reason = "the first importers come next")]
+pub(crate) mod imported;
+mod promptfoo;
+pub(crate) mod report;
+#[cfg_attr(not(test), expect(dead_code, reason = "the first importers come next"))]
+pub(crate) mod secrets;
+#[expect(dead_code, reason = "the first importers come next")]
+pub(crate) mod source;
+
+use imported::{ImportError, Imported};
+use source::ImportSource;
+
+/// What reads the files of one tool.
+pub(crate) struct Importer {
+    /// Its name, for `--from`.
+    pub kind: &'static str,
+    /// What it reads, in a few words.
+    pub reads: &'static str,
+    /// Whether a source is of this tool, by what it holds.
+    pub recognizes: fn(&ImportSource<'_>) -> bool,
+    /// Reads it.
+    pub import: fn(&ImportSource<'_>) -> Result<Imported, ImportError>,
+}
+
+/// All importers, the most particular first: the first that recognizes a source reads it.
+pub(crate) const IMPORTERS: &[Importer] = &[Importer {
+    kind: "promptfoo",
+    reads: "a configuration of promptfoo, or its results",
+    recognizes: promptfoo::recognizes,
+    import: promptfoo::import,
+}];
+
+/// The importer of this name.
+pub(crate) fn importer(kind: &str) -> Option<&'static Importer> {
+    IMPORTERS.iter().find(|importer| importer.kind == kind)
+}
+
+/// The importer that recognizes `source`.
+pub(crate) fn recognized(source: &ImportSource<'_>) -> Option<&'static Importer> {
+    IMPORTERS.iter().find(|importer| (importer.recognizes)(source))
+}

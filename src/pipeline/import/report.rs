@@ -1,0 +1,221 @@
+//! What is said of an import: `IMPORT.md` for people, one object for programs.
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+use serde::Serialize;
+
+use super::folder::REPORT;
+use super::imported::Imported;
+use super::secrets::SecretFindings;
+use crate::base::text::count;
+
+/// An account of an import.
+#[derive(Clone, Debug, Serialize)]
+pub(crate) struct ImportReport {
+    /// The version of this form.
+    format: u32,
+    kind: String,
+    source: String,
+    folder: String,
+    suites: Vec<ReportedSuite>,
+    /// By the kind of part: `assertions`, `providers`.
+    parts: BTreeMap<String, PartCounts>,
+    not_mapped: Vec<ReportedPart>,
+    secrets: Vec<ReportedSecret>,
+    notes: Vec<String>,
+    /// Commands to go on with.
+    next: Vec<String>,
+}
+
+/// A suite that was written.
+#[derive(Clone, Debug, Serialize)]
+struct ReportedSuite {
+    file: String,
+    rows: usize,
+    outputs: usize,
+    labels: usize,
+    graders: usize,
+}
+
+/// How many parts of a kind mapped.
+#[derive(Clone, Copy, Debug, Default, Serialize)]
+struct PartCounts {
+    mapped: usize,
+    not_mapped: usize,
+}
+
+/// A part that did not map.
+#[derive(Clone, Debug, Serialize)]
+struct ReportedPart {
+    part: &'static str,
+    file: String,
+    line: usize,
+    what: String,
+    reason: String,
+}
+
+/// A key that was left out.
+#[derive(Clone, Debug, Serialize)]
+struct ReportedSecret {
+    file: String,
+    line: usize,
+    what: String,
+}
+
+impl ImportReport {
+    /// The account of what the importer `kind` made of `source` for `folder`.
+    pub(crate) fn new(
+        kind: &str,
+        source: &str,
+        folder: &str,
+        imported: &Imported,
+        secrets: &SecretFindings,
+    ) -> Self {
+        let told = |text: &str| secrets.take_out(text.to_owned());
+        let mut parts: BTreeMap<String, PartCounts> = BTreeMap::new();
+        for (part, mapped) in &imported.mapped {
+            parts.entry((*part).to_owned()).or_default().mapped += mapped;
+        }
+        for left_out in &imported.not_mapped {
+            parts.entry(left_out.part.to_owned()).or_default().not_mapped += 1;
+        }
+        let not_mapped = imported.not_mapped.iter().map(|left_out| ReportedPart {
+            part: left_out.part,
+            file: left_out.place.file.clone(),
+            line: left_out.place.line,
+            what: told(&left_out.what),
+            reason: told(&left_out.reason),
+        });
+        let secrets = secrets.found().into_iter().map(|secret| ReportedSecret {
+            file: secret.place.file,
+            line: secret.place.line,
+            what: secret.what,
+        });
+        Self {
+            format: 1,
+            kind: kind.to_owned(),
+            source: source.to_owned(),
+            folder: folder.to_owned(),
+            suites: suites(imported),
+            parts,
+            not_mapped: not_mapped.collect(),
+            secrets: secrets.collect(),
+            notes: imported.notes.iter().map(|note| told(note)).collect(),
+            next: next(folder, imported),
+        }
+    }
+
+    /// `IMPORT.md`.
+    pub(crate) fn markdown(&self) -> String {
+        let mut text = String::new();
+        let written = self.write_markdown(&mut text);
+        debug_assert!(written.is_ok(), "a text takes everything");
+        text
+    }
+
+    fn write_markdown(&self, to: &mut String) -> std::fmt::Result {
+        writeln!(to, "# Imported from {}\n\nSource: {}\n", self.kind, code(&self.source))?;
+        writeln!(
+            to,
+            "| suite | rows | recorded outputs | labels | graders |\n|---|--:|--:|--:|--:|"
+        )?;
+        for suite in &self.suites {
+            let ReportedSuite { file, rows, outputs, labels, graders } = suite;
+            writeln!(to, "| {} | {rows} | {outputs} | {labels} | {graders} |", code(file))?;
+        }
+        writeln!(to, "\n| part | mapped | not mapped |\n|---|--:|--:|")?;
+        for (part, counts) in &self.parts {
+            writeln!(to, "| {part} | {} | {} |", counts.mapped, counts.not_mapped)?;
+        }
+        if !self.notes.is_empty() {
+            writeln!(to, "\n## To know\n")?;
+            self.notes.iter().try_for_each(|note| writeln!(to, "- {}", line(note)))?;
+        }
+        writeln!(to, "\n## Not mapped\n")?;
+        if self.not_mapped.is_empty() {
+            writeln!(to, "Everything was mapped.")?;
+        } else {
+            writeln!(to, "| where | what | why |\n|---|---|---|")?;
+        }
+        for ReportedPart { file, line, what, reason, .. } in &self.not_mapped {
+            writeln!(to, "| {} | {} | {} |", place(file, *line), cell(what), cell(reason))?;
+        }
+        if !self.secrets.is_empty() {
+            writeln!(to, "\n## Keys that were left out\n")?;
+            writeln!(
+                to,
+                "They are nowhere in this folder. Name the variable of the environment that holds one, and change a key that was committed.\n"
+            )?;
+        }
+        for ReportedSecret { file, line, what } in &self.secrets {
+            writeln!(to, "- {}: {what}", place(file, *line))?;
+        }
+        writeln!(to, "\n## Next\n\n```sh")?;
+        self.next.iter().try_for_each(|command| writeln!(to, "{command}"))?;
+        writeln!(to, "```")
+    }
+
+    /// What stands on the terminal.
+    pub(crate) fn summary(&self) -> String {
+        let mut lines =
+            vec![format!("imported {} ({}) into {}", self.source, self.kind, self.folder)];
+        for ReportedSuite { file, rows, graders, .. } in &self.suites {
+            lines.push(format!("  {file}: {}, {}", count(*rows, "row"), count(*graders, "grader")));
+        }
+        for (part, PartCounts { mapped, not_mapped }) in &self.parts {
+            lines.push(format!("  {part}: {mapped} mapped, {not_mapped} not mapped"));
+        }
+        for ReportedSecret { file, line, what } in &self.secrets {
+            lines.push(format!("  left out, a secret: {}: {what}", place_text(file, *line)));
+        }
+        let folder = self.folder.trim_end_matches('/');
+        lines.push(format!("what did not map, and why: {folder}/{REPORT}\n\nnext:"));
+        lines.extend(self.next.iter().map(|command| format!("  {command}")));
+        lines.join("\n")
+    }
+}
+
+fn suites(imported: &Imported) -> Vec<ReportedSuite> {
+    let reported = imported.suites.iter().map(|suite| ReportedSuite {
+        file: format!("{}.yaml", suite.file),
+        rows: suite.rows.len(),
+        outputs: suite.outputs.len(),
+        labels: suite.labels.len(),
+        graders: suite.suite["graders"].as_object().map_or(0, serde_json::Map::len),
+    });
+    reported.collect()
+}
+
+fn next(folder: &str, imported: &Imported) -> Vec<String> {
+    let mut next = vec![format!("cd {folder}")];
+    for suite in &imported.suites {
+        for command in ["validate", "plan", "run"] {
+            next.push(format!("evalrs {command} {}.yaml", suite.file));
+        }
+    }
+    next
+}
+
+fn place_text(file: &str, line: usize) -> String {
+    if line == 0 { file.to_owned() } else { format!("{file}:{line}") }
+}
+
+fn place(file: &str, line: usize) -> String {
+    code(&place_text(file, line))
+}
+
+/// A text on one line that is not read as Markdown.
+fn code(text: &str) -> String {
+    format!("`{}`", line(text).replace('`', "'").replace('|', "\\|"))
+}
+
+fn cell(text: &str) -> String {
+    line(text).replace('|', "\\|")
+}
+
+/// A text on one line.
+fn line(text: &str) -> String {
+    let plain = text.chars().map(|c| if c.is_control() { ' ' } else { c });
+    plain.collect::<String>().replace('<', "&lt;")
+}

@@ -1,0 +1,110 @@
+//! What is imported: a file or folder of another tool, and the files that it names.
+//!
+//! Every text that is read is searched for live keys, so that no importer can forget to.
+
+use std::cell::RefCell;
+
+use super::secrets::{FoundSecret, SecretFindings};
+use crate::base::system::{FileBytes, folder_of, join};
+
+/// Files by their paths; the edge reads them, and refuses those that a source has no business with.
+pub(crate) trait SourceFiles {
+    /// Reads a file.
+    fn read(&self, path: &str) -> FileBytes;
+    /// The names in a folder, sorted; none if it is no folder.
+    fn list(&self, folder: &str) -> Option<Vec<String>>;
+}
+
+/// What a user wants to have imported.
+pub(crate) struct ImportSource<'a> {
+    /// The file or folder, as the user names it.
+    pub path: String,
+    files: &'a dyn SourceFiles,
+    secrets: RefCell<SecretFindings>,
+}
+
+impl<'a> ImportSource<'a> {
+    pub(crate) fn new(path: impl Into<String>, files: &'a dyn SourceFiles) -> Self {
+        Self { path: path.into(), files, secrets: RefCell::default() }
+    }
+
+    /// Whether it is a folder.
+    pub(crate) fn is_folder(&self) -> bool {
+        self.files.list(&self.path).is_some()
+    }
+
+    /// The folder that paths in the source start from.
+    pub(crate) fn folder(&self) -> &str {
+        if self.is_folder() { &self.path } else { folder_of(&self.path) }
+    }
+
+    /// The names in a folder, sorted; none if it is no folder.
+    pub(crate) fn list(&self, folder: &str) -> Option<Vec<String>> {
+        self.files.list(folder)
+    }
+
+    /// The bytes of a file, or why there are none. Live keys in it are not noticed: texts are read by [`Self::text`].
+    pub(crate) fn bytes(&self, path: &str) -> Result<Vec<u8>, String> {
+        self.files.read(path).into_bytes()
+    }
+
+    /// The text of a file, without a byte-order mark, or why there is none. Live keys in it are noted.
+    pub(crate) fn text(&self, path: &str) -> Result<String, String> {
+        let bytes = self.bytes(path)?;
+        let text = String::from_utf8(bytes).map_err(|_| "it is not UTF-8 text".to_owned())?;
+        let text = text.strip_prefix('\u{feff}').map(str::to_owned).unwrap_or(text);
+        self.note_secrets(path, &text);
+        Ok(text)
+    }
+
+    /// The first bytes of the source's own file, for those that recognize it.
+    pub(crate) fn head(&self, most: usize) -> Vec<u8> {
+        let mut bytes = self.bytes(&self.path).unwrap_or_default();
+        bytes.truncate(most);
+        bytes
+    }
+
+    /// The path of `name` in the source's folder.
+    pub(crate) fn beside(&self, name: &str) -> String {
+        join(self.folder(), name)
+    }
+
+    /// Looks for live keys in a text that did not come through [`Self::text`], such as a member of an archive.
+    pub(crate) fn note_secrets(&self, file: &str, text: &str) {
+        self.secrets.borrow_mut().search(file, text);
+    }
+
+    /// Says that a value in a place that is for keys is left out, whatever it looks like.
+    pub(crate) fn note_secret(&self, secret: FoundSecret, value: &str) {
+        self.secrets.borrow_mut().add(secret, value);
+    }
+
+    /// Whether a text holds one of the keys that were found so far.
+    pub(crate) fn holds_secret(&self, text: &str) -> bool {
+        self.secrets.borrow().is_in(text)
+    }
+
+    /// What was found.
+    pub(crate) fn into_secrets(self) -> SecretFindings {
+        self.secrets.into_inner()
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use super::SourceFiles;
+    use crate::base::system::FileBytes;
+    use crate::base::system::System;
+    use crate::base::system::memory::MemorySystem;
+
+    /// Files in memory.
+    impl SourceFiles for MemorySystem {
+        fn read(&self, path: &str) -> FileBytes {
+            System::read(self, path)
+        }
+
+        fn list(&self, folder: &str) -> Option<Vec<String>> {
+            System::list(self, folder)
+        }
+    }
+}
