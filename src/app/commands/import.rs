@@ -7,7 +7,7 @@ use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{FileBytes, System, join, non_empty};
 use crate::base::text::sanitize;
 use crate::pipeline::import::imported::ImportError;
-use crate::pipeline::import::report::ImportReport;
+use crate::pipeline::import::report::SourceReport;
 use crate::pipeline::import::source::ImportSource;
 use crate::pipeline::import::{IMPORTERS, Importer, folder, importer, recognized};
 
@@ -23,7 +23,7 @@ pub(crate) fn import(
     let importer = chosen(args, &source)?;
     let imported = (importer.import)(&source).map_err(error)?;
     let secrets = source.into_secrets();
-    let report = ImportReport::new(importer.kind, &args.source, &args.output, &imported, &secrets);
+    let report = SourceReport::new(importer.kind, &args.source, &args.output, &imported, &secrets);
     for file in folder::files(imported, &secrets, &report) {
         let path = join(&args.output, &file.path);
         console.system.write(&path, &mut |to| to.write_all(file.text.as_bytes()))?;

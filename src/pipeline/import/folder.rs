@@ -5,7 +5,7 @@
 use serde_json::{Map, Value, json};
 
 use super::imported::{Imported, ImportedFile, ImportedSuite};
-use super::report::ImportReport;
+use super::report::SourceReport;
 use super::secrets::SecretFindings;
 use crate::pipeline::suite::canonical::to_yaml;
 
@@ -32,7 +32,7 @@ const ORDER: [&str; 10] = [
 pub(crate) fn files(
     imported: Imported,
     secrets: &SecretFindings,
-    report: &ImportReport,
+    report: &SourceReport,
 ) -> Vec<ImportedFile> {
     let mut files = Vec::new();
     for suite in imported.suites {
@@ -117,7 +117,7 @@ mod tests {
 
     use super::{files, is_inside};
     use crate::pipeline::import::imported::{Imported, ImportedFile, ImportedSuite};
-    use crate::pipeline::import::report::ImportReport;
+    use crate::pipeline::import::report::SourceReport;
     use crate::pipeline::import::secrets::SecretFindings;
 
     #[test]
@@ -150,7 +150,7 @@ mod tests {
         };
         let bad = ImportedFile { path: "../bad".to_owned(), text: String::new() };
         let imported = Imported { suites: vec![suite], files: vec![bad], ..Imported::default() };
-        let report = ImportReport::new("promptfoo", "c.yaml", "out", &imported, &secrets);
+        let report = SourceReport::new("promptfoo", "c.yaml", "out", &imported, &secrets);
         let written = files(imported, &secrets, &report);
         let names: Vec<&str> = written.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(names, ["suite.yaml", "dataset.jsonl", "outputs.jsonl", "IMPORT.md"]);

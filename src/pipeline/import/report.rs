@@ -12,7 +12,7 @@ use crate::base::text::count;
 
 /// An account of an import.
 #[derive(Clone, Debug, Serialize)]
-pub(crate) struct ImportReport {
+pub(crate) struct SourceReport {
     /// The version of this form.
     format: u32,
     kind: String,
@@ -63,7 +63,7 @@ struct ReportedSecret {
     what: String,
 }
 
-impl ImportReport {
+impl SourceReport {
     /// The account of what the importer `kind` made of `source` for `folder`.
     pub(crate) fn new(
         kind: &str,
