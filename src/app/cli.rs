@@ -176,6 +176,9 @@ pub struct RunArgs {
     /// Runs the target and grades nothing.
     #[arg(long, conflicts_with_all = ["frozen", "offline"])]
     pub only_targets: bool,
+    /// Keeps no record of the run: `diff`, `report` and `history` do not know of it.
+    #[arg(long)]
+    pub no_record: bool,
     /// Re-runs stored judgments, of one grader (--refresh=GRADER) or of all; --refresh=target runs the target again.
     #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["frozen", "offline"])]
     pub refresh: Vec<String>,

@@ -34,6 +34,18 @@ fn a_judge_is_asked_once_and_replayed_without_a_network() {
 }
 
 #[test]
+fn a_run_without_a_record_keeps_its_judgments_alone() {
+    let judge = Judge::new(|_, _| Answer::score(0.75));
+    let space = space(1);
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--no-record", "--output", "out"]);
+    assert_eq!((ran.code(), ran.stdout().contains("report: out")), (0, true), "{}", ran.stdout());
+    assert!(!space.path(".evalrs").exists() && space.path("out/summary.json").exists());
+    assert_eq!(space.stored_lines().len(), 1);
+    let ran = space.run(&["run", "suite.yaml", "--no-record", "--frozen"]);
+    assert_eq!((ran.code(), ran.stdout().contains("report:")), (0, false), "{}", ran.stdout());
+}
+
+#[test]
 fn equal_submissions_are_judged_once() {
     let judge = Judge::new(|_, _| Answer::score(1.0));
     let rows = "{\"id\": 1, \"input\": \"a\", \"output\": \"same\"}\n{\"id\": 2, \"input\": \"b\", \"output\": \"same\"}\n";

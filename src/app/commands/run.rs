@@ -240,7 +240,8 @@ fn run_one(
         add_to_history(args, &ended, console)?;
     }
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
-    let shown = process_facts(&facts, Some(seconds), recorded.as_ref().ok().cloned());
+    let folder = recorded.as_ref().ok().cloned().flatten();
+    let shown = process_facts(&facts, Some(seconds), folder);
     let origin =
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
     if !(args.quiet && args.format.audience == Audience::Terminal) {
@@ -285,7 +286,7 @@ fn add_to_history(
     ended: &HistoryEntry<'_, '_>,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
-    if args.frozen {
+    if args.frozen || args.no_record {
         return Ok(());
     }
     match remember(ended, console.system) {
@@ -333,25 +334,28 @@ fn remove_old_records(
     }
 }
 
-/// Writes the record of a run, and says where it stands.
+/// Writes the record of a run, and says where it stands, if anywhere.
 fn write_record(
     one: &SuiteRun<'_>,
     session: &Session,
     report: &Report<'_>,
     facts: &RunFacts,
     system: &dyn System,
-) -> std::io::Result<String> {
+) -> std::io::Result<Option<String>> {
     let SuiteRun { args, surroundings, .. } = *one;
     match (&args.output, args.layout) {
         (None, _) => {}
         (Some(output), RecordLayout::Evalrs) => record::write(system, output, report, facts)?,
         (Some(output), RecordLayout::Letta) => write_letta(session, output, system)?,
     }
+    if args.no_record {
+        return Ok(args.output.clone());
+    }
     let home = surroundings.records();
     let folder = join(&record::runs_of(&home), &facts.id);
     record::write(system, &folder, report, facts)?;
     record::set_latest(system, &home, &facts.id)?;
-    Ok(args.output.clone().unwrap_or(folder))
+    Ok(Some(args.output.clone().unwrap_or(folder)))
 }
 
 /// Writes the results of a session as Letta Evals does.
