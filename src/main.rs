@@ -5,12 +5,19 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use evalrs::app::cli::{Cli, usage_code};
+use evalrs::app::commands::completions::{VARIABLE, complete};
 use evalrs::app::commands::{Console, color, dispatch, width};
 use evalrs::app::log::start_log;
+use evalrs::base::system::System;
 use evalrs::base::system::os::OsSystem;
 use evalrs::pipeline::workspace::Color;
 
 fn main() -> ExitCode {
+    if let Some(shell) = OsSystem.environment().get(VARIABLE) {
+        // A shell that asks has no use for an error.
+        let _ = complete(shell, std::env::args_os(), &OsSystem, &mut std::io::stdout());
+        return ExitCode::SUCCESS;
+    }
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => {

@@ -21,8 +21,8 @@ pub use agents::{CaptureArgs, HeadlessArgs, RawArgs, TrialsArgs};
 pub use agree::AgreeArgs;
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
 pub use harness::{
-    CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, Milliseconds, ProgramArgs, SandboxChoice,
-    SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
+    CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, ManArgs, Milliseconds, ProgramArgs,
+    SandboxChoice, SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
 pub use imports::ImportSourceArgs;
 pub use limits::LimitArgs;
@@ -125,8 +125,10 @@ pub enum Command {
     Init(InitArgs),
     /// Makes a suite of what another tool wrote, and says what did not map. Runs nothing.
     Import(ImportSourceArgs),
-    /// Prints completions for a shell, to be kept where it looks for them.
+    /// Prints what makes a shell complete command lines, names of a suite's samples and graders among them.
     Completions(CompletionsArgs),
+    /// Prints the manual page, or writes one for each command.
+    Man(ManArgs),
     /// Prints a module without its types as JSON. Workers that run graders in node call it.
     #[command(hide = true)]
     StripTypes { file: String },

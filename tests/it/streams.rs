@@ -252,9 +252,40 @@ fn the_verb_of_a_command_line_can_be_changed() {
 
 #[test]
 fn completions_are_there_for_every_shell() {
-    let space = Space::new(&[]);
+    let space = half_judged();
     for shell in ["bash", "zsh", "fish", "powershell", "elvish"] {
         let text = stdout(&space, &["completions", shell]);
-        assert!(text.contains("validate-refs"), "{shell}");
+        assert!(text.contains("EVALRS_COMPLETE"), "{shell}");
     }
+    // What the script asks.
+    let asked = |words: &[&str]| {
+        let mut command = space.command(&["--", "evalrs"]);
+        command.args(words).env("EVALRS_COMPLETE", "bash").env("_CLAP_IFS", " ");
+        command.env("_CLAP_COMPLETE_INDEX", words.len().to_string());
+        let output = command.output().unwrap();
+        assert!(output.status.success() && output.stderr.is_empty(), "{words:?}");
+        String::from_utf8(output.stdout).unwrap()
+    };
+    let suite = "evals/a.suite.yaml";
+    for (words, expected) in [
+        (&["validate-"][..], "validate-refs"),
+        (&["run", "evals/a"], suite),
+        (&["run", suite, "--sample", "s0"], "s0"),
+        (&["explain", suite, "s0", "jud"], "judged"),
+        (&["run", suite, "--grader", "none"], ""),
+        (&["run", "missing.yaml", "--grader", ""], ""),
+    ] {
+        assert_eq!(asked(words), expected, "{words:?}");
+    }
+}
+
+#[test]
+fn every_command_has_a_manual_page() {
+    let space = Space::new(&[]);
+    assert!(stdout(&space, &["man"]).starts_with(".ie"));
+    let wrote = stdout(&space, &["man", "--output", "man"]);
+    for page in ["evalrs.1", "evalrs-run.1", "evalrs-cache-gc.1"] {
+        assert!(wrote.contains(&format!("wrote man/{page}\n")), "{wrote}");
+    }
+    assert!(space.read("man/evalrs-run.1").contains("SUITE") && !wrote.contains("strip"));
 }

@@ -35,6 +35,7 @@ impl Command {
             | Self::StripTypes { .. }
             | Self::Completions(_)
             | Self::Import(_)
+            | Self::Man(_)
             | Self::Init(_) => None,
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => Some(&args.suite),
@@ -85,6 +86,7 @@ impl Command {
             | Self::Compare(_)
             | Self::Completions(_)
             | Self::StripTypes { .. } => true,
+            Self::Man(args) => args.output.is_none(),
             Self::Init(_) => false,
             #[cfg(feature = "serve")]
             Self::Serve(_) => false,

@@ -188,6 +188,9 @@ pub struct InitArgs {
     /// With a rubric and a judge model: labelled rows, a job for CI, and what git has to know.
     #[arg(long, conflicts_with = "grader")]
     pub rubric: bool,
+    /// Instead, what agents are told of evalrs: a skill in `.claude/skills` and `.agents/skills`.
+    #[arg(long, conflicts_with_all = ["grader", "rubric"])]
+    pub skill: bool,
 }
 
 /// `evalrs completions`.
@@ -196,6 +199,14 @@ pub struct CompletionsArgs {
     /// The shell.
     #[arg(value_enum, value_name = "SHELL")]
     pub shell: clap_complete::Shell,
+}
+
+/// `evalrs man`.
+#[derive(Debug, Args)]
+pub struct ManArgs {
+    /// Writes the pages of all commands to this folder.
+    #[arg(long, short, value_name = "DIR")]
+    pub output: Option<String>,
 }
 
 /// What a grader is written in.

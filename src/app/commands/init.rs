@@ -1,4 +1,5 @@
-//! `evalrs init`: writes a small suite to start from, with a grader of one's own if one is wanted. Overwrites nothing.
+//! `evalrs init`: writes a small suite to start from, with a grader of one's own if one is wanted, or what agents are told of
+//! evalrs. Overwrites nothing.
 //!
 //! What it writes stands in the folder `init` beside this file, and tests run it.
 
@@ -12,6 +13,10 @@ const DATASET: &str = include_str!("init/dataset.jsonl");
 const LABELLED: &str = include_str!("init/labelled.jsonl");
 const CONTAINS: &str = include_str!("init/contains.yaml");
 const PROGRAM: &str = include_str!("init/program.yaml");
+const SKILL: &str = include_str!("init/SKILL.md");
+
+/// Where agents look for skills: Claude Code, and those that follow the common convention.
+const SKILL_FOLDERS: [&str; 2] = [".claude/skills/evalrs", ".agents/skills/evalrs"];
 
 /// What the reference answer is called in the rows of suites, and in records that a grader is handed.
 const FIELDS: [&str; 2] = ["\"ground_truth\":", "\"hint\":"];
@@ -46,14 +51,22 @@ struct StarterFile {
 /// Writes the files, unless one of them is there.
 pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let grader = args.grader.map(grader);
-    let files = if args.rubric { judged(&args.dir) } else { files(&args.dir, grader.as_ref()) };
+    let files = match (args.skill, args.rubric) {
+        (true, _) => skill(&args.dir),
+        (_, true) => judged(&args.dir),
+        _ => files(&args.dir, grader.as_ref()),
+    };
     let is_there = |file: &&StarterFile| console.system.read(&file.path) != FileBytes::Missing;
     let there = files.iter().filter(is_there).map(|file| format!("`{}`", file.path));
     let there: Vec<String> = there.collect();
     if !there.is_empty() {
         return Err(Error::plain(
             format!("there is {} already, and nothing was written", enumerated(&there, "and")),
-            "name another folder: `evalrs init DIR`",
+            if args.skill {
+                "remove them to have those of this version: `evalrs init --skill` again"
+            } else {
+                "name another folder: `evalrs init DIR`"
+            },
         ));
     }
     let beside = if args.rubric { &BESIDE[..] } else { &[] };
@@ -73,7 +86,9 @@ pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitSta
         }
         writeln!(console.out, "wrote {path}")?;
     }
-    say_next(args, grader.as_ref(), console)?;
+    if !args.skill {
+        say_next(args, grader.as_ref(), console)?;
+    }
     Ok(ExitStatus::Success)
 }
 
@@ -112,6 +127,11 @@ fn indented(text: &str) -> String {
 
 fn plain(dir: &str, name: &str, text: impl Into<String>) -> StarterFile {
     StarterFile { path: join(dir, name), text: text.into(), is_executable: false }
+}
+
+/// What agents are told.
+fn skill(dir: &str) -> Vec<StarterFile> {
+    SKILL_FOLDERS.map(|folder| plain(&join(dir, folder), "SKILL.md", SKILL)).into()
 }
 
 /// The files of a suite with a judge.

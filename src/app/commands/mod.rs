@@ -9,7 +9,7 @@ pub(crate) mod calibrate;
 pub(crate) mod capture;
 pub(crate) mod compare;
 mod command_progress;
-pub(crate) mod completions;
+pub mod completions;
 pub mod context;
 mod suite_parts;
 pub(crate) mod diff;
@@ -28,6 +28,7 @@ pub(crate) mod import;
 mod import_files;
 pub(crate) mod init;
 pub(crate) mod list;
+pub(crate) mod man;
 mod open;
 #[cfg(feature = "serve")]
 mod case_contexts;
@@ -177,6 +178,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Init(args) => init::init(args, &mut console),
         Command::Import(args) => import::import(args, &mut console),
         Command::Completions(args) => completions::completions(args, &mut console),
+        Command::Man(args) => man::man(args, &mut console),
         Command::Watch(_) => return ExitStatus::Success,
     };
     let status = ended(done, console.err);

@@ -240,8 +240,7 @@ fn run_one(
         add_to_history(args, &ended, console)?;
     }
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
-    let folder = recorded.as_ref().ok().cloned().flatten();
-    let shown = process_facts(&facts, Some(seconds), folder);
+    let shown = process_facts(&facts, Some(seconds), recorded.as_ref().ok().cloned().flatten());
     let origin =
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
     if !(args.quiet && args.format.audience == Audience::Terminal) {
