@@ -49,6 +49,7 @@ use evalrs::graph::Database;
 use evalrs::graph::inputs::Overrides;
 use evalrs::graph::results;
 use evalrs::pipeline::dataset::label_edit::NewLabel;
+use evalrs::pipeline::metric::holdout::HeldOutAgreement;
 use evalrs::pipeline::outcome::Outcome;
 use evalrs::pipeline::outcome::Reply;
 use evalrs::pipeline::spec::LabelsSpec;
@@ -240,6 +241,10 @@ impl WatchContext for Nothing {
 
     fn record(&mut self, _saved: &FinishedSave<'_>) -> std::io::Result<()> {
         Ok(())
+    }
+
+    fn held_out(&mut self, _: &Session) -> Result<Vec<(String, HeldOutAgreement)>, String> {
+        Ok(Vec::new())
     }
 
     fn layers(&mut self) -> &mut Vec<(String, Arc<dyn OutcomeStore>)> {

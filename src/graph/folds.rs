@@ -8,7 +8,9 @@ use std::sync::Arc;
 use super::Db;
 use super::declared::{declared_metrics, metric_value};
 use super::inputs::{Chunk, Root};
-use super::labels::{has_labels, labels, people, scales, stale_labels};
+use super::labels::{
+    has_labels, held_out_labels, held_out_share, labels, people, scales, stale_labels,
+};
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use super::selection::SelectedOrdinals;
 use crate::base::ordered_map::Ordered;
@@ -28,7 +30,7 @@ use crate::pipeline::metric::{Metric, Observation};
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::results::trials::SplitResult;
 use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
-use crate::pipeline::spec::Scale;
+use crate::pipeline::spec::{Label, Scale};
 
 /// A grader's grades in dataset order, without results that it has nothing to say of.
 #[salsa::tracked]
@@ -315,6 +317,19 @@ pub fn annotators<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Annotator
     AnnotatorAgreement::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)
 }
 
+/// The selected cases whose label for a grader is held out: the chunk, the case in it, the label.
+pub fn held_out<'db>(
+    db: &'db dyn Db,
+    grader: Grader<'db>,
+) -> impl Iterator<Item = (Chunk, usize, Label)> {
+    grader.root(db).chunks(db).iter().flat_map(move |chunk| {
+        let labels = held_out_labels(db, *chunk, grader).iter();
+        let is_in = |case: usize| places(db, *chunk).get(case).is_some_and(|place| place.is_in());
+        let selected = labels.filter(move |(case, _)| is_in(*case));
+        selected.map(|(case, label)| (*chunk, *case, *label))
+    })
+}
+
 /// How many labels there are for a grader, and of how many people; none where there are none for it.
 #[salsa::tracked(returns(copy))]
 pub fn label_count<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<LabelCount> {
@@ -322,7 +337,9 @@ pub fn label_count<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<LabelCou
         return None;
     }
     let mut names: BTreeSet<&str> = BTreeSet::new();
-    let mut found = LabelCount::default();
+    let count = |_| held_out(db, grader).count();
+    let held_out = held_out_share(db, grader.root(db)).map(count);
+    let mut found = LabelCount { held_out, ..LabelCount::default() };
     for chunk in grader.root(db).chunks(db) {
         let labels = labels(db, *chunk, grader);
         let said = people(db, *chunk, grader);

@@ -97,3 +97,11 @@ pub struct Overrides {
     /// The sandbox of programs for which the suite says none, by `evalrs.toml`.
     pub sandbox: SandboxKind,
 }
+
+impl Overrides {
+    /// Whether the command line leaves no case of the suite out.
+    pub fn has_every_case(&self) -> bool {
+        let Self { max_samples, tags, samples, trials, .. } = self;
+        max_samples.is_none() && tags.is_empty() && samples.is_empty() && trials.is_none()
+    }
+}

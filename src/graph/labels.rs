@@ -11,7 +11,7 @@ use super::Db;
 use super::cases::{checked, places};
 use super::graders::{Grader, row_spec, suite};
 use super::inputs::{Chunk, File, Root};
-use super::queries::graded_texts;
+use super::queries::{Threshold, graded_texts};
 use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
@@ -20,6 +20,7 @@ use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable, 
 use crate::pipeline::dataset::label_value::LabelValue;
 use crate::pipeline::dataset::labels as said;
 use crate::pipeline::dataset::labels::LabelExtents;
+use crate::pipeline::metric::holdout;
 use crate::pipeline::spec::{GraderKind, Label, LabelsSpec, Scale};
 use crate::pipeline::suite::FileText;
 use crate::pipeline::votes::answer_digest;
@@ -254,7 +255,11 @@ pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[C
         said.collect()
     };
     let lines: &[_] = if file { people_lines(db, chunk) } else { &[] };
-    lines.iter().enumerate().map(|(case, lines)| of_case(case, lines)).collect()
+    let shown = |case: usize| match lines.get(case) {
+        Some(lines) if !is_held_out(db, chunk, grader, case) => of_case(case, lines),
+        _ => Box::default(),
+    };
+    (0..lines.len()).map(shown).collect()
 }
 
 /// What people say of a case, each with their name where that is known.
@@ -264,10 +269,70 @@ fn sample_id(id: &str, occurrence: u32) -> Cow<'_, str> {
     if occurrence > 1 { named(id, occurrence).into() } else { id.into() }
 }
 
+/// The labels of a chunk's cases that are shown and counted: all but those that are held out. As [`found_labels`].
+#[salsa::tracked]
+pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[Option<Label>]> {
+    let found = found_labels(db, chunk, grader);
+    let is_hidden = |case: usize| is_held_out(db, chunk, grader, case);
+    let shown = found.iter().enumerate().map(|(case, label)| label.filter(|_| !is_hidden(case)));
+    let shown: Vec<Option<Label>> = shown.collect();
+    if shown.iter().all(Option::is_none) { Box::default() } else { shown.into() }
+}
+
+/// The labels of a chunk's cases that are held out, with their cases in order.
+#[salsa::tracked]
+pub fn held_out_labels<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+) -> Box<[(usize, Label)]> {
+    let found = found_labels(db, chunk, grader).iter().enumerate();
+    let labels = found.filter_map(|(case, label)| Some((case, (*label)?)));
+    labels.filter(|(case, _)| is_held_out(db, chunk, grader, *case)).collect()
+}
+
+/// The share of labels that the suite holds out.
+#[salsa::tracked(returns(copy))]
+pub fn held_out_share(db: &dyn Db, root: Root) -> Option<Threshold> {
+    labels_section(db, root).as_ref()?.holdout.map(Threshold)
+}
+
+/// Whether the label of a case is held out, if it has one or gets one.
+pub(crate) fn is_held_out<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+    case: usize,
+) -> bool {
+    let Some(Threshold(share)) = held_out_share(db, chunk.root(db)) else { return false };
+    let who = checked(db, chunk).whos.get(case);
+    let place = places(db, chunk).get(case);
+    who.zip(place).is_some_and(|(who, place)| {
+        let submission = submission_digest(db, chunk, grader, case).unwrap_or_default();
+        holdout::is_held_out(&sample_id(who.id(), place.occurrence), submission, share)
+    })
+}
+
+/// What tells the submission that a grader is given of a case from all others.
+fn submission_digest<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+    case: usize,
+) -> Option<u64> {
+    let submissions = graded_texts(db, chunk, grader);
+    let submission = submissions.get(case)?;
+    Some(label_file::digest_number(&answer_digest(&submission.shown())))
+}
+
 /// The labels of a chunk's cases on the scale of a grader, 0.0..=1.0. What is missing at the end are cases without a
 /// label: it is empty where none has one.
 #[salsa::tracked]
-pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[Option<Label>]> {
+pub fn found_labels<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+) -> Box<[Option<Label>]> {
     let root = chunk.root(db);
     let Readable { rows, file, scale } = readable(db, grader);
     let name = grader.name(db);
@@ -316,7 +381,7 @@ pub fn stale_labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> 
         return Box::default();
     }
     let name = grader.name(db);
-    let labels = labels(db, chunk, grader);
+    let labels = found_labels(db, chunk, grader);
     let is_labelled = |case: usize| labels.get(case).is_some_and(Option::is_some);
     let has_own = |lines: &[LabelLine]| lines.iter().any(|line| is_for(line, name));
     let cases = file_labels(db, chunk).iter().enumerate();

@@ -31,6 +31,7 @@ pub mod labels;
 pub(crate) mod planned_actions;
 pub(crate) mod declared;
 pub mod folds;
+pub(crate) mod held_out;
 pub mod results;
 pub(crate) mod exports;
 pub(crate) mod snapshot;

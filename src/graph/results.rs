@@ -72,6 +72,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         trials: trials(db, root),
         agreement: Ordered(agreement.collect()),
         label_agreement: Ordered(label_agreement.collect()),
+        held_out: Ordered::default(),
         calibration: Ordered::default(),
         annotators: Ordered(annotators.collect()),
         people: Ordered(people.collect()),

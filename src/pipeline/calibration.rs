@@ -43,7 +43,7 @@ impl CalibrationFile {
     pub(crate) fn of(header: &ReportHeader, summary: &Summary) -> Self {
         let found = header.graders().filter_map(|(name, settings)| {
             let agreement = summary.label_agreement.get(name).filter(|found| found.n > 0)?;
-            let calibration = GraderCalibration::of(agreement);
+            let calibration = GraderCalibration::of(agreement, summary.held_out.get(name).copied());
             let digests = GraderDigests::of(settings);
             Some((name.to_owned(), CalibratedGrader { calibration, digests }))
         });

@@ -17,6 +17,7 @@ use super::metric::Metric;
 use super::metric::agreement::Agreement;
 use super::metric::annotators::AnnotatorAgreement;
 use super::metric::declared::MetricValue;
+use super::metric::holdout::HeldOutAgreement;
 use super::metric::labels::LabelAgreement;
 use super::metric::people::PeopleEstimate;
 use crate::base::ordered_map::Ordered;
@@ -161,6 +162,9 @@ pub struct Summary {
     /// Grader → how far its verdicts agree with labels of people; only graders that have some.
     #[serde(default, skip_serializing_if = "has_none")]
     pub label_agreement: Ordered<LabelAgreement>,
+    /// Grader → what is told of its agreement with labels that are held out; only graders that have some, in evaluations of all rows.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub held_out: Ordered<HeldOutAgreement>,
     /// Grader → how far the people agree who labelled the same cases; only graders with labels of several.
     #[serde(default, skip_serializing_if = "has_none")]
     pub annotators: Ordered<AnnotatorAgreement>,

@@ -547,7 +547,7 @@ fn git_is_told_what_to_leave_alone_and_how_to_merge() {
         let attributes = space.read("cache/.gitattributes");
         assert_eq!(
             attributes,
-            "*.png binary\n*.judgments.jsonl text eol=lf merge=union\n*.history.jsonl text eol=lf merge=union\n*.labels.jsonl text eol=lf merge=union\n"
+            "*.png binary\n*.judgments.jsonl text eol=lf merge=union\n*.history.jsonl text eol=lf merge=union\n*.labels.jsonl text eol=lf merge=union\n*.holdout.jsonl text eol=lf merge=union\n"
         );
     }
 }

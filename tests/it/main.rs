@@ -50,6 +50,7 @@ mod grade;
 #[cfg(unix)]
 mod headless;
 mod history;
+mod holdout;
 mod ids;
 mod imports;
 mod incremental;

@@ -7,6 +7,7 @@ use super::Console;
 use super::cache::names::file_name;
 use super::context::SuiteContext;
 use super::header::header;
+use super::holdout;
 use super::open::loaded_session;
 use super::settling::{SettledBy, settle_session};
 use crate::app::cli::{CalibrateArgs, LimitArgs};
@@ -20,7 +21,6 @@ use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
-use crate::graph::results;
 use crate::pipeline::calibration::{CalibrationFile, uncalibrated};
 use crate::pipeline::report::human;
 use crate::pipeline::results::{ReportHeader, Summary};
@@ -64,13 +64,15 @@ pub(super) fn calibrate_suite(
         return Ok(ExitStatus::Interrupted);
     }
     let header = header(&session);
-    let mut summary = results::summary(&session.db, session.root);
     let missing: u64 = settled.tallies.iter().map(|(_, tally)| tally.pending).sum();
     if missing > 0 || settled.out_of_budget || settled.write_error.is_some() {
         let why = count(missing, "action");
         writeln!(console.err, "error: {why} of the suite are missing: nothing is written")?;
         return Ok(ExitStatus::Incomplete);
     }
+    let mut warnings = Vec::new();
+    let mut summary = holdout::summary(&session, &surroundings, console.system, &mut warnings);
+    console.warn(&warnings)?;
     let file = CalibrationFile::of(&header, &summary);
     if file.graders.0.is_empty() {
         return Err(Error::plain(

@@ -22,6 +22,7 @@ pub(crate) mod grade;
 mod grading;
 mod views;
 mod header;
+mod holdout;
 pub(crate) mod headless;
 pub(crate) mod history;
 pub(crate) mod import;

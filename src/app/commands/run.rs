@@ -14,6 +14,7 @@ use super::command_progress::{CommandProgress, SpentLimits};
 use super::context::SuiteContext;
 use super::header::header;
 use super::history::{HistoryEntry, remember};
+use super::holdout;
 use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
 use super::reporting::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
@@ -203,13 +204,12 @@ fn run_one(
     }
     settled.warnings.extend(note_used(session, surroundings, console.system));
     let session = &*session;
-    let mut summary = results::summary(&session.db, session.root);
+    let mut summary =
+        holdout::summary(session, surroundings, console.system, &mut settled.warnings);
     let header = header(session);
     let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
     let status = calibrated(one, status_of(&settled, &summary), &doubts, console.err)?;
-    let lines = || -> crate::pipeline::report::Results<'_> {
-        Box::new(results::lines(&session.db, session.root))
-    };
+    let lines = || result_lines(session);
     let report = Report { header: &header, summary: &summary, results: &lines };
     let facts = RunFacts {
         format: FORMAT,
@@ -256,6 +256,10 @@ fn run_one(
         done.add_suite(suite, &facts, samples, summary);
     }
     Ok(status)
+}
+
+fn result_lines(session: &Session) -> crate::pipeline::report::Results<'_> {
+    Box::new(results::lines(&session.db, session.root))
 }
 
 /// How a run ends that may want its judges to be calibrated: what judges decide who are not is not decided.

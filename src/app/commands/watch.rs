@@ -17,6 +17,7 @@ use super::header::header;
 use super::header::with_report;
 #[cfg(feature = "serve")]
 use super::history::name_of;
+use super::holdout;
 use super::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
 use super::reporting::recorded_origin;
 #[cfg(feature = "serve")]
@@ -49,6 +50,7 @@ use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::results;
 use crate::pipeline::dataset::label_edit::NewLabel;
+use crate::pipeline::metric::holdout::HeldOutAgreement;
 use crate::pipeline::report::Report;
 use crate::pipeline::results::FORMAT;
 use crate::pipeline::spec::LabelsSpec;
@@ -146,11 +148,10 @@ fn check_narrowed(
     overrides: Overrides,
     system: &dyn System,
 ) -> Result<(), Error> {
-    let Overrides { max_samples, tags, samples, trials, .. } = &overrides;
-    if max_samples.is_none() && tags.is_empty() && samples.is_empty() && trials.is_none() {
+    if overrides.has_every_case() {
         return Ok(());
     }
-    let wanted = samples.clone();
+    let wanted = overrides.samples.clone();
     let mut session = new_session(&args.suite, surroundings, overrides);
     if session.load(system).iter().any(Diagnostic::is_error) {
         return Ok(());
@@ -229,8 +230,12 @@ impl WatchContext for Here<'_> {
         let who = labeller(|name| environment.get(name).cloned());
         let label = NewLabel { who, at: self.system.now().to_string(), ..label };
         check_writable(path, layout)
-            .and_then(|()| write_label(self.system, &self.surroundings.cache_dir, path, &label))
+            .and_then(|()| write_label(self.system, &self.surroundings.records(), path, &label))
             .map_err(UnwrittenLabel::into_message)
+    }
+
+    fn held_out(&mut self, session: &Session) -> Result<Vec<(String, HeldOutAgreement)>, String> {
+        holdout::held_out(session, &self.surroundings, self.system)
     }
 
     fn layers(&mut self) -> &mut Layers {

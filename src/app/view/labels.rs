@@ -7,6 +7,7 @@ use serde::Serialize;
 use crate::base::system::System;
 use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::{LabelTable, digest_number};
+use crate::pipeline::metric::holdout::is_held_out;
 use crate::pipeline::spec::{Label, LabelsSpec, Scale};
 
 /// A label as pages show it.
@@ -75,15 +76,20 @@ pub(crate) struct LabelFile {
     pub(crate) path: String,
     /// How it is written.
     pub(crate) layout: LabelsSpec,
+    /// The share of labels that is held out, and not shown.
+    pub(crate) holdout: Option<f64>,
 }
 
 impl LabelFile {
     /// The file that is `named`, else the one that the suite at `suite` says, else the one beside it.
     pub(crate) fn of(named: Option<&str>, suite: &str, said: Option<LabelsSpec>) -> Self {
         let said = said.unwrap_or_default();
+        let holdout = said.holdout;
         match named.map(str::to_owned).or_else(|| said.path.clone()) {
-            Some(path) => Self { path, layout: said },
-            None => Self { path: label_file::beside(suite), layout: LabelsSpec::default() },
+            Some(path) => Self { path, layout: said, holdout },
+            None => {
+                Self { path: label_file::beside(suite), layout: LabelsSpec::default(), holdout }
+            }
         }
     }
 }
@@ -92,6 +98,7 @@ impl LabelFile {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunLabels {
     table: Arc<LabelTable>,
+    holdout: Option<f64>,
     /// What is wrong with the file, a sentence each.
     pub(crate) problems: Vec<String>,
 }
@@ -103,7 +110,7 @@ impl RunLabels {
             graders.iter().map(|grader| (grader.name.clone(), grader.scale)).collect();
         let reading = label_file::read(&file.path, text, &scales, &file.layout);
         let problems = reading.problems.iter().map(|problem| problem.message.clone());
-        Self { table: reading.table, problems: problems.collect() }
+        Self { table: reading.table, holdout: file.holdout, problems: problems.collect() }
     }
 
     /// Reads a file for these graders; nothing where it cannot be read.
@@ -116,12 +123,15 @@ impl RunLabels {
         Self::read(file, &String::from_utf8_lossy(&bytes), graders)
     }
 
-    /// The label of an answer for a grader.
+    /// The label of an answer for a grader, unless it is held out.
     pub(crate) fn label(
         &self,
         answer: &LabelledAnswer<'_>,
         grader: &LabelledGrader,
     ) -> Option<Label> {
+        if self.holds_out(answer) {
+            return None;
+        }
         let lines = self.table.samples.get(answer.sample)?;
         let mut own = lines.iter().filter(|line| {
             let is_of_submission =
@@ -131,6 +141,13 @@ impl RunLabels {
                 && answer.submission.is_none_or(is_of_submission)
         });
         own.find_map(|line| line.said.of_case(&grader.name, 0)?.on(grader.scale))
+    }
+
+    /// Whether the label of an answer is held out. One whose submission nobody knows may be.
+    pub(crate) fn holds_out(&self, answer: &LabelledAnswer<'_>) -> bool {
+        self.holdout.is_some_and(|share| {
+            answer.submission.is_none_or(|of| is_held_out(answer.sample, of, share))
+        })
     }
 
     /// Whether there is none.

@@ -15,6 +15,7 @@ use crate::base::diagnostic::Diagnostic;
 use crate::base::price::Cost;
 use crate::pipeline::delta::{Cell, Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
+use crate::pipeline::metric::holdout::HeldOutAgreement;
 use crate::pipeline::metric::label_change::{AgreementChange, AgreementMove};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
@@ -233,6 +234,8 @@ pub struct MetricRow {
     pub labels_since_last: Option<AgreementChange>,
     /// How it changed since the session began.
     pub labels_since_start: Option<AgreementChange>,
+    /// What is told of labels that are held out, once the evaluation is finished; none where none are.
+    pub held_out: Option<HeldOutAgreement>,
 }
 
 /// A metric that the suite declares.
@@ -297,8 +300,8 @@ pub struct VerdictRow {
     pub movement: Movement,
     /// What a person says.
     pub label: Option<Label>,
-    /// Whether people said something of another submission than the one there is now, and nothing of this one.
-    pub has_stale_label: bool,
+    /// Why a label that people gave is not shown; none where they gave none, or it is shown.
+    pub hidden_label: Option<HiddenLabel>,
     /// Whether that is something else than the verdict.
     pub disagrees: bool,
     /// Whether the verdict came to agree with it, or ceased to, since the evaluation before.
@@ -307,6 +310,15 @@ pub struct VerdictRow {
     pub pinned: bool,
     /// Whether a judge is being asked.
     pub under_way: bool,
+}
+
+/// Why a label is not shown.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum HiddenLabel {
+    /// It is of another submission than the one there is now, and counts for nothing.
+    Stale,
+    /// It is held out.
+    HeldOut,
 }
 
 /// One verdict and everything behind it.

@@ -16,6 +16,7 @@ use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::snapshot::Snapshot;
 use crate::pipeline::dataset::label_edit::NewLabel;
+use crate::pipeline::metric::holdout::HeldOutAgreement;
 use crate::pipeline::spec::LabelsSpec;
 
 /// A display, and where the commands of its user come from.
@@ -71,6 +72,8 @@ pub trait WatchContext {
     fn record(&mut self, saved: &FinishedSave<'_>) -> std::io::Result<()>;
     /// Writes a label of the user into the file of labels at `path`, which is written as `layout` says. An error is a sentence.
     fn label(&mut self, path: &str, layout: &LabelsSpec, label: NewLabel) -> Result<(), String>;
+    /// Asks what may be told of held-out labels: a query of those that are counted. An error is a sentence.
+    fn held_out(&mut self, session: &Session) -> Result<Vec<(String, HeldOutAgreement)>, String>;
     /// The layers of the store, with all that is in them by now.
     fn layers(&mut self) -> &mut Layers;
     /// Writes files, all of them or none where one says something else than expected. An error is a sentence.

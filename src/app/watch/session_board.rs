@@ -7,7 +7,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::board::{
-    Board, CaseId, IngredientRow, ListFacts, Overview, RowText, RubricChange, SaveRow,
+    Board, CaseId, HiddenLabel, IngredientRow, ListFacts, Overview, RowText, RubricChange, SaveRow,
     VerdictDetail, VerdictId, VerdictRow,
 };
 use super::list_query::ListQuery;
@@ -20,7 +20,7 @@ use super::shown_evaluation::ShownEvaluation;
 use super::take_back::{FileEdit, edits};
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
-use crate::graph::labels::stale_labels;
+use crate::graph::labels;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::graph::selection::named;
@@ -160,6 +160,17 @@ impl SessionBoard<'_> {
         label_of(self.db(), chunk, at, self.grader(id.grader)?)
     }
 
+    /// Why the label that people gave for a case without a shown one is not shown.
+    fn hidden_label(&self, chunk: Chunk, case: usize, grader: Grader<'_>) -> Option<HiddenLabel> {
+        let held_out = labels::held_out_labels(self.db(), chunk, grader);
+        let is_stale = || labels::stale_labels(self.db(), chunk, grader).contains(&case);
+        if held_out.iter().any(|(at, _)| *at == case) {
+            Some(HiddenLabel::HeldOut)
+        } else {
+            is_stale().then_some(HiddenLabel::Stale)
+        }
+    }
+
     fn list(&self) -> SessionList<'_> {
         SessionList::new(self.views, self.session)
     }
@@ -241,7 +252,7 @@ impl Board for SessionBoard<'_> {
             now,
             movement: Movement::of(before, now),
             label: label.map(|of| of.label),
-            has_stale_label: stale_labels(self.db(), chunk, grader).contains(&at),
+            hidden_label: label.is_none().then(|| self.hidden_label(chunk, at, grader)).flatten(),
             disagrees: label.as_ref().is_some_and(is_other),
             agreement: label.and_then(moved),
             pinned: self.views.pinned.contains(&id.case),

@@ -41,6 +41,7 @@ impl ShownEvaluation {
             if let Some(held) = held {
                 metric.history.clone_from(&held.history);
                 metric.label.clone_from(&held.label);
+                metric.held_out = held.held_out;
             }
         }
         let mut declared = totals.declared;

@@ -4,6 +4,7 @@
 //! outcomes. Whatever belongs to one process alone stands in `run.json`.
 
 pub(crate) mod history;
+pub(crate) mod holdout_log;
 pub(crate) mod keep;
 pub(crate) mod label_writer;
 pub(crate) mod letta;

@@ -37,16 +37,23 @@ pub struct LabelCount {
     pub labels: usize,
     /// The people who gave these, as far as they have names.
     pub people: usize,
+    /// Further cases whose label is held out; absent where the suite holds none out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<usize>,
 }
 
 impl LabelCount {
     /// The count in words: `12 labels of 3 people`.
     pub(crate) fn shown(self) -> String {
         let labels = count(self.labels, "label");
-        match self.people {
+        let shown = match self.people {
             0 => labels,
             1 => format!("{labels} of 1 person"),
             people => format!("{labels} of {people} people"),
+        };
+        match self.held_out {
+            None => shown,
+            Some(held_out) => format!("{shown}, {held_out} more held out"),
         }
     }
 }

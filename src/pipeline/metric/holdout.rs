@@ -8,21 +8,20 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 
 use crate::pipeline::statistics::reusable_holdout::{
-    AgreementCount, HoldoutAnswer, HoldoutQuery, TOLERANCE, ToldAgreement, answer, bound, budget,
+    AgreementCount, HoldoutQuery, TOLERANCE, ToldAgreement, answer, bound, budget,
 };
 
 /// The version of the lines of a [`HoldoutLog`].
 const FORMAT: u32 = 1;
 
-/// Whether the label of this submission of a sample is held out, where the share `holdout` (0.0..=1.0) of all is.
+/// Whether the label of this submission of a sample is held out, where the share `holdout` (0.0..=1.0) of all is; the submission is
+/// named by its digest.
 ///
 /// A changed answer is another one: its label is drawn anew.
-pub fn is_held_out(sample_id: &str, submission_digest: &str, holdout: f64) -> bool {
+pub fn is_held_out(sample_id: &str, submission: u64, holdout: f64) -> bool {
     let mut hasher = blake3::Hasher::new_derive_key("evalrs 2026 labels held out");
-    for part in [sample_id, submission_digest] {
-        hasher.update(&(part.len() as u64).to_le_bytes());
-        hasher.update(part.as_bytes());
-    }
+    hasher.update(&submission.to_le_bytes());
+    hasher.update(sample_id.as_bytes());
     (number_of(&hasher.finalize()) as f64) < holdout * 2f64.powi(64)
 }
 
@@ -32,10 +31,10 @@ fn number_of(hash: &blake3::Hash) -> u64 {
 }
 
 /// A held-out label and the verdict beside it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct HeldOutVerdict<'a> {
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct HeldOutVerdict {
     /// What tells the case from all others.
-    pub case: &'a str,
+    pub case: String,
     /// What people say: whether it passes.
     pub label: bool,
     /// What the grader says.
@@ -64,15 +63,52 @@ struct LoggedAnswer {
     told: ToldAgreement,
 }
 
-/// An answer and which query it is of.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CountedAnswer {
-    /// What is told.
-    pub answer: HoldoutAnswer,
+/// What is told of the held-out labels of a grader.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeldOutAgreement {
+    /// Held-out labels with a verdict.
+    pub n: usize,
+    /// What agreement with labels without end is no less than (0.0..=1.0); of all that is ever told of these labels some is wrong in
+    /// at most 5 of 100 suites.
+    pub at_least: f64,
+    /// About how large it is (0.0..=1.0).
+    pub agreement: f64,
     /// Distinct queries so far, this one among them.
-    pub queries: usize,
+    pub query: usize,
     /// About how many the held-out labels are good for.
     pub budget: usize,
+}
+
+impl HeldOutAgreement {
+    /// The bound, which leads, and how much of what the labels are good for is used: `at least 54% (about 71%; query 7 of about
+    /// 70)`.
+    pub(crate) fn shown(&self) -> String {
+        let Self { agreement, query, budget, .. } = self;
+        let surely = self.surely();
+        let about = 100.0 * agreement;
+        format!("at least {surely}% (about {about:.0}%; query {query} of about {budget})")
+    }
+
+    /// The bound alone: `at least 54%`.
+    pub(crate) fn shown_short(&self) -> String {
+        format!("at least {}%", self.surely())
+    }
+
+    /// The bound in whole percent. Rounding up would say more than holds.
+    fn surely(&self) -> f64 {
+        (100.0 * self.at_least).floor()
+    }
+}
+
+/// What is asked of the held-out labels of a grader.
+#[derive(Clone, Debug, PartialEq)]
+pub struct HeldOutQuestion {
+    /// The grader.
+    pub grader: String,
+    /// Agreement on the labels that are shown.
+    pub shown: AgreementCount,
+    /// Those that are held out.
+    pub held_out: Vec<HeldOutVerdict>,
 }
 
 impl HoldoutLog {
@@ -90,18 +126,17 @@ impl HoldoutLog {
     /// either part.
     ///
     /// Of the same held-out verdicts and labels the same is told whenever they are asked about, and that is no further query.
-    pub fn ask(
-        &mut self,
-        grader: &str,
-        shown: AgreementCount,
-        held_out: &[HeldOutVerdict<'_>],
-    ) -> Option<(CountedAnswer, Option<String>)> {
+    pub fn ask(&mut self, asked: &HeldOutQuestion) -> Option<(HeldOutAgreement, Option<String>)> {
+        let HeldOutQuestion { grader, shown, held_out } = asked;
         let digest = digest_of(grader, held_out);
         let query = digest.to_hex().chars().take(32).collect::<String>();
-        let counted = |told: ToldAgreement, queries: usize| {
-            let at_least = bound(told, held_out.len(), queries);
-            let answer = HoldoutAnswer { told, at_least };
-            CountedAnswer { answer, queries, budget: budget(held_out.len(), TOLERANCE) }
+        let n = held_out.len();
+        let counted = |told: ToldAgreement, query: usize| HeldOutAgreement {
+            n,
+            at_least: bound(told, n, query),
+            agreement: told.agreement,
+            query,
+            budget: budget(n, TOLERANCE),
         };
         if let Some(known) = self.told.get(&query) {
             return Some((counted(known.told, self.told.len()), None));
@@ -109,8 +144,8 @@ impl HoldoutLog {
         let agree = held_out.iter().filter(|one| one.label == one.verdict).count();
         let number = self.told.len() + 1;
         let found = answer(&HoldoutQuery {
-            shown,
-            held_out: AgreementCount { agree, n: held_out.len() },
+            shown: *shown,
+            held_out: AgreementCount { agree, n },
             content: number_of(&digest),
             number,
             best: self.told.values().map(|line| line.told.agreement).reduce(f64::max),
@@ -118,7 +153,7 @@ impl HoldoutLog {
         let told = found.told;
         let line = LoggedAnswer {
             format: FORMAT,
-            grader: grader.to_owned(),
+            grader: grader.clone(),
             query: query.clone(),
             number,
             told,
@@ -130,11 +165,11 @@ impl HoldoutLog {
 }
 
 /// The digest of the held-out labels and verdicts, in any order.
-fn digest_of(grader: &str, held_out: &[HeldOutVerdict<'_>]) -> blake3::Hash {
+fn digest_of(grader: &str, held_out: &[HeldOutVerdict]) -> blake3::Hash {
     let mut sorted = held_out.to_vec();
     sorted.sort_unstable();
     let mut hasher = blake3::Hasher::new_derive_key("evalrs 2026 query of labels held out");
-    for text in std::iter::once(grader).chain(sorted.iter().map(|one| one.case)) {
+    for text in std::iter::once(grader).chain(sorted.iter().map(|one| one.case.as_str())) {
         hasher.update(&(text.len() as u64).to_le_bytes());
         hasher.update(text.as_bytes());
     }
@@ -146,70 +181,61 @@ fn digest_of(grader: &str, held_out: &[HeldOutVerdict<'_>]) -> blake3::Hash {
 
 #[cfg(test)]
 mod tests {
-    use super::{AgreementCount, HeldOutVerdict, HoldoutLog, is_held_out};
+    use super::{AgreementCount, HeldOutQuestion, HeldOutVerdict, HoldoutLog, is_held_out};
 
     #[test]
     fn what_is_held_out_follows_from_content() {
         let ids: Vec<String> = (0..2000).map(|at| format!("q{at}")).collect();
-        let held = |holdout: f64| ids.iter().filter(|id| is_held_out(id, "d", holdout)).count();
+        let held = |holdout: f64| ids.iter().filter(|id| is_held_out(id, 7, holdout)).count();
         assert_eq!((held(0.0), held(1.0)), (0, 2000));
         assert!((760..840).contains(&held(0.4)), "{}", held(0.4));
         // A greater share holds out more, and lets go of none; another answer is drawn anew.
-        assert!(ids.iter().all(|id| !is_held_out(id, "d", 0.2) || is_held_out(id, "d", 0.4)));
-        let moved = ids.iter().filter(|id| is_held_out(id, "d", 0.4) != is_held_out(id, "e", 0.4));
+        assert!(ids.iter().all(|id| !is_held_out(id, 7, 0.2) || is_held_out(id, 7, 0.4)));
+        let moved = ids.iter().filter(|id| is_held_out(id, 7, 0.4) != is_held_out(id, 8, 0.4));
         assert!(moved.count() > 800);
-        assert_eq!(is_held_out("q1", "d", 0.4), is_held_out("q1", "d", 0.4));
+        assert_eq!(is_held_out("q1", 7, 0.4), is_held_out("q1", 7, 0.4));
     }
 
-    const SHOWN: AgreementCount = AgreementCount { agree: 90, n: 120 };
-
     /// So many verdicts, of which the first are wrong.
-    fn verdicts(ids: &[String], wrong: usize) -> Vec<HeldOutVerdict<'_>> {
-        ids.iter()
-            .enumerate()
-            .map(|(at, case)| HeldOutVerdict { case, label: true, verdict: at >= wrong })
-            .collect()
+    fn question(of: usize, wrong: usize) -> HeldOutQuestion {
+        let verdict = |at: usize| HeldOutVerdict {
+            case: format!("q{at}"),
+            label: true,
+            verdict: at >= wrong,
+        };
+        HeldOutQuestion {
+            grader: "quality".to_owned(),
+            shown: AgreementCount { agree: 90, n: 120 },
+            held_out: (0..of).map(verdict).collect(),
+        }
     }
 
     #[test]
     fn distinct_queries_are_counted_over_restarts() {
-        let ids: Vec<String> = (0..80).map(|at| format!("q{at}")).collect();
         let mut log = HoldoutLog::default();
         let mut file = String::from("not a line\n");
         let mut told = Vec::new();
         for wrong in [20, 40, 20, 5, 40] {
-            let (counted, line) = log.ask("quality", SHOWN, &verdicts(&ids, wrong)).unwrap();
+            let (counted, line) = log.ask(&question(80, wrong)).unwrap();
             told.push(counted);
             file.extend(line.into_iter().map(|line| line + "\n"));
         }
-        let counts: Vec<usize> = told.iter().map(|told| told.queries).collect();
+        let counts: Vec<usize> = told.iter().map(|told| told.query).collect();
         assert_eq!(counts, [1, 2, 2, 3, 3]);
-        assert_eq!(
-            told[0].answer.told.agreement.to_bits(),
-            told[2].answer.told.agreement.to_bits()
-        );
-        assert_eq!(
-            told[1].answer.told.agreement.to_bits(),
-            told[4].answer.told.agreement.to_bits()
-        );
-        assert!(
-            told[2].answer.at_least <= told[0].answer.at_least,
-            "the bound is of all that was asked"
-        );
+        assert_eq!(told[0].agreement.to_bits(), told[2].agreement.to_bits());
+        assert_eq!(told[1].agreement.to_bits(), told[4].agreement.to_bits());
+        assert!(told[2].at_least <= told[0].at_least, "the bound is of all that was asked");
         // What is read again goes on where it stood, in whatever order its lines are.
         let mut lines: Vec<&str> = file.lines().collect();
         lines.reverse();
         let mut again = HoldoutLog::read(&lines.join("\n"), "quality");
         assert_eq!(again, log);
-        let mut reversed = verdicts(&ids, 20);
-        reversed.reverse();
-        let (counted, line) = again.ask("quality", SHOWN, &reversed).unwrap();
-        assert_eq!((counted.queries, line), (3, None));
-        assert_eq!(
-            counted.answer.told.agreement.to_bits(),
-            told[0].answer.told.agreement.to_bits()
-        );
+        let mut reversed = question(80, 20);
+        reversed.held_out.reverse();
+        let (counted, line) = again.ask(&reversed).unwrap();
+        assert_eq!((counted.query, line), (3, None));
+        assert_eq!(counted.agreement.to_bits(), told[0].agreement.to_bits());
         assert_eq!(HoldoutLog::read(&file, "other"), HoldoutLog::default());
-        assert_eq!(again.ask("quality", SHOWN, &[]), None);
+        assert_eq!(again.ask(&question(0, 0)), None);
     }
 }

@@ -107,6 +107,7 @@ pub(crate) fn empty() -> Run {
         trials: Ordered::default(),
         agreement: Ordered::default(),
         label_agreement: Ordered::default(),
+        held_out: Ordered::default(),
         calibration: Ordered::default(),
         annotators: Ordered::default(),
         people: Ordered::default(),

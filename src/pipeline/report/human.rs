@@ -8,6 +8,7 @@ use crate::base::text::{count, cut, cut_middle, percent, wrapped};
 use crate::pipeline::calibration::changed_parts;
 use crate::pipeline::metric::agreement::{Agreement, Alpha, PairAgreement};
 use crate::pipeline::metric::annotators::AnnotatorAgreement;
+use crate::pipeline::metric::holdout::HeldOutAgreement;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::metric::people::{FEWEST_LABELS, PeopleEstimate};
 use crate::pipeline::metric::trials::ScoreVariance;
@@ -37,6 +38,8 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     let votes = votes.map(|(grader, agreement)| votes_line(&name(grader), agreement));
     let labels = summary.label_agreement.0.iter();
     let labels = labels.map(|(grader, agreement)| line(&name(grader), agreement));
+    let held_out = summary.held_out.0.iter();
+    let held_out = held_out.map(|(grader, told)| held_out_line(&name(grader), told));
     let annotators = summary.annotators.0.iter();
     let annotators = annotators.map(|(grader, found)| annotators_line(&name(grader), found));
     let people = summary.people.0.iter();
@@ -48,7 +51,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     };
     let trials = summary.trials.0.iter().filter(|(_, trials)| differs(trials)).take(TRIALS);
     let trials = trials.map(|(grader, trials)| trials_line(&name(grader), trials));
-    let agreement = trials.chain(votes).chain(labels).chain(annotators);
+    let agreement = trials.chain(votes).chain(labels).chain(held_out).chain(annotators);
     agreement.chain(calibration_lines(summary)).chain(people).collect()
 }
 
@@ -225,7 +228,12 @@ pub(crate) fn calibration_lines(summary: &Summary) -> Vec<String> {
             format!("{grader} was calibrated, STALE: {} since", changed_parts(&found.stale))
         };
         let labels = count(n, "label");
-        format!("{what}; agreement {}{interval}, kappa {kappa} on {labels}", percent(agreement))
+        let held_out = found.calibration.held_out;
+        let held_out = held_out.map_or_else(String::new, |told| {
+            format!("; held out {} on {}", told.shown(), count(told.n, "label"))
+        });
+        let agreement = percent(agreement);
+        format!("{what}; agreement {agreement}{interval}, kappa {kappa} on {labels}{held_out}")
     };
     summary.calibration.0.iter().map(line).collect()
 }
@@ -259,6 +267,11 @@ fn line(grader: &str, agreement: &LabelAgreement) -> String {
         percent(agreement.accuracy),
         count(false_fail, "false fail"),
     )
+}
+
+/// What is told of labels that are held out: the bound first, which holds however often was asked.
+fn held_out_line(grader: &str, told: &HeldOutAgreement) -> String {
+    format!("{grader}: held-out agreement {} on {}", told.shown(), count(told.n, "label"))
 }
 
 /// How far people agree among themselves.

@@ -40,6 +40,7 @@ fn renamed_summary(summary: &Summary, labels: &Ordered<String>) -> Summary {
         trials: renamed(summary.trials.clone(), labels),
         agreement: renamed(summary.agreement.clone(), labels),
         label_agreement: renamed(summary.label_agreement.clone(), labels),
+        held_out: renamed(summary.held_out.clone(), labels),
         annotators: renamed(summary.annotators.clone(), labels),
         calibration: renamed(summary.calibration.clone(), labels),
         people: renamed(summary.people.clone(), labels),

@@ -2,6 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::pipeline::metric::holdout::HeldOutAgreement;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::statistics::interval::rate_interval;
 
@@ -23,11 +24,14 @@ pub struct GraderCalibration {
     pub false_pass: usize,
     /// Verdicts that fail what a person passes.
     pub false_fail: usize,
+    /// What is told of labels that are held out; absent where none are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub held_out: Option<HeldOutAgreement>,
 }
 
 impl GraderCalibration {
     /// What the agreement of an evaluation says.
-    pub(crate) fn of(found: &LabelAgreement) -> Self {
+    pub(crate) fn of(found: &LabelAgreement, held_out: Option<HeldOutAgreement>) -> Self {
         let agreeing = found.both_pass + found.both_fail;
         let interval = rate_interval(agreeing, found.n, 0.95);
         Self {
@@ -38,6 +42,7 @@ impl GraderCalibration {
             kappa_interval: found.kappa_interval,
             false_pass: found.false_pass,
             false_fail: found.false_fail,
+            held_out,
         }
     }
 }

@@ -33,6 +33,7 @@ fn suite(name: &str, scores: &[Option<f64>], own: MetricValue) -> EvaluatedSuite
         trials: Ordered::default(),
         agreement: Ordered::default(),
         label_agreement: Ordered::default(),
+        held_out: Ordered::default(),
         calibration: Ordered::default(),
         annotators: Ordered::default(),
         people: Ordered::default(),

@@ -35,12 +35,15 @@ pub struct LabelsSpec {
     pub columns: Vec<String>,
     /// What is written, and what it means.
     pub map: Vec<(String, LabelMeaning)>,
+    /// The share of labels that is held out of what is shown, 0.01..=0.99.
+    pub holdout: Option<f64>,
 }
 
 impl LabelsSpec {
-    /// Whether it is about labels in rows.
+    /// Whether it is about labels in rows. What only holds labels out is about all there are.
     pub fn is_of_rows(&self) -> bool {
-        self.path.is_none()
+        let only_holds_out = self.holdout.is_some() && self.is_own_layout();
+        self.path.is_none() && !only_holds_out
     }
 
     /// Whether lines are written as evalrs writes them.

@@ -125,6 +125,7 @@ fn labels(spec: &LabelsSpec) -> Value {
         "fields": fields.collect::<Map<String, Value>>(),
         "at": spec.columns,
         "map": map.collect::<Map<String, Value>>(),
+        "holdout": spec.holdout,
     }))
 }
 

@@ -6,7 +6,7 @@ use super::section::FieldSpec;
 use super::tree::{Yaml, YamlEntry, YamlNode};
 use crate::pipeline::spec::{FieldMap, LabelMeaning, LabelsSpec};
 
-/// Reads `labels: PATH` or `labels: {path, at, for, fields, map}`, which may name these graders. Where labels of rows
+/// Reads `labels: PATH` or `labels: {path, at, for, fields, map, holdout}`, which may name these graders. Where labels of rows
 /// stand is added to `rows`, as if `fields` of the dataset said so.
 pub(super) fn labels(
     suite: &FieldSet<'_>,
@@ -38,6 +38,7 @@ pub(super) fn labels(
         fields: own.map(|own| field_paths(own, findings)).unwrap_or_default(),
         columns: Vec::new(),
         map: fields.take("map").map(|map| meanings(map, findings)).unwrap_or_default(),
+        holdout: fields.number("holdout", findings),
     };
     if let Some(at) = fields.take("at") {
         let paths = findings.texts(at).unwrap_or_default();

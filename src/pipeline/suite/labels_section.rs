@@ -1,6 +1,6 @@
 //! The fields of the `labels` of a suite, and of a line of their file.
 
-use super::section::FieldShape::{AnyOf, Choice, MapOf, Mapping, Text, Texts, Truth};
+use super::section::FieldShape::{AnyOf, Choice, MapOf, Mapping, Number, Text, Texts, Truth};
 use super::section::{FINITE, Section, section};
 
 /// Labels that people gave.
@@ -10,6 +10,7 @@ pub(crate) static LABELS: Section = section!["labels",
     "for": Texts => "the graders that a label is for which names none; all if absent";
     "fields": Mapping(&LABEL_FIELDS) => "under which dotted path each field of a label stands in a line of the file";
     "map": MapOf(&AnyOf(&[FINITE, Truth, Choice(&["pass", "fail"])])) => "what is meant by what is written: `pass`, `fail`, or a score";
+    "holdout": Number(0.01, 0.99, "between 0.01 and 0.99: a part of the labels") => "the share of labels that is held out of what is shown, to check the rest with";
 ];
 
 /// Our names for what a line of a file of labels has.

@@ -185,3 +185,26 @@ fn labels_are_not_written_to_files_of_others() {
     assert_eq!(session.space.read("people.csv"), "id,label\ns0,pass\n");
     session.end();
 }
+
+#[test]
+fn held_out_labels_are_asked_about_once_a_save() {
+    let space = space(0);
+    save(&space, "data.jsonl", &labelled(&[true; 40]));
+    let suite = space.read("suite.yaml") + "labels: {holdout: 0.5}\n";
+    save(&space, "suite.yaml", &suite);
+    let mut session = Session::begin(space, judge(), &["--yes"]);
+    let told = session.telling.wait_event("evaluated");
+    let held_out = |told: &Value| told["metrics"]["quality"]["held_out"].clone();
+    let first = held_out(&told);
+    let counted = [&first["n"], &labels(&told)["n"]].map(|n| n.as_u64().unwrap());
+    assert_eq!((counted.iter().sum::<u64>(), &first["query"]), (40, &json!(1)));
+    // A label that is given is no query, on whichever side it is.
+    for sample in ["s0", "s3"] {
+        session.telling.say(&give(sample, &json!(false)));
+        session.telling.wait_event("evaluated");
+    }
+    assert_eq!(session.space.read("cache/support.holdout.jsonl").lines().count(), 1);
+    let edited = session.edit(|space| save(space, "rubric.txt", TERSE));
+    assert_eq!(held_out(edited.told())["query"], json!(2));
+    session.end();
+}

@@ -29,6 +29,8 @@ const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
 const OF_HISTORIES: &str = "*.history.jsonl text eol=lf merge=union";
 /// The same of the labels that people gave in `watch` and on pages.
 const OF_LABELS: &str = "*.labels.jsonl text eol=lf merge=union";
+/// The same of what was told of held-out labels.
+const OF_HOLDOUTS: &str = "*.holdout.jsonl text eol=lf merge=union";
 
 /// Writes the file; incomplete where judgments are missing.
 pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -242,6 +244,7 @@ fn tell_git(
             (!is_told(&held)).then_some(ATTRIBUTES),
             (!held.contains(".history.jsonl")).then_some(OF_HISTORIES),
             (!held.contains(".labels.jsonl")).then_some(OF_LABELS),
+            (!held.contains(".holdout.jsonl")).then_some(OF_HOLDOUTS),
         ];
         let lines: Vec<&str> = lines.into_iter().flatten().collect();
         if !lines.is_empty() {

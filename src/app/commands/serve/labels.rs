@@ -186,7 +186,7 @@ fn line(
 
 /// Writes the label into the file of the suite. Lines of others stay as they are.
 fn write(served: &Served, suite: &ServedSuite, label: &NewLabel) -> Result<(), ApiError> {
-    let LabelFile { path, layout } = served.labels_file(suite);
+    let LabelFile { path, layout, .. } = served.labels_file(suite);
     // Two pages at once: each reads what the other has written.
     let _writing = locked(&served.writing);
     let written = check_writable(&path, &layout)

@@ -35,6 +35,24 @@ impl Control<'_> {
         }
     }
 
+    /// Asks once a save how far the verdicts agree with held-out labels: labels that are given meanwhile are no further query.
+    pub(super) fn ask_held_out(&mut self) -> std::io::Result<()> {
+        if !self.record.is_due {
+            return Ok(());
+        }
+        self.fill();
+        match self.context.held_out(self.live.session()) {
+            Ok(told) => {
+                for metric in &mut self.views.now.overview.metrics {
+                    let own = told.iter().find(|(grader, _)| *grader == metric.grader);
+                    metric.held_out = own.map(|(_, told)| *told);
+                }
+                Ok(())
+            }
+            Err(why) => self.tell(&WatchEvent::Note(why)),
+        }
+    }
+
     /// Labels are others: verdicts are compared with them at once. This is no save, so that what changed since the last one is
     /// still told, by the labels of now.
     pub(super) fn compare_anew(&mut self) {

@@ -401,6 +401,7 @@ impl<'a> Control<'a> {
         if self.record.declared_at_start.is_empty() {
             self.record.declared_at_start.clone_from(&self.record.declared);
         }
+        self.ask_held_out()?;
         self.record_now()?;
         self.forget();
         // Programs may have loaded more when they were called.

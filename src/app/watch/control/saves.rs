@@ -270,6 +270,7 @@ impl Control<'_> {
             self.views.past.push(std::mem::replace(&mut self.views.now, next));
         }
         overview.newest = overview.save;
+        overview.metrics.iter_mut().for_each(|metric| metric.held_out = None);
         overview.files = if is_first { Vec::new() } else { files };
         overview.suite = self.live.session().suite().map_or_else(String::new, |s| s.name.clone());
         self.warnings = sentences(warnings);

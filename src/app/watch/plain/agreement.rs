@@ -32,6 +32,11 @@ pub(super) fn headlines(overview: &Overview, width: usize) -> Vec<String> {
         let style = last.map_or(Style::new(), |change| direction(&change));
         let told = format!("labels of {grader}: {}", sentence(labels));
         shown.extend(prose(&told, Style::new(), width));
+        if let Some(held_out) = &metric.held_out {
+            let n = count(held_out.n, "label");
+            let told = format!("{INDENT}held out: {} on {n}", held_out.shown());
+            shown.extend(prose(&told, Style::new(), width));
+        }
         if let Some(change) = &last {
             let told = format!("{INDENT}since last: {}", change_sentence(change, labels));
             shown.extend(prose(&told, style, width));

@@ -39,6 +39,13 @@ fn headline(metric: &MetricRow, name: &str, shorter: usize, theme: Theme) -> Lin
     parts.push(format!("false passes {}", number(|of| of.false_pass)));
     parts.push(format!("false fails {}", number(|of| of.false_fail)));
     parts.truncate([4, 4, 4, 3, 1][shorter]);
+    // What holds however much was edited is left out last.
+    let held_out = metric.held_out.filter(|_| shorter < 4);
+    let held_out = held_out.map(|told| match shorter {
+        0 => format!("held out {}", told.shown()),
+        _ => format!("held out {}", told.shown_short()),
+    });
+    parts.splice(1..1, held_out);
     line.push_span(Span::styled(parts.join(gap), style));
     if let Some(note) = partial(&labels, change.as_ref()) {
         line.push_span(Span::styled(format!("{gap}{note}"), theme.doubtful()));

@@ -11,7 +11,7 @@ use super::list_columns::{model_and_trial, score_change};
 use super::paint::{flowed, panel};
 use super::scrolled::ScrolledLines;
 use super::theme::{STRONG, Theme, label};
-use crate::app::watch::board::{IngredientRow, VerdictDetail, VerdictRow};
+use crate::app::watch::board::{HiddenLabel, IngredientRow, VerdictDetail, VerdictRow};
 use crate::base::text::{columns, cut, cut_middle, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, CellState};
 
@@ -159,9 +159,12 @@ fn words(cell: Cell) -> String {
 
 /// What a person says, and whether the verdict came to say the same or ceased to.
 fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
-    if row.label.is_none() && row.has_stale_label {
-        let text = "  the label of a person is of an earlier answer: it does not count";
-        return Some(Line::styled(text, theme.faint()));
+    let hidden = row.hidden_label.map(|why| match why {
+        HiddenLabel::Stale => "  the label of a person is of an earlier answer: it does not count",
+        HiddenLabel::HeldOut => "  the label of a person is held out, and not shown",
+    });
+    if let Some(hidden) = hidden {
+        return Some(Line::styled(hidden, theme.faint()));
     }
     let says = label(row.label?);
     let mut line = if row.disagrees {

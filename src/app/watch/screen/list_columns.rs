@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 use super::list::ListContext;
 use super::paint::{TableColumn, span};
 use super::theme::{Theme, label};
-use crate::app::watch::board::{RowText, VerdictFilter, VerdictRow};
+use crate::app::watch::board::{HiddenLabel, RowText, VerdictFilter, VerdictRow};
 use crate::app::watch::list_query::ListOrder;
 use crate::base::text::{columns, cut, cut_middle, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, Movement};
@@ -202,8 +202,10 @@ fn text(ListedRow { text, .. }: &ListedRow, width: usize, theme: Theme) -> Line<
 }
 
 fn person(ListedRow { row, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {
-    if row.label.is_none() && row.has_stale_label {
-        return Span::styled("  old", theme.faint()).into();
+    match row.hidden_label {
+        Some(HiddenLabel::Stale) => return Span::styled("  old", theme.faint()).into(),
+        Some(HiddenLabel::HeldOut) => return Span::styled("  held", theme.faint()).into(),
+        None => {}
     }
     let says = row.label.map(label).unwrap_or_default();
     if row.disagrees {

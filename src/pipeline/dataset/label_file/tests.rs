@@ -203,6 +203,7 @@ fn files_that_hold_no_labels_say_what_is_expected() {
 
 fn layout(fields: &[(&str, &str)], map: &[(&str, LabelMeaning)], graders: &[&str]) -> LabelsSpec {
     LabelsSpec {
+        holdout: None,
         path: Some("l".to_owned()),
         graders: graders.iter().map(|name| (*name).to_owned()).collect(),
         fields: fields

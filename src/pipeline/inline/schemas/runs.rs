@@ -83,6 +83,7 @@ fn summary() -> Value {
         ("trials?", map_of(&free_map())),
         ("agreement?", map_of(&free_map())),
         ("label_agreement?", map_of(&free_map())),
+        ("held_out?", map_of(&free_map())),
         ("annotators?", map_of(&annotators())),
         ("calibration?", map_of(&free_map())),
         ("people?", map_of(&free_map())),

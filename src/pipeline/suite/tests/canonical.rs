@@ -8,10 +8,11 @@ use crate::pipeline::letta::test_agent::judge_file;
 use crate::pipeline::spec::{GraderKind, RubricSpec, Scale};
 use crate::pipeline::suite::canonical::canonical;
 
-const SUITES: [&str; 18] = [
+const SUITES: [&str; 19] = [
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.json, at: [ann, bob.said], map: {x: pass}}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.csv, for: a, at: 'votes[0]', fields: {id: n}, map: {x: pass, 3: 0.5}}\n",
     "name: s\ndataset: {path: d.jsonl, fields: {output: o}}\ngraders: {a: {kind: tool, function: contains}}\nlabels: {at: human.score, map: {x: fail}}\n",
+    "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {holdout: 0.4}\n",
     "name: s\ndataset: d.jsonl\nsandbox: auto\ngraders:\n  a: {kind: program, path: g/p.py, timeout: 0.25, inputs: [b.json, 'a/*.json', b.json], env: [B, A], cwd: work, runtime: python3.12, cache: no}\n  b: {kind: program, path: g.ts, deterministic: check, sandbox: {kind: bubblewrap, memory: 1.5GB, cpu: 7}}\n  c: {kind: program, path: 'p.py:f', runtime: ../bin/python, sandbox: none}\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: 'p.py:f', extractor: 'e.py:g', extractor_config: {x: [1]}, extractor_options: {timeout: 3, inputs: data}, inputs: x}\n  reward: {kind: combine, combine: a if a > 0.5 else 0}\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\n  t: {kind: combine, combine: '`a`*0.5', pass_threshold: 0.5, display_name: Total}\nreward: {kind: custom, function: 'r.py:f', env: K, pass_threshold: 0.1}\ngate: {metric_key: reward, op: gt, value: 0.5}\n",

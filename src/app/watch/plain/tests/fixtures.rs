@@ -106,7 +106,7 @@ impl BoardFixture {
             now: cell(now),
             movement,
             label: None,
-            has_stale_label: false,
+            hidden_label: None,
             disagrees: false,
             agreement: None,
             pinned: false,

@@ -350,7 +350,7 @@ fn detail(
         now,
         movement: if is_error { Movement::Errored } else { Movement::of(before, now) },
         label: None,
-        has_stale_label: false,
+        hidden_label: None,
         disagrees: false,
         agreement: None,
         pinned: false,

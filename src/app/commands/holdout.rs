@@ -1,0 +1,42 @@
+//! Agreement on held-out labels: asked of a whole evaluation, and counted in a log beside the judgments.
+
+use super::cache::names::file_name;
+use super::context::SuiteContext;
+use crate::base::ordered_map::Ordered;
+use crate::base::system::{System, join};
+use crate::effects::record::holdout_log;
+use crate::engine::session::Session;
+use crate::graph::held_out::questions;
+use crate::graph::results;
+use crate::pipeline::metric::holdout::HeldOutAgreement;
+use crate::pipeline::results::Summary;
+
+/// The summary of an evaluation, with what is told of its held-out labels; why nothing is told is a warning.
+pub(super) fn summary(
+    session: &Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+    warnings: &mut Vec<String>,
+) -> Summary {
+    let mut summary = results::summary(&session.db, session.root);
+    match held_out(session, surroundings, system) {
+        Ok(held_out) => summary.held_out = Ordered(held_out),
+        Err(why) => warnings.push(why),
+    }
+    summary
+}
+
+/// What is told of the held-out labels of each grader. Of some of the rows nothing is: that would say which labels they have.
+pub(super) fn held_out(
+    session: &Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Result<Vec<(String, HeldOutAgreement)>, String> {
+    let questions = questions(&session.db, session.root);
+    let Some(suite) = session.suite().filter(|_| !questions.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let log =
+        join(&surroundings.committed_dir, &format!("{}.holdout.jsonl", file_name(&suite.name)));
+    holdout_log::ask(system, &surroundings.records(), &log, &questions)
+}

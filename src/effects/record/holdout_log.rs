@@ -1,0 +1,49 @@
+//! What was told of held-out labels, kept in a file beside the judgments: a query that is not written down was not asked.
+
+use crate::base::system::file_lock::FileLock;
+use crate::base::system::{FileBytes, System, join};
+use crate::pipeline::metric::holdout::{HeldOutAgreement, HeldOutQuestion, HoldoutLog};
+
+/// Answers the questions in their order, each by grader, and adds what was not asked before to the log at `path`; the lock is in
+/// the folder `home`. An error is a sentence: then nothing is told.
+pub(crate) fn ask(
+    system: &dyn System,
+    home: &str,
+    path: &str,
+    questions: &[HeldOutQuestion],
+) -> Result<Vec<(String, HeldOutAgreement)>, String> {
+    if questions.is_empty() {
+        return Ok(Vec::new());
+    }
+    let untold = |why: String| format!("agreement on held-out labels is not told: {why}");
+    let _lock = FileLock::wait(&join(home, "holdout.lock"))
+        .map_err(|error| untold(format!("its log cannot be locked: {error}")))?;
+    let mut text = match system.read(path) {
+        FileBytes::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        FileBytes::Missing => String::new(),
+        FileBytes::Folder => return Err(untold(format!("`{path}` is a folder"))),
+        FileBytes::Unreadable(why) => {
+            return Err(untold(format!("`{path}` cannot be read: {why}")));
+        }
+    };
+    if !text.is_empty() && !text.ends_with('\n') {
+        text.push('\n');
+    }
+    let known = text.len();
+    let mut told = Vec::new();
+    for asked in questions {
+        let mut log = HoldoutLog::read(&text, &asked.grader);
+        let Some((answer, line)) = log.ask(asked) else { continue };
+        if let Some(line) = line {
+            text.push_str(&line);
+            text.push('\n');
+        }
+        told.push((asked.grader.clone(), answer));
+    }
+    if text.len() > known {
+        system
+            .write(path, &mut |file| file.write_all(text.as_bytes()))
+            .map_err(|error| untold(format!("`{path}` cannot be written: {error}")))?;
+    }
+    Ok(told)
+}
