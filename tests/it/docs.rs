@@ -519,7 +519,17 @@ fn tables_list_what_the_registry_knows() {
     formats.sort();
     assert_eq!(
         formats,
-        ["anthropic", "claude_code", "letta", "openai_chat", "steps", "text"],
+        [
+            "anthropic",
+            "atif",
+            "claude_code",
+            "inspect",
+            "letta",
+            "openai_chat",
+            "otel",
+            "steps",
+            "text"
+        ],
         "the formats that `target` takes"
     );
 }

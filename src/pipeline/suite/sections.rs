@@ -96,7 +96,7 @@ pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
 pub(crate) static RECORDED: Section = section!["a recorded target",
     "kind": Choice(&["recorded"]), required => "trajectories already recorded";
     "path": Text => "a file of trajectories, a folder with one file a sample, or a Letta result directory";
-    "format": Choice(&names(&trajectory::FORMATS)) => "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent";
+    "format": Choice(&names(&trajectory::FORMATS)) => "letta, inspect, openai_chat, anthropic, claude_code, steps, atif, otel or text; detected if absent";
     "fields": Mapping(&ROW) => "under which dotted path each field stands in a record of the file";
     "by": Text, or "\"id\"" => "which row a record belongs to: the one with its `id`, the one on the same `line`, or the one with the same value at this path";
 ];

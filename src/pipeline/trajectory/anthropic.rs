@@ -14,6 +14,7 @@ use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProbl
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "anthropic",
     owns: has_own_blocks,
+    owns_object: |_| false,
     owns_text: |_| false,
     has_kinds: false,
     read: |root| by_message(root, read),

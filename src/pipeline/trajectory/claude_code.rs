@@ -20,6 +20,7 @@ use super::{
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "claude_code",
     owns: is_own,
+    owns_object: |_| false,
     owns_text: |text| events(text).is_some(),
     has_kinds: true,
     read,

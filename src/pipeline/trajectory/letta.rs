@@ -14,6 +14,7 @@ use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProbl
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "letta",
     owns: is_message,
+    owns_object: |_| false,
     owns_text: |_| false,
     has_kinds: true,
     read: |root| by_message(root, read),

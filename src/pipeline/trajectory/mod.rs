@@ -6,14 +6,17 @@
 //! record stays in the dataset chunk it came from. Nothing here knows of datasets, suites or graders.
 
 mod anthropic;
+mod atif;
 mod claude_code;
 mod content;
+mod inspect;
 mod letta;
 pub(crate) mod letta_dir;
 mod letta_out;
 mod node;
 mod normal;
 mod openai;
+mod otel;
 mod read;
 mod steps;
 mod text;
@@ -24,19 +27,22 @@ mod tests;
 use std::fmt;
 
 use serde::{Deserialize, Serialize, Serializer};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 pub(crate) use claude_code::is_event;
 use node::RecordedNode;
 pub(crate) use read::{detect, read};
 
 /// The recorded formats under the names that a suite calls them by, one file a format.
-pub(crate) const FORMATS: [(&str, &TrajectoryFormat); 6] = [
+pub(crate) const FORMATS: [(&str, &TrajectoryFormat); 9] = [
     named(&letta::FORMAT),
+    named(&inspect::FORMAT),
     named(&openai::FORMAT),
     named(&anthropic::FORMAT),
     named(&claude_code::FORMAT),
     named(&steps::FORMAT),
+    named(&atif::FORMAT),
+    named(&otel::FORMAT),
     named(&text::FORMAT),
 ];
 
@@ -51,6 +57,8 @@ pub struct TrajectoryFormat {
     name: &'static str,
     /// Whether a message can only be of this format.
     owns: fn(&Value) -> bool,
+    /// Whether an object that holds more than messages can only be of this format.
+    owns_object: fn(&Map<String, Value>) -> bool,
     /// Whether text can only be of this format.
     owns_text: fn(&str) -> bool,
     /// Whether messages that are its own are told by their kind, so that all of them may be of kinds unknown here.

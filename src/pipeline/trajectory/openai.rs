@@ -13,6 +13,7 @@ use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProbl
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "openai_chat",
     owns: is_own,
+    owns_object: |_| false,
     owns_text: |_| false,
     has_kinds: false,
     read: |root| by_message(root, read),

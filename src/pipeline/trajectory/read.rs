@@ -14,7 +14,7 @@ use super::{
 /// Reads a recorded trajectory: of `format`, or of whichever format it looks like.
 ///
 /// The value is a list of messages, turns, events or steps, an object with such a list under `messages`
-/// (and perhaps `agent_state`), text of JSON Lines events, or the plain text of the target's last answer.
+/// (and perhaps `agent_state`), an object that a format has for the whole, text of JSON Lines events, or the plain text of the target's last answer.
 pub(crate) fn read(
     value: &Value,
     format: Option<&TrajectoryFormat>,
@@ -47,7 +47,10 @@ pub(crate) fn detect(value: &Value) -> Option<&'static TrajectoryFormat> {
             Some(formats.find(|format| (format.owns_text)(lines)).unwrap_or(&text::FORMAT))
         }
         Value::Object(wrapper) => {
-            wrapper.get("messages").filter(|list| list.is_array()).and_then(detect)
+            let mut formats = formats;
+            formats
+                .find(|format| (format.owns_object)(wrapper))
+                .or_else(|| wrapper.get("messages").filter(|list| list.is_array()).and_then(detect))
         }
         Value::Array(items) => detect_list(items),
         _ => None,

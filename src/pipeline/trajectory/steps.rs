@@ -13,6 +13,7 @@ use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProbl
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "steps",
     owns: is_own,
+    owns_object: |_| false,
     owns_text: |_| false,
     has_kinds: true,
     read: |root| by_message(root, read),

@@ -1,5 +1,7 @@
 //! Tables of small recordings in every format, and the counts of real ones.
 
+mod exchanged;
+
 use std::collections::BTreeMap;
 
 use serde_json::{Value, json};
@@ -9,7 +11,7 @@ use super::{anthropic, claude_code, letta, openai, steps, text};
 use crate::test_data;
 
 /// A trajectory as short text: one line a turn, `~` before what sub-agents did, `!` after failures.
-fn show(trajectory: &Trajectory) -> String {
+pub(super) fn show(trajectory: &Trajectory) -> String {
     let message = |message: &Message| {
         let text = match &message.body {
             MessageBody::System(text) => format!("sys {text}"),
@@ -46,7 +48,7 @@ fn show(trajectory: &Trajectory) -> String {
 }
 
 #[track_caller]
-fn check(format: &'static TrajectoryFormat, value: &Value, expected: &[&str]) {
+pub(super) fn check(format: &'static TrajectoryFormat, value: &Value, expected: &[&str]) {
     assert_eq!(detect(value), Some(format), "{value}");
     let found = read(value, None).unwrap_or_else(|problem| panic!("{problem}: {value}"));
     assert_eq!(show(&found), expected.join("\n"), "{value}");

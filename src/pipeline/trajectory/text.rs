@@ -7,6 +7,7 @@ use super::{Trajectory, TrajectoryFormat, TrajectoryProblem};
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "text",
     owns: |_| false,
+    owns_object: |_| false,
     owns_text: |_| false,
     has_kinds: false,
     read,

@@ -29,7 +29,7 @@ pub(super) fn conversation(
     let state = root.get("agent_state");
     let has_state = is_object && !state.is_nothing();
     let agent_state = has_state.then(|| state.value().clone());
-    Ok(Trajectory { turns: turns.done, agent_state, totals: turns.totals })
+    Ok(Trajectory { agent_state, ..turns.into_trajectory() })
 }
 
 /// Reads a conversation message by message.
@@ -120,6 +120,11 @@ impl Turns {
             Some(turn) => turn.messages.push(message),
             None => self.done.push(Turn { messages: vec![message] }),
         }
+    }
+
+    /// All that was read.
+    pub(super) fn into_trajectory(self) -> Trajectory {
+        Trajectory { turns: self.done, agent_state: None, totals: self.totals }
     }
 
     /// The last turn.
