@@ -21,8 +21,8 @@ pub use agents::{CaptureArgs, HeadlessArgs, RawArgs, TrialsArgs};
 pub use agree::AgreeArgs;
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
 pub use harness::{
-    CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, ManArgs, Milliseconds, ProgramArgs,
-    SandboxChoice, SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
+    CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, ManArgs, McpArgs, Milliseconds,
+    ProgramArgs, SandboxChoice, SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
 };
 pub use imports::ImportSourceArgs;
 pub use limits::LimitArgs;
@@ -129,6 +129,8 @@ pub enum Command {
     Completions(CompletionsArgs),
     /// Prints the manual page, or writes one for each command.
     Man(ManArgs),
+    /// Serves agents over standard input and output: the Model Context Protocol.
+    Mcp(McpArgs),
     /// Prints a module without its types as JSON. Workers that run graders in node call it.
     #[command(hide = true)]
     StripTypes { file: String },

@@ -36,6 +36,7 @@ impl Command {
             | Self::Completions(_)
             | Self::Import(_)
             | Self::Man(_)
+            | Self::Mcp(_)
             | Self::Init(_) => None,
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => Some(&args.suite),
@@ -85,6 +86,7 @@ impl Command {
             | Self::Balance(_)
             | Self::Compare(_)
             | Self::Completions(_)
+            | Self::Mcp(_)
             | Self::StripTypes { .. } => true,
             Self::Man(args) => args.output.is_none(),
             Self::Init(_) => false,

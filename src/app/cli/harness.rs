@@ -201,6 +201,17 @@ pub struct CompletionsArgs {
     pub shell: clap_complete::Shell,
 }
 
+/// `evalrs mcp`.
+#[derive(Debug, Args)]
+pub struct McpArgs {
+    /// Lets runs ask what is not stored, until they have spent this many US dollars in all. Without a budget nothing is asked.
+    #[arg(long, value_name = "DOLLARS", value_parser = super::dollars)]
+    pub max_cost: Option<f64>,
+    /// The same, until they have executed N actions in all.
+    #[arg(long, value_name = "N")]
+    pub max_calls: Option<u64>,
+}
+
 /// `evalrs man`.
 #[derive(Debug, Args)]
 pub struct ManArgs {

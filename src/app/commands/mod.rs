@@ -44,6 +44,7 @@ mod rollup;
 mod signals;
 mod settling;
 pub(crate) mod run;
+pub(crate) mod mcp;
 pub(crate) mod schemas;
 #[cfg(feature = "serve")]
 pub(crate) mod serve;
@@ -180,6 +181,7 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::Import(args) => import::import(args, &mut console),
         Command::Completions(args) => completions::completions(args, &mut console),
         Command::Man(args) => man::man(args, &mut console),
+        Command::Mcp(args) => mcp::mcp(args, &mut console),
         Command::Watch(_) => return ExitStatus::Success,
     };
     let status = ended(done, console.err);

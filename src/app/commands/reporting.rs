@@ -6,9 +6,11 @@ use jiff::Timestamp;
 
 use super::context::{SuiteContext, without_parents};
 use crate::base::system::{System, join};
+use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::origin::{RecordedOrigin, RowLines};
 use crate::engine::session::Session;
+use crate::graph::exports::{self, ExportedResult};
 use crate::graph::queries::gate_rule;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::report::ending::RunEnding;
@@ -18,6 +20,7 @@ use crate::pipeline::report::{
     Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup,
     ReportedRun,
 };
+use crate::pipeline::suite::canonical;
 
 /// The file that GitHub shows as the summary of a step.
 const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
@@ -164,6 +167,28 @@ impl Roots {
             |root: &String| path.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/');
         self.0.iter().find_map(inside).map(str::to_owned)
     }
+}
+
+/// Writes the results of a session as Letta Evals does.
+pub(crate) fn write_letta(
+    session: &Session,
+    output: &str,
+    system: &dyn System,
+) -> std::io::Result<()> {
+    let Some(suite) = session.suite() else { return Ok(()) };
+    let path = session.root.suite(&session.db).path(&session.db);
+    let rows = session.row_numbers();
+    let results = |take: record::letta::TakeResult<'_>| {
+        let mut all = exports::results(&session.db, session.root, rows.as_deref());
+        all.try_for_each(|ExportedResult { line, case }| take(&line, &case))
+    };
+    let record = record::letta::LettaRecord {
+        suite: &suite.name,
+        config: &canonical::config(suite, path),
+        gate: exports::gate(&session.db, session.root),
+        results: &results,
+    };
+    record::letta::write(system, output, &record)
 }
 
 /// What the process tells about its run; `report` says where all results stand.

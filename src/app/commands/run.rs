@@ -1,6 +1,6 @@
 //! `evalrs run`: load, settle, report, record, and exit by the gate.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::io::{BufWriter, Write};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use super::header::header;
 use super::history::{HistoryEntry, remember};
 use super::holdout;
 use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
-use super::reporting::{Reports, process_facts, recorded_origin, report_origin};
+use super::reporting::{Reports, process_facts, recorded_origin, report_origin, write_letta};
 use super::rollup::{RollupFile, samples_of};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
@@ -36,7 +36,6 @@ use crate::engine::resolve::resolver::GradeFollower;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::resolve::settle::Settled;
 use crate::engine::session::Session;
-use crate::graph::exports::{self, ExportedResult};
 use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
 use crate::graph::results;
@@ -46,7 +45,6 @@ use crate::pipeline::report::usage::target_lines;
 use crate::pipeline::report::{Audience, Report, ReportOptions, ReportedRun};
 use crate::pipeline::results::{FORMAT, Summary};
 use crate::pipeline::spec::GraderSpec;
-use crate::pipeline::suite::canonical;
 
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -74,6 +72,16 @@ pub(super) fn run_watched(
     watched: Option<&Watched>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
+    run_within(args, watched, &Cell::default(), console)
+}
+
+/// The same within limits of which earlier evaluations have used so much.
+pub(super) fn run_within(
+    args: &RunArgs,
+    watched: Option<&Watched>,
+    used: &Cell<SpentLimits>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
     let suites = suite_files(&args.suites, console.system)?;
     check_one_document(args, suites.len() > 1)?;
     let mut loaded = Vec::new();
@@ -89,7 +97,7 @@ pub(super) fn run_watched(
     let options =
         ReportOptions { width: console.width, failures: args.failures, rolls_up: rollup.is_some() };
     let mut reports = Reports::new(args.format, options, console.system);
-    let command = RunCommand { args, watched, suites: &suites, rollup: rollup.as_ref() };
+    let command = RunCommand { args, watched, suites: &suites, rollup: rollup.as_ref(), used };
     let ended = run_all(&command, &mut reports, loaded, console);
     // What was evaluated is reported whatever stopped the rest.
     let mut out = BufWriter::new(&mut *console.out);
@@ -104,6 +112,8 @@ struct RunCommand<'a> {
     watched: Option<&'a Watched>,
     suites: &'a [String],
     rollup: Option<&'a RollupFile>,
+    /// What is used of its limits.
+    used: &'a Cell<SpentLimits>,
 }
 
 fn run_all(
@@ -113,7 +123,7 @@ fn run_all(
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let mut status = ExitStatus::Success;
-    let mut done = CommandProgress::default();
+    let mut done = CommandProgress { used: command.used.get(), ..CommandProgress::default() };
     let last = loaded.len().saturating_sub(1);
     for (at, ((surroundings, mut session), suite)) in
         loaded.into_iter().zip(command.suites).enumerate()
@@ -121,7 +131,9 @@ fn run_all(
         say_left_out(&session, console.err)?;
         let RunCommand { args, watched, .. } = *command;
         let one = SuiteRun { args, watched, suite, surroundings: &surroundings };
-        let ended = run_one(&one, &mut session, &mut done, reports, console)?;
+        let ended = run_one(&one, &mut session, &mut done, reports, console);
+        command.used.set(done.used);
+        let ended = ended?;
         status = status.and(ended);
         if at == last && watched.is_none() {
             session.end_with_process();
@@ -359,24 +371,6 @@ fn write_record(
     record::write(system, &folder, report, facts)?;
     record::set_latest(system, &home, &facts.id)?;
     Ok(Some(args.output.clone().unwrap_or(folder)))
-}
-
-/// Writes the results of a session as Letta Evals does.
-fn write_letta(session: &Session, output: &str, system: &dyn System) -> std::io::Result<()> {
-    let Some(suite) = session.suite() else { return Ok(()) };
-    let path = session.root.suite(&session.db).path(&session.db);
-    let rows = session.row_numbers();
-    let results = |take: record::letta::TakeResult<'_>| {
-        let mut all = exports::results(&session.db, session.root, rows.as_deref());
-        all.try_for_each(|ExportedResult { line, case }| take(&line, &case))
-    };
-    let record = record::letta::LettaRecord {
-        suite: &suite.name,
-        config: &canonical::config(suite, path),
-        gate: exports::gate(&session.db, session.root),
-        results: &results,
-    };
-    record::letta::write(system, output, &record)
 }
 
 fn settle_here(
