@@ -4,7 +4,6 @@ A shell that is not installed is skipped. EVALRS names another binary.
 """
 
 import os
-import pty
 import re
 import select
 import shutil
@@ -13,6 +12,12 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+
+try:
+    import pty
+except ImportError:
+    # Windows has none.
+    pty = None
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
@@ -31,7 +36,7 @@ ROWS = '{"id": "order-late", "input": "a", "ground_truth": "b", "output": "b"}\n
 
 #: How a shell is started without what a user has set up, and made to load the completions.
 SHELLS = {
-    "bash": (["bash", "--norc", "--noprofile", "-i"], "PS1='> '; source <(evalrs completions bash)"),
+    "bash": (["bash", "--norc", "--noprofile", "-i"], "PS1='> '; eval \"$(evalrs completions bash)\""),
     "zsh": (["zsh", "-f", "-i"], "PS1='> '; autoload -Uz compinit; compinit -u -D; source <(evalrs completions zsh)"),
     "fish": (["fish", "--no-config", "-i"], "function fish_prompt; echo '> '; end; evalrs completions fish | source"),
 }
@@ -74,7 +79,7 @@ class Terminal:
         os.waitpid(self.process, 0)
 
 
-@unittest.skipUnless(BINARY.is_file(), "needs the binary: `cargo build` makes it")
+@unittest.skipUnless(pty and BINARY.is_file(), "needs a terminal and the binary: `cargo build` makes it")
 class CompletionsTest(unittest.TestCase):
     def setUp(self):
         place = tempfile.TemporaryDirectory()

@@ -15,7 +15,7 @@ from judge import judge
 
 ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
-BINARY = os.environ.get("EVALRS") or str(TARGET / "debug" / ("evalrs.exe" if os.name == "nt" else "evalrs"))
+BINARY = os.path.abspath(os.environ.get("EVALRS") or TARGET / "debug" / ("evalrs.exe" if os.name == "nt" else "evalrs"))
 sys.path.insert(0, str(ROOT / "python"))
 
 import evalrs
