@@ -36,7 +36,7 @@ pub(crate) fn import(
             .lines()
             .try_for_each(|line| writeln!(console.out, "{}", sanitize(line)))?;
     }
-    Ok(ExitStatus::Success)
+    Ok(if report.has_suites() { ExitStatus::Success } else { ExitStatus::UserError })
 }
 
 fn error(error: ImportError) -> Error {

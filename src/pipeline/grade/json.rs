@@ -8,7 +8,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
-use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
+use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
 use super::text::{explained, reference, unusable_reference, verdict};
 use super::{Grade, Subject};
 use crate::base::python::strip;
@@ -44,6 +44,8 @@ pub(super) struct JsonMatch {
     /// How far apart two numbers may be.
     #[schemars(range(min = 0))]
     pub(super) numeric_tolerance: f64,
+    /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
+    pub(super) whole: bool,
 }
 
 impl JsonMatch {
@@ -51,7 +53,7 @@ impl JsonMatch {
         let written = reference(subject)?;
         let expected: Value =
             serde_json::from_str(written).map_err(|why| unusable_reference(lower_first(&why)))?;
-        let Some(found) = parse(subject.submission) else {
+        let Some(found) = parse_as(subject.submission, self.whole) else {
             return Ok(explained("JSON match", Some(NO_JSON.to_owned())));
         };
         Ok(explained("JSON match", self.difference(&expected, &found)))
@@ -135,13 +137,23 @@ pub(super) const IS_JSON: GraderInfo = GraderInfo {
     aliases: &["is-json"],
     name: "Is JSON",
     description: "The submission is JSON; `json_schema` says what it is to hold.",
-    compile: |config| without_options(config, |subject| Ok(is_json(subject))),
+    options: schema::<IsJson>,
+    compile: |config| with_options(config, |options: &IsJson, subject| Ok(options.grade(subject))),
     ..GraderInfo::PLAIN
 };
 
-/// The submission is a JSON value, perhaps in a fenced block.
-pub(super) fn is_json(subject: &Subject<'_>) -> Grade {
-    verdict("Is JSON", parse(subject.submission).is_some())
+/// Options of `is_json`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct IsJson {
+    /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
+    whole: bool,
+}
+
+impl IsJson {
+    fn grade(&self, subject: &Subject<'_>) -> Grade {
+        verdict("Is JSON", parse_as(subject.submission, self.whole).is_some())
+    }
 }
 
 const NO_JSON: &str = "the submission is no JSON";
@@ -175,6 +187,11 @@ fn same_number(left: &Number, right: &Number, tolerance: f64) -> bool {
 pub(super) fn parse(text: &str) -> Option<Value> {
     let text = strip(text);
     serde_json::from_str(text).ok().or_else(|| serde_json::from_str(last_block(text)?).ok())
+}
+
+/// The JSON that `text` is, as a `whole` or by its last fenced block.
+fn parse_as(text: &str, whole: bool) -> Option<Value> {
+    if whole { serde_json::from_str(strip(text)).ok() } else { parse(text) }
 }
 
 /// What stands in the last pair of Markdown fences, without the line of the opening one.
@@ -224,12 +241,15 @@ pub(super) const JSON_SCHEMA: GraderInfo = GraderInfo {
 pub(super) struct JsonSchemaOptions {
     /// The JSON Schema; without it the ground truth is the schema.
     pub(super) schema: Option<Map<String, Value>>,
+    /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
+    pub(super) whole: bool,
 }
 
 /// `json_schema`, with its schema compiled if an option gave it.
 #[derive(Debug)]
 struct JsonSchemaGrader {
     validator: Option<Box<Validator>>,
+    whole: bool,
 }
 
 impl JsonSchemaGrader {
@@ -237,7 +257,7 @@ impl JsonSchemaGrader {
         let options: JsonSchemaOptions = options::read(config)?;
         let validator = options.schema.map(|schema| compile(&Value::Object(schema))).transpose();
         let validator = validator.map_err(|why| vec![problem(vec!["schema".to_owned()], why)])?;
-        Ok(Self { validator: validator.map(Box::new) })
+        Ok(Self { validator: validator.map(Box::new), whole: options.whole })
     }
 
     pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
@@ -251,7 +271,7 @@ impl JsonSchemaGrader {
             own = compile(&schema).map_err(unusable_reference)?;
             &own
         };
-        let Some(found) = parse(subject.submission) else {
+        let Some(found) = parse_as(subject.submission, self.whole) else {
             return Ok(explained("JSON schema", Some(NO_JSON.to_owned())));
         };
         let errors: Vec<String> = validator.iter_errors(&found).map(|e| violation(&e)).collect();

@@ -143,7 +143,7 @@ mod tests {
         secrets.search("c.yaml", "apiKey: sk-proj-4fJ29aQ0x8LmZt73vbN1");
         let suite = ImportedSuite {
             file: "suite".to_owned(),
-            suite: json!({"graders": {"a": {"kind": "tool", "function": "contains", "config": {"value": "${X}"}}}, "name": "n"}),
+            suite: json!({"graders": {"a": {"kind": "tool", "function": "contains", "config": {"value": "${X}"}}}, "name": "bot"}),
             rows: vec![json!({"id": "1", "input": "sk-proj-4fJ29aQ0x8LmZt73vbN1"})],
             outputs: vec![json!({"id": "1", "output": "o"})],
             labels: Vec::new(),
@@ -156,7 +156,7 @@ mod tests {
         assert_eq!(names, ["suite.yaml", "dataset.jsonl", "outputs.jsonl", "IMPORT.md"]);
         assert_eq!(
             written[0].text,
-            "name: n\ndataset: dataset.jsonl\ntarget:\n  kind: recorded\n  path: outputs.jsonl\ngraders:\n  a:\n    kind: tool\n    function: contains\n    config:\n      value: $${X}\n"
+            "name: bot\ndataset: dataset.jsonl\ntarget:\n  kind: recorded\n  path: outputs.jsonl\ngraders:\n  a:\n    kind: tool\n    function: contains\n    config:\n      value: $${X}\n"
         );
         assert_eq!(written[1].text, "{\"id\":\"1\",\"input\":\"\"}\n");
     }

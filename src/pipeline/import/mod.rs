@@ -4,13 +4,10 @@
 //! writes a file: what a source names is asked for through [`SourceFiles`], and [`folder`] tells which files there are to write.
 
 pub(crate) mod folder;
-#[expect(dead_code, reason = "the first importers come next")]
 pub(crate) mod imported;
 mod promptfoo;
 pub(crate) mod report;
-#[cfg_attr(not(test), expect(dead_code, reason = "the first importers come next"))]
 pub(crate) mod secrets;
-#[expect(dead_code, reason = "the first importers come next")]
 pub(crate) mod source;
 
 use imported::{ImportError, Imported};

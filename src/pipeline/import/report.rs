@@ -106,6 +106,11 @@ impl SourceReport {
         }
     }
 
+    /// Whether there is a suite.
+    pub(crate) fn has_suites(&self) -> bool {
+        !self.suites.is_empty()
+    }
+
     /// `IMPORT.md`.
     pub(crate) fn markdown(&self) -> String {
         let mut text = String::new();
@@ -151,6 +156,9 @@ impl SourceReport {
         for ReportedSecret { file, line, what } in &self.secrets {
             writeln!(to, "- {}: {what}", place(file, *line))?;
         }
+        if self.next.is_empty() {
+            return Ok(());
+        }
         writeln!(to, "\n## Next\n\n```sh")?;
         self.next.iter().try_for_each(|command| writeln!(to, "{command}"))?;
         writeln!(to, "```")
@@ -170,7 +178,12 @@ impl SourceReport {
             lines.push(format!("  left out, a secret: {}: {what}", place_text(file, *line)));
         }
         let folder = self.folder.trim_end_matches('/');
-        lines.push(format!("what did not map, and why: {folder}/{REPORT}\n\nnext:"));
+        lines.push(format!("what did not map, and why: {folder}/{REPORT}"));
+        if self.suites.is_empty() {
+            lines.push("no suite was made: nothing in it can be run".to_owned());
+        } else {
+            lines.push("\nnext:".to_owned());
+        }
         lines.extend(self.next.iter().map(|command| format!("  {command}")));
         lines.join("\n")
     }
@@ -188,6 +201,9 @@ fn suites(imported: &Imported) -> Vec<ReportedSuite> {
 }
 
 fn next(folder: &str, imported: &Imported) -> Vec<String> {
+    if imported.suites.is_empty() {
+        return Vec::new();
+    }
     let mut next = vec![format!("cd {folder}")];
     for suite in &imported.suites {
         for command in ["validate", "plan", "run"] {

@@ -117,6 +117,8 @@ fn submissions_rows_and_conversations_are_measured() {
         ("length", max(2, "lines"), "a\n\n \nb\n", 1.0, "Length 2 lines: True"),
         ("is_json", json!({}), "```json\n{\"a\": 1}\n```", 1.0, "Is JSON: True"),
         ("is_json", json!({}), "{a: 1}", 0.0, "Is JSON: False"),
+        ("is_json", json!({"whole": true}), "```json\n{}\n```", 0.0, "Is JSON: False"),
+        ("is_json", json!({"whole": true}), " {} ", 1.0, "Is JSON: True"),
         ("max_turns", json!({"max": 0}), "x", 1.0, "Turns: 0 of at most 0: True"),
     ]);
     let row = r#"{"latency": {"ms": 2000}, "cost": "0.5", "name": "x", "none": null}"#;
@@ -180,7 +182,7 @@ fn the_opposite_of_what_cannot_be_graded_is_no_pass() {
 #[test]
 fn what_is_given_is_checked() {
     check_problems(&[
-        ("is_json", json!({"x": 1}), vec!["x unknown option `x` (this grader has no options)"]),
+        ("is_json", json!({"x": 1}), vec!["x unknown option `x` (known options: whole)"]),
         ("contains", json!({"value": ""}), vec!["value `value` must not be empty ()"]),
         (
             "contains_any",

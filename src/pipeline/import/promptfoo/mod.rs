@@ -1,22 +1,141 @@
 //! Configurations and results of promptfoo.
+//!
+//! A configuration becomes a suite whose rows are its tests with each prompt; results become rows with what was answered and
+//! what promptfoo said of it. Templates are rendered here, so that rows say plainly what is asked and looked for.
+
+mod assertions;
+mod case;
+mod code;
+mod config;
+mod csv_cases;
+mod files;
+mod judged;
+mod prompts;
+mod providers;
+mod regex;
+mod results;
+mod rows;
+mod suite;
+mod template;
+mod trajectory;
+#[cfg(test)]
+mod tests;
+mod vars;
 
 use super::imported::{ImportError, Imported};
 use super::source::ImportSource;
+use crate::base::system::folder_of;
+use config::ConfigReader;
+use files::{ConfigFiles, is_javascript};
+use suite::SuiteBuilder;
 
-/// The names of its configurations that are read.
-const CONFIGS: [&str; 3] = ["promptfooconfig.yaml", "promptfooconfig.yml", "promptfooconfig.json"];
+/// The names of its configurations, those that are read first.
+const CONFIGS: [&str; 6] = [
+    "promptfooconfig.yaml",
+    "promptfooconfig.yml",
+    "promptfooconfig.json",
+    "promptfooconfig.js",
+    "promptfooconfig.mjs",
+    "promptfooconfig.ts",
+];
+/// The most bytes of a file that are looked at to recognize it.
+const HEAD: usize = 64 * 1024;
 
 /// Whether a source is promptfoo's.
 pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
-    let names = source.list(&source.path).unwrap_or_default();
-    names.iter().any(|name| CONFIGS.contains(&name.as_str()))
-        || CONFIGS.iter().any(|name| source.path.ends_with(name))
+    if source.is_folder() {
+        return config_in(source).is_some();
+    }
+    let name = source.path.rsplit('/').next().unwrap_or_default();
+    if name.starts_with("promptfooconfig.") {
+        return true;
+    }
+    let head = source.head(HEAD);
+    let head = String::from_utf8_lossy(&head);
+    results::recognizes(&head) || is_config(&head)
+}
+
+/// The configuration in a folder.
+fn config_in(source: &ImportSource<'_>) -> Option<String> {
+    let names = source.list(&source.path)?;
+    let found = CONFIGS.iter().find(|config| names.iter().any(|name| name == *config))?;
+    Some(source.beside(found))
+}
+
+/// Whether a text has the sections of a configuration at its outermost level.
+fn is_config(text: &str) -> bool {
+    if text.contains("promptfoo.dev/config-schema.json") {
+        return true;
+    }
+    let has = |name: &str| {
+        text.lines().any(|line| line.strip_prefix(name).is_some_and(|rest| rest.starts_with(':')))
+            || text.contains(&format!("\"{name}\":"))
+    };
+    let sections = ["prompts", "providers", "targets", "tests", "defaultTest", "scenarios"];
+    has("prompts") && sections[1..].iter().filter(|name| has(name)).count() >= 2
+        || has("providers") && (has("tests") || has("scenarios"))
 }
 
 /// Reads it.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
-    Err(ImportError::unreadable(
-        format!("`{}` cannot be imported yet", source.path),
-        "this importer is not finished",
-    ))
+    let path = if source.is_folder() {
+        config_in(source).ok_or_else(|| {
+            let message = format!("there is no configuration of promptfoo in `{}`", source.path);
+            ImportError::unreadable(message, format!("it is called {}", CONFIGS[..3].join(", ")))
+        })?
+    } else {
+        source.path.clone()
+    };
+    if is_javascript(&path) {
+        let message = format!("`{path}` is a program, which is not run");
+        let hint = "write it as YAML, or import its results: `promptfoo eval -o results.json`";
+        return Err(ImportError::unreadable(message, hint));
+    }
+    if files::ending(&path) == "db" {
+        let message = format!("`{path}` is a database of promptfoo, which is not read");
+        let hint = "have promptfoo write it as JSON: `promptfoo export eval ID -o results.json`";
+        return Err(ImportError::unreadable(message, hint));
+    }
+    let unreadable = |why: String| {
+        ImportError::unreadable(
+            format!("cannot read `{path}`: {why}"),
+            "name a configuration or results of promptfoo",
+        )
+    };
+    let text = source.text(&path).map_err(unreadable)?;
+    if results::recognizes(&text) {
+        return results::import(&path, &text, source);
+    }
+    let files = ConfigFiles::new(source, folder_of(&path));
+    let root = files.parsed(&path, &text).map_err(ImportError::Diagnostics)?;
+    if root.entries().is_empty() {
+        return Err(unreadable("it is not a mapping".to_owned()));
+    }
+    let mut reader = ConfigReader::new(&root, &files);
+    let config = reader.read();
+    for provider in &config.providers {
+        for (secret, value) in providers::secrets_in(&provider.config, &provider.place) {
+            source.note_secret(secret, &value);
+        }
+    }
+    let name = name_of(&path, config.description.as_deref());
+    let builder = SuiteBuilder::new(&files, reader.imported);
+    Ok(rows::suites(&config, &name, builder))
+}
+
+/// The name of a suite: the first line of the description, else that of the configuration's folder or file.
+fn name_of(path: &str, description: Option<&str>) -> String {
+    let line = description.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
+    if let Some(line) = line {
+        return line.trim().chars().take(80).collect();
+    }
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let stem = file.split('.').next().unwrap_or(file);
+    let folder = folder_of(path).rsplit('/').next().unwrap_or_default();
+    let name = if stem == "promptfooconfig" && !folder.is_empty() && folder != "." {
+        folder
+    } else {
+        stem
+    };
+    name.to_owned()
 }
