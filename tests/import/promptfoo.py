@@ -160,6 +160,13 @@ def evaluated(args, folder):
     return rows, {(result["sample_id"], result.get("trial") or 0): result for result in results}, ran
 
 
+def as_json(text):
+    try:
+        return json.loads(text)
+    except (TypeError, ValueError):
+        return None if text is None else text
+
+
 def gate_of(folder):
     import yaml
 
@@ -210,8 +217,8 @@ def parity(args):
     for name, count in sorted(totals.items()):
         print(f"{count:8} {name}")
     print(f"{len(used)} configurations compared")
-    for difference in differences[:80]:
-        print("!", difference)
+    for difference in differences:
+        print("!", difference[:600])
     if args.list:
         pathlib.Path(args.list).write_text("\n".join(used) + "\n")
 
@@ -227,6 +234,10 @@ def compare(args, name, said, work, report, totals, differences):
             if grade is None:
                 totals["assertions without a grade"] += 1
                 differences.append(f"{name} {row['id']} {grader}: no grade: {ran.stderr[:300]}")
+                continue
+            if verdict.get("weight") == 0:
+                # promptfoo calls every assertion of no weight a pass.
+                totals["assertions without weight"] += 1
                 continue
             totals["assertions compared"] += 1
             if grade["error"] or grade["pass"] != verdict["pass"]:
@@ -252,7 +263,7 @@ def compare(args, name, said, work, report, totals, differences):
             continue
         result = results.get((row["id"], 0))
         asked = case["prompt"]["raw"]
-        if row["input"] != asked:
+        if row["input"] != asked and as_json(row["input"]) != as_json(asked):
             totals["prompts that differ"] += 1
             differences.append(f"{name} {row['id']}: prompt {row['input']!r:.120} is not {asked!r:.120}")
         row["deciding"] = [grader for grader in row["graders"] if grader in deciding]

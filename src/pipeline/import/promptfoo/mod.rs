@@ -132,10 +132,7 @@ fn name_of(path: &str, description: Option<&str>) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
     let stem = file.split('.').next().unwrap_or(file);
     let folder = folder_of(path).rsplit('/').next().unwrap_or_default();
-    let name = if stem == "promptfooconfig" && !folder.is_empty() && folder != "." {
-        folder
-    } else {
-        stem
-    };
-    name.to_owned()
+    let is_named = !folder.is_empty() && folder != ".";
+    let name = if stem == "promptfooconfig" && is_named { folder } else { stem };
+    if name.is_empty() { "promptfoo" } else { name }.to_owned()
 }

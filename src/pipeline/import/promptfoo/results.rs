@@ -257,11 +257,15 @@ fn verdicts(value: &Value, graders: &RowGraders) -> Value {
     }
     for (component, name) in components.iter().zip(&graders.in_order) {
         let Some(name) = name else { continue };
+        let weight = component.pointer("/assertion/weight");
         verdicts[name] = json!({
             "pass": component.get("pass"),
             "score": component.get("score"),
             "reason": component.get("reason"),
         });
+        if let Some(weight) = weight {
+            verdicts[name]["weight"] = weight.clone();
+        }
     }
     verdicts
 }
