@@ -90,19 +90,20 @@ fn context(spec: &AssertionSpec, uses: &[&str]) -> String {
 fn transformed(transforms: &[String]) -> String {
     let mut code = "let answer = output;\n".to_owned();
     for transform in transforms {
-        let body = if transform.contains('\n') {
-            transform.clone()
-        } else {
-            format!("return {transform}")
-        };
-        code.push_str(
-            "{ const vars = row.vars ?? {}; const context = { vars, prompt: { label: input } };\n",
-        );
-        code += "answer = await ((output, context) => { ";
-        code += &body;
-        code += "\n })(answer, context); }\n";
+        code +=
+            "{ const vars = row.vars ?? {}; const context = { vars, prompt: { label: input } };\n";
+        code += "answer = await ";
+        code += &function(transform);
+        code += "(answer, context); }\n";
     }
     code
+}
+
+/// The user's code as a function, made when it is called: an error in its syntax is one of this assertion alone.
+fn function(code: &str) -> String {
+    let code = code.trim_end();
+    let body = if code.contains('\n') { code.to_owned() } else { format!("return {code}") };
+    format!("new Function('output', 'context', {})", Value::from(body))
 }
 
 /// An exception is a failed assertion for promptfoo.
@@ -145,11 +146,8 @@ pub(super) fn program(
 }
 
 fn javascript(spec: &AssertionSpec, code: &str, transforms: &[String]) -> MappedAssertion {
-    let code = code.trim_end();
-    let body = if code.contains('\n') { code.to_owned() } else { format!("return {code}") };
     let all: Vec<&str> = transforms.iter().map(String::as_str).chain([code]).collect();
-    let call =
-        format!("const result = await ((output, context) => {{\n{body}\n}})(answer, context);");
+    let call = format!("const result = await {}(answer, context);", function(code));
     let body =
         format!("{}{}{call}\n{}", transformed(transforms), self::context(spec, &all), grade(spec));
     MappedAssertion::new(json!({"kind": "program", "javascript": guarded(&body)}), None)
@@ -166,14 +164,20 @@ fn javascript_file(
     let named = function
         .map(|name| format!("loaded[{name:?}] ?? loaded.default?.[{name:?}] ?? "))
         .unwrap_or_default();
+    // What cannot be loaded is an error of this assertion alone, so it is loaded by the call.
+    let load = format!(
+        "const loaded = await import({:?});\nconst check = {named}(typeof loaded.default === 'function' ? loaded.default : loaded.default?.default);\n",
+        format!("./{COPIES}/{path}")
+    );
+    let body = format!(
+        "{load}{}{}const result = await check(answer, context);\n{}",
+        transformed(transforms),
+        self::context(spec, &["context"]),
+        grade(spec)
+    );
     let module = format!(
-        "// Calls what promptfoo calls.\nimport * as loaded from './{COPIES}/{path}';\n\nconst check = {named}(typeof loaded.default === 'function' ? loaded.default : loaded.default?.default);\n\nexport const grade = async ({{ input, output, row }}) => {{\n{}\n}};\n",
-        guarded(&format!(
-            "{}{}const result = await check(answer, context);\n{}",
-            transformed(transforms),
-            self::context(spec, &["context"]),
-            grade(spec)
-        ))
+        "// Calls what promptfoo calls.\nexport const grade = async ({{ input, output, row }}) => {{\n{}\n}};\n",
+        guarded(&body)
     );
     let name = adapter_name(&module, &path, "mjs");
     let mut mapped =
@@ -310,7 +314,12 @@ fn python(spec: &AssertionSpec, code: &str) -> MappedAssertion {
     } else {
         format!("    return {code}")
     };
-    let module = python_module(spec, &format!("\n\ndef check(output, context):\n{body}\n"));
+    // Compiled by the call: an error in its syntax is one of this assertion alone.
+    let source = Value::from(format!("import json\n\ndef main(output, context):\n{body}\n"));
+    let head = format!(
+        "\nSOURCE = {source}\n\n\ndef check(output, context):\n    names = {{}}\n    exec(compile(SOURCE, \"assertion\", \"exec\"), names)\n    return names[\"main\"](output, context)\n"
+    );
+    let module = python_module(spec, &head);
     let name = adapter_name(&module, "inline", "py");
     let settings = json!({"kind": "tool", "function": format!("{name}:grade"), "sees": ["row"]});
     MappedAssertion {
@@ -328,9 +337,8 @@ fn python_file(
     let copies = copies(&path, files)?;
     let function = function.unwrap_or_else(|| "get_assert".to_owned());
     let head = format!(
-        "\nimport importlib.util\nimport pathlib\nimport sys\n\nPATH = pathlib.Path(__file__).parent / {:?}\nsys.path.insert(0, str(PATH.parent))\nSPEC = importlib.util.spec_from_file_location(\"checked_{}\", PATH)\nMODULE = importlib.util.module_from_spec(SPEC)\nSPEC.loader.exec_module(MODULE)\ncheck = getattr(MODULE, {function:?})\n",
+        "import importlib.util\nimport pathlib\nimport sys\n\nPATH = pathlib.Path(__file__).parent / {:?}\nsys.path.insert(0, str(PATH.parent))\n\n\ndef check(output, context):\n    spec = importlib.util.spec_from_file_location(\"checked\", PATH)\n    module = importlib.util.module_from_spec(spec)\n    spec.loader.exec_module(module)\n    return getattr(module, {function:?})(output, context)\n",
         format!("{COPIES}/{path}"),
-        adapter_name(&path, "", "")[6..].trim_matches(['_', '.']).to_owned(),
     );
     let module = python_module(spec, &head);
     let name = adapter_name(&module, &path, "py");
