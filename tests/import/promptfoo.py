@@ -251,10 +251,9 @@ def compare(args, name, said, work, report, totals, differences):
     rows, results, ran = evaluated(args, work / "config")
     deciding = gate_of(work / "config")
     by_id = {row["id"]: row for row in rows}
-    numbers = {}
     for case in said:
-        label = case.get("promptId") or case["prompt"]["label"]
-        number = numbers.setdefault(label, len(numbers))
+        # Each prompt is a column, and `echo` the only provider.
+        number = case["promptIdx"]
         ids = [f"test-{case['testIdx'] + 1}", f"test-{case['testIdx'] + 1}.prompt-{number + 1}"]
         row = next((by_id[one] for one in reversed(ids) if one in by_id), None)
         if row is None:
