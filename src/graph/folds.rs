@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Db;
 use super::declared::{declared_metrics, metric_value};
+use super::drawn_labels::{SampledLabel, sampled_label};
 use super::inputs::{Chunk, Root};
 use super::labels::{
     has_labels, held_out_labels, held_out_share, labels, people, scales, stale_labels,
@@ -275,11 +276,17 @@ pub fn people_estimate<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Peop
     }
     let Threshold(threshold) = grader.pass_threshold(db);
     let of_chunk = |chunk: &Chunk| {
-        let labels = labels(db, *chunk, grader);
-        let cells = cells(db, *chunk, grader).cells.iter().zip(places(db, *chunk)).enumerate();
+        let chunk = *chunk;
+        let cells = cells(db, chunk, grader).cells.iter().zip(places(db, chunk)).enumerate();
         cells.filter_map(move |(at, (cell, place))| {
             let SelectedOrdinals { sample, .. } = place.selected?;
-            Some(JudgedCase { sample, cell: *cell, label: labels.get(at).copied().flatten() })
+            let sampled = sampled_label(db, chunk, grader, at);
+            let is_chosen = sampled == Some(SampledLabel::Chosen);
+            let label = sampled.and_then(|sampled| match sampled {
+                SampledLabel::Drawn(label) => Some(label),
+                SampledLabel::Chosen => None,
+            });
+            Some(JudgedCase { sample, cell: *cell, label, is_chosen })
         })
     };
     PeopleEstimate::of(grader.root(db).chunks(db).iter().flat_map(of_chunk), threshold)

@@ -21,7 +21,7 @@ use crate::pipeline::dataset::label_value::LabelValue;
 use crate::pipeline::dataset::labels as said;
 use crate::pipeline::dataset::labels::LabelExtents;
 use crate::pipeline::metric::holdout;
-use crate::pipeline::spec::{GraderKind, Label, LabelsSpec, Scale};
+use crate::pipeline::spec::{GraderKind, Label, LabelPick, LabelsSpec, Scale};
 use crate::pipeline::suite::FileText;
 use crate::pipeline::votes::answer_digest;
 
@@ -314,7 +314,7 @@ pub(crate) fn is_held_out<'db>(
 }
 
 /// What tells the submission that a grader is given of a case from all others.
-fn submission_digest<'db>(
+pub(crate) fn submission_digest<'db>(
     db: &'db dyn Db,
     chunk: Chunk,
     grader: Grader<'db>,
@@ -353,6 +353,27 @@ pub fn found_labels<'db>(
     let found: Vec<Option<Label>> =
         (0..cases).map(|case| of_file(case).or_else(|| of_row(case))).collect();
     if found.iter().all(Option::is_none) { Box::default() } else { found.into() }
+}
+
+/// How the cases of a chunk came to be labelled for a grader, where their labels say it; empty if none does.
+#[salsa::tracked]
+pub fn label_picks<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+) -> Box<[Option<LabelPick>]> {
+    if !readable(db, grader).file {
+        return Box::default();
+    }
+    let name = grader.name(db);
+    let of_case = |case: usize, lines: &[LabelLine]| {
+        let is_of_it =
+            |line: &&LabelLine| is_for(line, name) && !is_stale(db, chunk, grader, case, line);
+        lines.iter().find(is_of_it)?.picked
+    };
+    let lines = file_labels(db, chunk).iter().enumerate();
+    let picks: Vec<_> = lines.map(|(case, lines)| of_case(case, lines)).collect();
+    if picks.iter().all(Option::is_none) { Box::default() } else { picks.into() }
 }
 
 fn is_for(line: &LabelLine, grader: &str) -> bool {

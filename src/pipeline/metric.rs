@@ -6,6 +6,7 @@ pub(crate) mod agreement;
 pub mod annotators;
 pub mod declared;
 pub mod holdout;
+pub(crate) mod label_queue;
 pub mod labels;
 pub mod people;
 pub(crate) mod paired;

@@ -473,6 +473,9 @@ fn what_people_would_have_said_of_everything_stands_beside_what_the_grader_says(
     assert_eq!(found["pass_rate"]["interval"]["method"], "prediction_powered");
     let (line, found) = shown(29);
     insta::assert_snapshot!(line, @"exact has 29 labels, too few to estimate what people would have said: 30 are needed");
-    assert_eq!(found, json!({"labels": 29, "others": 171, "pass_rate": null, "mean": null}));
+    assert_eq!(
+        found,
+        json!({"labels": 29, "others": 171, "chosen": 0, "pass_rate": null, "mean": null})
+    );
     assert_eq!(shown(200), (String::new(), Value::Null));
 }

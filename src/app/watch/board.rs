@@ -18,8 +18,9 @@ use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::holdout::HeldOutAgreement;
 use crate::pipeline::metric::label_change::{AgreementChange, AgreementMove};
 use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::metric::people::PeopleEstimate;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::spec::Label;
+use crate::pipeline::spec::{Label, LabelPick};
 use crate::pipeline::statistics::interval::ConfidenceInterval;
 
 pub use self::save_row::{RubricChange, SaveRow};
@@ -234,6 +235,9 @@ pub struct MetricRow {
     pub labels_since_last: Option<AgreementChange>,
     /// How it changed since the session began.
     pub labels_since_start: Option<AgreementChange>,
+    /// What people would have said of everything; none without labels, or where everything has one.
+    #[serde(skip)]
+    pub people: Option<PeopleEstimate>,
     /// What is told of labels that are held out, once the evaluation is finished; none where none are.
     pub held_out: Option<HeldOutAgreement>,
 }
@@ -367,6 +371,8 @@ pub enum VerdictFilter {
     FalsePass,
     /// Those that fail what a person passes, the farthest first.
     FalseFail,
+    /// Those whose answers to label next, in that order.
+    ToLabel,
     /// Those that could not be made.
     Errors,
     /// All, in dataset order.
@@ -421,6 +427,9 @@ pub trait Board {
 
     /// What its line tells of its texts.
     fn text(&self, id: VerdictId) -> Option<RowText>;
+
+    /// Why a verdict is among those to label next; none where it is not.
+    fn to_label(&self, id: VerdictId) -> Option<LabelPick>;
 
     /// Everything behind it.
     fn detail(&self, id: VerdictId) -> Option<VerdictDetail>;

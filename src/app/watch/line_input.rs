@@ -15,6 +15,7 @@ use super::board::{
 use super::json::grader_key;
 use super::list_query::ListQuery;
 use crate::base::diagnostic::clipped;
+use crate::pipeline::spec::LabelPick;
 
 /// The longest line that is read, in bytes; of a longer one the rest is skipped.
 const MAX_LINE_BYTES: u64 = 64 * 1024;
@@ -38,6 +39,8 @@ struct LineCommand {
     /// What a person says: true, false, a digit from 1 to 9 on the scale of the grader, or null, which takes it back.
     #[serde(default, deserialize_with = "said")]
     label: Option<Value>,
+    /// How the verdict came to be labelled: `random`, `disagreement`, `threshold` or `chosen`.
+    picked: Option<String>,
     /// How many of the judgments that were held back are asked.
     count: Option<u64>,
     /// The number of a save.
@@ -102,7 +105,9 @@ impl LineCommand {
             LineCommandKind::Pin => return self.find(board).map(UserCommand::Pin),
             LineCommandKind::Label => {
                 let label = self.given_label()?;
-                return self.find(board).map(|row| UserCommand::Label { row, label, next: None });
+                let picked = self.given_pick()?;
+                let command = |row| UserCommand::Label { row, label, picked, next: None };
+                return self.find(board).map(command);
             }
             LineCommandKind::Look => UserCommand::LookAt(self.given_save()?),
             LineCommandKind::TakeBack => UserCommand::TakeBack(self.given_save()?),
@@ -128,6 +133,12 @@ impl LineCommand {
 
     fn given_save(&self) -> Result<u32, String> {
         self.save.ok_or_else(|| "`look` and `take_back` need `save`, its number".to_owned())
+    }
+
+    fn given_pick(&self) -> Result<LabelPick, String> {
+        let Some(name) = &self.picked else { return Ok(LabelPick::Chosen) };
+        let expected = "`picked` is random, disagreement, threshold or chosen";
+        LabelPick::of_name(name).ok_or_else(|| expected.to_owned())
     }
 
     fn given_label(&self) -> Result<LabelInput, String> {

@@ -17,6 +17,8 @@ pub enum ListOrder {
     Distance,
     /// By the characters of the submission, the longest first.
     Length,
+    /// As they are to be labelled.
+    Turn,
 }
 
 impl ListOrder {
@@ -32,6 +34,7 @@ impl ListOrder {
             Self::Movement => "movement",
             Self::Distance => "distance",
             Self::Length => "length",
+            Self::Turn => "turn",
         }
     }
 
@@ -49,6 +52,7 @@ impl VerdictFilter {
             Self::Moved => ListOrder::Movement,
             Self::Failing => ListOrder::Score,
             Self::Disagreeing | Self::FalsePass | Self::FalseFail => ListOrder::Distance,
+            Self::ToLabel => ListOrder::Turn,
             Self::Errors | Self::All => ListOrder::Dataset,
         }
     }
@@ -128,6 +132,7 @@ mod tests {
             (VerdictFilter::Disagreeing, "distance"),
             (VerdictFilter::FalsePass, "distance"),
             (VerdictFilter::FalseFail, "distance"),
+            (VerdictFilter::ToLabel, "turn"),
             (VerdictFilter::Errors, "dataset"),
             (VerdictFilter::All, "dataset"),
         ];

@@ -20,6 +20,7 @@ use super::shown_evaluation::ShownEvaluation;
 use super::take_back::{FileEdit, edits};
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
+use crate::graph::labelling::to_label;
 use crate::graph::labels;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
@@ -32,6 +33,7 @@ use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::metric::labels::disagrees;
 use crate::pipeline::results::GradeLine;
 use crate::pipeline::results::usable_labels;
+use crate::pipeline::spec::LabelPick;
 
 /// What is shown, and what the user marked.
 #[derive(Debug, Default)]
@@ -258,6 +260,13 @@ impl Board for SessionBoard<'_> {
             pinned: self.views.pinned.contains(&id.case),
             under_way: self.views.under_way.contains(&id),
         })
+    }
+
+    fn to_label(&self, id: VerdictId) -> Option<LabelPick> {
+        let (chunk, case) = self.place(id.case)?;
+        let queue = to_label(self.db(), self.grader(id.grader)?).iter();
+        let mut own = queue.filter(|queued| queued.chunk == chunk && queued.case == case);
+        Some(own.next()?.picked)
     }
 
     fn detail(&self, id: VerdictId) -> Option<VerdictDetail> {

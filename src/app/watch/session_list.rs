@@ -12,14 +12,15 @@ use super::session_board::{BoardState, shown_value};
 use super::totals::MovedVerdict;
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
+use crate::graph::labelling::{QueuedCase, to_label};
 use crate::graph::queries::{Grader, Threshold};
-use crate::graph::snapshot::{CaseIndex, case_index};
+use crate::graph::snapshot::{CaseIndex, case_ids, case_index};
 use crate::graph::{Database, queries, results};
 use crate::pipeline::delta::{Cell, CellState, Movement};
 use crate::pipeline::evaluate::Submission;
 use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::metric::labels::{disagrees, label_distance};
-use crate::pipeline::spec::Label;
+use crate::pipeline::spec::{GraderKind, Label};
 
 /// The most characters of the beginning of a submission.
 const MAX_BEGINNING: usize = 240;
@@ -137,9 +138,32 @@ impl<'a> SessionList<'a> {
             VerdictFilter::Disagreeing => disagreeing(None),
             VerdictFilter::FalsePass => disagreeing(Some(true)),
             VerdictFilter::FalseFail => disagreeing(Some(false)),
+            VerdictFilter::ToLabel => self.to_label(),
             VerdictFilter::Errors => with_state(&[CellState::Errored]),
             VerdictFilter::All => self.all().collect(),
         }
+    }
+
+    /// What to label next, grader by grader in turns. Labels are of the answers of now.
+    fn to_label(&self) -> Vec<VerdictId> {
+        if self.views.looked_back_at().is_some() {
+            return Vec::new();
+        }
+        let queue = |grader: &Option<Grader<'a>>| match grader {
+            Some(grader) if is_judge(grader.kind(self.db)) => to_label(self.db, *grader).as_ref(),
+            _ => &[],
+        };
+        let queues: Vec<&[QueuedCase]> = self.graders.iter().map(queue).collect();
+        let longest = queues.iter().map(|queue| queue.len()).max().unwrap_or(0);
+        let turns = (0..longest).flat_map(|turn| {
+            let in_turn = queues.iter().enumerate();
+            in_turn.filter_map(move |(grader, queue)| Some((grader, *queue.get(turn)?)))
+        });
+        let id = |(grader, queued): (usize, QueuedCase)| {
+            let case = case_ids(self.db, queued.chunk).get(queued.case).copied().flatten()?;
+            Some(VerdictId { case, grader })
+        };
+        turns.filter_map(id).collect()
     }
 
     /// Whether a verdict says something else than a person; with `passes`, whether it is a false pass or a false fail.
@@ -198,6 +222,8 @@ impl<'a> SessionList<'a> {
         match query.order() {
             ListOrder::Movement if is_moved && !is_reversed => rows,
             ListOrder::Dataset if !is_moved && !is_reversed => rows,
+            ListOrder::Turn if is_reversed => rows.into_iter().rev().collect(),
+            ListOrder::Turn => rows,
             ListOrder::Dataset => {
                 let place = |id: VerdictId| {
                     let place = self.index.place(id.case)?;
@@ -291,6 +317,11 @@ impl<'a> SessionList<'a> {
         let tags = tags.into_iter().map(|(tag, samples)| TagCount { tag: tag.to_owned(), samples });
         ListFacts { tags: tags.collect(), has_models: models.len() > 1 }
     }
+}
+
+/// Whether people may have another opinion: of what a recorded score or a comparison says they have none.
+fn is_judge(kind: &GraderKind) -> bool {
+    matches!(kind, GraderKind::Rubric(_))
 }
 
 /// What is sorted by score: errors before the lowest.

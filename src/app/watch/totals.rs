@@ -214,6 +214,7 @@ impl SnapshotComparison<'_> {
             labels_since_last: self.agreement_change(grader, last),
             labels_since_start: start
                 .and_then(|(start, at)| self.agreement_change(grader, |case| start.cell(case, at))),
+            people: folds::people_estimate(db, of),
             held_out: None,
         }
     }

@@ -5,6 +5,7 @@
 use serde_json::{Map, Value};
 
 use crate::base::diagnostic::clipped;
+use crate::pipeline::spec::LabelPick;
 
 /// A label that a person gives, and what it is of.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -25,6 +26,8 @@ pub struct NewLabel {
     pub who: Option<String>,
     /// When, as RFC 3339.
     pub at: String,
+    /// How the answer came to be labelled.
+    pub picked: Option<LabelPick>,
 }
 
 /// The text of the file with the label; an error, a sentence, where what others said of the same verdict is of another kind.
@@ -61,6 +64,8 @@ impl NewLabel {
         line.insert("label".to_owned(), label.clone());
         line.extend(self.who.as_ref().map(|who| ("who".to_owned(), Value::from(who.clone()))));
         line.insert("at".to_owned(), Value::from(self.at.clone()));
+        let picked = self.picked.map(|picked| ("picked".to_owned(), Value::from(picked.name())));
+        line.extend(picked);
         Some(Value::Object(line).to_string())
     }
 

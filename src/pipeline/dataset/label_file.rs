@@ -13,11 +13,11 @@ use super::cells::column_names;
 use super::fields::{RowFields, RowProblem, RowSpec, deep_problem, json_text};
 use super::label_value::{LabelNotation, LabelValue, Scales, beside_map};
 use super::labels::LabelExtents;
-use super::people::{GivenLabels, LabelOf, NamedOpinion, OnePerson};
+use super::people::{GivenLabels, JoinedLabel, LabelOf, NamedOpinion, OnePerson};
 use super::split::{self, RawRecord, too_deep};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::json_syntax::kind_of;
-use crate::pipeline::spec::{DatasetFormat, FieldMap, LabelsSpec, MissingAnswer};
+use crate::pipeline::spec::{DatasetFormat, FieldMap, LabelPick, LabelsSpec, MissingAnswer};
 
 /// The file of labels that is read of the suite at `suite` where no other is named: `bot.labels.jsonl` beside `bot.yaml`.
 pub(crate) fn beside(suite: &str) -> String {
@@ -45,6 +45,8 @@ pub(crate) struct LabelLine {
     pub submission: Option<String>,
     /// The label; never one for each of some graders.
     pub said: LabelValue,
+    /// How the answer came to be labelled, if that is said.
+    pub picked: Option<LabelPick>,
 }
 
 impl LabelLine {
@@ -149,7 +151,8 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales, layout: &LabelsSpec)
 /// What was given, sample by sample.
 fn table(given: &GivenLabels, scales: &Scales) -> LabelTable {
     let mut table = LabelTable::default();
-    for (LabelOf { id, model, trial, grader, submission }, said) in given.labels() {
+    for (LabelOf { id, model, trial, grader, submission }, joined) in given.labels() {
+        let JoinedLabel { said, picked } = joined;
         table.extents.add(grader.as_deref(), &said, scales);
         let line = LabelLine {
             model: model.clone(),
@@ -157,6 +160,7 @@ fn table(given: &GivenLabels, scales: &Scales) -> LabelTable {
             grader: grader.clone(),
             submission: submission.clone(),
             said,
+            picked,
         };
         table.samples.entry(id.clone()).or_default().push(line);
     }
@@ -170,6 +174,7 @@ fn table(given: &GivenLabels, scales: &Scales) -> LabelTable {
             grader: grader.clone(),
             submission: submission.clone(),
             said,
+            picked: None,
         };
         let line = PeopleLine { of, people: people.into() };
         table.people.entry(id.clone()).or_default().push(line);
@@ -252,15 +257,18 @@ impl LabelReader<'_> {
             fields.value("at")?.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();
         let grader = text_of(&fields, "grader")?;
         let submission = text_of(&fields, "submission_digest")?;
+        // Another word may be another tool's.
+        let picked = text_of(&fields, "picked").ok().flatten();
+        let picked = picked.and_then(|name| LabelPick::of_name(&name));
         let of = LabelOf { id, model, trial, grader, submission };
         if self.layout.columns.is_empty() {
             let said = self.said(&fields, fields.mapped("label"), of.grader.as_deref())?;
-            let by = OnePerson { who, line, at };
+            let by = OnePerson { who, line, at, picked };
             return said.map_or(Ok(()), |said| self.add(&of, said, &by));
         }
         for column in &self.layout.columns {
             if let Some(said) = self.said(&fields, Some(column), of.grader.as_deref())? {
-                let by = OnePerson { who: Some(column.clone()), line, at: at.clone() };
+                let by = OnePerson { who: Some(column.clone()), line, at: at.clone(), picked };
                 self.add(&of, said, &by)?;
             }
         }

@@ -9,6 +9,7 @@ use super::label_value::LabelValue;
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::exact::mean;
 use crate::base::text::count;
+use crate::pipeline::spec::LabelPick;
 
 /// What a label is of.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -31,6 +32,8 @@ pub(super) struct OnePerson {
     pub line: u32,
     /// When, as RFC 3339 in UTC, which sorts by time; empty if that is not said.
     pub at: String,
+    /// How the answer came to be labelled, if that is said.
+    pub picked: Option<LabelPick>,
 }
 
 /// What one person says of a verdict.
@@ -40,6 +43,13 @@ pub(crate) struct NamedOpinion {
     pub who: Option<Box<str>>,
     /// What they say.
     pub said: LabelValue,
+}
+
+/// The one label of all people.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct JoinedLabel {
+    pub said: LabelValue,
+    pub picked: Option<LabelPick>,
 }
 
 /// Labels in the order in which they were given.
@@ -107,8 +117,16 @@ impl GivenLabels {
     }
 
     /// The label of each verdict that has one.
-    pub(super) fn labels(&self) -> impl Iterator<Item = (&LabelOf, LabelValue)> {
-        self.all.iter().filter_map(|(of, given)| Some((of, together(given)?)))
+    pub(super) fn labels(&self) -> impl Iterator<Item = (&LabelOf, JoinedLabel)> {
+        let joined = |given: &[PersonLabel]| {
+            let said = together(given)?;
+            // What one of them drew is drawn, whatever others did.
+            let is_drawn = given.iter().any(|one| one.by.picked == Some(LabelPick::Random));
+            let first = given.first().and_then(|one| one.by.picked);
+            let picked = if is_drawn { Some(LabelPick::Random) } else { first };
+            Some(JoinedLabel { said, picked })
+        };
+        self.all.iter().filter_map(move |(of, given)| Some((of, joined(given)?)))
     }
 
     /// What each person says of every verdict, where somebody says who they are or several say something.

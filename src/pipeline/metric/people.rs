@@ -24,6 +24,8 @@ pub(crate) struct JudgedCase {
     pub cell: Cell,
     /// What people say.
     pub label: Option<Label>,
+    /// Whether they labelled it by choice: then what they say is not of the random part, and left out.
+    pub is_chosen: bool,
 }
 
 /// What people would have said, by their labels and the verdicts of a grader.
@@ -34,6 +36,8 @@ pub struct PeopleEstimate {
     pub labels: usize,
     /// Verdicts without one.
     pub others: usize,
+    /// Of those, the ones with a label that somebody chose to give, which says nothing of the rest.
+    pub chosen: usize,
     /// The share of passes; null for fewer than 30 labels.
     pub pass_rate: Option<PredictionPoweredMean>,
     /// The mean score; null unless every label is a score.
@@ -46,11 +50,12 @@ impl PeopleEstimate {
         let verdicts: Vec<JudgedCase> = cases.filter(|case| case.cell.is_verdict()).collect();
         let labels = verdicts.iter().filter(|case| case.label.is_some()).count();
         let others = verdicts.len() - labels;
-        if labels == 0 || others == 0 {
+        let chosen = verdicts.iter().filter(|case| case.is_chosen).count();
+        if labels + chosen == 0 || others == 0 {
             return None;
         }
         if labels < FEWEST_LABELS {
-            return Some(Self { labels, others, ..Self::default() });
+            return Some(Self { labels, others, chosen, ..Self::default() });
         }
         let are_scores = verdicts.iter().all(|case| !matches!(case.label, Some(Label::Pass(_))));
         let passed = |case: &JudgedCase| f64::from(u8::from(case.cell.state == CellState::Passed));
@@ -62,6 +67,7 @@ impl PeopleEstimate {
         Some(Self {
             labels,
             others,
+            chosen,
             pass_rate: estimate(&verdicts, &passed, &pass),
             mean: are_scores
                 .then(|| estimate(&verdicts, &|case| case.cell.score, &score))
@@ -106,7 +112,7 @@ mod tests {
             let label =
                 (sample < labelled).then_some(Label::Pass(passes || sample.is_multiple_of(9)));
             let score = f64::from(u8::from(passes));
-            JudgedCase { sample, cell: Cell { score, state }, label }
+            JudgedCase { sample, cell: Cell { score, state }, label, is_chosen: false }
         };
         (0..count).map(case).collect()
     }

@@ -164,10 +164,14 @@ fn coefficient(value: Option<f64>) -> String {
 
 /// What people would have said of everything: the share of passes, and where labels are scores the mean.
 fn people_lines(grader: &str, estimate: &PeopleEstimate) -> Vec<String> {
-    let PeopleEstimate { labels, .. } = *estimate;
+    let PeopleEstimate { labels, chosen, .. } = *estimate;
     if labels < FEWEST_LABELS {
+        let by_choice = match chosen {
+            0 => String::new(),
+            chosen => format!(", not counting {chosen} that somebody chose"),
+        };
         return vec![format!(
-            "{grader} has {}, too few to estimate what people would have said: {FEWEST_LABELS} are needed",
+            "{grader} has {}, too few to estimate what people would have said: {FEWEST_LABELS} are needed{by_choice}",
             count(labels, "label")
         )];
     }

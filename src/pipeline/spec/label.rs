@@ -53,6 +53,38 @@ impl LabelsSpec {
     }
 }
 
+/// How the answer of a label came to be labelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelPick {
+    /// It was drawn at random.
+    Random,
+    /// Judges or votes disagree.
+    Disagreement,
+    /// Its score is near the threshold.
+    Threshold,
+    /// The person chose it.
+    Chosen,
+}
+
+impl LabelPick {
+    const ALL: [Self; 4] = [Self::Random, Self::Disagreement, Self::Threshold, Self::Chosen];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Disagreement => "disagreement",
+            Self::Threshold => "threshold",
+            Self::Chosen => "chosen",
+        }
+    }
+
+    /// That of the name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|pick| pick.name() == name)
+    }
+}
+
 /// What a label that is written in words of its own means.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum LabelMeaning {

@@ -23,7 +23,7 @@ pub use judge::{
     AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
     JudgeSpec, Patience, ReplyFormat, RubricSpec, Scale,
 };
-pub use label::{Label, LabelMeaning, LabelsSpec};
+pub use label::{Label, LabelMeaning, LabelPick, LabelsSpec};
 pub use lint::Lint;
 pub use metric::{
     AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Lengths, MetricKind,

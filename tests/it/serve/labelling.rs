@@ -31,8 +31,8 @@ fn a_label_is_written_and_agreement_follows() {
     assert_eq!(
         file(&server),
         [
-            r#"{"id":"paris","label":1.0}"#,
-            r#"{"id":"rome","grader":"right","submission_digest":"738c7778f68655db","label":true}"#,
+            r#"{"id":"paris","label":1.0,"picked":"chosen"}"#,
+            r#"{"id":"rome","grader":"right","submission_digest":"738c7778f68655db","label":true,"picked":"chosen"}"#,
         ]
     );
     let row = server.get("/api/runs/latest/samples?state=disagrees&grader=right").data();
@@ -44,7 +44,7 @@ fn a_label_is_written_and_agreement_follows() {
     assert_eq!(summary["label_agreement"]["right"]["n"], 2, "{summary}");
     let gone = put("rome", &json!({"grader": "right", "label": null}));
     assert!(gone["label"].is_null());
-    assert_eq!(file(&server), [r#"{"id":"paris","label":1.0}"#]);
+    assert_eq!(file(&server), [r#"{"id":"paris","label":1.0,"picked":"chosen"}"#]);
 }
 
 #[test]

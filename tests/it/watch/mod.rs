@@ -25,6 +25,8 @@ mod spending;
 mod superseded;
 mod surroundings;
 mod targets;
+#[cfg(unix)]
+mod to_label;
 
 use std::collections::BTreeSet;
 

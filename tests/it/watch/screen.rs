@@ -72,7 +72,7 @@ fn the_screen_follows_the_rubric_there_and_back() {
     // The verdict that came in first is selected, and stays so.
     screen.terminal.press("g");
     let shown = screen.terminal.wait_for(" 1 of 3 ");
-    insta::assert_snapshot!(shown, @r"
+    insta::assert_snapshot!(shown, @"
      support  save 1  rubric.txt                           1,260 tokens this save · 2,520 tokens in all
      ✗ FAIL (was PASS)  quality avg_score >= 0.75: 0.500                             0 cached · 6 asked
      idle, waiting for a save
@@ -80,7 +80,7 @@ fn the_screen_follows_the_rubric_there_and_back() {
     ─ grader ───── mean ────────── 95 %  since last  since start ── pass ──────── 95 %  judged ─────────
     ▸ quality     0.500  [0.118, 0.882]    ▼ -0.500     ▼ -0.500   50.0%  [11.8, 88.2]     6/6
       ▲ 0 fixed   ▼ 3 broken   △ 0 raised   ▽ 0 lowered   ! 0 errors   = 3 unchanged   · 0 pending
-    ─[moved] failing  disagree  errors  all ───────────────────────────────────── by movement ─ 1 of 3 ─
+    ─[moved] failing  disagree  to label  errors  all ─────────────────────────── by movement ─ 1 of 3 ─
            moved     before    now      by  sample  submission
     ▌ ✗ ▼  broken    1.000 → 0.000  -1.000  s1      answer 1.
       ✗ ▼  broken    1.000 → 0.000  -1.000  s3      answer 3.

@@ -21,7 +21,7 @@ use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, label
 use crate::effects::record::read::PastRun;
 use crate::pipeline::dataset::label_edit::NewLabel;
 use crate::pipeline::metric::labels::LabelAgreement;
-use crate::pipeline::spec::Scale;
+use crate::pipeline::spec::{LabelPick, Scale};
 
 /// A label for a sample.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -181,6 +181,7 @@ fn line(
         label,
         who: labeller(|name| OsSystem.environment().get(name).cloned()),
         at: OsSystem.now().to_string(),
+        picked: Some(LabelPick::Chosen),
     })
 }
 

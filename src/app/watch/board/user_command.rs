@@ -1,6 +1,7 @@
 //! What the user of a display wants, by a key or in a line.
 
 use super::VerdictId;
+use crate::pipeline::spec::LabelPick;
 
 /// What the user wants.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub enum UserCommand {
         row: VerdictId,
         /// What the person says.
         label: LabelInput,
+        /// How the verdict came to be labelled.
+        picked: LabelPick,
         /// The verdict to look at next.
         next: Option<VerdictId>,
     },

@@ -42,8 +42,8 @@ impl Control<'_> {
                 self.views.changed();
             }
             UserCommand::Select(row) => self.select(row),
-            UserCommand::Label { row, label, next } => {
-                self.label(row, label)?;
+            UserCommand::Label { row, label, picked, next } => {
+                self.label(row, label, picked)?;
                 if let Some(next) = next {
                     self.select(next);
                 }

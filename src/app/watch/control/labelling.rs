@@ -10,14 +10,20 @@ use crate::graph::selection::named;
 use crate::graph::{labels, queries};
 use crate::pipeline::dataset::label_edit::NewLabel;
 use crate::pipeline::evaluate::Submission;
-use crate::pipeline::spec::Scale;
+use crate::pipeline::spec::{LabelPick, Scale};
 use crate::pipeline::votes::answer_digest;
 
 impl Control<'_> {
     /// Writes what the user says of a verdict, and compares the verdict with it. What cannot be written is told.
-    pub(super) fn label(&mut self, row: VerdictId, given: LabelInput) -> std::io::Result<()> {
+    pub(super) fn label(
+        &mut self,
+        row: VerdictId,
+        given: LabelInput,
+        picked: LabelPick,
+    ) -> std::io::Result<()> {
         let Some(cell) = self.cell(row) else { return Ok(()) };
         let written = new_label(self.live.session(), cell, given).and_then(|label| {
+            let label = NewLabel { picked: Some(picked), ..label };
             let session = self.live.session();
             let path = labels::file(&session.db, session.root).path(&session.db).clone();
             let layout = labels::file_layout(&session.db, session.root);

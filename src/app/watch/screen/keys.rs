@@ -15,6 +15,7 @@ use crate::app::watch::board::{
 };
 use crate::base::text::sanitize;
 use crate::pipeline::delta::CellState;
+use crate::pipeline::spec::LabelPick;
 
 /// The lines that one turn of the wheel scrolls.
 const WHEEL: isize = 3;
@@ -154,7 +155,10 @@ impl Screen {
             return None;
         }
         let next = if label == LabelInput::Nothing { None } else { self.next_unlabelled(board) };
-        Some(UserCommand::Label { row, label, next })
+        let is_listed_for_it = self.query(board.overview()).filter == VerdictFilter::ToLabel;
+        let why = if is_listed_for_it { board.to_label(row) } else { None };
+        let picked = why.unwrap_or(LabelPick::Chosen);
+        Some(UserCommand::Label { row, label, picked, next })
     }
 
     /// Selects the next verdict of the same grader that has no label, if one follows.

@@ -13,7 +13,7 @@ use super::list_columns::{ColumnWidths, ListedRow};
 use super::list_title::{ListPlace, list_panel, nothing};
 use super::paint::{cut_line, fitted, row, scrollbar, table, titles};
 use super::theme::Theme;
-use crate::app::watch::board::{Board, VerdictId};
+use crate::app::watch::board::{Board, VerdictFilter, VerdictId};
 use crate::app::watch::list_query::ListQuery;
 
 /// From this height on the columns have titles.
@@ -65,6 +65,8 @@ pub(super) struct ListContext<'a> {
     pub(super) is_open: bool,
     /// Whether the verdicts of the save are not kept any more.
     pub(super) has_no_verdicts: bool,
+    /// What more labels would tell, where those to label are listed.
+    pub(super) more_labels: Option<&'a str>,
 }
 
 impl VerdictList {
@@ -223,8 +225,12 @@ impl VerdictList {
         }
         self.offset = self.offset.min(self.last_offset());
         let seen = self.rows.iter().skip(self.offset).take(self.height);
+        let is_to_label = look.query.filter == VerdictFilter::ToLabel;
         let listed = |id: &VerdictId| {
-            Some(ListedRow { row: board.row(*id)?, text: board.text(*id).unwrap_or_default() })
+            let row = board.row(*id)?;
+            let text = board.text(*id).unwrap_or_default();
+            let to_label = if is_to_label { board.to_label(*id) } else { None };
+            Some(ListedRow { row, text, to_label })
         };
         let rows: Vec<Option<ListedRow>> = seen.map(listed).collect();
         self.widths.grow(rows.iter().flatten());

@@ -11,6 +11,7 @@ use crate::app::watch::list_query::ListOrder;
 use crate::base::text::{columns, cut, cut_middle, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, Movement};
 use crate::pipeline::metric::label_change::AgreementMove;
+use crate::pipeline::spec::LabelPick;
 
 /// The most columns of a sample's id, a model, a grader.
 const SAMPLE: usize = 48;
@@ -38,6 +39,8 @@ const PIN: &str = "★ ";
 pub(super) struct ListedRow {
     pub(super) row: VerdictRow,
     pub(super) text: RowText,
+    /// Why it is to be labelled, where those are listed that are.
+    pub(super) to_label: Option<LabelPick>,
 }
 
 /// The widest texts so far: columns grow, and never shrink while one scrolls.
@@ -95,7 +98,9 @@ impl ColumnWidths {
         } else {
             all.push(TableColumn::number("score", 5, 2, scores));
         }
-        if look.has_labels {
+        if look.query.filter == VerdictFilter::ToLabel {
+            all.push(TableColumn::text("why", 8, 9, 3, why));
+        } else if look.has_labels {
             all.push(TableColumn::text("person", 6, 6, 3, person));
         }
         if look.query.order() == ListOrder::Length {
@@ -199,6 +204,17 @@ fn text(ListedRow { text, .. }: &ListedRow, width: usize, theme: Theme) -> Line<
         cut(&text.beginning, width)
     };
     span(&beginning, theme.faint()).into()
+}
+
+/// Why a verdict is to be labelled.
+fn why(ListedRow { to_label, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {
+    let why = match to_label {
+        Some(LabelPick::Random) => "random",
+        Some(LabelPick::Disagreement) => "disagree",
+        Some(LabelPick::Threshold) => "threshold",
+        Some(LabelPick::Chosen) | None => "",
+    };
+    Span::styled(why, theme.faint()).into()
 }
 
 fn person(ListedRow { row, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {

@@ -7,9 +7,11 @@ use super::choices::ListChoices;
 use super::list::ListContext;
 use super::paint::panel;
 use super::theme::STRONG;
-use crate::app::watch::board::VerdictFilter;
+use crate::app::watch::board::{Overview, VerdictFilter};
 use crate::app::watch::list_query::{ListOrder, ListQuery};
 use crate::base::text::{cut, grouped};
+use crate::pipeline::metric::label_queue::narrowed;
+use crate::pipeline::metric::people::FEWEST_LABELS;
 
 /// The most columns of a search, a tag or a grader.
 const NARROWING: usize = 20;
@@ -17,13 +19,33 @@ const NARROWING: usize = 20;
 /// The fewest columns in which there is room for every order.
 const MIN_WITH_ORDER: u16 = 50;
 
+/// The fewest columns beside what more labels would tell.
+const MIN_BESIDE: usize = 44;
+
+/// The labels that are spoken of as more.
+const MORE: usize = 20;
+
+/// What more random labels would tell of the first grader that has some: how much narrower the estimate of what people would pass
+/// gets.
+pub(super) fn more_labels(overview: &Overview) -> Option<String> {
+    let people = overview.metrics.iter().find_map(|metric| metric.people)?;
+    let labels = people.labels;
+    let Some(rate) = people.pass_rate else {
+        return Some(format!("{labels} of {FEWEST_LABELS} drawn labels"));
+    };
+    let half = 100.0 * (rate.interval.high - rate.interval.low) / 2.0;
+    let then = narrowed(half, labels, MORE);
+    Some(format!("{labels} drawn ±{half:.1} points; {MORE} more ±{then:.1}"))
+}
+
 /// Every filter with its key and its name, in the order of the tab key.
-pub(super) const FILTERS: [(VerdictFilter, char, &str); 7] = [
+pub(super) const FILTERS: [(VerdictFilter, char, &str); 8] = [
     (VerdictFilter::Moved, 'm', "moved"),
     (VerdictFilter::Failing, 'f', "failing"),
     (VerdictFilter::Disagreeing, 'd', "disagree"),
     (VerdictFilter::FalsePass, 'P', "false pass"),
     (VerdictFilter::FalseFail, 'F', "false fail"),
+    (VerdictFilter::ToLabel, 'L', "to label"),
     (VerdictFilter::Errors, 'x', "errors"),
     (VerdictFilter::All, 'a', "all"),
 ];
@@ -65,10 +87,13 @@ pub(super) fn list_panel(
     let mut parts: Vec<Span<'static>> = narrowings
         .map(|text| Span::styled(format!(" {} ", cut(&text, NARROWING)), theme.accent()))
         .collect();
+    // There is room for it where the orders are left out.
+    let more = look.more_labels.filter(|more| usize::from(width) >= more.len() + MIN_BESIDE);
+    parts.extend(more.map(|more| Span::styled(format!(" {more} "), theme.accent())));
     let has_own = choices.order.is_some() || choices.is_reversed;
     let style = if has_own { theme.accent() } else { theme.faint() };
     // On the narrowest screens the order that a filter has by itself is not worth the filters.
-    if has_own || width >= MIN_WITH_ORDER {
+    if has_own || (width >= MIN_WITH_ORDER && more.is_none()) {
         parts.push(Span::styled(order(look.query), style));
     }
     parts.push(Span::styled(place.shown(), theme.faint()));
@@ -150,6 +175,7 @@ fn nothing_of(look: ListContext<'_>) -> &'static str {
         VerdictFilter::Disagreeing | VerdictFilter::FalsePass | VerdictFilter::FalseFail => {
             "no row has a label"
         }
+        VerdictFilter::ToLabel => "no verdict of a judge is without a label",
         VerdictFilter::Errors => "no errors",
         VerdictFilter::All => "there are no verdicts",
     }

@@ -39,6 +39,7 @@ use self::choice_menu::ChoiceMenu;
 use self::detail::DetailPlace;
 use self::header::HeaderContext;
 use self::list::{ListContext, VerdictList};
+use self::list_title::more_labels;
 use self::metrics::MetricsTable;
 use self::paint::cut_line;
 use self::rubric_pane::{RubricContext, RubricPane};
@@ -254,6 +255,8 @@ impl Screen {
         }
         let overview = board.overview();
         let query = self.query(overview);
+        let is_to_label = query.filter == VerdictFilter::ToLabel;
+        let more_labels = is_to_label.then(|| more_labels(overview)).flatten();
         let look = ListContext {
             theme: self.theme,
             query: &query,
@@ -264,6 +267,7 @@ impl Screen {
             is_open: overview.save == overview.newest
                 && matches!(overview.state, Activity::Planning | Activity::Asking),
             has_no_verdicts: overview.has_no_verdicts,
+            more_labels: more_labels.as_deref(),
         };
         if self.view == DetailView::AsSent {
             self.draw_sent(buffer, body, board);

@@ -131,7 +131,7 @@ fn broken() -> WatchFixture {
 
 #[test]
 fn a_wide_screen_shows_list_and_detail_side_by_side() {
-    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), WIDE), @r"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), WIDE), @"
      support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                                                        960 cached · 40 asked · 1 failed
      idle, waiting for a save
@@ -141,7 +141,7 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
       grounded in sources  0.913               -    =  0.000     ▼ -0.020   95.0%      -  1,000/1,000       0  █▃▁▁
       by_subject           0.800  [0.700, 0.900]    ▼ -0.010            -       -      -  1,000/1,000       0  ▇▃
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─[moved] failing  disagree  errors  all ────────────── by movement ─ 1 of 5 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
+    ─[moved] failing  disagree  to label  errors  all ──── by movement ─ 1 of 5 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            moved     before    now      by  sample                 grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042     helpful       │                                                             ▐
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german     helpful       │ why, and what changed in it                                 ▐
@@ -165,13 +165,13 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
                                                                                  │ key 3f2a9c0d1e4b5a69                                        ▐
                                                                                  │   model        gpt-4o-mini
                                                                                  │ * system       You judge answers of a support desk. Be str…
-     q quit  f failing  x errors  a all  / search  b grader  o order  p pin  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
+     q quit  L to label  f failing  a all  / search  b grader  o order  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
 
 #[test]
 fn a_medium_screen_shows_the_detail_below() {
-    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (100, 30)), @r"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (100, 30)), @"
      support-quality  save 3  rubrics/helpful.md                      $0.012 this save · $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842                960 cached · 40 asked · 1 failed
      idle, waiting for a save
@@ -181,7 +181,7 @@ fn a_medium_screen_shows_the_detail_below() {
       grounded in…  0.913               -    =  0.000     ▼ -0.020   95.0%      -  1,000/1,000       0
       by_subject    0.800  [0.700, 0.900]    ▼ -0.010            -       -      -  1,000/1,000       0
       ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─[moved] failing  disagree  errors  all ───────────────────────────────────── by movement ─ 1 of 5 ─
+    ─[moved] failing  disagree  to label  errors  all ─────────────────────────── by movement ─ 1 of 5 ─
            moved     before    now      by  sample                grader            submission
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042    helpful           Yes! You can retu…
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german    helpful           Yes! You can retu…
@@ -207,7 +207,7 @@ fn a_medium_screen_shows_the_detail_below() {
 
 #[test]
 fn a_narrow_screen_leaves_out_what_matters_least() {
-    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), NARROW), @r"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), NARROW), @"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
      idle, waiting for a save
@@ -216,7 +216,7 @@ fn a_narrow_screen_leaves_out_what_matters_least() {
       grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
       by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
-    ─[moved] failing  disagree  errors  all ───────────────── by movement ─ 1 of 5 ─
+    ─[moved] failing  disagree  to label  errors  all ─────── by movement ─ 1 of 5 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042       helpful
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german       helpful
       !    error             error          a-sample-wh…column-0007  helpful
@@ -240,7 +240,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
     let board = WatchFixture::small();
     let size = (58, 15);
     let mut screen = screen();
-    insta::assert_snapshot!(shown(&mut screen, &board, size), @r"
+    insta::assert_snapshot!(shown(&mut screen, &board, size), @"
      support-quality  save 3  rubrics/helpfu…  $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful…: 0.842   40 asked · 1 failed
      idle, waiting for a save
@@ -248,7 +248,7 @@ fn a_small_screen_shows_the_list_or_the_detail() {
     ▸ helpful      0.842  [0.821, 0.861]    ▲ +0.050   84.0%
       grounded i…  0.913               -    =  0.000   95.0%
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered
-    ─[moved] failing  disagree  x  all  by movement ─ 1 of 5 ─
+    ─[moved] failing  d  L  errors  a ─ by movement ─ 1 of 5 ─
     ▌ ✗ ▼  0.900 → 0.400  refund-policy-0042       helpful
       ✓ ▲  0.300 → 0.850  greeting-in-german       helpful
       !            error  a-sample-wh…column-0007  helpful
@@ -280,9 +280,9 @@ fn a_small_screen_shows_the_list_or_the_detail() {
 #[test]
 fn a_tiny_screen_says_so() {
     assert_eq!(shown(&mut screen(), &WatchFixture::small(), (29, 2)), "terminal too small\n");
-    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @r"
+    insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @"
      ✓ PASS (was FAIL)  …: 0.842
-    ─[moved] f  d  x  a ─ 1 of 5 ─
+    ─[moved] f  d  L  x … 1 of 5 ─
     ▌ ✗ ▼  refund…y-0042  helpf… ▐
       ✓ ▲  greeti…german  helpf… ▐
       !    a-samp…n-0007  helpf…
@@ -295,7 +295,7 @@ fn labels_are_compared() {
     let board = WatchFixture::labelled();
     let mut screen = screen();
     press(&mut screen, &board, WIDE, "d");
-    insta::assert_snapshot!(shown(&mut screen, &board, WIDE), @r"
+    insta::assert_snapshot!(shown(&mut screen, &board, WIDE), @"
      support-quality  save 3  rubrics/helpful.md                                   $0.012 this save · $0.31 of $1.00 · $1.20 saved by the store
      helpful ▼ agrees less 93.3%  kappa 0.83  false passes 18 (+16)  false fails 22 (-4)  on 600 of 606 labels              40 asked · 1 failed
      idle, waiting for a save                                                           gate ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842
@@ -305,7 +305,7 @@ fn labels_are_compared() {
       grounded in…       -           -            -      -           -             -            -  0.913  │  helpful ✗ fail         22      148
       by_subject         -           -            -      -           -             -            -  0.800  │  kappa 0.83 (0.78 to 0.88) of 600
       ✓ 8 now agree   ≠ 20 no longer agree   ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─ moved  failing [disagree] false pass  F  errors  a ─ by distance ─ 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
+    ─ moved  failing [disagree] false pass  F  L  x  all ─ by distance ─ 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            before    now      by  person  sample                   grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
     ▌ ✗ ≠  0.900 → 0.400  -0.500  ≠ ✓     refund-policy-0042       helpful       │ ≠ a person says ✓   no longer agrees                        ▐
       ✓ △  0.700 → 0.800  +0.100  ≠ ✗     注文の状況を確認する     helpful       │                                                             ▐
@@ -329,7 +329,7 @@ fn labels_are_compared() {
                                                                                  │
                                                                                  │ key 3f2a9c0d1e4b5a69
                                                                                  │   model        gpt-4o-mini
-     q quit  y n label  m moved  f failing  a all  / search  o order  p pin  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
+     q quit  y n label  L to label  m moved  f failing  a all  / search  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
 
@@ -375,7 +375,7 @@ fn states_are_told() {
 
 #[test]
 fn a_broken_file_is_shown_over_the_last_good_results() {
-    insta::assert_snapshot!(shown(&mut screen(), &broken(), NARROW), @r"
+    insta::assert_snapshot!(shown(&mut screen(), &broken(), NARROW), @"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
      ! 2 problems; results are those of save 3   idle, waiting for a save
@@ -395,7 +395,7 @@ fn a_broken_file_is_shown_over_the_last_good_results() {
     │      whatever else there is to aggregate by                                  │
     │                                                                              │
     ╰─ 5 lines more ───────────────────────────────────────────────────────────────╯
-    ─[moved] failing  disagree  errors  all ───────────────── by movement ─ 1 of 5 ─
+    ─[moved] failing  disagree  to label  errors  all ─────── by movement ─ 1 of 5 ─
     ▌ ✗ ▼  broken    0.900 → 0.400  -0.500  refund-policy-0042             helpful ▐
       ✓ ▲  fixed     0.300 → 0.850  +0.550  greeting-in-german             helpful ▐
       !    error             error          a-sample-whose…he-column-0007  helpful
@@ -527,7 +527,7 @@ fn all_keys_are_told() {
     let board = WatchFixture::small();
     let mut screen = screen();
     press(&mut screen, &board, (100, 40), "?");
-    insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @r"
+    insta::assert_snapshot!(shown(&mut screen, &board, (100, 40)), @"
      support-quality  ╭ keys of evalrs watch ────────────────────────────────────────╮ · $0.31 of $1.00
      ✓ PASS (was FAIL)│ judgments                                                    │ asked · 1 failed
      idle, waiting for│  Enter         ask what is held back                         │
@@ -546,7 +546,7 @@ fn all_keys_are_told() {
       ✗ ▼  broken    0│  1 … 9         a score on the scale of the grader            │s! You can retu…
                       │  0             take your label back                          │
                       │  space         skip: the next one without a label            │
-                      │                                                              │
+                      │  L             what to label next, and why                   │
                       │ verdicts                                                     │
                       │  j k ↓ ↑       next, previous                                │
                       │  PgDn PgUp     a page down, up                               │

@@ -77,7 +77,7 @@ impl PublicSet {
             Some(score) if score >= self.threshold => Cell { score, state: CellState::Passed },
             Some(score) => Cell { score, state: CellState::Failed },
         };
-        JudgedCase { sample, cell, label: Some(Label::Score(case.label)) }
+        JudgedCase { sample, cell, label: Some(Label::Score(case.label)), is_chosen: false }
     }
 
     fn coverage(

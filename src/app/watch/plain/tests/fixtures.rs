@@ -14,8 +14,8 @@ use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::metric::label_change::AgreementChange;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::spec::Label;
 use crate::pipeline::spec::Op;
+use crate::pipeline::spec::{Label, LabelPick};
 use crate::pipeline::statistics::interval::{ConfidenceInterval, IntervalMethod};
 
 /// A board in memory: what it shows, and its verdicts in the order of every list.
@@ -39,6 +39,7 @@ impl Board for BoardFixture {
             VerdictFilter::FalsePass => row.disagrees && row.now.passes(),
             VerdictFilter::FalseFail => row.disagrees && !row.now.passes(),
             VerdictFilter::Errors => row.now.state == CellState::Errored,
+            VerdictFilter::ToLabel => row.label.is_none() && row.now.is_verdict(),
             VerdictFilter::All => true,
         };
         let rows = self.details.iter().map(|detail| &detail.row);
@@ -51,6 +52,11 @@ impl Board for BoardFixture {
 
     fn graders(&self) -> Vec<String> {
         self.overview.metrics.iter().map(|metric| metric.grader.clone()).collect()
+    }
+
+    fn to_label(&self, id: VerdictId) -> Option<LabelPick> {
+        let row = self.row(id).filter(|row| row.label.is_none())?;
+        Some(if row.now.passes() { LabelPick::Random } else { LabelPick::Threshold })
     }
 
     fn text(&self, _: VerdictId) -> Option<RowText> {

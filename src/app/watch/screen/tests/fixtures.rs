@@ -15,8 +15,8 @@ use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::metric::label_change::{AgreementChange, AgreementMove};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::spec::Label;
 use crate::pipeline::spec::Op;
+use crate::pipeline::spec::{Label, LabelPick};
 use crate::pipeline::statistics::interval::{ConfidenceInterval, IntervalMethod};
 
 /// A board that is what a test says.
@@ -149,6 +149,7 @@ impl Board for WatchFixture {
                 VerdictFilter::FalsePass => row.disagrees && row.now.passes(),
                 VerdictFilter::FalseFail => row.disagrees && !row.now.passes(),
                 VerdictFilter::Errors => row.now.state == CellState::Errored,
+                VerdictFilter::ToLabel => row.label.is_none() && row.now.is_verdict(),
                 VerdictFilter::All => true,
             };
             let is_of = query.grader.as_ref().is_none_or(|of| *of == self.graders()[row.id.grader]);
@@ -168,6 +169,11 @@ impl Board for WatchFixture {
 
     fn graders(&self) -> Vec<String> {
         self.overview.metrics.iter().map(|metric| metric.grader.clone()).collect()
+    }
+
+    fn to_label(&self, id: VerdictId) -> Option<LabelPick> {
+        let row = self.row(id).filter(|row| row.label.is_none())?;
+        Some(if row.now.passes() { LabelPick::Random } else { LabelPick::Threshold })
     }
 
     fn text(&self, id: VerdictId) -> Option<RowText> {

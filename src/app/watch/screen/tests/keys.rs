@@ -15,7 +15,7 @@ fn a_search_is_typed_live() {
     let board = WatchFixture::small();
     let mut screen = screen();
     press(&mut screen, &board, (80, 20), "a /refundx back");
-    insta::assert_snapshot!(shown(&mut screen, &board, (80, 20)), @r"
+    insta::assert_snapshot!(shown(&mut screen, &board, (80, 20)), @"
      support-quality  save 3  rubrics/helpful.md                     $0.31 of $1.00
      ✓ PASS (was FAIL)  helpful avg_score >= 0.8: 0.842         40 asked · 1 failed
      idle, waiting for a save
@@ -24,7 +24,7 @@ fn a_search_is_typed_live() {
       grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
       by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
-    ─ moved  failing  disagree  errors [all]───── /refund ─ dataset order ─ 1 of 2 ─
+    ─ moved  failing  disagree  to label  x [all] /refund ─ dataset order ─ 1 of 2 ─
     ▌ ✗ ▼  0.900 → 0.400  refund-policy-0042     helpful        Yes! You can retu…
       ✓            0.950  refund-policy-0042     grounded in…   Yes! You can retu…
 
@@ -66,7 +66,7 @@ fn keys_become_commands() {
         ("G g", &[UserCommand::Select(id(6)), UserCommand::Select(id(0))]),
         ("f", &[]),
         ("x", &[UserCommand::Select(id(2))]),
-        ("tab tab tab", &[UserCommand::Select(id(2))]),
+        ("tab tab tab tab", &[UserCommand::Select(id(2))]),
         ("backtab j", &[UserCommand::Select(id(1))]),
         ("/ greet", &[UserCommand::Select(id(1))]),
         ("/ greet esc", &[UserCommand::Select(id(1))]),

@@ -1,0 +1,61 @@
+//! Which answers to label next.
+
+use std::sync::Arc;
+
+use super::Db;
+use super::cases::places;
+use super::drawn_labels::draw_of;
+use super::folds::split_results;
+use super::inputs::Chunk;
+use super::labels::found_labels;
+use super::queries::{Grader, Threshold, cells};
+use crate::pipeline::metric::label_queue::{LabelCandidate, label_queue};
+use crate::pipeline::spec::LabelPick;
+
+/// The most answers that are listed to be labelled.
+const MOST: usize = 200;
+
+/// An answer to be labelled, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct QueuedCase {
+    /// Where it is.
+    pub chunk: Chunk,
+    /// Its place there.
+    pub case: usize,
+    /// Why it.
+    pub picked: LabelPick,
+}
+
+/// The answers to be labelled for a grader, in the order in which to do it.
+#[salsa::tracked]
+pub(crate) fn to_label<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[QueuedCase]> {
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let split = split_results(db, grader).as_deref().unwrap_or_default();
+    let mut found = Vec::new();
+    let mut candidates = Vec::new();
+    let mut ordinals = 0..;
+    for chunk in grader.root(db).chunks(db) {
+        let labelled = found_labels(db, *chunk, grader);
+        let cells = cells(db, *chunk, grader).cells.iter().zip(places(db, *chunk));
+        for (case, (cell, _)) in cells.enumerate().filter(|(_, (_, place))| place.is_in()) {
+            let ordinal = ordinals.next().unwrap_or(usize::MAX);
+            let has_label = labelled.get(case).is_some_and(Option::is_some);
+            if has_label || !cell.is_verdict() {
+                continue;
+            }
+            let Some(draw) = draw_of(db, *chunk, grader, case) else { continue };
+            found.push((*chunk, case));
+            candidates.push(LabelCandidate {
+                draw,
+                is_split: split.binary_search_by_key(&ordinal, |split| split.at).is_ok(),
+                from_threshold: (cell.score - threshold).abs(),
+            });
+        }
+    }
+    let queue = label_queue(&candidates, MOST).into_iter();
+    let queued = |(at, picked): (usize, LabelPick)| {
+        let (chunk, case) = found[at];
+        QueuedCase { chunk, case, picked }
+    };
+    queue.map(queued).collect()
+}
