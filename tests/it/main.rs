@@ -52,6 +52,7 @@ mod headless;
 mod history;
 mod holdout;
 mod ids;
+mod import_logs;
 mod import_sources;
 mod imports;
 mod incremental;

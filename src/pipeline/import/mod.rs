@@ -5,10 +5,14 @@
 
 pub(crate) mod folder;
 pub(crate) mod imported;
+mod inspect;
+mod openai;
 mod promptfoo;
+mod reading;
 pub(crate) mod report;
 pub(crate) mod secrets;
 pub(crate) mod source;
+mod traces;
 
 use imported::{ImportError, Imported};
 use source::ImportSource;
@@ -26,12 +30,50 @@ pub(crate) struct Importer {
 }
 
 /// All importers, the most particular first: the first that recognizes a source reads it.
-pub(crate) const IMPORTERS: &[Importer] = &[Importer {
-    kind: "promptfoo",
-    reads: "a configuration of promptfoo, or its results",
-    recognizes: promptfoo::recognizes,
-    import: promptfoo::import,
-}];
+pub(crate) const IMPORTERS: &[Importer] = &[
+    Importer {
+        kind: "inspect",
+        reads: "a log of Inspect, or a folder of logs",
+        recognizes: inspect::recognizes,
+        import: inspect::import,
+    },
+    Importer {
+        kind: "atif",
+        reads: "trajectories of Harbor, or a folder of its jobs",
+        recognizes: traces::recognizes_atif,
+        import: traces::import_atif,
+    },
+    Importer {
+        kind: "otlp",
+        reads: "spans of OpenTelemetry",
+        recognizes: traces::recognizes_otlp,
+        import: traces::import_otlp,
+    },
+    Importer {
+        kind: "openai-evals",
+        reads: "graders, runs and output items of OpenAI, or the registry and logs of openai/evals",
+        recognizes: openai::recognizes,
+        import: openai::import,
+    },
+    Importer {
+        kind: "langsmith",
+        reads: "runs or examples of LangSmith",
+        recognizes: traces::recognizes_langsmith,
+        import: traces::import_langsmith,
+    },
+    Importer {
+        kind: "langfuse",
+        reads: "traces, observations, scores or dataset items of Langfuse",
+        recognizes: traces::recognizes_langfuse,
+        import: traces::import_langfuse,
+    },
+    Importer {
+        kind: "promptfoo",
+        reads: "a configuration of promptfoo, or its results",
+        recognizes: promptfoo::recognizes,
+        import: promptfoo::import,
+    },
+];
 
 /// The importer of this name.
 pub(crate) fn importer(kind: &str) -> Option<&'static Importer> {

@@ -63,6 +63,27 @@ fn read(root: RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem> {
     Ok(trajectory)
 }
 
+/// The messages of a sample, with the texts that stand apart.
+pub(crate) fn messages_of(sample: &Value) -> Value {
+    let attachments = sample.get("attachments").and_then(Value::as_object);
+    let messages = sample.get("messages").cloned().unwrap_or_default();
+    let mut messages = unwritten(sample).unwrap_or(messages);
+    attach(&mut messages, Messages { attachments });
+    messages
+}
+
+/// Puts texts that stand apart where they are referred to.
+fn attach(value: &mut Value, texts: Messages<'_>) {
+    match value {
+        Value::String(text) if ATTACHED.iter().any(|scheme| text.starts_with(scheme)) => {
+            *text = texts.attached(text);
+        }
+        Value::Array(items) => items.iter_mut().for_each(|item| attach(item, texts)),
+        Value::Object(members) => members.values_mut().for_each(|member| attach(member, texts)),
+        _ => {}
+    }
+}
+
 /// The messages of the last event of a model, of a sample that has no others.
 fn unwritten(sample: &Value) -> Option<Value> {
     if sample.get("messages").and_then(Value::as_array).is_some_and(|list| !list.is_empty()) {

@@ -30,7 +30,9 @@ use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
 pub(crate) use claude_code::is_event;
+pub(crate) use inspect::messages_of as inspect_messages;
 use node::RecordedNode;
+pub(crate) use otel::spans_in;
 pub(crate) use read::{detect, read};
 
 /// The recorded formats under the names that a suite calls them by, one file a format.
@@ -205,6 +207,14 @@ impl Trajectory {
         let mut messages = self.turns.iter().flat_map(|turn| &turn.messages);
         messages.next().is_some_and(|message| matches!(message.body, MessageBody::Assistant(_)))
             && messages.next().is_none()
+    }
+
+    /// What the user said first.
+    pub fn first_question(&self) -> Option<&str> {
+        self.messages(false).find_map(|message| match &message.body {
+            MessageBody::User(text) => Some(text.as_str()),
+            _ => None,
+        })
     }
 
     /// The text of the last message of the target itself, sub-agents not asked.

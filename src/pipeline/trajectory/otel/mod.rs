@@ -30,6 +30,13 @@ pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     read,
 };
 
+/// The spans of an export as they are written.
+pub(crate) fn spans_in(value: &Value) -> Vec<&Value> {
+    let mut found = Vec::new();
+    span::gather(value, &mut found);
+    found
+}
+
 /// The exports in JSON Lines text; none if a line is no export.
 fn lines(text: &str) -> Option<Value> {
     let text = text.trim_start_matches('\u{feff}');

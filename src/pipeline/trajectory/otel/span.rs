@@ -259,7 +259,7 @@ impl SpanKind {
 }
 
 /// The spans in whatever they are wrapped in.
-fn gather<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
+pub(super) fn gather<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
     let wrappers = [
         "resourceSpans",
         "resource_spans",

@@ -1,0 +1,131 @@
+//! Logs of Inspect: `.eval` archives and JSON, one or a folder of them.
+//!
+//! Each log becomes a suite whose rows are its samples, an epoch being a trial, with their messages and scores. What scorers
+//! said is taken over; those that evalrs can do itself are graders beside that, and those that ask a model stand in a suite of
+//! their own, `judged`, so that the first one runs without a key.
+
+mod log;
+mod rows;
+mod scorers;
+mod template;
+#[cfg(test)]
+mod tests;
+
+use serde_json::json;
+
+use super::folder::ONLY_SUITE;
+use super::imported::{ImportError, Imported, ImportedFile, ImportedSuite};
+use super::reading::{GivenNames, ends_in, has_keys, head};
+use super::source::ImportSource;
+use log::InspectLog;
+use rows::LogRows;
+
+/// Whether a source is a log of Inspect, or a folder that holds some.
+pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
+    match source.list(&source.path) {
+        Some(names) => names.iter().any(|name| ends_in(name, "eval")),
+        None => ends_in(&source.path, "eval") || is_log(&head(source)),
+    }
+}
+
+/// Whether a text begins as a log does.
+fn is_log(head: &str) -> bool {
+    head.trim_start().starts_with('{')
+        && has_keys(head, &["eval", "status", "task", "task_id", "model"])
+}
+
+/// Reads it.
+pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+    let paths = match source.list(&source.path) {
+        None => vec![source.path.clone()],
+        Some(names) => logs_in(source, &names),
+    };
+    let mut imported = Imported::default();
+    let mut names = GivenNames::default();
+    let is_only = paths.len() == 1;
+    for path in &paths {
+        let log = match InspectLog::read(source, path) {
+            Ok(log) => log,
+            Err(error) if is_only => return Err(error),
+            Err(error) => {
+                let place = super::imported::SourcePlace::new(path, 0);
+                imported.leave_out("logs", place, "a log", reason(&error));
+                continue;
+            }
+        };
+        let file = if is_only { ONLY_SUITE.to_owned() } else { names.give(&log.task()) };
+        add(&log, &file, &mut imported);
+    }
+    if imported.suites.is_empty() {
+        let message = format!("there is no sample in `{}`", source.path);
+        return Err(ImportError::unreadable(
+            message,
+            "name a log of Inspect, `.eval` or `.json`, with samples",
+        ));
+    }
+    Ok(imported)
+}
+
+fn logs_in(source: &ImportSource<'_>, names: &[String]) -> Vec<String> {
+    let is_json = |name: &&String| {
+        let path = source.beside(name);
+        ends_in(name, "json")
+            && source.bytes(&path).is_ok_and(|bytes| {
+                is_log(&String::from_utf8_lossy(
+                    bytes.get(..super::reading::HEAD).unwrap_or(&bytes),
+                ))
+            })
+    };
+    names
+        .iter()
+        .filter(|name| ends_in(name, "eval") || is_json(name))
+        .map(|name| source.beside(name))
+        .collect()
+}
+
+fn reason(error: &ImportError) -> String {
+    match error {
+        ImportError::Unreadable { message, .. } => message.clone(),
+        ImportError::Diagnostics(all) => {
+            all.first().map(|first| first.message.clone()).unwrap_or_default()
+        }
+    }
+}
+
+/// Adds the suites of one log.
+fn add(log: &InspectLog, file: &str, imported: &mut Imported) {
+    let LogRows { rows, scores } = rows::read(log, imported);
+    if rows.is_empty() {
+        let place = super::imported::SourcePlace::new(&log.path, 0);
+        imported.leave_out("logs", place, "a log", "it has no sample");
+        return;
+    }
+    let graders = scorers::graders(log, &rows, &scores, file, imported);
+    let mut suite = json!({
+        "name": log.task(),
+        "target": {"kind": "recorded", "format": "inspect"},
+        "graders": graders.plain,
+    });
+    if graders.plain.is_empty() {
+        imported.note(format!("`{file}.yaml` has no grader, as the log has no score that maps: `validate` asks for one."));
+        suite["graders"] = json!({"answered": {"kind": "tool", "function": "length", "config": {"min": 1}, "extractor": "final_output"}});
+    }
+    imported.suites.push(ImportedSuite {
+        file: file.to_owned(),
+        suite,
+        rows,
+        ..ImportedSuite::default()
+    });
+    if !graders.judged.is_empty() {
+        let judged =
+            if file == ONLY_SUITE { "judged".to_owned() } else { format!("{file}.judged") };
+        let suite = json!({"extends": format!("{file}.yaml"), "name": format!("{}, judged anew", log.task()), "graders": graders.judged});
+        imported.suites.push(ImportedSuite { file: judged, suite, ..ImportedSuite::default() });
+    }
+    if let Some(program) = graders.program {
+        imported.files.push(ImportedFile { path: scorers::program_path(file), text: program });
+    }
+    for note in log.results() {
+        imported.note(note);
+    }
+}
