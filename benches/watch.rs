@@ -12,6 +12,7 @@
 )]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -21,13 +22,16 @@ use std::time::{Duration, Instant};
 
 use evalrs::app::watch::board::Board;
 use evalrs::app::watch::board::Display;
+use evalrs::app::watch::board::LabelInput;
 use evalrs::app::watch::board::UserCommand;
+use evalrs::app::watch::board::VerdictFilter;
 use evalrs::app::watch::board::WatchEvent;
 use evalrs::app::watch::control::Control;
 use evalrs::app::watch::frontend::FinishedSave;
 use evalrs::app::watch::frontend::Frontend;
 use evalrs::app::watch::frontend::UserInput;
 use evalrs::app::watch::frontend::WatchContext;
+use evalrs::app::watch::list_query::ListQuery;
 use evalrs::app::watch::take_back::FileEdit;
 use evalrs::base::diagnostic::Diagnostic;
 use evalrs::base::system::os::OsSystem;
@@ -52,6 +56,7 @@ use evalrs::pipeline::dataset::label_edit::NewLabel;
 use evalrs::pipeline::metric::holdout::HeldOutAgreement;
 use evalrs::pipeline::outcome::Outcome;
 use evalrs::pipeline::outcome::Reply;
+use evalrs::pipeline::spec::LabelPick;
 use evalrs::pipeline::spec::LabelsSpec;
 
 const SUITE: &str = "name: bench\ndataset: data.jsonl\ngraders:\n  contains: {kind: tool, function: contains}\n  judge:\n    \
@@ -100,6 +105,8 @@ impl Desk {
     fn save(&mut self, edit: Edit, version: usize) -> Instant {
         match edit {
             Edit::Rubric => self.write("rubric.txt", rubric(version)),
+            // It is given by a key, and written by whoever surrounds the session.
+            Edit::Label => Instant::now(),
             // Another one than the last, or nothing would be evaluated.
             Edit::AnyRubric => {
                 let next = if version <= 4 { version } else { version / 10 };
@@ -119,6 +126,8 @@ impl Desk {
 enum Edit {
     Sample,
     Rubric,
+    /// A label of one more answer.
+    Label,
     /// One of four, so that the store has what it takes and only the session could grow.
     AnyRubric,
 }
@@ -150,16 +159,34 @@ struct Script {
     times: Vec<(f64, f64)>,
     /// Resident memory after each save, in bytes.
     memory: Vec<u64>,
+    /// Whether a key is pressed next that labels an answer.
+    labels: bool,
+    /// Whether it was pressed.
+    pressed: bool,
     quit: bool,
 }
 
 impl Script {
     fn new(desk: Desk, edits: Vec<Edit>) -> Self {
         let (times, memory) = (Vec::new(), Vec::new());
-        Self { desk, edits, done: 0, saved: None, first: None, times, memory, quit: false }
+        Self {
+            desk,
+            edits,
+            done: 0,
+            saved: None,
+            first: None,
+            times,
+            memory,
+            labels: false,
+            pressed: false,
+            quit: false,
+        }
     }
 
     fn evaluated(&mut self) {
+        if std::mem::take(&mut self.labels) {
+            self.first = Some(Duration::ZERO);
+        }
         if let (Some(first), Some(saved)) = (self.first.take(), self.saved.take()) {
             // Single verdicts are told up to a thousand; the last one is there when everything is.
             self.times.push((first.as_secs_f64() * 1e3, saved.elapsed().as_secs_f64() * 1e3));
@@ -168,6 +195,8 @@ impl Script {
         match self.edits.get(self.done) {
             Some(edit) => {
                 self.done += 1;
+                self.labels = *edit == Edit::Label;
+                self.pressed = false;
                 self.saved = Some(self.desk.save(*edit, self.done));
             }
             None => self.quit = true,
@@ -198,6 +227,8 @@ impl Frontend for Script {
     fn input(&mut self) -> Pin<Box<dyn Future<Output = UserInput> + '_>> {
         if self.quit {
             Box::pin(std::future::ready(UserInput::Interrupted))
+        } else if self.labels && !self.pressed {
+            Box::pin(std::future::ready(UserInput::Line("y".to_owned())))
         } else {
             Box::pin(std::future::pending())
         }
@@ -205,10 +236,20 @@ impl Frontend for Script {
 
     fn command(
         &mut self,
-        _input: UserInput,
-        _board: &dyn Board,
+        input: UserInput,
+        board: &dyn Board,
     ) -> std::io::Result<Option<UserCommand>> {
-        Ok(Some(UserCommand::Quit))
+        if matches!(input, UserInput::Interrupted) {
+            return Ok(Some(UserCommand::Quit));
+        }
+        self.pressed = true;
+        let rows = board.rows(&ListQuery::of(VerdictFilter::All));
+        let mut unlabelled =
+            rows.into_iter().filter(|id| board.row(*id).is_some_and(|row| row.label.is_none()));
+        let row = unlabelled.next().unwrap();
+        self.saved = Some(Instant::now());
+        let label = LabelInput::Pass(true);
+        Ok(Some(UserCommand::Label { row, label, picked: LabelPick::Chosen, next: None }))
     }
 }
 
@@ -217,11 +258,21 @@ impl Frontend for Script {
 struct Nothing {
     paths: BTreeSet<String>,
     layers: Vec<(String, Arc<dyn OutcomeStore>)>,
+    /// The file of labels.
+    labels: String,
 }
 
 impl WatchContext for Nothing {
-    fn label(&mut self, _: &str, _: &LabelsSpec, _: NewLabel) -> Result<(), String> {
-        Ok(())
+    fn label(&mut self, path: &str, _: &LabelsSpec, given: NewLabel) -> Result<(), String> {
+        let NewLabel { id, grader, submission, label, .. } = given;
+        let [grader, submission] = [grader, submission].map(Option::unwrap_or_default);
+        let label = label.unwrap();
+        writeln!(
+            self.labels,
+            "{{\"id\":\"{id}\",\"grader\":\"{grader}\",\"submission_digest\":\"{submission}\",\"label\":{label}}}"
+        )
+        .unwrap();
+        std::fs::write(path, &self.labels).map_err(|error| error.to_string())
     }
 
     fn read_again(
@@ -366,6 +417,15 @@ fn measure_memory(count: usize, folder: &Path) {
     println!("{} {}", memory[9], memory[memory.len() - 1]);
 }
 
+/// The time from a label key to the new agreement, milliseconds: the median, and the longest.
+fn measure_labels(count: usize, folder: &Path) {
+    let mut script = Script::new(Desk::new(folder, count), vec![Edit::Label; 31]);
+    watch(&mut script);
+    let times: Vec<f64> = script.times.iter().skip(1).map(|(_, last)| *last).collect();
+    let longest = times.iter().copied().fold(0.0, f64::max);
+    println!("{} {longest}", median(times));
+}
+
 fn child(count: usize, what: &str) -> Vec<f64> {
     let folder = tempfile::tempdir().unwrap();
     let output = Command::new(std::env::current_exe().unwrap())
@@ -384,6 +444,7 @@ fn main() {
         let (count, folder) = (args[at + 2].parse().unwrap(), Path::new(&args[at + 3]));
         return match args[at + 1].as_str() {
             "memory" => measure_memory(count, folder),
+            "labels" => measure_labels(count, folder),
             _ => measure(count, folder),
         };
     }
@@ -399,6 +460,13 @@ fn main() {
             "{count:>7} {first:>7.1} {last:>7.1} {run:>11.1} {rubric_first:>8.1} {rubric_last:>9.1} {rubric_run:>11.1}"
         );
     }
+    let labels = child(10_000.min(most), "labels");
+    println!(
+        "from a label key to the new agreement, at {} samples: {:.1} ms, at most {:.1} ms of 30",
+        10_000.min(most),
+        labels[0],
+        labels[1]
+    );
     let memory = child(1_000, "memory");
     let (early, late) = (memory[0] / 1e6, memory[1] / 1e6);
     println!(
