@@ -1,7 +1,5 @@
 //! Which answers to label next.
 
-use std::sync::Arc;
-
 use super::Db;
 use super::cases::places;
 use super::drawn_labels::draw_of;
@@ -26,24 +24,20 @@ pub(crate) struct QueuedCase {
     pub picked: LabelPick,
 }
 
-/// The answers to be labelled for a grader, in the order in which to do it.
+/// All answers with a verdict in the order in which to label them. No label changes it.
 #[salsa::tracked]
-pub(crate) fn to_label<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[QueuedCase]> {
+fn label_order<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Box<[QueuedCase]> {
     let Threshold(threshold) = grader.pass_threshold(db);
     let split = split_results(db, grader).as_deref().unwrap_or_default();
     let mut found = Vec::new();
     let mut candidates = Vec::new();
     let mut ordinals = 0..;
     for chunk in grader.root(db).chunks(db) {
-        let labelled = found_labels(db, *chunk, grader);
         let cells = cells(db, *chunk, grader).cells.iter().zip(places(db, *chunk));
         for (case, (cell, _)) in cells.enumerate().filter(|(_, (_, place))| place.is_in()) {
             let ordinal = ordinals.next().unwrap_or(usize::MAX);
-            let has_label = labelled.get(case).is_some_and(Option::is_some);
-            if has_label || !cell.is_verdict() {
-                continue;
-            }
-            let Some(draw) = draw_of(db, *chunk, grader, case) else { continue };
+            let draw = draw_of(db, *chunk, grader, case).filter(|_| cell.is_verdict());
+            let Some(draw) = draw else { continue };
             found.push((*chunk, case));
             candidates.push(LabelCandidate {
                 draw,
@@ -52,10 +46,20 @@ pub(crate) fn to_label<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Queued
             });
         }
     }
-    let queue = label_queue(&candidates, MOST).into_iter();
+    let queue = label_queue(&candidates).into_iter();
     let queued = |(at, picked): (usize, LabelPick)| {
         let (chunk, case) = found[at];
         QueuedCase { chunk, case, picked }
     };
     queue.map(queued).collect()
+}
+
+/// The answers to be labelled for a grader, in the order in which to do it.
+#[salsa::tracked]
+pub(crate) fn to_label<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Box<[QueuedCase]> {
+    let has_label = |of: &&QueuedCase| {
+        found_labels(db, of.chunk, grader).get(of.case).is_some_and(Option::is_some)
+    };
+    let order = label_order(db, grader).iter();
+    order.filter(|of| !has_label(of)).take(MOST).copied().collect()
 }

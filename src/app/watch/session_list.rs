@@ -150,7 +150,7 @@ impl<'a> SessionList<'a> {
             return Vec::new();
         }
         let queue = |grader: &Option<Grader<'a>>| match grader {
-            Some(grader) if is_judge(grader.kind(self.db)) => to_label(self.db, *grader).as_ref(),
+            Some(grader) if is_judge(grader.kind(self.db)) => &**to_label(self.db, *grader),
             _ => &[],
         };
         let queues: Vec<&[QueuedCase]> = self.graders.iter().map(queue).collect();

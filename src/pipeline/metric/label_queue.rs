@@ -8,7 +8,7 @@ use crate::pipeline::spec::LabelPick;
 /// A score that is at most so far from the threshold (0.0..=1.0) might as well be on its other side.
 const NEAR: f64 = 0.1;
 
-/// An answer without a label and the verdict on it.
+/// An answer, labelled or not, and the verdict on it.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct LabelCandidate {
     /// Its number in the random order.
@@ -29,9 +29,9 @@ pub(crate) fn draw_number(sample_id: &str, submission: u64) -> u64 {
     u64::from_le_bytes(*first)
 }
 
-/// The places of candidates in the order in which to label them, at most `most`, and why each: a random one, then one that judges
-/// disagree on or that is near the threshold, the most doubtful first, and so on.
-pub(crate) fn label_queue(candidates: &[LabelCandidate], most: usize) -> Vec<(usize, LabelPick)> {
+/// The places of candidates in the order in which to label them, and why each: a random one, then one that judges disagree on or that
+/// is near the threshold, the most doubtful first, and so on. Labels change nothing of it, so that what is skipped is behind one.
+pub(crate) fn label_queue(candidates: &[LabelCandidate]) -> Vec<(usize, LabelPick)> {
     let mut random: Vec<usize> = (0..candidates.len()).collect();
     random.sort_by_key(|at| candidates[*at].draw);
     let mut doubtful: Vec<(usize, LabelPick)> = Vec::new();
@@ -60,11 +60,7 @@ pub(crate) fn label_queue(candidates: &[LabelCandidate], most: usize) -> Vec<(us
             is_taken[at] = true;
             queue.push((at, why));
         }
-        if queue.len() >= most {
-            break;
-        }
     }
-    queue.truncate(most);
     queue
 }
 
@@ -106,9 +102,8 @@ mod tests {
         ];
         let expected =
             [(1, Random), (3, Disagreement), (4, Random), (2, Threshold), (0, Random), (5, Random)];
-        assert_eq!(label_queue(&all, 100), expected);
-        assert_eq!(label_queue(&all, 3), expected[..3]);
-        assert_eq!(label_queue(&[], 3), []);
+        assert_eq!(label_queue(&all), expected);
+        assert_eq!(label_queue(&[]), []);
     }
 
     #[test]
@@ -134,7 +129,8 @@ mod tests {
                 candidate(draw_number(&format!("q{at}"), 3), at % 5 == 0, (score - 0.5).abs())
             })
             .collect();
-        let drawn = label_queue(&all, 1000).into_iter().filter(|(_, why)| *why == Random);
+        let queue = label_queue(&all).into_iter().take(1000);
+        let drawn = queue.filter(|(_, why)| *why == Random);
         let splits: Vec<bool> = drawn.map(|(at, _)| all[at].is_split).collect();
         let mut by_number: Vec<&LabelCandidate> = all.iter().collect();
         by_number.sort_by_key(|of| of.draw);
