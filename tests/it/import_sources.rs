@@ -155,7 +155,7 @@ fn what_cannot_be_imported_is_said_and_nothing_is_written() {
         assert_eq!(ran.code(), 2);
     }
     assert_eq!(space.names("out"), Vec::<String>::new());
-    insta::assert_snapshot!(shown.join("\n"), @r#"
+    insta::assert_snapshot!(shown.join("\n"), @"
     $ evalrs import gone.yaml -o out
     exit: 2
     --- stdout
@@ -168,14 +168,14 @@ fn what_cannot_be_imported_is_said_and_nothing_is_written() {
     --- stdout
     --- stderr
     error: cannot tell what `other.txt` is
-      help: say it with `--from KIND`; kinds are `promptfoo` (a configuration of promptfoo, or its results)
+      help: say it with `--from KIND`; kinds are `inspect` (a log of Inspect, or a folder of logs), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, or its results)
 
     $ evalrs import c.yaml -o out --from nonsense
     exit: 2
     --- stdout
     --- stderr
     error: there is no kind of source `nonsense`
-      help: kinds are `promptfoo` (a configuration of promptfoo, or its results)
+      help: kinds are `inspect` (a log of Inspect, or a folder of logs), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, or its results)
 
     $ evalrs import c.yaml -o full
     exit: 2
@@ -213,7 +213,7 @@ fn what_cannot_be_imported_is_said_and_nothing_is_written() {
     Usage: evalrs import --output <DIR> <SOURCE>
 
     For more information, try '--help'.
-    "#);
+    ");
     // Where nothing can be run, the report says why.
     let ran = space.run(&["import", "red", "-o", "red/out"]);
     assert_eq!(

@@ -182,7 +182,7 @@ fn the_opposite_of_what_cannot_be_graded_is_no_pass() {
 #[test]
 fn what_is_given_is_checked() {
     check_problems(&[
-        ("is_json", json!({"x": 1}), vec!["x unknown option `x` (known options: whole)"]),
+        ("is_json", json!({"x": 1}), vec!["x unknown option `x` (the options are `whole`)"]),
         ("contains", json!({"value": ""}), vec!["value `value` must not be empty ()"]),
         (
             "contains_any",

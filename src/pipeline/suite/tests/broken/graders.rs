@@ -83,12 +83,12 @@ fn datasets_and_targets_are_checked() {
     5 | target: t.jsonl
       |         ^^^^^^^
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ntarget: {kind: recorded, format: lettta, paht: t}\n"), @r###"
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ntarget: {kind: recorded, format: lettta, paht: t}\n"), @"
     error: unknown format `lettta`
      --> suite.yaml:5:34
       |
     5 | target: {kind: recorded, format: lettta, paht: t}
-      |                                  ^^^^^^ expected `letta`, `openai_chat`, `anthropic`, `claude_code`, `steps` or `text`
+      |                                  ^^^^^^
       |
       = help: did you mean `letta`?
 
@@ -99,7 +99,7 @@ fn datasets_and_targets_are_checked() {
       |                                          ^^^^
       |
       = help: did you mean `path`?
-    "###);
+    ");
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ntarget: {kind: agent, base_ulr: x}\n"), @r###"
     error: a target that runs an agent has no field `base_ulr`
      --> suite.yaml:5:23
