@@ -205,7 +205,7 @@ fn schemas_are_printed_written_and_listed() {
     );
     let ran = space.run(&["schemas", "--split", "-o", "folder/"]);
     assert_eq!(ran.stderr(), "Wrote 26 schema files to folder/\n");
-    assert_eq!(space.names("folder").len(), 25);
+    assert_eq!(space.names("folder").len(), 26);
     assert_eq!(space.read("folder/GraderResult.json"), space.read("new/grader-result.json"));
     let ran = space.run(&["schemas", "PromptInput"]);
     assert_eq!(ran.code(), 1);
