@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use super::Db;
 use super::answers::{HeldCase, answers, is_live};
-use super::cases::{cases, record_of};
+use super::cases::{cases, mask, record_of};
 use super::graders::{Grader, SharedExtractor, identity, row_spec};
 use super::inputs::Chunk;
 use crate::pipeline::evaluate::programs::{ReadyExtractor, extraction};
 use crate::pipeline::evaluate::{Submission, UnansweredCase};
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::spec::{ExtractorSpec, GraderKind, Repeat, RewardSpec};
 
 /// A case of a target that is run, and what picks a submission of it. It stays: see [`super::answers::ChunkCase`].
@@ -76,12 +77,34 @@ fn extraction_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
 }
 
 /// The calls that extract what a grader grades of a chunk's cases; nothing where no program does.
-pub(crate) fn calls<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Submission]> {
+fn calls<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Submission]> {
     let spec = grader.extractor(db);
     if spec.program.is_none() {
         return Arc::default();
     }
     Arc::clone(extractions(db, chunk, SharedExtractor::new(db, spec.clone())))
+}
+
+/// Visits the calls that extract what a grader grades of a chunk's cases: the case, its turn, and the key.
+pub(crate) fn each_extraction(
+    db: &dyn Db,
+    chunk: Chunk,
+    grader: Grader<'_>,
+    visit: &mut dyn FnMut(usize, usize, ActionKey),
+) {
+    let calls = calls(db, chunk, grader);
+    let evaluated = calls.iter().zip(mask(db, chunk)).enumerate().filter(|(_, (_, is_in))| **is_in);
+    for (case, (submission, _)) in evaluated {
+        let turns = match submission {
+            Submission::Turns(turns) => turns,
+            submission => std::slice::from_ref(submission),
+        };
+        for (turn, submission) in turns.iter().enumerate() {
+            if let Submission::Pending(Some(key)) = submission {
+                visit(case, turn, *key);
+            }
+        }
+    }
 }
 
 /// What they extracted, as far as it is there.

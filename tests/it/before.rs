@@ -162,6 +162,25 @@ fn without_intervals(json: &str) -> String {
     intervals.unwrap().replace_all(json, "").into_owned()
 }
 
+/// A plan without what programs have extracted already: earlier versions counted that in runs and not in plans.
+fn without_extractions(name: &str, report: String) -> String {
+    let Some(json) = report.strip_prefix("exit: 0\n").filter(|_| name.starts_with("plan")) else {
+        return report;
+    };
+    let Ok(mut plans) = serde_json::from_str::<Value>(json) else { return report };
+    for plan in plans.as_array_mut().unwrap() {
+        let extracted = plan["graders"]["extracted"]["cached"].as_u64().unwrap_or_default();
+        for count in ["total", "cached"] {
+            for place in ["/graders/extracted/", "/totals/"] {
+                if let Some(number) = plan.pointer_mut(&format!("{place}{count}")) {
+                    *number = (number.as_u64().unwrap() - extracted).into();
+                }
+            }
+        }
+    }
+    serde_json::to_string_pretty(&plans).unwrap()
+}
+
 fn expected(name: &str) -> String {
     std::fs::read_to_string(fixture().join("expected").join(name)).unwrap()
 }
@@ -170,8 +189,9 @@ fn expected(name: &str) -> String {
 fn every_report_over_what_an_earlier_version_wrote_is_the_same() {
     let differs = |(name, args): &&(&str, &[&str])| {
         let now = without_labels(name, answer(workspace().command(args)));
-        without_intervals(&without_places(&now))
-            != without_intervals(&without_places(&expected(name)))
+        let [now, then] = [now, expected(name)]
+            .map(|report| without_intervals(&without_places(&without_extractions(name, report))));
+        now != then
     };
     let differing: Vec<_> = COMMANDS.iter().filter(differs).map(|(name, _)| name).collect();
     let Some(name) = differing.first() else { return };

@@ -11,7 +11,7 @@ use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::planned_actions::planned_actions;
 use crate::graph::{Db, programs, results};
 use crate::pipeline::action::Action;
-use crate::pipeline::evaluate::{BallotId, Planned, Submission};
+use crate::pipeline::evaluate::{BallotId, Planned};
 use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::{Outcome, Stored};
 
@@ -170,23 +170,10 @@ fn extractions(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
     let mut all = Vec::new();
     for chunk in root.chunks(db) {
         for (ordinal, grader) in session.graders().iter().enumerate() {
-            for (case, submission) in programs::calls(db, *chunk, *grader).iter().enumerate() {
+            programs::each_extraction(db, *chunk, *grader, &mut |case, turn, key| {
                 let cell = CellId { chunk: *chunk, case, grader: ordinal };
-                let mut add = |turn, submission: &Submission| {
-                    if let Submission::Pending(Some(key)) = submission {
-                        all.push(((cell, BallotId { turn, ballot: 0 }), *key));
-                    }
-                };
-                match submission {
-                    Submission::Turns(turns) => {
-                        turns
-                            .iter()
-                            .enumerate()
-                            .for_each(|(turn, submission)| add(turn, submission));
-                    }
-                    submission => add(0, submission),
-                }
-            }
+                all.push(((cell, BallotId { turn, ballot: 0 }), key));
+            });
         }
     }
     all

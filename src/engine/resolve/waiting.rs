@@ -290,6 +290,7 @@ impl WaitList {
             let (chunk, plans) = &scanned[*place];
             let looked_at = plans.iter().enumerate().filter(|(grader, _)| is_looked_at(*grader));
             for (grader, (plans, Threshold(threshold))) in looked_at {
+                self.add_extractions(session, *chunk, grader);
                 let ready = queries::ready(&session.db, graders[grader]);
                 for (case, planned) in plans.iter().enumerate() {
                     let cell = CellId { chunk: *chunk, case, grader };
@@ -302,6 +303,17 @@ impl WaitList {
             }
         }
         self.scanned = scanned;
+    }
+
+    /// Adds what extracts the submissions of a chunk, also where they are known already: what they rest on may have been
+    /// forgotten since, and has to be in the graph before they are made again.
+    fn add_extractions(&mut self, session: &Session, chunk: Chunk, grader: usize) {
+        let of = session.graders()[grader];
+        programs::each_extraction(&session.db, chunk, of, &mut |case, turn, key| {
+            let cell = CellId { chunk, case, grader };
+            let waiting = Waiting::new(cell, BallotId { turn, ballot: 0 }, key);
+            self.add(session, Waiting { purpose: Purpose::Submission, ..waiting });
+        });
     }
 
     /// Adds an action, unless it was added before: then another chunk waits for it too.
@@ -404,7 +416,7 @@ impl WaitList {
     /// again.
     pub(crate) fn remember(&mut self, session: &Session) {
         for (chunk, plans) in &self.scanned {
-            match settled(session, plans) {
+            match settled(session, *chunk, plans) {
                 Some(actions) => {
                     self.settled.0.insert(*chunk, (plans.clone(), actions));
                 }
@@ -430,13 +442,17 @@ impl WaitList {
 }
 
 /// How many actions the plans want, grader by grader, if each of them has an outcome that stays.
-fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
+fn settled(session: &Session, chunk: Chunk, plans: &Plans) -> Option<Box<[u64]>> {
     let known = stays(session);
     let of_grader =
         |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
             let ready = queries::ready(&session.db, *grader);
             let mut actions = 0;
             let mut stay = true;
+            programs::each_extraction(&session.db, chunk, *grader, &mut |_, _, key| {
+                actions += 1;
+                stay &= known(key).is_some();
+            });
             for planned in plans.iter() {
                 stay &= *planned != Planned::Blocked;
                 each_wanted(planned, ready, &known, *threshold, &mut |_, key| {

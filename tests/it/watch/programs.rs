@@ -3,7 +3,7 @@
 use serde_json::json;
 
 use super::{Session, judge, mean, rows, save};
-use crate::space::{Space, has};
+use crate::space::{Space, has, jsonl};
 
 const SUITE: &str = "\
 name: support
@@ -121,6 +121,41 @@ fn what_is_odd_about_programs_is_told_once() {
     let events = session.telling.events_until("evaluated");
     let rest = session.end();
     assert!(events.iter().chain(&rest).all(|event| event["event"] != "note"), "{events:?}");
+}
+
+/// A grader of what a program extracts, and a judge.
+const EXTRACTING: &str = "\
+name: support
+dataset: data.jsonl
+graders:
+  quality: {kind: rubric, prompt_path: rubric.txt, model: judge-1, endpoint: test, max_retries: 0}
+  right: {kind: tool, function: contains, extractor: 'pick.py:pick'}
+";
+
+/// What is extracted is forgotten when it was graded, and known again before anything that rests on it is made anew.
+#[test]
+fn a_verdict_of_what_a_program_extracted_stays_when_another_is_asked_again() {
+    if !has("python3") {
+        return;
+    }
+    let row = |at: usize| json!({"id": format!("s{at}"), "input": "q", "output": "a b", "ground_truth": "b"});
+    let program = "def pick(trajectory, config):\n    return trajectory[-1][-1].content\n";
+    let space = Space::new(&[
+        ("suite.yaml", EXTRACTING),
+        ("rubric.txt", super::POLITE),
+        ("data.jsonl", &jsonl((0..2).map(row))),
+        ("pick.py", program),
+    ]);
+    let mut session = Session::begin(space, judge(), &[]);
+    session.telling.wait_event("evaluated");
+    let refresh = json!({"command": "refresh", "sample_id": "s0", "grader": "quality"});
+    session.telling.say(&refresh.to_string());
+    let told = session.telling.wait_event("evaluated");
+    assert_eq!(
+        (&told["metrics"]["right"]["mean"], &told["counts"]["pending"]),
+        (&json!(1.0), &json!(0))
+    );
+    session.end();
 }
 
 /// What is said to be broken, and where.

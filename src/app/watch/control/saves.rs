@@ -18,6 +18,7 @@ use crate::engine::resolve::live::ResolveState;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::answers;
 use crate::graph::labels::file as labels_file;
+use crate::graph::programs;
 use crate::graph::queries;
 use crate::graph::snapshot::Snapshot;
 use crate::pipeline::key::KeySet;
@@ -75,10 +76,16 @@ impl Control<'_> {
                 snapshot.each_key(&mut want);
             }
         }
-        // Records are read again whenever something that rests on them changes.
+        // Records and submissions are read again whenever something that rests on them changes.
         let session = self.live.session_mut();
-        for chunk in session.root.chunks(&session.db) {
-            wanted.extend(answers::conversation_keys(&session.db, *chunk).into_iter().flatten());
+        let db = &session.db;
+        for chunk in session.root.chunks(db) {
+            wanted.extend(answers::conversation_keys(db, *chunk).into_iter().flatten());
+            for grader in session.graders() {
+                programs::each_extraction(db, *chunk, *grader, &mut |_, _, key| {
+                    wanted.insert(key);
+                });
+            }
         }
         session.db.keep_outcomes(&wanted);
     }

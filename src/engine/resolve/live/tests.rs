@@ -1,12 +1,15 @@
-//! Who makes room for a save, with an executor that never answers.
+//! Who makes room for a save, with an executor that never answers; and what is known again of programs that are named again.
 
-use std::cell::Cell;
+use std::cell::{Cell, RefCell};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::{LAST, Live, Ranking};
+use serde_json::json;
+
+use super::{LAST, Live, Ranking, ResolveState};
+use crate::base::system::System;
 use crate::base::system::memory::MemorySystem;
-use crate::effects::exec::{EndpointId, Executing, Executor, Launch, Room};
+use crate::effects::exec::{Discovered, EndpointId, Executing, Executor, Launch, Room};
 use crate::effects::fs_watch::ChangedPaths;
 use crate::effects::store::MemoryStore;
 use crate::engine::progress::Quiet;
@@ -15,6 +18,10 @@ use crate::engine::session::Session;
 use crate::engine::session::reload::Reloaded;
 use crate::graph::Database;
 use crate::graph::inputs::{CellId, Chunk, Overrides};
+use crate::graph::snapshot::Snapshot;
+use crate::pipeline::key::KeySet;
+use crate::pipeline::outcome::{Outcome, Reply};
+use crate::pipeline::program::{ProgramIdentity, file_digest};
 
 const SUITE: &str = "\
 name: s
@@ -137,4 +144,77 @@ fn a_promise_of_the_graph_that_does_not_hold_is_reported() {
     assert_eq!((executor.asked.get(), live.progressed().tally.pending), (1, 2));
     let bugs = live.notes().into_iter().filter(|note| note.contains("a bug in evalrs"));
     assert_eq!(bugs.count(), 2);
+}
+
+/// Extracts a word at once, loads nothing, and is told by the test what it was seen to load.
+#[derive(Default)]
+struct Extracting {
+    called: RefCell<Vec<Arc<ProgramIdentity>>>,
+    discovered: RefCell<Vec<(Arc<ProgramIdentity>, Discovered)>>,
+}
+
+impl Executor for Extracting {
+    fn execute(&self, launch: Launch) -> Executing<'_> {
+        let Launch::Program(launch) = launch else { unreachable!("nothing but programs") };
+        self.called.borrow_mut().push(Arc::clone(&launch.action.identity));
+        let word = json!({"submission": "x"}).to_string();
+        Box::pin(std::future::ready(Outcome::Reply(Reply::new(word))))
+    }
+
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+        self.discovered.take()
+    }
+}
+
+/// Goes on until nothing is left to do, and forgets what `watch` forgets then.
+async fn settle(live: &mut Live<'_>) -> Snapshot {
+    live.begin(Box::new(Alike), u64::MAX, Settings::default());
+    while live.go_on() || live.standing() != ResolveState::Done {
+        tokio::select! {
+            () = live.wait() => {}
+            () = tokio::task::yield_now() => {}
+        }
+        live.apply_arrived();
+    }
+    let session = live.session_mut();
+    let snapshot = Snapshot::take(&session.db, session.root);
+    let mut wanted = KeySet::default();
+    snapshot.each_key(&mut |key| _ = wanted.insert(key));
+    session.db.keep_outcomes(&wanted);
+    snapshot
+}
+
+/// What was seen of a program may be told after the save that called it, and concerns what is extracted again only once
+/// a suite names it again.
+#[tokio::test]
+async fn an_extractor_that_is_named_again_may_have_turned_out_to_load_more() {
+    let with = "name: s\ndataset: d.jsonl\ngraders:\n  g: {kind: tool, function: ascii_printable_only, extractor: 'pick.py:pick'}\n";
+    let without = with.replace(", extractor: 'pick.py:pick'", "");
+    let files = [("suite.yaml", with), ("d.jsonl", ROWS), ("pick.py", "def pick(): ...")];
+    let system = MemorySystem::with(&files).with_program("python3", "/usr/bin/python3", "3.11.7");
+    system.set("late.py", "WORD = 1");
+    let mut session =
+        Session::new(Database::default(), "suite.yaml", BTreeMap::new(), Overrides::default());
+    assert_eq!(session.load(&system), []);
+    let executor = Extracting::default();
+    let mut quiet = Quiet;
+    let world =
+        Effects { system: &system, executor: &executor, progress: &mut quiet, grades: &mut Quiet };
+    let store = Arc::new(MemoryStore::default());
+    let mut live = Live::new(&mut session, store, world, Settings::default());
+    assert!(settle(&mut live).await.is_whole());
+    assert_eq!(executor.called.borrow().len(), 3);
+    for suite in [without.as_str(), with] {
+        system.set("suite.yaml", suite);
+        assert!(matches!(live.reload(&ChangedPaths::Any, None), Reloaded::Changed { .. }));
+        let identity = Arc::clone(&executor.called.borrow()[0]);
+        let path = system.absolute("late.py");
+        let files = BTreeMap::from([(path, Some(file_digest(Some(b"WORD = 1"))))]);
+        let late = Discovered { files, ..Discovered::default() };
+        if suite == with {
+            executor.discovered.borrow_mut().push((identity, late));
+        }
+        assert!(settle(&mut live).await.is_whole(), "{suite}");
+        assert_eq!(executor.called.borrow().len(), 3, "what is stored is not called for");
+    }
 }
