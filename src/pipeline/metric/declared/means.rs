@@ -79,16 +79,50 @@ pub(super) fn over_groups(
     let table = inside.as_ref().unwrap_or(table);
     let found = items(statistic, spec, table);
     let grouped = GroupedItems::of(&found, spec, table);
-    let samples: Vec<u32> = found.items.iter().map(|item| item.sample).collect();
+    let drawn = match grouped.within_samples() {
+        Some(groups) => DrawnMean::of_groups(groups, found.range, table),
+        None => DrawnMean::of_results(&grouped, table),
+    };
     MetricValue {
         value: grouped.mean(),
         n: found.items.len(),
         errors: found.errors,
-        interval: percentile_interval(&samples, &|drawn| grouped.mean_of(drawn)),
-        replicates: replicates::of(table, &samples, &|drawn| grouped.mean_of(drawn)),
+        interval: drawn.interval,
+        replicates: drawn.replicates,
         groups: each_group(statistic, &found, spec, table),
         ungrouped: ungrouped.map(|ungrouped| ungrouped.told),
         ..MetricValue::default()
+    }
+}
+
+/// How a mean over groups varies where other samples are drawn.
+struct DrawnMean {
+    interval: Option<ConfidenceInterval>,
+    replicates: Option<Replicates>,
+}
+
+impl DrawnMean {
+    /// Groups that hold results of many samples have other means in each draw.
+    fn of_results(grouped: &GroupedItems<'_>, table: &MetricTable) -> Self {
+        let samples: Vec<u32> = grouped.items.iter().map(|item| item.sample).collect();
+        let estimate = |drawn: &[usize]| grouped.mean_of(drawn);
+        Self {
+            interval: percentile_interval(&samples, &estimate),
+            replicates: replicates::of(table, &samples, &estimate),
+        }
+    }
+
+    /// A group that lies within one sample has the same mean in each draw. What varies is how often it is drawn.
+    fn of_groups(groups: Vec<ClusteredValue>, range: ValueRange, table: &MetricTable) -> Self {
+        let samples: Vec<u32> = groups.iter().map(|group| group.cluster).collect();
+        let estimate = |drawn: &[usize]| {
+            let drawn: Vec<f64> = drawn.iter().map(|at| groups[*at].value).collect();
+            mean(&drawn)
+        };
+        Self {
+            replicates: replicates::of(table, &samples, &estimate),
+            interval: mean_interval(groups, range, LEVEL),
+        }
     }
 }
 
@@ -207,6 +241,26 @@ impl<'i> GroupedItems<'i> {
 
     fn mean(&self) -> Option<f64> {
         self.mean_of(&(0..self.items.len()).collect::<Vec<usize>>())
+    }
+
+    /// The mean of each outermost group with the sample that it lies within; none where one holds results of several.
+    fn within_samples(&self) -> Option<Vec<ClusteredValue>> {
+        let mut groups: BTreeMap<&String, (u32, MeanTree)> = BTreeMap::new();
+        for (item, paths) in self.items.iter().zip(&self.paths) {
+            for path in paths {
+                let [outermost, inner @ ..] = &path[..] else { return None };
+                let (sample, tree) =
+                    groups.entry(outermost).or_insert_with(|| (item.sample, MeanTree::default()));
+                if *sample != item.sample {
+                    return None;
+                }
+                tree.add(inner, item.value);
+            }
+        }
+        let means = groups
+            .into_values()
+            .filter_map(|(cluster, tree)| Some(ClusteredValue { cluster, value: tree.mean()? }));
+        Some(means.collect())
     }
 
     fn mean_of(&self, drawn: &[usize]) -> Option<f64> {

@@ -119,6 +119,30 @@ fn groups_count_alike_whatever_their_size() {
     assert_eq!(left_out(&MetricSpec { groups, ..nested }), (3, Some((3, values))));
 }
 
+/// A sample that is drawn twice is two of its groups: the mean over them varies as a mean of so many numbers does.
+#[test]
+fn groups_within_one_sample_vary_with_the_samples() {
+    let of_groups =
+        MetricSpec { by: vec![Dimension::Tags], ..spec(MetricKind::Macro(Statistic::Mean)) };
+    let mean = spec(MetricKind::Of(Statistic::Mean));
+    let of_results = "0:1 0:0 1:0 1:0 2:1 2:1";
+    // A group for each result, one for each sample, and one that holds results of two samples.
+    for (size, as_mean_of) in [(1, Some(of_results)), (2, Some("0.5 0 1")), (4, None)] {
+        let mut grouped = table(of_results);
+        for (at, place) in grouped.places.iter_mut().enumerate() {
+            place.groups = vec![vec![format!("group {}", at / size)]];
+        }
+        let found = measure(&of_groups, &grouped).interval;
+        assert!(found.is_some(), "{size}");
+        let expected = as_mean_of.map(|of| measure(&mean, &table(of)).interval);
+        assert_eq!(
+            expected.is_some_and(|expected| found == expected),
+            as_mean_of.is_some(),
+            "{size}"
+        );
+    }
+}
+
 #[test]
 fn weights_are_of_rows() {
     let mut table = table("1 0 1 e");
