@@ -141,6 +141,14 @@ pub fn lines(db: &Database, root: Root) -> impl Iterator<Item = ResultLine> + '_
     })
 }
 
+/// The heads of the results in dataset order, each read when it is asked for.
+pub fn heads(db: &Database, root: Root) -> impl Iterator<Item = Head> + '_ {
+    root.chunks(db).iter().flat_map(move |chunk| {
+        let cases = 0..queries::places(db, *chunk).len();
+        cases.filter_map(move |case| head(db, *chunk, case))
+    })
+}
+
 /// A case as its result line names it, without what its graders say.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Head {

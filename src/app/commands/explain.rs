@@ -43,7 +43,8 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     drop(store);
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let names: Vec<&str> = found.tallies.iter().map(|(name, _)| name.as_str()).collect();
-    let history = History::read(console.system, &surroundings.records(), &suite, &names);
+    let home = surroundings.records();
+    let history = History::read_of_sample(&args.sample, console.system, &home, &suite, &names);
     let reasons = AskReasons::new(&session, &history);
     let mut layers = surroundings.layers(console.system);
     if args.prompt {
@@ -118,11 +119,7 @@ fn earlier(
     };
     let with_lines = |past: PastRun| {
         let mut lines = Vec::new();
-        past.each_line(system, &mut |line| {
-            if line.sample_id == args.sample {
-                lines.push(line);
-            }
-        });
+        past.each_line_of(&args.sample, system, &mut |line| lines.push(line));
         Earlier { past, lines }
     };
     Ok(pasts.into_iter().map(with_lines).collect())

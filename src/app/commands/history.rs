@@ -21,14 +21,14 @@ use crate::effects::record::read::PastHeader;
 use crate::effects::record::run_history::{RunHistory, append, slides};
 use crate::engine::session::Session;
 use crate::graph::answers;
+use crate::graph::results::{Head, heads};
 use crate::pipeline::history::{
     GraderDigests, HISTORY_FORMAT, HistoryDeclared, HistoryLine, HistoryMetric, HistoryReport,
     digest, runs_of_lines,
 };
 use crate::pipeline::key::hashed;
+use crate::pipeline::report::Report;
 use crate::pipeline::report::history::write;
-use crate::pipeline::report::{Report, Results};
-use crate::pipeline::results::ResultLine;
 use crate::pipeline::suite::suite_name;
 use crate::pipeline::target::TargetAction;
 
@@ -156,7 +156,7 @@ pub(super) fn remember(run: &HistoryEntry<'_, '_>, system: &dyn System) -> std::
         declared: Ordered(declared.collect()),
         gate: run.report.summary.gate.clone(),
         digests: graders,
-        dataset: Some(questions((run.report.results)())),
+        dataset: Some(questions(heads(&run.session.db, run.session.root))),
         target: target(run.session),
         cost,
     };
@@ -164,8 +164,8 @@ pub(super) fn remember(run: &HistoryEntry<'_, '_>, system: &dyn System) -> std::
 }
 
 /// The digest of what was asked, each question once and in any order, whatever came of it.
-fn questions(results: Results<'_>) -> String {
-    let asked: BTreeSet<[u8; 32]> = results.map(|line| question(line).into()).collect();
+fn questions(results: impl Iterator<Item = Head>) -> String {
+    let asked: BTreeSet<[u8; 32]> = results.map(|head| question(head).into()).collect();
     let mut hasher = blake3::Hasher::new();
     for one in &asked {
         hasher.update(one);
@@ -173,9 +173,9 @@ fn questions(results: Results<'_>) -> String {
     digest(hasher.finalize().to_hex().as_str())
 }
 
-fn question(line: ResultLine) -> blake3::Hash {
+fn question(head: Head) -> blake3::Hash {
     let said =
-        [Value::from(line.sample_id), Value::from(line.model), line.input, line.ground_truth];
+        [Value::from(head.sample_id), Value::from(head.model), head.input, head.ground_truth];
     blake3::hash(Value::from(said.to_vec()).to_string().as_bytes())
 }
 

@@ -39,9 +39,29 @@ struct AskedKeys {
 impl History {
     /// Reads the records under `home` back to the last run of `suite` that was of all samples and of all `graders`.
     pub(crate) fn read(system: &dyn System, home: &str, suite: &str, graders: &[&str]) -> Self {
+        Self::of(runs(system, home, suite), graders, &|past| RunActions::read(past, system))
+    }
+
+    /// The same of one sample alone.
+    pub(crate) fn read_of_sample(
+        sample: &str,
+        system: &dyn System,
+        home: &str,
+        suite: &str,
+        graders: &[&str],
+    ) -> Self {
+        let read = |past: &PastRun| RunActions::read_of_sample(sample, past, system);
+        Self::of(runs(system, home, suite), graders, &read)
+    }
+
+    fn of(
+        pasts: impl Iterator<Item = PastRun>,
+        graders: &[&str],
+        read: &dyn Fn(&PastRun) -> RunActions,
+    ) -> Self {
         let mut history = Self::default();
-        for past in runs(system, home, suite).take(MAX_RUNS) {
-            let run = RunActions::read(&past, system);
+        for past in pasts.take(MAX_RUNS) {
+            let run = read(&past);
             let has_all = graders.iter().all(|name| run.grader(name).is_some());
             history.runs.push(run);
             if has_all && !past.header.is_narrowed() {
@@ -77,15 +97,28 @@ impl History {
 
 impl RunActions {
     fn read(past: &PastRun, system: &dyn System) -> Self {
+        let mut run = Self::without_cases(past);
+        past.each_line(system, &mut |line| run.add(line));
+        run
+    }
+
+    fn read_of_sample(sample: &str, past: &PastRun, system: &dyn System) -> Self {
+        let mut run = Self::without_cases(past);
+        past.each_line_of(sample, system, &mut |line| run.add(line));
+        run
+    }
+
+    fn without_cases(past: &PastRun) -> Self {
         let graders = past.header.graders();
-        let panels: Vec<(String, Panel)> =
+        let panels =
             graders.map(|(name, settings)| (name.to_owned(), Panel::read(settings))).collect();
-        let mut cases = HashMap::new();
-        past.each_line(system, &mut |line| {
-            let asked = panels.iter().map(|(grader, _)| AskedKeys::of(&line, grader)).collect();
-            cases.insert((line.sample_id, line.model, line.trial), asked);
-        });
-        Self { id: past.id.clone(), panels, cases }
+        Self { id: past.id.clone(), panels, cases: HashMap::new() }
+    }
+
+    fn add(&mut self, line: PastLine) {
+        let of = |(grader, _): &(String, Panel)| AskedKeys::of(&line, grader);
+        let asked = self.panels.iter().map(of).collect();
+        self.cases.insert((line.sample_id, line.model, line.trial), asked);
     }
 
     fn grader(&self, name: &str) -> Option<usize> {

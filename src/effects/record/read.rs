@@ -5,6 +5,7 @@
 
 use std::collections::BTreeMap;
 
+use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
@@ -158,10 +159,37 @@ pub(super) fn read_json<T: DeserializeOwned>(system: &dyn System, path: &str) ->
 impl PastRun {
     /// Visits the results that can be read, in order, and says how many cannot be.
     pub(crate) fn each_line(&self, system: &dyn System, visit: &mut dyn FnMut(PastLine)) -> usize {
+        self.each_line_that(system, &|_| true, visit)
+    }
+
+    /// Visits the results of one sample that can be read, in order. Lines in which its id does not stand are not parsed.
+    pub(crate) fn each_line_of(
+        &self,
+        sample: &str,
+        system: &dyn System,
+        visit: &mut dyn FnMut(PastLine),
+    ) {
+        let written = Value::from(sample).to_string();
+        let finder = Finder::new(written.trim_matches('"'));
+        let may_be_its = |line: &[u8]| finder.find(line).is_some();
+        self.each_line_that(system, &may_be_its, &mut |line| {
+            if line.sample_id == sample {
+                visit(line);
+            }
+        });
+    }
+
+    fn each_line_that(
+        &self,
+        system: &dyn System,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+        visit: &mut dyn FnMut(PastLine),
+    ) -> usize {
         let Ok(mut file) = system.open(&join(&self.folder, RESULTS)) else { return 0 };
         let mut broken = 0;
         let read = each_line(&mut *file, MAX_RESULT, &mut |line| {
             let result = match line {
+                RecordLine::Whole(bytes) | RecordLine::Torn(bytes) if !is_wanted(bytes) => return,
                 RecordLine::Whole(bytes) | RecordLine::Torn(bytes) => {
                     serde_json::from_slice(bytes).ok()
                 }

@@ -209,7 +209,7 @@ pub(super) fn vote_scale(spec: &ToolSpec) -> Option<Scale> {
 }
 
 fn of_votes(spec: &ToolSpec) -> Option<RecordedVotes> {
-    RecordedVotes::compile(&spec.config).ok().filter(|_| is_of_votes(spec))
+    is_of_votes(spec).then(|| RecordedVotes::compile(&spec.config).ok()).flatten()
 }
 
 /// A vote, as far as it could be read.

@@ -54,6 +54,10 @@ fn unit(text: &str) -> Option<u16> {
 
 /// Whether the object that `text` begins with has several members of this name that differ.
 pub(crate) fn differs_with_itself(text: &str, name: &str) -> bool {
+    // Nearly every reply says it once. A name may also be written in escapes.
+    if !text.contains("\\u") && text.matches(&format!("\"{name}\"")).nth(1).is_none() {
+        return false;
+    }
     let mut reader = serde_json::Deserializer::from_str(text);
     let values = MembersOf(name).deserialize(&mut reader).unwrap_or_default();
     values.first().is_some_and(|first| values.iter().any(|value| !is_equal(value, first)))
