@@ -10,7 +10,7 @@ use super::{last_named, runs_of};
 use crate::base::system::{System, join};
 
 /// So many records of each suite stay where a workspace says nothing.
-pub(crate) const DEFAULT: usize = 100;
+pub(crate) const DEFAULT: usize = 20;
 
 /// How many records stay.
 #[derive(Clone, Copy, Debug)]
@@ -21,8 +21,8 @@ pub(crate) enum RunLimit<'a> {
     OfSuite(usize, &'a str),
 }
 
-/// Removes the oldest records under `home` until `most` are left. The run called `latest` stays whatever its age, and
-/// so do those whose folders are in one of the paths `named`.
+/// Removes the oldest records under `home` until `most` are left. The newest of each suite stays whatever its age, as do
+/// the run called `latest` and those whose folders are in one of the paths `named`.
 pub(crate) fn remove_old(
     system: &dyn System,
     home: &str,
@@ -39,11 +39,19 @@ pub(crate) fn remove_old(
     if ids.len() <= number {
         return Ok(());
     }
-    if let RunLimit::OfSuite(_, suite) = most {
-        ids.retain(|id| suite_of(system, &join(&runs, id)).as_deref() == Some(suite));
+    let suite_of = |id: &String| suite_of(system, &join(&runs, id));
+    let mut newest = BTreeSet::new();
+    match most {
+        RunLimit::OfSuite(_, suite) => ids.retain(|id| suite_of(id).as_deref() == Some(suite)),
+        RunLimit::OfAll(_) => {
+            let mut suites = BTreeSet::new();
+            let is_newest = |id: &&String| suite_of(id).is_some_and(|suite| suites.insert(suite));
+            newest.extend(ids.iter().rev().filter(is_newest).cloned());
+        }
     }
-    let old = ids.iter().rev().skip(number).filter(|id| !kept.contains(id.as_str()));
-    old.rev().try_for_each(|id| system.remove_folder(&join(&runs, id)))
+    let is_old = |id: &&String| !kept.contains(id.as_str()) && !newest.contains(*id);
+    let old: Vec<&String> = ids.iter().rev().skip(number).filter(is_old).collect();
+    old.into_iter().rev().try_for_each(|id| system.remove_folder(&join(&runs, id)))
 }
 
 /// The name of the suite that a record is of.
@@ -102,6 +110,17 @@ mod tests {
             assert_eq!(left, [expected, &["baseline"]].concat(), "{most} {latest} {named}");
             remove_old(&system, "elsewhere", RunLimit::OfAll(most), &[]).unwrap();
         }
+    }
+
+    #[test]
+    fn the_newest_record_of_each_suite_stays() {
+        let system = MemorySystem::default();
+        for (id, suite) in RUNS.iter().zip(["a", "a", "b", "b"]) {
+            let header = format!(r#"{{"format": 1, "suite": "{suite}"}}"#);
+            system.set(&format!("h/runs/{id}/header.json"), &header);
+        }
+        remove_old(&system, "h", RunLimit::OfAll(1), &[]).unwrap();
+        assert_eq!(system.list("h/runs").unwrap(), [RUNS[1], RUNS[3]]);
     }
 
     #[test]
