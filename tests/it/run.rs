@@ -45,6 +45,37 @@ fn a_run_without_a_record_keeps_its_judgments_alone() {
     assert_eq!((ran.code(), ran.stdout().contains("report:")), (0, false), "{}", ran.stdout());
 }
 
+/// Results that say what those of the last run say stand on disk once. A record is its own all the same: it is read after
+/// the other one is gone, and nothing of it changes with a later run.
+#[cfg(unix)]
+#[test]
+fn records_of_runs_that_found_the_same_share_their_bytes() {
+    use std::os::unix::fs::MetadataExt;
+    let space = space(3);
+    let judge = Judge::new(|_, _| Answer::score(0.5));
+    let run = || {
+        assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "-q"]).code(), 0);
+        space.latest().join("results.jsonl")
+    };
+    let file = |path: &std::path::Path| path.metadata().unwrap().ino();
+    let [first, second] = [run(), run()];
+    assert_eq!(file(&first), file(&second));
+    let text = space.record("results.jsonl");
+    space.write("data.jsonl", rows(2));
+    let third = run();
+    assert_ne!(file(&second), file(&third));
+    assert!(text.starts_with(&space.record("results.jsonl")), "two of the three rows");
+    std::fs::remove_dir_all(first.parent().unwrap()).unwrap();
+    assert_eq!(space.read(&second.display().to_string()), text);
+    let output = ["run", "suite.yaml", "-q", "--output", "out"];
+    assert_eq!(space.run_with(&judge, &output).code(), 0);
+    assert_eq!(
+        space.path("out/results.jsonl").metadata().unwrap().nlink(),
+        1,
+        "a folder of the user"
+    );
+}
+
 #[test]
 fn equal_submissions_are_judged_once() {
     let judge = Judge::new(|_, _| Answer::score(1.0));

@@ -5,9 +5,9 @@ use super::context::SuiteContext;
 use super::open::loaded_session;
 use crate::app::cli::ExplainArgs;
 use crate::app::error::{Error, ExitStatus};
-use crate::base::system::{System, join};
+use crate::base::system::{FileIdentity, System, join};
 use crate::effects::record::history::History;
-use crate::effects::record::read::{PastRun, open, runs};
+use crate::effects::record::read::{PastLine, PastRun, RESULTS, open, runs};
 use crate::effects::record::runs_of;
 use crate::engine::inspect::explain::{Earlier, Explaining, winning};
 use crate::engine::inspect::preview::preview;
@@ -117,12 +117,25 @@ fn earlier(
         None => runs(system, &home, &suite).take(MOST_RUNS).collect(),
         Some(named) => vec![named_run(named, &home, system)?],
     };
-    let with_lines = |past: PastRun| {
-        let mut lines = Vec::new();
-        past.each_line_of(&args.sample, system, &mut |line| lines.push(line));
-        Earlier { past, lines }
-    };
-    Ok(pasts.into_iter().map(with_lines).collect())
+    let mut found: Vec<Earlier> = Vec::new();
+    let mut last: Option<FileIdentity> = None;
+    for past in pasts {
+        let identity = system.identity(&join(&past.folder, RESULTS));
+        let lines = match found.last() {
+            // Runs that found the same share their bytes.
+            Some(same) if identity.is_some() && identity == last => same.lines.clone(),
+            _ => lines_of(&args.sample, &past, system),
+        };
+        last = identity;
+        found.push(Earlier { past, lines });
+    }
+    Ok(found)
+}
+
+fn lines_of(sample: &str, past: &PastRun, system: &dyn System) -> Vec<PastLine> {
+    let mut lines = Vec::new();
+    past.each_line_of(sample, system, &mut |line| lines.push(line));
+    lines
 }
 
 /// The run with this id, else the record in this folder.

@@ -407,10 +407,10 @@ impl<'a> Keeper<'a> {
             spent: ended.spent,
             saved: ended.saved,
             usage: summary.all_usage,
-            asked: ended.asked.iter().map(ToString::to_string).collect(),
             warnings: warning.into_iter().collect(),
             ..RunFacts::default()
-        };
+        }
+        .with_asked(&ended.asked);
         record::write(self.system, &self.folder, &report, &facts)?;
         record::set_latest(self.system, &self.home, &self.id)
     }

@@ -1,6 +1,6 @@
 //! A system in memory, for tests of everything above it.
 
-use std::cell::RefCell;
+use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::Write;
 use std::rc::Rc;
@@ -14,6 +14,8 @@ use super::{Contents, FileBytes, System};
 pub struct MemorySystem {
     files: Rc<RefCell<BTreeMap<String, FileBytes>>>,
     programs: RefCell<BTreeMap<String, MemoryProgram>>,
+    /// How many files were given another name.
+    links: Cell<usize>,
 }
 
 /// A program that is installed.
@@ -50,6 +52,11 @@ impl MemorySystem {
             system.set(path, text);
         }
         system
+    }
+
+    /// How many files were given another name.
+    pub fn linked(&self) -> usize {
+        self.links.get()
     }
 
     /// The same system with a program installed at `path`, which is found by its name and by its path.
@@ -120,6 +127,13 @@ impl System for MemorySystem {
         contents(&mut bytes)?;
         self.set(path, bytes);
         Ok(())
+    }
+
+    fn link(&self, from: &str, to: &str) -> bool {
+        let Ok(bytes) = self.read(from).into_bytes() else { return false };
+        self.set(to, bytes);
+        self.links.set(self.links.get() + 1);
+        true
     }
 
     fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {

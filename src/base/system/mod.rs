@@ -39,6 +39,15 @@ impl FileBytes {
     }
 }
 
+/// What identifies a file among all others that are there at the same time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FileIdentity {
+    /// The file system that it is on.
+    pub device: u64,
+    /// Its number there.
+    pub number: u64,
+}
+
 /// The outside.
 pub trait System {
     /// Reads a file.
@@ -49,6 +58,16 @@ pub trait System {
     fn list(&self, folder: &str) -> Option<Vec<String>>;
     /// Writes a file so that nobody ever sees half of it, making its folder if needed. An error names the file.
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()>;
+    /// Identifies a file whatever its name; none where the system cannot tell. Names that were given by [`Self::link`] have one
+    /// identity.
+    fn identity(&self, _path: &str) -> Option<FileIdentity> {
+        None
+    }
+    /// Gives a file another name, where there is nothing yet. False where that cannot be: copy it then. Only for files that
+    /// nobody writes in place.
+    fn link(&self, _from: &str, _to: &str) -> bool {
+        false
+    }
     /// Makes a file empty, and itself and its folder if needed, to be written from its beginning: what is written at once
     /// is seen at once. An error names the file.
     fn create(&self, path: &str) -> std::io::Result<Box<dyn std::io::Write>>;

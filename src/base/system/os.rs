@@ -13,6 +13,8 @@ use std::time::{Duration, Instant, SystemTime};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
+#[cfg(unix)]
+use super::FileIdentity;
 use super::{Contents, FileBytes, System, folder_of, non_empty, version_in};
 
 /// Files of so many bytes are read by two threads: what takes the time is getting memory for them.
@@ -57,6 +59,17 @@ impl System for OsSystem {
 
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()> {
         write_atomically(path, contents).map_err(naming(path))
+    }
+
+    #[cfg(unix)]
+    fn identity(&self, path: &str) -> Option<FileIdentity> {
+        use std::os::unix::fs::MetadataExt;
+        let metadata = std::fs::metadata(path).ok()?;
+        Some(FileIdentity { device: metadata.dev(), number: metadata.ino() })
+    }
+
+    fn link(&self, from: &str, to: &str) -> bool {
+        made_folder_of(to).is_ok() && std::fs::hard_link(from, to).is_ok()
     }
 
     fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {

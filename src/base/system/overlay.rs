@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Contents, FileBytes, System};
+use super::{Contents, FileBytes, FileIdentity, System};
 
 /// Files that are read in place of those below, which stay as they are. What is written goes below.
 pub(crate) struct OverlaySystem<'a> {
@@ -45,6 +45,14 @@ impl System for OverlaySystem<'_> {
 
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()> {
         self.below.write(path, contents)
+    }
+
+    fn identity(&self, path: &str) -> Option<FileIdentity> {
+        self.below.identity(path)
+    }
+
+    fn link(&self, from: &str, to: &str) -> bool {
+        self.below.link(from, to)
     }
 
     fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {

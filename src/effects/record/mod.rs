@@ -18,6 +18,7 @@ pub(crate) mod rollup;
 pub(crate) mod saves;
 pub(crate) mod side;
 pub(crate) mod run_history;
+mod shared_results;
 
 use std::io::Write;
 
@@ -26,12 +27,18 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{FileBytes, System, join};
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::report::{Report, jsonl};
 use crate::pipeline::results::ReportHeader;
 use crate::pipeline::results::usage::ModelUsage;
 use origin::RecordedOrigin;
+use read::RESULTS;
+use shared_results::write_or_share;
+
+/// The most keys that `run.json` names.
+const MAX_NAMED_KEYS: usize = 1_000;
 
 /// What belongs to one process: `run.json`.
 #[derive(Clone, Debug, Default, Serialize, Deserialize)]
@@ -72,10 +79,21 @@ pub(crate) struct RunFacts {
     pub saved: Usage,
     /// What all judgments of the results used, each once.
     pub usage: ModelUsage,
-    /// The keys executed in this run; all other judgments were replayed.
+    /// The keys executed in this run, no more than [`MAX_NAMED_KEYS`] of them; all other judgments were replayed.
     pub asked: Vec<String>,
+    /// How many keys were executed.
+    pub asked_count: usize,
     /// What went wrong on the way without stopping it.
     pub warnings: Vec<String>,
+}
+
+impl RunFacts {
+    /// The facts with what was executed.
+    #[must_use]
+    pub(crate) fn with_asked(self, keys: &[ActionKey]) -> Self {
+        let named = keys.iter().take(MAX_NAMED_KEYS).map(ToString::to_string);
+        Self { asked: named.collect(), asked_count: keys.len(), ..self }
+    }
 }
 
 /// Writes the files of a record into `folder`.
@@ -89,14 +107,37 @@ pub(crate) fn write(
     write_json(system, &join(folder, "run.json"), facts)
 }
 
+/// The same of a run under `home`: results that say what those of the suite's last run say share their bytes.
+pub(crate) fn write_run(
+    system: &dyn System,
+    home: &str,
+    report: &Report<'_>,
+    facts: &RunFacts,
+) -> std::io::Result<()> {
+    let folder = join(&runs_of(home), &facts.id);
+    let earlier = read::runs(system, home, &report.header.suite).find(|past| past.id != facts.id);
+    let earlier = earlier.map(|past| join(&past.folder, RESULTS));
+    write_parts(system, &folder, report, earlier.as_deref())?;
+    write_json(system, &join(&folder, "run.json"), facts)
+}
+
 /// Writes what was found by now; what belongs to the process comes once that ends.
 pub(crate) fn write_report(
     system: &dyn System,
     folder: &str,
     report: &Report<'_>,
 ) -> std::io::Result<()> {
+    write_parts(system, folder, report, None)
+}
+
+fn write_parts(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+    earlier: Option<&str>,
+) -> std::io::Result<()> {
     write_header(system, folder, report.header)?;
-    write_results(system, folder, report)?;
+    write_or_share_results(system, folder, report, earlier)?;
     replicates::write(system, folder, &report.summary.declared)?;
     write_json(system, &join(folder, "summary.json"), report.summary)
 }
@@ -107,11 +148,17 @@ pub(crate) fn write_results(
     folder: &str,
     report: &Report<'_>,
 ) -> std::io::Result<()> {
-    system.write(&join(folder, "results.jsonl"), &mut |file| {
-        let mut file = std::io::BufWriter::with_capacity(1 << 16, file);
-        jsonl::write(report, &mut file)?;
-        file.flush()
-    })
+    write_or_share_results(system, folder, report, None)
+}
+
+fn write_or_share_results(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+    earlier: Option<&str>,
+) -> std::io::Result<()> {
+    let mut lines = |out: &mut dyn Write| jsonl::write(report, out);
+    write_or_share(system, &join(folder, RESULTS), earlier, &mut lines)
 }
 
 /// Writes the header of a record whose other files come later: who ends early has left what there is.
