@@ -135,10 +135,13 @@ fn labels(db: &Database, root: Root) -> Ordered<String> {
 
 /// The results in dataset order, each read when it is asked for.
 pub fn lines(db: &Database, root: Root) -> impl Iterator<Item = ResultLine> + '_ {
-    root.chunks(db).iter().flat_map(move |chunk| {
-        let cases = 0..queries::places(db, *chunk).len();
-        cases.filter_map(move |case| line(db, *chunk, case))
-    })
+    root.chunks(db).iter().flat_map(move |chunk| chunk_lines(db, *chunk))
+}
+
+/// The results of a chunk in dataset order.
+pub(crate) fn chunk_lines(db: &Database, chunk: Chunk) -> impl Iterator<Item = ResultLine> + '_ {
+    let cases = 0..queries::places(db, chunk).len();
+    cases.filter_map(move |case| line(db, chunk, case))
 }
 
 /// The heads of the results in dataset order, each read when it is asked for.

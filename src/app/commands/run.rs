@@ -31,6 +31,7 @@ use crate::base::text::{count, sanitize};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
+use crate::engine::lines_ahead::lines_ahead;
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::resolver::GradeFollower;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
@@ -38,7 +39,6 @@ use crate::engine::resolve::settle::Settled;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
-use crate::graph::results;
 use crate::pipeline::gate::GateStatus;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::report::usage::target_lines;
@@ -241,9 +241,10 @@ fn run_one(
         spent: settled.spent(),
         saved: settled.saved(),
         usage: summary.all_usage,
-        asked: settled.asked.iter().map(ToString::to_string).collect(),
         warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
-    };
+        ..RunFacts::default()
+    }
+    .with_asked(&settled.asked);
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
     let recorded = write_record(one, session, &report, &facts, console.system);
     warn(&settled, console.err)?;
@@ -271,7 +272,7 @@ fn run_one(
 }
 
 fn result_lines(session: &Session) -> crate::pipeline::report::Results<'_> {
-    Box::new(results::lines(&session.db, session.root))
+    lines_ahead(&session.db, session.root)
 }
 
 /// How a run ends that may want its judges to be calibrated: what judges decide who are not is not decided.
@@ -367,10 +368,10 @@ fn write_record(
         return Ok(args.output.clone());
     }
     let home = surroundings.records();
-    let folder = join(&record::runs_of(&home), &facts.id);
-    record::write(system, &folder, report, facts)?;
+    record::write_run(system, &home, report, facts)?;
     record::set_latest(system, &home, &facts.id)?;
-    Ok(Some(args.output.clone().unwrap_or(folder)))
+    let folder = || join(&record::runs_of(&home), &facts.id);
+    Ok(Some(args.output.clone().unwrap_or_else(folder)))
 }
 
 fn settle_here(

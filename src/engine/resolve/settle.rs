@@ -9,6 +9,7 @@ use tokio::task::yield_now;
 use super::allowance::Blocked;
 use super::credentials::check_credentials;
 use super::in_flight::InFlightEvent;
+use super::plan_beside::plan_beside;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::{Refresh, Settings};
@@ -177,7 +178,8 @@ async fn load_programs(
 /// Collects what the graph waits for, reading files that rows name on the way.
 fn plan(resolver: &mut Resolver<'_>) {
     loop {
-        resolver.list.scan(resolver.session);
+        let Resolver { list, session, .. } = resolver;
+        plan_beside(&session.db, session.root, || list.scan(session));
         if !resolver.session.read_unread(resolver.world.system) {
             break;
         }

@@ -15,16 +15,13 @@ use crate::app::watch::shown_evaluation::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
 use crate::effects::fs_watch::ChangedPaths;
 use crate::engine::resolve::live::ResolveState;
+use crate::engine::resolve::plan_beside::{MAX_CHUNKS_ALONE, plan_from_the_end};
 use crate::engine::session::reload::Reloaded;
 use crate::graph::answers;
 use crate::graph::labels::file as labels_file;
 use crate::graph::programs;
-use crate::graph::queries;
 use crate::graph::snapshot::Snapshot;
 use crate::pipeline::key::KeySet;
-
-/// Chunks that one thread plans before two are worth while.
-const MAX_CHUNKS_ALONE: usize = 64;
 
 impl Control<'_> {
     /// Records what became of the save, once, after those that were superseded. That it cannot be written ends nothing: the
@@ -312,12 +309,8 @@ impl Control<'_> {
         if session.root.chunks(&session.db).len() > MAX_CHUNKS_ALONE {
             let root = session.root;
             self.worker.evaluate(&session.db, move |db| {
-                // From the other end, so that both threads meet in the middle.
-                for chunk in root.chunks(db).iter().rev() {
-                    for grader in queries::graders(db, root) {
-                        let _ = queries::plans(db, *chunk, *grader);
-                    }
-                }
+                // Both threads meet in the middle.
+                plan_from_the_end(db, root, 1, 0);
                 None
             });
         }
