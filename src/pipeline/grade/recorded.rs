@@ -48,6 +48,15 @@ struct RecordedScore {
     /// error.
     #[serde(default)]
     map: Option<BTreeMap<String, f64>>,
+    /// Where the row says whether it passed: then that decides in place of the threshold. A row that says nothing there is left
+    /// to the threshold.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pass: Option<String>,
+    /// Where the row says why: a text that becomes the rationale.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    rationale: Option<String>,
 }
 
 /// A range of scores.
@@ -100,16 +109,25 @@ impl RecordedScore {
     }
 
     pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
-        let fail = |message: String| Grade::failed("invalid_score", message);
+        let mut grade = self.score(subject)?;
+        if let Some(path) = &self.pass
+            && let Some(said) = recorded(subject, path)
+        {
+            let passed =
+                truth(&said).ok_or_else(|| fail(format!("`{path}` is not true or false")))?;
+            grade.pass = Some(passed);
+        }
+        let why = self.rationale.as_ref().and_then(|path| recorded(subject, path));
+        if let Some(Value::String(why)) = why.filter(|why| why.as_str() != Some("")) {
+            grade.rationale = why.into();
+        }
+        Ok(grade)
+    }
+
+    fn score(&self, subject: &Subject<'_>) -> GradeResult {
         let path = &self.path;
-        let value = subject.row.get(path);
-        let value = match subject.output {
-            Some(output) => value.and_then(|value| output.own(value)),
-            None => value,
-        };
-        let value = match value {
-            None | Some(Value::Null) => return Err(fail(format!("the row has no `{path}`"))),
-            Some(value) => value,
+        let Some(value) = recorded(subject, path) else {
+            return Err(fail(format!("the row has no `{path}`")));
         };
         if let Some(map) = &self.map {
             let entries = map.iter().map(|(name, score)| (name.as_str(), *score));
@@ -144,6 +162,20 @@ impl RecordedScore {
     fn unit(&self, score: f64) -> f64 {
         self.scale().unit(score).clamp(0.0, 1.0)
     }
+}
+
+fn fail(message: String) -> Grade {
+    Grade::failed("invalid_score", message)
+}
+
+/// What the row carries at a path, or of it the part that is of this output; nothing for null.
+fn recorded(subject: &Subject<'_>, path: &str) -> Option<Value> {
+    let value = subject.row.get(path);
+    let value = match subject.output {
+        Some(output) => value.and_then(|value| output.own(value)),
+        None => value,
+    };
+    value.filter(|value| !value.is_null())
 }
 
 fn unmapped(path: &str, map: &BTreeMap<String, f64>, value: &Value) -> String {

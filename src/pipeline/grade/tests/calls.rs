@@ -292,6 +292,37 @@ fn recorded_scores_are_taken_over() {
 }
 
 #[test]
+fn recorded_verdicts_and_reasons_come_with_the_score() {
+    let row = r#"{"s": 0.75, "yes": true, "no": false, "cell": "False", "none": null, "why": "too long", "empty": "", "odd": 7}"#;
+    for (config, pass, rationale) in [
+        (json!({"pass": "no", "rationale": "why"}), Some(false), "too long"),
+        (json!({"pass": "yes"}), Some(true), "Recorded score: 0.75"),
+        (json!({"pass": "cell", "rationale": "empty"}), Some(false), "Recorded score: 0.75"),
+        (json!({"pass": "none", "rationale": "none"}), None, "Recorded score: 0.75"),
+        (json!({"pass": "gone", "rationale": "odd"}), None, "Recorded score: 0.75"),
+        (json!({"pass": "odd"}), None, "`odd` is not true or false"),
+        (json!({"pass": "no", "path": "gone"}), None, "the row has no `gone`"),
+    ] {
+        let subject = Subject {
+            submission: "",
+            ground_truth: None,
+            trajectory: &Trajectory::default(),
+            row: Row::new(row),
+            output: None,
+            include_subagents: false,
+            votes: None,
+        };
+        let mut options = config.clone();
+        if options.get("path").is_none() {
+            options["path"] = json!("s");
+        }
+        let grade = compiled("recorded_score", &options).unwrap().grade(&subject);
+        let told = grade.error.as_ref().map_or(&*grade.rationale, |error| error.message.as_str());
+        assert_eq!((grade.pass, told), (pass, rationale), "{config}");
+    }
+}
+
+#[test]
 fn recorded_values_are_mapped_to_scores() {
     let letters = json!({"C": 1, "I": 0, "P": 0.5});
     let stars = json!({"min": 1, "max": 5});
