@@ -3,6 +3,7 @@
 //! An importer is a function from a [`ImportSource`] to [`Imported`]; [`IMPORTERS`] is the list of all. Nothing here opens or
 //! writes a file: what a source names is asked for through [`SourceFiles`], and [`folder`] tells which files there are to write.
 
+mod deepeval;
 pub(crate) mod folder;
 pub(crate) mod imported;
 mod inspect;
@@ -36,6 +37,12 @@ pub(crate) const IMPORTERS: &[Importer] = &[
         reads: "a log of Inspect, or a folder of logs",
         recognizes: inspect::recognizes,
         import: inspect::import,
+    },
+    Importer {
+        kind: "deepeval",
+        reads: "test runs or datasets of DeepEval, or a folder of them",
+        recognizes: deepeval::recognizes,
+        import: deepeval::import,
     },
     Importer {
         kind: "atif",

@@ -1,0 +1,263 @@
+//! `DeepEval`: test runs that `evaluate()` and `deepeval test run` write, and datasets of goldens.
+//!
+//! A run becomes a suite whose rows are its test cases; each metric is a grader that repeats score, verdict and reason, and
+//! `deepeval` repeats which test cases passed. Metrics whose criteria a run holds are rubrics in a suite of their own,
+//! `judged`, so that the first one runs without a key.
+
+mod goldens;
+mod metrics;
+mod rows;
+#[cfg(test)]
+mod tests;
+mod turns;
+
+use serde_json::{Map, Value, json};
+
+use super::folder::ONLY_SUITE;
+use super::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use super::reading::{self, GivenNames, HEAD, as_text, first, has_keys, text_at};
+use super::source::ImportSource;
+use metrics::MetricGraders;
+use rows::RunRows;
+
+/// The whole of a run as DeepEval keeps it of the latest one; the other file may hold a link alone.
+const LATEST: &str = ".latest_run_full.json";
+const LATEST_OR_LINK: &str = ".latest_test_run.json";
+
+/// Whether a source is a run or a dataset, or a folder that holds some.
+pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
+    match source.list(&source.path) {
+        Some(names) => !own_files(source, &names).is_empty(),
+        None => is_own(&reading::head(source)),
+    }
+}
+
+fn is_own(head: &str) -> bool {
+    is_run(head) || goldens::is_dataset(head)
+}
+
+/// Whether a text begins as a run does.
+fn is_run(head: &str) -> bool {
+    let head = head.trim_start();
+    let of_cases = ["metricsData", "metricsScores", "conversationalTestCases", "actualOutput"];
+    let is_latest = head.starts_with("{\"testRunData\"") || head.starts_with("{\"testRunLink\"");
+    let has_cases =
+        has_keys(head, &["testCases"]) && of_cases.iter().any(|key| has_keys(head, &[key]));
+    head.starts_with('{') && (is_latest || has_cases)
+}
+
+/// The files of a folder that are runs or datasets.
+fn own_files(source: &ImportSource<'_>, names: &[String]) -> Vec<String> {
+    let holds_latest = names.iter().any(|name| name == LATEST);
+    let is_twice = |name: &str| holds_latest && name == LATEST_OR_LINK;
+    let begins = |path: &str| {
+        source.bytes(path).is_ok_and(|bytes| {
+            let head = bytes.get(..HEAD).unwrap_or(&bytes);
+            is_own(&String::from_utf8_lossy(head))
+        })
+    };
+    let paths = names.iter().filter(|name| !is_twice(name)).map(|name| source.beside(name));
+    paths.filter(|path| begins(path)).collect()
+}
+
+/// Reads it.
+pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+    let paths = match source.list(&source.path) {
+        None => vec![source.path.clone()],
+        Some(names) => own_files(source, &names),
+    };
+    let mut imported = Imported::default();
+    let mut names = GivenNames::default();
+    let is_only = paths.len() == 1;
+    for path in &paths {
+        let read = DeepEvalFile::read(source, path);
+        match read {
+            Ok(file) if is_only => file.add(ONLY_SUITE, &mut imported)?,
+            Ok(file) => {
+                let stem = stem(path);
+                let name = names.give(&stem);
+                if let Err(error) = file.add(&name, &mut imported) {
+                    leave_out_file(path, &error, &mut imported);
+                }
+            }
+            Err(error) if is_only => return Err(error),
+            Err(error) => leave_out_file(path, &error, &mut imported),
+        }
+    }
+    if imported.suites.is_empty() {
+        return Err(no_cases(&source.path));
+    }
+    Ok(imported)
+}
+
+fn leave_out_file(path: &str, error: &ImportError, imported: &mut Imported) {
+    let why = match error {
+        ImportError::Unreadable { message, .. } => message.clone(),
+        ImportError::Diagnostics(all) => {
+            all.first().map(|first| first.message.clone()).unwrap_or_default()
+        }
+    };
+    imported.leave_out("files", SourcePlace::new(path, 0), "a file", why);
+}
+
+fn no_cases(path: &str) -> ImportError {
+    ImportError::unreadable(
+        format!("there is no test case and no golden in `{path}`"),
+        "name a run, such as `.deepeval/.latest_run_full.json` or a file of `DEEPEVAL_RESULTS_FOLDER`, or a dataset that `save_as` wrote",
+    )
+}
+
+/// The name of a file without folder and ending.
+fn stem(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).trim_start_matches('.').to_owned()
+}
+
+/// A file that is a run or a dataset.
+enum DeepEvalFile {
+    Run(Box<TestRun>),
+    Goldens(goldens::Goldens),
+}
+
+/// A run, and the text it was read from, for places.
+struct TestRun {
+    path: String,
+    text: String,
+    value: Value,
+}
+
+impl DeepEvalFile {
+    fn read(source: &ImportSource<'_>, path: &str) -> Result<Self, ImportError> {
+        let text = reading::text(source, path)?;
+        let head: String = text.chars().take(HEAD).collect();
+        if !is_run(&head) && goldens::is_dataset(&text) {
+            return Ok(Self::Goldens(goldens::read(path, &text)?));
+        }
+        let value = reading::json(path, &text)?;
+        if value.get("testRunLink").is_some() && value.get("testRunData").is_none() {
+            return Err(ImportError::unreadable(
+                format!("`{path}` holds the link of a run that was uploaded, and not the run"),
+                format!(
+                    "name `{LATEST}` beside it, or set `DEEPEVAL_RESULTS_FOLDER` and run the tests again"
+                ),
+            ));
+        }
+        let value = match value {
+            Value::Object(mut latest) if latest.contains_key("testRunData") => {
+                latest.remove("testRunData").unwrap_or_default()
+            }
+            value => value,
+        };
+        Ok(Self::Run(Box::new(TestRun { path: path.to_owned(), text, value })))
+    }
+
+    fn add(self, file: &str, imported: &mut Imported) -> Result<(), ImportError> {
+        match self {
+            Self::Run(run) => run.add(file, imported),
+            Self::Goldens(goldens) => goldens.add(file, imported),
+        }
+    }
+}
+
+impl TestRun {
+    /// Where a text stands, such as the name of a metric.
+    fn place_of(&self, text: &str) -> SourcePlace {
+        let quoted = Value::from(text).to_string();
+        SourcePlace::new(&self.path, reading::line_of(&self.text, &quoted))
+    }
+
+    fn name(&self) -> String {
+        let names = ["/identifier", "/testFile", "/datasetAlias"];
+        text_at(&self.value, &names).unwrap_or("deepeval").to_owned()
+    }
+
+    /// Adds the suites of the run.
+    fn add(&self, file: &str, imported: &mut Imported) -> Result<(), ImportError> {
+        let RunRows { rows, columns, verdicts } = rows::read(self, imported);
+        if rows.is_empty() {
+            return Err(no_cases(&self.path));
+        }
+        let MetricGraders { plain, judged } = metrics::graders(self, &rows, &columns, imported);
+        let mut graders = plain;
+        if verdicts > 0 {
+            let mut verdict = json!({"kind": "tool", "function": "recorded_score", "config": {"path": "deepeval.success"}});
+            if verdicts < rows.len() {
+                verdict["only"] = Value::from("has(row.deepeval.success)");
+            }
+            graders.insert("deepeval".to_owned(), verdict);
+        }
+        if graders.is_empty() {
+            imported.note("The run says no score, so the suite only asks whether there is an answer: add graders (docs/suite.md#graders).");
+            graders.insert("answered".to_owned(), answered());
+        }
+        self.notes(imported);
+        let suite = json!({"name": self.name(), "graders": graders});
+        imported.suites.push(ImportedSuite {
+            file: file.to_owned(),
+            suite,
+            rows,
+            ..ImportedSuite::default()
+        });
+        if !judged.is_empty() {
+            let name =
+                if file == ONLY_SUITE { "judged".to_owned() } else { format!("{file}.judged") };
+            let suite = json!({"extends": format!("{file}.yaml"), "name": format!("{}, judged anew", self.name()), "graders": judged});
+            imported.suites.push(ImportedSuite { file: name, suite, ..ImportedSuite::default() });
+        }
+        Ok(())
+    }
+
+    /// What the run says of itself as a whole.
+    fn notes(&self, imported: &mut Imported) {
+        let count = |key: &str| self.value.get(key).and_then(Value::as_u64);
+        if let Some((passed, failed)) = count("testPassed").zip(count("testFailed")) {
+            imported.note(format!("The run `{}` says: passed {passed}, failed {failed}. The grader `deepeval` repeats which.", self.path));
+        }
+        let settings = first(&self.value, &["/hyperparameters"]).and_then(Value::as_object);
+        let told: Vec<String> = settings
+            .into_iter()
+            .flatten()
+            .take(50)
+            .map(|(name, value)| format!("{name} {}", as_text(value)))
+            .collect();
+        if !told.is_empty() {
+            imported.note(format!(
+                "The run `{}` was made with these hyperparameters: {}.",
+                self.path,
+                told.join(", ")
+            ));
+        }
+        let prompts = self.value.get("prompts").and_then(Value::as_array).map_or(0, Vec::len);
+        if prompts > 0 {
+            imported.leave_out(
+                "prompts",
+                self.place_of("prompts"),
+                "prompts of the application",
+                "the rows hold what came of them",
+            );
+        }
+    }
+}
+
+/// A grader for sources that say no score.
+fn answered() -> Value {
+    json!({"kind": "tool", "function": "length", "config": {"min": 1}, "extractor": "final_output"})
+}
+
+/// Puts a value into a row, unless it says nothing.
+fn put(row: &mut Map<String, Value>, name: &str, value: Option<&Value>) {
+    let says = |value: &&Value| match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    };
+    if let Some(value) = value.filter(says) {
+        row.insert(name.to_owned(), value.clone());
+    }
+}
+
+/// The first of several fields of an object that is there and not null.
+fn field<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Value> {
+    names.iter().find_map(|name| value.get(name).filter(|found| !found.is_null()))
+}
