@@ -5,6 +5,7 @@
 
 mod deepeval;
 pub(crate) mod folder;
+mod harness;
 pub(crate) mod imported;
 mod inspect;
 mod openai;
@@ -37,6 +38,12 @@ pub(crate) const IMPORTERS: &[Importer] = &[
         reads: "a log of Inspect, or a folder of logs",
         recognizes: inspect::recognizes,
         import: inspect::import,
+    },
+    Importer {
+        kind: "agent-eval-harness",
+        reads: "captures, trials, graded records or prompts of agent-eval-harness",
+        recognizes: harness::recognizes,
+        import: harness::import,
     },
     Importer {
         kind: "deepeval",
