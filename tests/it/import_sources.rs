@@ -168,14 +168,14 @@ fn what_cannot_be_imported_is_said_and_nothing_is_written() {
     --- stdout
     --- stderr
     error: cannot tell what `other.txt` is
-      help: say it with `--from KIND`; kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, or its results)
+      help: say it with `--from KIND`; kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, or its results)
 
     $ evalrs import c.yaml -o out --from nonsense
     exit: 2
     --- stdout
     --- stderr
     error: there is no kind of source `nonsense`
-      help: kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, or its results)
+      help: kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, or its results)
 
     $ evalrs import c.yaml -o full
     exit: 2

@@ -8,6 +8,7 @@ pub(crate) mod folder;
 mod harness;
 pub(crate) mod imported;
 mod inspect;
+mod letta;
 mod openai;
 mod promptfoo;
 mod reading;
@@ -50,6 +51,12 @@ pub(crate) const IMPORTERS: &[Importer] = &[
         reads: "test runs or datasets of DeepEval, or a folder of them",
         recognizes: deepeval::recognizes,
         import: deepeval::import,
+    },
+    Importer {
+        kind: "letta-evals",
+        reads: "a suite with a target of Letta Evals, or a directory of results",
+        recognizes: letta::recognizes,
+        import: letta::import,
     },
     Importer {
         kind: "atif",

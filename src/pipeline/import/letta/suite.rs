@@ -1,0 +1,311 @@
+//! A suite, and copies of the files that it names: dataset, rubrics, agents, programs with what they import.
+
+use std::collections::BTreeSet;
+
+use serde_json::{Map, Value, json};
+
+use crate::base::diagnostic::Diagnostic;
+use crate::base::system::join;
+use crate::pipeline::import::folder::{ONLY_SUITE, is_inside};
+use crate::pipeline::import::imported::{
+    ImportError, Imported, ImportedFile, ImportedSuite, SourcePlace,
+};
+use crate::pipeline::import::reading::{self, ends_in};
+use crate::pipeline::import::secrets::{FoundSecret, is_reference};
+use crate::pipeline::import::source::ImportSource;
+use crate::pipeline::suite::source::Sources;
+use crate::pipeline::suite::tree;
+
+/// Kinds of targets that Letta Evals alone has.
+const TARGETS: [&str; 3] = ["letta_agent", "letta_code", "agent"];
+/// The folder of copies of files that stand above the suite.
+const COPIES: &str = "files";
+/// The most files that programs may import.
+const MAX_MODULES: usize = 200;
+
+/// Whether a text begins as such a suite does.
+pub(super) fn is_suite(head: &str) -> bool {
+    let has = |name: &str| head.lines().any(|line| line.starts_with(&format!("{name}:")));
+    let is_word = |c: char| c.is_ascii_alphanumeric() || c == '_';
+    let says = |kind: &&str| {
+        head.split(&format!("kind: {kind}")).skip(1).any(|rest| !rest.starts_with(is_word))
+    };
+    let has_graders = has("graders") || has("grader");
+    has("dataset") && has("target") && has_graders && TARGETS.iter().any(says)
+}
+
+/// Reads it.
+pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+    let text = reading::text(source, &source.path)?;
+    let mut diagnostics = Vec::new();
+    let parsed = tree::parse(&source.path, &text, &mut Sources::default(), &mut diagnostics);
+    let is_wrong = diagnostics.iter().any(Diagnostic::is_error);
+    let suite = match parsed.map(|tree| tree.to_json()) {
+        Some(suite @ Value::Object(_)) if !is_wrong => suite,
+        Some(_) if !is_wrong => {
+            return Err(ImportError::unreadable(
+                format!("`{}` is not a suite", source.path),
+                "name a suite of Letta Evals",
+            ));
+        }
+        _ => return Err(ImportError::Diagnostics(diagnostics)),
+    };
+    let mut copier =
+        SuiteCopier { source, text, imported: Imported::default(), copied: BTreeSet::new() };
+    let suite = copier.suite(suite);
+    let mut imported = copier.imported;
+    imported.suites.push(ImportedSuite {
+        file: ONLY_SUITE.to_owned(),
+        suite,
+        ..ImportedSuite::default()
+    });
+    Ok(imported)
+}
+
+struct SuiteCopier<'a> {
+    source: &'a ImportSource<'a>,
+    text: String,
+    imported: Imported,
+    /// The paths of copies, from the folder of the source.
+    copied: BTreeSet<String>,
+}
+
+impl SuiteCopier<'_> {
+    fn suite(&mut self, mut suite: Value) -> Value {
+        self.path_at(&mut suite, "/dataset");
+        self.path_at(&mut suite, "/dataset/path");
+        self.program_at(&mut suite, "/setup_script");
+        self.program_at(&mut suite, "/reward/function");
+        self.rubrics_of_rows(&suite);
+        for key in ["agent_file", "path"] {
+            self.path_at(&mut suite, &format!("/target/{key}"));
+        }
+        self.program_at(&mut suite, "/target/agent_script");
+        self.models(&suite);
+        self.graders(&mut suite);
+        self.target(&mut suite);
+        self.imported.count("suites");
+        suite
+    }
+
+    /// What the target says that another machine does not have, or that may be no part of a folder.
+    fn target(&mut self, suite: &mut Value) {
+        let Some(target) = suite.get_mut("target").and_then(Value::as_object_mut) else { return };
+        let secret = target.get("api_key").and_then(Value::as_str).unwrap_or_default().to_owned();
+        if !secret.is_empty() && !is_reference(&secret) {
+            target.shift_remove("api_key");
+            let place = self.place("api_key");
+            self.source.note_secret(
+                FoundSecret { place, what: "`api_key` of the target".to_owned() },
+                &secret,
+            );
+        }
+        let says = |name: &str| target.get(name).is_some_and(|value| !value.is_null());
+        let is_code = target.get("kind").and_then(Value::as_str) == Some("letta_code");
+        let scripted = is_code && says("agent_script");
+        let is_homeless = is_code && !says("working_dir") && !says("workspace");
+        if is_homeless && !scripted {
+            target.insert("workspace".to_owned(), json!(true));
+            self.imported.note("The suite does not say where `letta_code` works; Letta Evals runs it in the suite's folder. Here it is given a fresh folder each time, so that it changes nothing: `working_dir: DIR` or `workspace: {template: DIR}` say otherwise.");
+        }
+        let folder = target.get("working_dir").and_then(Value::as_str).map(str::to_owned);
+        if scripted {
+            let place = self.place("agent_script");
+            self.imported.leave_out("targets", place, "`agent_script` of `letta_code`", "evalrs runs scripts that make agents for `letta_agent` alone: `validate` refuses the suite until that is changed");
+        }
+        if let Some(folder) = folder {
+            let place = self.place("working_dir");
+            self.imported.leave_out(
+                "files",
+                place,
+                format!("the folder `{folder}`"),
+                "folders are not copied: copy it beside the suite, or say another `working_dir`",
+            );
+        }
+        let sandbox = ["/sandbox/kind", "/target/sandbox/kind"];
+        let sandbox = reading::text_at(suite, &sandbox);
+        if let Some(kind) = sandbox {
+            let what = format!("the sandbox `{kind}`");
+            let place = self.place("sandbox");
+            self.imported.leave_out(
+                "targets",
+                place,
+                what,
+                "evalrs has no such sandbox: `validate` refuses the suite until that is changed",
+            );
+        }
+    }
+
+    fn graders(&mut self, suite: &mut Value) {
+        let mut places = vec!["/grader".to_owned()];
+        let named = suite.get("graders").and_then(Value::as_object).into_iter().flatten();
+        places.extend(
+            named.map(|(name, _)| {
+                format!("/graders/{}", name.replace('~', "~0").replace('/', "~1"))
+            }),
+        );
+        for place in places {
+            let Some(grader) = suite.pointer(&place).filter(|grader| grader.is_object()) else {
+                continue;
+            };
+            if grader.get("kind").and_then(Value::as_str) == Some("letta_judge")
+                && grader.get("agent_file").is_none()
+            {
+                let line = self.place("letta_judge");
+                self.imported.leave_out("graders", line, format!("the judge of `{}`", place.rsplit('/').next().unwrap_or(&place)), "the agent that judges is a file of the package letta-evals: copy it, and name it as `agent_file`");
+            } else {
+                self.imported.count("graders");
+            }
+            for key in ["prompt_path", "agent_file"] {
+                self.path_at(suite, &format!("{place}/{key}"));
+            }
+            for key in ["function", "extractor"] {
+                self.program_at(suite, &format!("{place}/{key}"));
+            }
+        }
+    }
+
+    /// Configurations of models that stand beside the suite.
+    fn models(&mut self, suite: &Value) {
+        let names = suite.pointer("/target/model_configs").and_then(Value::as_array);
+        for name in names.into_iter().flatten().filter_map(Value::as_str) {
+            let path = format!("llm_model_configs/{name}.json");
+            match self.source.text(&self.source.beside(&path)) {
+                Ok(text) => self.add(&path, text),
+                Err(_) => {
+                    let place = self.place("model_configs");
+                    self.imported.leave_out("models", place, format!("the model `{name}`"), format!("it is a file of the package letta-evals: copy it to `{path}`, or name the model as the server does, under `model_handles`"));
+                }
+            }
+        }
+    }
+
+    /// Files that rows of a dataset of lines name.
+    fn rubrics_of_rows(&mut self, suite: &Value) {
+        let named = suite.pointer("/dataset/path").or_else(|| suite.get("dataset"));
+        let Some(dataset) = named.and_then(Value::as_str).filter(|path| ends_in(path, "jsonl"))
+        else {
+            return;
+        };
+        let copy = self.imported.files.iter().find(|file| file.path == dataset);
+        let text = copy.map(|file| file.text.clone()).unwrap_or_default();
+        for row in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
+            if let Some(path) = row.get("rubric_path").and_then(Value::as_str) {
+                self.copy(path);
+            }
+        }
+    }
+
+    /// Copies the file that a value names, and names the copy.
+    fn path_at(&mut self, suite: &mut Value, pointer: &str) {
+        let Some(path) = suite.pointer(pointer).and_then(Value::as_str).map(str::to_owned) else {
+            return;
+        };
+        if let (Some(copy), Some(value)) = (self.copy(&path), suite.pointer_mut(pointer)) {
+            *value = Value::from(copy);
+        }
+    }
+
+    /// Copies the program of `file.py:name`.
+    fn program_at(&mut self, suite: &mut Value, pointer: &str) {
+        let Some(named) = suite.pointer(pointer).and_then(Value::as_str) else { return };
+        let Some(NamedProgram { path, function }) = NamedProgram::of(named) else { return };
+        let Some(copy) = self.copy(&path) else { return };
+        self.modules(&path, &copy);
+        self.imported.note("Programs are copied with the modules that they import from their own folder; other files that they read, and packages, must be there too.");
+        if let Some(value) = suite.pointer_mut(pointer) {
+            *value = Value::from(format!("{copy}:{function}"));
+        }
+    }
+
+    /// Copies what a program imports from its own folder.
+    fn modules(&mut self, path: &str, copy: &str) {
+        let mut open = vec![path.to_owned()];
+        let mut seen = BTreeSet::new();
+        let folder = |path: &str| {
+            path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"))
+        };
+        while let Some(path) = open.pop() {
+            let text = self.source.text(&self.source.beside(&path)).unwrap_or_default();
+            for module in modules_of(&text) {
+                let named = format!("{}{module}.py", folder(&path));
+                if seen.len() >= MAX_MODULES || !seen.insert(named.clone()) {
+                    continue;
+                }
+                if let Ok(text) = self.source.text(&self.source.beside(&named)) {
+                    self.add(&format!("{}{module}.py", folder(copy)), text);
+                    open.push(named);
+                }
+            }
+        }
+    }
+
+    /// The path of a copy of a file; none if it cannot be copied.
+    fn copy(&mut self, path: &str) -> Option<String> {
+        let plain = path.trim_start_matches("./");
+        let copy = if is_inside(plain) {
+            plain.to_owned()
+        } else {
+            format!("{COPIES}/{}", plain.rsplit('/').next().unwrap_or(plain))
+        };
+        match self.source.text(&join(self.source.folder(), path)) {
+            Ok(text) => {
+                self.add(&copy, text);
+                Some(copy)
+            }
+            Err(why) => {
+                let place = self.place(path);
+                self.imported.leave_out("files", place, format!("the file `{path}`"), why);
+                None
+            }
+        }
+    }
+
+    fn add(&mut self, path: &str, text: String) {
+        if self.copied.insert(path.to_owned()) {
+            self.imported.count("files");
+            self.imported.files.push(ImportedFile { path: path.to_owned(), text });
+        }
+    }
+
+    fn place(&self, text: &str) -> SourcePlace {
+        SourcePlace::new(&self.source.path, reading::line_of(&self.text, text))
+    }
+}
+
+/// A program as suites name it.
+struct NamedProgram {
+    path: String,
+    function: String,
+}
+
+impl NamedProgram {
+    /// The program of `file.py:name`; any other name is one of evalrs.
+    fn of(named: &str) -> Option<Self> {
+        let at = named.rfind(':')?;
+        let path = named.get(..at).filter(|path| ends_in(path, "py"))?;
+        Some(Self { path: path.to_owned(), function: named.get(at + 1..)?.to_owned() })
+    }
+}
+
+/// The modules that a Python program imports, as paths without `.py`.
+fn modules_of(text: &str) -> Vec<String> {
+    let imported = text.lines().filter_map(|line| {
+        let mut words = line.split_whitespace();
+        let is_import = matches!(words.next(), Some("import" | "from"));
+        let module =
+            words.next().filter(|_| is_import)?.trim_start_matches('.').trim_end_matches(',');
+        let is_plain = module.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
+        (is_plain && !module.is_empty()).then(|| module.replace('.', "/"))
+    });
+    imported.collect()
+}
+
+/// An object without its nulls.
+pub(super) fn without_nulls(fields: &Map<String, Value>) -> Map<String, Value> {
+    fields
+        .iter()
+        .filter(|(_, value)| !value.is_null())
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
