@@ -170,9 +170,7 @@ impl RecordRows {
         }
         match kind {
             RecordKind::Raw => {
-                return leave_out(
-                    "no answer was found in its lines yet: `evalrs extract` does that",
-                );
+                leave_out("no answer was found in its lines yet: `evalrs extract` does that");
             }
             RecordKind::Prompt => {
                 fields.insert("output".to_owned(), Value::Null);
@@ -236,10 +234,7 @@ impl RecordRows {
 
     fn push(&mut self, mut row: Map<String, Value>) {
         // An empty trajectory would stand in the place of the output, and score 0.
-        if row
-            .get("trajectory")
-            .is_some_and(|steps| !steps.as_array().is_some_and(|steps| !steps.is_empty()))
-        {
+        if row.get("trajectory").is_some_and(|steps| steps.as_array().is_none_or(Vec::is_empty)) {
             row.shift_remove("trajectory");
         }
         let id = row.get("id").map(reading::as_text).unwrap_or_default();

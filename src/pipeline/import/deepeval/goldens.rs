@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::turns::{self, Conversation, Messages};
+use super::turns::{self, CaseConversation, CaseMessages};
 use super::{answered, field, no_cases, put, stem};
 use crate::pipeline::import::folder::ONLY_SUITE;
 use crate::pipeline::import::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
@@ -152,7 +152,7 @@ fn question(row: &mut Map<String, Value>, golden: &Value) -> Result<(), &'static
     }
     // Without an answer the calls are those of an earlier one.
     if let Some(answer) = output.and_then(Value::as_str).filter(|_| !called.is_empty()) {
-        let mut messages = Messages::default();
+        let mut messages = CaseMessages::default();
         messages.say("user", input);
         messages.call(called)?;
         messages.say("assistant", answer);
@@ -167,7 +167,7 @@ fn conversation(row: &mut Map<String, Value>, golden: &Value) -> Result<(), &'st
         None => _ = row.insert("output".to_owned(), Value::Null),
         Some(listed) => {
             let turns = listed.as_array().ok_or("its turns are no list")?;
-            let Conversation { input, messages } = turns::conversation(turns)?;
+            let CaseConversation { input, messages } = turns::conversation(turns)?;
             put(row, "input", Some(&input));
             if messages.is_empty() {
                 row.insert("output".to_owned(), Value::Null);

@@ -45,12 +45,14 @@ pub(super) fn graders(
                 graders.plain.insert(key.clone(), grader);
             }
             Ok(MappedMetric::Judge(judge)) => {
-                let Judge { mut rubric, notes } = *judge;
+                let CriteriaJudge { mut rubric, notes } = *judge;
                 if !is_everywhere {
                     rubric["only"] = only();
                 }
                 graders.judged.insert(key.clone(), rubric);
-                notes.into_iter().for_each(|note| imported.note(note));
+                for note in notes {
+                    imported.note(note);
+                }
             }
             Err(why) => {
                 imported.leave_out(
@@ -87,19 +89,19 @@ fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut Imported) -> Va
     let config =
         json!({"path": path("score"), "pass": path("success"), "rationale": path("reason")});
     let mut grader = json!({"kind": "tool", "function": "recorded_score", "config": config});
-    match Threshold::of(measured) {
-        Threshold::Reached(threshold) => grader["pass_threshold"] = json!(threshold),
-        Threshold::None => {
+    match MetricThreshold::of(measured) {
+        MetricThreshold::Reached(threshold) => grader["pass_threshold"] = json!(threshold),
+        MetricThreshold::None => {
             grader["pass_threshold"] = json!(0);
             imported.note(format!("`{name}` has no threshold, so DeepEval gives no verdict; `{key}_recorded` passes every score."));
         }
-        Threshold::Other => imported.note(format!("`{name}` does not pass from one threshold on (lower is better, or the thresholds differ), so `{key}_recorded` repeats its verdicts and has no `pass_threshold`.")),
+        MetricThreshold::Other => imported.note(format!("`{name}` does not pass from one threshold on (lower is better, or the thresholds differ), so `{key}_recorded` repeats its verdicts and has no `pass_threshold`.")),
     }
     grader
 }
 
 /// What a metric takes for a pass.
-enum Threshold {
+enum MetricThreshold {
     /// A score that reaches this.
     Reached(f64),
     /// Nothing is said.
@@ -108,7 +110,7 @@ enum Threshold {
     Other,
 }
 
-impl Threshold {
+impl MetricThreshold {
     fn of(measured: &[Value]) -> Self {
         let thresholds: Vec<Option<f64>> =
             measured.iter().map(|data| field(data, &["threshold"])?.as_f64()).collect();
@@ -135,11 +137,11 @@ impl Threshold {
 /// What became of a metric that evalrs can do itself.
 enum MappedMetric {
     Grader(Value),
-    Judge(Box<Judge>),
+    Judge(Box<CriteriaJudge>),
 }
 
 /// A rubric, and what a person has to know of it.
-struct Judge {
+struct CriteriaJudge {
     rubric: Value,
     notes: Vec<String>,
 }
@@ -193,7 +195,7 @@ fn mapped(rows: &[Value], column: &MetricColumn) -> Result<MappedMetric, String>
 /// What a judge goes by, as it stands in the logs of its metric.
 #[derive(Clone, PartialEq)]
 struct Criteria {
-    criteria: Option<String>,
+    text: Option<String>,
     steps: Vec<String>,
     ranges: Option<String>,
 }
@@ -213,24 +215,23 @@ impl Criteria {
                 None => Vec::new(),
             };
         let read = Self {
-            criteria: is_said(criteria).then(|| criteria.to_owned()),
+            text: is_said(criteria).then(|| criteria.to_owned()),
             steps,
             ranges: is_said(ranges).then(|| ranges.to_owned()),
         };
-        (read.criteria.is_some() || !read.steps.is_empty()).then_some(read)
+        (read.text.is_some() || !read.steps.is_empty()).then_some(read)
     }
 
     /// What all test cases were judged by: steps that a model made may differ between them, and then the criteria remain.
     fn in_common(&self, all: &[Self]) -> Result<Self, String> {
-        let same =
-            all.iter().all(|other| other.criteria == self.criteria && other.ranges == self.ranges);
+        let same = all.iter().all(|other| other.text == self.text && other.ranges == self.ranges);
         let steps = if all.iter().all(|other| other.steps == self.steps) {
             self.steps.clone()
         } else {
             Vec::new()
         };
         let common = Self { steps, ..self.clone() };
-        let is_anything = common.criteria.is_some() || !common.steps.is_empty();
+        let is_anything = common.text.is_some() || !common.steps.is_empty();
         if common.names_fields() {
             Err(format!(
                 "its criteria hold placeholders of rubrics: `{}`; what it said is taken over",
@@ -248,33 +249,33 @@ impl Criteria {
 
     /// Whether a rubric with these words would show more than they say.
     fn names_fields(&self) -> bool {
-        let texts = self.criteria.iter().chain(&self.steps).chain(&self.ranges);
+        let texts = self.text.iter().chain(&self.steps).chain(&self.ranges);
         let names = ["{input}", "{submission}", "{ground_truth}", "{row."];
         texts.into_iter().any(|text| names.iter().any(|name| text.contains(name)))
     }
 
     fn short(&self) -> String {
-        let text = self.criteria.clone().unwrap_or_else(|| self.steps.join(" "));
+        let text = self.text.clone().unwrap_or_else(|| self.steps.join(" "));
         text.chars().take(200).collect()
     }
 
     /// A rubric with these words.
-    fn judge(&self, column: &MetricColumn, has_reference: bool) -> Judge {
+    fn judge(&self, column: &MetricColumn, has_reference: bool) -> CriteriaJudge {
         let MetricColumn { name, key, measured } = column;
         let is_strict =
             measured.iter().any(|data| field(data, &["strictMode"]) == Some(&Value::Bool(true)));
         let mut prompt = "Rate the answer.\n".to_owned();
-        if let Some(criteria) = &self.criteria {
-            prompt += &format!("\nCriteria:\n{criteria}\n");
+        if let Some(criteria) = &self.text {
+            prompt.extend(["\nCriteria:\n", criteria, "\n"]);
         }
         if !self.steps.is_empty() {
             prompt += "\nSteps:\n";
             for (at, step) in self.steps.iter().enumerate() {
-                prompt += &format!("{}. {step}\n", at + 1);
+                prompt.extend([(at + 1).to_string().as_str(), ". ", step, "\n"]);
             }
         }
         if let Some(ranges) = &self.ranges {
-            prompt += &format!("\nWhat scores mean:\n{ranges}\n");
+            prompt.extend(["\nWhat scores mean:\n", ranges, "\n"]);
         }
         if is_strict {
             prompt += "\nScore 1 if it meets all of this, else 0.\n";
@@ -298,10 +299,10 @@ impl Criteria {
         )];
         let model = measured.iter().find_map(|data| field(data, &["evaluationModel"])?.as_str());
         notes.extend(model.and_then(|model| set_model(&mut rubric, model, name)));
-        if let Threshold::Reached(threshold) = Threshold::of(measured) {
+        if let MetricThreshold::Reached(threshold) = MetricThreshold::of(measured) {
             rubric["pass_threshold"] = json!(threshold);
         }
-        Judge { rubric, notes }
+        CriteriaJudge { rubric, notes }
     }
 }
 

@@ -18,9 +18,9 @@ use super::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
 use super::reading::{self, GivenNames, HEAD, as_text, first, has_keys, text_at};
 use super::source::ImportSource;
 use metrics::MetricGraders;
-use rows::RunRows;
+use rows::CaseRows;
 
-/// The whole of a run as DeepEval keeps it of the latest one; the other file may hold a link alone.
+/// The whole of a run as `DeepEval` keeps it of the latest one; the other file may hold a link alone.
 const LATEST: &str = ".latest_run_full.json";
 const LATEST_OR_LINK: &str = ".latest_test_run.json";
 
@@ -173,7 +173,7 @@ impl TestRun {
 
     /// Adds the suites of the run.
     fn add(&self, file: &str, imported: &mut Imported) -> Result<(), ImportError> {
-        let RunRows { rows, columns, verdicts } = rows::read(self, imported);
+        let CaseRows { rows, columns, verdicts } = rows::read(self, imported);
         if rows.is_empty() {
             return Err(no_cases(&self.path));
         }

@@ -4,13 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::turns::{self, Conversation, Messages};
+use super::turns::{self, CaseConversation, CaseMessages};
 use super::{TestRun, field, put};
 use crate::pipeline::import::imported::Imported;
 use crate::pipeline::import::reading::GivenNames;
 
 /// The rows of a run.
-pub(super) struct RunRows {
+pub(super) struct CaseRows {
     pub(super) rows: Vec<Value>,
     /// In the order in which they were met.
     pub(super) columns: Vec<MetricColumn>,
@@ -41,8 +41,8 @@ const MEASURED: [[&str; 2]; 10] = [
 ];
 
 /// Reads the test cases of a run.
-pub(super) fn read(run: &TestRun, imported: &mut Imported) -> RunRows {
-    let mut reader = RowReader {
+pub(super) fn read(run: &TestRun, imported: &mut Imported) -> CaseRows {
+    let mut reader = CaseReader {
         run,
         ids: BTreeMap::new(),
         given: BTreeSet::new(),
@@ -73,7 +73,7 @@ pub(super) fn read(run: &TestRun, imported: &mut Imported) -> RunRows {
             }
         }
     }
-    RunRows { rows, columns: reader.columns, verdicts: reader.verdicts }
+    CaseRows { rows, columns: reader.columns, verdicts: reader.verdicts }
 }
 
 /// The same name again with the same question is another trial of it.
@@ -89,7 +89,7 @@ struct KnownQuestion {
     trials: u64,
 }
 
-struct RowReader<'a> {
+struct CaseReader<'a> {
     run: &'a TestRun,
     ids: BTreeMap<String, KnownName>,
     given: BTreeSet<String>,
@@ -98,10 +98,10 @@ struct RowReader<'a> {
     verdicts: usize,
 }
 
-impl RowReader<'_> {
+impl CaseReader<'_> {
     fn single(&mut self, case: &Value, imported: &mut Imported) -> Option<Value> {
         let input = field(case, &["input"]).cloned().unwrap_or_else(|| Value::from(""));
-        let name = self.name(case);
+        let name = name_of(case);
         if !input.is_string() {
             let what = format!("the test case `{name}`");
             imported.leave_out(
@@ -119,7 +119,7 @@ impl RowReader<'_> {
         row.insert("output".to_owned(), output.clone());
         let called = turns::calls(field(case, &["toolsCalled"]));
         if !called.is_empty() {
-            let mut messages = Messages::default();
+            let mut messages = CaseMessages::default();
             messages.say("user", input.as_str().unwrap_or_default());
             match messages.call(called) {
                 Ok(()) => {
@@ -146,10 +146,10 @@ impl RowReader<'_> {
     }
 
     fn several(&mut self, case: &Value, imported: &mut Imported) -> Option<Value> {
-        let name = self.name(case);
+        let name = name_of(case);
         let listed = field(case, &["turns"]).and_then(Value::as_array);
         let read = listed.ok_or("it has no turns").and_then(|turns| turns::conversation(turns));
-        let Conversation { input, messages } = match read {
+        let CaseConversation { input, messages } = match read {
             Ok(conversation) => conversation,
             Err(why) => {
                 let what = format!("the conversation `{name}`");
@@ -219,11 +219,6 @@ impl RowReader<'_> {
         imported.leave_out("test cases", self.run.place_of(name), what, why);
     }
 
-    fn name(&self, case: &Value) -> String {
-        let name = field(case, &["name"]).and_then(Value::as_str).filter(|name| !name.is_empty());
-        name.map_or_else(|| "test_case".to_owned(), str::to_owned)
-    }
-
     /// A row with an id, and a trial where there are several.
     fn identified(&mut self, name: &str, input: &Value) -> Map<String, Value> {
         let known = self.ids.entry(name.to_owned()).or_default();
@@ -286,6 +281,12 @@ impl RowReader<'_> {
         self.columns.push(MetricColumn { name: name.to_owned(), key, measured: Vec::new() });
         self.columns.len() - 1
     }
+}
+
+/// The name of a test case.
+fn name_of(case: &Value) -> String {
+    let name = field(case, &["name"]).and_then(Value::as_str).filter(|name| !name.is_empty());
+    name.map_or_else(|| "test_case".to_owned(), str::to_owned)
 }
 
 /// A metric's name in rows and suites: what conditions can name without quotes.

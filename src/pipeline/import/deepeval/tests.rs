@@ -209,6 +209,11 @@ fn broken_runs_are_errors_or_told() {
     }
     let latest = json!({"testRunData": good}).to_string();
     assert_eq!(imported("r.json", &latest).unwrap().suites[0].rows.len(), 1);
+}
+
+#[test]
+fn values_of_the_wrong_type_are_no_panic() {
+    let good = run(&[case("a", &json!([measured("M", &json!(1), &json!(0.5), &json!(true))]))]);
     let text = "x".repeat(1_000_000) + "\u{0}";
     for wrong in [
         json!(null),

@@ -7,12 +7,12 @@ use crate::pipeline::import::reading::as_text;
 
 /// The messages of a conversation so far.
 #[derive(Default)]
-pub(super) struct Messages {
+pub(super) struct CaseMessages {
     list: Vec<Value>,
     calls: usize,
 }
 
-impl Messages {
+impl CaseMessages {
     /// Adds what was said.
     pub(super) fn say(&mut self, role: &str, content: &str) {
         self.list.push(json!({"role": role, "content": content}));
@@ -74,14 +74,14 @@ pub(super) fn expected(value: &[Value]) -> Option<Value> {
 }
 
 /// A conversation: what the user said, and all messages.
-pub(super) struct Conversation {
+pub(super) struct CaseConversation {
     pub(super) input: Value,
     pub(super) messages: Vec<Value>,
 }
 
 /// The conversation of several turns, or why it is none.
-pub(super) fn conversation(turns: &[Value]) -> Result<Conversation, &'static str> {
-    let mut messages = Messages::default();
+pub(super) fn conversation(turns: &[Value]) -> Result<CaseConversation, &'static str> {
+    let mut messages = CaseMessages::default();
     let mut asked = Vec::new();
     for turn in turns {
         let content = turn.get("content").and_then(Value::as_str).ok_or("a turn has no text")?;
@@ -101,7 +101,7 @@ pub(super) fn conversation(turns: &[Value]) -> Result<Conversation, &'static str
         1 => asked.remove(0),
         _ => Value::Array(asked),
     };
-    Ok(Conversation { input, messages: messages.into_list() })
+    Ok(CaseConversation { input, messages: messages.into_list() })
 }
 
 /// Whether turns say more than messages do.
