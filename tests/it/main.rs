@@ -53,6 +53,7 @@ mod history;
 mod holdout;
 mod ids;
 mod import_logs;
+mod import_runs;
 mod import_sources;
 mod imports;
 mod incremental;
