@@ -21,7 +21,8 @@ pub(crate) enum RunLimit<'a> {
     OfSuite(usize, &'a str),
 }
 
-/// Removes the oldest records under `home` until `most` are left. The newest of each suite stays whatever its age, as do
+/// Removes the oldest records under `home` until `most` are left, and as many of those that have no end: somebody may
+/// still be writing one, as a session of `watch` does for hours. The newest of each suite stays whatever its age, as do
 /// the run called `latest` and those whose folders are in one of the paths `named`.
 pub(crate) fn remove_old(
     system: &dyn System,
@@ -50,8 +51,16 @@ pub(crate) fn remove_old(
         }
     }
     let is_old = |id: &&String| !kept.contains(id.as_str()) && !newest.contains(*id);
-    let old: Vec<&String> = ids.iter().rev().skip(number).filter(is_old).collect();
+    let (ended, others): (Vec<&String>, Vec<&String>) =
+        ids.iter().rev().partition(|id| has_ended(system, &join(&runs, id)));
+    let old = [ended, others].into_iter().flat_map(|of_kind| of_kind.into_iter().skip(number));
+    let old: Vec<&String> = old.filter(is_old).collect();
     old.into_iter().rev().try_for_each(|id| system.remove_folder(&join(&runs, id)))
+}
+
+/// Whether the run of a record has ended: then it has said how.
+fn has_ended(system: &dyn System, folder: &str) -> bool {
+    system.list(folder).is_some_and(|names| names.iter().any(|name| name == "run.json"))
 }
 
 /// The name of the suite that a record is of.
@@ -121,6 +130,19 @@ mod tests {
         }
         remove_old(&system, "h", RunLimit::OfAll(1), &[]).unwrap();
         assert_eq!(system.list("h/runs").unwrap(), [RUNS[1], RUNS[3]]);
+    }
+
+    #[test]
+    fn a_session_that_goes_on_keeps_its_record_whatever_runs_beside_it() {
+        let system = MemorySystem::default();
+        for id in RUNS {
+            system.set(&format!("h/runs/{id}/header.json"), r#"{"format": 1, "suite": "a"}"#);
+        }
+        for id in &RUNS[1..] {
+            system.set(&format!("h/runs/{id}/run.json"), "{}");
+        }
+        remove_old(&system, "h", RunLimit::OfSuite(1, "a"), &[]).unwrap();
+        assert_eq!(system.list("h/runs").unwrap(), [RUNS[0], RUNS[3]]);
     }
 
     #[test]
