@@ -8,7 +8,7 @@ use std::sync::Arc;
 use super::Db;
 use super::answers::{HeldCase, answers, is_live};
 use super::cases::{cases, mask, record_of};
-use super::graders::{Grader, SharedExtractor, identity, row_spec};
+use super::graders::{Grader, SharedExtractor, identity, ready, row_spec};
 use super::inputs::Chunk;
 use crate::pipeline::evaluate::programs::{ReadyExtractor, extraction};
 use crate::pipeline::evaluate::{Submission, UnansweredCase};
@@ -85,7 +85,8 @@ fn calls<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Submis
     Arc::clone(extractions(db, chunk, SharedExtractor::new(db, spec.clone())))
 }
 
-/// Visits the calls that extract what a grader grades of a chunk's cases: the case, its turn, and the key.
+/// Visits the calls that extract what a grader grades of a chunk's cases, those apart of which it has nothing to say: the
+/// case, its turn, and the key.
 pub(crate) fn each_extraction(
     db: &dyn Db,
     chunk: Chunk,
@@ -93,8 +94,11 @@ pub(crate) fn each_extraction(
     visit: &mut dyn FnMut(usize, usize, ActionKey),
 ) {
     let calls = calls(db, chunk, grader);
-    let evaluated = calls.iter().zip(mask(db, chunk)).enumerate().filter(|(_, (_, is_in))| **is_in);
-    for (case, (submission, _)) in evaluated {
+    let of_its_cases = calls.iter().zip(mask(db, chunk)).enumerate();
+    let of_its_cases = of_its_cases
+        .filter(|(_, (_, is_in))| **is_in)
+        .filter(|(case, _)| !is_left_out(db, chunk, *case, grader));
+    for (case, (submission, _)) in of_its_cases {
         let turns = match submission {
             Submission::Turns(turns) => turns,
             submission => std::slice::from_ref(submission),
@@ -105,6 +109,14 @@ pub(crate) fn each_extraction(
             }
         }
     }
+}
+
+/// Whether a grader has nothing to say of a case, whatever is extracted of it.
+fn is_left_out(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> bool {
+    let spec = row_spec(db, chunk.root(db)).as_ref();
+    let (Some(spec), Some(record)) = (spec, record_of(db, chunk, case)) else { return true };
+    let held = HeldCase::of(db, chunk, case);
+    ready(db, grader).scope.leaves_out_record(held.record(record), spec).is_some()
 }
 
 /// What they extracted, as far as it is there.

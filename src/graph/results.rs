@@ -23,7 +23,7 @@ use crate::pipeline::dataset::{GroundTruth, Input};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::programs::extraction_action;
 use crate::pipeline::evaluate::rewards::reward_action;
-use crate::pipeline::evaluate::{BallotId, Case, FinishedGrade, Submission};
+use crate::pipeline::evaluate::{BallotId, Case, FinishedGrade, Purpose, Submission};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::metric::trials::TrialFindings;
 use crate::pipeline::results::trials::{NamedResult, SplitResult, TrialsSummary};
@@ -386,6 +386,18 @@ pub fn action_of(
     grader: Grader<'_>,
     ballot: BallotId,
 ) -> Option<Action> {
+    action_for(db, chunk, case, grader, ballot, Purpose::Grade)
+}
+
+/// The same of an action that is for something: what extracts a submission may be called again where that is known.
+pub(crate) fn action_for(
+    db: &Database,
+    chunk: Chunk,
+    case: usize,
+    grader: Grader<'_>,
+    ballot: BallotId,
+    purpose: Purpose,
+) -> Option<Action> {
     let root = chunk.root(db);
     let spec = queries::row_spec(db, root).as_ref()?;
     if is_unanswered(db, chunk, case) {
@@ -411,7 +423,7 @@ pub fn action_of(
         Submission::Turns(turns) => turns.get(ballot.turn)?,
         submission => submission,
     };
-    if matches!(submission, Submission::Pending(_)) {
+    if purpose == Purpose::Submission || matches!(submission, Submission::Pending(_)) {
         let extractor = programs::ready_extractor(db, grader.extractor(db))?;
         return extraction_action(&case, ballot.turn, &extractor).map(Action::Program);
     }

@@ -33,7 +33,8 @@ pub(crate) fn launch(
     let db = &session.db;
     let CellId { chunk, case, grader } = waiting.cell;
     let grader = session.grader(grader).ok_or("its grader is gone")?;
-    let action = results::action_of(db, chunk, case, grader, waiting.ballot);
+    let Waiting { ballot, purpose, .. } = *waiting;
+    let action = results::action_for(db, chunk, case, grader, ballot, purpose);
     let action = match action.ok_or("its plan does not have it")? {
         Action::Judge(action) => action,
         Action::Program(action) => {

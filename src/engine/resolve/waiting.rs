@@ -220,15 +220,18 @@ impl WaitList {
                     (queries::plans(db, *chunk, *grader).clone(), grader.pass_threshold(db))
                 })
                 .collect();
-            match self.settled.actions(*chunk, &plans) {
+            let settled = self.settled.actions(*chunk, &plans);
+            match settled.zip(known_extractions(session, *chunk)) {
                 None => {
                     self.places.insert(*chunk, self.scanned.len());
                     self.scanned.push((*chunk, plans));
                 }
-                Some(actions) => {
-                    for ((_, tally), actions) in self.tallies.iter_mut().zip(actions) {
-                        tally.total += actions;
-                        tally.cached += actions;
+                Some((actions, extractions)) => {
+                    let actions = actions.iter().zip(extractions);
+                    for ((_, tally), (actions, extractions)) in self.tallies.iter_mut().zip(actions)
+                    {
+                        tally.total += actions + extractions;
+                        tally.cached += actions + extractions;
                     }
                 }
             }
@@ -416,7 +419,7 @@ impl WaitList {
     /// again.
     pub(crate) fn remember(&mut self, session: &Session) {
         for (chunk, plans) in &self.scanned {
-            match settled(session, *chunk, plans) {
+            match settled(session, plans) {
                 Some(actions) => {
                     self.settled.0.insert(*chunk, (plans.clone(), actions));
                 }
@@ -441,18 +444,29 @@ impl WaitList {
     }
 }
 
+/// How many actions extract submissions of a chunk, grader by grader, if the outcome of each is known and stays. Plans are the
+/// same with an extractor that picks the same texts, and salsa may remember texts of which the outcomes were forgotten.
+fn known_extractions(session: &Session, chunk: Chunk) -> Option<Vec<u64>> {
+    let of_grader = |grader: &Grader<'_>| {
+        let mut actions = 0;
+        let mut stay = true;
+        programs::each_extraction(&session.db, chunk, *grader, &mut |_, _, key| {
+            actions += 1;
+            stay &= session.db.is_kept(key);
+        });
+        stay.then_some(actions)
+    };
+    session.graders().iter().map(of_grader).collect()
+}
+
 /// How many actions the plans want, grader by grader, if each of them has an outcome that stays.
-fn settled(session: &Session, chunk: Chunk, plans: &Plans) -> Option<Box<[u64]>> {
+fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
     let known = stays(session);
     let of_grader =
         |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
             let ready = queries::ready(&session.db, *grader);
             let mut actions = 0;
             let mut stay = true;
-            programs::each_extraction(&session.db, chunk, *grader, &mut |_, _, key| {
-                actions += 1;
-                stay &= known(key).is_some();
-            });
             for planned in plans.iter() {
                 stay &= *planned != Planned::Blocked;
                 each_wanted(planned, ready, &known, *threshold, &mut |_, key| {

@@ -23,7 +23,7 @@ impl GraderScope {
     }
 
     /// Why the grader has nothing to say of the row of a record, if so; a row is opened only where that may be.
-    pub(super) fn leaves_out_record(
+    pub(crate) fn leaves_out_record(
         &self,
         record: RowRecord<'_>,
         spec: &RowSpec,

@@ -303,6 +303,19 @@ fn what_graders_share_is_kept_once_under_its_whole_key() {
 }
 
 #[test]
+fn an_extractor_is_not_called_for_rows_that_its_grader_leaves_out() {
+    if !has("python3") {
+        return;
+    }
+    let extractor = "extractor: 'graders.py:first_call', extractor_config: {mark: '!'}";
+    let space = space(&format!(
+        "\n  long: {{kind: tool, function: 'graders.py:plain', only: has(row.nothing), {extractor}}}\n"
+    ));
+    run(&space, &[], 0);
+    assert_eq!(space.actions("long"), [0, 0, 0, 0]);
+}
+
+#[test]
 fn an_extractor_that_reads_the_world_grades_nothing_again() {
     if !has("python3") {
         return;

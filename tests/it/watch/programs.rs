@@ -148,6 +148,11 @@ fn a_verdict_of_what_a_program_extracted_stays_when_another_is_asked_again() {
     ]);
     let mut session = Session::begin(space, judge(), &[]);
     session.telling.wait_event("evaluated");
+    // The same texts are picked without it, and what it gave is forgotten meanwhile.
+    for suite in [EXTRACTING.replace(", extractor: 'pick.py:pick'", ""), EXTRACTING.to_owned()] {
+        save(&session.space, "suite.yaml", &suite);
+        session.telling.wait_event("evaluated");
+    }
     let refresh = json!({"command": "refresh", "sample_id": "s0", "grader": "quality"});
     session.telling.say(&refresh.to_string());
     let told = session.telling.wait_event("evaluated");

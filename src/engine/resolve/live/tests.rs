@@ -186,6 +186,33 @@ async fn settle(live: &mut Live<'_>) -> Snapshot {
 
 /// What was seen of a program may be told after the save that called it, and concerns what is extracted again only once
 /// a suite names it again.
+/// What is extracted anew although its text is known is called as an extraction: it never was the call of a grader.
+#[tokio::test]
+async fn an_extractor_that_reads_the_world_is_called_again_once_it_is_named_again() {
+    let with = "name: s\ndataset: d.jsonl\ngraders:\n  g: {kind: tool, function: ascii_printable_only, extractor: 'pick.py:pick', extractor_options: {cache: false}}\n";
+    let without =
+        with.replace(", extractor: 'pick.py:pick', extractor_options: {cache: false}", "");
+    let files = [("suite.yaml", with), ("d.jsonl", ROWS), ("pick.py", "def pick(): ...")];
+    let system = MemorySystem::with(&files).with_program("python3", "/usr/bin/python3", "3.11.7");
+    let mut session =
+        Session::new(Database::default(), "suite.yaml", BTreeMap::new(), Overrides::default());
+    assert_eq!(session.load(&system), []);
+    let executor = Extracting::default();
+    let mut quiet = Quiet;
+    let world =
+        Effects { system: &system, executor: &executor, progress: &mut quiet, grades: &mut Quiet };
+    let store = Arc::new(MemoryStore::default());
+    let mut live = Live::new(&mut session, store, world, Settings::default());
+    settle(&mut live).await;
+    for suite in [without.as_str(), with] {
+        system.set("suite.yaml", suite);
+        assert!(matches!(live.reload(&ChangedPaths::Any, None), Reloaded::Changed { .. }));
+        assert!(settle(&mut live).await.is_whole(), "{suite}");
+        assert_eq!(live.notes(), Vec::<String>::new());
+    }
+    assert_eq!(executor.called.borrow().len(), 6);
+}
+
 #[tokio::test]
 async fn an_extractor_that_is_named_again_may_have_turned_out_to_load_more() {
     let with = "name: s\ndataset: d.jsonl\ngraders:\n  g: {kind: tool, function: ascii_printable_only, extractor: 'pick.py:pick'}\n";
