@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use super::{Contents, FileBytes, System};
+use super::{Contents, FileBytes, FileIdentity, System};
 
 /// Files, an empty environment and a clock that stands still.
 #[derive(Debug, Default)]
@@ -127,6 +127,11 @@ impl System for MemorySystem {
         contents(&mut bytes)?;
         self.set(path, bytes);
         Ok(())
+    }
+
+    fn identity(&self, path: &str) -> Option<FileIdentity> {
+        let bytes = self.read(path).into_bytes().ok()?;
+        Some(FileIdentity { device: 0, number: xxhash_rust::xxh3::xxh3_64(&bytes) })
     }
 
     fn link(&self, from: &str, to: &str) -> bool {

@@ -1,45 +1,80 @@
 //! Results that say what an earlier record says: their bytes stand on disk once, under a name in each record.
 //!
 //! Whether they do is known only at their end. So nothing is written as long as they are the same, and what was the same
-//! is copied once they differ. Records are written once and replaced by renaming, never in place, so neither name can
-//! change what the other one reads.
+//! is copied once they differ. evalrs replaces records by renaming, never in place, so that it changes nothing under the
+//! other name; an editor that writes in place would.
 
 use std::io::{self, BufRead, BufWriter, Read, Write};
 
-use crate::base::system::System;
+use crate::base::system::{FileIdentity, System};
 
-/// Writes a file, or gives the one at `earlier` its name where `contents` writes those very bytes.
+/// Writes a file, or gives the one at `earlier` its name where `contents` writes those very bytes. Whatever becomes of the
+/// earlier one meanwhile, the file is what `contents` writes, which may be asked for it again.
 pub(super) fn write_or_share(
     system: &dyn System,
     path: &str,
     earlier: Option<&str>,
     contents: &mut dyn FnMut(&mut dyn Write) -> io::Result<()>,
 ) -> io::Result<()> {
-    let read = |earlier| Some((system.open(earlier).ok()?, system.open(earlier).ok()?));
-    let mut earlier_bytes = earlier.and_then(read);
-    let mut is_same = false;
+    let Some(shared) = earlier.and_then(|earlier| SharedFile::open(system, earlier)) else {
+        return system.write(path, contents);
+    };
+    let SharedFile { path: earlier, identity, compared, copied } = shared;
+    let mut opened = Some((compared, copied));
+    let mut ended = SharingEnd::Written;
     let written = system.write(path, &mut |file| {
-        let Some((compared, copied)) = earlier_bytes.take() else { return contents(file) };
-        let mut sharing = SharingWriter { compared: Some(compared), copied, same: 0, file };
-        let mut out = BufWriter::with_capacity(1 << 16, &mut sharing);
-        contents(&mut out)?;
-        out.flush()?;
-        drop(out);
-        is_same = sharing.is_same_to_the_end()?;
-        // Nothing was written, and nothing is to be.
-        if is_same { Err(io::Error::other("the same as an earlier record")) } else { Ok(()) }
+        let Some((compared, copied)) = opened.take() else { return contents(file) };
+        let mut sharing =
+            SharingWriter { compared: Some(compared), copied, same: 0, file, broken: false };
+        let written = {
+            let mut out = BufWriter::with_capacity(1 << 16, &mut sharing);
+            contents(&mut out).and_then(|()| out.flush())
+        };
+        ended = sharing.end(written.is_ok());
+        match ended {
+            SharingEnd::Written => written,
+            // Nothing that was written here is to stay.
+            SharingEnd::Same | SharingEnd::Broken => Err(io::Error::other("written elsewhere")),
+        }
     });
-    match earlier {
-        Some(earlier) if is_same => share_or_copy(system, earlier, path),
-        _ => written,
+    match ended {
+        SharingEnd::Written => written,
+        SharingEnd::Broken => system.write(path, contents),
+        // What has that name by now may be another file: a session replaces its results at each save.
+        SharingEnd::Same if !system.link(earlier, path) => system.write(path, contents),
+        SharingEnd::Same if system.identity(path) == Some(identity) => Ok(()),
+        SharingEnd::Same => system.write(path, contents),
     }
 }
 
-fn share_or_copy(system: &dyn System, earlier: &str, path: &str) -> io::Result<()> {
-    if system.link(earlier, path) {
-        return Ok(());
+/// How a file came out that may be the same as an earlier one.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SharingEnd {
+    /// It differs, and was written.
+    Written,
+    /// It is the same, and nothing was written.
+    Same,
+    /// The earlier one could not be read.
+    Broken,
+}
+
+/// An earlier file, opened twice.
+struct SharedFile<'a> {
+    path: &'a str,
+    identity: FileIdentity,
+    compared: Box<dyn BufRead>,
+    copied: Box<dyn BufRead>,
+}
+
+impl<'a> SharedFile<'a> {
+    /// None where it cannot be told whether a name still leads to it later.
+    fn open(system: &dyn System, path: &'a str) -> Option<Self> {
+        let identity = system.identity(path)?;
+        let [compared, copied] = [system.open(path).ok()?, system.open(path).ok()?];
+        // Else one of them may be another file.
+        let is_same = system.identity(path) == Some(identity);
+        is_same.then_some(Self { path, identity, compared, copied })
     }
-    system.write(path, &mut |file| io::copy(&mut system.open(earlier)?, file).map(drop))
 }
 
 /// Writes nothing as long as it is the same as what is compared.
@@ -51,27 +86,30 @@ struct SharingWriter<'a> {
     /// So many bytes were the same.
     same: u64,
     file: &'a mut dyn Write,
+    /// Whether the earlier file could not be read.
+    broken: bool,
 }
 
 impl SharingWriter<'_> {
-    /// Whether all was the same, and no more is there. Else it is written now.
-    fn is_same_to_the_end(&mut self) -> io::Result<bool> {
-        let Some(compared) = &mut self.compared else { return Ok(false) };
-        if compared.fill_buf()?.is_empty() {
-            return Ok(true);
+    /// How it came out, once all is written that could be: what is the same to the end needs no file of its own.
+    fn end(&mut self, is_whole: bool) -> SharingEnd {
+        if is_whole && let Some(compared) = &mut self.compared {
+            match compared.fill_buf() {
+                Ok([]) => return SharingEnd::Same,
+                Ok(_) => self.broken |= self.differ().is_err(),
+                Err(_) => self.broken = true,
+            }
         }
-        self.differ()?;
-        Ok(false)
+        if self.broken { SharingEnd::Broken } else { SharingEnd::Written }
     }
 
     fn differ(&mut self) -> io::Result<()> {
         self.compared = None;
-        io::copy(&mut Read::take(&mut self.copied, self.same), self.file).map(drop)
+        let copied = io::copy(&mut Read::take(&mut self.copied, self.same), self.file)?;
+        if copied == self.same { Ok(()) } else { Err(io::ErrorKind::UnexpectedEof.into()) }
     }
-}
 
-impl Write for SharingWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+    fn write_or_compare(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(compared) = &mut self.compared {
             let there = compared.fill_buf()?;
             let length = there.len().min(bytes.len());
@@ -84,7 +122,20 @@ impl Write for SharingWriter<'_> {
                 self.differ()?;
             }
         }
-        self.file.write(bytes)
+        Ok(0)
+    }
+}
+
+impl Write for SharingWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        match self.write_or_compare(bytes) {
+            Ok(0) => self.file.write(bytes),
+            Ok(same) => Ok(same),
+            Err(error) => {
+                self.broken = true;
+                Err(error)
+            }
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
@@ -121,6 +172,18 @@ mod tests {
             assert_eq!(String::from_utf8(written).unwrap(), said, "{earlier:?}");
             assert_eq!(system.linked(), usize::from(is_shared), "{earlier:?}");
         }
+    }
+
+    #[test]
+    fn what_has_the_earlier_name_by_now_may_be_another_file() {
+        let system = MemorySystem::with(&[("0", "one\ntwo\n")]);
+        write_or_share(&system, "1", Some("0"), &mut |out| {
+            out.write_all(b"one\n")?;
+            system.set("0", "of a later save\n");
+            out.write_all(b"two\n")
+        })
+        .unwrap();
+        assert_eq!(system.read("1").into_bytes().unwrap(), b"one\ntwo\n");
     }
 
     #[test]
