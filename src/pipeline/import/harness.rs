@@ -3,7 +3,7 @@
 //! Rows are the records as they are, and trials a row each, since those of a prompt stand in one record. What a grader said is
 //! taken over: its score, its verdict, which it gives apart from the score, and its reasoning.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -144,12 +144,16 @@ struct RecordRows {
     has_answers: bool,
     /// The questions that were asked under an id, each with how often.
     known: BTreeMap<String, Vec<AskedQuestion>>,
+    /// The ids of rows.
+    ids: BTreeSet<String>,
 }
 
 /// A question, and how often it was answered.
 struct AskedQuestion {
     input: Value,
     times: u64,
+    /// What its rows are called, each question by a name of its own.
+    id: String,
 }
 
 impl RecordRows {
@@ -241,12 +245,16 @@ impl RecordRows {
         let input = row.get("input").cloned().unwrap_or_default();
         let known = self.known.entry(id.clone()).or_default();
         let at = known.iter().position(|known| known.input == input).unwrap_or_else(|| {
-            known.push(AskedQuestion { input, times: 0 });
+            let numbered = (2..).map(|number: usize| format!("{id}-{number}"));
+            let mut names = std::iter::once(id.clone()).chain(numbered);
+            let free = names.find(|name| !self.ids.contains(name)).unwrap_or_default();
+            self.ids.insert(free.clone());
+            known.push(AskedQuestion { input, times: 0, id: free });
             known.len() - 1
         });
         let Some(question) = known.get_mut(at) else { return };
-        if at > 0 {
-            row.insert("id".to_owned(), Value::from(format!("{id}-{}", at + 1)));
+        if question.id != id {
+            row.insert("id".to_owned(), Value::from(question.id.clone()));
         }
         if question.times > 0 {
             row.insert("trial".to_owned(), Value::from(question.times));

@@ -1,7 +1,7 @@
 //! What other tools wrote, as suites: each importer reads the files of one tool and says what it could not map.
 //!
-//! An importer is a function from a [`ImportSource`] to [`Imported`]; [`IMPORTERS`] is the list of all. Nothing here opens or
-//! writes a file: what a source names is asked for through [`SourceFiles`], and [`folder`] tells which files there are to write.
+//! An importer is a function from an [`ImportSource`] to [`Imported`]; [`IMPORTERS`] is the list of all. Nothing here opens or
+//! writes a file: what a source names is asked for through [`source::SourceFiles`], and [`folder`] tells which files there are to write.
 
 mod deepeval;
 pub(crate) mod folder;

@@ -1,6 +1,6 @@
 //! What importers of logs and records share: JSON with its faults told, names that suites can use, places in texts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::Value;
 
@@ -85,19 +85,22 @@ pub(super) fn line_of(text: &str, needle: &str) -> usize {
 /// Names of graders, files and models, each of which is given once.
 #[derive(Default)]
 pub(super) struct GivenNames {
-    given: BTreeMap<String, usize>,
+    given: BTreeSet<String>,
+    /// The last number behind each name.
+    last: BTreeMap<String, usize>,
 }
 
 impl GivenNames {
     /// `name` with nothing but letters, digits, `_` and `-`, and a number behind it if that was given before.
     pub(super) fn give(&mut self, name: &str) -> String {
         let plain = plain_name(name);
-        let count = self.given.entry(plain.clone()).or_default();
-        *count += 1;
-        match *count {
-            1 => plain,
-            count => self.give(&format!("{plain}_{count}")),
+        let mut given = plain.clone();
+        while !self.given.insert(given.clone()) {
+            let count = self.last.entry(plain.clone()).or_insert(1);
+            *count += 1;
+            given = format!("{plain}_{count}");
         }
+        given
     }
 }
 

@@ -258,8 +258,12 @@ impl CaseReader<'_> {
             let at = self.column(name, *time);
             *time += 1;
             let mut kept = json!({"name": name});
+            // A metric that failed to measure has no verdict either, whatever it says.
+            let has_failed = field(data, &["error"]).is_some()
+                && field(data, &["score"]).and_then(Value::as_f64).is_none();
             for [key, name] in MEASURED {
-                if let Some(value) = field(data, &[key]) {
+                let is_said = !(has_failed && name == "success");
+                if let Some(value) = field(data, &[key]).filter(|_| is_said) {
                     kept[name] = value.clone();
                 }
             }

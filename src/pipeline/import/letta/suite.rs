@@ -1,6 +1,6 @@
 //! A suite, and copies of the files that it names: dataset, rubrics, agents, programs with what they import.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
@@ -50,8 +50,13 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
         }
         _ => return Err(ImportError::Diagnostics(diagnostics)),
     };
-    let mut copier =
-        SuiteCopier { source, text, imported: Imported::default(), copied: BTreeSet::new() };
+    let mut copier = SuiteCopier {
+        source,
+        text,
+        imported: Imported::default(),
+        copied: BTreeSet::new(),
+        outside: BTreeMap::new(),
+    };
     let suite = copier.suite(suite);
     let mut imported = copier.imported;
     imported.suites.push(ImportedSuite {
@@ -68,6 +73,8 @@ struct SuiteCopier<'a> {
     imported: Imported,
     /// The paths of copies, from the folder of the source.
     copied: BTreeSet<String>,
+    /// Copy → what it is a copy of, where that stands outside of the folder.
+    outside: BTreeMap<String, String>,
 }
 
 impl SuiteCopier<'_> {
@@ -187,12 +194,25 @@ impl SuiteCopier<'_> {
         else {
             return;
         };
-        let copy = self.imported.files.iter().find(|file| file.path == dataset);
-        let text = copy.map(|file| file.text.clone()).unwrap_or_default();
-        for row in text.lines().filter_map(|line| serde_json::from_str::<Value>(line).ok()) {
-            if let Some(path) = row.get("rubric_path").and_then(Value::as_str) {
-                self.copy(path);
+        let Some(at) = self.imported.files.iter().position(|file| file.path == dataset) else {
+            return;
+        };
+        let text = self.imported.files[at].text.clone();
+        let lines: Vec<String> = text.split('\n').map(|line| self.row_with_copy(line)).collect();
+        self.imported.files[at].text = lines.join("\n");
+    }
+
+    /// A row that names the copy of its rubric.
+    fn row_with_copy(&mut self, line: &str) -> String {
+        let mut row: Value = serde_json::from_str(line).unwrap_or_default();
+        let named = row.get("rubric_path").and_then(Value::as_str).map(str::to_owned);
+        let copied = named.as_deref().and_then(|path| Some((path, self.copy(path)?)));
+        match copied {
+            Some((path, copy)) if path != copy && !is_inside(path) => {
+                row["rubric_path"] = Value::from(copy);
+                row.to_string()
             }
+            _ => line.to_owned(),
         }
     }
 
@@ -243,11 +263,7 @@ impl SuiteCopier<'_> {
     /// The path of a copy of a file; none if it cannot be copied.
     fn copy(&mut self, path: &str) -> Option<String> {
         let plain = path.trim_start_matches("./");
-        let copy = if is_inside(plain) {
-            plain.to_owned()
-        } else {
-            format!("{COPIES}/{}", plain.rsplit('/').next().unwrap_or(plain))
-        };
+        let copy = if is_inside(plain) { plain.to_owned() } else { self.outside(plain) };
         match self.source.text(&join(self.source.folder(), path)) {
             Ok(text) => {
                 self.add(&copy, text);
@@ -259,6 +275,17 @@ impl SuiteCopier<'_> {
                 None
             }
         }
+    }
+
+    /// Where a file goes that stands outside of the folder: two of one name stand apart.
+    fn outside(&mut self, path: &str) -> String {
+        let name = path.rsplit('/').next().unwrap_or(path);
+        let numbered = (2..).map(|number: usize| format!("{COPIES}/{number}/{name}"));
+        let mut places = std::iter::once(format!("{COPIES}/{name}")).chain(numbered);
+        let is_free = |place: &String| self.outside.get(place).is_none_or(|taken| taken == path);
+        let place = places.find(is_free).unwrap_or_default();
+        self.outside.insert(place.clone(), path.to_owned());
+        place
     }
 
     fn add(&mut self, path: &str, text: String) {
