@@ -37,13 +37,14 @@ pub(super) fn write_or_share(
             SharingEnd::Same | SharingEnd::Broken => Err(io::Error::other("written elsewhere")),
         }
     });
+    // What has that name by now may be another file: a session replaces its results at each save.
+    let is_shared = ended == SharingEnd::Same
+        && system.link(earlier, path)
+        && system.identity(path) == Some(identity);
     match ended {
         SharingEnd::Written => written,
-        SharingEnd::Broken => system.write(path, contents),
-        // What has that name by now may be another file: a session replaces its results at each save.
-        SharingEnd::Same if !system.link(earlier, path) => system.write(path, contents),
-        SharingEnd::Same if system.identity(path) == Some(identity) => Ok(()),
-        SharingEnd::Same => system.write(path, contents),
+        SharingEnd::Same if is_shared => Ok(()),
+        SharingEnd::Same | SharingEnd::Broken => system.write(path, contents),
     }
 }
 
