@@ -322,6 +322,32 @@ mod tests {
     }
 
     #[test]
+    fn no_id_that_is_made_up_is_that_of_another_record() {
+        let asked = |id: &str, input: &str| {
+            let mut record = captured(id, &Value::Null);
+            record["input"] = json!(input);
+            record
+        };
+        let read = imported(&[
+            asked("a", "p"),
+            asked("a-2", "r"),
+            asked("a", "q"),
+            asked("a-3", "s"),
+            asked("a", "q"),
+        ])
+        .unwrap();
+        let ids: Vec<String> = read.suites[0]
+            .rows
+            .iter()
+            .map(|row| format!("{} {}", row["id"], row["trial"]))
+            .collect();
+        assert_eq!(
+            ids,
+            ["\"a\" null", "\"a-2\" null", "\"a-3\" null", "\"a-3-2\" null", "\"a-3\" 1"]
+        );
+    }
+
+    #[test]
     fn trials_are_a_row_each() {
         let record = json!({"id": "p", "input": "q", "k": 2, "metadata": {"m": 1}, "passRate": 0.5, "passAtK": 0.75, "passExpK": 0.25,
             "trials": [{"trialNum": 1, "output": "a", "trajectory": [], "duration": 5, "pass": true, "score": 1, "reasoning": "r"},

@@ -163,3 +163,21 @@ impl JudgeModel {
         Self { model: name.to_owned(), provider, is_elsewhere: name.contains('/') }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::GivenNames;
+
+    #[test]
+    fn no_name_is_given_twice() {
+        let mut names = GivenNames::default();
+        let long = "x".repeat(70);
+        let asked = ["a", "a", "a_2", "a", "a_3", "", "_", &long, &long, &format!("{long}y")];
+        let given = asked.map(|name| names.give(name));
+        let plain = "x".repeat(60);
+        let expected =
+            ["a", "a_2", "a_2_2", "a_3", "a_3_2", "unnamed", "unnamed_2"].map(str::to_owned);
+        let of_long = [plain.clone(), format!("{plain}_2"), format!("{plain}_3")];
+        assert_eq!(given.to_vec(), [&expected[..], &of_long[..]].concat());
+    }
+}

@@ -97,7 +97,7 @@ pub(crate) fn is_reference(value: &str) -> bool {
 }
 
 /// Whether a value may be a key that works: not a reference, and not words that stand for one.
-fn is_live(value: &str) -> bool {
+pub(crate) fn is_live(value: &str) -> bool {
     const WORDS: [&str; 9] =
         ["your", "example", "placeholder", "xxxx", "changeme", "dummy", "redacted", "****", "...."];
     let lower = value.to_ascii_lowercase();

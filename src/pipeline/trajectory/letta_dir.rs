@@ -40,30 +40,46 @@ pub(crate) struct LettaProblem {
     pub message: String,
 }
 
+/// One record of a result file, as it stands there.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LettaRecord {
+    /// The line it stands on, from 1; in the oldest format, its place in the list.
+    pub line: usize,
+    /// What stands there, without a wrapper.
+    pub value: Value,
+}
+
 /// Reads the text of a result file: JSON Lines, or the single object of the oldest releases.
 ///
 /// Headers, summaries and blank lines are skipped.
 pub(crate) fn read_results(text: &str) -> Result<Vec<LettaResult>, LettaProblem> {
+    let records = read_records(text)?;
+    records.iter().enumerate().map(|(ordinal, record)| LettaResult::of(record, ordinal)).collect()
+}
+
+/// The records of such a text, as they stand there.
+pub(crate) fn read_records(text: &str) -> Result<Vec<LettaRecord>, LettaProblem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(list) = whole_file(text) {
-        let results =
-            list.iter().enumerate().map(|(index, record)| read_record(record, index + 1, index));
-        return results.collect();
+        let in_order = list.into_iter().enumerate();
+        return Ok(in_order.map(|(index, value)| LettaRecord { line: index + 1, value }).collect());
     }
-    let mut results = Vec::new();
+    let mut records = Vec::new();
     for (index, line) in text.split('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         let line_number = index + 1;
-        let record: Value = serde_json::from_str(line)
+        let mut record: Value = serde_json::from_str(line)
             .map_err(|error| LettaProblem { line: line_number, message: no_json(&error) })?;
-        let record = match record.get("type").and_then(Value::as_str) {
+        let value = match record.get("type").and_then(Value::as_str) {
             Some("header" | "summary") => continue,
-            Some("result") => record.get("result").unwrap_or(&record),
-            _ => &record,
+            Some("result") => match record.get_mut("result") {
+                Some(result) => result.take(),
+                None => record,
+            },
+            _ => record,
         };
-        let ordinal = results.len();
-        results.push(read_record(record, line_number, ordinal)?);
+        records.push(LettaRecord { line: line_number, value });
     }
-    Ok(results)
+    Ok(records)
 }
 
 /// The parser counts lines from the start of this one, so its place is told as a column alone.
@@ -89,39 +105,44 @@ fn whole_file(text: &str) -> Option<Vec<Value>> {
     }
 }
 
-fn read_record(record: &Value, line: usize, ordinal: usize) -> Result<LettaResult, LettaProblem> {
-    let problem = |message: &str| LettaProblem { line, message: message.to_owned() };
-    let record = record.as_object().ok_or_else(|| problem("expected a result (an object)"))?;
-    if !["sample", "sample_id", "trajectory"].iter().any(|key| record.contains_key(*key)) {
-        return Err(problem("expected a result with `sample` or `sample_id` and `trajectory`"));
+impl LettaResult {
+    /// What a record says; `ordinal` is its place among all, from 0.
+    pub(crate) fn of(record: &LettaRecord, ordinal: usize) -> Result<Self, LettaProblem> {
+        let line = record.line;
+        let problem = |message: &str| LettaProblem { line, message: message.to_owned() };
+        let record =
+            record.value.as_object().ok_or_else(|| problem("expected a result (an object)"))?;
+        if !["sample", "sample_id", "trajectory"].iter().any(|key| record.contains_key(*key)) {
+            return Err(problem("expected a result with `sample` or `sample_id` and `trajectory`"));
+        }
+        let sample = record.get("sample").filter(|sample| sample.is_object());
+        let id = sample.map_or_else(|| record.get("sample_id"), |sample| sample.get("id"));
+        let (sample_id, number) = match id {
+            Some(Value::String(id)) => (id.clone(), None),
+            Some(Value::Number(id)) => (id.to_string(), id.as_u64()),
+            None | Some(Value::Null) => (ordinal.to_string(), u64::try_from(ordinal).ok()),
+            Some(_) => return Err(problem("a sample id is a number or a string")),
+        };
+        let trajectory = match record.get("trajectory") {
+            Some(list @ Value::Array(_)) => list.clone(),
+            None | Some(Value::Null) => Value::Array(Vec::new()),
+            Some(_) => return Err(problem("expected a list of turns in `trajectory`")),
+        };
+        Ok(Self {
+            line,
+            sample_id,
+            row_number: sample.and(number),
+            input: sample.and_then(|sample| sample.get("input")).cloned().unwrap_or_default(),
+            model: ["model_handle", "model_name"]
+                .iter()
+                .find_map(|key| record.get(*key)?.as_str().map(str::to_owned)),
+            trajectory,
+            agent_id: record.get("agent_id").and_then(Value::as_str).map(str::to_owned),
+            agent_state: record.get("agent_state").filter(|state| !state.is_null()).cloned(),
+            submissions: object(record, "submissions"),
+            grades: object(record, "grades"),
+        })
     }
-    let sample = record.get("sample").filter(|sample| sample.is_object());
-    let id = sample.map_or_else(|| record.get("sample_id"), |sample| sample.get("id"));
-    let (sample_id, number) = match id {
-        Some(Value::String(id)) => (id.clone(), None),
-        Some(Value::Number(id)) => (id.to_string(), id.as_u64()),
-        None | Some(Value::Null) => (ordinal.to_string(), u64::try_from(ordinal).ok()),
-        Some(_) => return Err(problem("a sample id is a number or a string")),
-    };
-    let trajectory = match record.get("trajectory") {
-        Some(list @ Value::Array(_)) => list.clone(),
-        None | Some(Value::Null) => Value::Array(Vec::new()),
-        Some(_) => return Err(problem("expected a list of turns in `trajectory`")),
-    };
-    Ok(LettaResult {
-        line,
-        sample_id,
-        row_number: sample.and(number),
-        input: sample.and_then(|sample| sample.get("input")).cloned().unwrap_or_default(),
-        model: ["model_handle", "model_name"]
-            .iter()
-            .find_map(|key| record.get(*key)?.as_str().map(str::to_owned)),
-        trajectory,
-        agent_id: record.get("agent_id").and_then(Value::as_str).map(str::to_owned),
-        agent_state: record.get("agent_state").filter(|state| !state.is_null()).cloned(),
-        submissions: object(record, "submissions"),
-        grades: object(record, "grades"),
-    })
 }
 
 fn object(record: &Map<String, Value>, key: &str) -> Map<String, Value> {

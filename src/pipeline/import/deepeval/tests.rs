@@ -67,6 +67,16 @@ fn thresholds_are_those_of_the_verdicts() {
 }
 
 #[test]
+fn a_metric_that_failed_has_no_verdict() {
+    let failed = json!({"name": "M", "threshold": 0.5, "success": false, "error": "e"});
+    let both = json!({"name": "N", "score": 0.7, "threshold": 0.5, "success": true, "error": "e"});
+    let read = imported("r.json", &run(&[case("t", &json!([failed, both]))]).to_string()).unwrap();
+    let metrics = &read.suites[0].rows[0]["deepeval"]["metrics"];
+    assert_eq!((metrics["m"].get("success"), &metrics["m"]["error"]), (None, &json!("e")));
+    assert_eq!(metrics["n"]["success"], true);
+}
+
+#[test]
 fn test_cases_are_rows() {
     let tool =
         json!({"name": "t", "type": "FUNCTION", "inputParameters": {"a": 1}, "output": {"b": 2}});

@@ -30,7 +30,9 @@ pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
     let is_result = is_typed("result") && has_keys(head, &["result", "sample"]);
     let is_bare = head.starts_with('{')
         && has_keys(head, &["sample_id", "trajectory", "grades", "submissions"]);
-    is_header || is_result || is_bare
+    let is_one_object =
+        head.starts_with('{') && has_keys(head, &["suite", "results", "sample", "trajectory"]);
+    is_header || is_result || is_bare || is_one_object
 }
 
 fn is_yaml(path: &str) -> bool {

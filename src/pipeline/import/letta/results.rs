@@ -10,7 +10,9 @@ use crate::pipeline::import::folder::ONLY_SUITE;
 use crate::pipeline::import::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
 use crate::pipeline::import::reading::{self, GivenNames, as_text, ends_in, first};
 use crate::pipeline::import::source::ImportSource;
-use crate::pipeline::trajectory::letta_dir::{LettaResult, read_results};
+use crate::pipeline::trajectory::letta_dir::{
+    LettaProblem, LettaRecord, LettaResult, read_records,
+};
 
 /// The grader of a suite that has one without a name.
 const ONLY_GRADER: &str = "default";
@@ -76,13 +78,10 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
     for file in &files {
         let text = reading::text(source, &file.path)?;
         about.look_in(&text);
-        match read_results(&text) {
+        match results_of(&text) {
             Ok(results) => {
-                let lines: Vec<&str> = text.split('\n').collect();
-                for result in results {
-                    let raw =
-                        lines.get(result.line - 1).and_then(|line| serde_json::from_str(line).ok());
-                    rows.add(result, &raw.unwrap_or_default(), file, &about, &mut imported);
+                for (result, record) in results {
+                    rows.add(result, &record.value, file, &about, &mut imported);
                 }
             }
             Err(problem) if is_only => {
@@ -107,6 +106,12 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
     }
     rows.finish(&about, source, &mut imported);
     Ok(imported)
+}
+
+/// Each result of a text, beside its record.
+fn results_of(text: &str) -> Result<Vec<(LettaResult, LettaRecord)>, LettaProblem> {
+    let records = read_records(text)?.into_iter().enumerate();
+    records.map(|(ordinal, record)| Ok((LettaResult::of(&record, ordinal)?, record))).collect()
 }
 
 /// What stands beside the results: the suite that was run.
@@ -147,13 +152,16 @@ impl About {
         about
     }
 
-    /// The header that old files begin with.
+    /// The header that old files begin with; the oldest are one object, which says the same.
     fn look_in(&mut self, text: &str) {
-        let header = text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
-        if let Some(header) =
-            header.filter(|header| header.get("type").and_then(Value::as_str) == Some("header"))
-        {
-            self.take(&header);
+        let head = text.lines().next().and_then(|line| serde_json::from_str::<Value>(line).ok());
+        let head = head.or_else(|| serde_json::from_str(text).ok());
+        let says = |head: &Value| {
+            head.get("type").and_then(Value::as_str) == Some("header")
+                || head.get("results").is_some_and(Value::is_array)
+        };
+        if let Some(head) = head.filter(says) {
+            self.take(&head);
         }
     }
 
@@ -218,7 +226,6 @@ impl ResultRows {
         about: &About,
         imported: &mut Imported,
     ) {
-        let raw = raw.get("result").unwrap_or(raw);
         let place = SourcePlace::new(&file.path, result.line);
         let key = format!("{}\n{:?}\n{:?}", result.sample_id, result.model, file.run);
         let sample = raw
@@ -337,7 +344,8 @@ impl ResultRows {
         }
         for name in std::mem::take(&mut self.order) {
             let key = self.key(&name);
-            graders.insert(format!("{key}_recorded"), self.recorded(&key));
+            let repeats = self.names.give(&format!("{key}_recorded"));
+            graders.insert(repeats, self.recorded(&key));
             match specs.get(&name).map(mapped) {
                 Some(Ok(LettaGrader::Tool(grader))) => _ = graders.insert(key, grader),
                 Some(Ok(LettaGrader::Judge(grader))) => {

@@ -11,7 +11,7 @@ use crate::pipeline::import::imported::{
     ImportError, Imported, ImportedFile, ImportedSuite, SourcePlace,
 };
 use crate::pipeline::import::reading::{self, ends_in};
-use crate::pipeline::import::secrets::{FoundSecret, is_reference};
+use crate::pipeline::import::secrets::{FoundSecret, is_live, is_reference};
 use crate::pipeline::import::source::ImportSource;
 use crate::pipeline::suite::source::Sources;
 use crate::pipeline::suite::tree;
@@ -102,10 +102,13 @@ impl SuiteCopier<'_> {
         if !secret.is_empty() && !is_reference(&secret) {
             target.shift_remove("api_key");
             let place = self.place("api_key");
-            self.source.note_secret(
-                FoundSecret { place, what: "`api_key` of the target".to_owned() },
-                &secret,
-            );
+            let what = "`api_key` of the target".to_owned();
+            if is_live(&secret) {
+                self.source.note_secret(FoundSecret { place, what }, &secret);
+            } else {
+                let why = "a suite holds no key: set `LETTA_API_KEY`";
+                self.imported.leave_out("targets", place, what, why);
+            }
         }
         let says = |name: &str| target.get(name).is_some_and(|value| !value.is_null());
         let is_code = target.get("kind").and_then(Value::as_str) == Some("letta_code");
@@ -238,23 +241,24 @@ impl SuiteCopier<'_> {
         }
     }
 
-    /// Copies what a program imports from its own folder.
+    /// Copies what a program imports from its own folder: modules, and packages with what is imported of them.
     fn modules(&mut self, path: &str, copy: &str) {
-        let mut open = vec![path.to_owned()];
+        let mut open = vec![CopiedModule { path: path.to_owned(), copy: copy.to_owned() }];
         let mut seen = BTreeSet::new();
-        let folder = |path: &str| {
-            path.rsplit_once('/').map_or(String::new(), |(folder, _)| format!("{folder}/"))
-        };
-        while let Some(path) = open.pop() {
+        while let Some(CopiedModule { path, copy }) = open.pop() {
             let text = self.source.text(&self.source.beside(&path)).unwrap_or_default();
-            for module in modules_of(&text) {
-                let named = format!("{}{module}.py", folder(&path));
-                if seen.len() >= MAX_MODULES || !seen.insert(named.clone()) {
+            let imported = modules_of(&text);
+            let files = imported.iter().flat_map(|module| files_of_module(module));
+            for file in files {
+                let named = format!("{}{file}", folder_of(&path));
+                if seen.len() >= MAX_MODULES || seen.contains(&named) {
                     continue;
                 }
                 if let Ok(text) = self.source.text(&self.source.beside(&named)) {
-                    self.add(&format!("{}{module}.py", folder(copy)), text);
-                    open.push(named);
+                    let copy = format!("{}{file}", folder_of(&copy));
+                    self.add(&copy, text);
+                    seen.insert(named.clone());
+                    open.push(CopiedModule { path: named, copy });
                 }
             }
         }
@@ -315,17 +319,52 @@ impl NamedProgram {
     }
 }
 
-/// The modules that a Python program imports, as paths without `.py`.
+/// A module, and the path of its copy.
+struct CopiedModule {
+    path: String,
+    copy: String,
+}
+
+/// The folder of a path, with the slash behind it.
+fn folder_of(path: &str) -> &str {
+    path.rfind('/').map_or("", |at| &path[..=at])
+}
+
+/// The modules that a Python program imports, as paths without `.py`: what is imported of a package may be one too.
 fn modules_of(text: &str) -> Vec<String> {
-    let imported = text.lines().filter_map(|line| {
-        let mut words = line.split_whitespace();
-        let is_import = matches!(words.next(), Some("import" | "from"));
-        let module =
-            words.next().filter(|_| is_import)?.trim_start_matches('.').trim_end_matches(',');
-        let is_plain = module.chars().all(|c| c.is_alphanumeric() || c == '_' || c == '.');
-        (is_plain && !module.is_empty()).then(|| module.replace('.', "/"))
+    let mut modules = Vec::new();
+    for line in text.lines().map(str::trim) {
+        if let Some(names) = line.strip_prefix("import ") {
+            modules.extend(names_in(names));
+        } else if let Some((package, names)) =
+            line.strip_prefix("from ").and_then(|rest| rest.split_once(" import "))
+        {
+            let package = package.trim().trim_start_matches('.').replace('.', "/");
+            let of_package = names_in(names).map(|name| join(&package, &name));
+            modules.extend(of_package);
+            modules.push(package);
+        }
+    }
+    modules.retain(|module| {
+        !module.is_empty() && module.chars().all(|c| c.is_alphanumeric() || matches!(c, '_' | '/'))
     });
-    imported.collect()
+    modules
+}
+
+/// The names of `a, b.c as d`, as paths.
+fn names_in(list: &str) -> impl Iterator<Item = String> {
+    let list = list.split(['#', ';']).next().unwrap_or_default();
+    let names = list.trim_matches(['(', ')', ' ']).split(',');
+    names.filter_map(|name| Some(name.split_whitespace().next()?.replace('.', "/")))
+}
+
+/// Where a module may stand: itself, as a package, and the packages around it.
+fn files_of_module(module: &str) -> Vec<String> {
+    let ends = module.match_indices('/').map(|(at, _)| at);
+    let around = ends.map(|at| format!("{}/__init__.py", &module[..at]));
+    let mut files: Vec<String> = around.collect();
+    files.extend([format!("{module}.py"), format!("{module}/__init__.py")]);
+    files
 }
 
 /// An object without its nulls.

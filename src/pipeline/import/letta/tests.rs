@@ -47,8 +47,17 @@ fn a_suite_is_copied_with_what_it_names() {
         ("s/more.py", "import helper\n"),
         ("s/agents/a.af", "{}"),
         ("s/llm_model_configs/m.json", "{}"),
-        ("s/own/check.py", "from . import rules\nimport rules\n"),
-        ("s/own/rules.py", ""),
+        (
+            "s/own/check.py",
+            "from . import (rules, words as w)\nimport rules, sizes.small  # both\nimport sizes.small\n",
+        ),
+        ("s/own/rules.py", "from lists import long\n"),
+        ("s/own/words.py", ""),
+        ("s/own/sizes/__init__.py", ""),
+        ("s/own/sizes/small.py", ""),
+        ("s/own/lists/__init__.py", ""),
+        ("s/own/lists/long.py", ""),
+        ("s/own/lists/short.py", ""),
         ("s/other.py", ""),
     ];
     let imported = read("s/suite.yaml", &files).unwrap();
@@ -70,7 +79,12 @@ fn a_suite_is_copied_with_what_it_names() {
             "llm_model_configs/m.json",
             "more.py",
             "own/check.py",
+            "own/lists/__init__.py",
+            "own/lists/long.py",
             "own/rules.py",
+            "own/sizes/__init__.py",
+            "own/sizes/small.py",
+            "own/words.py",
             "r.txt",
             "setup.py"
         ]
@@ -160,10 +174,68 @@ fn results_are_rows_with_their_scores() {
 }
 
 #[test]
+fn a_word_in_place_of_a_key_is_taken_out_of_no_text() {
+    for (key, secrets, parts) in
+        [("placeholder", 0, 1), ("${LETTA_API_KEY}", 0, 0), ("a1b2c3d4e5f60718", 1, 0)]
+    {
+        let suite = format!(
+            "name: placeholder\ndataset: d.jsonl\ntarget: {{kind: letta_agent, agent_id: a, api_key: '{key}'}}\ngraders: {{a: {{kind: tool, function: contains}}}}\n"
+        );
+        let system = MemorySystem::with(&[
+            ("suite.yaml", &suite),
+            ("d.jsonl", "{\"input\": \"a placeholder\"}\n"),
+        ]);
+        let source = ImportSource::new("suite.yaml", &system);
+        let Ok(imported) = import(&source) else { panic!("{suite}") };
+        assert_eq!(imported.not_mapped.len(), parts, "{key}: {:?}", told(&imported));
+        assert_eq!(source.into_secrets().found().len(), secrets, "{key}");
+        assert_eq!(
+            imported.suites[0].suite["target"].get("api_key").is_some(),
+            key.starts_with('$'),
+            "{key}"
+        );
+    }
+}
+
+#[test]
+fn files_of_one_name_outside_of_the_folder_stand_apart() {
+    let suite = "name: s\ndataset: ../a/rows.jsonl\ntarget: {kind: letta_agent, agent_id: a}\ngraders:\n  a: {kind: model_judge, prompt_path: ../b/rows.jsonl}\n";
+    let files = [
+        ("s/suite.yaml", suite),
+        ("s/../a/rows.jsonl", "{\"input\": \"q\", \"rubric_path\": \"../c/rows.jsonl\"}\n"),
+        ("s/../b/rows.jsonl", "rubric"),
+        ("s/../c/rows.jsonl", "other"),
+    ];
+    let imported = read("s/suite.yaml", &files).unwrap();
+    let text_of = |path: &str| {
+        imported.files.iter().find(|file| file.path == path).map(|file| file.text.as_str())
+    };
+    let suite = &imported.suites[0].suite;
+    let rubric = suite["graders"]["a"]["prompt_path"].as_str().unwrap();
+    assert_eq!(suite["dataset"], "files/rows.jsonl");
+    assert_eq!(text_of(rubric), Some("rubric"), "{rubric}");
+    let row: Value = serde_json::from_str(text_of("files/rows.jsonl").unwrap()).unwrap();
+    assert_eq!(text_of(row["rubric_path"].as_str().unwrap()), Some("other"), "{row}");
+}
+
+#[test]
+fn graders_whose_names_meet_stand_apart() {
+    let grades = json!({"acc": {"score": 1.0}, "acc_recorded": {"score": 0.0}});
+    let imported = read("r.jsonl", &[("r.jsonl", &result(0, &grades).to_string())]).unwrap();
+    let graders = imported.suites[0].suite["graders"].as_object().unwrap();
+    let paths: Vec<&Value> = graders.values().map(|grader| &grader["config"]["path"]).collect();
+    assert_eq!(paths, ["scores.acc.score", "scores.acc_recorded.score"], "{graders:?}");
+}
+
+#[test]
 fn results_of_every_release_are_read() {
     let bare = json!({"sample_id": "x/1", "model_handle": "m", "trajectory": [[{"message_type": "assistant_message", "content": "A"}]],
         "submissions": {"acc": "A"}, "grades": {"acc": {"score": 1.0}}, "reward": {"score": 0.75}});
     let suite = json!({"suite": "s", "config": {}, "samples": [{"id": "x/1", "input": "q", "ground_truth": "a"}]}).to_string();
+    let mut oldest = result(0, &Value::Null)["result"].take();
+    oldest.as_object_mut().unwrap().shift_remove("grades");
+    let oldest = json!({"suite": "s", "config": {"grader": {"kind": "tool", "function": "contains"}}, "results": [oldest]});
+    let oldest = format!("{oldest:#}\n");
     let (bare, graded) = (bare.to_string(), result(0, &json!({"acc": {"score": 1.0}})).to_string());
     let mut old = result(0, &Value::Null);
     old["result"].as_object_mut().unwrap().shift_remove("grades");
@@ -189,6 +261,13 @@ fn results_of_every_release_are_read() {
         ("d", vec![("d/run_1/results.jsonl", &graded)], "0", json!(0), vec!["acc_recorded"]),
         ("r.jsonl", vec![("r.jsonl", &graded)], "0", Value::Null, vec!["acc_recorded"]),
         ("r.jsonl", vec![("r.jsonl", &old)], "0", Value::Null, vec!["default_recorded", "default"]),
+        (
+            "r.json",
+            vec![("r.json", &oldest)],
+            "0",
+            Value::Null,
+            vec!["default_recorded", "default"],
+        ),
     ] {
         let system = MemorySystem::with(&files);
         let source = ImportSource::new(path, &system);
