@@ -26,6 +26,43 @@ pub(crate) fn mean_of(values: &[f64], n: usize) -> Option<f64> {
     Some(if mean.is_finite() { mean } else { sum(values.iter().map(|value| value / n as f64)) })
 }
 
+/// The mean of values that are known part by part. As [`mean`], it does not depend on how they were parted.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct MeanInParts {
+    total: ExactSum,
+    n: usize,
+}
+
+impl MeanInParts {
+    /// Takes in values whose sum is a float. Equal neighbours cost little.
+    pub(crate) fn add_all(&mut self, values: impl Iterator<Item = f64>) {
+        let mut values = values.peekable();
+        while let Some(value) = values.next() {
+            let mut times = 1;
+            while values.next_if(|next| next.to_bits() == value.to_bits()).is_some() {
+                times += 1;
+            }
+            self.total.add_product(times as f64, value);
+            self.n += times;
+        }
+    }
+
+    /// Takes in another part.
+    pub(crate) fn join(&mut self, other: &Self) {
+        for partial in &other.total.partials {
+            self.total.add(*partial);
+        }
+        self.n += other.n;
+    }
+
+    /// The mean, rounded once from the exact one; none of nothing.
+    pub(crate) fn mean(&self) -> Option<f64> {
+        let mut divisor = ExactSum::default();
+        divisor.add(self.n as f64);
+        (self.n > 0).then(|| self.total.over(&divisor))
+    }
+}
+
 /// The mean of values with their weights, rounded once from the exact one; none unless the weights, none of them
 /// negative, have a sum above 0.0.
 pub(crate) fn weighted_mean(weighted: &[Weighted]) -> Option<f64> {
@@ -163,7 +200,7 @@ mod tests {
     use proptest::prelude::{Just, Strategy, prop};
     use proptest::{prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-    use super::{Weighted, mean, sum, weighted_mean};
+    use super::{MeanInParts, Weighted, mean, sum, weighted_mean};
 
     #[test]
     fn sums_are_exact() {
@@ -251,6 +288,17 @@ mod tests {
             if let Some(expected) = reference(&values) {
                 prop_assert_eq!(mean(&values), Some(expected));
             }
+        }
+
+        #[test]
+        fn a_mean_in_parts_is_the_mean(values in some_values(), size in 1..8usize) {
+            let mut whole = MeanInParts::default();
+            for part in values.chunks(size) {
+                let mut own = MeanInParts::default();
+                own.add_all(part.iter().flat_map(|value| [*value, *value]));
+                whole.join(&own);
+            }
+            prop_assert_eq!(whole.mean(), mean(&values));
         }
 
         #[test]

@@ -76,6 +76,11 @@ impl Database {
         self.outcomes.retain(|key| !dropped.contains(key));
     }
 
+    /// Whether outcomes came in of which a good part may be wanted no more.
+    pub fn has_outcomes_to_drop(&self) -> bool {
+        self.outcomes.has_grown()
+    }
+
     /// Drops the outcomes of all actions but these. What is dropped must be in no plan: its cells would stay as they
     /// are until an epoch is raised.
     pub fn keep_outcomes(&mut self, wanted: &KeySet) {

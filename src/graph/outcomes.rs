@@ -4,6 +4,7 @@
 //! an archive hands the text out again where something reads it after all. A text of another digest is none: the reply is
 //! then one that was lost, and whoever wants it waits for it as if it had never been there.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use xxhash_rust::xxh3::xxh3_64;
@@ -32,6 +33,8 @@ pub(super) struct OutcomeTable {
     archive: RwLock<Option<Arc<dyn ReplyArchive>>>,
     /// Replies that were let go of, and that the archive does not have.
     lost: Mutex<KeySet>,
+    /// How many were left when those that nobody wanted were dropped last.
+    left: AtomicUsize,
 }
 
 impl OutcomeTable {
@@ -46,7 +49,16 @@ impl OutcomeTable {
 
     /// Drops those that are not `wanted`.
     pub(super) fn retain(&self, wanted: impl Fn(&ActionKey) -> bool) {
-        self.known.write().unwrap_or_else(PoisonError::into_inner).retain(|key, _| wanted(key));
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.retain(|key, _| wanted(key));
+        self.left.store(known.len(), Ordering::Relaxed);
+    }
+
+    /// Whether so many came since outcomes were dropped last that it is worth while to look at all of them.
+    pub(super) fn has_grown(&self) -> bool {
+        const SHARE: usize = 32;
+        let left = self.left.load(Ordering::Relaxed);
+        self.known.read().unwrap_or_else(PoisonError::into_inner).len() > left + left / SHARE
     }
 
     /// Gives memory back that is not used.

@@ -67,6 +67,11 @@ impl CaseIndex {
         self.chunks.get(chunk)
     }
 
+    /// How many chunks there are.
+    pub fn chunk_count(&self) -> usize {
+        self.chunks.len()
+    }
+
     /// How many cases there are.
     pub fn len(&self) -> usize {
         self.places.len()
@@ -181,7 +186,12 @@ impl Snapshot {
 
     /// The grades of a chunk.
     pub fn cells(&self, chunk: usize, grader: usize) -> Option<&[Cell]> {
-        self.parts.get(chunk)?.cells.get(grader).map(|cells| &cells[..])
+        self.shared_cells(chunk, grader).map(|cells| &cells[..])
+    }
+
+    /// The same, to be kept.
+    pub fn shared_cells(&self, chunk: usize, grader: usize) -> Option<&Arc<[Cell]>> {
+        self.parts.get(chunk)?.cells.get(grader)
     }
 
     fn plans(&self, chunk: usize, grader: usize) -> Option<&Arc<[Planned]>> {
@@ -214,11 +224,16 @@ impl Snapshot {
         let plans = self.plans(chunk, grader).zip(other.plans(chunk, of_other));
         if !plans.is_some_and(|(now, then)| Arc::ptr_eq(now, then)) {
             SnapshotOverlap::Nothing
-        } else if self.cells(chunk, grader) == other.cells(chunk, of_other) {
+        } else if self.has_same_cells(chunk, grader, other, of_other) {
             SnapshotOverlap::Grades
         } else {
             SnapshotOverlap::Plans
         }
+    }
+
+    fn has_same_cells(&self, chunk: usize, grader: usize, other: &Self, of_other: usize) -> bool {
+        let cells = self.shared_cells(chunk, grader).zip(other.shared_cells(chunk, of_other));
+        cells.is_some_and(|(now, then)| Arc::ptr_eq(now, then) || now == then)
     }
 
     /// Whether another snapshot had the same plan for a case at the same place.

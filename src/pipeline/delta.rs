@@ -161,6 +161,22 @@ impl MovementCounts {
         *count += 1;
     }
 
+    /// Counts those of another part.
+    pub fn join(&mut self, other: Self) {
+        let Self { broken, errored, fixed, answered, lowered, raised, .. } = other;
+        let Self { new, unchanged, pending, not_applicable, .. } = other;
+        self.broken += broken;
+        self.errored += errored;
+        self.fixed += fixed;
+        self.answered += answered;
+        self.lowered += lowered;
+        self.raised += raised;
+        self.new += new;
+        self.unchanged += unchanged;
+        self.pending += pending;
+        self.not_applicable += not_applicable;
+    }
+
     /// How many there were and are others now.
     pub fn moved(&self) -> usize {
         self.broken + self.errored + self.fixed + self.answered + self.lowered + self.raised

@@ -7,6 +7,7 @@
 //! [`board::UserCommand`]s.
 
 pub mod board;
+mod chunk_moves;
 pub mod control;
 pub(crate) mod endpoint_status;
 pub mod frontend;

@@ -57,6 +57,11 @@ impl PriorVerdicts {
         Self { whole, over, names }
     }
 
+    /// Whether there was none.
+    pub fn is_empty(&self) -> bool {
+        self.whole.is_none() && self.over.is_empty()
+    }
+
     /// The grade of a case by a grader.
     pub fn cell(&self, case: CaseId, grader: &str) -> Option<Cell> {
         if let Some(known) = self.laid_over(case, grader) {

@@ -5,8 +5,10 @@
 use std::sync::Arc;
 
 use super::board::{DeclaredMetricRow, MetricRow, VerdictId};
+use super::chunk_moves::{
+    ComparedCells, EarlierCells, MemoPlace, MovedCase, MovesMemo, PairedMeans,
+};
 use super::prior_verdicts::PriorVerdicts;
-use crate::base::exact::mean;
 use crate::graph::declared::{DeclaredMetric, declared_metrics, metric_value};
 use crate::graph::inputs::Root;
 use crate::graph::labels;
@@ -14,7 +16,7 @@ use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::graph::snapshot::{CasePlace, Snapshot};
 use crate::graph::{Database, folds};
-use crate::pipeline::delta::{CaseId, Cell, CellState, Movement, MovementCounts};
+use crate::pipeline::delta::{Movement, MovementCounts};
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::label_change::{AgreementChange, AgreementMove};
 use crate::pipeline::spec::Label;
@@ -78,18 +80,29 @@ pub(super) struct TotalsRequest {
 }
 
 /// Evaluates everything.
-pub(super) fn totals(db: &Database, wanted: &TotalsRequest) -> EvaluationTotals {
+pub(super) fn totals(
+    db: &Database,
+    wanted: &TotalsRequest,
+    memo: &mut MovesMemo,
+) -> EvaluationTotals {
     let TotalsRequest { of, root, before, start } = wanted;
     let snapshot = Arc::new(Snapshot::take(db, *root));
-    let comparing = SnapshotComparison { snapshot: &snapshot, before, start: start.as_deref() };
+    let comparing = SnapshotComparison { snapshot: &snapshot, before, start: start.as_ref() };
+    let graders = queries::graders(db, *root);
+    memo.cut(graders.len(), root.chunks(db).len());
     let mut counts = MovementCounts::default();
     let mut moved = Vec::new();
     let mut metrics = Vec::new();
-    for (at, grader) in queries::graders(db, *root).iter().enumerate() {
-        let own =
-            GraderVerdicts { at, name: grader.name(db), labels: GraderLabels::of(db, *grader) };
-        comparing.count(&own, &mut counts, &mut moved);
-        metrics.push(comparing.metric(db, *grader, &own));
+    for (at, grader) in graders.iter().enumerate() {
+        let own = ComparedGrader {
+            at,
+            name: Arc::from(grader.name(db).as_str()),
+            labels: GraderLabels::of(db, *grader),
+        };
+        let moves = comparing.moves(&own, memo);
+        counts.join(moves.counts);
+        moved.extend(moves.moved.iter().copied());
+        metrics.push(comparing.metric(db, *grader, &own, &moves));
     }
     moved.sort_by(MovedVerdict::order);
     let gate = folds::gate_report(db, *root).clone();
@@ -115,16 +128,27 @@ fn declared_row<'db>(db: &'db Database, metric: DeclaredMetric<'db>) -> Declared
 
 struct SnapshotComparison<'a> {
     snapshot: &'a Snapshot,
-    before: &'a PriorVerdicts,
-    start: Option<&'a Snapshot>,
+    before: &'a Arc<PriorVerdicts>,
+    start: Option<&'a Arc<Snapshot>>,
 }
 
 /// A grader of the evaluation, and what people say of its verdicts.
-struct GraderVerdicts<'a> {
+struct ComparedGrader<'a> {
     /// Its ordinal in the evaluation.
     at: usize,
-    name: &'a str,
+    name: Arc<str>,
     labels: GraderLabels<'a>,
+}
+
+/// How the verdicts of a grader moved.
+#[derive(Default)]
+struct GraderMoves {
+    counts: MovementCounts,
+    /// In dataset order.
+    moved: Vec<MovedVerdict>,
+    errors: usize,
+    since_last: PairedMeans,
+    since_start: PairedMeans,
 }
 
 /// The labels that people gave for a grader.
@@ -155,93 +179,103 @@ impl<'a> GraderLabels<'a> {
 }
 
 impl SnapshotComparison<'_> {
-    /// Counts how the verdicts of a grader moved.
-    fn count(
-        &self,
-        grader: &GraderVerdicts<'_>,
-        counts: &mut MovementCounts,
-        moved: &mut Vec<MovedVerdict>,
-    ) {
-        let whole = self.before.whole().and_then(|whole| Some((whole, whole.grader(grader.name)?)));
-        let is_same_index =
-            whole.is_some_and(|(whole, _)| Arc::ptr_eq(&whole.index, &self.snapshot.index));
-        for (case, place) in self.snapshot.index.cases() {
-            let Some(now) = self.snapshot.cell_at(place, grader.at) else { continue };
-            let then = match whole {
-                Some((whole, at)) if is_same_index => whole.cell_at(place, at),
-                _ => self.before.cell(case, grader.name),
-            };
-            let movement = Movement::of(then, now);
-            counts.add(movement);
-            if movement.is_move() {
-                let distance = then.map_or(0.0, |then| (now.score - then.score).abs());
-                let label = grader.labels.at(place);
-                let threshold = grader.labels.threshold;
-                let agreement =
-                    label.and_then(|label| AgreementMove::of(then, now, label, threshold));
-                let row = VerdictId { case, grader: grader.at };
-                moved.push(MovedVerdict { agreement, movement, distance, row });
-            }
+    /// How the verdicts of a grader moved.
+    fn moves(&self, grader: &ComparedGrader<'_>, memo: &mut MovesMemo) -> GraderMoves {
+        let mut all = GraderMoves::default();
+        for chunk in 0..self.snapshot.index.chunk_count() {
+            let Some(compared) = self.compared(grader, chunk) else { continue };
+            let own = memo.moves(MemoPlace { grader: grader.at, chunk }, compared);
+            all.counts.join(own.counts);
+            all.errors += own.errors;
+            all.since_last.join(&own.since_last);
+            all.since_start.join(&own.since_start);
+            all.moved.extend(own.moved.iter().map(|moved| grader.moved(chunk, moved)));
         }
+        all
     }
 
-    fn metric(&self, db: &Database, of: Grader<'_>, grader: &GraderVerdicts<'_>) -> MetricRow {
+    /// The verdicts of a grader on a chunk, now and before.
+    fn compared(&self, grader: &ComparedGrader<'_>, chunk: usize) -> Option<ComparedCells> {
+        Some(ComparedCells {
+            ids: Arc::clone(self.snapshot.index.ids(chunk)?),
+            now: Arc::clone(self.snapshot.shared_cells(chunk, grader.at)?),
+            last: self.last(grader, chunk),
+            start: self.at_start(grader, chunk),
+        })
+    }
+
+    fn last(&self, grader: &ComparedGrader<'_>, chunk: usize) -> EarlierCells {
+        EarlierCells::before_save(self.before, &grader.name, self.snapshot, chunk)
+    }
+
+    fn at_start(&self, grader: &ComparedGrader<'_>, chunk: usize) -> EarlierCells {
+        self.start.map_or(EarlierCells::Nothing, |start| {
+            EarlierCells::of_evaluation(start, &grader.name, self.snapshot, chunk)
+        })
+    }
+
+    fn metric(
+        &self,
+        db: &Database,
+        of: Grader<'_>,
+        grader: &ComparedGrader<'_>,
+        moves: &GraderMoves,
+    ) -> MetricRow {
         let metric = folds::metric(db, of);
-        let cells = self.snapshot.index.cases();
-        let errors = cells
-            .filter_map(|(_, place)| self.snapshot.cell_at(place, grader.at))
-            .filter(|cell| cell.state == CellState::Errored)
-            .count();
-        let last = |case| self.before.cell(case, grader.name);
-        let start = self.start.and_then(|start| Some((start, start.grader(grader.name)?)));
         MetricRow {
-            grader: grader.name.to_owned(),
-            label: grader.name.to_owned(),
+            grader: of.name(db).clone(),
+            label: of.name(db).clone(),
             mean: metric.avg_score_attempted,
             interval: metric.interval,
             pass_rate: metric.accuracy,
             pass_rate_interval: metric.accuracy_interval,
             judged: metric.attempted,
-            errors,
+            errors: moves.errors,
             total: metric.n,
             not_applicable: metric.not_applicable,
-            since_last: self.moved_by(grader.at, last),
-            since_start: start
-                .and_then(|(start, at)| self.moved_by(grader.at, |case| start.cell(case, at))),
+            since_last: moves.since_last.moved_by(),
+            since_start: moves.since_start.moved_by(),
             history: Vec::new(),
             labels: folds::label_agreement(db, of)
                 .filter(|labels| labels.n + labels.without_verdict + labels.stale > 0),
-            labels_since_last: self.agreement_change(grader, last),
-            labels_since_start: start
-                .and_then(|(start, at)| self.agreement_change(grader, |case| start.cell(case, at))),
+            labels_since_last: self.agreement_change(grader, |chunk| self.last(grader, chunk)),
+            labels_since_start: self.agreement_change(grader, |chunk| self.at_start(grader, chunk)),
             people: folds::people_estimate(db, of),
             held_out: None,
         }
     }
 
-    /// How far the mean of a grader moved from what `then` says of a case: over the cases that have a verdict both times.
-    fn moved_by(&self, grader: usize, then: impl Fn(CaseId) -> Option<Cell>) -> Option<f64> {
-        let pairs = self.snapshot.index.cases().filter_map(|(case, place)| {
-            let now = self.snapshot.cell_at(place, grader).filter(|cell| cell.is_verdict())?;
-            Some((now.score, then(case).filter(|cell| cell.is_verdict())?.score))
-        });
-        let (now, then): (Vec<f64>, Vec<f64>) = pairs.unzip();
-        Some(mean(&now)? - mean(&then)?)
-    }
-
-    /// How far the agreement of a grader with people moved from what `then` says of a case.
+    /// How far the agreement of a grader with people moved from what was `then` of a chunk.
     fn agreement_change(
         &self,
-        grader: &GraderVerdicts<'_>,
-        then: impl Fn(CaseId) -> Option<Cell>,
+        grader: &ComparedGrader<'_>,
+        then: impl Fn(usize) -> EarlierCells,
     ) -> Option<AgreementChange> {
-        if grader.labels.by_chunk.is_empty() {
-            return None;
+        let mut labelled = Vec::new();
+        for (chunk, labels) in grader.labels.by_chunk.iter().enumerate() {
+            let then = then(chunk);
+            let ids = self.snapshot.index.ids(chunk)?;
+            let now = self.snapshot.cells(chunk, grader.at)?;
+            let cases = ids.iter().zip(now).zip(*labels).enumerate();
+            labelled.extend(cases.filter_map(|(at, ((id, now), label))| {
+                Some((then.cell((*id)?, at)?, *now, (*label)?))
+            }));
         }
-        let labelled = self.snapshot.index.cases().filter_map(|(case, place)| {
-            let label = grader.labels.at(place)?;
-            Some((then(case)?, self.snapshot.cell_at(place, grader.at)?, label))
-        });
-        AgreementChange::of(labelled, grader.labels.threshold)
+        AgreementChange::of(labelled.into_iter(), grader.labels.threshold)
+    }
+}
+
+impl ComparedGrader<'_> {
+    /// A verdict that moved, with what people say of it.
+    fn moved(&self, chunk: usize, moved: &MovedCase) -> MovedVerdict {
+        let MovedCase { at, case, movement, then, now } = *moved;
+        let label = self.labels.at(CasePlace { chunk, case: at });
+        MovedVerdict {
+            agreement: label
+                .and_then(|label| AgreementMove::of(then, now, label, self.labels.threshold)),
+            movement,
+            distance: then.map_or(0.0, |then| (now.score - then.score).abs()),
+            row: VerdictId { case, grader: self.at },
+        }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
@@ -44,6 +44,8 @@ const FRAME: Duration = Duration::from_millis(33);
 const BETWEEN_TOTALS: Duration = Duration::from_millis(100);
 /// Verdicts of a save that are shown at once, whatever else is evaluated.
 const URGENT: u64 = 20;
+/// How long totals rest at least, in times of what they took: a tenth of a core computes them while verdicts come in.
+const TOTALS_REST: u32 = 9;
 /// Verdicts of a save that are told one by one; totals tell of the others.
 const MAX_LISTED: usize = 1_000;
 
@@ -124,7 +126,7 @@ impl<'a> Control<'a> {
             files: FilesState::Valid,
             phase: Phase::Loading,
             worker: EvaluationWorker::new(),
-            totals: TotalsState { changes: 0, of: None, begun_at: 0, next: now },
+            totals: TotalsState::new(now),
             views: BoardState::default(),
             quota: VerdictQuota { urgent: 0, listed: 0 },
             record: RecordState::default(),
@@ -313,7 +315,7 @@ impl<'a> Control<'a> {
     }
 
     /// Whether what is shown is of what the session holds.
-    fn has_totals(&self) -> bool {
+    pub(super) fn has_totals(&self) -> bool {
         self.totals.of == Some(self.version())
     }
 
@@ -334,7 +336,13 @@ impl<'a> Control<'a> {
             before: Arc::clone(&self.views.now.before),
             start: self.start.clone(),
         };
-        self.worker.evaluate(&session.db, move |db| Some(totals(db, &wanted)));
+        let memo = Arc::clone(&self.totals.memo);
+        self.totals.asked_at = Instant::now();
+        self.worker.evaluate(&session.db, move |db| {
+            // An evaluation that was cut short has left whole entries.
+            let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(totals(db, &wanted, &mut memo))
+        });
     }
 
     /// Takes in what is known of everything.
@@ -343,7 +351,8 @@ impl<'a> Control<'a> {
             return;
         }
         self.totals.of = Some(totals.of);
-        self.totals.next = Instant::now() + BETWEEN_TOTALS;
+        let took = self.totals.asked_at.elapsed();
+        self.totals.next = Instant::now() + BETWEEN_TOTALS.max(took * TOTALS_REST);
         self.views.now.take(totals);
         let session = self.live.session();
         for metric in &mut self.views.now.overview.metrics {

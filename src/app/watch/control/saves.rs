@@ -63,8 +63,12 @@ impl Control<'_> {
         self.record.last = snapshot.or(self.record.last.take());
     }
 
-    /// Drops the outcomes that no shown evaluation rests on; the store still has them.
+    /// Drops the outcomes that no shown evaluation rests on; the store still has them. Which ones those are takes a look
+    /// at every plan, so a few may stay.
     pub(super) fn forget(&mut self) {
+        if !self.live.session().db.has_outcomes_to_drop() {
+            return;
+        }
         let mut wanted = KeySet::default();
         let mut want = |key| _ = wanted.insert(key);
         for shown in self.views.past.iter().chain([&self.views.now]) {
@@ -187,6 +191,8 @@ impl Control<'_> {
         match self.live.standing() {
             ResolveState::Planning => self.views.now.snapshot.clone(),
             _ if !self.phase.is_planned() => None,
+            // What is shown is of what the session holds.
+            _ if self.has_totals() && !self.live.has_arrived() => self.views.now.snapshot.clone(),
             _ => Some(Arc::new(Snapshot::take(&session.db, session.root))),
         }
     }

@@ -1,11 +1,12 @@
 //! What a watched session can be in: how far its evaluation is, and whether the files are valid.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use tokio::time::Instant;
 
 use super::URGENT;
 use crate::app::watch::board::DeclaredMetricRow;
+use crate::app::watch::chunk_moves::MovesMemo;
 use crate::app::watch::recording::CaseNames;
 use crate::app::watch::shown_evaluation::ShownEvaluation;
 use crate::base::diagnostic::Diagnostic;
@@ -80,6 +81,17 @@ pub(super) struct TotalsState {
     /// The version with which the last save began: totals of older ones are of another save.
     pub(super) begun_at: u64,
     pub(super) next: Instant,
+    /// When those that are evaluated, or were last, were asked for.
+    pub(super) asked_at: Instant,
+    /// What is known of each chunk from the last ones.
+    pub(super) memo: Arc<Mutex<MovesMemo>>,
+}
+
+impl TotalsState {
+    pub(super) fn new(now: Instant) -> Self {
+        let memo = Arc::default();
+        Self { changes: 0, of: None, begun_at: 0, next: now, asked_at: now, memo }
+    }
 }
 
 /// How many verdicts of the save were shown one by one.
