@@ -28,7 +28,7 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use notify::event::{AccessKind, AccessMode};
+use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{ErrorKind, Event, EventKind, RecursiveMode, Watcher};
 use tokio::sync::Notify;
 
@@ -44,6 +44,8 @@ const POLL_INSTEAD: Duration = Duration::from_secs(1);
 const MAX_ROUNDS: usize = 8;
 /// Whether the system may lose changes while another folder is added: its watching then starts over.
 const STARTS_OVER: bool = cfg!(target_os = "macos");
+/// Whether the system tells when a file that was written is closed.
+const TELLS_OF_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android"));
 
 /// Why files cannot be watched at all.
 #[derive(Debug, thiserror::Error)]
@@ -185,7 +187,11 @@ impl FileWatch {
                 self.shared.changed.notified().await;
                 continue;
             };
-            tokio::time::sleep_until((self.shared.start + due).into()).await;
+            // It may be due earlier: a file that is waited for is closed.
+            tokio::select! {
+                () = tokio::time::sleep_until((self.shared.start + due).into()) => {}
+                () = self.shared.changed.notified() => continue,
+            }
             if let Some(batch) = self.take() {
                 return batch;
             }
@@ -368,13 +374,19 @@ impl SharedWatch {
         if is_access && event.kind != EventKind::Access(AccessKind::Close(AccessMode::Write)) {
             return;
         }
+        let is_write =
+            TELLS_OF_CLOSING && matches!(event.kind, EventKind::Modify(ModifyKind::Data(_)));
         let moment = self.moment();
         let mut state = self.state();
         let SharedState { debounce, trails, shaken, .. } = &mut *state;
         for path in &event.paths {
             shaken.extend(trails.below(path).cloned());
             for name in trails.concerned(path) {
-                debounce.touch(moment, name);
+                if is_write {
+                    debounce.write(moment, name);
+                } else {
+                    debounce.touch(moment, name);
+                }
             }
         }
         self.tell(&state);

@@ -1,10 +1,11 @@
 //! When a burst of changes is over: a state machine without a clock of its own.
 //!
 //! It is told what was touched at which moment, and says when the batch is due: after [`QUIET`] without anything more,
-//! at most [`MAX_BATCH_TIME`] after it began. Moments count from some start that the caller chooses. It knows no files: paths
+//! at most [`MAX_BATCH_TIME`] after it began. A file that is written in place is half written until it is closed, so that one
+//! that is open waits longer: for [`OPEN_QUIET`] after its last write, at most [`MAX_OPEN_TIME`]. Moments count from some start that the caller chooses. It knows no files: paths
 //! are names.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use super::changed_paths::ChangedPaths;
@@ -13,6 +14,11 @@ use super::changed_paths::ChangedPaths;
 pub(crate) const QUIET: Duration = Duration::from_millis(10);
 /// How long a batch may grow: whoever writes without a pause sees something happen all the same.
 pub(crate) const MAX_BATCH_TIME: Duration = Duration::from_millis(250);
+/// How long nothing may be written to a file that is still open before it is read as it is: one that others append to may
+/// never be closed.
+pub(crate) const OPEN_QUIET: Duration = Duration::from_millis(500);
+/// How long a batch may wait for files that are written all the time.
+pub(crate) const MAX_OPEN_TIME: Duration = Duration::from_secs(10);
 /// How many paths a batch may name. With more it is cheaper to look at everything.
 pub(crate) const MAX_PATHS: usize = 10_000;
 
@@ -23,12 +29,23 @@ pub(crate) struct Debounce {
     is_everything: bool,
     /// When the first and the last of the batch came; none while it is empty.
     span: Option<(Duration, Duration)>,
+    /// Those that were written and not closed yet, with the moment of the last write.
+    open: BTreeMap<String, Duration>,
 }
 
 impl Debounce {
-    /// Adds a path that was touched.
+    /// Adds a path whose file was written and may be open still.
+    pub(crate) fn write(&mut self, moment: Duration, path: &str) {
+        self.touch(moment, path);
+        if !self.is_everything {
+            self.open.insert(path.to_owned(), moment);
+        }
+    }
+
+    /// Adds a path that was touched. What was open there is closed, or stands elsewhere.
     pub(crate) fn touch(&mut self, moment: Duration, path: &str) {
         self.extend(moment);
+        self.open.remove(path);
         if self.is_everything {
             return;
         }
@@ -45,12 +62,15 @@ impl Debounce {
         self.extend(moment);
         self.is_everything = true;
         self.paths.clear();
+        self.open.clear();
     }
 
     /// When the batch is over unless more comes; none while it is empty.
     pub(crate) fn due(&self) -> Option<Duration> {
         let (first, last) = self.span?;
-        Some((last + QUIET).min(first + MAX_BATCH_TIME))
+        let quiet = (last + QUIET).min(first + MAX_BATCH_TIME);
+        let written = self.open.values().max().map(|last| *last + OPEN_QUIET);
+        Some(written.map_or(quiet, |written| quiet.max(written.min(first + MAX_OPEN_TIME))))
     }
 
     /// The batch if it is over by now; the next one starts empty.
@@ -109,6 +129,26 @@ mod tests {
     fn a_batch_grows_for_a_quarter_of_a_second_at_most() {
         let steady: Vec<(u64, &str)> = (0..30).map(|at| (100 + at * 9, "a")).collect();
         check(&steady, 350, &paths(&["a"]));
+    }
+
+    #[test]
+    fn a_file_that_is_written_is_waited_for_until_it_is_closed() {
+        let mut debounce = Debounce::default();
+        debounce.write(ms(5), "a");
+        assert_eq!(debounce.due(), Some(ms(505)), "it may be open still");
+        debounce.write(ms(400), "a");
+        debounce.touch(ms(420), "b");
+        assert_eq!(debounce.due(), Some(ms(900)));
+        debounce.touch(ms(600), "a");
+        assert_eq!(debounce.take(ms(600)), Some(paths(&["a", "b"])), "closed");
+        // Written again, and never closed: some time it is read as it is.
+        for at in 0..30 {
+            debounce.write(ms(1_000 + at * 400), "a");
+        }
+        assert_eq!(debounce.due(), Some(ms(11_000)));
+        assert_eq!(debounce.take(ms(11_000)), Some(paths(&["a"])));
+        debounce.touch(ms(20_000), "b");
+        assert_eq!(debounce.due(), Some(ms(20_010)), "what was taken is not waited for");
     }
 
     #[test]

@@ -14,6 +14,9 @@ use std::time::{Duration, SystemTime};
 use super::SharedWatch;
 use super::stamps::Stamps;
 
+/// When files that changed are looked at again, since somebody may be writing them.
+const SETTLING: Duration = Duration::from_millis(50);
+
 #[derive(Debug, PartialEq, Eq)]
 enum PathStamp {
     Nothing,
@@ -43,10 +46,11 @@ pub(crate) fn start(shared: Arc<SharedWatch>, every: Duration) -> std::io::Resul
 fn look_on(shared: &SharedWatch, wake: &Receiver<()>, every: Duration) {
     let mut stamps = Stamps::default();
     loop {
+        let wait = if stamps.is_settled() { every } else { every.min(SETTLING) };
         let has_ended = if shared.polled().is_empty() {
             wake.recv().is_err()
         } else {
-            wake.recv_timeout(every) == Err(RecvTimeoutError::Disconnected)
+            wake.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected)
         };
         if has_ended {
             return;

@@ -11,6 +11,9 @@ use std::time::Duration;
 /// leaves no trace in time and size.
 const COARSEST: Duration = Duration::from_secs(2);
 
+/// How long a file may be written before it is reported all the same.
+const MAX_SETTLING: Duration = Duration::from_secs(10);
+
 /// The stamps of paths.
 #[derive(Debug)]
 pub(crate) struct Stamps<S> {
@@ -22,6 +25,8 @@ struct SeenStamp<S> {
     stamp: S,
     /// When it was first seen; none once it is certain that another change would show.
     since: Option<Duration>,
+    /// When it began to differ from what was reported; none once that is reported.
+    settling: Option<Duration>,
 }
 
 impl<S> Default for Stamps<S> {
@@ -31,19 +36,29 @@ impl<S> Default for Stamps<S> {
 }
 
 impl<S: PartialEq> Stamps<S> {
-    /// Whether `path` may have changed since it was last looked at: it has another stamp than before, none was known, or
-    /// the stamp is only now old enough to be relied on. The last is said once a change, and by the clock of this
-    /// process: that of a network drive may be another.
+    /// Whether `path` may have changed since that was last said: none was known, it has another stamp and has it for the
+    /// second time, or the stamp is only now old enough to be relied on. So a file is not reported while it is written, but
+    /// for one that is written for [`MAX_SETTLING`]. The last is said once a change, and by the clock of this process: that
+    /// of a network drive may be another.
     pub(crate) fn is_touched(&mut self, moment: Duration, path: &Arc<str>, stamp: S) -> bool {
-        match self.known.get_mut(path) {
-            Some(known) if known.stamp == stamp => {
-                known.since.take_if(|since| moment >= *since + COARSEST).is_some()
-            }
-            _ => {
-                self.known.insert(path.clone(), SeenStamp { stamp, since: Some(moment) });
-                true
-            }
+        let Some(known) = self.known.get_mut(path) else {
+            let seen = SeenStamp { stamp, since: Some(moment), settling: None };
+            self.known.insert(path.clone(), seen);
+            return true;
+        };
+        if known.stamp == stamp {
+            return known.settling.take().is_some()
+                || known.since.take_if(|since| moment >= *since + COARSEST).is_some();
         }
+        known.stamp = stamp;
+        known.since = Some(moment);
+        let began = *known.settling.get_or_insert(moment);
+        known.settling.take_if(|_| moment >= began + MAX_SETTLING).is_some()
+    }
+
+    /// Whether nothing changed that is not said yet.
+    pub(crate) fn is_settled(&self) -> bool {
+        self.known.values().all(|seen| seen.settling.is_none())
     }
 
     /// Forgets all paths but those.
@@ -71,8 +86,28 @@ mod tests {
     }
 
     #[test]
-    fn another_stamp_is_a_change() {
-        check(&[(0, 7, true), (100, 7, false), (200, 8, true), (300, 8, false), (400, 7, true)]);
+    fn another_stamp_is_a_change_once_it_stands_still() {
+        check(&[
+            (0, 7, true),
+            (100, 7, false),
+            (200, 8, false),
+            (250, 8, true),
+            (300, 8, false),
+            (400, 7, false),
+            (450, 9, false),
+            (500, 9, true),
+        ]);
+    }
+
+    #[test]
+    fn what_is_written_all_the_time_is_a_change_too() {
+        check(&[
+            (0, 1, true),
+            (100, 2, false),
+            (9_000, 3, false),
+            (10_100, 4, true),
+            (10_200, 4, false),
+        ]);
     }
 
     #[test]
@@ -86,7 +121,8 @@ mod tests {
         ]);
         check(&[
             (0, 7, true),
-            (1500, 8, true),
+            (1500, 8, false),
+            (1550, 8, true),
             (2500, 8, false),
             (3500, 8, true),
             (6000, 8, false),

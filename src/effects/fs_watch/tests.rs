@@ -445,6 +445,70 @@ fn an_overflow_is_everything_and_nothing_is_lost_after_it() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_file_that_is_being_written_is_waited_for() {
+    use notify::event::{AccessKind, AccessMode, DataChange, ModifyKind};
+    use notify::{Event, EventKind};
+
+    use super::debounce::{OPEN_QUIET, QUIET};
+
+    let mut scene = Scene::new();
+    scene.write("file", "old");
+    scene.look_at(&["file"]);
+    let path = scene.path("file");
+    let kinds = [
+        (EventKind::Modify(ModifyKind::Data(DataChange::Any)), OPEN_QUIET),
+        (EventKind::Access(AccessKind::Close(AccessMode::Write)), QUIET),
+    ];
+    for (kind, wait) in kinds {
+        let before = scene.watch.shared.moment();
+        scene.watch.shared.hear(Ok(Event::new(kind).add_path(path.clone())));
+        let due = scene.watch.shared.state().debounce.due();
+        assert!(due.is_some_and(|due| due >= before + wait), "{kind:?}: {due:?}");
+        assert!(
+            due.is_some_and(|due| due <= scene.watch.shared.moment() + wait),
+            "{kind:?}: {due:?}"
+        );
+    }
+    assert!(scene.heard_until("file").contains("file"));
+}
+
+/// A machine may be busy for as long as a file is waited for, but not each time.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_file_is_reported_as_soon_as_it_is_closed() {
+    use super::debounce::OPEN_QUIET;
+
+    const TRIES: usize = 20;
+    let mut scene = Scene::new();
+    scene.write("file", "old");
+    scene.look_at(&["file"]);
+    let path = scene.path("file");
+    let is_soon = |_| {
+        let Scene { runtime, watch, .. } = &mut scene;
+        let shared = Arc::clone(&watch.shared);
+        runtime.block_on(async {
+            let mut file = fs::File::create(&path).unwrap();
+            file.write_all(b"half").unwrap();
+            let written = shared.moment();
+            let touched = async { tokio::time::timeout(PATIENCE, watch.touched()).await.unwrap() };
+            let closed = async {
+                // The other one waits by now, for a file that is open.
+                while shared.state().debounce.due().is_none() {
+                    tokio::task::yield_now().await;
+                }
+                tokio::task::yield_now().await;
+                drop(file);
+            };
+            let (batch, ()) = tokio::join!(touched, closed);
+            assert!(batch.has(path.to_str().unwrap()));
+            shared.moment() < written + OPEN_QUIET
+        })
+    };
+    assert!((0..TRIES).any(is_soon));
+}
+
+#[test]
 fn polling_finds_what_was_saved() {
     let mut scene = Scene::polling();
     scene.make("runs");
