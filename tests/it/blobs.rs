@@ -164,10 +164,8 @@ fn a_kill_while_large_outcomes_are_written_loses_none_that_has_a_line() {
 fn two_processes_keep_the_same_large_outcomes() {
     let space = Space::new(&[]);
     let entries: Vec<Entry> = (0..40).map(|number| target(number, "")).collect();
-    let text: String = entries
-        .iter()
-        .map(|entry| evalrs::effects::store::render(std::slice::from_ref(entry)).unwrap())
-        .collect();
+    let text: String =
+        entries.iter().map(|entry| evalrs::effects::store::render(entry).unwrap()).collect();
     space.write("theirs.judgments.jsonl", text);
     let judge = judge();
     let import = ["cache", "import", "theirs.judgments.jsonl"];

@@ -28,7 +28,7 @@ fn reply(model: &str, at: &str) -> Value {
 
 /// Each entry as a line, in this order and however often a key stands there.
 fn text(entries: &[Entry]) -> String {
-    entries.iter().map(|entry| render(std::slice::from_ref(entry)).unwrap()).collect()
+    entries.iter().map(|entry| render(entry).unwrap()).collect()
 }
 
 const SEGMENT: &str = "cache/v1/seg/00000000001-1-0000000000000000.jsonl";

@@ -126,7 +126,7 @@ fn what_is_reported_is_what_the_store_holds_at_the_end() {
     let line: Value = serde_json::from_str(&space.stored_lines()[0]).unwrap();
     let key = ActionKey::parse(line["k"].as_str().unwrap()).unwrap();
     let body = line["v"].to_string().replace("0.75", "0.25");
-    let theirs = render(&[Entry { key, generation: 1, body }]).unwrap();
+    let theirs = render(&Entry { key, generation: 1, body }).unwrap();
     space.write("cache/v1/seg/00000000001-1-0000000000000000.jsonl", theirs);
     judge.order(Order::AtOnce);
     assert_eq!(running.finish().code(), 0);
@@ -140,16 +140,16 @@ fn what_is_reported_is_what_the_store_holds_at_the_end() {
 fn an_outcome_of_the_last_generation_is_not_asked_in_vain() {
     let space = space();
     assert_eq!(space.run_with(&good(), &["run", "suite.yaml"]).code(), 0);
-    let entries: Vec<Entry> = space
+    let lines: String = space
         .stored_lines()
         .iter()
         .map(|line| {
             let line: Value = serde_json::from_str(line).unwrap();
             let key = ActionKey::parse(line["k"].as_str().unwrap()).unwrap();
-            Entry { key, generation: u32::MAX, body: line["v"].to_string() }
+            render(&Entry { key, generation: u32::MAX, body: line["v"].to_string() }).unwrap()
         })
         .collect();
-    space.write("cache/v1/seg/00000000001-1-0000000000000000.jsonl", render(&entries).unwrap());
+    space.write("cache/v1/seg/00000000001-1-0000000000000000.jsonl", lines);
     let judge = good();
     let ran = space.run_with(&judge, &["run", "suite.yaml", "--refresh"]);
     assert_eq!((ran.code(), judge.count()), (0, 0), "{}", ran.shown());

@@ -3,11 +3,10 @@
 //! The lines are those of segments, sorted by key, so that git merges them line by line and a diff shows which
 //! judgments changed. Reading asks for no order: a union merge leaves none. Knows text only, no files.
 
-use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use super::line::{self, Position};
-use super::{Check, Entry, StoreError, memory};
+use super::{Check, Entry, StoreError};
 use crate::pipeline::key::{ActionKey, KeyMap};
 
 /// The entries of committed files; nothing is ever written to them here.
@@ -77,13 +76,9 @@ impl Committed {
     }
 }
 
-/// The text of a committed file: the winning entry of each key, sorted by key.
-pub fn render(entries: &[Entry]) -> Result<String, StoreError> {
-    let mut winners = BTreeMap::new();
-    for entry in entries {
-        memory::insert(&mut winners, entry.clone());
-    }
-    let mut text = String::new();
-    winners.values().try_for_each(|entry| line::write(entry, &mut text))?;
-    Ok(text)
+/// The line that an entry has in a committed file, with its line break. Such a file is sorted by key.
+pub fn render(entry: &Entry) -> Result<String, StoreError> {
+    let mut line = String::new();
+    line::write(entry, &mut line)?;
+    Ok(line)
 }

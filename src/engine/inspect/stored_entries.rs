@@ -1,4 +1,4 @@
-//! What a session wants of a store: the entries behind its grades. Nothing is asked.
+//! What a session wants of a store: the actions behind its grades. Nothing is asked.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -12,25 +12,74 @@ use crate::graph::queries;
 use crate::graph::queries::Threshold;
 use crate::pipeline::evaluate::{Outcomes, each_wanted};
 use crate::pipeline::key::ActionKey;
-use crate::pipeline::outcome::read_body;
+use crate::pipeline::outcome::{Outcome, is_of_target, read_body};
 
-/// Every action that the session's plans want by what the store knows, sorted by key, each with its entry if the
-/// store has one.
-pub(crate) fn stored_entries(
+/// Entries that are read at once.
+const BATCH: usize = 1_024;
+
+/// Whether the store has an outcome, and of what.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum StoredKind {
+    /// It has none.
+    Missing,
+    /// What a judge or a program said.
+    Judgment,
+    /// What a live target did.
+    Conversation,
+}
+
+/// An action that is wanted, and what the store has of it.
+#[derive(Debug)]
+pub(crate) struct WantedAction {
+    pub key: ActionKey,
+    pub stored: StoredKind,
+}
+
+/// What is known of an action while it is looked for what is wanted then. Entries are not held: together they may take
+/// more memory than everything else.
+struct KnownAction {
+    stored: StoredKind,
+    /// None of what is missing or cannot be read, and of conversations, which may be large.
+    outcome: Option<Arc<Outcome>>,
+}
+
+impl KnownAction {
+    fn of(entry: Option<&Entry>) -> Self {
+        let Some(entry) = entry else {
+            return Self { stored: StoredKind::Missing, outcome: None };
+        };
+        if is_of_target(&entry.body) {
+            return Self { stored: StoredKind::Conversation, outcome: None };
+        }
+        let outcome = read_body(&entry.body).ok().map(Arc::new);
+        Self { stored: StoredKind::Judgment, outcome }
+    }
+
+    fn outcome(&self, key: ActionKey, store: &dyn OutcomeStore) -> Option<Arc<Outcome>> {
+        if self.stored != StoredKind::Conversation {
+            return self.outcome.clone();
+        }
+        let entry = store.get_many(&[key]).pop().flatten()?;
+        read_body(&entry.body).ok().map(Arc::new)
+    }
+}
+
+/// Every action that the session's plans want by what the store knows, sorted by key.
+pub(crate) fn wanted_actions(
     session: &mut Session,
     system: &dyn System,
     store: &dyn OutcomeStore,
-) -> Vec<(ActionKey, Option<Entry>)> {
-    let mut known: BTreeMap<ActionKey, Option<Entry>> = BTreeMap::new();
+) -> Vec<WantedAction> {
+    let mut known: BTreeMap<ActionKey, KnownAction> = BTreeMap::new();
     session.learn_dependencies(store, system);
     session.assume_no_dependencies(system);
     let listings = session.listing_keys();
-    known.extend(listings.iter().copied().zip(store.get_many(&listings)));
+    let found = store.get_many(&listings);
+    known.extend(
+        listings.into_iter().zip(found.iter().map(|found| KnownAction::of(found.as_ref()))),
+    );
     loop {
-        let outcomes = |key| {
-            let entry = known.get(&key)?.as_ref()?;
-            read_body(&entry.body).ok().map(Arc::new)
-        };
+        let outcomes = |key| known.get(&key)?.outcome(key, store);
         let mut missing = Vec::new();
         each_key(session, &outcomes, &mut |key| {
             if !known.contains_key(&key) {
@@ -40,27 +89,35 @@ pub(crate) fn stored_entries(
         // Plans wait for files that rows name until those are read.
         let has_read = session.read_unread(system);
         if missing.is_empty() && !has_read {
-            return known.into_iter().collect();
+            let wanted = known.into_iter();
+            return wanted.map(|(key, known)| WantedAction { key, stored: known.stored }).collect();
         }
-        let found = store.get_many(&missing);
-        bring_in(session, &missing, &found);
-        known.extend(missing.into_iter().zip(found));
+        let rests_on_outcomes = rests_on_outcomes(session);
+        for keys in missing.chunks(BATCH) {
+            let found = store.get_many(keys);
+            if rests_on_outcomes {
+                bring_in(session, keys, &found);
+            }
+            let found = found.iter().map(|found| KnownAction::of(found.as_ref()));
+            known.extend(keys.iter().copied().zip(found));
+        }
     }
 }
 
-/// Where plans rest on outcomes, those must be in the graph.
-fn bring_in(session: &mut Session, keys: &[ActionKey], found: &[Option<Entry>]) {
+/// Whether plans rest on outcomes, which must be in the graph then.
+fn rests_on_outcomes(session: &Session) -> bool {
     let db = &session.db;
+    session.graders().iter().any(|grader| programs::rests_on_outcomes(db, *grader))
+}
+
+fn bring_in(session: &mut Session, keys: &[ActionKey], found: &[Option<Entry>]) {
     let root = session.root;
-    if !session.graders().iter().any(|grader| programs::rests_on_outcomes(db, *grader)) {
-        return;
-    }
     let outcomes = keys
         .iter()
         .zip(found)
         .filter_map(|(key, entry)| Some((*key, Arc::new(read_body(&entry.as_ref()?.body).ok()?))));
     let outcomes = outcomes.collect();
-    let waiting = root.chunks(db).clone();
+    let waiting = root.chunks(&session.db).clone();
     Change { outcomes, waiting, ..Change::default() }.apply(&mut session.db, root);
 }
 

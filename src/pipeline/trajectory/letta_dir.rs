@@ -42,7 +42,7 @@ pub(crate) struct LettaProblem {
 
 /// One record of a result file, as it stands there.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct LettaRecord {
+pub(crate) struct LettaResultRecord {
     /// The line it stands on, from 1; in the oldest format, its place in the list.
     pub line: usize,
     /// What stands there, without a wrapper.
@@ -58,11 +58,13 @@ pub(crate) fn read_results(text: &str) -> Result<Vec<LettaResult>, LettaProblem>
 }
 
 /// The records of such a text, as they stand there.
-pub(crate) fn read_records(text: &str) -> Result<Vec<LettaRecord>, LettaProblem> {
+pub(crate) fn read_records(text: &str) -> Result<Vec<LettaResultRecord>, LettaProblem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(list) = whole_file(text) {
         let in_order = list.into_iter().enumerate();
-        return Ok(in_order.map(|(index, value)| LettaRecord { line: index + 1, value }).collect());
+        return Ok(in_order
+            .map(|(index, value)| LettaResultRecord { line: index + 1, value })
+            .collect());
     }
     let mut records = Vec::new();
     for (index, line) in text.split('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()) {
@@ -77,7 +79,7 @@ pub(crate) fn read_records(text: &str) -> Result<Vec<LettaRecord>, LettaProblem>
             },
             _ => record,
         };
-        records.push(LettaRecord { line: line_number, value });
+        records.push(LettaResultRecord { line: line_number, value });
     }
     Ok(records)
 }
@@ -107,7 +109,7 @@ fn whole_file(text: &str) -> Option<Vec<Value>> {
 
 impl LettaResult {
     /// What a record says; `ordinal` is its place among all, from 0.
-    pub(crate) fn of(record: &LettaRecord, ordinal: usize) -> Result<Self, LettaProblem> {
+    pub(crate) fn of(record: &LettaResultRecord, ordinal: usize) -> Result<Self, LettaProblem> {
         let line = record.line;
         let problem = |message: &str| LettaProblem { line, message: message.to_owned() };
         let record =

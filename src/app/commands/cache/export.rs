@@ -18,10 +18,9 @@ use crate::app::error::{Error, ExitStatus};
 use crate::base::system::{FileBytes, System, folder_of, join};
 use crate::base::text::count;
 use crate::effects::store;
-use crate::effects::store::Entry;
-use crate::engine::inspect::stored_entries::stored_entries;
+use crate::effects::store::{Entry, OutcomeStore};
+use crate::engine::inspect::stored_entries::{StoredKind, WantedAction, wanted_actions};
 use crate::pipeline::key::ActionKey;
-use crate::pipeline::outcome::is_of_target;
 
 /// What git is told of committed files: lines stand alone, and have the same ends everywhere.
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";
@@ -38,10 +37,11 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     let (surroundings, mut session) =
         loaded_session(&args.suite, &args.store, overrides(&args.select), console)?;
     let store = surroundings.store(console)?;
-    let stored_entries = stored_entries(&mut session, console.system, store.as_ref());
+    let wanted = wanted_actions(&mut session, console.system, store.as_ref());
     console.warn(store.take_warnings())?;
-    let all = stored_entries.len();
-    let needed: Vec<Entry> = stored_entries.into_iter().filter_map(|(_, entry)| entry).collect();
+    let all = wanted.len();
+    let needed = wanted.into_iter().filter(|action| action.stored != StoredKind::Missing);
+    let needed: Vec<WantedAction> = needed.collect();
     let missing = all - needed.len();
     if args.prune && missing > 0 {
         let are = if missing == 1 { "is" } else { "are" };
@@ -71,7 +71,8 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     // An empty file would look as if there were nothing to judge.
     let is_written = !(found.is_empty() && is_new && missing + left_out > 0);
     if is_written {
-        write(&path, found, if args.prune { &[] } else { others }, console.system)?;
+        let others = if args.prune { &[] } else { &others[..] };
+        write(&path, &ExportedLines::new(found, others, store.as_ref()), console.system)?;
     }
     if args.json {
         let (kept, dropped) = if args.prune { (0, others.len()) } else { (others.len(), 0) };
@@ -151,7 +152,7 @@ fn held(path: &str, prune: bool, system: &dyn System) -> Result<Option<Vec<Entry
 /// What is written, and what is not.
 struct Exported {
     /// What the suite needs, sorted by key.
-    found: Vec<Entry>,
+    found: Vec<WantedAction>,
     /// How many conversations of the target it needs, too.
     left_out: usize,
     /// What stands in the file beside that.
@@ -160,15 +161,15 @@ struct Exported {
 
 impl Exported {
     /// What becomes of what the suite needs, sorted by key, and of what is held in the file.
-    fn new(needed: Vec<Entry>, held: Vec<Entry>, args: &ExportArgs) -> Self {
+    fn new(needed: Vec<WantedAction>, held: Vec<Entry>, args: &ExportArgs) -> Self {
         let keys: BTreeSet<ActionKey> = held.iter().map(|entry| entry.key).collect();
         // A file that has conversations goes on having them, until it is pruned.
-        let is_taken = |entry: &Entry| {
-            let is_there = !args.prune && keys.contains(&entry.key);
-            args.targets || is_there || !is_of_target(&entry.body)
+        let is_taken = |action: &WantedAction| {
+            let is_there = !args.prune && keys.contains(&action.key);
+            args.targets || is_there || action.stored != StoredKind::Conversation
         };
         let all = needed.len();
-        let found: Vec<Entry> = needed.into_iter().filter(is_taken).collect();
+        let found: Vec<WantedAction> = needed.into_iter().filter(is_taken).collect();
         let left_out = all - found.len();
         let others = others(held, &found);
         Self { found, left_out, others }
@@ -176,7 +177,8 @@ impl Exported {
 
     /// How many conversations are written.
     fn targets(&self) -> usize {
-        self.found.iter().filter(|entry| is_of_target(&entry.body)).count()
+        let is_of_target = |action: &&WantedAction| action.stored == StoredKind::Conversation;
+        self.found.iter().filter(is_of_target).count()
     }
 
     /// What is in the file then.
@@ -198,7 +200,7 @@ impl Exported {
 }
 
 /// What stands in the file beside what is taken of what the suite needs, each key once.
-fn others(held: Vec<Entry>, found: &[Entry]) -> Vec<Entry> {
+fn others(held: Vec<Entry>, found: &[WantedAction]) -> Vec<Entry> {
     // What the suite needs was looked up in the file, too.
     let mut others: Vec<Entry> = held;
     others.retain(|entry| found.binary_search_by_key(&entry.key, |found| found.key).is_err());
@@ -213,11 +215,61 @@ fn others(held: Vec<Entry>, found: &[Entry]) -> Vec<Entry> {
         .collect()
 }
 
-fn write(path: &str, found: &[Entry], others: &[Entry], system: &dyn System) -> Result<(), Error> {
-    let text = store::render(&[found, others].concat())
-        .map_err(|error| Error::Plain { message: error.to_string(), hint: None })?;
-    if system.read(path) != FileBytes::Bytes(text.clone().into_bytes()) {
-        system.write(path, &mut |file| file.write_all(text.as_bytes()))?;
+/// The lines of the file, sorted by key. What the suite needs is read from the store when its line is wanted: together the
+/// entries may take more memory than everything else.
+struct ExportedLines<'a> {
+    lines: Vec<(ActionKey, Option<&'a Entry>)>,
+    store: &'a dyn OutcomeStore,
+}
+
+/// Lines that are read at once.
+const BATCH: usize = 1_024;
+
+impl<'a> ExportedLines<'a> {
+    fn new(found: &[WantedAction], others: &'a [Entry], store: &'a dyn OutcomeStore) -> Self {
+        let needed = found.iter().map(|action| (action.key, None));
+        let mut lines: Vec<_> =
+            needed.chain(others.iter().map(|entry| (entry.key, Some(entry)))).collect();
+        lines.sort_by_key(|(key, _)| *key);
+        Self { lines, store }
+    }
+
+    /// Visits the text of the file, some lines at a time.
+    fn each(&self, visit: &mut dyn FnMut(&str) -> std::io::Result<()>) -> std::io::Result<()> {
+        for batch in self.lines.chunks(BATCH) {
+            let wanted: Vec<ActionKey> =
+                batch.iter().filter(|(_, held)| held.is_none()).map(|(key, _)| *key).collect();
+            let mut found = self.store.get_many(&wanted).into_iter();
+            let mut text = String::new();
+            for (key, held) in batch {
+                let entry = held.cloned().or_else(|| found.next().flatten());
+                let entry = entry.ok_or_else(|| gone(*key))?;
+                text.push_str(&store::render(&entry).map_err(std::io::Error::other)?);
+            }
+            visit(&text)?;
+        }
+        Ok(())
+    }
+
+    /// Whether `bytes` are these lines.
+    fn are(&self, bytes: &[u8]) -> bool {
+        let mut rest = bytes;
+        let compared = self.each(&mut |text| {
+            rest = rest.strip_prefix(text.as_bytes()).ok_or(std::io::ErrorKind::InvalidData)?;
+            Ok(())
+        });
+        compared.is_ok() && rest.is_empty()
+    }
+}
+
+fn gone(key: ActionKey) -> std::io::Error {
+    std::io::Error::other(format!("{key} is not in the store any more; run this again"))
+}
+
+fn write(path: &str, lines: &ExportedLines<'_>, system: &dyn System) -> Result<(), Error> {
+    let is_written = system.read(path).into_bytes().is_ok_and(|bytes| lines.are(&bytes));
+    if !is_written {
+        system.write(path, &mut |file| lines.each(&mut |text| file.write_all(text.as_bytes())))?;
     }
     Ok(())
 }
@@ -266,4 +318,70 @@ fn tell_git(
         )?;
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+
+    use super::{BATCH, ExportedLines, others, write};
+    use crate::base::system::System;
+    use crate::base::system::memory::MemorySystem;
+    use crate::effects::store::{self, Entry, MemoryStore, OutcomeStore};
+    use crate::engine::inspect::stored_entries::{StoredKind, WantedAction};
+    use crate::pipeline::key::ActionKey;
+
+    fn key(number: usize) -> ActionKey {
+        ActionKey::parse(&format!("{number:064x}")).unwrap()
+    }
+
+    fn entry(number: usize, generation: u32) -> Entry {
+        Entry { key: key(number), generation, body: "{}".to_owned() }
+    }
+
+    fn wanted(number: usize) -> WantedAction {
+        WantedAction { key: key(number), stored: StoredKind::Judgment }
+    }
+
+    fn text(entries: &[Entry]) -> String {
+        entries.iter().map(|entry| store::render(entry).unwrap()).collect()
+    }
+
+    #[test]
+    fn a_committed_file_is_sorted_and_holds_the_winners() {
+        let store = MemoryStore::default();
+        let count = 2 * BATCH + 1;
+        let needed: Vec<Entry> = (0..count).map(|at| entry(2 * at, 0)).collect();
+        store.put_many(&needed).unwrap();
+        let found: Vec<WantedAction> = (0..count).map(|at| wanted(2 * at)).collect();
+        // What is held of a key that is needed was looked up with it.
+        let held = vec![entry(7, 0), entry(4, 1), entry(7, 2), entry(3, 0), entry(7, 1)];
+        let others = others(held, &found);
+        assert_eq!(others, [entry(3, 0), entry(7, 2)]);
+        let lines = ExportedLines::new(&found, &others, &store);
+        let system = MemorySystem::with(&[]);
+        write("f", &lines, &system).unwrap();
+        let by_key: BTreeMap<ActionKey, Entry> =
+            needed.into_iter().chain(others.clone()).map(|entry| (entry.key, entry)).collect();
+        let expected = text(&by_key.into_values().collect::<Vec<Entry>>());
+        let written = system.read("f").into_bytes().unwrap();
+        assert_eq!(String::from_utf8(written.clone()).unwrap(), expected);
+        assert!(lines.are(&written));
+        for other in
+            [&written[1..], &written[..written.len() - 1], b"", &[&written[..], b"\n"].concat()]
+        {
+            assert!(!lines.are(other));
+        }
+    }
+
+    #[test]
+    fn nothing_is_written_where_an_entry_is_gone() {
+        let store = MemoryStore::default();
+        store.put_many(&[entry(1, 0)]).unwrap();
+        let lines = ExportedLines::new(&[wanted(1), wanted(2)], &[], &store);
+        let system = MemorySystem::with(&[("f", "as it was")]);
+        let error = write("f", &lines, &system).unwrap_err().to_string();
+        assert!(error.contains("is not in the store any more"), "{error}");
+        assert_eq!(system.read("f").into_bytes().unwrap(), b"as it was");
+    }
 }

@@ -90,8 +90,8 @@ fn what_a_line_may_hold_is_no_blob() {
         assert_eq!(read(dir.path(), 1), (Some(entry(1, 0, &body)), vec![]));
     }
     // A committed file has whole lines, so that it cannot hold what looks like another one.
-    assert!(render(&[entry(1, 0, &alike)]).is_err());
-    assert!(render(&[large_entry(1)]).unwrap().len() > 70_000);
+    assert!(render(&entry(1, 0, &alike)).is_err());
+    assert!(render(&large_entry(1)).unwrap().len() > 70_000);
     // A line that was written before there were blobs is read, and packed as one.
     let dir = segment(text_of(&[large_entry(1), large_entry(2)]).as_bytes());
     fs::write(folder(dir.path()).join("0-2-0.jsonl"), "").unwrap();

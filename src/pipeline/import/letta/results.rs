@@ -11,7 +11,7 @@ use crate::pipeline::import::imported::{ImportError, Imported, ImportedSuite, So
 use crate::pipeline::import::reading::{self, GivenNames, as_text, ends_in, first};
 use crate::pipeline::import::source::ImportSource;
 use crate::pipeline::trajectory::letta_dir::{
-    LettaProblem, LettaRecord, LettaResult, read_records,
+    LettaProblem, LettaResult, LettaResultRecord, read_records,
 };
 
 /// The grader of a suite that has one without a name.
@@ -109,7 +109,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
 }
 
 /// Each result of a text, beside its record.
-fn results_of(text: &str) -> Result<Vec<(LettaResult, LettaRecord)>, LettaProblem> {
+fn results_of(text: &str) -> Result<Vec<(LettaResult, LettaResultRecord)>, LettaProblem> {
     let records = read_records(text)?.into_iter().enumerate();
     records.map(|(ordinal, record)| Ok((LettaResult::of(&record, ordinal)?, record))).collect()
 }
