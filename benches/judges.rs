@@ -29,15 +29,16 @@ use evalrs::graph::Database;
 use evalrs::graph::inputs::Overrides;
 use evalrs::graph::results;
 use futures_util::StreamExt;
-use futures_util::stream::{self, FuturesUnordered};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
+use futures_util::stream;
+
+use self::scripted_judge::{runtime, serve};
+
+mod scripted_judge;
 
 /// Requests under way at once.
 const CONCURRENCY: usize = 64;
 /// How long the server takes for a reply.
 const LATENCY: Duration = Duration::from_millis(50);
-const VERDICT: &str = r#"{"rationale": "The answer is correct and polite but leaves one question open.", "score": 0.8}"#;
 
 fn suite(url: &str) -> String {
     let rubric = "You grade answers of a support agent.\\n\\nIs the answer correct, complete and polite?\\n\\nQuestion: {input}\\nExpected: {ground_truth}\\nAnswer: {submission}\\n";
@@ -111,66 +112,12 @@ fn ask_plainly(count: usize, url: &str) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
-}
-
 /// The peak of this process's resident memory, in bytes; 0 where the system does not say.
 fn peak_memory() -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with("VmHWM:"));
     line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok()).unwrap_or(0.0)
         * 1024.0
-}
-
-/// A server that answers everything after [`LATENCY`]; returns its base URL.
-fn serve() -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let url = format!("http://{}/v1", listener.local_addr().unwrap());
-    std::thread::spawn(move || {
-        runtime().block_on(async {
-            let listener = TcpListener::from_std(listener).unwrap();
-            let mut open = FuturesUnordered::new();
-            loop {
-                tokio::select! {
-                    accepted = listener.accept() => open.push(answer_all(accepted.unwrap().0)),
-                    Some(()) = open.next() => {}
-                }
-            }
-        });
-    });
-    url
-}
-
-async fn answer_all(mut stream: TcpStream) {
-    let content = serde_json::json!({
-        "model": "judge-1",
-        "choices": [{"message": {"role": "assistant", "content": VERDICT}, "finish_reason": "stop"}],
-        "usage": {"prompt_tokens": 412, "completion_tokens": 25},
-    });
-    let body = content.to_string();
-    let reply = format!(
-        "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-        body.len()
-    );
-    let (reader, mut writer) = stream.split();
-    let mut reader = BufReader::new(reader);
-    let (mut line, mut length) = (String::new(), 0);
-    while reader.read_line(&mut line).await.is_ok_and(|read| read > 0) {
-        let header = line.trim_end().to_ascii_lowercase();
-        line.clear();
-        if let Some(said) = header.strip_prefix("content-length:") {
-            length = said.trim().parse().unwrap();
-        }
-        if header.is_empty() {
-            reader.read_exact(&mut vec![0; length]).await.unwrap();
-            tokio::time::sleep(LATENCY).await;
-            if writer.write_all(reply.as_bytes()).await.is_err() {
-                return;
-            }
-        }
-    }
 }
 
 fn child(args: &[&str]) -> Vec<f64> {
@@ -200,7 +147,7 @@ fn main() {
         _ => {}
     }
     let count = if args.iter().any(|arg| arg == "--quick") { 1_000 } else { 10_000 };
-    let url = serve();
+    let url = serve(LATENCY);
     let (mut plain, mut ours, mut memory) = (Vec::new(), Vec::new(), 0.0_f64);
     for _ in 0..3 {
         plain.push(child(&["--plain", &count.to_string(), &url])[0]);
