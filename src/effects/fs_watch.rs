@@ -374,18 +374,17 @@ impl SharedWatch {
         if is_access && event.kind != EventKind::Access(AccessKind::Close(AccessMode::Write)) {
             return;
         }
-        let is_write =
-            TELLS_OF_CLOSING && matches!(event.kind, EventKind::Modify(ModifyKind::Data(_)));
+        let kind = if TELLS_OF_CLOSING { WriteEvent::of(event.kind) } else { None };
         let moment = self.moment();
         let mut state = self.state();
         let SharedState { debounce, trails, shaken, .. } = &mut *state;
         for path in &event.paths {
             shaken.extend(trails.below(path).cloned());
             for name in trails.concerned(path) {
-                if is_write {
-                    debounce.write(moment, name);
-                } else {
-                    debounce.touch(moment, name);
+                match kind {
+                    Some(WriteEvent::Written) => debounce.write(moment, name, path),
+                    Some(WriteEvent::Closed) => debounce.close(moment, name, path),
+                    None => debounce.touch(moment, name),
                 }
             }
         }
@@ -413,6 +412,27 @@ impl SharedWatch {
     fn tell(&self, state: &SharedState) {
         if state.debounce.due().is_some() {
             self.changed.notify_one();
+        }
+    }
+}
+
+/// What an event says of somebody who writes a file.
+#[derive(Clone, Copy, Debug)]
+enum WriteEvent {
+    /// It was written, and may be written more.
+    Written,
+    /// It was closed, or is no longer the file of that path.
+    Closed,
+}
+
+impl WriteEvent {
+    fn of(kind: EventKind) -> Option<Self> {
+        match kind {
+            EventKind::Modify(ModifyKind::Data(_)) => Some(Self::Written),
+            EventKind::Access(_)
+            | EventKind::Remove(_)
+            | EventKind::Modify(ModifyKind::Name(_)) => Some(Self::Closed),
+            _ => None,
         }
     }
 }

@@ -84,8 +84,7 @@ impl Database {
     /// Drops the outcomes of all actions but these. What is dropped must be in no plan: its cells would stay as they
     /// are until an epoch is raised.
     pub fn keep_outcomes(&mut self, wanted: &KeySet) {
-        self.outcomes.retain(|key| wanted.contains(key));
-        self.outcomes.shrink();
+        self.outcomes.keep(|key| wanted.contains(key));
     }
 }
 

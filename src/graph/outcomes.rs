@@ -33,7 +33,7 @@ pub(super) struct OutcomeTable {
     archive: RwLock<Option<Arc<dyn ReplyArchive>>>,
     /// Replies that were let go of, and that the archive does not have.
     lost: Mutex<KeySet>,
-    /// How many were left when those that nobody wanted were dropped last.
+    /// How many there were when all that nobody wanted were dropped last.
     left: AtomicUsize,
 }
 
@@ -49,21 +49,22 @@ impl OutcomeTable {
 
     /// Drops those that are not `wanted`.
     pub(super) fn retain(&self, wanted: impl Fn(&ActionKey) -> bool) {
+        self.known.write().unwrap_or_else(PoisonError::into_inner).retain(|key, _| wanted(key));
+    }
+
+    /// Drops all that are not `wanted`, and gives memory back that is not used.
+    pub(super) fn keep(&self, wanted: impl Fn(&ActionKey) -> bool) {
+        self.retain(wanted);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
-        known.retain(|key, _| wanted(key));
+        known.shrink_to_fit();
         self.left.store(known.len(), Ordering::Relaxed);
     }
 
-    /// Whether so many came since outcomes were dropped last that it is worth while to look at all of them.
+    /// Whether so many came since the last [`Self::keep`] that it is worth while to look at all of them.
     pub(super) fn has_grown(&self) -> bool {
         const SHARE: usize = 32;
         let left = self.left.load(Ordering::Relaxed);
         self.known.read().unwrap_or_else(PoisonError::into_inner).len() > left + left / SHARE
-    }
-
-    /// Gives memory back that is not used.
-    pub(super) fn shrink(&self) {
-        self.known.write().unwrap_or_else(PoisonError::into_inner).shrink_to_fit();
     }
 
     /// What came of an action, if it is known.
@@ -148,5 +149,44 @@ impl Database {
     pub(crate) fn is_kept(&self, key: ActionKey) -> bool {
         let known = self.outcomes.known.read().unwrap_or_else(PoisonError::into_inner);
         known.get(&key).is_some_and(|known| known.outcome.as_deref().is_none_or(Outcome::is_kept))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::OutcomeTable;
+    use crate::pipeline::key::ActionKey;
+    use crate::pipeline::outcome::{Outcome, Reply};
+
+    fn key(number: usize) -> ActionKey {
+        ActionKey::parse(&format!("{number:064x}")).unwrap()
+    }
+
+    fn add(table: &OutcomeTable, keys: std::ops::Range<usize>) {
+        let reply = Reply { text: String::new(), model: None, usage: None, exchange: None };
+        let outcome = Arc::new(Outcome::Reply(reply));
+        table.extend(keys.map(|number| (key(number), Arc::clone(&outcome))).collect());
+    }
+
+    #[test]
+    fn what_came_since_all_were_looked_at_adds_up() {
+        let table = OutcomeTable::default();
+        add(&table, 0..64);
+        assert!(table.has_grown());
+        table.keep(|_| true);
+        assert!(!table.has_grown());
+        for number in 64..66 {
+            add(&table, number..number + 1);
+            // What a save drops of its own is no look at all of them.
+            table.retain(|_| true);
+            assert!(!table.has_grown());
+        }
+        add(&table, 66..67);
+        assert!(table.has_grown());
+        table.keep(|kept| *kept == key(1));
+        assert_eq!((table.outcome(key(1)).is_some(), table.outcome(key(2))), (true, None));
+        assert!(!table.has_grown());
     }
 }

@@ -3,6 +3,9 @@
 //! Computed on the worker's thread over a database of its own, so that a save need not wait for it.
 
 use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
 
 use super::board::{DeclaredMetricRow, MetricRow, VerdictId};
 use super::chunk_moves::{
@@ -38,6 +41,8 @@ pub struct EvaluationTotals {
     pub moved: Vec<MovedVerdict>,
     /// What the gate says.
     pub gate: GateReport,
+    /// How long it took.
+    pub took: Duration,
 }
 
 /// A verdict that moved.
@@ -85,6 +90,7 @@ pub(super) fn totals(
     wanted: &TotalsRequest,
     memo: &mut MovesMemo,
 ) -> EvaluationTotals {
+    let began = Instant::now();
     let TotalsRequest { of, root, before, start } = wanted;
     let snapshot = Arc::new(Snapshot::take(db, *root));
     let comparing = SnapshotComparison { snapshot: &snapshot, before, start: start.as_ref() };
@@ -108,7 +114,8 @@ pub(super) fn totals(
     let gate = folds::gate_report(db, *root).clone();
     let declared = declared_metrics(db, *root).iter().map(|metric| declared_row(db, *metric));
     let declared = declared.collect();
-    EvaluationTotals { of: *of, snapshot, metrics, declared, counts, moved, gate }
+    let took = began.elapsed();
+    EvaluationTotals { of: *of, snapshot, metrics, declared, counts, moved, gate, took }
 }
 
 fn declared_row<'db>(db: &'db Database, metric: DeclaredMetric<'db>) -> DeclaredMetricRow {

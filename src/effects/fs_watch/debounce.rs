@@ -1,11 +1,13 @@
 //! When a burst of changes is over: a state machine without a clock of its own.
 //!
 //! It is told what was touched at which moment, and says when the batch is due: after [`QUIET`] without anything more,
-//! at most [`MAX_BATCH_TIME`] after it began. A file that is written in place is half written until it is closed, so that one
-//! that is open waits longer: for [`OPEN_QUIET`] after its last write, at most [`MAX_OPEN_TIME`]. Moments count from some start that the caller chooses. It knows no files: paths
-//! are names.
+//! at most [`MAX_BATCH_TIME`] after it began. A file that is written in place is half written until it is closed, so that
+//! its path is held back meanwhile: for [`OPEN_QUIET`] after the last write, at most for [`MAX_OPEN_TIME`]. Other paths do not
+//! wait for it. Moments count from some start that the caller chooses. It knows no files: paths are names, of which one may
+//! stand for several files.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use super::changed_paths::ChangedPaths;
@@ -17,7 +19,7 @@ pub(crate) const MAX_BATCH_TIME: Duration = Duration::from_millis(250);
 /// How long nothing may be written to a file that is still open before it is read as it is: one that others append to may
 /// never be closed.
 pub(crate) const OPEN_QUIET: Duration = Duration::from_millis(500);
-/// How long a batch may wait for files that are written all the time.
+/// How long a path is held back whose file is written all the time.
 pub(crate) const MAX_OPEN_TIME: Duration = Duration::from_secs(10);
 /// How many paths a batch may name. With more it is cheaper to look at everything.
 pub(crate) const MAX_PATHS: usize = 10_000;
@@ -29,27 +31,61 @@ pub(crate) struct Debounce {
     is_everything: bool,
     /// When the first and the last of the batch came; none while it is empty.
     span: Option<(Duration, Duration)>,
-    /// Those that were written and not closed yet, with the moment of the last write.
-    open: BTreeMap<String, Duration>,
+    /// Files that were written and not closed yet.
+    open: BTreeMap<OpenFile, WriteSpan>,
+}
+
+/// A file that is written, under a path that is looked at.
+#[derive(Debug, PartialEq, Eq, PartialOrd, Ord)]
+struct OpenFile {
+    path: String,
+    file: PathBuf,
+}
+
+/// When a file was written first and last.
+#[derive(Clone, Copy, Debug)]
+struct WriteSpan {
+    first: Duration,
+    last: Duration,
+}
+
+impl WriteSpan {
+    fn due(self) -> Duration {
+        (self.last + OPEN_QUIET).min(self.first + MAX_OPEN_TIME)
+    }
 }
 
 impl Debounce {
-    /// Adds a path whose file was written and may be open still.
-    pub(crate) fn write(&mut self, moment: Duration, path: &str) {
-        self.touch(moment, path);
-        if !self.is_everything {
-            self.open.insert(path.to_owned(), moment);
+    /// Adds a path of which `file` was written and may be open still.
+    pub(crate) fn write(&mut self, moment: Duration, path: &str, file: &Path) {
+        if self.is_everything {
+            return self.extend(moment);
+        }
+        let open = OpenFile { path: path.to_owned(), file: file.to_owned() };
+        let span = self.open.entry(open).or_insert(WriteSpan { first: moment, last: moment });
+        span.last = span.last.max(moment);
+        self.add(moment, path);
+        if !self.has_ready() {
+            self.span = None;
         }
     }
 
-    /// Adds a path that was touched. What was open there is closed, or stands elsewhere.
+    /// Adds a path of which `file` was closed, or stands there no more.
+    pub(crate) fn close(&mut self, moment: Duration, path: &str, file: &Path) {
+        self.open.remove(&OpenFile { path: path.to_owned(), file: file.to_owned() });
+        self.touch(moment, path);
+    }
+
+    /// Adds a path that was touched.
     pub(crate) fn touch(&mut self, moment: Duration, path: &str) {
-        self.extend(moment);
-        self.open.remove(path);
-        if self.is_everything {
-            return;
+        if self.is_everything || !self.is_held(path) {
+            self.extend(moment);
         }
-        if !self.paths.contains(path) {
+        self.add(moment, path);
+    }
+
+    fn add(&mut self, moment: Duration, path: &str) {
+        if !self.is_everything && !self.paths.contains(path) {
             self.paths.insert(path.to_owned());
         }
         if self.paths.len() > MAX_PATHS {
@@ -65,21 +101,41 @@ impl Debounce {
         self.open.clear();
     }
 
-    /// When the batch is over unless more comes; none while it is empty.
+    /// When something is over unless more comes; none while there is nothing.
     pub(crate) fn due(&self) -> Option<Duration> {
-        let (first, last) = self.span?;
-        let quiet = (last + QUIET).min(first + MAX_BATCH_TIME);
-        let written = self.open.values().max().map(|last| *last + OPEN_QUIET);
-        Some(written.map_or(quiet, |written| quiet.max(written.min(first + MAX_OPEN_TIME))))
+        let quiet = self.span.filter(|_| self.has_ready());
+        let quiet = quiet.map(|(first, last)| (last + QUIET).min(first + MAX_BATCH_TIME));
+        let written = self.open.values().map(|span| span.due()).min();
+        quiet.into_iter().chain(written).min()
     }
 
-    /// The batch if it is over by now; the next one starts empty.
+    /// What is over by now; what is held back stays.
     pub(crate) fn take(&mut self, moment: Duration) -> Option<ChangedPaths> {
         if self.due()? > moment {
             return None;
         }
-        let Self { paths, is_everything, .. } = std::mem::take(self);
-        Some(if is_everything { ChangedPaths::Any } else { ChangedPaths::Only(paths) })
+        if self.is_everything {
+            *self = Self::default();
+            return Some(ChangedPaths::Any);
+        }
+        self.open.retain(|_, span| span.due() > moment);
+        let held: BTreeSet<String> = self.open.keys().map(|open| open.path.clone()).collect();
+        let paths = std::mem::take(&mut self.paths);
+        let (held, ready): (BTreeSet<String>, BTreeSet<String>) =
+            paths.into_iter().partition(|path| held.contains(path));
+        self.paths = held;
+        self.span = None;
+        (!ready.is_empty()).then_some(ChangedPaths::Only(ready))
+    }
+
+    /// Whether something waits for nothing but quiet.
+    fn has_ready(&self) -> bool {
+        self.is_everything || self.paths.iter().any(|path| !self.is_held(path))
+    }
+
+    fn is_held(&self, path: &str) -> bool {
+        let least = OpenFile { path: path.to_owned(), file: PathBuf::new() };
+        self.open.range(least..).next().is_some_and(|(open, _)| open.path == path)
     }
 
     fn extend(&mut self, moment: Duration) {
@@ -90,6 +146,7 @@ impl Debounce {
 
 #[cfg(test)]
 mod tests {
+    use std::path::Path;
     use std::time::Duration;
 
     use super::{ChangedPaths, Debounce, MAX_PATHS};
@@ -132,23 +189,39 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_written_is_waited_for_until_it_is_closed() {
+    fn a_file_that_is_written_is_held_back_until_it_is_closed() {
+        let [file, other] = ["/a", "/b"].map(Path::new);
         let mut debounce = Debounce::default();
-        debounce.write(ms(5), "a");
+        debounce.write(ms(5), "a", file);
         assert_eq!(debounce.due(), Some(ms(505)), "it may be open still");
-        debounce.write(ms(400), "a");
+        debounce.write(ms(400), "a", file);
+        // Nobody else waits for it, and what only looks at it does not close it.
         debounce.touch(ms(420), "b");
+        debounce.touch(ms(421), "a");
+        assert_eq!(debounce.due(), Some(ms(430)));
+        assert_eq!(debounce.take(ms(430)), Some(paths(&["b"])));
         assert_eq!(debounce.due(), Some(ms(900)));
-        debounce.touch(ms(600), "a");
-        assert_eq!(debounce.take(ms(600)), Some(paths(&["a", "b"])), "closed");
-        // Written again, and never closed: some time it is read as it is.
+        debounce.close(ms(600), "a", file);
+        assert_eq!((debounce.take(ms(609)), debounce.due()), (None, Some(ms(610))));
+        assert_eq!(debounce.take(ms(610)), Some(paths(&["a"])));
+        // A folder has several.
+        debounce.write(ms(1_000), "a", file);
+        debounce.write(ms(1_000), "a", other);
+        debounce.close(ms(1_010), "a", other);
+        assert_eq!(debounce.due(), Some(ms(1_500)));
+        assert_eq!(debounce.take(ms(1_500)), Some(paths(&["a"])));
+        assert_eq!(debounce.due(), None, "what was taken is not waited for");
+    }
+
+    #[test]
+    fn a_file_that_is_written_all_the_time_is_read_as_it_is() {
+        let mut debounce = Debounce::default();
         for at in 0..30 {
-            debounce.write(ms(1_000 + at * 400), "a");
+            debounce.write(ms(1_000 + at * 400), "a", Path::new("/a"));
         }
         assert_eq!(debounce.due(), Some(ms(11_000)));
+        assert_eq!(debounce.take(ms(10_999)), None);
         assert_eq!(debounce.take(ms(11_000)), Some(paths(&["a"])));
-        debounce.touch(ms(20_000), "b");
-        assert_eq!(debounce.due(), Some(ms(20_010)), "what was taken is not waited for");
     }
 
     #[test]

@@ -12,10 +12,7 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 
 use super::SharedWatch;
-use super::stamps::Stamps;
-
-/// When files that changed are looked at again, since somebody may be writing them.
-const SETTLING: Duration = Duration::from_millis(50);
+use super::stamps::{SETTLING, Stamps};
 
 #[derive(Debug, PartialEq, Eq)]
 enum PathStamp {
@@ -45,14 +42,16 @@ pub(crate) fn start(shared: Arc<SharedWatch>, every: Duration) -> std::io::Resul
 
 fn look_on(shared: &SharedWatch, wake: &Receiver<()>, every: Duration) {
     let mut stamps = Stamps::default();
+    let mut next = Duration::ZERO;
     loop {
-        let wait = if stamps.is_settled() { every } else { every.min(SETTLING) };
-        let has_ended = if shared.polled().is_empty() {
-            wake.recv().is_err()
+        let rest = next.saturating_sub(shared.moment());
+        let wait = if stamps.is_settled() { rest } else { rest.min(SETTLING) };
+        let woken = if shared.polled().is_empty() {
+            wake.recv().map_err(|_| RecvTimeoutError::Disconnected)
         } else {
-            wake.recv_timeout(wait) == Err(RecvTimeoutError::Disconnected)
+            wake.recv_timeout(wait)
         };
-        if has_ended {
+        if woken == Err(RecvTimeoutError::Disconnected) {
             return;
         }
         // Of several words one look is enough.
@@ -60,8 +59,14 @@ fn look_on(shared: &SharedWatch, wake: &Receiver<()>, every: Duration) {
         let polled = shared.polled();
         stamps.keep(|name| polled.contains_key(name));
         let moment = shared.moment();
-        let touched = polled
-            .iter()
+        let is_whole = woken.is_ok() || moment >= next;
+        if is_whole {
+            next = moment + every;
+        }
+        let looked_at = polled.iter().filter(|(name, _)| is_whole || !stamps.is_settled_at(name));
+        let looked_at: Vec<_> = looked_at.collect();
+        let touched = looked_at
+            .into_iter()
             .filter(|(name, path)| stamps.is_touched(moment, name, stamp(path)))
             .map(|(name, _)| &**name);
         shared.touch(touched);

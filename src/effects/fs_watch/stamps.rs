@@ -11,6 +11,8 @@ use std::time::Duration;
 /// leaves no trace in time and size.
 const COARSEST: Duration = Duration::from_secs(2);
 
+/// How long a file stands still before it is reported, since somebody may be writing it.
+pub(crate) const SETTLING: Duration = Duration::from_millis(50);
 /// How long a file may be written before it is reported all the same.
 const MAX_SETTLING: Duration = Duration::from_secs(10);
 
@@ -25,8 +27,16 @@ struct SeenStamp<S> {
     stamp: S,
     /// When it was first seen; none once it is certain that another change would show.
     since: Option<Duration>,
-    /// When it began to differ from what was reported; none once that is reported.
-    settling: Option<Duration>,
+    /// Since when it differs from what was reported; none once that is reported.
+    settling: Option<SettlingSpan>,
+}
+
+#[derive(Debug)]
+struct SettlingSpan {
+    /// When it was first another one.
+    first: Duration,
+    /// When it was last another one than before.
+    last: Duration,
 }
 
 impl<S> Default for Stamps<S> {
@@ -36,8 +46,8 @@ impl<S> Default for Stamps<S> {
 }
 
 impl<S: PartialEq> Stamps<S> {
-    /// Whether `path` may have changed since that was last said: none was known, it has another stamp and has it for the
-    /// second time, or the stamp is only now old enough to be relied on. So a file is not reported while it is written, but
+    /// Whether `path` may have changed since that was last said: none was known, it has had another stamp for
+    /// [`SETTLING`], or the stamp is only now old enough to be relied on. So a file is not reported while it is written, but
     /// for one that is written for [`MAX_SETTLING`]. The last is said once a change, and by the clock of this process: that
     /// of a network drive may be another.
     pub(crate) fn is_touched(&mut self, moment: Duration, path: &Arc<str>, stamp: S) -> bool {
@@ -47,13 +57,20 @@ impl<S: PartialEq> Stamps<S> {
             return true;
         };
         if known.stamp == stamp {
-            return known.settling.take().is_some()
+            let stands_still = |span: &mut SettlingSpan| moment >= span.last + SETTLING;
+            return known.settling.take_if(stands_still).is_some()
                 || known.since.take_if(|since| moment >= *since + COARSEST).is_some();
         }
         known.stamp = stamp;
         known.since = Some(moment);
-        let began = *known.settling.get_or_insert(moment);
-        known.settling.take_if(|_| moment >= began + MAX_SETTLING).is_some()
+        let span = known.settling.get_or_insert(SettlingSpan { first: moment, last: moment });
+        span.last = moment;
+        known.settling.take_if(|span| moment >= span.first + MAX_SETTLING).is_some()
+    }
+
+    /// Whether nothing of a path changed that is not said yet.
+    pub(crate) fn is_settled_at(&self, path: &Arc<str>) -> bool {
+        self.known.get(path).is_none_or(|seen| seen.settling.is_none())
     }
 
     /// Whether nothing changed that is not said yet.

@@ -478,6 +478,8 @@ impl<'a> Resolver<'a> {
     /// See [`complete_keys`].
     pub(crate) fn complete_keys(&mut self) {
         if self.settled.write_error.is_none() {
+            // Plans name other keys then.
+            self.applied += u64::from(!self.session.outgrown().is_empty());
             let store = self.store.as_ref();
             self.settled.write_error = complete_keys(self.session, store, self.world.system).err();
         }

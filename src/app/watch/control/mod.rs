@@ -38,10 +38,14 @@ mod state;
 
 /// How long something broken may be a file that is only half written.
 const GRACE: Duration = Duration::from_millis(100);
+/// After how many evaluations outcomes are forgotten at the latest.
+const SAVES_TO_FORGET: usize = 16;
 /// The least time between two drawings of the board.
 const FRAME: Duration = Duration::from_millis(33);
 /// The least time between two evaluations of everything while verdicts come in.
 const BETWEEN_TOTALS: Duration = Duration::from_millis(100);
+/// The most time between them.
+const MAX_BETWEEN_TOTALS: Duration = Duration::from_secs(2);
 /// Verdicts of a save that are shown at once, whatever else is evaluated.
 const URGENT: u64 = 20;
 /// How long totals rest at least, in times of what they took: a tenth of a core computes them while verdicts come in.
@@ -101,6 +105,8 @@ pub struct Control<'a> {
     told_waits: ToldWaits,
     /// Whether other labels are compared than those of which it was told that everything is there.
     is_relabelled: bool,
+    /// Evaluations since outcomes were forgotten.
+    unforgotten: usize,
     is_dirty: bool,
     next_frame: Instant,
     editor: Option<EditorRun>,
@@ -135,6 +141,7 @@ impl<'a> Control<'a> {
             warnings: Vec::new(),
             told_waits: ToldWaits::default(),
             is_relabelled: false,
+            unforgotten: 0,
             is_dirty: true,
             next_frame: now,
             editor: None,
@@ -337,7 +344,6 @@ impl<'a> Control<'a> {
             start: self.start.clone(),
         };
         let memo = Arc::clone(&self.totals.memo);
-        self.totals.asked_at = Instant::now();
         self.worker.evaluate(&session.db, move |db| {
             // An evaluation that was cut short has left whole entries.
             let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
@@ -351,8 +357,8 @@ impl<'a> Control<'a> {
             return;
         }
         self.totals.of = Some(totals.of);
-        let took = self.totals.asked_at.elapsed();
-        self.totals.next = Instant::now() + BETWEEN_TOTALS.max(took * TOTALS_REST);
+        let rest = (totals.took * TOTALS_REST).clamp(BETWEEN_TOTALS, MAX_BETWEEN_TOTALS);
+        self.totals.next = Instant::now() + rest;
         self.views.now.take(totals);
         let session = self.live.session();
         for metric in &mut self.views.now.overview.metrics {

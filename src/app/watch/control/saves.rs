@@ -5,7 +5,7 @@ use std::sync::Arc;
 use tokio::time::Instant;
 
 use super::state::{BrokenSave, FilesState, Phase, PreflightSave, UnrecordedSave, VerdictQuota};
-use super::{Control, GRACE};
+use super::{Control, GRACE, SAVES_TO_FORGET};
 use crate::app::watch::board::WatchEvent;
 use crate::app::watch::frontend::FinishedSave;
 use crate::app::watch::ranks::Ranks;
@@ -64,11 +64,13 @@ impl Control<'_> {
     }
 
     /// Drops the outcomes that no shown evaluation rests on; the store still has them. Which ones those are takes a look
-    /// at every plan, so a few may stay.
+    /// at every plan, so it is done where many came in, and else once in [`SAVES_TO_FORGET`] saves.
     pub(super) fn forget(&mut self) {
-        if !self.live.session().db.has_outcomes_to_drop() {
+        self.unforgotten += 1;
+        if self.unforgotten < SAVES_TO_FORGET && !self.live.session().db.has_outcomes_to_drop() {
             return;
         }
+        self.unforgotten = 0;
         let mut wanted = KeySet::default();
         let mut want = |key| _ = wanted.insert(key);
         for shown in self.views.past.iter().chain([&self.views.now]) {
@@ -311,6 +313,8 @@ impl Control<'_> {
         self.quota = VerdictQuota::NEW;
         self.change();
         self.totals.begun_at = self.version();
+        // Those that are shown are of the save before.
+        self.totals.next = Instant::now();
         let session = self.live.session();
         if session.root.chunks(&session.db).len() > MAX_CHUNKS_ALONE {
             let root = session.root;

@@ -81,8 +81,6 @@ pub(super) struct TotalsState {
     /// The version with which the last save began: totals of older ones are of another save.
     pub(super) begun_at: u64,
     pub(super) next: Instant,
-    /// When those that are evaluated, or were last, were asked for.
-    pub(super) asked_at: Instant,
     /// What is known of each chunk from the last ones.
     pub(super) memo: Arc<Mutex<MovesMemo>>,
 }
@@ -90,7 +88,7 @@ pub(super) struct TotalsState {
 impl TotalsState {
     pub(super) fn new(now: Instant) -> Self {
         let memo = Arc::default();
-        Self { changes: 0, of: None, begun_at: 0, next: now, asked_at: now, memo }
+        Self { changes: 0, of: None, begun_at: 0, next: now, memo }
     }
 }
 
