@@ -93,13 +93,21 @@ pub(crate) fn wanted_actions(
             return wanted.map(|(key, known)| WantedAction { key, stored: known.stored }).collect();
         }
         let rests_on_outcomes = rests_on_outcomes(session);
+        let mut outcomes = Vec::new();
         for keys in missing.chunks(BATCH) {
-            let found = store.get_many(keys);
-            if rests_on_outcomes {
-                bring_in(session, keys, &found);
-            }
-            let found = found.iter().map(|found| KnownAction::of(found.as_ref()));
-            known.extend(keys.iter().copied().zip(found));
+            store.visit_many(keys, &mut |place, entry| {
+                let key = keys[place];
+                if rests_on_outcomes {
+                    let body = entry.as_ref().and_then(|entry| read_body(&entry.body).ok());
+                    outcomes.extend(body.map(|outcome| (key, Arc::new(outcome))));
+                }
+                known.insert(key, KnownAction::of(entry.as_ref()));
+            });
+        }
+        if rests_on_outcomes {
+            let root = session.root;
+            let waiting = root.chunks(&session.db).clone();
+            Change { outcomes, waiting, ..Change::default() }.apply(&mut session.db, root);
         }
     }
 }
@@ -108,17 +116,6 @@ pub(crate) fn wanted_actions(
 fn rests_on_outcomes(session: &Session) -> bool {
     let db = &session.db;
     session.graders().iter().any(|grader| programs::rests_on_outcomes(db, *grader))
-}
-
-fn bring_in(session: &mut Session, keys: &[ActionKey], found: &[Option<Entry>]) {
-    let root = session.root;
-    let outcomes = keys
-        .iter()
-        .zip(found)
-        .filter_map(|(key, entry)| Some((*key, Arc::new(read_body(&entry.as_ref()?.body).ok()?))));
-    let outcomes = outcomes.collect();
-    let waiting = root.chunks(&session.db).clone();
-    Change { outcomes, waiting, ..Change::default() }.apply(&mut session.db, root);
 }
 
 fn each_key(session: &Session, outcomes: Outcomes<'_>, visit: &mut dyn FnMut(ActionKey)) {

@@ -234,19 +234,28 @@ impl<'a> ExportedLines<'a> {
         Self { lines, store }
     }
 
-    /// Visits the text of the file, some lines at a time.
+    /// Visits the lines of the file.
     fn each(&self, visit: &mut dyn FnMut(&str) -> std::io::Result<()>) -> std::io::Result<()> {
         for batch in self.lines.chunks(BATCH) {
             let wanted: Vec<ActionKey> =
                 batch.iter().filter(|(_, held)| held.is_none()).map(|(key, _)| *key).collect();
-            let mut found = self.store.get_many(&wanted).into_iter();
-            let mut text = String::new();
-            for (key, held) in batch {
-                let entry = held.cloned().or_else(|| found.next().flatten());
-                let entry = entry.ok_or_else(|| gone(*key))?;
-                text.push_str(&store::render(&entry).map_err(std::io::Error::other)?);
-            }
-            visit(&text)?;
+            let mut lines = batch.iter();
+            let mut told = Ok(());
+            let mut tell = |entry: &Entry| {
+                let line = store::render(entry).map_err(std::io::Error::other)?;
+                visit(&line)
+            };
+            self.store.visit_many(&wanted, &mut |place, entry| {
+                if told.is_err() {
+                    return;
+                }
+                let entry = entry.ok_or_else(|| gone(wanted[place]));
+                // Lines that are held stand before it.
+                let mut before = lines.by_ref().map_while(|(_, held)| *held);
+                told = before.try_for_each(&mut tell).and_then(|()| tell(&entry?));
+            });
+            told?;
+            lines.filter_map(|(_, held)| *held).try_for_each(tell)?;
         }
         Ok(())
     }
