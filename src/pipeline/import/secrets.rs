@@ -96,17 +96,19 @@ pub(crate) fn is_reference(value: &str) -> bool {
             .any(|beginning| lower.contains(beginning))
 }
 
-/// Whether a value may be a key that works: not a reference, and not words that stand for one.
-pub(crate) fn is_live(value: &str) -> bool {
+/// Whether words stand in place of a key.
+pub(crate) fn is_placeholder(value: &str) -> bool {
     const WORDS: [&str; 9] =
         ["your", "example", "placeholder", "xxxx", "changeme", "dummy", "redacted", "****", "...."];
     let lower = value.to_ascii_lowercase();
+    WORDS.iter().any(|word| lower.contains(word))
+}
+
+/// Whether a value may be a key that works: not a reference, and not words that stand for one.
+fn is_live(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
-    !is_reference(value)
-        && digits >= 2
-        && letters >= 2
-        && !WORDS.iter().any(|word| lower.contains(word))
+    !is_reference(value) && digits >= 2 && letters >= 2 && !is_placeholder(value)
 }
 
 impl SecretFindings {

@@ -11,7 +11,7 @@ use crate::pipeline::import::imported::{
     ImportError, Imported, ImportedFile, ImportedSuite, SourcePlace,
 };
 use crate::pipeline::import::reading::{self, ends_in};
-use crate::pipeline::import::secrets::{FoundSecret, is_live, is_reference};
+use crate::pipeline::import::secrets::{FoundSecret, is_placeholder, is_reference};
 use crate::pipeline::import::source::ImportSource;
 use crate::pipeline::suite::source::Sources;
 use crate::pipeline::suite::tree;
@@ -103,11 +103,11 @@ impl SuiteCopier<'_> {
             target.shift_remove("api_key");
             let place = self.place("api_key");
             let what = "`api_key` of the target".to_owned();
-            if is_live(&secret) {
-                self.source.note_secret(FoundSecret { place, what }, &secret);
-            } else {
+            if is_placeholder(&secret) {
                 let why = "a suite holds no key: set `LETTA_API_KEY`";
                 self.imported.leave_out("targets", place, what, why);
+            } else {
+                self.source.note_secret(FoundSecret { place, what }, &secret);
             }
         }
         let says = |name: &str| target.get(name).is_some_and(|value| !value.is_null());
@@ -235,7 +235,7 @@ impl SuiteCopier<'_> {
         let Some(NamedProgram { path, function }) = NamedProgram::of(named) else { return };
         let Some(copy) = self.copy(&path) else { return };
         self.modules(&path, &copy);
-        self.imported.note("Programs are copied with the modules that they import from their own folder; other files that they read, and packages, must be there too.");
+        self.imported.note("Programs are copied with the modules that they import from their own folder; other files that they read, and packages that are installed, must be there too.");
         if let Some(value) = suite.pointer_mut(pointer) {
             *value = Value::from(format!("{copy}:{function}"));
         }
@@ -333,11 +333,11 @@ fn folder_of(path: &str) -> &str {
 /// The modules that a Python program imports, as paths without `.py`: what is imported of a package may be one too.
 fn modules_of(text: &str) -> Vec<String> {
     let mut modules = Vec::new();
-    for line in text.lines().map(str::trim) {
-        if let Some(names) = line.strip_prefix("import ") {
+    for statement in import_statements(text) {
+        if let Some(names) = statement.strip_prefix("import ") {
             modules.extend(names_in(names));
         } else if let Some((package, names)) =
-            line.strip_prefix("from ").and_then(|rest| rest.split_once(" import "))
+            statement.strip_prefix("from ").and_then(|rest| rest.split_once(" import"))
         {
             let package = package.trim().trim_start_matches('.').replace('.', "/");
             let of_package = names_in(names).map(|name| join(&package, &name));
@@ -351,9 +351,28 @@ fn modules_of(text: &str) -> Vec<String> {
     modules
 }
 
+/// The statements that import something, each on one line.
+fn import_statements(text: &str) -> Vec<String> {
+    let without_comment = |line: &str| line.split('#').next().unwrap_or_default().trim().to_owned();
+    let mut lines = text.lines().map(without_comment);
+    let mut statements = Vec::new();
+    while let Some(mut statement) = lines.next() {
+        if !statement.starts_with("import ") && !statement.starts_with("from ") {
+            continue;
+        }
+        while statement.ends_with('\\') || statement.contains('(') && !statement.contains(')') {
+            let Some(more) = lines.next() else { break };
+            let before = statement.trim_end_matches('\\').to_owned();
+            statement = format!("{before} {more}");
+        }
+        statements.push(statement);
+    }
+    statements
+}
+
 /// The names of `a, b.c as d`, as paths.
 fn names_in(list: &str) -> impl Iterator<Item = String> {
-    let list = list.split(['#', ';']).next().unwrap_or_default();
+    let list = list.split(';').next().unwrap_or_default();
     let names = list.trim_matches(['(', ')', ' ']).split(',');
     names.filter_map(|name| Some(name.split_whitespace().next()?.replace('.', "/")))
 }

@@ -51,13 +51,17 @@ fn a_suite_is_copied_with_what_it_names() {
             "s/own/check.py",
             "from . import (rules, words as w)\nimport rules, sizes.small  # both\nimport sizes.small\n",
         ),
-        ("s/own/rules.py", "from lists import long\n"),
+        (
+            "s/own/rules.py",
+            "from lists import (  # the long one\n    long,\n)\nfrom signs \\\n    import(one)\n",
+        ),
         ("s/own/words.py", ""),
         ("s/own/sizes/__init__.py", ""),
         ("s/own/sizes/small.py", ""),
         ("s/own/lists/__init__.py", ""),
         ("s/own/lists/long.py", ""),
         ("s/own/lists/short.py", ""),
+        ("s/own/signs/one.py", ""),
         ("s/other.py", ""),
     ];
     let imported = read("s/suite.yaml", &files).unwrap();
@@ -82,6 +86,7 @@ fn a_suite_is_copied_with_what_it_names() {
             "own/lists/__init__.py",
             "own/lists/long.py",
             "own/rules.py",
+            "own/signs/one.py",
             "own/sizes/__init__.py",
             "own/sizes/small.py",
             "own/words.py",
@@ -175,9 +180,12 @@ fn results_are_rows_with_their_scores() {
 
 #[test]
 fn a_word_in_place_of_a_key_is_taken_out_of_no_text() {
-    for (key, secrets, parts) in
-        [("placeholder", 0, 1), ("${LETTA_API_KEY}", 0, 0), ("a1b2c3d4e5f60718", 1, 0)]
-    {
+    for (key, secrets, parts) in [
+        ("placeholder", 0, 1),
+        ("${LETTA_API_KEY}", 0, 0),
+        ("a1b2c3d4e5f60718", 1, 0),
+        ("correct-horse-battery", 1, 0),
+    ] {
         let suite = format!(
             "name: placeholder\ndataset: d.jsonl\ntarget: {{kind: letta_agent, agent_id: a, api_key: '{key}'}}\ngraders: {{a: {{kind: tool, function: contains}}}}\n"
         );
