@@ -94,6 +94,7 @@ fn least(mut measure: impl FnMut() -> Measured) -> Measured {
 
 fn measure(command: &mut Command, folder: &Path) -> Measured {
     command.current_dir(folder).stdout(Stdio::null()).env("OPENAI_API_KEY", "none");
+    command.env_remove("EVALRS_CACHE_DIR");
     let bytes = bytes_in(folder);
     let cpu = cpu_of_children();
     let start = Instant::now();
