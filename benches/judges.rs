@@ -31,8 +31,10 @@ use evalrs::graph::results;
 use futures_util::StreamExt;
 use futures_util::stream;
 
-use self::scripted_judge::{runtime, serve};
+use self::loopback::runtime;
+use self::scripted_judge::serve;
 
+mod loopback;
 mod scripted_judge;
 
 /// Requests under way at once.

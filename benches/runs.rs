@@ -18,11 +18,14 @@ use std::collections::{HashMap, HashSet};
 use std::fmt::Write as _;
 use std::io::{BufWriter, Write as _};
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
+use self::child_memory::peak_memory;
 use self::scripted_judge::{VERDICT, serve};
 
+mod child_memory;
+mod loopback;
 mod scripted_judge;
 
 /// How often a figure is measured; the least counts.
@@ -120,15 +123,6 @@ fn cpu_of_children() -> f64 {
     let fields = stat.rsplit_once(") ").map_or("", |(_, fields)| fields);
     let children = fields.split(' ').skip(13).take(2);
     children.filter_map(|field| field.parse::<f64>().ok()).sum::<f64>() / TICKS
-}
-
-/// The peak of a process's resident memory in bytes; 0 where the system does not say.
-fn peak_memory(child: &Child) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
-    let status = status.unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok()).unwrap_or(0.0)
-        * 1024.0
 }
 
 /// The bytes of the files in a folder, those of several names once.

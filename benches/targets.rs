@@ -17,13 +17,17 @@
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
+use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
-use futures_util::stream::{self, FuturesUnordered};
-use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader};
-use tokio::net::{TcpListener, TcpStream};
+use futures_util::stream;
+
+use self::child_memory::peak_memory;
+use self::loopback::runtime;
+
+mod child_memory;
+mod loopback;
 
 /// Conversations under way at once.
 const CONCURRENCY: usize = 64;
@@ -39,10 +43,6 @@ const TURNS: usize = 3;
 const VERDICT: &str = "accepted";
 /// An agent that is a process, as a compiled one would be: a shell starts in a millisecond.
 const AGENT: &str = "#!/bin/sh\ncat > /dev/null\necho '{\"output\": \"It is accepted.\"}'\n";
-
-fn runtime() -> tokio::runtime::Runtime {
-    tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap()
-}
 
 fn rows(count: usize) -> String {
     let question = "What happens to my order if the warehouse is closed on the day of return? ";
@@ -105,36 +105,10 @@ fn seconds_and_peak(command: &mut Command) -> [f64; 2] {
     [start.elapsed().as_secs_f64(), peak]
 }
 
-/// The peak of a process's resident memory, in bytes; 0 where the system does not say.
-fn peak_memory(child: &Child) -> f64 {
-    let status = std::fs::read_to_string(format!("/proc/{}/status", child.id()));
-    let status = status.unwrap_or_default();
-    let line = status.lines().find(|line| line.starts_with("VmHWM:"));
-    line.and_then(|line| line.split_whitespace().nth(1)?.parse::<f64>().ok()).unwrap_or(0.0)
-        * 1024.0
-}
-
 /// A server that answers everything after a moment with a trajectory; returns where it is asked.
 fn serve(latency: Duration, bytes: usize) -> String {
-    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
-    listener.set_nonblocking(true).unwrap();
-    let url = format!("http://{}/chat", listener.local_addr().unwrap());
     let steps = steps(bytes);
-    std::thread::spawn(move || {
-        runtime().block_on(async {
-            let listener = TcpListener::from_std(listener).unwrap();
-            let mut open = FuturesUnordered::new();
-            loop {
-                tokio::select! {
-                    accepted = listener.accept() => {
-                        open.push(answer_all(accepted.unwrap().0, &steps, latency));
-                    }
-                    Some(()) = open.next() => {}
-                }
-            }
-        });
-    });
-    url
+    loopback::serve("/chat", latency, move |asked| answer(asked, &steps))
 }
 
 /// Steps of a trajectory, as JSON without the brackets.
@@ -157,35 +131,9 @@ fn steps(bytes: usize) -> String {
 /// An answer, unlike any other: it says what was asked.
 fn answer(asked: &str, steps: &str) -> String {
     let asked = serde_json::Value::from(asked);
-    let body = format!(
+    format!(
         "{{\"output\": \"It is {VERDICT}.\", \"trajectory\": [{steps}{{\"type\": \"message\", \"content\": {asked}}}]}}"
-    );
-    let length = body.len();
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
-    format!("{head}content-length: {length}\r\n\r\n{body}")
-}
-
-async fn answer_all(mut stream: TcpStream, steps: &str, latency: Duration) {
-    let (reader, mut writer) = stream.split();
-    let mut reader = BufReader::new(reader);
-    let mut line = String::new();
-    let mut length = 0;
-    while reader.read_line(&mut line).await.is_ok_and(|read| read > 0) {
-        let header = line.trim_end().to_ascii_lowercase();
-        line.clear();
-        if let Some(said) = header.strip_prefix("content-length:") {
-            length = said.trim().parse().unwrap();
-        }
-        if header.is_empty() {
-            let mut asked = vec![0; length];
-            reader.read_exact(&mut asked).await.unwrap();
-            tokio::time::sleep(latency).await;
-            let reply = answer(&String::from_utf8_lossy(&asked), steps);
-            if writer.write_all(reply.as_bytes()).await.is_err() {
-                return;
-            }
-        }
-    }
+    )
 }
 
 /// Sends `count` requests and reads the answers.

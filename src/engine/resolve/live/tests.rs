@@ -184,8 +184,6 @@ async fn settle(live: &mut Live<'_>) -> Snapshot {
     snapshot
 }
 
-/// What was seen of a program may be told after the save that called it, and concerns what is extracted again only once
-/// a suite names it again.
 /// What is extracted anew although its text is known is called as an extraction: it never was the call of a grader.
 #[tokio::test]
 async fn an_extractor_that_reads_the_world_is_called_again_once_it_is_named_again() {
@@ -213,6 +211,8 @@ async fn an_extractor_that_reads_the_world_is_called_again_once_it_is_named_agai
     assert_eq!(executor.called.borrow().len(), 6);
 }
 
+/// What was seen of a program may be told after the save that called it, and concerns what is extracted again only once
+/// a suite names it again.
 #[tokio::test]
 async fn an_extractor_that_is_named_again_may_have_turned_out_to_load_more() {
     let with = "name: s\ndataset: d.jsonl\ngraders:\n  g: {kind: tool, function: ascii_printable_only, extractor: 'pick.py:pick'}\n";
