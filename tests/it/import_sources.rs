@@ -291,6 +291,55 @@ fn files_outside_of_the_root_are_named_and_not_read() {
     assert!(space.read("wide/dataset.jsonl").contains("hidden words"));
 }
 
+#[cfg(not(feature = "sqlite"))]
+#[test]
+fn builds_that_do_not_read_the_database_of_promptfoo_say_what_does() {
+    let space = Space::new(&[("home/promptfoo.db", "SQLite format 3\0")]);
+    insta::assert_snapshot!(space.run(&["import", "home", "-o", "out"]).shown(), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: cannot read `home/promptfoo.db`: this build of evalrs does not read SQLite: `cargo install` it with `--features sqlite`
+      help: have promptfoo write an evaluation as JSON: `promptfoo export eval ID -o results.json`
+    ");
+}
+
+#[test]
+fn results_of_promptfoo_are_repeated_by_a_grader() {
+    let result = |prompt: u32, pass: bool| {
+        serde_json::json!({
+            "testIdx": 0, "promptIdx": prompt, "success": pass, "score": 0.5, "error": if pass { None } else { Some("no ho") },
+            "provider": {"id": "openai:gpt-5-mini"}, "prompt": {"raw": "Say hi"}, "response": {"output": "hi"},
+            "testCase": {"vars": {}, "assert": [{"type": "contains", "value": "hi"}]},
+            "gradingResult": {"pass": pass, "score": 0.5, "componentResults": [{"pass": true, "score": 1}]},
+        })
+    };
+    // The second prompt was answered first.
+    let results = serde_json::json!({"evalId": "e", "results": {"results": [result(1, false), result(0, true)]}});
+    let space = Space::new(&[("results.json", &results.to_string())]);
+    assert_eq!(space.run(&["import", "results.json", "-o", "out"]).code(), 0);
+    let ran = space.run(&["run", "out/suite.yaml", "--format", "jsonl"]);
+    let told = ran
+        .stdout()
+        .lines()
+        .map(|line| {
+            let result: Value = serde_json::from_str(line).unwrap();
+            let [id, pass, why, error] = [
+                "/sample_id",
+                "/grades/promptfoo/pass",
+                "/grades/promptfoo/rationale",
+                "/grades/promptfoo/error",
+            ]
+            .map(|at| result.pointer(at).cloned().unwrap_or_default());
+            format!("{id} {pass} {why} {error}")
+        })
+        .collect::<Vec<_>>();
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    "test-1.prompt-2" false "no ho" null
+    "test-1" true "Recorded score: 1" null
+    "#);
+}
+
 #[test]
 fn programs_are_called_as_promptfoo_calls_them() {
     if !has("node") || !has("python3") {

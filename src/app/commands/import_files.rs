@@ -4,11 +4,16 @@
 
 use std::cell::Cell;
 
+use serde_json::{Map, Value};
+
 use crate::base::system::{FileBytes, System, folder_of, non_empty};
+use crate::effects::database;
 use crate::pipeline::import::source::SourceFiles;
 
 /// The most bytes of all files together.
 const MAX_BYTES: usize = 2 * 1024 * 1024 * 1024;
+
+const TOO_MUCH: &str = "all files together have more than 2 GB";
 
 /// Files below a folder.
 pub(super) struct RootedFiles<'a> {
@@ -28,6 +33,10 @@ impl<'a> RootedFiles<'a> {
         Self { system, root, left: Cell::new(MAX_BYTES) }
     }
 
+    fn outside(&self) -> String {
+        format!("it is outside of `{}`; `--root DIR` allows more", self.root)
+    }
+
     fn is_below(&self, path: &str) -> bool {
         let path = plain(&self.system.absolute(non_empty(path)));
         let rest = path.strip_prefix(self.root.trim_end_matches('/'));
@@ -38,13 +47,12 @@ impl<'a> RootedFiles<'a> {
 impl SourceFiles for RootedFiles<'_> {
     fn read(&self, path: &str) -> FileBytes {
         if !self.is_below(path) {
-            let reason = format!("it is outside of `{}`; `--root DIR` allows more", self.root);
-            return FileBytes::Unreadable(reason);
+            return FileBytes::Unreadable(self.outside());
         }
         let read = self.system.read(path);
         if let FileBytes::Bytes(bytes) = &read {
             let Some(left) = self.left.get().checked_sub(bytes.len()) else {
-                return FileBytes::Unreadable("all files together have more than 2 GB".to_owned());
+                return FileBytes::Unreadable(TOO_MUCH.to_owned());
             };
             self.left.set(left);
         }
@@ -53,6 +61,13 @@ impl SourceFiles for RootedFiles<'_> {
 
     fn list(&self, folder: &str) -> Option<Vec<String>> {
         self.is_below(folder).then(|| self.system.list(non_empty(folder))).flatten()
+    }
+
+    fn rows(&self, path: &str, query: &str) -> Result<Vec<Map<String, Value>>, String> {
+        if !self.is_below(path) {
+            return Err(self.outside());
+        }
+        database::rows(&self.system.absolute(path), query, MAX_BYTES)
     }
 }
 

@@ -10,15 +10,12 @@ use crate::base::diagnostic::Place;
 use crate::base::json_syntax::slip;
 use crate::pipeline::dataset::without_odd_numbers;
 
-/// The most bytes of a file that are looked at to recognize it.
-pub(super) const HEAD: usize = 64 * 1024;
-
 /// The beginning of a source's own file, as text.
 pub(super) fn head(source: &ImportSource<'_>) -> String {
     if source.is_folder() {
         String::new()
     } else {
-        String::from_utf8_lossy(&source.head(HEAD)).into_owned()
+        String::from_utf8_lossy(source.head()).into_owned()
     }
 }
 

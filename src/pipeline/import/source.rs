@@ -2,10 +2,15 @@
 //!
 //! Every text that is read is searched for live keys, so that no importer can forget to.
 
-use std::cell::RefCell;
+use std::cell::{OnceCell, RefCell};
+
+use serde_json::{Map, Value};
 
 use super::secrets::{FoundSecret, SecretFindings};
 use crate::base::system::{FileBytes, folder_of, join};
+
+/// The most bytes of a file that are looked at to recognize it.
+pub(super) const HEAD: usize = 64 * 1024;
 
 /// Files by their paths; the edge reads them, and refuses those that a source has no business with.
 pub(crate) trait SourceFiles {
@@ -13,6 +18,8 @@ pub(crate) trait SourceFiles {
     fn read(&self, path: &str) -> FileBytes;
     /// The names in a folder, sorted; none if it is no folder.
     fn list(&self, folder: &str) -> Option<Vec<String>>;
+    /// The rows that `query` has of a database of SQLite, by the names of their columns; or why there are none.
+    fn rows(&self, database: &str, query: &str) -> Result<Vec<Map<String, Value>>, String>;
 }
 
 /// What a user wants to have imported.
@@ -20,12 +27,14 @@ pub(crate) struct ImportSource<'a> {
     /// The file or folder, as the user names it.
     pub path: String,
     files: &'a dyn SourceFiles,
+    /// Read once, however many ask for it.
+    head: OnceCell<Vec<u8>>,
     secrets: RefCell<SecretFindings>,
 }
 
 impl<'a> ImportSource<'a> {
     pub(crate) fn new(path: impl Into<String>, files: &'a dyn SourceFiles) -> Self {
-        Self { path: path.into(), files, secrets: RefCell::default() }
+        Self { path: path.into(), files, head: OnceCell::new(), secrets: RefCell::default() }
     }
 
     /// Whether it is a folder.
@@ -58,10 +67,26 @@ impl<'a> ImportSource<'a> {
     }
 
     /// The first bytes of the source's own file, for those that recognize it.
-    pub(crate) fn head(&self, most: usize) -> Vec<u8> {
-        let mut bytes = self.bytes(&self.path).unwrap_or_default();
-        bytes.truncate(most);
-        bytes
+    pub(crate) fn head(&self) -> &[u8] {
+        self.head.get_or_init(|| {
+            let mut bytes = self.bytes(&self.path).unwrap_or_default();
+            bytes.truncate(HEAD);
+            bytes.shrink_to_fit();
+            bytes
+        })
+    }
+
+    /// The rows that `query` has of a database of SQLite. Live keys in their texts are noted.
+    pub(crate) fn rows(
+        &self,
+        database: &str,
+        query: &str,
+    ) -> Result<Vec<Map<String, Value>>, String> {
+        let rows = self.files.rows(database, query)?;
+        for text in rows.iter().flat_map(Map::values).filter_map(Value::as_str) {
+            self.note_secrets(database, text);
+        }
+        Ok(rows)
     }
 
     /// The path of `name` in the source's folder.
@@ -92,6 +117,8 @@ impl<'a> ImportSource<'a> {
 
 #[cfg(test)]
 pub(crate) mod tests {
+    use serde_json::{Map, Value};
+
     use super::SourceFiles;
     use crate::base::system::FileBytes;
     use crate::base::system::System;
@@ -105,6 +132,17 @@ pub(crate) mod tests {
 
         fn list(&self, folder: &str) -> Option<Vec<String>> {
             System::list(self, folder)
+        }
+
+        /// What the file holds as JSON in place of tables: lists of rows under the names that the query selects from.
+        fn rows(&self, database: &str, query: &str) -> Result<Vec<Map<String, Value>>, String> {
+            let bytes = System::read(self, database).into_bytes()?;
+            let tables: Map<String, Value> =
+                serde_json::from_slice(&bytes).map_err(|_| "file is not a database".to_owned())?;
+            let table = query.split_once(" FROM ").and_then(|(_, rest)| rest.split(' ').next());
+            let rows = table.and_then(|table| tables.get(table)).cloned();
+            let rows = rows.ok_or_else(|| format!("no such table in `{query}`"))?;
+            serde_json::from_value(rows).map_err(|error| error.to_string())
         }
     }
 }

@@ -15,8 +15,8 @@ use serde_json::{Map, Value, json};
 
 use super::folder::ONLY_SUITE;
 use super::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
-use super::reading::{self, GivenNames, HEAD, as_text, first, has_keys, text_at};
-use super::source::ImportSource;
+use super::reading::{self, GivenNames, as_text, first, has_keys, text_at};
+use super::source::{HEAD, ImportSource};
 use metrics::MetricGraders;
 use rows::CaseRows;
 

@@ -16,7 +16,7 @@ use serde_json::json;
 use super::folder::ONLY_SUITE;
 use super::imported::{ImportError, Imported, ImportedFile, ImportedSuite};
 use super::reading::{GivenNames, ends_in, has_keys, head};
-use super::source::ImportSource;
+use super::source::{HEAD, ImportSource};
 use log::InspectLog;
 use rows::LogRows;
 
@@ -71,9 +71,7 @@ fn logs_in(source: &ImportSource<'_>, names: &[String]) -> Vec<String> {
         let path = source.beside(name);
         ends_in(name, "json")
             && source.bytes(&path).is_ok_and(|bytes| {
-                is_log(&String::from_utf8_lossy(
-                    bytes.get(..super::reading::HEAD).unwrap_or(&bytes),
-                ))
+                is_log(&String::from_utf8_lossy(bytes.get(..HEAD).unwrap_or(&bytes)))
             })
     };
     names

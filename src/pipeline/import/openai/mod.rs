@@ -15,7 +15,7 @@ use serde_json::{Map, Value, json};
 use super::folder::ONLY_SUITE;
 use super::imported::{ImportError, Imported, ImportedFile, ImportedSuite, SourcePlace};
 use super::reading::{self, Record, has_keys, head, line_of, text_at};
-use super::source::ImportSource;
+use super::source::{HEAD, ImportSource};
 use graders::GraderReader;
 use items::ItemReader;
 
@@ -25,7 +25,7 @@ pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
         Some(names) => names.iter().any(|name| {
             let bytes = is_data(name).then(|| source.bytes(&source.beside(name)).ok()).flatten();
             bytes.is_some_and(|bytes| {
-                let bytes = bytes.get(..reading::HEAD).unwrap_or(&bytes);
+                let bytes = bytes.get(..HEAD).unwrap_or(&bytes);
                 is_hosted(&String::from_utf8_lossy(bytes))
             })
         }),

@@ -8,6 +8,7 @@ mod case;
 mod code;
 mod config;
 mod csv_cases;
+mod database;
 mod files;
 mod judged;
 mod prompts;
@@ -38,27 +39,28 @@ const CONFIGS: [&str; 6] = [
     "promptfooconfig.mjs",
     "promptfooconfig.ts",
 ];
-/// The most bytes of a file that are looked at to recognize it.
-const HEAD: usize = 64 * 1024;
 
 /// Whether a source is promptfoo's.
 pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
     if source.is_folder() {
-        return config_in(source).is_some();
+        return file_in(source).is_some();
     }
     let name = source.path.rsplit('/').next().unwrap_or_default();
     if name.starts_with("promptfooconfig.") {
         return true;
     }
-    let head = source.head(HEAD);
-    let head = String::from_utf8_lossy(&head);
+    if database::recognizes(source.head()) {
+        return true;
+    }
+    let head = String::from_utf8_lossy(source.head());
     results::recognizes(&head) || is_config(&head)
 }
 
-/// The configuration in a folder.
-fn config_in(source: &ImportSource<'_>) -> Option<String> {
+/// The configuration in a folder, or the database of promptfoo's own.
+fn file_in(source: &ImportSource<'_>) -> Option<String> {
     let names = source.list(&source.path)?;
-    let found = CONFIGS.iter().find(|config| names.iter().any(|name| name == *config))?;
+    let mut known = CONFIGS.iter().chain([&database::FILE]);
+    let found = known.find(|known| names.iter().any(|name| name == *known))?;
     Some(source.beside(found))
 }
 
@@ -79,7 +81,7 @@ fn is_config(text: &str) -> bool {
 /// Reads it.
 pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
     let path = if source.is_folder() {
-        config_in(source).ok_or_else(|| {
+        file_in(source).ok_or_else(|| {
             let message = format!("there is no configuration of promptfoo in `{}`", source.path);
             ImportError::unreadable(message, format!("it is called {}", CONFIGS[..3].join(", ")))
         })?
@@ -91,10 +93,8 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
         let hint = "write it as YAML, or import its results: `promptfoo eval -o results.json`";
         return Err(ImportError::unreadable(message, hint));
     }
-    if files::ending(&path) == "db" {
-        let message = format!("`{path}` is a database of promptfoo, which is not read");
-        let hint = "have promptfoo write it as JSON: `promptfoo export eval ID -o results.json`";
-        return Err(ImportError::unreadable(message, hint));
+    if files::ending(&path) == "db" || database::recognizes(source.head()) {
+        return database::import(&path, source);
     }
     let unreadable = |why: String| {
         ImportError::unreadable(

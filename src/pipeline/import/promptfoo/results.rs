@@ -31,55 +31,67 @@ pub(super) fn recognizes(head: &str) -> bool {
 }
 
 /// A result and where it stands.
-struct PlacedResult {
-    value: Value,
-    place: SourcePlace,
+pub(super) struct PlacedResult {
+    pub value: Value,
+    pub place: SourcePlace,
 }
 
-/// Reads results.
+/// Reads a file of results.
 pub(super) fn import(
     path: &str,
     text: &str,
     source: &ImportSource<'_>,
 ) -> Result<Imported, ImportError> {
-    let ReadResults { results, description } = read(path, text).map_err(|why| {
+    let evaluation = read(path, text).map_err(|why| {
         ImportError::unreadable(
             format!("cannot read `{path}`: {why}"),
             "write results anew: `promptfoo eval -o results.json`",
         )
     })?;
     let files = ConfigFiles::new(source, folder_of(path));
-    let mut builder = SuiteBuilder::new(&files, Imported::default());
+    let name = super::name_of(path, evaluation.description.as_deref());
+    Ok(suite_of(&evaluation, ONLY_SUITE, &name, &files, Imported::default()))
+}
+
+/// What one evaluation of promptfoo came to.
+pub(super) struct PromptfooEvaluation {
+    pub results: Vec<PlacedResult>,
+    pub description: Option<String>,
+}
+
+/// Adds the suite of an evaluation, in `file`, to what was imported.
+pub(super) fn suite_of(
+    evaluation: &PromptfooEvaluation,
+    file: &str,
+    name: &str,
+    files: &ConfigFiles<'_>,
+    imported: Imported,
+) -> Imported {
+    let mut builder = SuiteBuilder::new(files, imported);
     let mut importer = ResultImporter::default();
-    for result in &results {
+    for result in &evaluation.results {
         importer.add(result, &mut builder);
     }
-    let config = json!({"path": "row.promptfoo.pass"});
+    let config = json!({"path": "promptfoo.pass", "rationale": "promptfoo.reason"});
     builder.add(RECORDED, json!({"kind": "tool", "function": "recorded_score", "config": config}));
-    let name = super::name_of(path, description.as_deref());
-    let Finished { suite, rows, mut imported } = builder.finish(&name, description.as_deref());
+    let Finished { suite, rows, mut imported } =
+        builder.finish(name, evaluation.description.as_deref());
     let first = suite["graders"]
         .as_object()
         .and_then(|graders| graders.keys().find(|name| *name != RECORDED));
     if let Some(grader) = first {
-        imported.note(format!("What promptfoo said of each assertion stands in the rows: `evalrs agree suite.yaml {grader} row.promptfoo.{grader}.score`."));
+        imported.note(format!("What promptfoo said of each assertion stands in the rows: `evalrs agree {file}.yaml {grader} row.promptfoo.{grader}.score`."));
     }
     imported.suites.push(ImportedSuite {
-        file: ONLY_SUITE.to_owned(),
+        file: file.to_owned(),
         suite,
         rows,
         ..ImportedSuite::default()
     });
-    Ok(imported)
+    imported
 }
 
-/// What a file of results holds.
-struct ReadResults {
-    results: Vec<PlacedResult>,
-    description: Option<String>,
-}
-
-fn read(path: &str, text: &str) -> Result<ReadResults, String> {
+fn read(path: &str, text: &str) -> Result<PromptfooEvaluation, String> {
     if let Ok(whole) = serde_json::from_str::<Value>(text) {
         let list = [whole.pointer("/results/results"), whole.get("results")]
             .into_iter()
@@ -96,7 +108,7 @@ fn read(path: &str, text: &str) -> Result<ReadResults, String> {
             whole.pointer("/config/description").and_then(Value::as_str).map(str::to_owned);
         let place = SourcePlace::new(path, 0);
         let results = results.into_iter().map(|value| PlacedResult { value, place: place.clone() });
-        return Ok(ReadResults { results: results.collect(), description });
+        return Ok(PromptfooEvaluation { results: results.collect(), description });
     }
     let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
     let results = lines.map(|(at, line)| {
@@ -104,7 +116,10 @@ fn read(path: &str, text: &str) -> Result<ReadResults, String> {
             serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1))?;
         Ok(PlacedResult { value, place: SourcePlace::new(path, at + 1) })
     });
-    Ok(ReadResults { results: results.collect::<Result<Vec<_>, String>>()?, description: None })
+    Ok(PromptfooEvaluation {
+        results: results.collect::<Result<Vec<_>, String>>()?,
+        description: None,
+    })
 }
 
 /// What is known of the results so far.
@@ -194,14 +209,18 @@ impl ResultImporter {
         let label =
             value.get("promptId").or_else(|| prompt.get("label")).or_else(|| prompt.get("display"));
         let label = label.and_then(Value::as_str).unwrap_or_default().to_owned();
-        let number = self.prompts.iter().position(|known| *known == label).unwrap_or_else(|| {
+        // Results are written as they come in, so the first prompt of a test may be its second one.
+        let given = value.get("promptIdx").and_then(Value::as_u64);
+        let given = given.and_then(|given| usize::try_from(given).ok());
+        let known = given.or_else(|| self.prompts.iter().position(|known| *known == label));
+        let number = known.unwrap_or_else(|| {
             self.prompts.push(label);
             self.prompts.len() - 1
         });
         let id = if number == 0 {
             format!("test-{at}")
         } else {
-            format!("test-{at}.prompt-{}", number + 1)
+            format!("test-{at}.prompt-{}", number.saturating_add(1))
         };
         let provider = value.get("provider").cloned().unwrap_or_default();
         let model = provider

@@ -305,7 +305,7 @@ impl<'a> SuiteBuilder<'a> {
         }
         let count = self.mapped.difference(&self.not_mapped).count();
         if count > 0 {
-            self.imported.mapped.insert("assertions", count);
+            *self.imported.mapped.entry("assertions").or_default() += count;
         }
         let mut suite = json!({"name": name});
         if let Some(description) = description.filter(|description| *description != name) {

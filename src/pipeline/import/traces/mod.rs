@@ -18,7 +18,7 @@ use serde_json::{Map, Value, json};
 use super::folder::ONLY_SUITE;
 use super::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
 use super::reading::{self, GivenNames, Record};
-use super::source::ImportSource;
+use super::source::{HEAD, ImportSource};
 use crate::base::system::join;
 use crate::pipeline::trajectory;
 
@@ -64,7 +64,7 @@ fn begins(source: &ImportSource<'_>, is_own: fn(&str) -> bool) -> bool {
     }
     json_files(source).iter().take(200).any(|path| {
         source.bytes(path).is_ok_and(|bytes| {
-            let head = bytes.get(..reading::HEAD).unwrap_or(&bytes);
+            let head = bytes.get(..HEAD).unwrap_or(&bytes);
             is_own(&String::from_utf8_lossy(head))
         })
     })
