@@ -47,7 +47,7 @@ class Result:
     ground_truth: Any
     model: Optional[str]
     trial: int
-    #: What each grader looked at.
+    #: What each grader looked at, of all graders.
     submissions: Mapping[str, str]
     grades: Mapping[str, Grade]
     #: Why a grader does not look at this sample.
@@ -147,10 +147,17 @@ def _grade(grader: str, members: Mapping[str, Any]) -> Grade:
     )
 
 
+def _submissions(members: Mapping[str, Any]) -> Mapping[str, str]:
+    """A text for each grader: lines say once what most graders looked at."""
+    graders = [*members["grades"], *(members.get("not_applicable") or {})]
+    shared = {grader: members["submission"] for grader in graders if "submission" in members}
+    return {**shared, **(members.get("submissions") or {})}
+
+
 def _result(members: Mapping[str, Any]) -> Result:
     return Result(
         **_only(("sample_id", "input", "ground_truth", "model", "trial"), members),
-        submissions=members["submissions"],
+        submissions=_submissions(members),
         grades={grader: _grade(grader, grade) for grader, grade in members["grades"].items()},
         not_applicable=members.get("not_applicable") or {},
     )

@@ -27,7 +27,9 @@ use crate::pipeline::evaluate::{BallotId, Case, FinishedGrade, Purpose, Submissi
 use crate::pipeline::grade::Grade;
 use crate::pipeline::metric::trials::TrialFindings;
 use crate::pipeline::results::trials::{NamedResult, SplitResult, TrialsSummary};
-use crate::pipeline::results::{FORMAT, GradeLine, ResultLine, Summary, TurnLine, usable_labels};
+use crate::pipeline::results::{
+    FORMAT, GradeLine, LINE_FORMAT, ResultLine, Summary, TurnLine, usable_labels,
+};
 use crate::pipeline::spec::GraderKind;
 use crate::pipeline::spec::Label;
 use crate::pipeline::trajectory::Trajectory;
@@ -235,25 +237,35 @@ fn metadata_of(row: &str) -> Value {
 /// The result line of a case; none of one that is not evaluated.
 pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
     let head = head(db, chunk, case)?;
+    let graders = queries::graders(db, chunk.root(db));
+    let graded: Vec<_> =
+        graders.iter().map(|grader| queries::graded_texts(db, chunk, *grader)).collect();
+    // Most graders grade the same text, which stands once: that of the first that has one.
+    let of_case = graded.iter().filter_map(|submissions| submissions.get(case));
+    let shared = of_case.clone().find(|submission| submission.has_text());
+    let text = shared.map(Submission::shown).unwrap_or_default();
     let mut submissions = Vec::new();
     let mut grades = Vec::new();
     let mut not_applicable = Vec::new();
-    for grader in queries::graders(db, chunk.root(db)) {
-        let submission = queries::graded_texts(db, chunk, *grader).get(case)?.clone();
-        submissions.push((grader.name(db).clone(), submission.shown()));
-        match grade_line(db, chunk, case, *grader, &submission)? {
+    for (grader, submission) in graders.iter().zip(of_case) {
+        let other = shared.filter(|shared| *shared != submission).map(|_| submission.shown());
+        if let Some(other) = other.filter(|other| *other != text) {
+            submissions.push((grader.name(db).clone(), other));
+        }
+        match grade_line(db, chunk, case, *grader, submission)? {
             Ok(grade) => grades.push((grader.name(db).clone(), grade)),
             Err(why) => not_applicable.push((grader.name(db).clone(), why)),
         }
     }
     Some(ResultLine {
-        format: FORMAT,
+        format: LINE_FORMAT,
         sample_id: head.sample_id,
         input: head.input,
         ground_truth: head.ground_truth,
         model: head.model,
         trial: head.trial,
         conversation: conversation_key(db, chunk, case).map(|key| key.to_string()),
+        submission: text,
         submissions: Ordered(submissions),
         grades: Ordered(grades),
         not_applicable: Ordered(not_applicable),

@@ -25,8 +25,10 @@ use crate::base::price::Cost;
 use trials::TrialsSummary;
 use usage::{GraderUsage, ModelUsage};
 
-/// The version of every file of a run record.
+/// The version of every file of a run record but its results.
 pub const FORMAT: u32 = 1;
+/// The version of a line of `results.jsonl`. In the first one `submissions` named every grader, and there was no `submission`.
+pub const LINE_FORMAT: u32 = 2;
 
 /// What was evaluated: `header.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -63,7 +65,7 @@ impl ReportHeader {
 /// One sample × model × trial: a line of `results.jsonl`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ResultLine {
-    /// [`FORMAT`].
+    /// [`LINE_FORMAT`].
     pub format: u32,
     /// The sample.
     pub sample_id: String,
@@ -81,8 +83,11 @@ pub struct ResultLine {
     /// The action key of the conversation of a target that is run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<String>,
-    /// Grader → what it graded.
+    /// What was graded, by every grader that `submissions` does not name.
     #[serde(default)]
+    pub submission: String,
+    /// Grader → what it graded, where that is something else.
+    #[serde(default, skip_serializing_if = "has_none")]
     pub submissions: Ordered<String>,
     /// Grader → its grade, in the order of the suite.
     #[serde(default)]
@@ -90,6 +95,48 @@ pub struct ResultLine {
     /// Grader → why it has nothing to say of the result; it has no grade then.
     #[serde(default, skip_serializing_if = "has_none")]
     pub not_applicable: Ordered<String>,
+}
+
+/// Whether this version reads lines of results of a format.
+pub(crate) fn reads_line(format: u32) -> bool {
+    (1..=LINE_FORMAT).contains(&format)
+}
+
+impl ResultLine {
+    /// What `grader` graded; none where it had nothing to do with the result.
+    pub fn submission_of(&self, grader: &str) -> Option<&str> {
+        let is_here = || self.graders().any(|name| name == grader);
+        let own = self.submissions.get(grader);
+        own.or_else(|| is_here().then_some(&self.submission)).map(String::as_str)
+    }
+
+    /// The graders, those that had nothing to say last.
+    pub(crate) fn graders(&self) -> impl Iterator<Item = &str> {
+        let silent = self.not_applicable.0.iter().map(|(name, _)| name);
+        self.grades.0.iter().map(|(name, _)| name).chain(silent).map(String::as_str)
+    }
+
+    /// The same line as this version writes it.
+    pub(crate) fn in_newest_format(mut self) -> Self {
+        if self.format < LINE_FORMAT {
+            self.format = LINE_FORMAT;
+            let shared = self.submissions.0.iter().find(|(_, text)| !text.is_empty());
+            self.submission = shared.map(|(_, text)| text.clone()).unwrap_or_default();
+            self.submissions.0.retain(|(_, text)| *text != self.submission);
+        }
+        self
+    }
+}
+
+/// What `grader` graded, from a line of results of any format as it was read; none where it had nothing to do with it.
+pub(crate) fn recorded_submission<'l>(
+    line: &'l Map<String, Value>,
+    grader: &str,
+) -> Option<&'l str> {
+    let named = |field: &str| line.get(field).and_then(|by_grader| by_grader.get(grader));
+    let is_here = || named("grades").or_else(|| named("not_applicable")).is_some();
+    let shared = || line.get("submission").filter(|_| is_here());
+    named("submissions").or_else(shared)?.as_str()
 }
 
 /// One grade as it is reported.
@@ -205,7 +252,9 @@ pub(crate) fn usable_labels<'a>(graders: &[(&'a str, Option<&'a str>)]) -> Order
 
 #[cfg(test)]
 mod tests {
-    use super::usable_labels;
+    use serde_json::{Map, Value, json};
+
+    use super::{ResultLine, recorded_submission, usable_labels};
 
     #[test]
     fn only_names_of_ones_own_are_used() {
@@ -224,5 +273,35 @@ mod tests {
         check(&[("a", Some("a")), ("b", Some(" "))], &[]);
         check(&[("a", Some("X")), ("b", Some("X")), ("c", Some("C"))], &["c=C"]);
         check(&[("a", Some("b")), ("b", Some("c"))], &["b=c"]);
+    }
+
+    #[test]
+    fn lines_of_every_format_say_what_each_grader_graded() {
+        let grade = json!({"score": 1.0, "pass": true});
+        let line = |mut line: Value| -> Map<String, Value> {
+            line["sample_id"] = json!("s");
+            line["grades"] = json!({"a": grade, "b": grade});
+            line["not_applicable"] = json!({"c": "why"});
+            line.as_object().cloned().unwrap()
+        };
+        for (line, expected) in [
+            (
+                line(json!({"format": 1, "submissions": {"a": "x", "b": "", "c": "x"}})),
+                [Some("x"), Some(""), Some("x"), None],
+            ),
+            (
+                line(json!({"format": 2, "submission": "x", "submissions": {"b": "y"}})),
+                [Some("x"), Some("y"), Some("x"), None],
+            ),
+            (line(json!({"format": 2, "submission": ""})), [Some(""), Some(""), Some(""), None]),
+        ] {
+            let graders = ["a", "b", "c", "d"];
+            assert_eq!(graders.map(|grader| recorded_submission(&line, grader)), expected);
+            let read: ResultLine = serde_json::from_value(Value::from(line)).unwrap();
+            let newest = read.clone().in_newest_format();
+            for line in [read, newest] {
+                assert_eq!(graders.map(|grader| line.submission_of(grader)), expected);
+            }
+        }
     }
 }

@@ -19,7 +19,7 @@ use serde_json::{Value, json};
 
 use crate::events::Telling;
 use crate::judge::{Answer, Asked, Judge};
-use crate::space::{Ran, Space, has};
+use crate::space::{Ran, Space, has, submission_of};
 
 /// What is asked of the workspace: the name of the file that holds the answer, and the arguments. Nothing here may ask a
 /// judge or call a program.
@@ -100,7 +100,28 @@ fn workspace() -> Space {
 fn answer(mut command: Command) -> String {
     let ran = Ran(command.output().unwrap());
     assert!(!ran.stderr().contains("panicked"), "{}", ran.shown());
-    format!("exit: {}\n{}", ran.code(), without_trials(&ran.stdout()))
+    let shown = with_all_submissions(&without_trials(&ran.stdout()));
+    format!("exit: {}\n{shown}", ran.code())
+}
+
+/// Lines of results as the binary that wrote the fixture has them: with what was graded under every grader.
+fn with_all_submissions(report: &str) -> String {
+    let (head, line) = ("{\"format\":2,\"sample_id\":", "{\"format\":1,\"sample_id\":");
+    let Some(at) = report.find(head) else { return report.to_owned() };
+    let mut values = serde_json::Deserializer::from_str(&report[at..]).into_iter::<Value>();
+    let result = values.next().unwrap().unwrap();
+    let end = at + values.byte_offset();
+    let written = &report[at + head.len()..end];
+    let (before, rest) = written.split_once(",\"submission\":").unwrap();
+    let grades = &rest[rest.find(",\"grades\":{").unwrap()..];
+    let not_applicable = result["not_applicable"].as_object();
+    let names = result["grades"].as_object().unwrap().keys();
+    let names = names.chain(not_applicable.into_iter().flat_map(|all| all.keys()));
+    let graded: serde_json::Map<String, Value> =
+        names.map(|name| (name.clone(), submission_of(&result, name).clone())).collect();
+    let graded = Value::from(graded);
+    let rest = with_all_submissions(&report[end..]);
+    format!("{}{line}{before},\"submissions\":{graded}{grades}{rest}", &report[..at])
 }
 
 /// A report without what the binary that wrote the fixture did not say: what trials tell.

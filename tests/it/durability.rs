@@ -322,7 +322,7 @@ fn assert_interrupted_record(space: &Space, [rows, finished]: [usize; 2]) {
     assert_eq!((results.len(), not_asked), (rows, rows - finished));
     let stored = space.stored();
     for line in &results {
-        let is_stored = stored.contains(line["submissions"]["quality"].as_str().unwrap());
+        let is_stored = stored.contains(line["submission"].as_str().unwrap());
         assert_eq!(line["grades"]["quality"]["error"].is_null(), is_stored, "{line}");
     }
     let summary: Value = serde_json::from_str(&space.record("summary.json")).unwrap();

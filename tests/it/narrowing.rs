@@ -59,7 +59,7 @@ fn lists_of_inputs_and_truths_are_graded_turn_by_turn() {
     assert_eq!(says(0)["rationale"], "2/3 passed: ✓ ✓ ✗");
     assert_eq!((says(0)["score"].as_f64(), &says(0)["pass"]), (Some(2.0 / 3.0), &json!(false)));
     assert_eq!(says(0)["metadata"], json!({"turns_passed": 2, "turns_total": 3}));
-    assert_eq!(found[0]["submissions"]["says"], "[Turn 0] one | [Turn 1] TWO! | [Turn 2] four");
+    assert_eq!(found[0]["submission"], "[Turn 0] one | [Turn 1] TWO! | [Turn 2] four");
     assert_eq!(
         says(0)["per_turn"][1],
         json!({"turn": 1, "score": 1.0, "rationale": "Contains ground_truth: True", "submission": "TWO!"})

@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::Judge;
-use crate::space::{Ran, Space, jsonl};
+use crate::space::{Ran, Space, jsonl, submission_of};
 use crate::test_data;
 
 /// The data set's `expected.json` and the path of one of its files; none where the data is absent.
@@ -240,7 +240,7 @@ gate: {{metric_key: correct, metric: accuracy, op: gte, value: 0.3}}
         near(&metric["stderr"], &expected["se_ddof1"][model]);
         let own = results.iter().filter(|line| line["model"] == model).cloned().collect::<Vec<_>>();
         assert_eq!(expected["correct"][model], count(&own, "correct", 1.0));
-        let silent = own.iter().filter(|line| line["submissions"]["correct"] == "").count();
+        let silent = own.iter().filter(|line| line["submission"] == "").count();
         assert_eq!(expected["no_final_answer_line"][model], silent);
     }
 }
@@ -463,14 +463,14 @@ fn check_claude(line: &Value, expected: &Value, session: &str) {
         assert_eq!(line["grades"][grader]["score"], score, "{grader}: {}", line["grades"][grader]);
     }
     let calls = |grader: &str| {
-        let turns = json(line["submissions"][grader].as_str().unwrap());
+        let turns = json(submission_of(line, grader).as_str().unwrap());
         let messages = turns.as_array().unwrap().iter().flat_map(|turn| turn.as_array().unwrap());
         messages.filter(|message| message["role"] == "tool_call").count()
     };
     assert_eq!(expected["tool_uses"], calls("whole"));
     assert_eq!(expected["tool_uses_top_level_only"], calls("own"));
     let result = session.lines().map(json).find(|event| event["type"] == "result").unwrap();
-    assert_eq!(line["submissions"]["last"], result["result"]);
+    assert_eq!(submission_of(line, "last"), &result["result"]);
 }
 
 #[test]
@@ -508,6 +508,7 @@ fn a_claude_code_session_is_one_trajectory_wherever_it_lies() {
     let in_rows = results(&space);
     assert_eq!(in_rows.len(), 2);
     for embedded in &in_rows {
+        assert_eq!(embedded["submission"], line["submission"]);
         assert_eq!(embedded["submissions"], line["submissions"]);
         assert_eq!(embedded["grades"], line["grades"]);
     }

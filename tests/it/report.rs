@@ -103,7 +103,7 @@ fn records_that_were_touched_say_so() {
     };
     let results = space.record("results.jsonl");
     let cut = &results[..results.len() - 30];
-    space.write(&path("results.jsonl"), cut.replacen("\"format\":1", "\"format\":7", 1));
+    space.write(&path("results.jsonl"), cut.replacen("\"format\":2", "\"format\":7", 1));
     let told = space.run(&["report", "--format", "csv"]);
     assert_eq!(told.code(), 0);
     let warnings = told.stderr();

@@ -297,6 +297,14 @@ impl Ran {
     }
 }
 
+/// What a grader graded, from a line of results.
+pub(crate) fn submission_of<'l>(
+    line: &'l serde_json::Value,
+    grader: &str,
+) -> &'l serde_json::Value {
+    line["submissions"].get(grader).unwrap_or(&line["submission"])
+}
+
 /// Rows as the text of a JSON Lines file.
 pub(crate) fn jsonl(rows: impl IntoIterator<Item = serde_json::Value>) -> String {
     rows.into_iter().map(|row| row.to_string() + "\n").collect::<Vec<_>>().concat()

@@ -55,7 +55,7 @@ fn json_on_standard_output_has_the_bytes_of_the_record() {
     assert!(whole.contains(results.trim_end()), "{whole:?}");
     let value: Value = serde_json::from_str(&whole).unwrap();
     let result = &value["results"][0];
-    assert_eq!(result["submissions"]["same"], ODD);
+    assert_eq!(result["submission"], ODD);
     assert_eq!(result["grades"]["judged"]["rationale"], ODD);
 }
 

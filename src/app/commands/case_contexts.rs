@@ -23,6 +23,7 @@ use crate::engine::session::Session;
 use crate::graph::inputs::{Chunk, Overrides};
 use crate::graph::results;
 use crate::pipeline::report::explain::Explained;
+use crate::pipeline::results::recorded_submission;
 
 /// The suite of a run as it is now, with all that is stored.
 pub(super) struct CurrentSuite {
@@ -159,11 +160,10 @@ fn name_of(rows: &RunRows, row: &IndexedRow) -> SuiteCaseName {
 
 /// Whether a case is what it was when `line` was recorded: its input, and what is graded.
 fn is_recorded(explained: &Explained, line: &Map<String, Value>) -> bool {
-    let submissions = line.get("submissions").unwrap_or(&Value::Null);
     let mut graders = explained.graders.0.iter();
     explained.input == *line.get("input").unwrap_or(&Value::Null)
         && graders.all(|(name, grade)| {
-            submissions[name.as_str()].as_str().is_none_or(|text| text == grade.submission)
+            recorded_submission(line, name).is_none_or(|text| text == grade.submission)
         })
 }
 

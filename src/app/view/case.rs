@@ -8,6 +8,7 @@ use super::message::MessageView;
 use super::rows::{IndexedRow, RunRows, VerdictState};
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::report::explain::{Explained, ExplainedAction};
+use crate::pipeline::results::recorded_submission;
 
 /// A result.
 #[derive(Clone, Debug, Serialize)]
@@ -168,8 +169,7 @@ pub(crate) fn case(
 ) -> CaseView {
     let recorded = |field: &str| line.get(field).cloned().unwrap_or_default();
     let grades_of = recorded("grades");
-    let submissions_of = recorded("submissions");
-    let submission = |name: &str| submissions_of[name].as_str().unwrap_or_default().to_owned();
+    let submission = |name: &str| recorded_submission(line, name).unwrap_or_default().to_owned();
     let not_applicable = recorded("not_applicable");
     let why_not = |name: &str| not_applicable[name].as_str().map(str::to_owned);
     let grades = rows.graders.iter().zip(&row.verdicts).map(|(grader, verdict)| {

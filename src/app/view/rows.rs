@@ -14,7 +14,7 @@ use crate::effects::record::read::PastRun;
 use crate::pipeline::dataset::label_file::digest_number;
 use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::metric::labels::LabelAgreement;
-use crate::pipeline::results::FORMAT;
+use crate::pipeline::results::reads_line;
 use crate::pipeline::votes::answer_digest;
 
 /// The characters of a submission that a row shows.
@@ -132,6 +132,8 @@ struct Line<'a> {
     #[serde(default)]
     trial: u32,
     #[serde(borrow, default)]
+    submission: LineText<'a>,
+    #[serde(borrow, default)]
     submissions: BTreeMap<LineText<'a>, LineText<'a>>,
     #[serde(borrow, default)]
     grades: BTreeMap<LineText<'a>, LineGrade<'a>>,
@@ -140,7 +142,7 @@ struct Line<'a> {
 }
 
 /// A text that is copied only where it was written with escapes.
-#[derive(PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
 struct LineText<'a>(#[serde(borrow)] Cow<'a, str>);
 
 impl std::borrow::Borrow<str> for LineText<'_> {
@@ -150,14 +152,15 @@ impl std::borrow::Borrow<str> for LineText<'_> {
 }
 
 impl Line<'_> {
+    fn submission_of(&self, grader: &str) -> &str {
+        &self.submissions.get(grader).unwrap_or(&self.submission).0
+    }
+
     /// The row, and its model.
     fn row(&self, at: u32, graders: &[LabelledGrader]) -> (IndexedRow, Option<Box<str>>) {
-        let first = graders.iter().find_map(|grader| {
-            self.submissions.get(grader.name.as_str()).filter(|text| !text.0.is_empty())
-        });
-        let first = first.or_else(|| self.submissions.values().next());
-        let submission: String =
-            first.map(|text| text.0.chars().take(SHOWN).collect()).unwrap_or_default();
+        let mut texts = graders.iter().map(|grader| self.submission_of(&grader.name));
+        let first = texts.find(|text| !text.is_empty()).unwrap_or_default();
+        let submission: String = first.chars().take(SHOWN).collect();
         let verdict = |grader: &LabelledGrader| {
             let name = grader.name.as_str();
             let verdict = match self.grades.get(name) {
@@ -165,8 +168,8 @@ impl Line<'_> {
                 None if self.not_applicable.contains_key(name) => NOT_APPLICABLE,
                 None => NOT_GRADED,
             };
-            let graded = self.submissions.get(name).map_or("", |text| &text.0);
-            CellVerdict { submission: digest_number(&answer_digest(graded)), ..verdict }
+            let graded = answer_digest(self.submission_of(name));
+            CellVerdict { submission: digest_number(&graded), ..verdict }
         };
         let row = IndexedRow {
             sample_id: self.sample_id.as_ref().into(),
@@ -215,7 +218,7 @@ impl RunRows {
     pub(crate) fn read(system: &dyn System, run: &PastRun, graders: Vec<LabelledGrader>) -> Self {
         let parse = |at: u32, bytes: &[u8]| {
             let line = serde_json::from_slice::<Line<'_>>(bytes).ok();
-            line.filter(|line| line.format == FORMAT).map(|line| line.row(at, &graders))
+            line.filter(|line| reads_line(line.format)).map(|line| line.row(at, &graders))
         };
         let all = parsed(system, run, &parse);
         let mut rows = Self { graders, ..Self::default() };

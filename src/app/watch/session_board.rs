@@ -292,7 +292,7 @@ impl Board for SessionBoard<'_> {
         Some(VerdictDetail {
             input: shown_value(&line.input),
             ground_truth: Some(shown_value(&line.ground_truth)).filter(|text| !text.is_empty()),
-            submission: line.submissions.get(name).cloned().unwrap_or_default(),
+            submission: line.submission_of(name).unwrap_or_default().to_owned(),
             rationale,
             rationale_before: rationale_before.map(|graded| graded.grade.rationale.into_owned()),
             key: line.grades.get(name).and_then(|grade| grade.key.clone()),

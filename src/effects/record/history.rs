@@ -129,7 +129,7 @@ impl RunActions {
 impl AskedKeys {
     fn of(line: &PastLine, grader: &str) -> Option<Self> {
         let grade = line.grades.get(grader)?;
-        let submission = line.submissions.get(grader)?;
+        let submission = line.submission_of(grader)?;
         Some(Self {
             texts: Texts::new(submission, line.input(), line.ground_truth()),
             key: grade.key.as_deref().and_then(ActionKey::parse),

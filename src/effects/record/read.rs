@@ -14,7 +14,7 @@ use serde_json::{Map, Value};
 use super::lines::{MAX_RESULT, RecordLine, each_line};
 use super::runs_of;
 use crate::base::system::{System, join};
-use crate::pipeline::results::FORMAT;
+use crate::pipeline::results::{FORMAT, reads_line};
 
 /// The name of the file of results.
 pub(crate) const RESULTS: &str = "results.jsonl";
@@ -91,9 +91,9 @@ pub(crate) struct PastLine {
     /// The action key of the conversation of a target that is run.
     #[serde(default)]
     pub conversation: Option<String>,
-    /// Grader → what it graded.
+    submission: Option<String>,
     #[serde(default)]
-    pub submissions: BTreeMap<String, String>,
+    submissions: BTreeMap<String, String>,
     /// Grader → its grade.
     #[serde(default)]
     pub grades: BTreeMap<String, PastGrade>,
@@ -118,6 +118,14 @@ pub(crate) struct PastGrade {
 }
 
 impl PastLine {
+    /// What `grader` graded.
+    pub(crate) fn submission_of(&self, grader: &str) -> Option<&str> {
+        let is_here =
+            || self.grades.contains_key(grader) || self.not_applicable.contains_key(grader);
+        let shared = || self.submission.as_ref().filter(|_| is_here());
+        self.submissions.get(grader).or_else(shared).map(String::as_str)
+    }
+
     /// The input as JSON text.
     pub(crate) fn input(&self) -> &str {
         self.input.as_ref().map_or("null", |raw| raw.get())
@@ -195,7 +203,7 @@ impl PastRun {
                 }
                 RecordLine::TooLong => None,
             };
-            match result.filter(|line: &PastLine| line.format == FORMAT) {
+            match result.filter(|line: &PastLine| reads_line(line.format)) {
                 Some(line) => visit(line),
                 None => broken += 1,
             }
@@ -242,10 +250,10 @@ mod tests {
         let results = [
             r#"{"format":1,"sample_id":"a","input":{"b": 1.50},"ground_truth":null,"trial":2,"submissions":{"g":"x"},"grades":{"g":{"key":"k","score":0.5,"new":1}}}"#,
             "",
-            r#"{"format":2,"sample_id":"b"}"#,
+            r#"{"format":3,"sample_id":"b"}"#,
             r#"{"format":1,"sample_id":7}"#,
             "\u{0}",
-            r#"{"format":1,"sample_id":"c"}"#,
+            r#"{"format":2,"sample_id":"c","submission":"y","submissions":{"h":"z"},"grades":{"g":{},"h":{}}}"#,
             r#"{"format":1,"sample_id":"d","inp"#,
         ];
         let system = MemorySystem::with(&[
@@ -259,7 +267,10 @@ mod tests {
         assert_eq!(ids, ["a", "c"]);
         assert_eq!((lines[0].input(), lines[0].ground_truth()), (r#"{"b": 1.50}"#, "null"));
         assert_eq!(lines[0].grades["g"].key.as_deref(), Some("k"));
-        assert_eq!((lines[1].input(), lines[1].trial, lines[1].grades.len()), ("null", 0, 0));
+        assert_eq!((lines[1].input(), lines[1].trial, lines[1].grades.len()), ("null", 0, 2));
+        let graded = |line: usize| ["g", "h", "i"].map(|grader| lines[line].submission_of(grader));
+        assert_eq!(graded(0), [Some("x"), None, None]);
+        assert_eq!(graded(1), [Some("y"), Some("z"), None]);
         let bare = MemorySystem::with(&[("h/runs/1/header.json", HEADER)]);
         past.each_line(&bare, &mut |line| panic!("{line:?}"));
     }

@@ -16,7 +16,7 @@ use crate::base::json_exact;
 use crate::base::system::{FileBytes, System, join};
 use crate::base::text::count;
 use crate::pipeline::report::{Report, Results};
-use crate::pipeline::results::{FORMAT, ReportHeader, ResultLine, Summary};
+use crate::pipeline::results::{FORMAT, ReportHeader, ResultLine, Summary, reads_line};
 
 /// What a record holds, but its results.
 #[derive(Debug)]
@@ -182,7 +182,7 @@ impl LinesRead {
             }
             RecordLine::TooLong => None,
         };
-        let known = result.as_ref().map(|result| result.format == FORMAT);
+        let known = result.as_ref().map(|result| reads_line(result.format));
         let counted = match known {
             Some(true) => &mut self.read,
             Some(false) => &mut self.of_other_version,
@@ -190,7 +190,7 @@ impl LinesRead {
         };
         *counted += 1;
         if known == Some(true) {
-            return result;
+            return result.map(ResultLine::in_newest_format);
         }
         self.first = self.first.or(Some(self.read + self.broken + self.of_other_version));
         None
@@ -278,6 +278,31 @@ mod tests {
         ];
         for (system, expected) in errors {
             assert_eq!(WholeRecord::open(&system, "r").unwrap_err().shown(), expected);
+        }
+    }
+
+    #[test]
+    fn lines_of_earlier_formats_are_told_in_the_newest() {
+        let line = |submissions: &str| {
+            format!(
+                "{{\"format\":1,\"sample_id\":\"a\",\"submissions\":{submissions},\"grades\":{{\"g\":{{\"score\":1,\"pass\":true}},\"h\":{{\"score\":1,\"pass\":true}}}}}}\n"
+            )
+        };
+        for (submissions, submission, others) in [
+            (r#"{"f":"","g":"x","h":"x"}"#, "x", r#"{"f":""}"#),
+            (r#"{"g":"x","h":"y"}"#, "x", r#"{"h":"y"}"#),
+            (r#"{"g":"","h":""}"#, "", "{}"),
+            ("{}", "", "{}"),
+        ] {
+            let system = with(&[("r/results.jsonl", &line(submissions))]);
+            let run = WholeRecord::open(&system, "r").unwrap();
+            let (told, _) =
+                run.report(&system, |report| (report.results)().collect::<Vec<_>>().remove(0));
+            let told_others = serde_json::to_string(&told.submissions).unwrap();
+            assert_eq!(
+                (told.format, told.submission.as_str(), told_others.as_str()),
+                (2, submission, others)
+            );
         }
     }
 

@@ -75,13 +75,17 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
     let mut cases = CaseResults::new(graders.collect());
     let mut again = 0;
     let broken = past.each_line(system, &mut |line| {
-        let name = CaseName { sample_id: line.sample_id, model: line.model, trial: line.trial };
+        let name = CaseName {
+            sample_id: line.sample_id.clone(),
+            model: line.model.clone(),
+            trial: line.trial,
+        };
         let is_new = !cases.has(&name);
         again += usize::from(!is_new);
         // The first line of a case stands, whatever a broken file says after it.
         for (grader, grade) in line.grades.iter().filter(|_| is_new) {
             if let Some(grade) = side_grade(grade) {
-                let answer = line.submissions.get(grader).map(|text| answer_digest(text));
+                let answer = line.submission_of(grader).map(answer_digest);
                 cases.add(&name, grader, SideGrade { answer, ..grade });
             }
         }

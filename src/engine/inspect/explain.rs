@@ -126,7 +126,7 @@ impl<'a> Explaining<'a> {
         Some(ExplainedGrade {
             label: self.label(cell, grader, grade.as_ref()),
             looked_at: looked_at(grader.kind(db)),
-            submission: line.submissions.get(name).cloned().unwrap_or_default(),
+            submission: line.submission_of(name).unwrap_or_default().to_owned(),
             settings,
             grade,
             actions,
@@ -316,13 +316,13 @@ impl NowLine<'_> {
         let is_known = before.is_some_and(|settings| settings.contains_key("prompt"));
         let rubrics = (is_known && !self.own_rubric)
             .then(|| ("rubric", rubric(before), rubric(Some(self.settings))));
-        let submission = |all: Option<&String>| all.cloned().unwrap_or_default();
+        let submission = |text: Option<&str>| text.unwrap_or_default().to_owned();
         let others = [
             ("input", of_json(line.input()), of_json(&self.line.input.to_string())),
             (
                 "submission",
-                submission(line.submissions.get(self.name)),
-                submission(self.line.submissions.get(self.name)),
+                submission(line.submission_of(self.name)),
+                submission(self.line.submission_of(self.name)),
             ),
             (
                 "ground truth",

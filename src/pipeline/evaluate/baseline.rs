@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::json_syntax::slip;
 use crate::pipeline::dataset::split::SHOWN_PROBLEMS;
-use crate::pipeline::results::FORMAT;
+use crate::pipeline::results::{LINE_FORMAT, reads_line};
 
 /// What a run submitted, case by case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -56,9 +56,13 @@ struct RecordedLine {
     model: Option<String>,
     #[serde(default)]
     trial: u32,
+    submission: Option<String>,
+    #[serde(default)]
     submissions: BTreeMap<String, String>,
     #[serde(default)]
-    grades: HashMap<String, RecordedGrade>,
+    not_applicable: BTreeMap<String, String>,
+    #[serde(default)]
+    grades: BTreeMap<String, RecordedGrade>,
 }
 
 #[derive(Deserialize)]
@@ -105,28 +109,26 @@ impl RecordedRun {
         line: &str,
         place: impl Fn(std::ops::Range<usize>) -> Place,
     ) -> Result<(), Diagnostic> {
-        let line: RecordedLine = serde_json::from_str(line).map_err(|error| {
+        let mut line: RecordedLine = serde_json::from_str(line).map_err(|error| {
             let slip = slip(line, &error);
             let place = place(slip.span.clone());
             let diagnostic = slip.diagnostic("this is not a line of a recorded run", place);
             diagnostic
                 .hint("`compare_to: {run: …}` names the folder of a run, or its results.jsonl")
         })?;
-        if line.format != FORMAT {
-            let message = format!("this is format {}, and not {FORMAT}", line.format);
+        if !reads_line(line.format) {
+            let message =
+                format!("this is format {}, and not one of 1 to {LINE_FORMAT}", line.format);
             let problem = Diagnostic::error(place(0..1), message);
             return Err(problem.hint("record the run again with this version of evalrs"));
         }
+        let submissions = line.graded();
         let cases = self.samples.entry(line.sample_id).or_default();
         if cases.iter().any(|case| case.model == line.model && case.trial == line.trial) {
             let message = "the sample stands on an earlier line, with the same model and trial";
             return Err(Diagnostic::error(place(0..1), message));
         }
-        cases.push(RecordedCase {
-            model: line.model,
-            trial: line.trial,
-            submissions: shared(line.submissions, line.grades),
-        });
+        cases.push(RecordedCase { model: line.model, trial: line.trial, submissions });
         Ok(())
     }
 
@@ -154,23 +156,28 @@ impl RecordedRun {
     }
 }
 
-/// The submissions of one line. Graders mostly share an extractor: equal texts are kept once.
-fn shared(
-    submissions: BTreeMap<String, String>,
-    mut grades: HashMap<String, RecordedGrade>,
-) -> Vec<(String, RecordedSubmission)> {
-    let mut kept: Vec<(String, RecordedSubmission)> = Vec::with_capacity(submissions.len());
-    for (grader, text) in submissions {
-        let turns = grades.remove(&grader).map(|grade| grade.per_turn).unwrap_or_default();
-        let turns: Vec<String> = turns.into_iter().map(|turn| turn.submission).collect();
-        let alike = kept.iter().find(|(_, kept)| *kept.text == *text && *kept.turns == *turns);
-        let submitted = match alike {
-            Some((_, kept)) => kept.clone(),
-            None => RecordedSubmission { text: text.into(), turns: turns.into() },
-        };
-        kept.push((grader, submitted));
+impl RecordedLine {
+    /// What each grader graded. Graders mostly share an extractor: equal texts are kept once.
+    fn graded(&mut self) -> Vec<(String, RecordedSubmission)> {
+        let mut submissions = std::mem::take(&mut self.submissions);
+        if let Some(shared) = &self.submission {
+            for grader in self.grades.keys().chain(self.not_applicable.keys()) {
+                submissions.entry(grader.clone()).or_insert_with(|| shared.clone());
+            }
+        }
+        let mut kept: Vec<(String, RecordedSubmission)> = Vec::with_capacity(submissions.len());
+        for (grader, text) in submissions {
+            let turns = self.grades.remove(&grader).map(|grade| grade.per_turn).unwrap_or_default();
+            let turns: Vec<String> = turns.into_iter().map(|turn| turn.submission).collect();
+            let alike = kept.iter().find(|(_, kept)| *kept.text == *text && *kept.turns == *turns);
+            let submitted = match alike {
+                Some((_, kept)) => kept.clone(),
+                None => RecordedSubmission { text: text.into(), turns: turns.into() },
+            };
+            kept.push((grader, submitted));
+        }
+        kept
     }
-    kept
 }
 
 #[cfg(test)]
@@ -222,6 +229,17 @@ mod tests {
                 "{id} {model:?} {trial} {grader}"
             );
         }
+        let newest = json!({
+            "format": 2, "sample_id": "s", "submission": "shared", "submissions": {"b": "of b"},
+            "grades": {"a": {"per_turn": [{"submission": "t0"}]}, "b": {}}, "not_applicable": {"c": "why"},
+        });
+        let (newest, problems) = read("results.jsonl", &newest.to_string());
+        assert_eq!(problems, []);
+        let found = ["a", "b", "c", "d"].map(|grader| newest.find("s", None, 0, grader));
+        assert_eq!(
+            found.map(|found| found.map(RecordedSubmission::text)),
+            [Some("shared"), Some("of b"), Some("shared"), None]
+        );
         let turns = run.find("s", None, 0, "a").map(|found| [found.turn(0), found.turn(1)]);
         assert_eq!(turns, Some([Some("t0"), None]));
     }
@@ -245,7 +263,11 @@ mod tests {
                 3,
                 "the sample stands on an earlier line, with the same model and trial",
             ),
-            (good.replace("\"format\":1", "\"format\":2"), 1, "this is format 2, and not 1"),
+            (
+                good.replace("\"format\":1", "\"format\":3"),
+                1,
+                "this is format 3, and not one of 1 to 2",
+            ),
             (
                 good[..20].to_owned(),
                 1,

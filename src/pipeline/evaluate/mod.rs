@@ -71,6 +71,15 @@ pub enum Submission {
 }
 
 impl Submission {
+    /// Whether there is a text to be graded.
+    pub(crate) fn has_text(&self) -> bool {
+        match self {
+            Self::Text(text) => !text.is_empty(),
+            Self::Turns(_) => true,
+            _ => false,
+        }
+    }
+
     /// Its text in a report.
     pub fn shown(&self) -> String {
         match self {

@@ -3,6 +3,7 @@
 use serde_json::{Value, json};
 
 use super::lines::JsonRecord;
+use crate::pipeline::results::recorded_submission;
 
 /// The grades of a result line as graded records; none if the record is no such line. A grade that could not be made is
 /// no verdict that anybody could check, and is left out.
@@ -21,8 +22,8 @@ fn record(line: &JsonRecord, id: &str, grader: &str, grade: &Value) -> Option<Js
     let mut record = JsonRecord::new();
     record.insert("id".to_owned(), json!(format!("{id}{model}{trial}, {grader}")));
     record.insert("input".to_owned(), input(line.get("input")));
-    let output = line.get("submissions").and_then(|submissions| submissions.get(grader));
-    record.insert("output".to_owned(), output.cloned().unwrap_or_else(|| json!("")));
+    let output = recorded_submission(line, grader).unwrap_or_default();
+    record.insert("output".to_owned(), json!(output));
     match line.get("ground_truth") {
         None | Some(Value::Null) => {}
         Some(Value::String(truth)) => _ = record.insert("hint".to_owned(), json!(truth)),

@@ -68,7 +68,6 @@ fn cells<'a>(
     grade: &'a GradeLine,
 ) -> [Cow<'a, str>; HEADER.len()] {
     let error = grade.error.as_ref();
-    let submission = result.submissions.get(grader);
     // A grade that could not be made has no score.
     let verdict = |text: String| if error.is_some() { "".into() } else { text.into() };
     [
@@ -82,7 +81,7 @@ fn cells<'a>(
         text(error.map_or("", |error| &error.kind)),
         text(error.map_or("", |error| &error.message)),
         text(&grade.rationale),
-        text(submission.map_or("", |submission| submission)),
+        text(result.submission_of(grader).unwrap_or_default()),
         value(&result.input),
         value(&result.ground_truth),
         text(grade.key.as_deref().unwrap_or_default()),

@@ -155,7 +155,7 @@ fn replied(grade: &GradeLine) -> Option<&str> {
 pub(crate) fn reason(result: &ResultLine, grader: &str, grade: &GradeLine) -> String {
     let rationale = &grade.rationale;
     let (Some(submission), Some(truth)) =
-        (result.submissions.get(grader), result.ground_truth.as_str())
+        (result.submission_of(grader), result.ground_truth.as_str())
     else {
         return rationale.clone();
     };
@@ -200,7 +200,7 @@ mod tests {
         let mut result = fixtures::graded(0, 0.0);
         let (grader, grade) = result.grades.0[0].clone();
         result.ground_truth = "Paris".into();
-        result.submissions.0 = vec![(grader.clone(), "x".repeat(100))];
+        result.submission = "x".repeat(100);
         for (rationale, expected) in [
             (
                 "Exact match: False",

@@ -14,7 +14,7 @@ use crate::pipeline::metric::trials::TrialFindings;
 use crate::pipeline::metric::{Metric, Observation};
 use crate::pipeline::results::trials::{NamedResult, TrialsSummary};
 use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
-use crate::pipeline::results::{FORMAT, GradeLine, ReportHeader, ResultLine, Summary};
+use crate::pipeline::results::{FORMAT, GradeLine, LINE_FORMAT, ReportHeader, ResultLine, Summary};
 use crate::pipeline::spec::Op;
 
 /// A whole run in memory.
@@ -221,13 +221,14 @@ fn with(at: usize, grade: GradeLine) -> ResultLine {
 
 fn result(sample_id: &str) -> ResultLine {
     ResultLine {
-        format: FORMAT,
+        format: LINE_FORMAT,
         sample_id: sample_id.to_owned(),
         input: json!("question"),
         ground_truth: Value::Null,
         model: None,
         trial: 0,
         conversation: None,
+        submission: String::new(),
         submissions: Ordered::default(),
         grades: Ordered::default(),
         not_applicable: Ordered::default(),

@@ -45,10 +45,10 @@ mod tests {
         let text = fixtures::hostile().written(super::write);
         assert_eq!(text.lines().count(), 4);
         let first = text.lines().next().unwrap().replace('\u{202e}', "<override>");
-        insta::assert_snapshot!(first, @r#"{"format":1,"sample_id":"s1","input":"question","ground_truth":null,"model":"m:1,x","trial":0,"submissions":{},"grades":{"accuracy":{"score":1.0,"pass":true,"rationale":"fine","error":null,"key":null,"metadata":{}},"quality|x":{"score":0.25,"pass":false,"rationale":"</testcase> ]]>\u0000\u001b[31m|\n::error::@team `code` <img src=x><override>##[error]%0A","error":null,"key":null,"metadata":{}}}}"#);
+        insta::assert_snapshot!(first, @r#"{"format":2,"sample_id":"s1","input":"question","ground_truth":null,"model":"m:1,x","trial":0,"submission":"","grades":{"accuracy":{"score":1.0,"pass":true,"rationale":"fine","error":null,"key":null,"metadata":{}},"quality|x":{"score":0.25,"pass":false,"rationale":"</testcase> ]]>\u0000\u001b[31m|\n::error::@team `code` <img src=x><override>##[error]%0A","error":null,"key":null,"metadata":{}}}}"#);
         for line in text.lines() {
             let value: serde_json::Value = serde_json::from_str(line).unwrap();
-            assert_eq!(value["format"], 1);
+            assert_eq!(value["format"], 2);
         }
     }
 }

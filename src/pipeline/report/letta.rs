@@ -44,9 +44,8 @@ pub(crate) fn result(line: &ResultLine, case: &LettaCase) -> Value {
     let has_failed = has_failed(line, case);
     let grades: Map<String, Value> =
         line.grades.0.iter().map(|(name, graded)| (name.clone(), grade(graded))).collect();
-    let submissions = line.submissions.0.iter();
-    let submissions: Map<String, Value> =
-        submissions.map(|(name, text)| (name.clone(), Value::from(text.as_str()))).collect();
+    let graded = |name: &str| (name.to_owned(), Value::from(line.submission_of(name)));
+    let submissions: Map<String, Value> = line.graders().map(graded).collect();
     let mut result = json!({
         "sample": {
             "id": case.row,
@@ -56,7 +55,7 @@ pub(crate) fn result(line: &ResultLine, case: &LettaCase) -> Value {
             "rubric_vars": case.rubric_vars,
             "extra_vars": case.extra_vars,
         },
-        "submission": submissions.values().next().cloned().unwrap_or_else(|| json!("")),
+        "submission": line.submission,
         "submissions": submissions,
         "trajectory": with_names(&case.turns),
         "agent_id": case.agent_id,
@@ -315,7 +314,7 @@ mod tests {
     use super::{LettaCase, LettaTotals, aggregate, result};
     use crate::base::ordered_map::Ordered;
     use crate::pipeline::grade::GradeError;
-    use crate::pipeline::results::{FORMAT, GradeLine, ResultLine};
+    use crate::pipeline::results::{GradeLine, LINE_FORMAT, ResultLine};
 
     fn line(score: f64, error: Option<&str>, model: Option<&str>) -> ResultLine {
         let error =
@@ -330,14 +329,15 @@ mod tests {
             per_turn: None,
         };
         ResultLine {
-            format: FORMAT,
+            format: LINE_FORMAT,
             sample_id: "a".to_owned(),
             input: json!("q"),
             ground_truth: json!("t"),
             model: model.map(str::to_owned),
             trial: 0,
             conversation: None,
-            submissions: Ordered(vec![("acc".to_owned(), "A".to_owned())]),
+            submission: "A".to_owned(),
+            submissions: Ordered::default(),
             grades: Ordered(vec![("acc".to_owned(), grade)]),
             not_applicable: Ordered::default(),
         }

@@ -13,7 +13,7 @@ fn results(case: &Case) -> Value {
     lines(case)
         .iter()
         .map(|line| {
-            let (_, submission) = &line.submissions.0[0];
+            let submission = &line.submission;
             let (_, grade) = &line.grades.0[0];
             json!([line.sample_id, line.input, line.ground_truth, submission, grade.score])
         })
@@ -92,7 +92,7 @@ fn a_record_of_20_mb_is_read() {
     );
     let lines = lines(&case("20 MB").file("data.jsonl", rows));
     assert_eq!(lines.len(), 3);
-    assert!(lines[2].submissions.0[0].1 == long);
+    assert!(lines[2].submission == long);
 }
 
 #[test]
@@ -185,7 +185,7 @@ fn a_list_of_inputs_with_a_list_of_truths_is_graded_turn_by_turn() {
     let grade = &lines[0].grades.0[0].1;
     let turns: Vec<f64> = grade.per_turn.as_ref().unwrap().iter().map(|turn| turn.score).collect();
     assert_eq!((turns, grade.score), (vec![1.0, 0.0], 0.5));
-    assert_eq!(lines[0].submissions.0[0].1, "[Turn 0] r1 | [Turn 1] 3");
+    assert_eq!(lines[0].submission, "[Turn 0] r1 | [Turn 1] 3");
 }
 
 /// Where nobody compares with one text, a list is what it is: accepted answers, JSON, or for judges and programs its text.

@@ -88,7 +88,7 @@ fn what_a_function_extracts_is_graded_and_extracted_once() {
     ));
     run(&space, &[], 0);
     let submissions: Vec<_> =
-        results(&space).iter().map(|line| line["submissions"]["long"].clone()).collect();
+        results(&space).iter().map(|line| line["submission"].clone()).collect();
     assert_eq!(submissions, [r#"add!{"x":2}"#, ""]);
     insta::assert_snapshot!(all_verdicts(&space, &["called", "long"]), @r"
     called: 1.0 true All characters printable ASCII (ignoring newlines)

@@ -187,7 +187,7 @@ fn cases_are_in_packs_by_their_rows() {
     space.run(&["run", "suite.yaml", "--quiet"]);
     let path = format!("{}/results.jsonl", space.latest().display());
     let record = space.record("results.jsonl");
-    space.write(&path, record.replacen("{\"format\":1", "{\"format\":0", 1));
+    space.write(&path, record.replacen("{\"format\":2", "{\"format\":0", 1));
     let ran = space.run(&["report", "--format", "html", "-o", "pages/r.html"]);
     assert!(ran.stderr().contains("1 line of `results.jsonl` left out"), "{}", ran.shown());
     let page = data(&space.read("pages/r.html"));

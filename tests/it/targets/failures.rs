@@ -53,7 +53,7 @@ fn told(space: &Space) -> String {
         let grade = &line["grades"]["said"];
         let said = match grade["error"]["kind"].as_str() {
             Some(kind) => format!("{kind}: {}", grade["error"]["message"].as_str().unwrap()),
-            None => format!("{} {}", grade["score"], line["submissions"]["said"]),
+            None => format!("{} {}", grade["score"], line["submission"]),
         };
         format!("{}: {said}\n", line["sample_id"].as_str().unwrap())
     };

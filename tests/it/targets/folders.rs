@@ -58,7 +58,7 @@ fn a_conversation_has_a_folder_of_its_own_and_what_changed_in_it_is_told() {
     let ran = space.run(&["run", "suite.yaml", "--quiet"]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
     let line: Value = serde_json::from_str(&space.record("results.jsonl")).unwrap();
-    assert_eq!(line["submissions"]["files"], "files: new.txt prepared.txt stock.txt");
+    assert_eq!(line["submission"], "files: new.txt prepared.txt stock.txt");
     assert_eq!(line["grades"]["changed"]["score"], 1.0, "{line}");
     assert_eq!(space.read("order"), "setup\nteardown\n");
     assert_eq!(space.read("shop/stock.txt"), "pears\n");

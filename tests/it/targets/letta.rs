@@ -49,7 +49,7 @@ fn an_agent_is_imported_for_each_conversation_and_deleted_after_it() {
     let submissions: Vec<String> = space
         .record("results.jsonl")
         .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["submissions"]["said"].to_string())
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["submission"].to_string())
         .collect();
     assert_eq!(submissions, ["\"one: hello\"", "\"three: hello\""]);
     let asked = server.asked().len();

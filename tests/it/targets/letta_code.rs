@@ -90,7 +90,7 @@ fn the_coding_agent_is_told_everything_at_once_in_a_folder_of_its_model() {
     );
     assert_eq!(space.read("sandbox/one/a.txt"), "make a\nand b");
     let result: Value = serde_json::from_str(&space.record("results.jsonl")).unwrap();
-    assert_eq!(result["submissions"]["said"], "I did: make a\nand b");
+    assert_eq!(result["submission"], "I did: make a\nand b");
     for grader in ["said", "edits", "argued"] {
         assert_eq!(result["grades"][grader]["pass"], true, "{grader}: {result}");
     }

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use crate::letta::judge_file;
 use crate::letta_server::{LettaServer, Said};
-use crate::space::{Ran, Space, jsonl};
+use crate::space::{Ran, Space, jsonl, submission_of};
 
 const SUITE: &str = "
 name: letta
@@ -39,7 +39,7 @@ fn verdicts(space: &Space) -> Vec<Value> {
     let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
     let grade = |line: &Value, name: &str| {
         json!([
-            line["submissions"][name],
+            submission_of(line, name),
             line["grades"][name]["score"],
             line["grades"][name]["rationale"]
         ])

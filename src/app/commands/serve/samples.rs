@@ -93,6 +93,8 @@ struct SearchedLine {
     #[serde(default)]
     input: Value,
     #[serde(default)]
+    submission: String,
+    #[serde(default)]
     submissions: Map<String, Value>,
 }
 
@@ -106,7 +108,8 @@ fn lines_with(run: &PastRun, text: &str) -> BTreeSet<u32> {
             other => other.to_string(),
         };
         let submissions = line.submissions.values().filter_map(Value::as_str);
-        let mut texts = [line.sample_id.as_str(), input.as_str()].into_iter().chain(submissions);
+        let once = [line.sample_id.as_str(), input.as_str(), line.submission.as_str()];
+        let mut texts = once.into_iter().chain(submissions);
         texts.any(|text| text.to_lowercase().contains(&wanted)).then_some(at)
     });
     found.into_iter().flatten().collect()

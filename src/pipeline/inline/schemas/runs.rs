@@ -4,6 +4,7 @@ use serde_json::{Value, json};
 
 use super::extensions::{count, map_of, or_null};
 use super::{any, boolean, free_map, list, number, object, string};
+use crate::pipeline::results::LINE_FORMAT;
 
 /// Whose schemas these are, in the order in which they are listed.
 pub(super) const NAMES: [&str; 5] =
@@ -36,14 +37,15 @@ fn header() -> Value {
 
 fn result() -> Value {
     object(&[
-        ("format", format()),
+        ("format", json!({"const": LINE_FORMAT})),
         ("sample_id", string()),
         ("input", any()),
         ("ground_truth", any()),
         ("model", or_null(string())),
         ("trial", count()),
         ("conversation?", string()),
-        ("submissions", map_of(&string())),
+        ("submission", string()),
+        ("submissions?", map_of(&string())),
         ("grades", map_of(&grade())),
         ("not_applicable?", map_of(&string())),
     ])
