@@ -183,24 +183,24 @@ pub fn head(db: &Database, chunk: Chunk, case: usize) -> Option<Head> {
     let place = queries::places(db, chunk).get(case).filter(|place| place.is_in())?;
     let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
     let record = queries::record_of(db, chunk, case)?;
-    let sample = row::sample(record, spec).ok()?;
+    let opened = OpenedRow::new(record, spec).ok()?;
     let who = queries::checked(db, chunk).whos.get(case)?;
     Some(Head {
         sample_id: named(who.id(), place.occurrence),
-        input: match sample.input {
+        input: match opened.given().ok()? {
             None => Value::Null,
             Some(Input::Text(text)) => Value::from(text),
             Some(Input::Turns(turns)) => json!(turns),
             Some(Input::Messages(messages)) => messages,
         },
-        ground_truth: match sample.ground_truth {
+        ground_truth: match opened.ground_truth().ok()? {
             None => Value::Null,
             Some(GroundTruth::Text(text)) => Value::from(text),
             Some(GroundTruth::Turns(turns)) => json!(turns),
         },
-        model: sample.model,
-        trial: sample.trial,
-        own_rubric: sample.rubric.is_some() || sample.rubric_path.is_some(),
+        model: who.identity.model.clone(),
+        trial: who.identity.trial,
+        own_rubric: opened.rubric().ok()?.is_some() || opened.rubric_path().ok()?.is_some(),
     })
 }
 

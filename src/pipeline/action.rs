@@ -2,7 +2,7 @@
 //!
 //! An action is kept under its key, which [`key`] makes of what the action's walk visits.
 
-use super::judge::JudgeAction;
+use super::judge::{self, JudgeAction};
 use super::key::{self, ActionKey, Ingredient, Ingredients};
 use super::outcome::TARGET;
 use super::program::{DependenciesAction, ProgramAction};
@@ -55,7 +55,7 @@ impl Action {
     /// Says what is wrong with a reply, if anything.
     pub fn check_reply(&self, text: &str) -> Result<(), String> {
         match self {
-            Self::Judge(action) => super::judge::reply::read(text, action.question).map(drop),
+            Self::Judge(action) => judge::reply::read(text, action.question).map(drop),
             Self::Program(action) => super::program::reply::check(&action.identity.spec, text),
             Self::Dependencies(_) => Ok(()),
             Self::Target(_) => answer::check(text),
@@ -74,7 +74,7 @@ impl Action {
     fn walk(&self, to: &mut dyn Ingredients) {
         match self {
             Self::Judge(action) => {
-                to.text("kind", "judge");
+                to.text("kind", judge::KIND);
                 action.walk(to);
             }
             Self::Program(action) => {
@@ -108,8 +108,8 @@ mod tests {
     use crate::pipeline::key::{self, ActionKey, Ingredient, KEY_CONTEXT, KEY_VERSION};
     use crate::pipeline::program::ProgramIdentity;
     use crate::pipeline::spec::{
-        Combine, CompareTo, HeaderSpec, HeaderValue, JudgeProgramSpec, JudgeSpec, Language,
-        ProgramSpec, ReplyFormat, Role, RubricSpec, SandboxKind, Scale,
+        AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
+        JudgeSpec, Language, ProgramSpec, ReplyFormat, Role, RubricSpec, SandboxKind, Scale,
     };
 
     fn action() -> JudgeAction {
@@ -404,7 +404,50 @@ mod tests {
             row: Row::new("{}"),
         };
         let base_url = |_: &str| environment_base_url.map(str::to_owned);
-        key_of(Judge::new(rubric, &base_url).action(&template, &placeholders, 0).unwrap())
+        let judge = Judge::new(rubric, &base_url);
+        let key = key_of(judge.action(&template, &placeholders, 0).unwrap());
+        assert_eq!(judge.key(&template, &placeholders, 0), Some(key));
+        key
+    }
+
+    #[test]
+    fn a_planned_key_is_that_of_its_action() {
+        let agent = AgentSpec {
+            path: "judge.af".to_owned(),
+            text: "{}".into(),
+            tool: "submit".to_owned(),
+            model: Some("m".to_owned()),
+            keep: false,
+        };
+        let command =
+            JudgeProgramSpec { program: program("python3").spec, version: Some("2".to_owned()) };
+        let seats: &[Edit] =
+            &[|_| (), |rubric| rubric.compare_to = Some(CompareTo::Field("b".to_owned()))];
+        let placeholders = Placeholders {
+            input: "q",
+            submission: "s",
+            other: Some("o"),
+            ground_truth: Some("t"),
+            vars: &Map::new(),
+            row: Row::new("{}"),
+        };
+        for change in seats {
+            let mut rubric = RubricSpec { votes: 2, confirm_fails: 1, ..rubric() };
+            let base = rubric.judges[0].clone();
+            rubric.judges.push(JudgeSpec { agent: Some(agent.clone()), ..base.clone() });
+            rubric.judges.push(JudgeSpec { program: Some(Box::new(command.clone())), ..base });
+            change(&mut rubric);
+            let judge = Judge::new(rubric, &|_| None);
+            let template = "Is {submission} kind?";
+            for at in 0..judge.first_ballots() + judge.confirming_ballots() {
+                let action = judge.action(template, &placeholders, at).unwrap();
+                assert_eq!(judge.key(template, &placeholders, at), Some(key_of(action)), "{at}");
+            }
+        }
+        let embedding = EmbeddingSpec { dimensions: Some(8), value: None };
+        let judge = Judge::new(RubricSpec { embedding: Some(embedding), ..rubric() }, &|_| None);
+        let key = judge.embedding_action("text").map(key_of);
+        assert!(key.is_some() && judge.embedding_key("text") == key);
     }
 
     #[test]

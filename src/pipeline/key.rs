@@ -58,20 +58,116 @@ pub(crate) fn long_texts(walk: impl FnOnce(&mut dyn Ingredients)) -> Vec<(&'stat
     long.0
 }
 
-struct KeyHasher(blake3::Hasher);
+/// A key of which most ingredients are known: what many actions have in common is put into bytes once.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KeyTemplate {
+    open: Vec<OpenIngredient>,
+    /// What is hashed after the last of them.
+    rest: Vec<u8>,
+}
 
-impl KeyHasher {
-    /// Tag, name and value, each with its length before it: no two walks have the same bytes.
-    fn field(&mut self, tag: u8, name: &str, value: &[u8]) {
-        self.0.update(&[tag]);
-        self.0.update(&(name.len() as u64).to_le_bytes());
-        self.0.update(name.as_bytes());
-        self.0.update(&(value.len() as u64).to_le_bytes());
-        self.0.update(value);
+/// An ingredient that each key has its own of.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct OpenIngredient {
+    /// What is hashed before it.
+    before: Vec<u8>,
+    name: &'static str,
+}
+
+impl KeyTemplate {
+    /// The keys of what `walk` visits, but for the ingredients with the names in `open`.
+    pub(crate) fn new(open: &[&str], walk: impl FnOnce(&mut dyn Ingredients)) -> Self {
+        let mut recorder =
+            TemplateRecorder { wanted: open, open: Vec::new(), fields: KeyFields(Vec::new()) };
+        walk(&mut recorder);
+        Self { open: recorder.open, rest: recorder.fields.0 }
     }
 
+    /// The key for which `fill` visits each of the open ingredients, in the order of the walk.
+    pub(crate) fn key(&self, fill: &dyn Fn(&'static str, &mut dyn Ingredients)) -> ActionKey {
+        let mut hasher = KeyHasher::new();
+        for OpenIngredient { before, name } in &self.open {
+            hasher.0.put(before);
+            fill(name, &mut hasher);
+        }
+        hasher.0.put(&self.rest);
+        hasher.finish()
+    }
+}
+
+/// Writes down a walk for a [`KeyTemplate`].
+struct TemplateRecorder<'a> {
+    wanted: &'a [&'a str],
+    open: Vec<OpenIngredient>,
+    fields: KeyFields<Vec<u8>>,
+}
+
+impl TemplateRecorder<'_> {
+    /// Leaves an ingredient open, if it is one of those.
+    fn leave_open(&mut self, name: &'static str) -> bool {
+        let is_open = self.wanted.contains(&name);
+        if is_open {
+            let before = std::mem::take(&mut self.fields.0);
+            self.open.push(OpenIngredient { before, name });
+        }
+        is_open
+    }
+}
+
+impl Ingredients for TemplateRecorder<'_> {
+    fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
+        if !self.leave_open(name) {
+            self.fields.text_or_absent(name, value);
+        }
+    }
+
+    fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
+        if !self.leave_open(name) {
+            self.fields.number_or_absent(name, value);
+        }
+    }
+}
+
+/// Takes the bytes of a key.
+trait KeySink {
+    fn put(&mut self, bytes: &[u8]);
+}
+
+impl KeySink for blake3::Hasher {
+    fn put(&mut self, bytes: &[u8]) {
+        self.update(bytes);
+    }
+}
+
+impl KeySink for Vec<u8> {
+    fn put(&mut self, bytes: &[u8]) {
+        self.extend_from_slice(bytes);
+    }
+}
+
+/// The ingredients of a key as bytes.
+struct KeyFields<S>(S);
+
+type KeyHasher = KeyFields<blake3::Hasher>;
+
+impl KeyHasher {
     fn new() -> Self {
         Self(blake3::Hasher::new_derive_key(KEY_CONTEXT))
+    }
+
+    fn finish(&self) -> ActionKey {
+        ActionKey(*self.0.finalize().as_bytes())
+    }
+}
+
+impl<S: KeySink> KeyFields<S> {
+    /// Tag, name and value, each with its length before it: no two walks have the same bytes.
+    fn field(&mut self, tag: u8, name: &str, value: &[u8]) {
+        self.0.put(&[tag]);
+        self.0.put(&(name.len() as u64).to_le_bytes());
+        self.0.put(name.as_bytes());
+        self.0.put(&(value.len() as u64).to_le_bytes());
+        self.0.put(value);
     }
 
     fn absent(&mut self, name: &str) {
@@ -93,24 +189,20 @@ impl KeyHasher {
         // Both zeros are one number.
         self.field(2, name, &(number + 0.0).to_bits().to_le_bytes());
     }
-
-    fn finish(&self) -> ActionKey {
-        ActionKey(*self.0.finalize().as_bytes())
-    }
 }
 
-impl Ingredients for KeyHasher {
+impl<S: KeySink> Ingredients for KeyFields<S> {
     fn text_or_absent(&mut self, name: &'static str, value: Option<&str>) {
         match value {
             None => self.absent(name),
-            Some(text) => KeyHasher::text(self, name, text),
+            Some(text) => Self::text(self, name, text),
         }
     }
 
     fn number_or_absent(&mut self, name: &'static str, value: Option<f64>) {
         match value {
             None => self.absent(name),
-            Some(number) => KeyHasher::number(self, name, number),
+            Some(number) => Self::number(self, name, number),
         }
     }
 }
@@ -244,7 +336,36 @@ impl Hasher for DigestHasher {
 mod tests {
     use std::collections::BTreeSet;
 
-    use super::{Ingredients, hashed};
+    use super::{Ingredients, KeyTemplate, hashed};
+
+    #[test]
+    fn a_template_that_is_filled_has_the_key_of_the_whole_walk() {
+        let long = "x".repeat(300);
+        let walk = |a: Option<&str>, b: f64, to: &mut dyn Ingredients| {
+            to.text("first", &long);
+            to.text_or_absent("a", a);
+            to.number("n", -0.0);
+            to.number("b", b);
+            to.text_or_absent("last", None);
+        };
+        for open in [&["a", "b"][..], &["first"], &["last"], &["first", "a", "n", "b", "last"], &[]]
+        {
+            let template = KeyTemplate::new(open, |to| walk(None, 7.0, to));
+            for (a, b) in [(None, 0.0), (Some(""), 1.0), (Some(&*long), -1.5)] {
+                // What is not open is as in the template.
+                let kept_a = if open.contains(&"a") { a } else { None };
+                let kept_b = if open.contains(&"b") { b } else { 7.0 };
+                let key = template.key(&|name, to| match name {
+                    "first" => to.text(name, &long),
+                    "a" => to.text_or_absent(name, a),
+                    "n" => to.number(name, 0.0),
+                    "b" => to.number(name, b),
+                    _ => to.text_or_absent(name, None),
+                });
+                assert_eq!(key, hashed(|to| walk(kept_a, kept_b, to)), "{open:?} {a:?} {b}");
+            }
+        }
+    }
 
     #[test]
     fn absent_empty_zero_and_text_of_a_number_are_four_things() {

@@ -1,5 +1,6 @@
 //! `evalrs history`: the runs of a suite over time. `remember` adds a run to the file that it is read from.
 
+use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 
@@ -27,8 +28,9 @@ use crate::pipeline::history::{
     digest, runs_of_lines,
 };
 use crate::pipeline::key::hashed;
-use crate::pipeline::report::Report;
 use crate::pipeline::report::history::write;
+use crate::pipeline::report::{Report, Results};
+use crate::pipeline::results::ResultLine;
 use crate::pipeline::suite::suite_name;
 use crate::pipeline::target::TargetAction;
 
@@ -127,7 +129,11 @@ pub(super) struct HistoryEntry<'a, 'r> {
 }
 
 /// Adds a run to the history of its suite, if the command line left nothing out and it came to its end.
-pub(super) fn remember(run: &HistoryEntry<'_, '_>, system: &dyn System) -> std::io::Result<()> {
+pub(super) fn remember(
+    run: &HistoryEntry<'_, '_>,
+    questions: &Questions,
+    system: &dyn System,
+) -> std::io::Result<()> {
     let Some(suite) = run.session.suite() else { return Ok(()) };
     let header =
         PastHeader { settings: run.report.header.settings.clone(), ..PastHeader::default() };
@@ -156,27 +162,63 @@ pub(super) fn remember(run: &HistoryEntry<'_, '_>, system: &dyn System) -> std::
         declared: Ordered(declared.collect()),
         gate: run.report.summary.gate.clone(),
         digests: graders,
-        dataset: Some(questions(heads(&run.session.db, run.session.root))),
+        dataset: Some(questions.digest(run.session)),
         target: target(run.session),
         cost,
     };
     append(system, &history_file(&suite.name, run.surroundings), &line)
 }
 
-/// The digest of what was asked, each question once and in any order, whatever came of it.
-fn questions(results: impl Iterator<Item = Head>) -> String {
-    let asked: BTreeSet<[u8; 32]> = results.map(|head| question(head).into()).collect();
-    let mut hasher = blake3::Hasher::new();
-    for one in &asked {
-        hasher.update(one);
-    }
-    digest(hasher.finalize().to_hex().as_str())
+/// What was asked, each question once and in any order, whatever came of it: put down while results pass by.
+#[derive(Default)]
+pub(super) struct Questions {
+    /// The digests of all questions, once results were read to their end.
+    asked: RefCell<Option<BTreeSet<[u8; 32]>>>,
 }
 
-fn question(head: Head) -> blake3::Hash {
-    let said =
-        [Value::from(head.sample_id), Value::from(head.model), head.input, head.ground_truth];
-    blake3::hash(Value::from(said.to_vec()).to_string().as_bytes())
+impl Questions {
+    /// The same results. Their questions are put down, unless they are already.
+    pub(super) fn of<'a>(&'a self, results: Results<'a>) -> Results<'a> {
+        if self.asked.borrow().is_some() {
+            return results;
+        }
+        let mut results = results;
+        let mut asked = Some(BTreeSet::new());
+        Box::new(std::iter::from_fn(move || {
+            let next = results.next();
+            match (&next, &mut asked) {
+                (Some(line), Some(asked)) => {
+                    let ResultLine { sample_id, model, input, ground_truth, .. } = line;
+                    asked.insert(question(sample_id, model.as_deref(), input, ground_truth));
+                }
+                (None, Some(_)) => _ = self.asked.replace(asked.take()),
+                (_, None) => {}
+            }
+            next
+        }))
+    }
+
+    /// The digest of all of them. What nobody has read is read here.
+    fn digest(&self, session: &Session) -> String {
+        let mut hasher = blake3::Hasher::new();
+        let asked = self.asked.take().unwrap_or_else(|| {
+            let heads = heads(&session.db, session.root);
+            let of = |Head { sample_id, model, input, ground_truth, .. }: Head| {
+                question(&sample_id, model.as_deref(), &input, &ground_truth)
+            };
+            heads.map(of).collect()
+        });
+        for one in &asked {
+            hasher.update(one);
+        }
+        digest(hasher.finalize().to_hex().as_str())
+    }
+}
+
+fn question(sample: &str, model: Option<&str>, input: &Value, truth: &Value) -> [u8; 32] {
+    let said = (sample, model, input, truth);
+    // What was read as JSON can be written as JSON.
+    blake3::hash(&serde_json::to_vec(&said).unwrap_or_default()).into()
 }
 
 /// The digest of a live target with its models: what the keys of all its conversations have in common.

@@ -13,7 +13,7 @@ use super::calibrate_suite::{add_calibration, read_calibration, say_uncalibrated
 use super::command_progress::{CommandProgress, SpentLimits};
 use super::context::SuiteContext;
 use super::header::header;
-use super::history::{HistoryEntry, remember};
+use super::history::{HistoryEntry, Questions, remember};
 use super::holdout;
 use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
 use super::reporting::{Reports, process_facts, recorded_origin, report_origin, write_letta};
@@ -211,7 +211,6 @@ fn run_one(
     let mut settled = settle_here(one, session, &settings, console)?;
     done.used.add(&settled);
     if args.only_targets {
-        warn(&settled, console.err)?;
         return only_targets(&settled, console);
     }
     settled.warnings.extend(note_used(session, surroundings, console.system));
@@ -221,7 +220,8 @@ fn run_one(
     let header = header(session);
     let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
     let status = calibrated(one, status_of(&settled, &summary), &doubts, console.err)?;
-    let lines = || result_lines(session);
+    let questions = Questions::default();
+    let lines = || questions.of(result_lines(session));
     let report = Report { header: &header, summary: &summary, results: &lines };
     let facts = RunFacts {
         format: FORMAT,
@@ -250,7 +250,7 @@ fn run_one(
     warn(&settled, console.err)?;
     if recorded.is_ok() {
         let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
-        add_to_history(args, &ended, console)?;
+        add_to_history(args, &ended, &questions, console)?;
     }
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
     let shown = process_facts(&facts, Some(seconds), recorded.as_ref().ok().cloned().flatten());
@@ -300,12 +300,13 @@ fn run_id(one: &SuiteRun<'_>, started: Timestamp, system: &dyn System) -> String
 fn add_to_history(
     args: &RunArgs,
     ended: &HistoryEntry<'_, '_>,
+    questions: &Questions,
     console: &mut Console<'_>,
 ) -> std::io::Result<()> {
     if args.frozen || args.no_record {
         return Ok(());
     }
-    match remember(ended, console.system) {
+    match remember(ended, questions, console.system) {
         Ok(()) => Ok(()),
         Err(error) => {
             writeln!(console.err, "warning: cannot add the run to its history: {error}")
@@ -412,6 +413,7 @@ fn all_tallies(settled: &Settled) -> impl Iterator<Item = &ActionTally> {
 
 /// What a run tells in which nothing is graded.
 fn only_targets(settled: &Settled, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    warn(settled, console.err)?;
     let Some(tally) = settled.conversations else {
         let message = "`--only-targets` has nothing to run: the target is recorded";
         return Err(Error::plain(message, "leave it out to grade what is recorded"));

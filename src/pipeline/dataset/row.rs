@@ -74,6 +74,11 @@ impl<'a> OpenedRow<'a> {
         }
     }
 
+    /// The same, and nothing where no answer was recorded that would say it.
+    pub(crate) fn given(&self) -> Result<Option<Input>, RowProblem> {
+        Ok(answered(self.input())?.flatten())
+    }
+
     /// Why a grader cannot read the input, if the row has none.
     pub(crate) fn no_input(&self) -> Option<RowProblem> {
         let is_missing = matches!(self.input(), Ok(None)) && !self.lacks_answer();
@@ -89,8 +94,7 @@ impl<'a> OpenedRow<'a> {
 
     /// The reference answer. The input is read only where it decides what a list means.
     pub(crate) fn ground_truth(&self) -> Result<Option<GroundTruth>, RowProblem> {
-        let input =
-            if self.lists("ground_truth") { answered(self.input())?.flatten() } else { None };
+        let input = if self.lists("ground_truth") { self.given()? } else { None };
         read_ground_truth(&self.fields, input.as_ref())
     }
 
@@ -319,15 +323,11 @@ fn read_tags(fields: &RowFields<'_>) -> Result<Vec<String>, RowProblem> {
 }
 
 /// Reads a case, without its trajectory.
-pub(crate) fn sample(record: RowRecord<'_>, spec: &RowSpec) -> Result<Sample, RowProblem> {
-    sample_of(&OpenedRow::new(record, spec)?)
-}
-
 fn sample_of(opened: &OpenedRow<'_>) -> Result<Sample, RowProblem> {
     let identity = opened.identity()?;
     Ok(Sample {
         id: identity.id,
-        input: answered(opened.input())?.flatten(),
+        input: opened.given()?,
         ground_truth: opened.ground_truth()?,
         rubric_vars: opened.rubric_vars()?,
         tags: identity.tags,

@@ -2,6 +2,8 @@
 //!
 //! A submission may get many ballots; its row is read once for all of them.
 
+use std::borrow::Cow;
+
 use serde_json::{Map, Value};
 
 use super::{
@@ -15,6 +17,7 @@ use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::question::Order;
 use crate::pipeline::judge::template::Placeholders;
 use crate::pipeline::judge::{Judge, JudgeAction};
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::spec::EmbeddingSpec;
 
 /// Everything the judges of a grader are shown of one submission.
@@ -22,7 +25,7 @@ struct JudgeInput<'a> {
     judge: &'a Judge,
     submission: &'a str,
     row: Row<'a>,
-    template: String,
+    template: Cow<'a, str>,
     input: String,
     other: Option<String>,
     ground_truth: Option<String>,
@@ -77,7 +80,7 @@ impl<'a> JudgeInput<'a> {
             judge,
             submission,
             row: part.row.row(),
-            template: String::new(),
+            template: Cow::Borrowed(""),
             input: String::new(),
             other: None,
             ground_truth: reference,
@@ -95,22 +98,38 @@ impl<'a> JudgeInput<'a> {
 
     /// The action of one ballot.
     fn action(&self, ballot: u32) -> Result<JudgeAction, Grade> {
-        let no_judge = || Grade::failed("grader", "there is no such judge");
-        if self.judge.rubric.embedding.is_some() {
-            let text = self.embedded_text(ballot);
-            return self.judge.embedding_action(text).ok_or_else(no_judge);
-        }
-        let placeholders = Placeholders {
+        let action = if self.judge.rubric.embedding.is_some() {
+            self.judge.embedding_action(self.embedded_text(ballot))
+        } else {
+            self.judge.action(&self.template, &self.placeholders(), ballot)
+        };
+        action.ok_or_else(no_judge)
+    }
+
+    /// The key of that action.
+    fn key(&self, ballot: u32) -> Result<ActionKey, Grade> {
+        let key = if self.judge.rubric.embedding.is_some() {
+            self.judge.embedding_key(self.embedded_text(ballot))
+        } else {
+            self.judge.key(&self.template, &self.placeholders(), ballot)
+        };
+        key.ok_or_else(no_judge)
+    }
+
+    fn placeholders(&self) -> Placeholders<'_> {
+        Placeholders {
             input: &self.input,
             submission: self.submission,
             other: self.other.as_deref(),
             ground_truth: self.ground_truth.as_deref(),
             vars: &self.vars,
             row: self.row,
-        };
-        let action = self.judge.action(&self.template, &placeholders, ballot);
-        action.ok_or_else(no_judge)
+        }
     }
+}
+
+fn no_judge() -> Grade {
+    Grade::failed("grader", "there is no such judge")
 }
 
 /// The actions that judge one submission.
@@ -124,7 +143,7 @@ pub(super) fn plan(
     let Some(shown) = JudgeInput::new(part, judge, grader, files, text)? else {
         return Ok(Planned::Blocked);
     };
-    let key = |ballot| shown.action(ballot).map(|action| Action::Judge(action).key());
+    let key = |ballot| shown.key(ballot);
     let first = judge.first_ballots();
     let confirming = judge.confirming_ballots();
     if (first, confirming) == (1, 0) {

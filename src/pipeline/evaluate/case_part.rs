@@ -1,5 +1,7 @@
 //! What a grader is told of a case, or of one turn of it: the input, the reference answer, the rubric.
 
+use std::borrow::Cow;
+
 use serde_json::{Value, json};
 
 use super::baseline::RecordedSubmission;
@@ -71,19 +73,19 @@ impl CasePart<'_> {
     }
 
     /// The rubric of this row: its own, a file of its own, else the grader's. None if the file is not read yet.
-    pub(super) fn template(
+    pub(super) fn template<'j>(
         &self,
-        judge: &Judge,
+        judge: &'j Judge,
         files: RubricFiles<'_>,
-    ) -> Result<Option<String>, Grade> {
+    ) -> Result<Option<Cow<'j, str>>, Grade> {
         if let Some(rubric) = self.row.rubric().map_err(unreadable)? {
-            return Ok(Some(rubric));
+            return Ok(Some(rubric.into()));
         }
         let Some(path) = self.row.rubric_path().map_err(unreadable)? else {
-            return Ok(Some(judge.rubric.prompt.clone()));
+            return Ok(Some(Cow::Borrowed(&judge.rubric.prompt)));
         };
         let why = match files(&path) {
-            FileText::Text(text) => return Ok(Some(text.to_string())),
+            FileText::Text(text) => return Ok(Some(text.to_string().into())),
             FileText::Unread => return Ok(None),
             FileText::Missing => "there is no such file".to_owned(),
             FileText::Unreadable(reason) => reason,

@@ -19,7 +19,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::key::{self, Ingredient, Ingredients};
+use super::key::{self, ActionKey, Ingredient, Ingredients, KeyTemplate};
 use super::program::ProgramIdentity;
 use super::spec::{
     AgentSpec, HeaderSpec, HeaderValue, JudgeProgramSpec, JudgeSpec, ReplyFormat, RubricSpec,
@@ -162,7 +162,14 @@ pub struct JudgeEndpoint {
     pub base_url: String,
     /// What all of its actions have in common; the user message is empty.
     blank: JudgeAction,
+    /// What all of their keys have in common.
+    keys: KeyTemplate,
 }
+
+/// What the key of an action says first of that of a judge.
+pub(crate) const KIND: &str = "judge";
+/// The ingredients that the keys of a judge differ in.
+const OPEN: [&str; 2] = ["user", "vote"];
 
 /// Which of the judgments of one submission is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -199,10 +206,11 @@ impl Judge {
             (None, None, scale) => Question::Score(scale.unwrap_or(Scale::UNIT)),
         };
         let seat = |spec: &JudgeSpec| {
-            let mut seat = JudgeEndpoint::new(spec, question, environment);
-            let program = spec.program.as_ref();
-            seat.blank.program = program.map(|program| Box::new(JudgeProgram::new(program, read)));
-            seat
+            let seat = JudgeEndpoint::new(spec, question, environment);
+            match &spec.program {
+                Some(program) => seat.with_program(JudgeProgram::new(program, read)),
+                None => seat,
+            }
         };
         Self { seats: rubric.judges.iter().map(seat).collect(), question, rubric }
     }
@@ -250,14 +258,30 @@ impl Judge {
     ) -> Option<JudgeAction> {
         let Ballot { judge, vote, order } = self.ballot(at);
         let seat = self.seats.get(judge)?;
-        let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
-        let user = template::user_message(template, placeholders, self.question, order, tool);
+        let user = seat.user_message(template, placeholders, self.question, order);
         Some(JudgeAction { user, vote, ..seat.blank.clone() })
+    }
+
+    /// The key of that action, without making it.
+    pub(crate) fn key(
+        &self,
+        template: &str,
+        placeholders: &Placeholders<'_>,
+        at: u32,
+    ) -> Option<ActionKey> {
+        let Ballot { judge, vote, order } = self.ballot(at);
+        let seat = self.seats.get(judge)?;
+        Some(seat.key(&seat.user_message(template, placeholders, self.question, order), vote))
     }
 
     /// The action that embeds a text.
     pub fn embedding_action(&self, text: &str) -> Option<JudgeAction> {
         Some(JudgeAction { user: text.to_owned(), ..self.seats.first()?.blank.clone() })
+    }
+
+    /// The key of that action.
+    pub(crate) fn embedding_key(&self, text: &str) -> Option<ActionKey> {
+        self.seats.first().map(|seat| seat.key(text, 0))
     }
 }
 
@@ -265,7 +289,7 @@ impl JudgeEndpoint {
     /// The ingredients that all keys of this judge have in common: everything but the user message and the vote.
     pub fn settings(&self) -> Vec<Ingredient> {
         let mut shared = key::explained(|to| self.blank.walk(to));
-        shared.retain(|part| !matches!(part.name.as_str(), "user" | "vote"));
+        shared.retain(|part| !OPEN.contains(&part.name.as_str()));
         shared
     }
 
@@ -334,13 +358,46 @@ impl JudgeEndpoint {
             agent: spec.agent.as_ref().map(|agent| Box::new(JudgeAgent::new(agent))),
             program: None,
         };
-        Self { base_url, blank }
+        Self { base_url, keys: keys_of(&blank), blank }
+    }
+
+    /// The same judge, which is this command.
+    fn with_program(self, program: JudgeProgram) -> Self {
+        let blank = JudgeAction { program: Some(Box::new(program)), ..self.blank };
+        Self { keys: keys_of(&blank), blank, ..self }
+    }
+
+    fn user_message(
+        &self,
+        template: &str,
+        placeholders: &Placeholders<'_>,
+        question: Question,
+        order: Order,
+    ) -> String {
+        let tool = self.blank.agent.as_ref().map(|agent| agent.tool.as_str());
+        template::user_message(template, placeholders, question, order, tool)
+    }
+
+    /// The key of the action that has this user message and vote.
+    fn key(&self, user: &str, vote: u32) -> ActionKey {
+        self.keys.key(&|name, to| match name {
+            "user" => to.text(name, user),
+            _ => to.number(name, f64::from(vote)),
+        })
     }
 
     /// Whether both ask the same of the same judge: then their judgments have the same keys.
     pub fn is_same_judge(&self, other: &Self) -> bool {
         self.settings() == other.settings()
     }
+}
+
+/// What the keys have in common of actions that differ in user message and vote alone.
+fn keys_of(blank: &JudgeAction) -> KeyTemplate {
+    KeyTemplate::new(&OPEN, |to| {
+        to.text("kind", KIND);
+        blank.walk(to);
+    })
 }
 
 /// A base URL without the version that the paths of requests begin with anyway.
