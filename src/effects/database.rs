@@ -1,22 +1,30 @@
-//! Rows of databases of SQLite, in builds with the feature `sqlite`. They are read as of one moment, also while others write.
+//! Rows of databases of SQLite, in builds with the feature `sqlite`. A query sees one moment, also while others write.
 
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
 use serde_json::{Map, Value};
 
-/// What `query` finds in the database in the file `path`, each row by the names of its columns; an error if that is more than
-/// `most` bytes of text.
-pub(crate) fn rows(
-    path: &str,
-    query: &str,
-    most: usize,
-) -> Result<Vec<Map<String, Value>>, String> {
+/// The most bytes of the rows of a query.
+#[cfg(feature = "sqlite")]
+const MAX_BYTES: usize = 1 << 30;
+
+/// What a query finds.
+#[derive(Debug, Default)]
+pub(crate) struct DatabaseRows {
+    /// Each by the names of its columns.
+    pub(crate) rows: Vec<Map<String, Value>>,
+    /// What they take, roughly.
+    pub(crate) bytes: usize,
+}
+
+/// What `query` finds in the database in the file `path`. Each `?` in it stands for one of `texts`.
+pub(crate) fn rows(path: &str, query: &str, texts: &[&str]) -> Result<DatabaseRows, String> {
     #[cfg(feature = "sqlite")]
-    return sqlite::rows(path, query, most);
+    return sqlite::rows(path, query, texts, MAX_BYTES);
     #[cfg(not(feature = "sqlite"))]
     {
-        let _ = (path, query, most);
+        let _ = (path, query, texts);
         Err("this build of evalrs does not read SQLite: `cargo install` it with `--features sqlite`".to_owned())
     }
 }

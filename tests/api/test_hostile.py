@@ -158,6 +158,7 @@ def hostile(folder):
         "deep": {"results": '{"format":1,"sample_id":"x","input":' + "[" * 10_000 + "]" * 10_000 + "}", "summary": "[" * 100_000},
         **{f"{part} as {other}": {part: json.dumps(json.loads(other))} for part in ["header", "summary", "run"] for other in ["[]", "7", "null", '{"format": 1, "suite": "shop"}', '{"format": 1, "suite": "shop", "settings": {"graders": [{"name": "right"}, {"name": "right"}, 3]}}']},
         **{f"{member} as {other}": {"results": "\n".join(json.dumps({**each, member: json.loads(other)}) for each in results)} for member in ["sample_id", "input", "model", "trial", "submissions", "grades", "ground_truth"] for other in ["[]", "7", "null", '{"right": 7}', '{"right": {"score": "x", "pass": 3, "rationale": [], "error": "no", "metadata": [1]}}', '"\\u001b[31m"']},
+        **{f"{member} as {other} in format 2": {"results": "\n".join(json.dumps({**each, "format": 2, "submission": "It is Paris.", "submissions": {"other": "x"}, member: json.loads(other)}) for each in results)} for member in ["submission", "submissions", "format"] for other in ["[]", "7", "null", '{"right": 7}', '"x"']},
         **{f"summary {member} as {other}": {"summary": json.dumps({**summary, member: json.loads(other)})} for member in summary for other in ["[]", "7", "null", '"x"', '{"right": 7}', '{"right": {"n": "x", "avg_score_attempted": []}}']},
     }.items():
         write(**changed)

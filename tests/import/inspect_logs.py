@@ -232,7 +232,7 @@ class Comparison:
             if result is None:
                 self.wrong.append(f"{self.path}: sample {sample.id}, epoch {sample.epoch} is missing")
                 continue
-            trajectory = result["submissions"].get("all_messages") or "[]"
+            trajectory = result.get("submissions", {}).get("all_messages", result["submission"]) or "[]"
             self.check("messages by role", roles_of_inspect(sample), roles_of_evalrs(trajectory))
             for name, score in (sample.scores or {}).items():
                 self.score(name, score.value, result["grades"], to_float)

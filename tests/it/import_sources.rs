@@ -168,14 +168,14 @@ fn what_cannot_be_imported_is_said_and_nothing_is_written() {
     --- stdout
     --- stderr
     error: cannot tell what `other.txt` is
-      help: say it with `--from KIND`; kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, or its results)
+      help: say it with `--from KIND`; kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, its results or its database)
 
     $ evalrs import c.yaml -o out --from nonsense
     exit: 2
     --- stdout
     --- stderr
     error: there is no kind of source `nonsense`
-      help: kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, or its results)
+      help: kinds are `inspect` (a log of Inspect, or a folder of logs), `agent-eval-harness` (captures, trials, graded records or prompts of agent-eval-harness), `deepeval` (test runs or datasets of DeepEval, or a folder of them), `letta-evals` (a suite with a target of Letta Evals, or a directory of results), `atif` (trajectories of Harbor, or a folder of its jobs), `otlp` (spans of OpenTelemetry), `openai-evals` (graders, runs and output items of OpenAI, or the registry and logs of openai/evals), `langsmith` (runs or examples of LangSmith), `langfuse` (traces, observations, scores or dataset items of Langfuse), `promptfoo` (a configuration of promptfoo, its results or its database)
 
     $ evalrs import c.yaml -o full
     exit: 2
@@ -309,7 +309,7 @@ fn results_of_promptfoo_are_repeated_by_a_grader() {
     let result = |prompt: u32, pass: bool| {
         serde_json::json!({
             "testIdx": 0, "promptIdx": prompt, "success": pass, "score": 0.5, "error": if pass { None } else { Some("no ho") },
-            "provider": {"id": "openai:gpt-5-mini"}, "prompt": {"raw": "Say hi"}, "response": {"output": "hi"},
+            "provider": {"id": "openai:gpt-5-mini"}, "prompt": {"raw": "Say hi", "label": format!("prompt {prompt}")}, "response": {"output": "hi"},
             "testCase": {"vars": {}, "assert": [{"type": "contains", "value": "hi"}]},
             "gradingResult": {"pass": pass, "score": 0.5, "componentResults": [{"pass": true, "score": 1}]},
         })

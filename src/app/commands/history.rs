@@ -170,16 +170,21 @@ pub(super) fn remember(
 }
 
 /// What was asked, each question once and in any order, whatever came of it: put down while results pass by.
-#[derive(Default)]
 pub(super) struct Questions {
+    /// Whether the run may be added to a history.
+    are_wanted: bool,
     /// The digests of all questions, once results were read to their end.
     asked: RefCell<Option<BTreeSet<[u8; 32]>>>,
 }
 
 impl Questions {
+    pub(super) fn new(are_wanted: bool) -> Self {
+        Self { are_wanted, asked: RefCell::default() }
+    }
+
     /// The same results. Their questions are put down, unless they are already.
     pub(super) fn of<'a>(&'a self, results: Results<'a>) -> Results<'a> {
-        if self.asked.borrow().is_some() {
+        if !self.are_wanted || self.asked.borrow().is_some() {
             return results;
         }
         let mut results = results;
@@ -201,14 +206,15 @@ impl Questions {
     /// The digest of all of them. What nobody has read is read here.
     fn digest(&self, session: &Session) -> String {
         let mut hasher = blake3::Hasher::new();
-        let asked = self.asked.take().unwrap_or_else(|| {
+        let mut asked = self.asked.borrow_mut();
+        let asked = asked.get_or_insert_with(|| {
             let heads = heads(&session.db, session.root);
             let of = |Head { sample_id, model, input, ground_truth, .. }: Head| {
                 question(&sample_id, model.as_deref(), &input, &ground_truth)
             };
             heads.map(of).collect()
         });
-        for one in &asked {
+        for one in asked.iter() {
             hasher.update(one);
         }
         digest(hasher.finalize().to_hex().as_str())

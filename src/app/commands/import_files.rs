@@ -7,7 +7,7 @@ use std::cell::Cell;
 use serde_json::{Map, Value};
 
 use crate::base::system::{FileBytes, System, folder_of, non_empty};
-use crate::effects::database;
+use crate::effects::database::{self, DatabaseRows};
 use crate::pipeline::import::source::SourceFiles;
 
 /// The most bytes of all files together.
@@ -33,6 +33,13 @@ impl<'a> RootedFiles<'a> {
         Self { system, root, left: Cell::new(MAX_BYTES) }
     }
 
+    /// Counts what was read.
+    fn take(&self, bytes: usize) -> Result<(), String> {
+        let left = self.left.get().checked_sub(bytes).ok_or(TOO_MUCH)?;
+        self.left.set(left);
+        Ok(())
+    }
+
     fn outside(&self) -> String {
         format!("it is outside of `{}`; `--root DIR` allows more", self.root)
     }
@@ -50,11 +57,10 @@ impl SourceFiles for RootedFiles<'_> {
             return FileBytes::Unreadable(self.outside());
         }
         let read = self.system.read(path);
-        if let FileBytes::Bytes(bytes) = &read {
-            let Some(left) = self.left.get().checked_sub(bytes.len()) else {
-                return FileBytes::Unreadable(TOO_MUCH.to_owned());
-            };
-            self.left.set(left);
+        if let FileBytes::Bytes(bytes) = &read
+            && let Err(reason) = self.take(bytes.len())
+        {
+            return FileBytes::Unreadable(reason);
         }
         read
     }
@@ -63,11 +69,19 @@ impl SourceFiles for RootedFiles<'_> {
         self.is_below(folder).then(|| self.system.list(non_empty(folder))).flatten()
     }
 
-    fn rows(&self, path: &str, query: &str) -> Result<Vec<Map<String, Value>>, String> {
+    fn rows(
+        &self,
+        path: &str,
+        query: &str,
+        texts: &[&str],
+    ) -> Result<Vec<Map<String, Value>>, String> {
         if !self.is_below(path) {
             return Err(self.outside());
         }
-        database::rows(&self.system.absolute(path), query, MAX_BYTES)
+        let DatabaseRows { rows, bytes } =
+            database::rows(&self.system.absolute(path), query, texts)?;
+        self.take(bytes)?;
+        Ok(rows)
     }
 }
 

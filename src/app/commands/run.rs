@@ -220,7 +220,7 @@ fn run_one(
     let header = header(session);
     let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
     let status = calibrated(one, status_of(&settled, &summary), &doubts, console.err)?;
-    let questions = Questions::default();
+    let questions = Questions::new(!args.frozen && !args.no_record);
     let lines = || questions.of(result_lines(session));
     let report = Report { header: &header, summary: &summary, results: &lines };
     let facts = RunFacts {

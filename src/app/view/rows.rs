@@ -159,7 +159,7 @@ impl Line<'_> {
     /// The row, and its model.
     fn row(&self, at: u32, graders: &[LabelledGrader]) -> (IndexedRow, Option<Box<str>>) {
         let mut texts = graders.iter().map(|grader| self.submission_of(&grader.name));
-        let first = texts.find(|text| !text.is_empty()).unwrap_or_default();
+        let first = texts.find(|text| !text.is_empty()).unwrap_or(&self.submission.0);
         let submission: String = first.chars().take(SHOWN).collect();
         let verdict = |grader: &LabelledGrader| {
             let name = grader.name.as_str();

@@ -1,32 +1,58 @@
 //! Over SQLite itself.
 
+use std::path::Path;
+
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Error, OpenFlags, Row};
+use rusqlite::{Connection, Error, OpenFlags, Row, params_from_iter};
 use serde_json::{Map, Value, json};
 
-/// See [`super::rows`].
+use super::DatabaseRows;
+
+/// What a value takes beside its text, in bytes.
+const CELL: usize = 64;
+
+/// See [`super::rows`]; an error where the rows take more than `most` bytes.
 pub(super) fn rows(
     path: &str,
     query: &str,
+    texts: &[&str],
     most: usize,
-) -> Result<Vec<Map<String, Value>>, String> {
+) -> Result<DatabaseRows, String> {
     let reason = |error: Error| error.to_string();
-    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
-    let connection = Connection::open_with_flags(path, flags).map_err(reason)?;
+    let connection = open(path).map_err(reason)?;
     let mut statement = connection.prepare(query).map_err(reason)?;
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
-    let mut found = statement.query([]).map_err(reason)?;
-    let mut rows = Vec::new();
-    let mut size = 0;
+    let mut found = statement.query(params_from_iter(texts)).map_err(reason)?;
+    let mut all = DatabaseRows::default();
     while let Some(row) = found.next().map_err(reason)? {
         let row = read(row, &names).map_err(reason)?;
-        size += row.values().filter_map(Value::as_str).map(str::len).sum::<usize>();
-        if size > most {
-            return Err(format!("it holds more than {most} bytes of text"));
+        let texts = row.values().filter_map(Value::as_str);
+        all.bytes += texts.map(str::len).sum::<usize>() + row.len() * CELL;
+        if all.bytes > most {
+            return Err(format!("it holds more than {most} bytes"));
         }
-        rows.push(row);
+        all.rows.push(row);
     }
-    Ok(rows)
+    Ok(all)
+}
+
+/// Opens a database to be read, and leaves nothing beside it. Where no log of its writers is there, the file says everything;
+/// only then can it be opened in a folder in which nothing may be written.
+fn open(path: &str) -> Result<Connection, Error> {
+    let flags = OpenFlags::SQLITE_OPEN_READ_ONLY | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+    if Path::new(&format!("{path}-wal")).exists() {
+        return Connection::open_with_flags(path, flags);
+    }
+    let uri = format!("file:{}?immutable=1", in_uri(path));
+    Connection::open_with_flags(uri, flags | OpenFlags::SQLITE_OPEN_URI)
+}
+
+/// An absolute path as a URI has it.
+fn in_uri(path: &str) -> String {
+    let path = path.replace('%', "%25").replace('?', "%3f").replace('#', "%23");
+    let path = if cfg!(windows) { path.replace('\\', "/") } else { path };
+    // `C:/x` is `/C:/x` there.
+    if path.starts_with('/') { path } else { format!("/{path}") }
 }
 
 fn read(row: &Row<'_>, names: &[String]) -> Result<Map<String, Value>, Error> {
@@ -48,17 +74,20 @@ mod tests {
     use rusqlite::Connection;
     use serde_json::{Value, json};
 
-    use super::rows;
+    use super::{DatabaseRows, rows};
+    use crate::base::system::System;
+    use crate::base::system::os::OsSystem;
 
     /// A database in a file, and somebody who has it open and has written what is not in the file itself yet.
     struct OpenDatabase {
         folder: tempfile::TempDir,
+        name: &'static str,
         writer: Connection,
     }
 
-    fn database() -> OpenDatabase {
+    fn database(name: &'static str) -> OpenDatabase {
         let folder = tempfile::tempdir().unwrap();
-        let writer = Connection::open(folder.path().join("d.db")).unwrap();
+        let writer = Connection::open(folder.path().join(name)).unwrap();
         writer
             .execute_batch(
                 "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
@@ -66,45 +95,62 @@ mod tests {
                  INSERT INTO t VALUES ('x', 1, 0.5, x'00'), (NULL, -9007199254740993, 1e300, NULL);",
             )
             .unwrap();
-        OpenDatabase { folder, writer }
+        OpenDatabase { folder, name, writer }
     }
 
     impl OpenDatabase {
         fn path(&self) -> String {
-            self.folder.path().join("d.db").to_str().unwrap().to_owned()
+            self.folder.path().join(self.name).to_str().unwrap().to_owned()
+        }
+
+        fn rows(&self, query: &str, texts: &[&str]) -> DatabaseRows {
+            rows(&self.path(), query, texts, 10_000).unwrap()
         }
     }
 
     #[test]
     fn rows_that_a_writer_has_not_checkpointed_are_read() {
-        let database = database();
+        let database = database("d.db");
         let expected = json!([
             {"a": "x", "b": 1, "c": 0.5, "d": null},
             {"a": null, "b": -9_007_199_254_740_993_i64, "c": 1e300, "d": null},
         ]);
-        let found = rows(&database.path(), "SELECT * FROM t ORDER BY rowid", 100).unwrap();
+        let found = database.rows("SELECT * FROM t ORDER BY rowid", &[]).rows;
         assert_eq!(serde_json::to_value(found).unwrap(), expected);
+        assert_eq!(database.rows("SELECT b FROM t WHERE a = ?", &["x"]).rows.len(), 1);
+        assert_eq!(database.rows("SELECT b FROM t WHERE a = ?", &["' OR 1"]).rows.len(), 0);
         // Nor does a transaction of somebody else show before its end, or keep anybody waiting.
         database.writer.execute_batch("BEGIN IMMEDIATE; DELETE FROM t;").unwrap();
-        assert_eq!(rows(&database.path(), "SELECT * FROM t", 100).unwrap().len(), 2);
+        assert_eq!(database.rows("SELECT * FROM t", &[]).rows.len(), 2);
         database.writer.execute_batch("COMMIT").unwrap();
-        assert!(rows(&database.path(), "SELECT * FROM t", 100).unwrap().is_empty());
+        assert!(database.rows("SELECT * FROM t", &[]).rows.is_empty());
+    }
+
+    #[test]
+    fn a_database_that_nobody_writes_is_left_as_it_is() {
+        let database = database("odd %41 ?#.db");
+        let path = database.path();
+        drop(database.writer);
+        assert_eq!(rows(&path, "SELECT a FROM t", &[], 10_000).unwrap().rows.len(), 2);
+        let names = OsSystem.list(database.folder.path().to_str().unwrap());
+        assert_eq!(names.unwrap(), ["odd %41 ?#.db"]);
     }
 
     #[test]
     fn what_cannot_be_read_says_why() {
-        let database = database();
+        let database = database("d.db");
         let path = database.path();
         let no_database = database.folder.path().join("n.db");
         for (path, query, expected) in [
             (path.as_str(), "SELECT * FROM u", "no such table: u"),
-            (path.as_str(), "SELECT 'abc' AS a", "more than 2 bytes of text"),
+            (path.as_str(), "SELECT 'abc' AS a", "more than 66 bytes"),
             (path.as_str(), "DELETE FROM t", "readonly"),
             (no_database.to_str().unwrap(), "SELECT 1", "unable to open"),
         ] {
-            let error = rows(path, query, 2).unwrap_err();
+            let error = rows(path, query, &[], 66).unwrap_err();
             assert!(error.contains(expected), "{query}: {error}");
         }
-        assert_eq!(rows(&path, "SELECT count(*) AS n FROM t", 2).unwrap()[0]["n"], Value::from(2));
+        let found = rows(&path, "SELECT count(*) AS n FROM t", &[], 66).unwrap();
+        assert_eq!((&found.rows[0]["n"], found.bytes), (&Value::from(2), 64));
     }
 }

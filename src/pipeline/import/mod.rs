@@ -90,7 +90,7 @@ pub(crate) const IMPORTERS: &[Importer] = &[
     },
     Importer {
         kind: "promptfoo",
-        reads: "a configuration of promptfoo, or its results",
+        reads: "a configuration of promptfoo, its results or its database",
         recognizes: promptfoo::recognizes,
         import: promptfoo::import,
     },

@@ -114,11 +114,24 @@ fn is_live(value: &str) -> bool {
 impl SecretFindings {
     /// Looks for keys in the text of a file.
     pub(crate) fn search(&mut self, file: &str, text: &str) {
+        self.search_at(text, &|at| {
+            let before = text.as_bytes().get(..at).unwrap_or_default();
+            SourcePlace::new(file, memchr::memchr_iter(b'\n', before).count() + 1)
+        });
+    }
+
+    /// Looks for live keys in a part of a file that has no lines, such as a database.
+    pub(crate) fn search_part(&mut self, file: &str, part: &str) {
+        self.search_at(part, &|_| SourcePlace::new(file, 0));
+    }
+
+    fn search_at(&mut self, text: &str, place: &dyn Fn(usize) -> SourcePlace) {
         for (what, form) in FORMS.iter() {
             for found in form.captures_iter(text) {
                 let Some(value) = found.get(1).or_else(|| found.get(0)) else { continue };
                 if is_live(value.as_str()) {
-                    self.add_at(file, text, value.start(), (*what).to_owned(), value.as_str());
+                    let what = (*what).to_owned();
+                    self.add(FoundSecret { place: place(value.start()), what }, value.as_str());
                 }
             }
         }
@@ -130,15 +143,9 @@ impl SecretFindings {
                 .all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.:~".contains(&byte));
             if is_word && value.len() >= 12 && is_live(value.as_str()) {
                 let what = format!("`{}`", name.as_str());
-                self.add_at(file, text, value.start(), what, value.as_str());
+                self.add(FoundSecret { place: place(value.start()), what }, value.as_str());
             }
         }
-    }
-
-    fn add_at(&mut self, file: &str, text: &str, at: usize, what: String, value: &str) {
-        let before = text.as_bytes().get(..at).unwrap_or_default();
-        let line = memchr::memchr_iter(b'\n', before).count() + 1;
-        self.add(FoundSecret { place: SourcePlace::new(file, line), what }, value);
     }
 
     /// Adds a key; one that was found at the same place already is told once.

@@ -18,8 +18,14 @@ pub(crate) trait SourceFiles {
     fn read(&self, path: &str) -> FileBytes;
     /// The names in a folder, sorted; none if it is no folder.
     fn list(&self, folder: &str) -> Option<Vec<String>>;
-    /// The rows that `query` has of a database of SQLite, by the names of their columns; or why there are none.
-    fn rows(&self, database: &str, query: &str) -> Result<Vec<Map<String, Value>>, String>;
+    /// The rows that `query` has of a database of SQLite, by the names of their columns; or why there are none. Each `?` in it
+    /// stands for one of `texts`.
+    fn rows(
+        &self,
+        database: &str,
+        query: &str,
+        texts: &[&str],
+    ) -> Result<Vec<Map<String, Value>>, String>;
 }
 
 /// What a user wants to have imported.
@@ -81,10 +87,11 @@ impl<'a> ImportSource<'a> {
         &self,
         database: &str,
         query: &str,
+        texts: &[&str],
     ) -> Result<Vec<Map<String, Value>>, String> {
-        let rows = self.files.rows(database, query)?;
+        let rows = self.files.rows(database, query, texts)?;
         for text in rows.iter().flat_map(Map::values).filter_map(Value::as_str) {
-            self.note_secrets(database, text);
+            self.secrets.borrow_mut().search_part(database, text);
         }
         Ok(rows)
     }
@@ -134,15 +141,26 @@ pub(crate) mod tests {
             System::list(self, folder)
         }
 
-        /// What the file holds as JSON in place of tables: lists of rows under the names that the query selects from.
-        fn rows(&self, database: &str, query: &str) -> Result<Vec<Map<String, Value>>, String> {
+        /// What the file holds as JSON in place of tables: lists of rows under the names that the query selects from. With a
+        /// text those in which it stands.
+        fn rows(
+            &self,
+            database: &str,
+            query: &str,
+            texts: &[&str],
+        ) -> Result<Vec<Map<String, Value>>, String> {
             let bytes = System::read(self, database).into_bytes()?;
             let tables: Map<String, Value> =
                 serde_json::from_slice(&bytes).map_err(|_| "file is not a database".to_owned())?;
             let table = query.split_once(" FROM ").and_then(|(_, rest)| rest.split(' ').next());
             let rows = table.and_then(|table| tables.get(table)).cloned();
             let rows = rows.ok_or_else(|| format!("no such table in `{query}`"))?;
-            serde_json::from_value(rows).map_err(|error| error.to_string())
+            let rows: Vec<Map<String, Value>> =
+                serde_json::from_value(rows).map_err(|error| error.to_string())?;
+            let is_wanted = |row: &Map<String, Value>| {
+                texts.iter().all(|text| row.values().any(|value| value == text))
+            };
+            Ok(rows.into_iter().filter(is_wanted).collect())
         }
     }
 }

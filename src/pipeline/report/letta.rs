@@ -55,7 +55,7 @@ pub(crate) fn result(line: &ResultLine, case: &LettaCase) -> Value {
             "rubric_vars": case.rubric_vars,
             "extra_vars": case.extra_vars,
         },
-        "submission": line.submission,
+        "submission": submissions.values().next().cloned().unwrap_or_else(|| json!("")),
         "submissions": submissions,
         "trajectory": with_names(&case.turns),
         "agent_id": case.agent_id,

@@ -42,14 +42,8 @@ const GRACE: Duration = Duration::from_millis(100);
 const SAVES_TO_FORGET: usize = 16;
 /// The least time between two drawings of the board.
 const FRAME: Duration = Duration::from_millis(33);
-/// The least time between two evaluations of everything while verdicts come in.
-const BETWEEN_TOTALS: Duration = Duration::from_millis(100);
-/// The most time between them.
-const MAX_BETWEEN_TOTALS: Duration = Duration::from_secs(2);
 /// Verdicts of a save that are shown at once, whatever else is evaluated.
 const URGENT: u64 = 20;
-/// How long totals rest at least, in times of what they took: a tenth of a core computes them while verdicts come in.
-const TOTALS_REST: u32 = 9;
 /// Verdicts of a save that are told one by one; totals tell of the others.
 const MAX_LISTED: usize = 1_000;
 
@@ -328,11 +322,11 @@ impl<'a> Control<'a> {
 
     /// Has everything evaluated, if that is worth while by now.
     fn want_totals(&mut self) {
-        let is_resting = matches!(
+        let is_settled = matches!(
             self.live.standing(),
             ResolveState::Done | ResolveState::Held(_) | ResolveState::Stopped(_)
         );
-        let is_early = Instant::now() < self.totals.next && !is_resting;
+        let is_early = self.totals.is_resting(Instant::now()) && !is_settled;
         if self.has_totals() || is_early || self.worker.is_busy() || !self.phase.is_planned() {
             return;
         }
@@ -353,12 +347,9 @@ impl<'a> Control<'a> {
 
     /// Takes in what is known of everything.
     fn take(&mut self, totals: EvaluationTotals) {
-        if totals.of < self.totals.begun_at {
+        if !self.totals.accept(totals.of, totals.took, Instant::now()) {
             return;
         }
-        self.totals.of = Some(totals.of);
-        let rest = (totals.took * TOTALS_REST).clamp(BETWEEN_TOTALS, MAX_BETWEEN_TOTALS);
-        self.totals.next = Instant::now() + rest;
         self.views.now.take(totals);
         let session = self.live.session();
         for metric in &mut self.views.now.overview.metrics {

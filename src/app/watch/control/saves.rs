@@ -312,9 +312,8 @@ impl Control<'_> {
         self.phase = Phase::Planning;
         self.quota = VerdictQuota::NEW;
         self.change();
-        self.totals.begun_at = self.version();
         // Those that are shown are of the save before.
-        self.totals.next = Instant::now();
+        self.totals.begin(self.version(), Instant::now());
         let session = self.live.session();
         if session.root.chunks(&session.db).len() > MAX_CHUNKS_ALONE {
             let root = session.root;

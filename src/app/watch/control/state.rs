@@ -1,6 +1,7 @@
 //! What a watched session can be in: how far its evaluation is, and whether the files are valid.
 
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use tokio::time::Instant;
 
@@ -71,6 +72,13 @@ pub(super) struct PreflightSave {
     pub(super) broken: Option<BrokenSave>,
 }
 
+/// The least time between two evaluations of everything while verdicts come in.
+const BETWEEN_TOTALS: Duration = Duration::from_millis(100);
+/// The most time between them.
+const MAX_BETWEEN_TOTALS: Duration = Duration::from_secs(2);
+/// How long totals rest at least, in times of what they took: a tenth of a core computes them while verdicts come in.
+const TOTALS_REST: u32 = 9;
+
 /// Which totals are shown, and when the next ones are evaluated.
 #[derive(Debug)]
 pub(super) struct TotalsState {
@@ -89,6 +97,27 @@ impl TotalsState {
     pub(super) fn new(now: Instant) -> Self {
         let memo = Arc::default();
         Self { changes: 0, of: None, begun_at: 0, next: now, memo }
+    }
+
+    /// A save begins at this version of the session: its first totals need not rest.
+    pub(super) fn begin(&mut self, version: u64, now: Instant) {
+        self.begun_at = version;
+        self.next = now;
+    }
+
+    /// Takes note of totals of a version that were done at `now`; false where they are of an earlier save, and of no use.
+    pub(super) fn accept(&mut self, of: u64, took: Duration, now: Instant) -> bool {
+        let is_of_now = of >= self.begun_at;
+        if is_of_now {
+            self.of = Some(of);
+            self.next = now + (took * TOTALS_REST).clamp(BETWEEN_TOTALS, MAX_BETWEEN_TOTALS);
+        }
+        is_of_now
+    }
+
+    /// Whether it is too early for the next ones while verdicts come in.
+    pub(super) fn is_resting(&self, now: Instant) -> bool {
+        now < self.next
     }
 }
 
@@ -125,4 +154,35 @@ pub(super) struct RecordState {
 pub(super) struct UnrecordedSave {
     pub(super) shown: ShownEvaluation,
     pub(super) last: Option<Arc<Snapshot>>,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use tokio::time::Instant;
+
+    use super::TotalsState;
+
+    #[test]
+    fn totals_rest_by_what_they_took_and_those_of_a_new_save_do_not() {
+        let start = Instant::now();
+        let at = |millis: u64| start + Duration::from_millis(millis);
+        let took = Duration::from_millis;
+        let mut totals = TotalsState::new(start);
+        assert!(!totals.is_resting(start));
+        for (took_millis, rest) in [(1, 100), (50, 450), (10_000, 2_000)] {
+            assert!(totals.accept(1, took(took_millis), start));
+            assert!(
+                totals.is_resting(at(rest - 1)) && !totals.is_resting(at(rest)),
+                "{took_millis}"
+            );
+        }
+        totals.begin(5, at(10));
+        assert!(!totals.is_resting(at(10)));
+        // Those of the save before, which were under way, are neither shown nor do they make the new ones rest.
+        assert!(!totals.accept(4, took(10_000), at(20)));
+        assert_eq!((totals.of, totals.is_resting(at(20))), (Some(1), false));
+        assert!(totals.accept(5, took(50), at(20)) && totals.is_resting(at(21)));
+    }
 }

@@ -16,8 +16,12 @@ use crate::pipeline::import::source::ImportSource;
 pub(super) const FILE: &str = "promptfoo.db";
 
 const TABLES: &str = "SELECT name FROM sqlite_master WHERE type = 'table'";
-const EVALUATIONS: &str = "SELECT id, description, results FROM evals ORDER BY created_at DESC, id";
-const RESULTS: &str = "SELECT * FROM eval_results ORDER BY eval_id, test_idx, prompt_idx, rowid";
+const EVALUATIONS: &str = "SELECT id, description FROM evals ORDER BY created_at DESC, id";
+/// Of its configuration nothing is imported; but what is a key is known by the names that it has there.
+const EVALUATION: &str = "SELECT results, config FROM evals WHERE id = ?";
+const RESULTS: &str = "SELECT id, eval_id, test_idx, prompt_idx, prompt_id, latency_ms, cost, \
+    error, score, success, test_case, prompt, provider, response, grading_result \
+    FROM eval_results WHERE eval_id = ? ORDER BY test_idx, prompt_idx, rowid";
 
 /// The columns of a result that hold JSON, and what is exported under which name.
 const JSON_COLUMNS: [(&str, &str); 5] = [
@@ -41,63 +45,79 @@ pub(super) fn import(path: &str, source: &ImportSource<'_>) -> Result<Imported, 
             "have promptfoo write an evaluation as JSON: `promptfoo export eval ID -o results.json`",
         )
     };
-    let mut importer = DatabaseImporter {
-        place: SourcePlace::new(path, 0),
-        imported: Imported::default(),
-        names: GivenNames::default(),
-    };
-    let evaluations = importer.read(source).map_err(unreadable)?;
+    // A view could say of itself what takes forever to look at.
+    let tables = source.rows(path, TABLES, &[]).map_err(unreadable)?;
+    let has = |name: &str| tables.iter().any(|table| table.get("name") == Some(&json!(name)));
+    if !has("evals") {
+        let message = format!("`{path}` is not a database of promptfoo: it has no table `evals`");
+        return Err(ImportError::unreadable(message, "say what it is with `--from KIND`"));
+    }
+    let evaluations = source.rows(path, EVALUATIONS, &[]).map_err(unreadable)?;
     if evaluations.is_empty() {
         return Err(unreadable("it holds no evaluation of promptfoo".to_owned()));
     }
-    let files = ConfigFiles::new(source, folder_of(path));
-    let is_only = evaluations.len() == 1;
-    for StoredEvaluation { id, evaluation } in evaluations {
-        importer.add(&id, &evaluation, is_only, &files);
+    let mut importer = DatabaseImporter {
+        source,
+        place: SourcePlace::new(path, 0),
+        has_results: has("eval_results"),
+        is_only: evaluations.len() == 1,
+        imported: Imported::default(),
+        names: GivenNames::default(),
+    };
+    for evaluation in &evaluations {
+        importer.add(evaluation).map_err(unreadable)?;
     }
     Ok(importer.imported)
 }
 
-/// An evaluation under promptfoo's name for it.
-struct StoredEvaluation {
-    id: String,
-    evaluation: PromptfooEvaluation,
-}
-
-struct DatabaseImporter {
+struct DatabaseImporter<'a> {
+    source: &'a ImportSource<'a>,
     place: SourcePlace,
+    /// Whether results have a table of their own.
+    has_results: bool,
+    /// Whether there is one evaluation.
+    is_only: bool,
     imported: Imported,
     names: GivenNames,
 }
 
-impl DatabaseImporter {
-    fn read(&mut self, source: &ImportSource<'_>) -> Result<Vec<StoredEvaluation>, String> {
-        let path = self.place.file.clone();
-        // A view could say of itself what takes forever to look at.
-        let tables = source.rows(&path, TABLES)?;
-        let has = |name: &str| tables.iter().any(|table| table.get("name") == Some(&json!(name)));
-        if !has("evals") {
-            return Err("it has no table `evals`".to_owned());
+impl DatabaseImporter<'_> {
+    /// Adds the suite of an evaluation.
+    fn add(&mut self, row: &Map<String, Value>) -> Result<(), String> {
+        let id = text(row, "id");
+        let description = Some(text(row, "description")).filter(|text| !text.is_empty());
+        let found = self.results(id)?;
+        if found.is_empty() {
+            let what = format!("evaluation `{id}`");
+            self.imported.leave_out("evaluations", self.place.clone(), what, "it has no results");
+            return Ok(());
         }
-        let evaluations = source.rows(&path, EVALUATIONS)?;
-        let results = if has("eval_results") { source.rows(&path, RESULTS)? } else { Vec::new() };
-        let read = evaluations.iter().map(|evaluation| {
-            let id = text(evaluation, "id").to_owned();
-            let from = results.partition_point(|result| text(result, "eval_id") < id.as_str());
-            let own = results[from..].iter().take_while(|result| text(result, "eval_id") == id);
-            let mut found: Vec<Value> = own.filter_map(|result| self.result(result)).collect();
-            if found.is_empty() {
-                found = results_inside(evaluation);
-            }
-            let place = &self.place;
-            let results =
-                found.into_iter().map(|value| PlacedResult { value, place: place.clone() });
-            let description = Some(text(evaluation, "description")).filter(|text| !text.is_empty());
-            let description = description.map(str::to_owned);
-            let evaluation = PromptfooEvaluation { results: results.collect(), description };
-            StoredEvaluation { id, evaluation }
-        });
-        Ok(read.collect())
+        let place = &self.place;
+        let results = found.into_iter().map(|value| PlacedResult { value, place: place.clone() });
+        let evaluation = PromptfooEvaluation {
+            results: results.collect(),
+            description: description.map(str::to_owned),
+        };
+        // Evaluations of one configuration share its description, and suites of one name their history.
+        let given = (!self.is_only).then(|| self.names.give(id));
+        let name = given.clone().unwrap_or_else(|| super::name_of(&place.file, description));
+        let file = given.as_deref().unwrap_or(ONLY_SUITE);
+        let files = ConfigFiles::new(self.source, folder_of(&place.file));
+        let imported = std::mem::take(&mut self.imported);
+        self.imported = results::suite_of(&evaluation, file, &name, &files, imported);
+        self.imported.count("evaluations");
+        Ok(())
+    }
+
+    fn results(&mut self, id: &str) -> Result<Vec<Value>, String> {
+        let path = &self.place.file;
+        let whole = self.source.rows(path, EVALUATION, &[id])?;
+        let rows =
+            if self.has_results { self.source.rows(path, RESULTS, &[id])? } else { Vec::new() };
+        if rows.is_empty() {
+            return Ok(whole.first().map(results_inside).unwrap_or_default());
+        }
+        Ok(rows.iter().filter_map(|row| self.result(row)).collect())
     }
 
     /// A row of the table of results as `promptfoo export` writes it.
@@ -128,31 +148,6 @@ impl DatabaseImporter {
     fn leave_out(&mut self, row: &Map<String, Value>, why: &str) {
         let what = format!("result `{}` of `{}`", text(row, "id"), text(row, "eval_id"));
         self.imported.leave_out("results", self.place.clone(), what, why);
-    }
-
-    fn add(
-        &mut self,
-        id: &str,
-        evaluation: &PromptfooEvaluation,
-        is_only: bool,
-        files: &ConfigFiles<'_>,
-    ) {
-        if evaluation.results.is_empty() {
-            let what = format!("evaluation `{id}`");
-            self.imported.leave_out("evaluations", self.place.clone(), what, "it has no results");
-            return;
-        }
-        let description = evaluation.description.as_deref();
-        let imported = std::mem::take(&mut self.imported);
-        self.imported = if is_only {
-            let name = super::name_of(&self.place.file, description);
-            results::suite_of(evaluation, ONLY_SUITE, &name, files, imported)
-        } else {
-            // Evaluations of one configuration share its description, and suites of one name their history.
-            let name = self.names.give(id);
-            results::suite_of(evaluation, &name, &name, files, imported)
-        };
-        self.imported.count("evaluations");
     }
 }
 
@@ -213,7 +208,7 @@ mod tests {
         assert_eq!(suite.file, "suite");
         assert_eq!(suite.suite["name"], "Greets");
         let row = json!({
-            "id": "test-1.prompt-2", "input": "Say hi", "model": "echo", "vars": {"word": "hi"}, "assert": {"contains": ["ho"]},
+            "id": "test-1", "input": "Say hi", "model": "echo", "vars": {"word": "hi"}, "assert": {"contains": ["ho"]},
             "graders": ["contains", "promptfoo"], "output": "hi", "latency_ms": 12, "cost": 0.5,
             "promptfoo": {"pass": false, "score": 0.25, "contains": {"pass": false, "score": 0, "reason": null}},
         });
@@ -258,18 +253,38 @@ mod tests {
     }
 
     #[test]
+    fn keys_are_known_by_the_configuration_and_told_without_a_line() {
+        let mut evaluation = evaluation("eval-1", None, &json!({}));
+        evaluation["config"] = json!("{\n\"env\": {\"X_API_KEY\": \"0f1e2d3c4b5a6978\"}}");
+        let tables = json!({
+            "sqlite_master": [{"name": "evals"}, {"name": "eval_results"}],
+            "evals": [evaluation],
+            "eval_results": [result("eval-1", 1, CASE)],
+        });
+        let text = tables.to_string();
+        let system = MemorySystem::with(&[("home/promptfoo.db", text.as_str())]);
+        let source = ImportSource::new("home", &system);
+        import("home/promptfoo.db", &source).unwrap();
+        let secrets = source.into_secrets();
+        assert_eq!(secrets.take_out("a 0f1e2d3c4b5a6978 b".to_owned()), "a  b");
+        let places: Vec<String> =
+            secrets.found().iter().map(|found| found.place.to_string()).collect();
+        assert_eq!(places, ["home/promptfoo.db"]);
+    }
+
+    #[test]
     fn databases_of_somebody_else_are_refused() {
         let others = json!({"sqlite_master": [{"name": "users"}], "evals": []});
         let empty = json!({"sqlite_master": [{"name": "evals"}], "evals": []});
         for (tables, expected) in [
-            (others, "it has no table `evals`"),
-            (empty, "it holds no evaluation of promptfoo"),
-            (json!([]), "file is not a database"),
+            (others, "`home/promptfoo.db` is not a database of promptfoo: it has no table `evals`"),
+            (empty, "cannot read `home/promptfoo.db`: it holds no evaluation of promptfoo"),
+            (json!([]), "cannot read `home/promptfoo.db`: file is not a database"),
         ] {
             let Err(ImportError::Unreadable { message, .. }) = imported(&tables) else {
                 panic!("{tables} is read");
             };
-            assert_eq!(message, format!("cannot read `home/promptfoo.db`: {expected}"));
+            assert_eq!(message, expected);
         }
     }
 }

@@ -46,7 +46,8 @@ pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
         return file_in(source).is_some();
     }
     let name = source.path.rsplit('/').next().unwrap_or_default();
-    if name.starts_with("promptfooconfig.") {
+    // A database may be larger than what is read of a source.
+    if name.starts_with("promptfooconfig.") || name == database::FILE {
         return true;
     }
     if database::recognizes(source.head()) {
@@ -82,7 +83,10 @@ fn is_config(text: &str) -> bool {
 pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
     let path = if source.is_folder() {
         file_in(source).ok_or_else(|| {
-            let message = format!("there is no configuration of promptfoo in `{}`", source.path);
+            let message = format!(
+                "there is neither a configuration nor a database of promptfoo in `{}`",
+                source.path
+            );
             ImportError::unreadable(message, format!("it is called {}", CONFIGS[..3].join(", ")))
         })?
     } else {

@@ -13,6 +13,7 @@ use super::suite::{Finished, RowGraders, SuiteBuilder};
 use crate::base::system::folder_of;
 use crate::pipeline::import::folder::ONLY_SUITE;
 use crate::pipeline::import::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use crate::pipeline::import::reading::text_at;
 use crate::pipeline::import::source::ImportSource;
 
 /// The grader that repeats promptfoo's own verdict.
@@ -69,6 +70,7 @@ pub(super) fn suite_of(
 ) -> Imported {
     let mut builder = SuiteBuilder::new(files, imported);
     let mut importer = ResultImporter::default();
+    importer.number_prompts(&evaluation.results);
     for result in &evaluation.results {
         importer.add(result, &mut builder);
     }
@@ -163,6 +165,20 @@ impl ResultImporter {
         builder.rows.push(row);
     }
 
+    /// Numbers prompts in the order of the columns that they stand in, each of which is of a provider too: results are written
+    /// as they come in, so the first one may be of the last prompt.
+    fn number_prompts(&mut self, results: &[PlacedResult]) {
+        let column = |result: &&PlacedResult| result.value.get("promptIdx").and_then(Value::as_u64);
+        let mut ordered: Vec<&PlacedResult> = results.iter().collect();
+        ordered.sort_by_key(column);
+        for result in ordered {
+            let label = prompt_label(&result.value);
+            if !self.prompts.iter().any(|known| known == label) {
+                self.prompts.push(label.to_owned());
+            }
+        }
+    }
+
     fn test_number(&mut self, value: &Value, vars: &Map<String, Value>) -> usize {
         if let Some(at) = value.get("testIdx").and_then(Value::as_u64) {
             return usize::try_from(at).unwrap_or(usize::MAX).saturating_add(1);
@@ -206,21 +222,12 @@ impl ResultImporter {
     ) -> Value {
         let prompt = value.get("prompt").cloned().unwrap_or_default();
         let asked = prompt.get("raw").or(Some(&prompt)).and_then(Value::as_str);
-        let label =
-            value.get("promptId").or_else(|| prompt.get("label")).or_else(|| prompt.get("display"));
-        let label = label.and_then(Value::as_str).unwrap_or_default().to_owned();
-        // Results are written as they come in, so the first prompt of a test may be its second one.
-        let given = value.get("promptIdx").and_then(Value::as_u64);
-        let given = given.and_then(|given| usize::try_from(given).ok());
-        let known = given.or_else(|| self.prompts.iter().position(|known| *known == label));
-        let number = known.unwrap_or_else(|| {
-            self.prompts.push(label);
-            self.prompts.len() - 1
-        });
+        let label = prompt_label(value);
+        let number = self.prompts.iter().position(|known| known == label).unwrap_or_default();
         let id = if number == 0 {
             format!("test-{at}")
         } else {
-            format!("test-{at}.prompt-{}", number.saturating_add(1))
+            format!("test-{at}.prompt-{}", number + 1)
         };
         let provider = value.get("provider").cloned().unwrap_or_default();
         let model = provider
@@ -258,6 +265,13 @@ impl ResultImporter {
         row["promptfoo"] = verdicts(value, graders);
         row
     }
+}
+
+/// What tells the prompt of a result apart.
+fn prompt_label(result: &Value) -> &str {
+    let places = ["/promptId", "/prompt/label", "/prompt/display"];
+    // An id that is not known is written as an empty one.
+    places.iter().find_map(|place| text_at(result, &[place])).unwrap_or_default()
 }
 
 /// What promptfoo said of a result and of each assertion that mapped.

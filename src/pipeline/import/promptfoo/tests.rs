@@ -412,6 +412,34 @@ fn results_are_rows_with_what_was_answered_and_said() {
 }
 
 #[test]
+fn prompts_of_results_are_numbered_as_they_were_written_whoever_answered_first() {
+    // A column is of a provider and a prompt; promptfoo numbers them provider by provider.
+    let result = |column: u32, provider: &str, prompt: &str, id: Option<&str>| {
+        json!({
+            "testIdx": 0, "promptIdx": column, "promptId": id, "success": true, "provider": {"id": provider},
+            "prompt": {"raw": prompt, "label": prompt}, "vars": {}, "response": {"output": "hi"}, "testCase": {"vars": {}},
+        })
+    };
+    for id in [|prompt| Some(prompt), |_| Some(""), |_| None] {
+        let results = [(3, "b", "two"), (0, "a", "one"), (2, "b", "one"), (1, "a", "two")];
+        let results =
+            results.map(|(column, provider, prompt)| result(column, provider, prompt, id(prompt)));
+        let whole = json!({"evalId": "e", "results": {"results": results}}).to_string();
+        let imported = imported_from("r.json", &[("r.json", &whole)]).unwrap();
+        let rows = imported.suites[0].rows.iter();
+        let rows: Vec<_> =
+            rows.map(|row| format!("{} {} {}", row["id"], row["model"], row["trial"])).collect();
+        let expected = [
+            r#""test-1.prompt-2" "b" null"#,
+            r#""test-1" "a" null"#,
+            r#""test-1" "b" null"#,
+            r#""test-1.prompt-2" "a" null"#,
+        ];
+        assert_eq!(rows, expected);
+    }
+}
+
+#[test]
 fn broken_and_hostile_configurations_end() {
     let circle = [
         ("c.yaml", "tests: file://a.yaml\nproviders: [echo]\nprompts: [p]"),
