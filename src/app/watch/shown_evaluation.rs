@@ -2,12 +2,14 @@
 
 use std::sync::Arc;
 
-use super::board::{DeclaredMetricRow, MAX_HISTORY, Overview};
+use super::board::{DeclaredMetricRow, MAX_HISTORY, MetricRow, Overview};
 use super::prior_verdicts::PriorVerdicts;
 use super::save_texts::SaveTexts;
 use super::totals::{EvaluationTotals, MovedVerdict};
 use crate::base::ordered_map::Ordered;
 use crate::graph::snapshot::Snapshot;
+use crate::pipeline::delta::MovementCounts;
+use crate::pipeline::gate::GateStatus;
 
 /// One evaluation as it is shown.
 #[derive(Clone, Debug, Default)]
@@ -72,6 +74,33 @@ impl ShownEvaluation {
         }
     }
 
+    /// Forgets the numbers, which are those of an earlier evaluation.
+    pub(super) fn forget_numbers(&mut self) {
+        let overview = &mut self.overview;
+        for row in &mut overview.metrics {
+            let MetricRow { grader, label, total, history, .. } = std::mem::take(row);
+            *row = MetricRow { grader, label, total, history, ..MetricRow::default() };
+        }
+        for row in &mut overview.declared {
+            let DeclaredMetricRow { name, definition, kind, history, .. } = std::mem::take(row);
+            *row = DeclaredMetricRow {
+                name,
+                definition,
+                kind,
+                history,
+                ..DeclaredMetricRow::default()
+            };
+        }
+        overview.counts = MovementCounts::default();
+        let gate = &mut overview.gate;
+        gate.status = gate.status.map(|_| GateStatus::Undecided);
+        gate.value = None;
+        gate.lowest = None;
+        gate.highest = None;
+        gate.lacks = None;
+        gate.conditions.clear();
+    }
+
     /// How many verdicts it holds.
     pub(super) fn verdicts(&self) -> usize {
         self.snapshot.as_ref().map_or(0, |held| held.index.len() * held.graders.len())
@@ -103,5 +132,59 @@ impl ShownEvaluation {
             let at = self.moved.partition_point(|held| held.order(&moved).is_le());
             self.moved.insert(at, moved);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ShownEvaluation;
+    use crate::app::watch::board::{DeclaredMetricRow, MetricRow};
+    use crate::pipeline::gate::{GateReport, GateStatus};
+
+    #[test]
+    fn numbers_of_an_earlier_evaluation_are_forgotten_and_nothing_else() {
+        let mut shown = ShownEvaluation::default();
+        let metric = MetricRow {
+            grader: "g".to_owned(),
+            total: 7,
+            history: vec![0.5],
+            ..MetricRow::default()
+        };
+        let named = DeclaredMetricRow { name: "m".to_owned(), ..DeclaredMetricRow::default() };
+        let gate = GateReport {
+            rule: Some("g >= 1".to_owned()),
+            threshold: Some(1.0),
+            ..GateReport::default()
+        };
+        shown.overview.metrics = vec![MetricRow {
+            mean: Some(0.5),
+            pass_rate: Some(1.0),
+            judged: 6,
+            errors: 1,
+            ..metric.clone()
+        }];
+        shown.overview.declared =
+            vec![DeclaredMetricRow { value: Some(0.5), n: 3, ..named.clone() }];
+        shown.overview.counts.unchanged = 5;
+        shown.overview.actions.asked = 3;
+        let conditions = vec![GateReport { value: Some(0.5), ..gate.clone() }];
+        let passed = Some(GateStatus::Passed);
+        shown.overview.gate = GateReport {
+            status: passed,
+            value: Some(0.5),
+            lowest: Some(0.1),
+            conditions,
+            ..gate.clone()
+        };
+        shown.forget_numbers();
+        assert_eq!(shown.overview.metrics, [metric]);
+        assert_eq!(shown.overview.declared, [named]);
+        assert_eq!((shown.overview.counts.unchanged, shown.overview.actions.asked), (0, 3));
+        let undecided = Some(GateStatus::Undecided);
+        assert_eq!(shown.overview.gate, GateReport { status: undecided, ..gate });
+        // Without a gate there is none afterwards.
+        shown.overview.gate = GateReport::default();
+        shown.forget_numbers();
+        assert_eq!(shown.overview.gate.status, None);
     }
 }

@@ -265,8 +265,12 @@ impl Control<'_> {
                 self.start = then.cloned().or(self.start.take());
             }
             self.fill();
-            self.record_later();
             overview = self.views.now.overview.clone();
+            if self.totals.are_of_an_earlier_save() {
+                // They stay on display until there are others, but are not told of this save.
+                self.views.now.forget_numbers();
+            }
+            self.record_later();
             overview.save += 1;
             overview.gate_before = overview.gate.clone();
             let before = match then {

@@ -115,6 +115,11 @@ impl TotalsState {
         is_of_now
     }
 
+    /// Whether none of the last save came yet.
+    pub(super) fn are_of_an_earlier_save(&self) -> bool {
+        self.of.is_none_or(|of| of < self.begun_at)
+    }
+
     /// Whether it is too early for the next ones while verdicts come in.
     pub(super) fn is_resting(&self, now: Instant) -> bool {
         now < self.next
@@ -183,6 +188,8 @@ mod tests {
         // Those of the save before, which were under way, are neither shown nor do they make the new ones rest.
         assert!(!totals.accept(4, took(10_000), at(20)));
         assert_eq!((totals.of, totals.is_resting(at(20))), (Some(1), false));
+        assert!(totals.are_of_an_earlier_save());
         assert!(totals.accept(5, took(50), at(20)) && totals.is_resting(at(21)));
+        assert!(!totals.are_of_an_earlier_save());
     }
 }
