@@ -165,7 +165,7 @@ fn plain_action(judge: &Judge, row: &PlainRow<'_>, text: &str) -> Action {
         vars: &vars,
         row: Row::new(text),
     };
-    Action::Judge(judge.action(RUBRIC, &placeholders, 0).unwrap())
+    Action::Judge(judge.asked(RUBRIC, &placeholders, 0).unwrap().action())
 }
 
 /// What the engine does, without an engine: parse, grade, render, hash, look up, read the reply, fold.

@@ -405,8 +405,9 @@ mod tests {
         };
         let base_url = |_: &str| environment_base_url.map(str::to_owned);
         let judge = Judge::new(rubric, &base_url);
-        let key = key_of(judge.action(&template, &placeholders, 0).unwrap());
-        assert_eq!(judge.key(&template, &placeholders, 0), Some(key));
+        let asked = judge.asked(&template, &placeholders, 0).unwrap();
+        let key = asked.key();
+        assert_eq!(key, key_of(asked.action()));
         key
     }
 
@@ -440,14 +441,14 @@ mod tests {
             let judge = Judge::new(rubric, &|_| None);
             let template = "Is {submission} kind?";
             for at in 0..judge.first_ballots() + judge.confirming_ballots() {
-                let action = judge.action(template, &placeholders, at).unwrap();
-                assert_eq!(judge.key(template, &placeholders, at), Some(key_of(action)), "{at}");
+                let asked = judge.asked(template, &placeholders, at).unwrap();
+                assert_eq!(asked.key(), key_of(asked.action()), "{at}");
             }
         }
         let embedding = EmbeddingSpec { dimensions: Some(8), value: None };
         let judge = Judge::new(RubricSpec { embedding: Some(embedding), ..rubric() }, &|_| None);
-        let key = judge.embedding_action("text").map(key_of);
-        assert!(key.is_some() && judge.embedding_key("text") == key);
+        let asked = judge.embedded("text").unwrap();
+        assert_eq!(asked.key(), key_of(asked.action()));
     }
 
     #[test]

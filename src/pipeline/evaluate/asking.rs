@@ -16,8 +16,7 @@ use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::question::Order;
 use crate::pipeline::judge::template::Placeholders;
-use crate::pipeline::judge::{Judge, JudgeAction};
-use crate::pipeline::key::ActionKey;
+use crate::pipeline::judge::{AskedBallot, Judge};
 use crate::pipeline::spec::EmbeddingSpec;
 
 /// Everything the judges of a grader are shown of one submission.
@@ -96,24 +95,14 @@ impl<'a> JudgeInput<'a> {
         }
     }
 
-    /// The action of one ballot.
-    fn action(&self, ballot: u32) -> Result<JudgeAction, Grade> {
-        let action = if self.judge.rubric.embedding.is_some() {
-            self.judge.embedding_action(self.embedded_text(ballot))
+    /// What one ballot asks.
+    fn asked(&self, ballot: u32) -> Result<AskedBallot<'_>, Grade> {
+        let asked = if self.judge.rubric.embedding.is_some() {
+            self.judge.embedded(self.embedded_text(ballot))
         } else {
-            self.judge.action(&self.template, &self.placeholders(), ballot)
+            self.judge.asked(&self.template, &self.placeholders(), ballot)
         };
-        action.ok_or_else(no_judge)
-    }
-
-    /// The key of that action.
-    fn key(&self, ballot: u32) -> Result<ActionKey, Grade> {
-        let key = if self.judge.rubric.embedding.is_some() {
-            self.judge.embedding_key(self.embedded_text(ballot))
-        } else {
-            self.judge.key(&self.template, &self.placeholders(), ballot)
-        };
-        key.ok_or_else(no_judge)
+        asked.ok_or_else(|| Grade::failed("grader", "there is no such judge"))
     }
 
     fn placeholders(&self) -> Placeholders<'_> {
@@ -128,10 +117,6 @@ impl<'a> JudgeInput<'a> {
     }
 }
 
-fn no_judge() -> Grade {
-    Grade::failed("grader", "there is no such judge")
-}
-
 /// The actions that judge one submission.
 pub(super) fn plan(
     part: &CasePart<'_>,
@@ -143,7 +128,7 @@ pub(super) fn plan(
     let Some(shown) = JudgeInput::new(part, judge, grader, files, text)? else {
         return Ok(Planned::Blocked);
     };
-    let key = |ballot| shown.key(ballot);
+    let key = |ballot| shown.asked(ballot).map(|asked| asked.key());
     let first = judge.first_ballots();
     let confirming = judge.confirming_ballots();
     if (first, confirming) == (1, 0) {
@@ -171,7 +156,7 @@ pub(crate) fn action(
     match &grader.method {
         Method::Judge(judge) => {
             let shown = JudgeInput::new(&part, judge, grader, files, text).ok()??;
-            shown.action(ballot.ballot).ok().map(Action::Judge)
+            shown.asked(ballot.ballot).ok().map(|asked| Action::Judge(asked.action()))
         }
         Method::Program(identity) => {
             programs::grading(&part, identity, grader, text).ok().map(Action::Program)

@@ -249,39 +249,47 @@ impl Judge {
         Ballot { judge: (cast / votes) as usize, vote: first + cast % votes, order }
     }
 
-    /// The action of the ballot `at` on what `placeholders` hold; `template` is the rubric's text.
-    pub fn action(
+    /// What the ballot `at` asks on what `placeholders` hold; `template` is the rubric's text.
+    pub fn asked(
         &self,
         template: &str,
         placeholders: &Placeholders<'_>,
         at: u32,
-    ) -> Option<JudgeAction> {
+    ) -> Option<AskedBallot<'_>> {
         let Ballot { judge, vote, order } = self.ballot(at);
         let seat = self.seats.get(judge)?;
-        let user = seat.user_message(template, placeholders, self.question, order);
-        Some(JudgeAction { user, vote, ..seat.blank.clone() })
+        let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
+        let user = template::user_message(template, placeholders, self.question, order, tool);
+        Some(AskedBallot { seat, user, vote })
+    }
+
+    /// What is asked where a text is embedded.
+    pub(crate) fn embedded(&self, text: &str) -> Option<AskedBallot<'_>> {
+        Some(AskedBallot { seat: self.seats.first()?, user: text.to_owned(), vote: 0 })
+    }
+}
+
+/// What a judge is asked in one ballot.
+#[derive(Debug)]
+pub struct AskedBallot<'a> {
+    seat: &'a JudgeEndpoint,
+    user: String,
+    vote: u32,
+}
+
+impl AskedBallot<'_> {
+    /// The action that asks it.
+    pub fn action(self) -> JudgeAction {
+        let Self { seat, user, vote } = self;
+        JudgeAction { user, vote, ..seat.blank.clone() }
     }
 
     /// The key of that action, without making it.
-    pub(crate) fn key(
-        &self,
-        template: &str,
-        placeholders: &Placeholders<'_>,
-        at: u32,
-    ) -> Option<ActionKey> {
-        let Ballot { judge, vote, order } = self.ballot(at);
-        let seat = self.seats.get(judge)?;
-        Some(seat.key(&seat.user_message(template, placeholders, self.question, order), vote))
-    }
-
-    /// The action that embeds a text.
-    pub fn embedding_action(&self, text: &str) -> Option<JudgeAction> {
-        Some(JudgeAction { user: text.to_owned(), ..self.seats.first()?.blank.clone() })
-    }
-
-    /// The key of that action.
-    pub(crate) fn embedding_key(&self, text: &str) -> Option<ActionKey> {
-        self.seats.first().map(|seat| seat.key(text, 0))
+    pub(crate) fn key(&self) -> ActionKey {
+        self.seat.keys.key(&|name, to| match name {
+            "user" => to.text(name, &self.user),
+            _ => to.number(name, f64::from(self.vote)),
+        })
     }
 }
 
@@ -365,25 +373,6 @@ impl JudgeEndpoint {
     fn with_program(self, program: JudgeProgram) -> Self {
         let blank = JudgeAction { program: Some(Box::new(program)), ..self.blank };
         Self { keys: keys_of(&blank), blank, ..self }
-    }
-
-    fn user_message(
-        &self,
-        template: &str,
-        placeholders: &Placeholders<'_>,
-        question: Question,
-        order: Order,
-    ) -> String {
-        let tool = self.blank.agent.as_ref().map(|agent| agent.tool.as_str());
-        template::user_message(template, placeholders, question, order, tool)
-    }
-
-    /// The key of the action that has this user message and vote.
-    fn key(&self, user: &str, vote: u32) -> ActionKey {
-        self.keys.key(&|name, to| match name {
-            "user" => to.text(name, user),
-            _ => to.number(name, f64::from(vote)),
-        })
     }
 
     /// Whether both ask the same of the same judge: then their judgments have the same keys.
