@@ -191,12 +191,10 @@ fn rows(count: usize) -> String {
 /// Makes every stored outcome look as if it had been asked for long ago.
 fn age(space: &Space) {
     let paths = space.segments();
-    let texts: Vec<String> = space.stored_lines();
-    let aged = texts.iter().map(|line| {
-        let mut line: Value = serde_json::from_str(line).unwrap();
-        line["v"]["at"] = json!(OLD);
-        let key = ActionKey::parse(line["k"].as_str().unwrap()).unwrap();
-        Entry { key, generation: 0, body: line["v"].to_string() }
+    let aged = space.stored_entries().into_iter().map(|entry| {
+        let mut body: Value = serde_json::from_str(&entry.body).unwrap();
+        body["at"] = json!(OLD);
+        Entry { body: body.to_string(), ..entry }
     });
     let aged: Vec<Entry> = aged.collect();
     space.write(paths[0].to_str().unwrap(), text(&aged));

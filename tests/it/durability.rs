@@ -356,3 +356,20 @@ fn ctrl_c_before_the_first_answer_loses_nothing() {
     assert_eq!(shown["results"].as_array().unwrap().len(), 20);
     assert_interrupted_record(&space, [20, 0]);
 }
+
+#[test]
+fn a_run_packs_what_many_runs_have_left_unless_it_is_frozen() {
+    let space = space(0..3);
+    assert_eq!(space.run_with(&echo(Order::AtOnce), &["run", "suite.yaml"]).code(), 0);
+    let [written] = &space.segments()[..] else { panic!("not one segment") };
+    for copy in 0..70 {
+        std::fs::copy(written, written.with_file_name(format!("0-{copy}-0.jsonl"))).unwrap();
+    }
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+    assert_eq!(space.segments().len(), 71, "a frozen run changes nothing");
+    let ran = space.run(&["run", "suite.yaml"]);
+    assert_eq!((ran.code(), ran.stderr().contains("packed")), (0, false), "{}", ran.shown());
+    assert_eq!(space.segments().len(), 1);
+    verify(&space, 3);
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+}

@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
+use evalrs::effects::store::{Entry, OutcomeStore, SegmentStore};
+
 use crate::judge::PATIENCE;
 
 /// A temporary workspace.
@@ -97,6 +99,12 @@ impl Space {
             text[..end].lines().map(str::to_owned).collect::<Vec<_>>()
         };
         self.segments().into_iter().flat_map(whole).collect()
+    }
+
+    /// The entries of the store, with all that their lines share.
+    pub(crate) fn stored_entries(&self) -> Vec<Entry> {
+        let store = SegmentStore::open(self.path("cache"));
+        store.get_many(&store.keys()).into_iter().flatten().collect()
     }
 
     /// The rationales of the stored verdicts, each of which must be there once. Reads the files, asks no evalrs.

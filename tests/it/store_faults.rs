@@ -121,8 +121,10 @@ fn run_with_small_disk(space: &Space, judge: &Judge, units: usize) -> Ran {
 #[test]
 fn a_disk_that_fills_up_keeps_what_fitted_and_the_rerun_asks_for_the_rest() {
     let space = space(MANY);
+    let question = format!("Is {{submission}} polite? {}", "Explain why. ".repeat(20));
+    space.write("suite.yaml", SUITE.replace("Is {submission} polite?", &question));
     let first = judge();
-    // The report has less than 400 bytes a row, the store more than 1000: the store is what does not fit.
+    // The report has less than 400 bytes a row, the store more than 700: the store is what does not fit.
     let ran = run_with_small_disk(&space, &first, MANY * 600 / 512);
     assert_eq!(ran.code(), 3, "{}", ran.shown());
     assert!(

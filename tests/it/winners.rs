@@ -140,15 +140,8 @@ fn what_is_reported_is_what_the_store_holds_at_the_end() {
 fn an_outcome_of_the_last_generation_is_not_asked_in_vain() {
     let space = space();
     assert_eq!(space.run_with(&good(), &["run", "suite.yaml"]).code(), 0);
-    let lines: String = space
-        .stored_lines()
-        .iter()
-        .map(|line| {
-            let line: Value = serde_json::from_str(line).unwrap();
-            let key = ActionKey::parse(line["k"].as_str().unwrap()).unwrap();
-            render(&Entry { key, generation: u32::MAX, body: line["v"].to_string() }).unwrap()
-        })
-        .collect();
+    let last = |entry| render(&Entry { generation: u32::MAX, ..entry }).unwrap();
+    let lines: String = space.stored_entries().into_iter().map(last).collect();
     space.write("cache/v1/seg/00000000001-1-0000000000000000.jsonl", lines);
     let judge = good();
     let ran = space.run_with(&judge, &["run", "suite.yaml", "--refresh"]);

@@ -1,6 +1,7 @@
 //! `evalrs run`: load, settle, report, record, and exit by the gate.
 
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
 use std::io::{BufWriter, Write};
 use std::pin::Pin;
 use std::sync::Arc;
@@ -20,7 +21,7 @@ use super::reporting::{Reports, process_facts, recorded_origin, report_origin, w
 use super::rollup::{RollupFile, samples_of};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
-use super::usage::note_used;
+use super::usage::{note_used, pack_store};
 use crate::app::cli::{RecordLayout, RunArgs};
 use crate::app::error::{Error, ExitStatus};
 use crate::app::progress::bar::RunBar;
@@ -98,11 +99,17 @@ pub(super) fn run_within(
         ReportOptions { width: console.width, failures: args.failures, rolls_up: rollup.is_some() };
     let mut reports = Reports::new(args.format, options, console.system);
     let command = RunCommand { args, watched, suites: &suites, rollup: rollup.as_ref(), used };
+    let cache_dirs: BTreeSet<String> =
+        loaded.iter().map(|(surroundings, _)| surroundings.cache_dir.clone()).collect();
     let ended = run_all(&command, &mut reports, loaded, console);
     // What was evaluated is reported whatever stopped the rest.
     let mut out = BufWriter::new(&mut *console.out);
     reports.finish(&mut out)?;
     out.flush()?;
+    drop(out);
+    if !args.frozen && ended.is_ok() {
+        console.warn(cache_dirs.iter().filter_map(|dir| pack_store(dir)))?;
+    }
     ended
 }
 

@@ -1,4 +1,4 @@
-//! Notes what a run used of the store, so that `cache gc` keeps it.
+//! What a run leaves of the store for others: a note of what it used, so that `cache gc` keeps it, and few segments.
 
 use std::path::Path;
 
@@ -29,6 +29,12 @@ pub(crate) fn note_used(
     let dir = Path::new(&surroundings.cache_dir);
     let noted = store::note_used(dir, &suite, Some(run), system.now(), &keys);
     noted.err().map(|error| format!("`cache gc` will not know what this run used: {error}"))
+}
+
+/// Packs the segments that earlier runs have left in a store, where there are many; says why if it cannot.
+pub(super) fn pack_store(dir: &str) -> Option<String> {
+    let packed = store::pack_many(Path::new(dir));
+    packed.err().map(|error| format!("the store at `{dir}` was not packed: {error}"))
 }
 
 /// Whether the command line leaves part of the suite out.

@@ -14,7 +14,7 @@ use std::time::SystemTime;
 use super::blob_reference::BlobReference;
 use super::entry_line::{EntryLine, LineBody};
 use super::line::BODY_LIMIT;
-use super::segments::write_error;
+use super::segment_files::write_error;
 use super::{Entry, StoreError};
 
 /// How hard a body is pressed: the next levels take twice as long for a tenth less.

@@ -60,17 +60,6 @@ impl EntryLine {
         self.blob().map(|blob| u64::from(blob.bytes))
     }
 
-    /// The entry, if it can be read without a store: that is, of a line that has its body.
-    pub(super) fn alone(self) -> Result<Entry, &'static str> {
-        let Self { key, generation, body } = self;
-        match body {
-            LineBody::Inline(body) => Ok(Entry { key, generation, body }),
-            LineBody::Blob(_) => Err(
-                "it names a blob, which stays in the store that it was written in; `evalrs cache export` writes whole lines",
-            ),
-        }
-    }
-
     /// What can be read of the body without opening a blob: all of it, or what is short in it.
     pub fn outline(&self) -> &str {
         match &self.body {

@@ -110,7 +110,7 @@ impl Index {
 }
 
 /// Visits the entries of the segment at `path`.
-pub(super) fn scan_file(path: &Path, visit: impl FnMut(ScannedEntry)) -> io::Result<Scanned> {
+pub(super) fn scan_file(path: &Path, visit: impl FnMut(ScannedEntry<'_>)) -> io::Result<Scanned> {
     scan_lines(path, Position::START, u64::MAX, visit)
 }
 
@@ -119,7 +119,7 @@ pub(super) fn scan_lines(
     path: &Path,
     from: Position,
     upto: u64,
-    visit: impl FnMut(ScannedEntry),
+    visit: impl FnMut(ScannedEntry<'_>),
 ) -> io::Result<Scanned> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from.offset))?;
@@ -128,7 +128,7 @@ pub(super) fn scan_lines(
     line::scan(reader, &path.to_string_lossy(), from, visit)
 }
 
-fn slot(segment: u32, found: &ScannedEntry) -> EntrySlot {
+fn slot(segment: u32, found: &ScannedEntry<'_>) -> EntrySlot {
     let ScannedEntry { offset, length, ref entry, .. } = *found;
     EntrySlot::new(segment, offset, length, entry.rank())
 }

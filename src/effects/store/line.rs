@@ -2,15 +2,18 @@
 //!
 //! `{"k":"<64 hex>","g":<generation>,"v":<body>,"c":"<8 hex>"}`: a JSON object in a fixed layout, so that key and
 //! generation are read without a JSON parse while grep, jq and git still understand it. In a segment `<body>` may be a
-//! [reference](super::blob_reference) to a blob. The checksum is the CRC-32 of
-//! every byte before `,"c"`: it finds damage, not malice. Knows no files; whoever scans says where a line stands.
+//! [reference](super::blob_reference) to a blob, or lack [what it shares](super::shared_text) with an earlier line. The
+//! checksum is the CRC-32 of every byte before `,"c"`: it finds damage, not malice. Knows no files; whoever scans says where a
+//! line stands.
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Read as _};
 
 use super::blob_reference::BlobReference;
+use super::elements::{Elements, elements_of};
 use super::entry_line::{EntryLine, LineBody};
-use super::{Entry, StoreError, WARNING_LIMIT};
+use super::shared_text::SharedText;
+use super::{Entry, EntryRank, StoreError, WARNING_LIMIT, is_reply};
 use crate::pipeline::key::ActionKey;
 
 /// The longest body that is kept.
@@ -33,16 +36,69 @@ impl Position {
     pub(super) const START: Self = Self { offset: 0, line: 1 };
 }
 
+/// An entry as its line says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) struct StoredLine<'a> {
+    pub(super) key: ActionKey,
+    pub(super) generation: u32,
+    /// The body, or what stands in its place.
+    value: &'a str,
+    /// The checksum of the line.
+    pub(super) checksum: u32,
+}
+
+impl<'a> StoredLine<'a> {
+    /// What decides whether it wins, but for ties.
+    pub(super) fn rank(&self) -> EntryRank {
+        let inline = || EntryRank { is_reply: is_reply(self.value), generation: self.generation };
+        self.blob().map_or_else(inline, |blob| blob.rank(self.generation))
+    }
+
+    /// The blob that is its body, if it is one.
+    pub(super) fn blob(&self) -> Option<BlobReference> {
+        BlobReference::parse(self.value)
+    }
+
+    /// The line that it shares parts with, if it does.
+    pub(super) fn shared(&self) -> Option<SharedText<'a>> {
+        SharedText::parse(self.value)
+    }
+
+    /// The entry of a line that shares nothing.
+    pub(super) fn whole(&self) -> EntryLine {
+        let Self { key, generation, value, .. } = *self;
+        let inline = || LineBody::Inline(value.to_owned());
+        let body = self.blob().map_or_else(inline, LineBody::Blob);
+        EntryLine { key, generation, body }
+    }
+
+    /// The entry, if it can be read without the store that it was written in.
+    pub(super) fn alone(&self) -> Result<Entry, &'static str> {
+        let Self { key, generation, value, .. } = *self;
+        if self.shared().is_some() {
+            return Err(
+                "it shares parts with another line of the segment that it was written in; `evalrs cache export` writes whole lines",
+            );
+        }
+        if self.blob().is_some() {
+            return Err(
+                "it names a blob, which stays in the store that it was written in; `evalrs cache export` writes whole lines",
+            );
+        }
+        Ok(Entry { key, generation, body: value.to_owned() })
+    }
+}
+
 /// An entry and where it stands.
 #[derive(Debug)]
-pub(super) struct ScannedEntry {
+pub(super) struct ScannedEntry<'a> {
     /// The number of its line, from 1.
     pub(super) line: u64,
     /// Where its line starts, in bytes.
     pub(super) offset: u32,
     /// The bytes of its line without the line break.
     pub(super) length: u32,
-    pub(super) entry: EntryLine,
+    pub(super) entry: StoredLine<'a>,
 }
 
 /// What came of reading lines.
@@ -81,56 +137,68 @@ impl Marker {
 /// What is told of a conflict once, where it begins.
 const CONFLICT: &str = "an unresolved conflict of git: both sides are read; with `*.judgments.jsonl merge=union` in .gitattributes (`evalrs cache export --git` writes it) there is none, and an export takes the markers out";
 
-/// Refuses an entry whose body would not survive as one line.
-pub(super) fn check(entry: &Entry) -> Result<(), StoreError> {
+/// Refuses an entry whose body would not survive as one line, and says where the ingredients stand in one that does.
+pub(super) fn check(entry: &Entry) -> Result<Elements, StoreError> {
     let Entry { key, body, .. } = entry;
-    let reason = if memchr::memchr2(b'\n', b'\r', body.as_bytes()).is_some() {
-        "contains a line break"
-    } else if body.len() > BODY_LIMIT {
-        "is too long"
-    } else if !is_object(body) || serde_json::from_str::<serde::de::IgnoredAny>(body).is_err() {
-        "is not a compact JSON object"
-    } else {
-        return Ok(());
-    };
-    Err(StoreError::Body { key: *key, reason })
+    let refused = |reason| Err(StoreError::Body { key: *key, reason });
+    if memchr::memchr2(b'\n', b'\r', body.as_bytes()).is_some() {
+        return refused("contains a line break");
+    }
+    if body.len() > BODY_LIMIT {
+        return refused("is too long");
+    }
+    match elements_of(body).filter(|_| is_object(body)) {
+        Some(elements) => Ok(elements),
+        None => refused("is not a compact JSON object"),
+    }
 }
 
 /// Whether the body may stand in the line of a segment: it is short, and nobody would take it for a reference.
 pub(super) fn fits_in_line(body: &str) -> bool {
-    body.len() <= INLINE_LIMIT && BlobReference::parse(body).is_none()
+    body.len() <= INLINE_LIMIT && !is_reference(body)
+}
+
+/// Whether somebody who reads this in a line would take it for something in place of a body.
+fn is_reference(body: &str) -> bool {
+    BlobReference::parse(body).is_some() || SharedText::parse(body).is_some()
 }
 
 /// Appends the line of `entry` with its body, however long that is, line break included, to `out`.
 pub(super) fn write(entry: &Entry, out: &mut String) -> Result<(), StoreError> {
     check(entry)?;
-    if BlobReference::parse(&entry.body).is_some() {
-        return Err(StoreError::Body {
-            key: entry.key,
-            reason: "looks like a reference to a blob",
-        });
+    if is_reference(&entry.body) {
+        let reason = "looks like a reference of a segment";
+        return Err(StoreError::Body { key: entry.key, reason });
     }
-    append(entry.key, entry.generation, &entry.body, out);
+    append(entry.key, entry.generation, out, |out| out.push_str(&entry.body));
     Ok(())
 }
 
-/// Appends the line of an entry with `value` for its body, line break included, to `out`.
-pub(super) fn append(key: ActionKey, generation: u32, value: &str, out: &mut String) {
+/// Appends the line of an entry, line break included, to `out`, with what `write_value` appends for its body. Its checksum.
+pub(super) fn append(
+    key: ActionKey,
+    generation: u32,
+    out: &mut String,
+    write_value: impl FnOnce(&mut String),
+) -> u32 {
     let from = out.len();
     // Writing to a string cannot fail.
-    let _ = write!(out, r#"{{"k":"{key}","g":{generation},"v":{value}"#);
+    let _ = write!(out, r#"{{"k":"{key}","g":{generation},"v":"#);
+    write_value(out);
     let checksum = crc32fast::hash(&out.as_bytes()[from..]);
     let _ = writeln!(out, r#","c":"{checksum:08x}"}}"#);
+    checksum
 }
 
 /// Reads a line without its `\n`, or says why it is none; a `\r` left by a Windows checkout is ignored.
-pub(super) fn parse(line: &[u8]) -> Result<EntryLine, &'static str> {
+pub(super) fn parse(line: &[u8]) -> Result<StoredLine<'_>, &'static str> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
-    let (content, checksum) = split_checksum(line).ok_or("not an entry")?;
-    if format!("{:08x}", crc32fast::hash(content)).as_bytes() != checksum {
+    let (content, digits) = split_checksum(line).ok_or("not an entry")?;
+    let checksum = crc32fast::hash(content);
+    if format!("{checksum:08x}").as_bytes() != digits {
         return Err("the checksum does not match");
     }
-    parse_content(content).ok_or("not an entry")
+    parse_content(content, checksum).ok_or("not an entry")
 }
 
 fn split_checksum(line: &[u8]) -> Option<(&[u8], &[u8])> {
@@ -138,18 +206,14 @@ fn split_checksum(line: &[u8]) -> Option<(&[u8], &[u8])> {
     Some((content, tail.strip_prefix(br#","c":""#)?.strip_suffix(br#""}"#)?))
 }
 
-fn parse_content(content: &[u8]) -> Option<EntryLine> {
+fn parse_content(content: &[u8], checksum: u32) -> Option<StoredLine<'_>> {
     let (hex, rest) = content.strip_prefix(br#"{"k":""#)?.split_at_checked(64)?;
     let key = ActionKey::parse(std::str::from_utf8(hex).ok()?)?;
     let rest = std::str::from_utf8(rest.strip_prefix(br#"","g":"#)?).ok()?;
-    let (generation, body) = rest.split_once(r#","v":"#)?;
+    let (generation, value) = rest.split_once(r#","v":"#)?;
     let digits = generation.bytes().all(|byte| byte.is_ascii_digit());
     let generation = generation.parse().ok()?;
-    (digits && is_object(body)).then(|| {
-        let reference = BlobReference::parse(body).map(LineBody::Blob);
-        let body = reference.unwrap_or_else(|| LineBody::Inline(body.to_owned()));
-        EntryLine { key, generation, body }
-    })
+    (digits && is_object(value)).then_some(StoredLine { key, generation, value, checksum })
 }
 
 fn is_object(body: &str) -> bool {
@@ -167,7 +231,7 @@ pub(super) fn scan(
     mut reader: impl BufRead,
     path: &str,
     from: Position,
-    mut visit: impl FnMut(ScannedEntry),
+    mut visit: impl FnMut(ScannedEntry<'_>),
 ) -> io::Result<Scanned> {
     let Position { mut offset, mut line } = from;
     let mut skipped = Vec::new();

@@ -28,7 +28,7 @@ impl OutcomeStore for MemoryStore {
     }
 
     fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
-        entries.iter().try_for_each(line::check)?;
+        entries.iter().try_for_each(|entry| line::check(entry).map(drop))?;
         let mut winners = lock(&self.winners);
         for entry in entries {
             insert(&mut winners, entry.clone());

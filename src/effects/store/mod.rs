@@ -3,9 +3,11 @@
 //! The store knows keys, generations and JSON bodies, of which it tells replies from the rest: those win. What else a body
 //! means is the business of [`crate::pipeline::outcome`]. A read failure is a miss with a warning, a write failure is an error.
 
+mod bases;
 mod blob_reference;
 mod blobs;
 mod committed;
+mod elements;
 mod entry_line;
 mod gc_policy;
 mod idx;
@@ -18,12 +20,17 @@ mod lost_blobs;
 mod memory;
 mod outline;
 mod own;
+mod packing;
 mod removal_lock;
+mod segment_files;
+mod segment_layout;
 mod segments;
+mod shared_text;
 mod sweep;
 mod sweep_blobs;
 mod uses;
 mod verify;
+mod written_bases;
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -35,6 +42,7 @@ pub use import_lock::{ImportLock, lock_imports};
 pub use layered::Layered;
 pub use line::BODY_LIMIT;
 pub use memory::MemoryStore;
+pub use packing::pack_many;
 pub use segments::{SegmentStore, Totals};
 pub use sweep::{Sweep, SweepError, Swept, sweep};
 pub use uses::{Run, note_used};

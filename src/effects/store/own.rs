@@ -7,7 +7,8 @@ use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::StoreError;
-use super::segments::write_error;
+use super::segment_files::write_error;
+use super::written_bases::WrittenBases;
 
 /// The room that there must be before somebody is paid, in bytes: for all that lands until a write has failed.
 const ROOM: usize = 256 << 10;
@@ -17,9 +18,16 @@ pub(super) struct Own {
     pub(super) name: String,
     pub(super) file: File,
     pub(super) length: u64,
+    /// The lines of it that later ones may have parts of.
+    pub(super) bases: WrittenBases,
 }
 
 impl Own {
+    /// The segment of this name, which is empty.
+    pub(super) fn of(name: String, file: File) -> Self {
+        Self { name, file, length: 0, bases: WrittenBases::default() }
+    }
+
     /// Makes a segment in `folder` that no sweep touches before it is closed.
     pub(super) fn create(folder: &Path) -> Result<Self, StoreError> {
         loop {
@@ -77,7 +85,7 @@ fn create_unlocked(folder: &Path) -> Result<Own, StoreError> {
     for folder in folder.ancestors().take(3) {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
     }
-    Ok(Own { name, file, length: 0 })
+    Ok(Own::of(name, file))
 }
 
 /// Only committed judgments are for others. A file that is there is the user's; without one the store works too.

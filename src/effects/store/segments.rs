@@ -8,21 +8,23 @@
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
 use std::collections::BTreeSet;
-use std::fs::{self, File};
-use std::io::{self, BufReader, Seek as _, Write as _};
+use std::fs;
+use std::io::{self, Write as _};
+use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
 use super::blobs::BlobFolder;
+use super::elements::Elements;
 use super::entry_line::EntryLine;
-use super::idx::EntrySlot;
 use super::index::{Index, write_idx};
 use super::line;
 use super::line_batch::{LineBatch, NewLine};
 use super::lost_blobs::LostBlobs;
 use super::own::Own;
 use super::removal_lock::keep_segments;
-use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, keep_winning_line, lock};
+use super::segment_files::{read_group, segment_folder, segment_names, unreadable, write_error};
+use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, lock};
 use crate::pipeline::key::ActionKey;
 
 /// The size at which a segment is sealed, in bytes.
@@ -63,6 +65,8 @@ pub(super) struct SegmentWriter {
     pub(super) own: Option<Own>,
     broken: Option<StoreError>,
     pub(super) seal_at: u64,
+    /// The bytes of all lines that were written.
+    pub(super) written: u64,
 }
 
 /// The side of a store that reads.
@@ -93,7 +97,7 @@ impl SegmentStore {
             warned: BTreeSet::new(),
             lost: LostBlobs::default(),
         };
-        let writer = SegmentWriter { own: None, broken: None, seal_at: SEAL_AT };
+        let writer = SegmentWriter { own: None, broken: None, seal_at: SEAL_AT, written: 0 };
         let blobs = BlobFolder::of(&dir);
         Self { folder, blobs, writer: Mutex::new(writer), reader: Mutex::new(reader) }
     }
@@ -152,23 +156,6 @@ impl SegmentStore {
         }
     }
 
-    /// Appends to the segment of this process. What of a failed write is on disk, nobody knows.
-    fn append(&self, writer: &mut SegmentWriter, batch: &[u8]) -> Result<(), StoreError> {
-        let mut own = match writer.own.take() {
-            Some(own) if own.is_intact(&self.folder) => own,
-            _ => Own::create(&self.folder)?,
-        };
-        self.reader().own = Some((own.name.clone(), own.length));
-        let written = own.file.write_all(batch).and_then(|()| own.file.sync_data());
-        written.map_err(|error| write_error(&self.folder.join(&own.name), &error))?;
-        own.length += batch.len() as u64;
-        let mut reader = self.reader();
-        reader.own = Some((own.name.clone(), own.length));
-        reader.absorb(&own.name);
-        writer.own = Some(own);
-        Ok(())
-    }
-
     /// Writes lines, and before them the blobs that they name. They are durable when this returns.
     pub(super) fn put<'a>(
         &self,
@@ -178,38 +165,57 @@ impl SegmentStore {
         if let Some(error) = &writer.broken {
             return Err(error.clone());
         }
-        let mut batch = LineBatch::default();
-        for line in lines {
-            batch.add(line);
-            if batch.is_full() {
-                self.write(&mut writer, &std::mem::take(&mut batch))?;
+        let mut lines = lines.peekable();
+        while lines.peek().is_some() {
+            if let Err(error) = self.write(&mut writer, &mut lines) {
+                self.reader().own = None;
+                writer.broken = Some(error.clone());
+                return Err(error);
+            }
+            if writer.own.as_ref().is_some_and(|own| own.length >= writer.seal_at) {
+                self.seal_own(&mut writer);
             }
         }
-        self.write(&mut writer, &batch)
+        Ok(())
     }
 
-    fn write(&self, writer: &mut SegmentWriter, batch: &LineBatch<'_>) -> Result<(), StoreError> {
-        if batch.text.is_empty() {
-            return Ok(());
-        }
+    /// Writes as many lines as are written at once. What of a failed write is on disk, nobody knows.
+    fn write<'a>(
+        &self,
+        writer: &mut SegmentWriter,
+        lines: &mut Peekable<impl Iterator<Item = NewLine<'a>>>,
+    ) -> Result<(), StoreError> {
+        let mut own = match writer.own.take() {
+            Some(own) if own.is_intact(&self.folder) => own,
+            _ => Own::create(&self.folder)?,
+        };
+        let mut batch = LineBatch::new(own.length, &mut own.bases);
+        batch.take(lines);
+        let LineBatch { text, blobs, .. } = batch;
         // Until the lines are durable, no sweep takes their blobs for needless.
-        let written = self.blobs.write(&batch.blobs).and_then(|locks| {
-            self.append(writer, batch.text.as_bytes())?;
-            drop(locks);
-            Ok(())
-        });
-        if let Err(error) = written {
-            self.reader().own = None;
-            writer.broken = Some(error.clone());
-            return Err(error);
-        }
-        if !batch.blobs.is_empty() {
+        let locks = self.blobs.write(&blobs)?;
+        self.append(&mut own, text.as_bytes())?;
+        drop(locks);
+        writer.own = Some(own);
+        writer.written += text.len() as u64;
+        if !blobs.is_empty() {
             let mut reader = self.reader();
-            batch.blobs.iter().for_each(|blob| reader.lost.mend(blob.reference.digest));
+            for blob in &blobs {
+                reader.lost.mend(blob.reference.digest);
+            }
         }
-        if writer.own.as_ref().is_some_and(|own| own.length >= writer.seal_at) {
-            self.seal_own(writer);
-        }
+        Ok(())
+    }
+
+    /// Appends to the segment of this process.
+    fn append(&self, own: &mut Own, text: &[u8]) -> Result<(), StoreError> {
+        self.reader().own = Some((own.name.clone(), own.length));
+        let written = own.file.write_all(text).and_then(|()| own.file.sync_data());
+        written.map_err(|error| write_error(&self.folder.join(&own.name), &error))?;
+        own.length += text.len() as u64;
+        let mut reader = self.reader();
+        reader.own = Some((own.name.clone(), own.length));
+        reader.absorb(&own.name);
         Ok(())
     }
 
@@ -369,9 +375,12 @@ impl OutcomeStore for SegmentStore {
     }
 
     fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
-        entries.iter().try_for_each(line::check)?;
+        let checked: Vec<Elements> = entries.iter().map(line::check).collect::<Result<_, _>>()?;
         let lost = self.reader().lost.clone();
-        self.put(entries.iter().map(|entry| NewLine::at(entry, lost.generation_of(entry))))
+        let lines = entries.iter().zip(checked);
+        self.put(
+            lines.map(|(entry, elements)| NewLine::at(entry, lost.generation_of(entry), elements)),
+        )
     }
 
     fn try_writing(&self) -> Result<(), StoreError> {
@@ -420,75 +429,4 @@ impl Drop for SegmentStore {
     fn drop(&mut self) {
         self.seal();
     }
-}
-
-/// The folder of the segments of the store in the cache folder `dir`.
-pub(super) fn segment_folder(dir: &Path) -> PathBuf {
-    dir.join("v1").join("seg")
-}
-
-/// The segments of a folder, in the order of their creation; none if there is no folder.
-pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
-    names_in(folder, "jsonl")
-}
-
-/// The files of a folder that have an extension, sorted; none if there is no folder.
-pub(super) fn names_in(folder: &Path, extension: &str) -> io::Result<Vec<String>> {
-    let files = match fs::read_dir(folder) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
-        files => files?,
-    };
-    let mut names = Vec::new();
-    for file in files {
-        let path = file?.path();
-        if path.extension().is_some_and(|found| found == extension) {
-            names.extend(path.file_name().and_then(|name| name.to_str()).map(str::to_owned));
-        }
-    }
-    names.sort_unstable();
-    Ok(names)
-}
-
-/// Reads the entries of one file, those apart whose blob is lost; a line that cannot be read does not hide the others.
-pub(super) fn read_group(
-    path: &Path,
-    group: &[(EntrySlot, usize)],
-    keys: &[ActionKey],
-    is_lost: &dyn Fn(&[u8; 32]) -> bool,
-    found: &mut [Option<EntryLine>],
-) -> io::Result<()> {
-    let mut reader = BufReader::new(File::open(path)?);
-    let mut at = 0;
-    let mut outcome = Ok(());
-    for (slot, place) in group {
-        // A relative seek keeps what is buffered: winners often stand side by side.
-        reader.seek_relative(i64::from(slot.offset) - at)?;
-        at = i64::from(slot.offset) + i64::from(slot.length());
-        match read_line(&mut reader, slot) {
-            Ok(line) if line.blob().is_some_and(|blob| is_lost(&blob.digest)) => {}
-            Ok(line) if line.key == keys[*place] => keep_winning_line(&mut found[*place], line),
-            Ok(_) => outcome = Err(io::ErrorKind::InvalidData.into()),
-            Err(error) => {
-                outcome = Err(error);
-                at = 0;
-                reader.rewind()?;
-            }
-        }
-    }
-    outcome
-}
-
-fn read_line(mut reader: impl io::Read, slot: &EntrySlot) -> io::Result<EntryLine> {
-    let mut line = vec![0; slot.length() as usize];
-    reader.read_exact(&mut line)?;
-    let line = line::parse(&line).ok().filter(|line| line.rank() == slot.rank());
-    line.ok_or_else(|| io::ErrorKind::InvalidData.into())
-}
-
-pub(super) fn write_error(path: &Path, error: &io::Error) -> StoreError {
-    StoreError::Write { path: path.display().to_string(), reason: error.to_string() }
-}
-
-pub(super) fn unreadable(path: &Path, error: &io::Error) -> String {
-    format!("cannot read the store at `{}`: {error}", path.display())
 }

@@ -10,6 +10,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
+use super::bases::Bases;
 use super::blobs::BlobFile;
 use super::entry_line::EntryLine;
 use super::gc_policy::{Candidate, DiskSpace, Fate, fates};
@@ -17,9 +18,9 @@ use super::index::scan_file;
 use super::line::ScannedEntry;
 use super::line_batch::NewLine;
 use super::removal_lock::remove_segments;
-use super::segments::{
-    SEAL_AT, SegmentStore, segment_folder, segment_names, unreadable, write_error,
-};
+use super::segment_files::{segment_folder, segment_names, unreadable, write_error};
+use super::segment_layout::SegmentLayout;
+use super::segments::{SEAL_AT, SegmentStore};
 use super::sweep_blobs::{BlobSweep, remove_blobs};
 use super::uses::{Uses, read_uses};
 use super::{StoreError, WARNING_LIMIT};
@@ -49,7 +50,7 @@ pub struct Sweep<'a> {
 pub struct Swept {
     /// Entries that stay, those of segments in use not among them.
     pub kept: u64,
-    /// The bytes of these, their index and their blobs included.
+    /// The bytes of these, their index and their blobs included: in a dry run as they stand now.
     pub kept_bytes: u64,
     /// Entries that went because another one of their key wins.
     pub superseded: u64,
@@ -107,7 +108,8 @@ pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<Swept, SweepError> {
     let uses = uses(dir, sweep)?;
     // Before the lines are read: what is made meanwhile is not looked at.
     let blobs = BlobSweep::list(dir).map_err(|error| write_error(&dir.join("v1/blob"), &error))?;
-    let mut survey = survey(&folder, &uses, sweep.made, &blobs)?;
+    let names = segment_names(&folder).map_err(|error| write_error(&folder, &error))?;
+    let mut survey = survey(&folder, names, &uses, sweep.made, &blobs);
     survey.find_lost(&blobs)?;
     let room = sweep.max_size.map(|most| most.saturating_sub(survey.busy_bytes));
     let fates = fates(&survey.candidates, sweep.unused_since, room);
@@ -119,7 +121,8 @@ pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<Swept, SweepError> {
             survey.swept.count_blob(file);
         }
     } else {
-        survey.pack(dir, &folder, &fates)?;
+        let packed = survey.to_pack(&fates);
+        survey.pack(dir, &folder, &fates, packed)?;
         survey.remove_blobs(&folder, &needless);
         for path in &uses.needless {
             // It is no harm if it stays.
@@ -130,7 +133,7 @@ pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<Swept, SweepError> {
 }
 
 /// Keeps two sweeps apart; the system releases it whatever becomes of the process.
-fn lock(path: &Path) -> Result<File, SweepError> {
+pub(super) fn lock(path: &Path) -> Result<File, SweepError> {
     let file = File::options().create(true).append(true).open(path);
     let file = file.map_err(|error| write_error(path, &error))?;
     match file.try_lock() {
@@ -164,28 +167,31 @@ struct Closed {
     first: usize,
     /// Whether it has bytes that are no entry.
     is_torn: bool,
+    /// Whether it would be shorter if it was written anew.
+    is_outdated: bool,
 }
 
+/// What there is in segments that nobody writes.
 #[derive(Default)]
-struct Survey {
+pub(super) struct Survey {
     /// In the order of segments, each front to back.
-    candidates: Vec<Candidate>,
+    pub(super) candidates: Vec<Candidate>,
     closed: Vec<Closed>,
     busy_bytes: u64,
     /// The digests of blobs that segments in use name.
     busy_blobs: HashSet<[u8; 32]>,
-    swept: Swept,
+    pub(super) swept: Swept,
 }
 
-/// Looks at every entry of every segment that nobody writes.
-fn survey(
+/// Looks at every entry of those segments that nobody writes.
+pub(super) fn survey(
     folder: &Path,
+    names: Vec<String>,
     uses: &Uses,
     made: &dyn Fn(&EntryLine) -> i64,
     blobs: &BlobSweep,
-) -> Result<Survey, StoreError> {
+) -> Survey {
     let mut survey = Survey::default();
-    let names = segment_names(folder).map_err(|error| write_error(folder, &error))?;
     for name in names {
         let path = folder.join(name);
         let length = match closed_length(&path) {
@@ -201,20 +207,28 @@ fn survey(
         };
         let first = survey.candidates.len();
         let candidates = &mut survey.candidates;
+        let mut bases = Bases::of(&path);
+        let mut layout = SegmentLayout::default();
         let scanned = scan_file(&path, |found| {
-            let used = uses.last.get(&found.entry.key).copied().unwrap_or(i64::MIN);
-            let last_use = used.max(made(&found.entry));
-            let is_needed = uses.needed.contains(&found.entry.key);
-            let blob = found.entry.blob().map(|blob| blobs.size_of(blob.digest));
-            let known =
-                Candidate { is_needed, is_lost: blob == Some(None), ..candidate(&found, last_use) };
+            let entry = bases.entry(&found.entry).unwrap_or_else(|incomplete| incomplete);
+            layout.look_at(&found.entry, &entry);
+            let used = uses.last.get(&entry.key).copied().unwrap_or(i64::MIN);
+            let last_use = used.max(made(&entry));
+            let is_needed = uses.needed.contains(&entry.key);
+            let blob = entry.blob().map(|blob| blobs.size_of(blob.digest));
+            let known = Candidate {
+                is_needed,
+                is_lost: blob == Some(None),
+                ..candidate(&found, &entry, last_use)
+            };
             candidates.push(Candidate { blob: blob.flatten(), ..known });
         });
         match scanned {
             Ok(scanned) => {
                 let is_torn = !scanned.skipped.is_empty() || scanned.end.offset < length;
                 scanned.skipped.into_iter().for_each(|problem| survey.problem(problem));
-                survey.closed.push(Closed { path, length, first, is_torn });
+                let is_outdated = layout.is_outdated();
+                survey.closed.push(Closed { path, length, first, is_torn, is_outdated });
             }
             Err(error) => {
                 survey.candidates.truncate(first);
@@ -222,14 +236,14 @@ fn survey(
             }
         }
     }
-    Ok(survey)
+    survey
 }
 
-fn candidate(found: &ScannedEntry, last_use: i64) -> Candidate {
+fn candidate(found: &ScannedEntry<'_>, entry: &EntryLine, last_use: i64) -> Candidate {
     Candidate {
-        key: found.entry.key,
-        rank: found.entry.rank(),
-        digest: found.entry.digest(),
+        key: entry.key,
+        rank: entry.rank(),
+        digest: entry.digest(),
         offset: found.offset,
         size: u64::from(found.length) + 1 + INDEXED,
         blob: None,
@@ -272,7 +286,7 @@ impl Survey {
 
     /// Finds the entries whose blobs cannot be read. Blobs that are there are looked into where other entries would go
     /// for them.
-    fn find_lost(&mut self, blobs: &BlobSweep) -> Result<(), StoreError> {
+    pub(super) fn find_lost(&mut self, blobs: &BlobSweep) -> Result<(), StoreError> {
         if self.candidates.iter().all(|candidate| candidate.blob.is_none() && !candidate.is_lost) {
             return Ok(());
         }
@@ -327,7 +341,7 @@ impl Survey {
         }
     }
 
-    fn count(&mut self, fates: &[Fate]) {
+    pub(super) fn count(&mut self, fates: &[Fate]) {
         let swept = &mut self.swept;
         let mut kept = DiskSpace::default();
         for (candidate, fate) in self.candidates.iter().zip(fates) {
@@ -348,14 +362,20 @@ impl Survey {
         swept.kept_bytes = kept.bytes;
     }
 
-    /// Writes what is kept of segments that lose something or are small to new ones, then removes the old ones.
-    fn pack(&mut self, dir: &Path, folder: &Path, fates: &[Fate]) -> Result<(), StoreError> {
-        let packed = self.to_pack(fates);
+    /// Writes what is kept of the segments `packed` to new ones, then removes the old ones.
+    pub(super) fn pack(
+        &mut self,
+        dir: &Path,
+        folder: &Path,
+        fates: &[Fate],
+        packed: Vec<usize>,
+    ) -> Result<(), StoreError> {
         let writer = SegmentStore::open(dir);
         for at in &packed {
             self.copy(*at, fates, &writer)?;
         }
         writer.seal();
+        self.count_written(&packed, fates, writer.writer().written);
         let _removal = remove_segments(folder);
         for at in packed {
             let Closed { path, length, .. } = &self.closed[at];
@@ -372,18 +392,33 @@ impl Survey {
         Ok(())
     }
 
-    /// The segments that lose something, and all small ones if there are several.
-    fn to_pack(&self, fates: &[Fate]) -> Vec<usize> {
+    /// What was packed takes what it takes now.
+    fn count_written(&mut self, packed: &[usize], fates: &[Fate], written: u64) {
+        let entries = packed.iter().flat_map(|at| self.entries(*at));
+        let kept = entries.filter(|at| fates[*at] == Fate::Kept);
+        let before: u64 = kept.map(|at| self.candidates[at].size - INDEXED).sum();
+        self.swept.kept_bytes = self.swept.kept_bytes + written - before;
+    }
+
+    /// The segments that lose something or are outdated, and all small ones if there are several.
+    pub(super) fn to_pack(&self, fates: &[Fate]) -> Vec<usize> {
         let is_small = |closed: &Closed| closed.length < SEAL_AT / 2;
         let loses = |at: usize| {
             let fates = &fates[self.entries(at)];
-            self.closed[at].is_torn
+            let Closed { is_torn, is_outdated, .. } = self.closed[at];
+            is_torn
+                || is_outdated
                 || fates.is_empty()
                 || fates.iter().any(|fate| *fate != Fate::Kept)
         };
         let small = self.closed.iter().filter(|closed| is_small(closed)).count();
         let ats = 0..self.closed.len();
         ats.filter(|at| loses(*at) || (small > 1 && is_small(&self.closed[*at]))).collect()
+    }
+
+    /// Whether a segment has nothing that cannot be read.
+    pub(super) fn is_intact(&self, at: usize, fates: &[Fate]) -> bool {
+        !self.closed[at].is_torn && !fates[self.entries(at)].contains(&Fate::Lost)
     }
 
     fn entries(&self, at: usize) -> std::ops::Range<usize> {
@@ -399,6 +434,7 @@ impl Survey {
         let mut size = 0;
         let mut written = Ok(());
         let mut missing = 0;
+        let mut bases = Bases::of(path);
         let scanned = scan_file(path, |found| {
             while known.next_if(|(candidate, _)| candidate.offset < found.offset).is_some() {
                 missing += 1;
@@ -409,7 +445,7 @@ impl Survey {
             let Some((_, fate)) = known.next_if(|(candidate, _)| is_it(candidate)) else { return };
             if fate == Fate::Kept && written.is_ok() {
                 size += found.length as usize;
-                batch.push(found.entry);
+                batch.push(bases.entry(&found.entry).unwrap_or_else(|incomplete| incomplete));
                 if size >= BATCH {
                     written = writer.put(batch.iter().map(NewLine::from));
                     batch.clear();

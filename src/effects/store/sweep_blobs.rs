@@ -15,7 +15,7 @@ use super::StoreError;
 use super::blobs::{BlobError, BlobFile, BlobFolder, read_body};
 use super::index::scan_lines;
 use super::line::{BODY_LIMIT, Position};
-use super::segments::{segment_names, unreadable, write_error};
+use super::segment_files::{segment_names, unreadable, write_error};
 
 /// How long a blob stays that nobody names, in seconds.
 const ORPHANED: i64 = 86_400;
@@ -37,6 +37,11 @@ impl BlobSweep {
         let files = folder.list()?;
         let sizes = files.iter().filter_map(|file| Some((file.digest?, file.bytes))).collect();
         Ok(Self { folder, files, sizes })
+    }
+
+    /// The blobs of the store in `dir`, each looked at when it is asked for.
+    pub(super) fn unlisted(dir: &Path) -> Self {
+        Self { folder: BlobFolder::of(dir), files: Vec::new(), sizes: HashMap::new() }
     }
 
     /// The bytes of a blob on disk; none if it is not there.

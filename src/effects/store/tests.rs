@@ -11,11 +11,12 @@ use tempfile::TempDir;
 
 use super::line::{self, Position, Scanned};
 use super::own::Own;
-use super::segments::read_group;
+use super::segment_files::read_group;
 use super::*;
 
 mod blobs;
 mod model;
+mod shared;
 mod side_files;
 mod sweeps;
 mod uses;
@@ -99,8 +100,11 @@ fn a_line_is_what_the_format_says() {
     // The checksum is Python's zlib.crc32 of what stands before `,"c"`.
     let one = r#"{"k":"0101010101010101010101010101010101010101010101010101010101010101","g":3,"v":{"a":1},"c":"3dae16a7"}"#;
     assert_eq!(text_of(&[entry(1, 3, r#"{"a":1}"#)]), format!("{one}\n"));
-    assert_eq!(line::parse(one.as_bytes()), Ok(entry(1, 3, r#"{"a":1}"#).into()));
-    assert_eq!(line::parse(format!("{one}\r").as_bytes()), Ok(entry(1, 3, r#"{"a":1}"#).into()));
+    for text in [one.to_owned(), format!("{one}\r")] {
+        let parsed = line::parse(text.as_bytes()).unwrap();
+        assert_eq!(parsed.alone(), Ok(entry(1, 3, r#"{"a":1}"#)));
+        assert_eq!(parsed.checksum, 0x3dae_16a7);
+    }
     let json: serde_json::Value = serde_json::from_str(one).unwrap();
     assert_eq!(json["v"]["a"], 1);
 }
@@ -407,7 +411,7 @@ fn a_full_disk_is_an_error_until_the_store_is_opened_again() {
     let dir = fresh();
     let store = SegmentStore::open(dir.path());
     let file = File::options().append(true).open("/dev/full").unwrap();
-    store.writer().own = Some(Own { name: "/dev/full".to_owned(), file, length: 0 });
+    store.writer().own = Some(Own::of("/dev/full".to_owned(), file));
     let error = store.put_many(&three()).unwrap_err();
     assert_eq!(
         error.to_string(),

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 
 use super::StoreError;
-use super::segments::{names_in, segment_folder, write_error};
+use super::segment_files::{names_in, segment_folder, write_error};
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 
 const MAGIC: &[u8; 16] = b"evalrs use v1\n\0\0";

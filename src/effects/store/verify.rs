@@ -6,11 +6,12 @@ use std::collections::HashMap;
 use std::io::{self, Read as _};
 use std::path::Path;
 
+use super::bases::Bases;
 use super::blobs::{BlobFolder, read_body};
 use super::entry_line::EntryLine;
 use super::index::scan_file;
 use super::line::{self, BODY_LIMIT, Position, Scanned, ScannedEntry};
-use super::segments::{segment_folder, segment_names, unreadable};
+use super::segment_files::{segment_folder, segment_names, unreadable};
 use super::{Entry, WARNING_LIMIT};
 
 /// What a check could do with an intact entry.
@@ -90,10 +91,14 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
         Ok(names) => {
             for path in names.iter().map(|name| folder.join(name)) {
                 let shown = path.to_string_lossy();
-                let visit = |found: ScannedEntry| {
-                    if let Some(entry) = blobs.entry(&shown, found.line, found.entry, &mut report) {
-                        report.take(&shown, found.line, entry, check);
+                let mut bases = Bases::of(&path);
+                let visit = |found: ScannedEntry<'_>| match bases.entry(&found.entry) {
+                    Ok(entry) => {
+                        if let Some(entry) = blobs.entry(&shown, found.line, entry, &mut report) {
+                            report.take(&shown, found.line, entry, check);
+                        }
                     }
+                    Err(_) => report.add([incomplete(&shown, &found)]),
                 };
                 let scanned = scan_file(&path, visit);
                 report.end(&path, scanned);
@@ -103,6 +108,14 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
     }
     blobs.rest(&mut report);
     report
+}
+
+/// What is said of an entry that has parts of a line which cannot be read.
+fn incomplete(path: &str, found: &ScannedEntry<'_>) -> String {
+    let ScannedEntry { line, .. } = found;
+    format!(
+        "the stored outcome at `{path}:{line}` is whole, but what its key was made of is lost: the line that it shares this with is damaged"
+    )
 }
 
 /// Checks the blobs of a store.

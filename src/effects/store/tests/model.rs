@@ -5,6 +5,8 @@ use std::collections::HashMap;
 use super::super::blobs::BlobFolder;
 use super::super::line_batch::{LineBatch, NewLine};
 use super::super::sweep::{Sweep, sweep};
+use super::super::written_bases::WrittenBases;
+use super::shared::judgment;
 use super::*;
 
 #[derive(Clone, Debug)]
@@ -48,8 +50,9 @@ fn body(number: u8) -> String {
 
 /// The line of an entry in a segment, with its line break, and the size of its blob.
 fn on_disk(dir: &Path, entry: &Entry) -> (u64, u64) {
-    let mut batch = LineBatch::default();
-    batch.add(NewLine::at(entry, entry.generation));
+    let mut bases = WrittenBases::default();
+    let mut batch = LineBatch::new(0, &mut bases);
+    batch.add(NewLine::at(entry, entry.generation, line::check(entry).unwrap()));
     let path = BlobFolder::of(dir).path(*blake3::hash(entry.body.as_bytes()).as_bytes());
     (batch.text.len() as u64, path.metadata().map_or(0, |file| file.len()))
 }
@@ -73,6 +76,17 @@ fn ranked(generation: u32, text: u8) -> Ranked {
     (text % 2 == 1, generation, *blake3::hash(body(text).as_bytes()).as_bytes(), text)
 }
 
+fn ranked_judged(generation: u32, text: u8) -> Ranked {
+    (text % 2 == 1, generation, *blake3::hash(judged(text).as_bytes()).as_bytes(), text)
+}
+
+/// The body with ingredients, of which the lines of small ones share most.
+fn judged(number: u8) -> String {
+    let outcome = body(number);
+    let Some(outcome) = outcome.strip_suffix('}') else { return outcome };
+    judgment(outcome, &format!("judge {}", number % 3), &number.to_string())
+}
+
 /// Asks for every key and one that nobody ever puts: a miss makes a store look at the others.
 fn check(store: &dyn OutcomeStore, model: &Model) {
     let keys: Vec<ActionKey> = (0..6).map(key).collect();
@@ -80,7 +94,7 @@ fn check(store: &dyn OutcomeStore, model: &Model) {
     for (number, found) in (0..6_u8).zip(found) {
         let best = model.get(&number).and_then(BTreeSet::last);
         let expected =
-            best.map(|(_, generation, _, text)| entry(number, *generation, &body(*text)));
+            best.map(|(_, generation, _, text)| entry(number, *generation, &judged(*text)));
         assert_eq!(found, expected);
     }
     assert_eq!(store.keys(), model.keys().map(|number| key(*number)).collect::<Vec<_>>());
@@ -100,11 +114,11 @@ proptest! {
             match step {
                 Step::Put { by, entries } => {
                     for &(number, generation, text) in &entries {
-                        model.entry(number).or_default().insert(ranked(generation, text));
+                        model.entry(number).or_default().insert(ranked_judged(generation, text));
                     }
                     let entries: Vec<Entry> = entries
                         .into_iter()
-                        .map(|(number, generation, text)| entry(number, generation, &body(text)))
+                        .map(|(number, generation, text)| entry(number, generation, &judged(text)))
                         .collect();
                     stores[by].put_many(&entries).unwrap();
                     memory.put_many(&entries).unwrap();

@@ -314,3 +314,46 @@ fn a_kill_at_any_point_loses_nothing() {
         assert_eq!(lines_of(dir.path()), three(), "the next sweep finishes it");
     }
 }
+
+#[test]
+fn many_segments_are_packed_without_a_sweep_and_nothing_is_lost() {
+    let entries: Vec<Entry> = (0..80)
+        .map(|number| entry(number % 70, u32::from(number), &format!(r#"{{"n":{number}}}"#)))
+        .collect();
+    let keys: Vec<ActionKey> = (0..70).map(key).collect();
+    let lists: Vec<&[Entry]> = entries.chunks(1).collect();
+    let few = segments(&lists[..64]);
+    assert_eq!(pack_many(few.path()), Ok(None), "64 are few");
+    let dir = segments(&lists);
+    let before = SegmentStore::open(dir.path()).get_many(&keys);
+    // One that is damaged, one that a process writes, and one that is too large.
+    let damaged = folder(dir.path()).join("0-damaged-0.jsonl");
+    fs::write(&damaged, "nonsense\n").unwrap();
+    let busy = SegmentStore::open(dir.path());
+    busy.put_many(&[entry(90, 0, "{}")]).unwrap();
+    let large = folder(dir.path()).join("0-large-0.jsonl");
+    let long = entry(91, 0, &format!(r#"{{"a":"{}"}}"#, "x".repeat(9 << 20)));
+    fs::write(&large, text_of(&[long])).unwrap();
+    let swept = pack_many(dir.path()).unwrap().unwrap();
+    assert_eq!((swept.packed, swept.superseded, swept.busy), (80, 10, 1));
+    let left = files(dir.path(), ".jsonl");
+    assert_eq!(left.len(), 4, "{left:?}");
+    assert!(left.contains(&damaged) && left.contains(&large), "{left:?}");
+    assert_eq!(SegmentStore::open(dir.path()).get_many(&keys), before);
+    assert_eq!(busy.get_many(&keys), before, "who has the store open finds what was moved");
+    drop(busy);
+    assert_eq!(pack_many(dir.path()), Ok(None));
+}
+
+#[test]
+fn who_packs_waits_for_nobody() {
+    let all = three();
+    let lists: Vec<&[Entry]> = all.chunks(1).cycle().take(70).collect();
+    let dir = segments(&lists);
+    let lock = super::super::sweep::lock(&dir.path().join("v1/gc.lock")).unwrap();
+    assert_eq!(pack_many(dir.path()), Ok(None), "a sweep is under way");
+    drop(lock);
+    assert_eq!(pack_many(dir.path()).unwrap().unwrap().packed, 70);
+    assert_eq!(reread(dir.path()), ("111".to_owned(), vec![]));
+    assert_eq!(pack_many(&dir.path().join("nowhere")), Ok(None));
+}
