@@ -19,9 +19,13 @@ use crate::engine::resolve::settings::Settings;
 use crate::engine::resolve::settle::{SettledPlans, settle};
 use crate::engine::session::Session;
 use crate::engine::session::reload::Reloaded;
-use crate::graph::Database;
+use crate::graph::briefs::briefs;
+use crate::graph::change::Change;
 use crate::graph::inputs::Overrides;
+use crate::graph::{Database, results};
 use crate::pipeline::outcome::{Outcome, Reply};
+use crate::pipeline::report::digest::ReportDigest;
+use crate::pipeline::results::ResultLine;
 
 /// Two judges of which one reads the reference answer.
 const SUITE: &str = "\
@@ -125,6 +129,26 @@ impl Evaluation {
         asked.sort();
         asked
     }
+
+    /// The digest of what the results are made of, and the results.
+    fn results(&self) -> (String, Vec<ResultLine>) {
+        let Session { db, root, .. } = &self.session;
+        let digest = self.session.results_digest(&self.system).unwrap();
+        let lines: Vec<ResultLine> = results::lines(db, *root).collect();
+        for keep in [0, 2, 100] {
+            let brief = ReportDigest::of_briefs(Box::new(briefs(db, *root, keep)), keep, &|_| true);
+            let whole = ReportDigest::of_lines(lines.iter().cloned(), keep);
+            assert_eq!(format!("{brief:?}"), format!("{whole:?}"), "{keep} failures");
+        }
+        (digest, lines)
+    }
+
+    /// The same files and the same store in another process.
+    fn again(self) -> Self {
+        let mut again = Self { session: fresh(), plans: SettledPlans::default(), ..self };
+        again.load();
+        again
+    }
 }
 
 fn fresh() -> Session {
@@ -161,21 +185,46 @@ type Edit = (&'static str, String);
 fn check(what: &str, edits: &[Edit], expected: &str) {
     let expected = expanded(expected);
     let mut living = Evaluation::stored();
-    let mut cold = Evaluation::stored();
+    let cold = Evaluation::stored();
+    let before = living.results();
     for (path, text) in edits {
         living.system.set(path, text);
         cold.system.set(path, text);
     }
     living.reload(what);
     assert_eq!(living.asked(), expected, "{what}");
-    cold.session = fresh();
-    cold.plans = SettledPlans::default();
-    cold.load();
+    let mut cold = cold.again();
     assert_eq!(cold.asked(), expected, "{what}, in a fresh session");
+    let after = cold.results();
+    assert!(after.0 != before.0 || after.1 == before.1, "results are told apart: {what}");
     living.system.set("suite.yaml", SUITE);
     living.system.set("data.jsonl", rows());
     living.reload(what);
     assert_eq!(living.asked(), Vec::<String>::new(), "reverted: {what}");
+}
+
+#[test]
+fn results_of_the_same_are_known_by_their_digest() {
+    let stored = Evaluation::stored();
+    let before = stored.results();
+    let mut again = stored.again();
+    assert_ne!(again.results().0, before.0, "outcomes belong to it");
+    assert_eq!(again.asked(), Vec::<String>::new());
+    assert_eq!(again.results(), before);
+    let outcome = |text: &str, model: Option<&str>| {
+        let key = again.store.keys()[0];
+        let reply = Reply { model: model.map(str::to_owned), ..Reply::new(text) };
+        (key, Arc::new(Outcome::Reply(reply)))
+    };
+    let text = r#"{"rationale": "r", "score": 0.5}"#;
+    let mut digests = std::collections::BTreeSet::from([before.0]);
+    for (text, model) in [(text, None), (text, Some("judge-2")), ("{}", None)] {
+        let outcomes = vec![outcome(text, model)];
+        let chunks = again.session.chunks();
+        Change { outcomes, waiting: chunks, ..Change::default() }
+            .apply(&mut again.session.db, again.session.root);
+        assert!(digests.insert(again.results().0), "{text} by {model:?}");
+    }
 }
 
 /// The suite with another text in one place.

@@ -155,7 +155,7 @@ pub fn gate_rule(db: &dyn Db, root: Root) -> Option<Gate> {
 
 /// The base URLs that the environment names for judges, by provider.
 #[salsa::tracked]
-fn environment_base_urls(db: &dyn Db, root: Root) -> Vec<(&'static str, String)> {
+pub(super) fn environment_base_urls(db: &dyn Db, root: Root) -> Vec<(&'static str, String)> {
     let named = provider::infos().filter_map(|info| {
         let url = root.environment(db).get(info.base_url_variable)?.trim();
         (!url.is_empty()).then(|| (info.id, url.to_owned()))

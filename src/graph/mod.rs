@@ -35,6 +35,8 @@ pub mod folds;
 pub(crate) mod held_out;
 pub(crate) mod labelling;
 pub mod results;
+pub(crate) mod briefs;
+pub(crate) mod result_inputs;
 pub(crate) mod exports;
 pub(crate) mod snapshot;
 
@@ -152,6 +154,15 @@ impl Database {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         let mut all: Vec<(String, File)> =
             files.iter().map(|(path, file)| (path.clone(), *file)).collect();
+        all.sort_by(|left, right| left.0.cmp(&right.0));
+        all
+    }
+
+    /// Every program that was ever asked for, with what the suite says of it, sorted by that.
+    pub(crate) fn programs(&self) -> Vec<(String, Program)> {
+        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<(String, Program)> =
+            programs.iter().map(|(spec, program)| (format!("{spec:?}"), *program)).collect();
         all.sort_by(|left, right| left.0.cmp(&right.0));
         all
     }

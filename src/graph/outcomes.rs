@@ -4,10 +4,11 @@
 //! an archive hands the text out again where something reads it after all. A text of another digest is none: the reply is
 //! then one that was lost, and whoever wants it waits for it as if it had never been there.
 
+use std::hash::{Hash, Hasher};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
-use xxhash_rust::xxh3::xxh3_64;
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::Database;
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
@@ -106,6 +107,20 @@ impl OutcomeTable {
         (!is_failure).then_some(*digest)
     }
 
+    /// The digest of all outcomes; none where the text of one was let go of.
+    pub(super) fn digest(&self) -> Option<u128> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let digests = known.iter().map(|(key, KnownOutcome { outcome, .. })| {
+            outcome.as_ref().map(|outcome| digest_of(*key, outcome))
+        });
+        // Their order is that of the hash, and a sum has none.
+        let mut sum = 0_u128;
+        for digest in digests {
+            sum = sum.wrapping_add(digest?);
+        }
+        Some(sum)
+    }
+
     fn release(&self, key: ActionKey) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get_mut(&key)
@@ -121,6 +136,26 @@ fn digest(outcome: &Outcome) -> u64 {
     match outcome {
         Outcome::Reply(reply) => xxh3_64(reply.text.as_bytes()),
         Outcome::Failure(_) => 0,
+    }
+}
+
+/// The digest of what came of an action. Those of all actions are added up, because they have no order.
+fn digest_of(key: ActionKey, outcome: &Outcome) -> u128 {
+    let mut hasher = Xxh3::new();
+    hasher.update(&key.0);
+    outcome.hash(&mut HashWriter(&mut hasher));
+    hasher.digest128()
+}
+
+struct HashWriter<'a>(&'a mut Xxh3);
+
+impl Hasher for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.digest()
     }
 }
 

@@ -59,8 +59,10 @@ pub fn submissions<'db>(
         return cases.map(|case| extracted(case).clone()).collect();
     }
     let extractor = Extractor::new(extractor.spec(db));
-    let of = cases(chunk.records(db), spec);
-    of.map(|(_, record)| evaluate::submission(record, spec, &extractor)).collect()
+    let records = chunk.records(db);
+    let of = cases(records, spec);
+    of.map(|(at, record)| evaluate::submission(record, spec, &extractor).within(records, at))
+        .collect()
 }
 
 /// What an extractor picks of one case of a target that is run: conversations are large, and arrive one by one.
@@ -98,6 +100,11 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
         let plan = |case| plan_of(db, GradedCase::new(db, chunk, case, grader)).clone();
         return is_in.map(|(at, is_in)| if *is_in { plan(at) } else { Planned::Skipped }).collect();
     }
+    let is_in = mask(db, chunk);
+    if !is_in.contains(&true) {
+        // A look at one sample reads no others.
+        return is_in.iter().map(|_| Planned::Skipped).collect();
+    }
     if matches!(grader.kind(db), GraderKind::Reward(_)) {
         return reward_plans(db, chunk, grader);
     }
@@ -107,7 +114,7 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
     let grader = ready(db, grader);
     let files = |path: &str| row_file(db, chunk.root(db), path);
     let records = cases(chunk.records(db), spec);
-    let of = records.zip(submissions.iter()).zip(mask(db, chunk).iter());
+    let of = records.zip(submissions.iter()).zip(is_in.iter());
     of.enumerate()
         .map(|(at, (((_, record), submission), is_in))| {
             let baseline = baselines.case(at);

@@ -11,7 +11,7 @@ use super::key::{ActionKey, Ingredient, KEY_VERSION, key_of};
 use crate::base::price::{Cost, Prices};
 
 /// What came of an action.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Outcome {
     /// The judge gave a valid reply; the program, a valid result.
@@ -21,7 +21,7 @@ pub enum Outcome {
 }
 
 /// A judge's reply, or a program's result.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Reply {
     /// The text of the message, as it came.
     pub text: String,
@@ -44,7 +44,7 @@ impl Reply {
 }
 
 /// What was sent and replied before the last reply, beyond what the key says. It decides nothing: it is kept to be shown.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct JudgeExchange {
     /// The `response_format` that the endpoint took, where it refused the strictest of its provider.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -55,7 +55,7 @@ pub struct JudgeExchange {
 }
 
 /// A reply that was no verdict, and was asked again.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct RejectedReply {
     /// Its text, as it came.
     pub text: String,
@@ -71,7 +71,7 @@ impl JudgeExchange {
 }
 
 /// What one or more requests used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Usage {
     /// Tokens sent.
     #[serde(default)]
@@ -98,7 +98,7 @@ impl Add for Usage {
 }
 
 /// Why there is no reply.
-#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct Failure {
     /// The class of the failure.
     pub kind: FailureKind,

@@ -3,6 +3,7 @@
 //! A function of inputs and outcomes alone: no clock, no absolute path, nothing of what was cached. How it looks is a
 //! matter of reports.
 
+pub(crate) mod brief;
 pub mod calibration;
 pub mod trials;
 pub mod usage;

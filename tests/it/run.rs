@@ -1,5 +1,7 @@
 //! `evalrs run` with a judge: asked once, replayed for ever, and every way it can go wrong.
 
+use serde_json::Value;
+
 use crate::judge::{Answer, Judge};
 use crate::space::{Ran, Space, lines};
 
@@ -74,6 +76,31 @@ fn records_of_runs_that_found_the_same_share_their_bytes() {
         1,
         "a folder of the user"
     );
+}
+
+/// Results that are made of the same are taken over unread; so a file that somebody has written since is not.
+#[test]
+fn results_that_somebody_has_edited_are_put_together_anew() {
+    let space = space(3);
+    let judge = Judge::new(|_, _| Answer::score(0.5));
+    let run = || assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "-q"]).code(), 0);
+    run();
+    let text = space.record("results.jsonl");
+    let latest = |name: &str| space.latest().join(name).display().to_string();
+    let edited = latest("results.jsonl");
+    for wrong in [text.replace("0.5", "0.6"), String::new(), format!("{text}\n")] {
+        space.write(&edited, &wrong);
+        run();
+        assert_eq!(space.record("results.jsonl"), text);
+        // What a run before evalrs said what results are made of has recorded, too.
+        let facts = latest("run.json");
+        let mut said: Value = serde_json::from_str(&space.read(&facts)).unwrap();
+        assert_eq!(said["results"]["file"]["bytes"], text.len());
+        said.as_object_mut().unwrap().remove("results");
+        space.write(&facts, said.to_string());
+        run();
+        assert_eq!(space.record("results.jsonl"), text);
+    }
 }
 
 #[test]

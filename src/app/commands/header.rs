@@ -48,5 +48,5 @@ pub(super) fn with_report<T>(session: &Session, take: impl FnOnce(&Report<'_>) -
     let summary = results::summary(&session.db, session.root);
     let header = header(session);
     let lines = || -> Results<'_> { Box::new(results::lines(&session.db, session.root)) };
-    take(&Report { header: &header, summary: &summary, results: &lines })
+    take(&Report { header: &header, summary: &summary, results: &lines, briefs: None })
 }

@@ -175,11 +175,23 @@ pub(super) struct Questions {
     are_wanted: bool,
     /// The digests of all questions, once results were read to their end.
     asked: RefCell<Option<BTreeSet<[u8; 32]>>>,
+    /// The digest of them all, where an earlier run of the same questions knows it.
+    known: RefCell<Option<String>>,
 }
 
 impl Questions {
     pub(super) fn new(are_wanted: bool) -> Self {
-        Self { are_wanted, asked: RefCell::default() }
+        Self { are_wanted, asked: RefCell::default(), known: RefCell::default() }
+    }
+
+    /// Takes over the digest of an earlier run of the same questions.
+    pub(super) fn know(&self, digest: String) {
+        self.known.replace(Some(digest));
+    }
+
+    /// The digest of all questions, if the run may be added to a history.
+    pub(super) fn digest_if_wanted(&self, session: &Session) -> Option<String> {
+        self.are_wanted.then(|| self.digest(session))
     }
 
     /// The same results. Their questions are put down, unless they are already.
@@ -205,6 +217,9 @@ impl Questions {
 
     /// The digest of all of them. What nobody has read is read here.
     fn digest(&self, session: &Session) -> String {
+        if let Some(known) = &*self.known.borrow() {
+            return known.clone();
+        }
         let mut hasher = blake3::Hasher::new();
         let mut asked = self.asked.borrow_mut();
         let asked = asked.get_or_insert_with(|| {

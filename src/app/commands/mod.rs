@@ -43,6 +43,7 @@ mod reporting;
 mod rollup;
 mod signals;
 mod settling;
+mod run_record;
 pub(crate) mod run;
 pub(crate) mod mcp;
 pub(crate) mod schemas;

@@ -17,35 +17,36 @@ use super::header::header;
 use super::history::{HistoryEntry, Questions, remember};
 use super::holdout;
 use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
-use super::reporting::{Reports, process_facts, recorded_origin, report_origin, write_letta};
+use super::reporting::{Reports, process_facts, recorded_origin, report_origin};
 use super::rollup::{RollupFile, samples_of};
+use super::run_record::{begin_record, remove_old_records, write_record};
 use super::settling::{SettledBy, settle_session};
 use super::suites::suite_files;
 use super::usage::{note_used, pack_store};
-use crate::app::cli::{RecordLayout, RunArgs};
+use crate::app::cli::RunArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::app::progress::bar::RunBar;
 use crate::app::progress::plain::PlainProgress;
 use crate::base::ordered_map::Ordered;
-use crate::base::system::{System, join};
+use crate::base::system::System;
 use crate::base::text::{count, sanitize};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
-use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
 use crate::engine::lines_ahead::lines_ahead;
 use crate::engine::progress::{Progress, Quiet};
 use crate::engine::resolve::resolver::GradeFollower;
 use crate::engine::resolve::settings::{AskPolicy, Settings};
 use crate::engine::resolve::settle::Settled;
 use crate::engine::session::Session;
+use crate::graph::briefs::briefs;
 use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
 use crate::pipeline::gate::GateStatus;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::report::usage::target_lines;
 use crate::pipeline::report::{Audience, Report, ReportOptions, ReportedRun};
+use crate::pipeline::results::brief::BriefResults;
 use crate::pipeline::results::{FORMAT, Summary};
-use crate::pipeline::spec::GraderSpec;
 
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -210,9 +211,7 @@ fn run_one(
     let settings = settings(one, session, done.used);
     let id = run_id(one, started, console.system);
     if watched.is_some() {
-        // What goes on can be looked at.
-        let folder = join(&record::runs_of(&surroundings.records()), &id);
-        record::write_header(console.system, &folder, &header(session))?;
+        begin_record(session, surroundings, &id, console.system)?;
     }
     let calibration = read_calibration(suite, surroundings, session, console.system)?;
     let mut settled = settle_here(one, session, &settings, console)?;
@@ -229,7 +228,9 @@ fn run_one(
     let status = calibrated(one, status_of(&settled, &summary), &doubts, console.err)?;
     let questions = Questions::new(!args.frozen && !args.no_record);
     let lines = || questions.of(result_lines(session));
-    let report = Report { header: &header, summary: &summary, results: &lines };
+    let briefs = |keep: usize| brief_results(session, keep);
+    let report =
+        Report { header: &header, summary: &summary, results: &lines, briefs: Some(&briefs) };
     let facts = RunFacts {
         format: FORMAT,
         id,
@@ -253,10 +254,10 @@ fn run_one(
     }
     .with_asked(&settled.asked);
     // A record that cannot be written takes the report on the screen with it no more than the judgments.
-    let recorded = write_record(one, session, &report, &facts, console.system);
+    let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
+    let recorded = write_record(args, &ended, &questions, console.system);
     warn(&settled, console.err)?;
     if recorded.is_ok() {
-        let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
         add_to_history(args, &ended, &questions, console)?;
     }
     let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
@@ -272,14 +273,17 @@ fn run_one(
     recorded?;
     remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {
-        let samples = samples_of(session, &header, console.system);
-        done.add_suite(suite, &facts, samples, summary);
+        done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
     }
     Ok(status)
 }
 
 fn result_lines(session: &Session) -> crate::pipeline::report::Results<'_> {
     lines_ahead(&session.db, session.root)
+}
+
+fn brief_results(session: &Session, keep: usize) -> BriefResults<'_> {
+    Box::new(briefs(&session.db, session.root, keep))
 }
 
 /// How a run ends that may want its judges to be calibrated: what judges decide who are not is not decided.
@@ -338,48 +342,6 @@ fn settings(one: &SuiteRun<'_>, session: &Session, used: SpentLimits) -> Setting
         retry_errors: args.retry_errors,
         ..settings
     }
-}
-
-/// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.
-fn remove_old_records(
-    session: &Session,
-    surroundings: &SuiteContext,
-    console: &mut Console<'_>,
-) -> std::io::Result<()> {
-    let suite = session.suite().map_or("", |suite| suite.name.as_str());
-    let said = surroundings.workspace.keep_runs.map(|most| RunLimit::OfAll(most as usize));
-    let most = said.unwrap_or(RunLimit::OfSuite(DEFAULT, suite));
-    let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
-    let named: Vec<&str> = graders.filter_map(GraderSpec::compared_run).collect();
-    let home = surroundings.records();
-    match remove_old(console.system, &home, most, &named) {
-        Ok(()) => Ok(()),
-        Err(error) => writeln!(console.err, "warning: cannot remove an old record: {error}"),
-    }
-}
-
-/// Writes the record of a run, and says where it stands, if anywhere.
-fn write_record(
-    one: &SuiteRun<'_>,
-    session: &Session,
-    report: &Report<'_>,
-    facts: &RunFacts,
-    system: &dyn System,
-) -> std::io::Result<Option<String>> {
-    let SuiteRun { args, surroundings, .. } = *one;
-    match (&args.output, args.layout) {
-        (None, _) => {}
-        (Some(output), RecordLayout::Evalrs) => record::write(system, output, report, facts)?,
-        (Some(output), RecordLayout::Letta) => write_letta(session, output, system)?,
-    }
-    if args.no_record {
-        return Ok(args.output.clone());
-    }
-    let home = surroundings.records();
-    record::write_run(system, &home, report, facts)?;
-    record::set_latest(system, &home, &facts.id)?;
-    let folder = || join(&record::runs_of(&home), &facts.id);
-    Ok(Some(args.output.clone().unwrap_or_else(folder)))
 }
 
 fn settle_here(

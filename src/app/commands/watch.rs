@@ -391,7 +391,7 @@ impl<'a> Keeper<'a> {
         let lines = || -> crate::pipeline::report::Results<'_> {
             Box::new(results::lines(&session.db, session.root))
         };
-        let report = Report { header: &header, summary: &summary, results: &lines };
+        let report = Report { header: &header, summary: &summary, results: &lines, briefs: None };
         let facts = RunFacts {
             format: FORMAT,
             id: self.id.clone(),

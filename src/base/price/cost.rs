@@ -12,7 +12,7 @@ const DOLLAR: u64 = 1_000_000_000;
 /// An amount of US dollars, kept as whole nano-dollars (1e-9 dollars). Sums stop at [`Cost::MAX`].
 ///
 /// In files it is a number of dollars. Up to two million dollars the same amount is read back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Cost(u64);
 
 impl Cost {

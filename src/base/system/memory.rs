@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 use jiff::Timestamp;
 
-use super::{Contents, FileBytes, FileIdentity, System};
+use super::{Contents, FileBytes, FileIdentity, System, WriteStamp};
 
 /// Files, an empty environment and a clock that stands still.
 #[derive(Debug, Default)]
@@ -132,6 +132,17 @@ impl System for MemorySystem {
     fn identity(&self, path: &str) -> Option<FileIdentity> {
         let bytes = self.read(path).into_bytes().ok()?;
         Some(FileIdentity { device: 0, number: xxhash_rust::xxh3::xxh3_64(&bytes) })
+    }
+
+    /// Of what a file says: here nobody knows when it was written.
+    fn stamp(&self, path: &str) -> Option<WriteStamp> {
+        let bytes = self.read(path).into_bytes().ok()?;
+        let modified = xxhash_rust::xxh3::xxh3_64(&bytes).to_string();
+        Some(WriteStamp { bytes: bytes.len() as u64, modified })
+    }
+
+    fn own_stamp(&self) -> Option<WriteStamp> {
+        Some(WriteStamp { bytes: 1, modified: String::new() })
     }
 
     fn link(&self, from: &str, to: &str) -> bool {

@@ -13,6 +13,7 @@ pub(crate) mod overlay;
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
 
 /// What became of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -48,6 +49,15 @@ pub struct FileIdentity {
     pub number: u64,
 }
 
+/// What changes where a file is written.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct WriteStamp {
+    /// Its size in bytes.
+    pub bytes: u64,
+    /// When it was written last, RFC 3339, as exactly as the system knows.
+    pub modified: String,
+}
+
 /// The outside.
 pub trait System {
     /// Reads a file.
@@ -61,6 +71,14 @@ pub trait System {
     /// Identifies a file whatever its name; none where the system cannot tell. Names that were given by [`Self::link`] have one
     /// identity.
     fn identity(&self, _path: &str) -> Option<FileIdentity> {
+        None
+    }
+    /// What changes where a file is written; none where the system cannot tell.
+    fn stamp(&self, _path: &str) -> Option<WriteStamp> {
+        None
+    }
+    /// The same of the program that is running: another one may tell something else of the same.
+    fn own_stamp(&self) -> Option<WriteStamp> {
         None
     }
     /// Gives a file another name, where there is nothing yet. False where that cannot be: copy it then. Only for files that

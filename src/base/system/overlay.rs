@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
-use super::{Contents, FileBytes, FileIdentity, System};
+use super::{Contents, FileBytes, FileIdentity, System, WriteStamp};
 
 /// Files that are read in place of those below, which stay as they are. What is written goes below.
 pub(crate) struct OverlaySystem<'a> {
@@ -49,6 +49,14 @@ impl System for OverlaySystem<'_> {
 
     fn identity(&self, path: &str) -> Option<FileIdentity> {
         self.below.identity(path)
+    }
+
+    fn stamp(&self, path: &str) -> Option<WriteStamp> {
+        self.below.stamp(path)
+    }
+
+    fn own_stamp(&self) -> Option<WriteStamp> {
+        self.below.own_stamp()
     }
 
     fn link(&self, from: &str, to: &str) -> bool {

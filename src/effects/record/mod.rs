@@ -26,7 +26,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use crate::base::ordered_map::Ordered;
-use crate::base::system::{FileBytes, System, join};
+use crate::base::system::{FileBytes, System, WriteStamp, join};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
@@ -35,7 +35,7 @@ use crate::pipeline::results::ReportHeader;
 use crate::pipeline::results::usage::ModelUsage;
 use origin::RecordedOrigin;
 use read::RESULTS;
-use shared_results::write_or_share;
+use shared_results::{share, write_or_share};
 
 /// The most keys that `run.json` names.
 const MAX_NAMED_KEYS: usize = 1_000;
@@ -85,6 +85,21 @@ pub(crate) struct RunFacts {
     pub asked_count: usize,
     /// What went wrong on the way without stopping it.
     pub warnings: Vec<String>,
+    /// What the results were made of, so that the next run knows whether they are its own, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results: Option<ResultsOrigin>,
+}
+
+/// What results were made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct ResultsOrigin {
+    /// The digest of everything that they were made of, and of the program that made them.
+    pub made_of: String,
+    /// The file that they were written to.
+    pub file: WriteStamp,
+    /// The digest of the questions that were asked, if it was worked out.
+    #[serde(default)]
+    pub questions: Option<String>,
 }
 
 impl RunFacts {
@@ -107,18 +122,51 @@ pub(crate) fn write(
     write_json(system, &join(folder, "run.json"), facts)
 }
 
-/// The same of a run under `home`: results that say what those of the suite's last run say share their bytes.
-pub(crate) fn write_run(
+/// Writes the report of run `id` under `home`. Results share their bytes with those of the suite's last run if they say
+/// the same; if they were made of the same, they are not asked for, and what is known of them is returned.
+pub(crate) fn write_run_report(
     system: &dyn System,
     home: &str,
+    id: &str,
     report: &Report<'_>,
+    made_of: Option<&str>,
+) -> std::io::Result<Option<ResultsOrigin>> {
+    let folder = join(&runs_of(home), id);
+    let earlier = read::runs(system, home, &report.header.suite).find(|past| past.id != id);
+    let earlier = earlier.map(|past| past.folder);
+    let same = earlier.as_deref().and_then(|earlier| results_origin(system, earlier));
+    let same = same.filter(|same| Some(same.made_of.as_str()) == made_of);
+    let earlier = earlier.map(|folder| join(&folder, RESULTS));
+    write_header(system, &folder, report.header)?;
+    let path = join(&folder, RESULTS);
+    let is_shared = |same: &ResultsOrigin| {
+        earlier.as_deref().is_some_and(|earlier| share(system, &path, earlier, &same.file))
+    };
+    let same = same.filter(is_shared);
+    if same.is_none() {
+        write_or_share_results(system, &folder, report, earlier.as_deref())?;
+    }
+    write_rest(system, &folder, report)?;
+    Ok(same)
+}
+
+/// What the results of the record in `folder` were made of, if it says so.
+fn results_origin(system: &dyn System, folder: &str) -> Option<ResultsOrigin> {
+    read::read_json::<RunFacts>(system, &join(folder, "run.json"))?.results
+}
+
+/// Writes what belongs to the process of a run under `home`, the last file of its record.
+pub(crate) fn write_facts(
+    system: &dyn System,
+    home: &str,
     facts: &RunFacts,
 ) -> std::io::Result<()> {
-    let folder = join(&runs_of(home), &facts.id);
-    let earlier = read::runs(system, home, &report.header.suite).find(|past| past.id != facts.id);
-    let earlier = earlier.map(|past| join(&past.folder, RESULTS));
-    write_parts(system, &folder, report, earlier.as_deref())?;
-    write_json(system, &join(&folder, "run.json"), facts)
+    write_json(system, &join(&join(&runs_of(home), &facts.id), "run.json"), facts)
+}
+
+/// The results that run `id` under `home` has written.
+pub(crate) fn results_stamp(system: &dyn System, home: &str, id: &str) -> Option<WriteStamp> {
+    system.stamp(&join(&join(&runs_of(home), id), RESULTS))
 }
 
 /// Writes what was found by now; what belongs to the process comes once that ends.
@@ -127,17 +175,13 @@ pub(crate) fn write_report(
     folder: &str,
     report: &Report<'_>,
 ) -> std::io::Result<()> {
-    write_parts(system, folder, report, None)
+    write_header(system, folder, report.header)?;
+    write_or_share_results(system, folder, report, None)?;
+    write_rest(system, folder, report)
 }
 
-fn write_parts(
-    system: &dyn System,
-    folder: &str,
-    report: &Report<'_>,
-    earlier: Option<&str>,
-) -> std::io::Result<()> {
-    write_header(system, folder, report.header)?;
-    write_or_share_results(system, folder, report, earlier)?;
+/// Writes what of a report stands beside header and results.
+fn write_rest(system: &dyn System, folder: &str, report: &Report<'_>) -> std::io::Result<()> {
     replicates::write(system, folder, &report.summary.declared)?;
     write_json(system, &join(folder, "summary.json"), report.summary)
 }

@@ -84,7 +84,12 @@ impl WholeRecord {
         write: impl FnOnce(&Report<'_>) -> T,
     ) -> (T, Vec<String>) {
         let results = || -> Results<'_> { Box::new(RecordedResults::open(self, system)) };
-        let report = Report { header: &self.header, summary: &self.summary, results: &results };
+        let report = Report {
+            header: &self.header,
+            summary: &self.summary,
+            results: &results,
+            briefs: None,
+        };
         let written = write(&report);
         let warnings = self.warning.clone().into_iter();
         let warnings = warnings.chain(self.lines_read.get().warnings(self.summary.results));

@@ -1,12 +1,19 @@
 //! Results that say what an earlier record says: their bytes stand on disk once, under a name in each record.
 //!
-//! Whether they do is known only at their end. So nothing is written as long as they are the same, and what was the same
+//! Where all is the same that they are made of, they are the same. Else whether they are is known only at their end. So nothing is written as long as they are the same, and what was the same
 //! is copied once they differ. evalrs replaces records by renaming, never in place, so that it changes nothing under the
 //! other name; an editor that writes in place would.
 
 use std::io::{self, BufRead, BufWriter, Read, Write};
 
-use crate::base::system::{FileIdentity, System};
+use crate::base::system::{FileIdentity, System, WriteStamp};
+
+/// Gives the file at `earlier` the name `path` too, if nobody has written it since it had this `stamp`.
+pub(super) fn share(system: &dyn System, path: &str, earlier: &str, stamp: &WriteStamp) -> bool {
+    system.stamp(earlier).as_ref() == Some(stamp)
+        && system.link(earlier, path)
+        && system.stamp(path).as_ref() == Some(stamp)
+}
 
 /// Writes a file, or gives the one at `earlier` its name where `contents` writes those very bytes. Whatever becomes of the
 /// earlier one meanwhile, the file is what `contents` writes, which may be asked for it again.

@@ -27,7 +27,7 @@ use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
 use crate::graph::inputs::{Chunk, File, Overrides, Root};
 use crate::graph::votes::{row_files, vote_mistakes};
-use crate::graph::{Database, Db, answers, queries, rows};
+use crate::graph::{Database, Db, answers, queries, result_inputs, rows};
 use crate::pipeline::dataset::chunk::HeldChunks;
 use crate::pipeline::dataset::split;
 use crate::pipeline::spec::{RecordingJoin, Suite, TargetSpec};
@@ -373,6 +373,18 @@ impl Session {
     pub(crate) fn held_chunks(&self) -> HeldChunks {
         let chunks = self.root.chunks(&self.db).iter();
         chunks.map(|chunk| chunk.records(&self.db).hash()).collect()
+    }
+
+    /// The digest of everything that the results are made of, and of the program that makes them; none where it cannot be
+    /// told.
+    pub(crate) fn results_digest(&self, system: &dyn System) -> Option<String> {
+        let made_of = result_inputs::digest(&self.db, self.root)?;
+        let program = system.own_stamp()?;
+        let dataset = self.dataset.as_ref()?.digest.as_str();
+        let mut hasher = blake3::Hasher::new();
+        hasher.update(made_of.as_bytes());
+        hasher.update(format!("{program:?} {dataset}").as_bytes());
+        Some(hasher.finalize().to_hex().to_string())
     }
 
     /// The chunks of the dataset.

@@ -20,6 +20,9 @@ const MOST_RECORDS: usize = 256;
 /// A chunk that reaches so many bytes ends, so that large trajectories are not read again in hundreds.
 const MOST_BYTES: usize = 1 << 20;
 
+/// What of a text is looked for at first, in bytes.
+const BEGINNING: usize = 16;
+
 /// The records of one chunk: one text and where each record stands in it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Records {
@@ -72,12 +75,32 @@ impl Records {
 
     /// The row and the recorded text of record `at`, below [`Records::len`].
     pub fn get(&self, at: usize) -> (&str, &str) {
-        let text = match &self.text {
-            ChunkText::Own(text) => text,
-            ChunkText::Shared { file, from } => &file[*from..],
-        };
+        let text = self.text();
         let RecordSpan { start, row_end, end } = self.spans[at];
         (&text[start as usize..row_end as usize], &text[row_end as usize..end as usize])
+    }
+
+    fn text(&self) -> &str {
+        match &self.text {
+            ChunkText::Own(text) => text,
+            ChunkText::Shared { file, from } => &file[*from..],
+        }
+    }
+
+    /// Where a text stands in record `at`, below [`Records::len`]: its first byte among those of all records.
+    pub(super) fn find(&self, at: usize, text: &str) -> Option<u32> {
+        let RecordSpan { start, end, .. } = self.spans[at];
+        let record = &self.text().as_bytes()[start as usize..end as usize];
+        // To get ready for a long needle takes longer than to look for the beginning of one.
+        let beginning = &text.as_bytes()[..text.len().min(BEGINNING)];
+        let mut places = memchr::memmem::find_iter(record, beginning);
+        let found = places.find(|at| record[*at..].starts_with(text.as_bytes()))?;
+        Some(start + found as u32)
+    }
+
+    /// The text that was found there.
+    pub(super) fn part(&self, from: u32, length: u32) -> &str {
+        &self.text()[from as usize..][..length as usize]
     }
 
     /// The records in order.

@@ -21,6 +21,7 @@ mod people;
 mod plain_json;
 mod recorded;
 pub(crate) mod row;
+pub(crate) mod record_text;
 pub(crate) mod split;
 pub(crate) mod trials;
 pub(crate) mod vote_file;

@@ -7,6 +7,7 @@ mod asking;
 mod ballots;
 mod case_part;
 pub(crate) mod conversation;
+mod submission;
 pub(crate) mod baseline;
 mod join;
 pub(crate) mod needs;
@@ -46,59 +47,11 @@ use case_part::CasePart;
 pub(crate) use conversation::UnansweredCase;
 use rewards::ReadyReward;
 use scope::GraderScope;
+pub(crate) use submission::Submission;
 
 pub(crate) use join::{
     FinishedGrade, Outcomes, ballot_scores, cell, each_wanted, extracted, grade, split_votes,
 };
-
-/// What a grader is given of one case.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Submission {
-    /// What the extractor picked.
-    Text(Box<str>),
-    /// The target produced no message.
-    NoMessages,
-    /// The extractor failed: why.
-    Failed(Box<str>),
-    /// No answer was recorded: why.
-    Unrecorded(Box<str>),
-    /// One for each turn, where input and ground truth are lists.
-    Turns(Box<[Submission]>),
-    /// A program extracts it: by this action, once it is known which.
-    Pending(Option<ActionKey>),
-    /// The target has not answered.
-    Unanswered(UnansweredCase),
-}
-
-impl Submission {
-    /// Whether there is a text to be graded.
-    pub(crate) fn has_text(&self) -> bool {
-        match self {
-            Self::Text(text) => !text.is_empty(),
-            Self::Turns(_) => true,
-            _ => false,
-        }
-    }
-
-    /// Its text in a report.
-    pub fn shown(&self) -> String {
-        match self {
-            Self::Text(text) => text.to_string(),
-            Self::NoMessages
-            | Self::Failed(_)
-            | Self::Unrecorded(_)
-            | Self::Pending(_)
-            | Self::Unanswered(_) => String::new(),
-            Self::Turns(turns) => {
-                let turns = turns
-                    .iter()
-                    .enumerate()
-                    .map(|(at, turn)| format!("[Turn {at}] {}", turn.shown()));
-                turns.collect::<Vec<_>>().join(" | ")
-            }
-        }
-    }
-}
 
 /// A grader ready to grade.
 #[derive(Debug)]
@@ -356,7 +309,7 @@ fn pick(
     let from =
         ExtractFrom { trajectory: &recorded.trajectory, output: recorded.output.as_deref(), row };
     match extractor.map(|extractor| extractor.extract(&from)) {
-        Ok(Ok(text)) => Submission::Text(text.into_boxed_str()),
+        Ok(Ok(text)) => Submission::Text(text.into()),
         Ok(Err(error)) => Submission::Failed(error.to_string().into()),
         Err(error) => Submission::Failed(error.to_string().into()),
     }

@@ -3,8 +3,10 @@
 //! One pass, and bounded memory however many results there are. A failure is a grade that was made and did
 //! not pass; a grade that could not be made is no failure and is kept apart.
 
-use crate::pipeline::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, is_bare_mismatch};
+use super::Report;
+use crate::pipeline::grade::{is_bare_mismatch, is_of_nothing};
 use crate::pipeline::outcome::quoted;
+use crate::pipeline::results::brief::{BriefResult, BriefResults};
 use crate::pipeline::results::{GradeLine, ResultLine};
 
 /// The most distinct messages that are told apart; beyond them, errors are only counted.
@@ -66,28 +68,45 @@ pub(crate) struct ErrorGroup {
 
 impl ReportDigest {
     /// Reads all results and keeps the first `keep` failures.
-    pub(crate) fn of(results: impl Iterator<Item = ResultLine>, keep: usize) -> Self {
-        Self::of_graders(results, keep, &|_| true)
+    pub(crate) fn of(report: &Report<'_>, keep: usize) -> Self {
+        Self::of_graders(report, keep, &|_| true)
+    }
+
+    /// The same of results that are there.
+    #[cfg(test)]
+    pub(crate) fn of_lines(lines: impl Iterator<Item = ResultLine>, keep: usize) -> Self {
+        let whole: Vec<_> = lines.map(|line| BriefResult::Whole(Box::new(line))).collect();
+        Self::of_briefs(Box::new(whole.into_iter()), keep, &|_| true)
     }
 
     /// The same of some of the graders.
     pub(crate) fn of_graders(
-        results: impl Iterator<Item = ResultLine>,
+        report: &Report<'_>,
+        keep: usize,
+        counts: &dyn Fn(&str) -> bool,
+    ) -> Self {
+        match report.briefs {
+            Some(briefs) => Self::of_briefs(briefs(keep), keep, counts),
+            None => {
+                let whole = (report.results)().map(|line| BriefResult::Whole(Box::new(line)));
+                Self::of_briefs(Box::new(whole), keep, counts)
+            }
+        }
+    }
+
+    /// The same of results that were read already.
+    pub(crate) fn of_briefs(
+        results: BriefResults<'_>,
         keep: usize,
         counts: &dyn Fn(&str) -> bool,
     ) -> Self {
         let mut digest = Self::default();
         for (at, result) in results.enumerate() {
-            digest.trials |= result.trial > 0;
-            for (grader, grade) in result.grades.0.iter().filter(|(grader, _)| counts(grader)) {
-                digest.empty += usize::from(is_empty(&grade.rationale));
-                match &grade.error {
-                    Some(_) => digest.add_error(at, &result, grader, grade),
-                    None if !grade.pass && digest.failures.len() < keep => {
-                        digest.failed += 1;
-                        digest.failures.push(failure(at, &result, grader, grade));
-                    }
-                    None => digest.failed += usize::from(!grade.pass),
+            match result {
+                BriefResult::Whole(result) => digest.add(at, &result, keep, counts),
+                BriefResult::Failed { trial, graders } => {
+                    digest.trials |= trial > 0;
+                    digest.failed += graders.iter().filter(|grader| counts(grader)).count();
                 }
             }
         }
@@ -108,6 +127,21 @@ impl ReportDigest {
             0 => None,
             1 => Some("1 grade is 0.0 because there was nothing to grade".to_owned()),
             empty => Some(format!("{empty} grades are 0.0 because there was nothing to grade")),
+        }
+    }
+
+    fn add(&mut self, at: usize, result: &ResultLine, keep: usize, counts: &dyn Fn(&str) -> bool) {
+        self.trials |= result.trial > 0;
+        for (grader, grade) in result.grades.0.iter().filter(|(grader, _)| counts(grader)) {
+            self.empty += usize::from(is_of_nothing(&grade.rationale));
+            match &grade.error {
+                Some(_) => self.add_error(at, result, grader, grade),
+                None if !grade.pass && self.failures.len() < keep => {
+                    self.failed += 1;
+                    self.failures.push(failure(at, result, grader, grade));
+                }
+                None => self.failed += usize::from(!grade.pass),
+            }
         }
     }
 
@@ -163,10 +197,6 @@ pub(crate) fn reason(result: &ResultLine, grader: &str, grade: &GradeLine) -> St
         return rationale.clone();
     }
     format!("{rationale} (expected `{}`, found `{}`)", beginning(truth), beginning(submission))
-}
-
-fn is_empty(rationale: &str) -> bool {
-    [EMPTY_SUBMISSION, EMPTY_TRAJECTORY].contains(&rationale)
 }
 
 fn beginning(text: &str) -> String {
@@ -235,7 +265,7 @@ mod tests {
                 .collect(),
             ..fixtures::empty()
         };
-        let digest = ReportDigest::of(run.results.iter().cloned(), 3);
+        let digest = ReportDigest::of_lines(run.results.iter().cloned(), 3);
         assert_eq!((digest.failed, digest.errored, digest.trials), (250, 500, false));
         let ids: Vec<_> = digest.failures.iter().map(|failure| &failure.sample_id).collect();
         assert_eq!(ids, ["s2", "s6", "s10"]);

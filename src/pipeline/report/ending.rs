@@ -112,7 +112,7 @@ mod tests {
     fn reason(ending: &RunEnding, status: Option<GateStatus>, kinds: &[&str]) -> Option<String> {
         let errors = kinds.iter().enumerate().map(|(at, kind)| fixtures::errored(at, kind, "why"));
         let gate = GateReport { status, ..GateReport::default() };
-        ending.reason(&gate, &ReportDigest::of(errors, 0), "a/suite.yaml")
+        ending.reason(&gate, &ReportDigest::of_lines(errors, 0), "a/suite.yaml")
     }
 
     #[test]

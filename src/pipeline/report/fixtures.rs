@@ -31,7 +31,12 @@ impl Run {
         write: impl FnOnce(&Report<'_>, &mut dyn Write) -> io::Result<()>,
     ) -> String {
         let results = || -> Results<'_> { Box::new(self.results.iter().cloned()) };
-        let report = Report { header: &self.header, summary: &self.summary, results: &results };
+        let report = Report {
+            header: &self.header,
+            summary: &self.summary,
+            results: &results,
+            briefs: None,
+        };
         let mut out = Vec::new();
         write(&report, &mut out).unwrap();
         String::from_utf8(out).unwrap()

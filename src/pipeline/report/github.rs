@@ -156,7 +156,7 @@ impl Annotations {
         let gate = &report.summary.gate;
         let digest = |counted: bool| {
             let counts = |grader: &str| origin.counts(grader) == counted;
-            ReportDigest::of_graders((report.results)(), failures, &counts)
+            ReportDigest::of_graders(report, failures, &counts)
         };
         let counted = digest(true);
         let others = origin.gated.as_ref().map(|_| digest(false)).unwrap_or_default();

@@ -23,7 +23,7 @@ pub(crate) fn labelled<T>(report: &Report<'_>, write: impl FnOnce(&Report<'_>) -
             ..line
         }))
     };
-    write(&Report { header: report.header, summary: &summary, results: &results })
+    write(&Report { header: report.header, summary: &summary, results: &results, briefs: None })
 }
 
 fn renamed_summary(summary: &Summary, labels: &Ordered<String>) -> Summary {

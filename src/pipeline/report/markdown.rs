@@ -130,7 +130,7 @@ fn fitted(text: &str, room: usize) -> String {
 
 /// Writes the report with at most `failures` failures.
 pub(super) fn write(report: &Report<'_>, failures: usize, out: &mut dyn Write) -> io::Result<()> {
-    let digest = ReportDigest::of((report.results)(), failures);
+    let digest = ReportDigest::of(report, failures);
     write_summary(report, out)?;
     if let Some(line) = digest.empty_line() {
         writeln!(out, "\n{line}")?;

@@ -28,7 +28,7 @@ pub(crate) mod settings;
 pub(crate) mod terminal;
 pub(crate) mod usage;
 
-mod digest;
+pub(crate) mod digest;
 #[cfg(test)]
 mod fixtures;
 pub(crate) mod verdict;
@@ -38,6 +38,7 @@ use std::io::{self, Write};
 use self::ending::RunEnding;
 use self::origin::ReportOrigin;
 use super::outcome::{ActionTally, Usage};
+use super::results::brief::BriefResults;
 use super::results::{ReportHeader, ResultLine, Summary};
 use super::rollup::RollupReport;
 
@@ -178,6 +179,8 @@ pub struct Report<'a> {
     pub summary: &'a Summary,
     /// The results from the first on, in dataset order; each call gives the same.
     pub results: &'a dyn Fn() -> Results<'a>,
+    /// The same for digests that keep so many failures, where most need not be put together for that.
+    pub(crate) briefs: Option<&'a dyn Fn(usize) -> BriefResults<'a>>,
 }
 
 /// Results, one after the other.

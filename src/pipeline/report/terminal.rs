@@ -88,7 +88,7 @@ impl ReportWriter for TerminalWriter {
 fn write(run: &ReportedRun<'_, '_>, options: ReportOptions, out: &mut dyn Write) -> io::Result<()> {
     let ReportedRun { report, facts, .. } = *run;
     let failures = options.failures.unwrap_or(FAILURES);
-    let digest = ReportDigest::of((report.results)(), failures);
+    let digest = ReportDigest::of(report, failures);
     let summary = report.summary;
     let width = options.width;
     let head = [
@@ -424,7 +424,7 @@ fn ending_lines(run: &ReportedRun<'_, '_>, digest: &ReportDigest) -> Vec<String>
     let gated = origin.gated.as_ref().filter(|_| facts.ending.is_incomplete());
     let of_gate = gated.map(|gated| {
         let counts = |grader: &str| gated.iter().any(|name| name == grader);
-        ReportDigest::of_graders((report.results)(), 0, &counts)
+        ReportDigest::of_graders(report, 0, &counts)
     });
     // Where the gate lacks nothing, the others are why the run is incomplete.
     let lacking = of_gate.as_ref().filter(|of_gate| of_gate.errored > 0).unwrap_or(digest);

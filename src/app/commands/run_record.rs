@@ -1,0 +1,77 @@
+//! The record of `evalrs run`: written, and not put together anew where it is what the last run has recorded.
+
+use super::Console;
+use super::context::SuiteContext;
+use super::header::header;
+use super::history::{HistoryEntry, Questions};
+use super::reporting::write_letta;
+use crate::app::cli::{RecordLayout, RunArgs};
+use crate::base::system::{System, join};
+use crate::effects::record;
+use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
+use crate::effects::record::{ResultsOrigin, RunFacts};
+use crate::engine::session::Session;
+use crate::pipeline::spec::GraderSpec;
+
+/// Writes what is known of a run when it begins: what goes on can be looked at.
+pub(super) fn begin_record(
+    session: &Session,
+    surroundings: &SuiteContext,
+    id: &str,
+    system: &dyn System,
+) -> std::io::Result<()> {
+    let folder = join(&record::runs_of(&surroundings.records()), id);
+    record::write_header(system, &folder, &header(session))
+}
+
+/// Writes the record of a run, and says where it stands, if anywhere.
+pub(super) fn write_record(
+    args: &RunArgs,
+    ended: &HistoryEntry<'_, '_>,
+    questions: &Questions,
+    system: &dyn System,
+) -> std::io::Result<Option<String>> {
+    let HistoryEntry { surroundings, session, report, facts, .. } = *ended;
+    match (&args.output, args.layout) {
+        (None, _) => {}
+        (Some(output), RecordLayout::Evalrs) => record::write(system, output, report, facts)?,
+        (Some(output), RecordLayout::Letta) => write_letta(session, output, system)?,
+    }
+    if args.no_record {
+        return Ok(args.output.clone());
+    }
+    let home = surroundings.records();
+    let made_of = session.results_digest(system);
+    let shared = record::write_run_report(system, &home, &facts.id, report, made_of.as_deref())?;
+    if let Some(questions_then) = shared.and_then(|shared| shared.questions) {
+        questions.know(questions_then);
+    }
+    let file = record::results_stamp(system, &home, &facts.id);
+    let results = made_of.zip(file).map(|(made_of, file)| ResultsOrigin {
+        made_of,
+        file,
+        questions: questions.digest_if_wanted(session),
+    });
+    record::write_facts(system, &home, &RunFacts { results, ..facts.clone() })?;
+    record::set_latest(system, &home, &facts.id)?;
+    let folder = || join(&record::runs_of(&home), &facts.id);
+    Ok(Some(args.output.clone().unwrap_or_else(folder)))
+}
+
+/// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.
+pub(super) fn remove_old_records(
+    session: &Session,
+    surroundings: &SuiteContext,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    let suite = session.suite().map_or("", |suite| suite.name.as_str());
+    let said = surroundings.workspace.keep_runs.map(|most| RunLimit::OfAll(most as usize));
+    let most = said.unwrap_or(RunLimit::OfSuite(DEFAULT, suite));
+    let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let named: Vec<&str> = graders.filter_map(GraderSpec::compared_run).collect();
+    let home = surroundings.records();
+    match remove_old(console.system, &home, most, &named) {
+        Ok(()) => Ok(()),
+        Err(error) => writeln!(console.err, "warning: cannot remove an old record: {error}"),
+    }
+}
