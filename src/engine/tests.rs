@@ -133,7 +133,7 @@ impl Evaluation {
     /// The digest of what the results are made of, and the results.
     fn results(&self) -> (String, Vec<ResultLine>) {
         let Session { db, root, .. } = &self.session;
-        let digest = self.session.results_digest(&self.system).unwrap();
+        let digest = self.session.results_digest().unwrap();
         let lines: Vec<ResultLine> = results::lines(db, *root).collect();
         for keep in [0, 2, 100] {
             let brief = ReportDigest::of_briefs(Box::new(briefs(db, *root, keep)), keep, &|_| true);

@@ -61,8 +61,11 @@ pub fn submissions<'db>(
     let extractor = Extractor::new(extractor.spec(db));
     let records = chunk.records(db);
     let of = cases(records, spec);
-    of.map(|(at, record)| evaluate::submission(record, spec, &extractor).within(records, at))
-        .collect()
+    let of = of.map(|(at, record)| (at, evaluate::submission(record, spec, &extractor)));
+    if db.shares_texts() {
+        return of.map(|(at, submission)| submission.within(records, at)).collect();
+    }
+    of.map(|(_, submission)| submission).collect()
 }
 
 /// What an extractor picks of one case of a target that is run: conversations are large, and arrive one by one.

@@ -89,7 +89,9 @@ pub(super) fn run_within(
     let mut loaded = Vec::new();
     for suite in &suites {
         let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
-        loaded.push(loaded_session(suite, &args.store, overrides, console)?);
+        let (surroundings, mut session) = loaded_session(suite, &args.store, overrides, console)?;
+        session.db.share_texts();
+        loaded.push((surroundings, session));
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
     let rollup = match &args.rollup {

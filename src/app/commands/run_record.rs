@@ -41,7 +41,7 @@ pub(super) fn write_record(
         return Ok(args.output.clone());
     }
     let home = surroundings.records();
-    let made_of = session.results_digest(system);
+    let made_of = session.results_digest();
     let shared = record::write_run_report(system, &home, &facts.id, report, made_of.as_deref())?;
     if let Some(questions_then) = shared.and_then(|shared| shared.questions) {
         questions.know(questions_then);

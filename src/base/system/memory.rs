@@ -141,10 +141,6 @@ impl System for MemorySystem {
         Some(WriteStamp { bytes: bytes.len() as u64, modified })
     }
 
-    fn own_stamp(&self) -> Option<WriteStamp> {
-        Some(WriteStamp { bytes: 1, modified: String::new() })
-    }
-
     fn link(&self, from: &str, to: &str) -> bool {
         let Ok(bytes) = self.read(from).into_bytes() else { return false };
         self.set(to, bytes);

@@ -77,10 +77,6 @@ pub trait System {
     fn stamp(&self, _path: &str) -> Option<WriteStamp> {
         None
     }
-    /// The same of the program that is running: another one may tell something else of the same.
-    fn own_stamp(&self) -> Option<WriteStamp> {
-        None
-    }
     /// Gives a file another name, where there is nothing yet. False where that cannot be: copy it then. Only for files that
     /// nobody writes in place.
     fn link(&self, _from: &str, _to: &str) -> bool {

@@ -13,9 +13,9 @@ use std::time::{Duration, Instant, SystemTime};
 use jiff::Timestamp;
 use jiff::tz::TimeZone;
 
-use super::{Contents, FileBytes, System, folder_of, non_empty, version_in};
 #[cfg(unix)]
-use super::{FileIdentity, WriteStamp};
+use super::FileIdentity;
+use super::{Contents, FileBytes, System, WriteStamp, folder_of, non_empty, version_in};
 
 /// Files of so many bytes are read by two threads: what takes the time is getting memory for them.
 #[cfg(unix)]
@@ -72,10 +72,6 @@ impl System for OsSystem {
         let metadata = std::fs::metadata(path).ok()?;
         let modified = Timestamp::try_from(metadata.modified().ok()?).ok()?;
         Some(WriteStamp { bytes: metadata.len(), modified: modified.to_string() })
-    }
-
-    fn own_stamp(&self) -> Option<WriteStamp> {
-        self.stamp(std::env::current_exe().ok()?.to_str()?)
     }
 
     fn link(&self, from: &str, to: &str) -> bool {

@@ -55,10 +55,6 @@ impl System for OverlaySystem<'_> {
         self.below.stamp(path)
     }
 
-    fn own_stamp(&self) -> Option<WriteStamp> {
-        self.below.own_stamp()
-    }
-
     fn link(&self, from: &str, to: &str) -> bool {
         self.below.link(from, to)
     }

@@ -1,7 +1,7 @@
 //! Results that say what an earlier record says: their bytes stand on disk once, under a name in each record.
 //!
-//! Where all is the same that they are made of, they are the same. Else whether they are is known only at their end. So nothing is written as long as they are the same, and what was the same
-//! is copied once they differ. evalrs replaces records by renaming, never in place, so that it changes nothing under the
+//! Where all is the same that they are made of, they are the same. Else whether they are is known only at their end. So
+//! nothing is written as long as they are the same, and what was the same is copied once they differ. evalrs replaces records by renaming, never in place, so that it changes nothing under the
 //! other name; an editor that writes in place would.
 
 use std::io::{self, BufRead, BufWriter, Read, Write};

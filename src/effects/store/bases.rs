@@ -37,11 +37,11 @@ impl<'p> Bases<'p> {
     pub(super) fn entry(&mut self, line: &StoredLine<'_>) -> Result<EntryLine, EntryLine> {
         let Some(shared) = line.shared() else { return Ok(line.whole()) };
         let StoredLine { key, generation, .. } = *line;
-        let entry = |body| EntryLine { key, generation, body: LineBody::Inline(body) };
-        match self.body(&shared).and_then(|body| shared.whole(body)) {
-            Some(body) => Ok(entry(body)),
-            None => Err(entry(shared.incomplete())),
-        }
+        let whole = self.body(&shared).and_then(|body| shared.whole(body));
+        let is_incomplete = whole.is_none();
+        let body = LineBody::Inline(whole.unwrap_or_else(|| shared.incomplete()));
+        let entry = EntryLine { key, generation, body, is_incomplete };
+        if is_incomplete { Err(entry) } else { Ok(entry) }
     }
 
     fn body(&mut self, shared: &SharedText<'_>) -> Option<&str> {

@@ -79,7 +79,7 @@ impl BlobFolder {
 
     /// The entry of a line, with its body; or the line and what is wrong with its blob, which is named.
     pub(super) fn entry(&self, line: EntryLine) -> Result<Entry, (EntryLine, String)> {
-        let EntryLine { key, generation, body } = line;
+        let EntryLine { key, generation, body, is_incomplete } = line;
         match body {
             LineBody::Inline(body) => Ok(Entry { key, generation, body }),
             LineBody::Blob(reference) => match self.body(&reference) {
@@ -87,7 +87,7 @@ impl BlobFolder {
                 Err(error) => {
                     let problem = self.problem(reference.digest, &error);
                     let body = LineBody::Blob(reference);
-                    Err((EntryLine { key, generation, body }, problem))
+                    Err((EntryLine { key, generation, body, is_incomplete }, problem))
                 }
             },
         }

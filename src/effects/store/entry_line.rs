@@ -12,6 +12,8 @@ pub struct EntryLine {
     /// Which asking it came from.
     pub generation: u32,
     pub(super) body: LineBody,
+    /// Whether it lacks what its key was made of: see [`super::bases`].
+    pub(super) is_incomplete: bool,
 }
 
 /// What a line has in place of a body.
@@ -50,9 +52,11 @@ impl EntryLine {
         }
     }
 
-    /// Whether it wins over `other`, as its entry would.
+    /// Whether it wins over `other`, as its entry would. Of equals one that lacks nothing wins.
     pub(super) fn wins_over(&self, other: &Self) -> bool {
-        self.rank().cmp(&other.rank()).then_with(|| self.digest().cmp(&other.digest())).is_gt()
+        let by_rank = self.rank().cmp(&other.rank());
+        let by_damage = || other.is_incomplete.cmp(&self.is_incomplete);
+        by_rank.then_with(by_damage).then_with(|| self.digest().cmp(&other.digest())).is_gt()
     }
 
     /// The bytes of the body, if it is kept as a blob.
@@ -72,6 +76,6 @@ impl EntryLine {
 impl From<Entry> for EntryLine {
     fn from(entry: Entry) -> Self {
         let Entry { key, generation, body } = entry;
-        Self { key, generation, body: LineBody::Inline(body) }
+        Self { key, generation, body: LineBody::Inline(body), is_incomplete: false }
     }
 }

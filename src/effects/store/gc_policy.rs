@@ -20,6 +20,8 @@ pub(super) struct Candidate {
     pub(super) blob: Option<u64>,
     /// Whether its blob cannot be read.
     pub(super) is_lost: bool,
+    /// Whether it lacks what its key was made of.
+    pub(super) is_incomplete: bool,
     /// When it was last needed, in seconds of Unix time.
     pub(super) last_use: i64,
     /// Whether the last run of a suite needed it.
@@ -90,8 +92,9 @@ pub(super) fn fates(
     order.sort_by(|left, right| {
         let left = &candidates[*left];
         let right = &candidates[*right];
-        let winner = (right.rank, right.digest).cmp(&(left.rank, left.digest));
-        left.key.cmp(&right.key).then(winner)
+        // Of equals one that lacks nothing.
+        let best = |of: &Candidate| (of.rank, !of.is_incomplete, of.digest);
+        left.key.cmp(&right.key).then_with(|| best(right).cmp(&best(left)))
     });
     order.dedup_by_key(|at| candidates[*at].key);
     order.retain(|at| {

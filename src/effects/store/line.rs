@@ -69,7 +69,7 @@ impl<'a> StoredLine<'a> {
         let Self { key, generation, value, .. } = *self;
         let inline = || LineBody::Inline(value.to_owned());
         let body = self.blob().map_or_else(inline, LineBody::Blob);
-        EntryLine { key, generation, body }
+        EntryLine { key, generation, body, is_incomplete: false }
     }
 
     /// The entry, if it can be read without the store that it was written in.

@@ -38,7 +38,7 @@ impl<'a> NewLine<'a> {
 
 impl<'a> From<&'a EntryLine> for NewLine<'a> {
     fn from(line: &'a EntryLine) -> Self {
-        let EntryLine { key, generation, body } = line;
+        let EntryLine { key, generation, body, .. } = line;
         let body = match body {
             LineBody::Inline(body) => NewBody::Text(body, elements_of(body).unwrap_or_default()),
             LineBody::Blob(reference) => NewBody::Blob(reference),

@@ -26,6 +26,7 @@ mod segment_files;
 mod segment_layout;
 mod segments;
 mod shared_text;
+mod survey;
 mod sweep;
 mod sweep_blobs;
 mod uses;
@@ -44,7 +45,8 @@ pub use line::BODY_LIMIT;
 pub use memory::MemoryStore;
 pub use packing::pack_many;
 pub use segments::{SegmentStore, Totals};
-pub use sweep::{Sweep, SweepError, Swept, sweep};
+pub use survey::Swept;
+pub use sweep::{Sweep, SweepError, sweep};
 pub use uses::{Run, note_used};
 pub use verify::{Check, EntryCheck, VerifyReport, read_lines, verify};
 

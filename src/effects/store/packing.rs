@@ -6,7 +6,8 @@ use std::path::Path;
 
 use super::gc_policy::fates;
 use super::segment_files::{segment_folder, segment_names, write_error};
-use super::sweep::{SweepError, Swept, lock, survey};
+use super::survey::{Swept, survey};
+use super::sweep::{ReaderPolicy, SweepError, lock};
 use super::sweep_blobs::BlobSweep;
 use super::uses::Uses;
 
@@ -34,7 +35,7 @@ pub fn pack_many(dir: &Path) -> Result<Option<Swept>, SweepError> {
     survey.count(&fates);
     let mut packed = survey.to_pack(&fates);
     packed.retain(|at| survey.is_intact(*at, &fates));
-    survey.pack(dir, &folder, &fates, packed)?;
+    survey.pack(dir, &folder, &fates, packed, ReaderPolicy::GivesUp)?;
     Ok(Some(survey.swept))
 }
 

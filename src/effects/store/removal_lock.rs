@@ -5,7 +5,7 @@
 //! finds a segment gone lists again.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
-use std::fs::File;
+use std::fs::{File, TryLockError};
 use std::path::Path;
 
 /// Released when it is dropped, whatever becomes of the process.
@@ -24,4 +24,14 @@ pub(super) fn keep_segments(folder: &Path) -> RemovalLock {
 pub(super) fn remove_segments(folder: &Path) -> RemovalLock {
     let folder = File::open(folder).ok();
     RemovalLock { _folder: folder.filter(|folder| folder.lock().is_ok()) }
+}
+
+/// The same without waiting: none if somebody looks at them.
+pub(super) fn try_removing_segments(folder: &Path) -> Option<RemovalLock> {
+    let Ok(folder) = File::open(folder) else { return Some(RemovalLock { _folder: None }) };
+    match folder.try_lock() {
+        Ok(()) => Some(RemovalLock { _folder: Some(folder) }),
+        Err(TryLockError::WouldBlock) => None,
+        Err(TryLockError::Error(_)) => Some(RemovalLock { _folder: None }),
+    }
 }

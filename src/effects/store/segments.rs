@@ -67,6 +67,8 @@ pub(super) struct SegmentWriter {
     pub(super) seal_at: u64,
     /// The bytes of all lines that were written.
     pub(super) written: u64,
+    /// The segments that were made.
+    made: Vec<String>,
 }
 
 /// The side of a store that reads.
@@ -97,7 +99,13 @@ impl SegmentStore {
             warned: BTreeSet::new(),
             lost: LostBlobs::default(),
         };
-        let writer = SegmentWriter { own: None, broken: None, seal_at: SEAL_AT, written: 0 };
+        let writer = SegmentWriter {
+            own: None,
+            broken: None,
+            seal_at: SEAL_AT,
+            written: 0,
+            made: Vec::new(),
+        };
         let blobs = BlobFolder::of(&dir);
         Self { folder, blobs, writer: Mutex::new(writer), reader: Mutex::new(reader) }
     }
@@ -105,6 +113,17 @@ impl SegmentStore {
     /// Closes the segment written so far and writes its side file; a later put starts another one.
     pub fn seal(&self) {
         self.seal_own(&mut self.writer());
+    }
+
+    /// Removes what was written: it stands elsewhere.
+    pub(super) fn take_back(&self) {
+        let mut writer = self.writer();
+        writer.own = None;
+        for name in std::mem::take(&mut writer.made) {
+            let path = self.folder.join(name);
+            let _ = fs::remove_file(path.with_extension("idx"));
+            let _ = fs::remove_file(path);
+        }
     }
 
     /// What the store takes on disk.
@@ -187,7 +206,11 @@ impl SegmentStore {
     ) -> Result<(), StoreError> {
         let mut own = match writer.own.take() {
             Some(own) if own.is_intact(&self.folder) => own,
-            _ => Own::create(&self.folder)?,
+            _ => {
+                let own = Own::create(&self.folder)?;
+                writer.made.push(own.name.clone());
+                own
+            }
         };
         let mut batch = LineBatch::new(own.length, &mut own.bases);
         batch.take(lines);

@@ -91,10 +91,14 @@ impl Records {
     pub(super) fn find(&self, at: usize, text: &str) -> Option<u32> {
         let RecordSpan { start, end, .. } = self.spans[at];
         let record = &self.text().as_bytes()[start as usize..end as usize];
-        // To get ready for a long needle takes longer than to look for the beginning of one.
+        // To get ready for a long text takes longer than to look for its beginning, which mostly stands there once.
         let beginning = &text.as_bytes()[..text.len().min(BEGINNING)];
-        let mut places = memchr::memmem::find_iter(record, beginning);
-        let found = places.find(|at| record[*at..].starts_with(text.as_bytes()))?;
+        let first = memchr::memmem::find(record, beginning)?;
+        let found = if record[first..].starts_with(text.as_bytes()) {
+            first
+        } else {
+            memchr::memmem::find(record, text.as_bytes())?
+        };
         Some(start + found as u32)
     }
 

@@ -95,7 +95,13 @@ mod tests {
     fn a_text_is_a_part_of_its_own_record_if_it_stands_there() {
         let long = "an answer that is long enough to be looked for in its row";
         let broken = format!("{long}\nand more of it");
-        let texts = [long.to_owned(), broken.clone(), "short".to_owned(), "x".repeat(80)];
+        let texts = [
+            long.to_owned(),
+            broken.clone(),
+            "short".to_owned(),
+            "x".repeat(80),
+            format!("{}1", "0".repeat(1000)),
+        ];
         let rows: Vec<String> =
             texts.iter().map(|text| serde_json::json!({ "output": text }).to_string()).collect();
         let joined: Vec<Joined<'_>> = rows
@@ -116,6 +122,9 @@ mod tests {
         assert!(!is_part(&broken, 1), "the row has other characters");
         assert!(!is_part("short", 2), "it is not worth it");
         assert!(!is_part(long, 3), "it stands in another record");
+        // Its beginning stands there before it does, again and again.
+        let zeros = "0".repeat(100);
+        assert!(is_part(&zeros, 4) && is_part(&format!("{zeros}1"), 4));
         assert_eq!(RecordText::from(long).within(&records, 0), RecordText::from(long));
     }
 }

@@ -164,6 +164,11 @@ pub(crate) const EMPTY_SUBMISSION: &str = "Empty submission - extractor found no
 /// What a trajectory was when there was nothing to grade.
 pub(crate) const EMPTY_TRAJECTORY: &str = "Empty trajectory - agent produced no messages";
 
+/// Whether such a rationale stands in a text, among other words.
+pub(crate) fn speaks_of_nothing(text: &str) -> bool {
+    [EMPTY_SUBMISSION, EMPTY_TRAJECTORY].iter().any(|said| text.contains(said))
+}
+
 /// Whether a rationale says that there was nothing to grade.
 pub(crate) fn is_of_nothing(rationale: &str) -> bool {
     [EMPTY_SUBMISSION, EMPTY_TRAJECTORY].contains(&rationale)

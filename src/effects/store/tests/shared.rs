@@ -1,7 +1,8 @@
 //! Lines that share ingredients: written short, read whole, and never wrong.
 
 use super::super::segments::SEAL_AT;
-use super::super::sweep::{Sweep, Swept, sweep};
+use super::super::survey::Swept;
+use super::super::sweep::{Sweep, sweep};
 use super::*;
 
 /// A body that begins so, with the ingredients of a judgment.
@@ -115,10 +116,50 @@ fn a_line_that_is_damaged_costs_those_that_share_with_it_their_ingredients_only(
         problems[0].contains(":1`: the checksum does not match") || problems[5].contains(":1`")
     );
     assert!(problems.iter().any(|problem| problem.contains(":2` is whole, but")), "{problems:?}");
-    // A sweep keeps what there is, and then nothing is wrong any more.
-    pack(dir.path());
+    // A sweep keeps what there is and names it, and then nothing is wrong any more.
+    let problems = pack(dir.path()).problems;
+    let named = problems.iter().filter(|problem| problem.contains("without what its key"));
+    assert_eq!(named.count(), 5, "{problems:?}");
     assert_eq!(found(dir.path(), &entries), expected);
     assert_eq!(verify(dir.path()).problems, [] as [String; 0]);
+}
+
+/// Somebody took out the line that the others share with: no line is damaged.
+fn without_first_line(dir: &Path) {
+    let [path] = &files(dir, ".jsonl")[..] else { panic!("not one segment") };
+    let text = fs::read_to_string(path).unwrap();
+    fs::write(path, text.split_once('\n').unwrap().1).unwrap();
+    fs::remove_file(path.with_extension("idx")).unwrap();
+}
+
+#[test]
+fn of_two_copies_the_one_that_lacks_nothing_wins() {
+    let dir = fresh();
+    let entries: Vec<Entry> = (0..40).map(|number| reply(number, "one")).collect();
+    SegmentStore::open(dir.path()).put_many(&entries).unwrap();
+    without_first_line(dir.path());
+    SegmentStore::open(dir.path()).put_many(&entries).unwrap();
+    let expected: Vec<Option<Entry>> = entries.iter().cloned().map(Some).collect();
+    assert_eq!(found(dir.path(), &entries), expected);
+    let swept = pack(dir.path());
+    assert_eq!((swept.superseded, swept.problems), (39, vec![]));
+    assert_eq!(found(dir.path(), &entries), expected);
+}
+
+#[test]
+fn a_run_leaves_what_is_incomplete_to_a_sweep() {
+    let dir = fresh();
+    let entries: Vec<Entry> = (0..3).map(|number| reply(number, "one")).collect();
+    SegmentStore::open(dir.path()).put_many(&entries).unwrap();
+    without_first_line(dir.path());
+    let damaged = files(dir.path(), ".jsonl");
+    for number in 10..90 {
+        SegmentStore::open(dir.path()).put_many(&[reply(number, "one")]).unwrap();
+    }
+    assert_eq!(pack_many(dir.path()).unwrap().unwrap().packed, 80);
+    let left = files(dir.path(), ".jsonl");
+    assert!(left.len() == 2 && left.contains(&damaged[0]), "{left:?}");
+    assert_eq!(verify(dir.path()).problems.len(), 2, "and it is still named");
 }
 
 #[test]

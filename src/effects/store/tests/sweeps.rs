@@ -1,6 +1,7 @@
 //! Sweeps: what stays and goes, through other processes, damage and a kill at every step.
 
-use super::super::sweep::{Sweep, SweepError, Swept, sweep};
+use super::super::survey::Swept;
+use super::super::sweep::{Sweep, SweepError, sweep};
 use super::super::uses::read_uses;
 use super::*;
 
@@ -353,7 +354,26 @@ fn who_packs_waits_for_nobody() {
     let lock = super::super::sweep::lock(&dir.path().join("v1/gc.lock")).unwrap();
     assert_eq!(pack_many(dir.path()), Ok(None), "a sweep is under way");
     drop(lock);
+    // Somebody reads, or has stopped while reading.
+    let reader = File::open(folder(dir.path())).unwrap();
+    reader.lock_shared().unwrap();
+    let before = contents(dir.path());
+    assert_eq!(pack_many(dir.path()).unwrap().unwrap().packed, 0);
+    assert_eq!(contents(dir.path()), before, "nothing is left behind");
+    drop(reader);
     assert_eq!(pack_many(dir.path()).unwrap().unwrap().packed, 70);
     assert_eq!(reread(dir.path()), ("111".to_owned(), vec![]));
     assert_eq!(pack_many(&dir.path().join("nowhere")), Ok(None));
+}
+
+#[test]
+fn what_cannot_be_packed_stays_and_nothing_is_left_behind() {
+    let all = three();
+    let lists: Vec<&[Entry]> = all.chunks(1).cycle().take(70).collect();
+    let dir = segments(&lists);
+    let before = contents(dir.path());
+    let store = SegmentStore::open(dir.path());
+    store.put_many(&[entry(9, 0, "{}")]).unwrap();
+    store.take_back();
+    assert_eq!(contents(dir.path()), before);
 }
