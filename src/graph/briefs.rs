@@ -12,6 +12,7 @@ use super::{Database, Db};
 use crate::pipeline::delta::CellState;
 use crate::pipeline::evaluate::Planned;
 use crate::pipeline::grade::{is_of_nothing, speaks_of_nothing};
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::results::brief::BriefResult;
 
@@ -76,13 +77,18 @@ fn may_be_of_nothing(db: &Database, planned: &Planned) -> bool {
         Planned::Graded(grade) => is_of_nothing(&grade.rationale),
         Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
             let mut is_said = false;
-            planned.each_key(&mut |_, key| {
-                is_said |= matches!(db.outcome(key).as_deref(), Some(Outcome::Reply(reply)) if speaks_of_nothing(&reply.text));
-            });
+            planned.each_key(&mut |_, key| is_said |= is_reply_of_nothing(db, key));
             is_said
         }
         Planned::Skipped => false,
         Planned::Extract(_) | Planned::Converse(_) | Planned::Turns(_) | Planned::Blocked => true,
+    }
+}
+
+fn is_reply_of_nothing(db: &Database, key: ActionKey) -> bool {
+    match db.outcome(key).as_deref() {
+        Some(Outcome::Reply(reply)) => speaks_of_nothing(&reply.text),
+        Some(Outcome::Failure(_)) | None => false,
     }
 }
 

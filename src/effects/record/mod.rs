@@ -132,22 +132,21 @@ pub(crate) fn write_run_report(
     made_of: Option<&str>,
 ) -> std::io::Result<Option<ResultsOrigin>> {
     let folder = join(&runs_of(home), id);
-    let earlier = read::runs(system, home, &report.header.suite).find(|past| past.id != id);
-    let earlier = earlier.map(|past| past.folder);
-    let same = earlier.as_deref().and_then(|earlier| results_origin(system, earlier));
-    let same = same.filter(|same| Some(same.made_of.as_str()) == made_of);
-    let earlier = earlier.map(|folder| join(&folder, RESULTS));
-    write_header(system, &folder, report.header)?;
     let path = join(&folder, RESULTS);
-    let is_shared = |same: &ResultsOrigin| {
-        earlier.as_deref().is_some_and(|earlier| share(system, &path, earlier, &same.file))
-    };
-    let same = same.filter(is_shared);
-    if same.is_none() {
+    let earlier = read::runs(system, home, &report.header.suite).find(|past| past.id != id);
+    write_header(system, &folder, report.header)?;
+    let shared = earlier.as_ref().and_then(|past| {
+        let origin = results_origin(system, &past.folder)?;
+        let is_same = Some(origin.made_of.as_str()) == made_of;
+        let earlier = join(&past.folder, RESULTS);
+        (is_same && share(system, &path, &earlier, &origin.file)).then_some(origin)
+    });
+    if shared.is_none() {
+        let earlier = earlier.map(|past| join(&past.folder, RESULTS));
         write_or_share_results(system, &folder, report, earlier.as_deref())?;
     }
     write_rest(system, &folder, report)?;
-    Ok(same)
+    Ok(shared)
 }
 
 /// What the results of the record in `folder` were made of, if it says so.
@@ -291,8 +290,50 @@ pub(crate) fn conversations_used(
 
 #[cfg(test)]
 mod tests {
-    use super::{Timestamp, last_id, run_id};
+    use std::cell::Cell;
+
+    use super::{
+        ResultsOrigin, RunFacts, Timestamp, last_id, results_stamp, run_id, write_facts,
+        write_run_report,
+    };
+    use crate::base::system::System;
     use crate::base::system::memory::MemorySystem;
+    use crate::pipeline::report::{Report, Results, fixtures};
+
+    /// Writes a record whose results are made of this, and says whether they were asked for.
+    fn recorded(system: &MemorySystem, id: &str, run: &fixtures::Run, made_of: &str) -> bool {
+        let asked = Cell::new(false);
+        let results = || -> Results<'_> {
+            asked.set(true);
+            Box::new(run.results.iter().cloned())
+        };
+        let fixtures::Run { header, summary, .. } = run;
+        let report = Report { header, summary, results: &results, briefs: None };
+        let shared = write_run_report(system, "h", id, &report, Some(made_of)).unwrap();
+        assert_eq!(shared.is_none(), asked.get());
+        let file = results_stamp(system, "h", id).unwrap();
+        let origin = ResultsOrigin { made_of: made_of.to_owned(), file, questions: None };
+        let facts = RunFacts { id: id.to_owned(), results: Some(origin), ..RunFacts::default() };
+        write_facts(system, "h", &facts).unwrap();
+        asked.get()
+    }
+
+    #[test]
+    fn results_that_are_made_of_the_same_are_not_put_together() {
+        let system = MemorySystem::default();
+        let run = fixtures::hostile();
+        let text = |id: &str| system.read(&format!("h/runs/{id}/results.jsonl")).into_bytes();
+        assert!(recorded(&system, "1", &run, "a"), "there is no other run");
+        assert!(!recorded(&system, "2", &run, "a"));
+        assert_eq!(text("2"), text("1"));
+        assert!(recorded(&system, "3", &run, "b"), "they are made of something else");
+        system.set("h/runs/3/results.jsonl", "edited");
+        assert!(recorded(&system, "4", &run, "b"), "somebody has written the file");
+        assert_eq!(text("4"), text("1"));
+        system.set("h/runs/4/run.json", "{}");
+        assert!(recorded(&system, "5", &run, "b"), "nobody knows what they were made of");
+        assert!(!recorded(&system, "6", &run, "b"));
+    }
 
     #[test]
     fn ids_sort_in_the_order_of_the_runs() {

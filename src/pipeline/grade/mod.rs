@@ -166,7 +166,9 @@ pub(crate) const EMPTY_TRAJECTORY: &str = "Empty trajectory - agent produced no 
 
 /// Whether such a rationale stands in a text, among other words.
 pub(crate) fn speaks_of_nothing(text: &str) -> bool {
-    [EMPTY_SUBMISSION, EMPTY_TRAJECTORY].iter().any(|said| text.contains(said))
+    // Hardly any text has the word that both begin with.
+    memchr::memmem::find(text.as_bytes(), b"Empty").is_some()
+        && [EMPTY_SUBMISSION, EMPTY_TRAJECTORY].iter().any(|said| text.contains(said))
 }
 
 /// Whether a rationale says that there was nothing to grade.

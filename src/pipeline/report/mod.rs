@@ -30,7 +30,7 @@ pub(crate) mod usage;
 
 pub(crate) mod digest;
 #[cfg(test)]
-mod fixtures;
+pub(crate) mod fixtures;
 pub(crate) mod verdict;
 
 use std::io::{self, Write};
