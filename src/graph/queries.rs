@@ -60,12 +60,11 @@ pub fn submissions<'db>(
     }
     let extractor = Extractor::new(extractor.spec(db));
     let records = chunk.records(db);
-    let of = cases(records, spec);
-    let of = of.map(|(at, record)| (at, evaluate::submission(record, spec, &extractor)));
-    if db.shares_texts() {
-        return of.map(|(at, submission)| submission.within(records, at)).collect();
-    }
-    of.map(|(_, submission)| submission).collect()
+    let submission = |(at, record)| {
+        let submission = evaluate::submission(record, spec, &extractor);
+        if db.shares_texts() { submission.within(records, at) } else { submission }
+    };
+    cases(records, spec).map(submission).collect()
 }
 
 /// What an extractor picks of one case of a target that is run: conversations are large, and arrive one by one.

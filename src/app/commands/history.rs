@@ -173,20 +173,18 @@ pub(super) fn remember(
 pub(super) struct Questions {
     /// Whether the run may be added to a history.
     are_wanted: bool,
-    /// The digests of all questions, once results were read to their end.
-    asked: RefCell<Option<BTreeSet<[u8; 32]>>>,
-    /// The digest of them all, where an earlier run of the same questions knows it.
-    known: RefCell<Option<String>>,
+    /// The digest of all of them, once results were read to their end, or an earlier run is known to have asked the same.
+    asked: RefCell<Option<String>>,
 }
 
 impl Questions {
     pub(super) fn new(are_wanted: bool) -> Self {
-        Self { are_wanted, asked: RefCell::default(), known: RefCell::default() }
+        Self { are_wanted, asked: RefCell::default() }
     }
 
     /// Takes over the digest of an earlier run of the same questions.
     pub(super) fn know(&self, digest: String) {
-        self.known.replace(Some(digest));
+        self.asked.replace(Some(digest));
     }
 
     /// The digest of all questions, if the run may be added to a history.
@@ -208,7 +206,9 @@ impl Questions {
                     let ResultLine { sample_id, model, input, ground_truth, .. } = line;
                     asked.insert(question(sample_id, model.as_deref(), input, ground_truth));
                 }
-                (None, Some(_)) => _ = self.asked.replace(asked.take()),
+                (None, Some(_)) => {
+                    _ = self.asked.replace(asked.take().map(|all| digest_of_all(&all)));
+                }
                 (_, None) => {}
             }
             next
@@ -217,23 +217,24 @@ impl Questions {
 
     /// The digest of all of them. What nobody has read is read here.
     fn digest(&self, session: &Session) -> String {
-        if let Some(known) = &*self.known.borrow() {
-            return known.clone();
-        }
-        let mut hasher = blake3::Hasher::new();
         let mut asked = self.asked.borrow_mut();
-        let asked = asked.get_or_insert_with(|| {
+        let digest = asked.get_or_insert_with(|| {
             let heads = heads(&session.db, session.root);
             let of = |Head { sample_id, model, input, ground_truth, .. }: Head| {
                 question(&sample_id, model.as_deref(), &input, &ground_truth)
             };
-            heads.map(of).collect()
+            digest_of_all(&heads.map(of).collect())
         });
-        for one in asked.iter() {
-            hasher.update(one);
-        }
-        digest(hasher.finalize().to_hex().as_str())
+        digest.clone()
     }
+}
+
+fn digest_of_all(questions: &BTreeSet<[u8; 32]>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for one in questions {
+        hasher.update(one);
+    }
+    digest(hasher.finalize().to_hex().as_str())
 }
 
 fn question(sample: &str, model: Option<&str>, input: &Value, truth: &Value) -> [u8; 32] {

@@ -41,21 +41,21 @@ pub(super) fn write_record(
         return Ok(args.output.clone());
     }
     let home = surroundings.records();
+    let folder = join(&record::runs_of(&home), &facts.id);
     let made_of = session.results_digest();
     let shared = record::write_run_report(system, &home, &facts.id, report, made_of.as_deref())?;
     if let Some(questions_then) = shared.and_then(|shared| shared.questions) {
         questions.know(questions_then);
     }
-    let file = record::results_stamp(system, &home, &facts.id);
+    let file = record::results_stamp(system, &folder);
     let results = made_of.zip(file).map(|(made_of, file)| ResultsOrigin {
         made_of,
         file,
         questions: questions.digest_if_wanted(session),
     });
-    record::write_facts(system, &home, &RunFacts { results, ..facts.clone() })?;
+    record::write_facts(system, &folder, &RunFacts { results, ..facts.clone() })?;
     record::set_latest(system, &home, &facts.id)?;
-    let folder = || join(&record::runs_of(&home), &facts.id);
-    Ok(Some(args.output.clone().unwrap_or_else(folder)))
+    Ok(Some(args.output.clone().unwrap_or(folder)))
 }
 
 /// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.

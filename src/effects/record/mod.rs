@@ -119,7 +119,7 @@ pub(crate) fn write(
     facts: &RunFacts,
 ) -> std::io::Result<()> {
     write_report(system, folder, report)?;
-    write_json(system, &join(folder, "run.json"), facts)
+    write_facts(system, folder, facts)
 }
 
 /// Writes the report of run `id` under `home`. Results share their bytes with those of the suite's last run if they say
@@ -154,18 +154,18 @@ fn results_origin(system: &dyn System, folder: &str) -> Option<ResultsOrigin> {
     read::read_json::<RunFacts>(system, &join(folder, "run.json"))?.results
 }
 
-/// Writes what belongs to the process of a run under `home`, the last file of its record.
+/// Writes what belongs to the process of a run, the last file of its record.
 pub(crate) fn write_facts(
     system: &dyn System,
-    home: &str,
+    folder: &str,
     facts: &RunFacts,
 ) -> std::io::Result<()> {
-    write_json(system, &join(&join(&runs_of(home), &facts.id), "run.json"), facts)
+    write_json(system, &join(folder, "run.json"), facts)
 }
 
-/// The results that run `id` under `home` has written.
-pub(crate) fn results_stamp(system: &dyn System, home: &str, id: &str) -> Option<WriteStamp> {
-    system.stamp(&join(&join(&runs_of(home), id), RESULTS))
+/// The results in the record in `folder`.
+pub(crate) fn results_stamp(system: &dyn System, folder: &str) -> Option<WriteStamp> {
+    system.stamp(&join(folder, RESULTS))
 }
 
 /// Writes what was found by now; what belongs to the process comes once that ends.
@@ -311,10 +311,11 @@ mod tests {
         let report = Report { header, summary, results: &results, briefs: None };
         let shared = write_run_report(system, "h", id, &report, Some(made_of)).unwrap();
         assert_eq!(shared.is_none(), asked.get());
-        let file = results_stamp(system, "h", id).unwrap();
+        let folder = format!("h/runs/{id}");
+        let file = results_stamp(system, &folder).unwrap();
         let origin = ResultsOrigin { made_of: made_of.to_owned(), file, questions: None };
         let facts = RunFacts { id: id.to_owned(), results: Some(origin), ..RunFacts::default() };
-        write_facts(system, "h", &facts).unwrap();
+        write_facts(system, &folder, &facts).unwrap();
         asked.get()
     }
 

@@ -32,16 +32,15 @@ impl<'p> Bases<'p> {
         Self { path, held: Vec::new() }
     }
 
-    /// The entry of a line of this segment. Where it has parts of a line that cannot be read, the error is what is left
-    /// of it: its outcome, and what is its own.
-    pub(super) fn entry(&mut self, line: &StoredLine<'_>) -> Result<EntryLine, EntryLine> {
-        let Some(shared) = line.shared() else { return Ok(line.whole()) };
+    /// The entry of a line of this segment. Where it has parts of a line that cannot be read, it is incomplete: what is
+    /// left is its outcome.
+    pub(super) fn entry(&mut self, line: &StoredLine<'_>) -> EntryLine {
+        let Some(shared) = line.shared() else { return line.whole() };
         let StoredLine { key, generation, .. } = *line;
         let whole = self.body(&shared).and_then(|body| shared.whole(body));
         let is_incomplete = whole.is_none();
         let body = LineBody::Inline(whole.unwrap_or_else(|| shared.incomplete()));
-        let entry = EntryLine { key, generation, body, is_incomplete };
-        if is_incomplete { Err(entry) } else { Ok(entry) }
+        EntryLine { key, generation, body, is_incomplete }
     }
 
     fn body(&mut self, shared: &SharedText<'_>) -> Option<&str> {

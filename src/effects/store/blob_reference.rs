@@ -69,8 +69,7 @@ impl BlobReference {
             _ => return None,
         };
         let rest = rest.strip_suffix(RANK)?;
-        let digits = rest.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let (rest, size) = rest.split_at(rest.len() - digits);
+        let (rest, size) = split_end(rest, |byte| byte.is_ascii_digit());
         let bytes = size.parse::<u32>().ok().filter(|size| *size as usize <= BODY_LIMIT)?;
         let rest = rest.strip_suffix(MIDDLE)?;
         let (rest, hex) = rest.split_at_checked(rest.len().checked_sub(64)?)?;
@@ -79,6 +78,12 @@ impl BlobReference {
         let outline = format!("{}}}", outline.strip_suffix(',').unwrap_or(outline));
         Some(Self { digest, bytes, is_reply, outline })
     }
+}
+
+/// Splits off the longest end of a text that has only these ASCII characters.
+pub(super) fn split_end(text: &str, is_in: impl Fn(u8) -> bool) -> (&str, &str) {
+    let length = text.bytes().rev().take_while(|byte| is_in(*byte)).count();
+    text.split_at(text.len() - length)
 }
 
 #[cfg(test)]

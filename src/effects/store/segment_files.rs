@@ -77,8 +77,7 @@ fn read_line(
     reader.read_exact(&mut line)?;
     let line = line::parse(&line).ok().filter(|line| line.rank() == slot.rank());
     let line = line.ok_or(io::ErrorKind::InvalidData)?;
-    // What it lacks then is not what it says.
-    Ok(bases.entry(&line).unwrap_or_else(|incomplete| incomplete))
+    Ok(bases.entry(&line))
 }
 
 pub(super) fn write_error(path: &Path, error: &io::Error) -> StoreError {

@@ -8,6 +8,7 @@
 
 use std::fmt::Write as _;
 
+use super::blob_reference::split_end;
 use super::elements::elements_of;
 
 /// What stands before the offset of the whole line.
@@ -47,15 +48,12 @@ impl<'a> SharedText<'a> {
     /// Reads what stands in a line in place of a body. None if it is a body, which is told by its end alone.
     pub(super) fn parse(text: &'a str) -> Option<Self> {
         let rest = text.strip_suffix(END)?;
-        let is_of_list = |byte: &u8| byte.is_ascii_digit() || *byte == b',';
-        let list = rest.bytes().rev().take_while(is_of_list).count();
-        let (rest, list) = rest.split_at(rest.len() - list);
+        let (rest, list) = split_end(rest, |byte| byte.is_ascii_digit() || byte == b',');
         let rest = rest.strip_suffix(PARTS)?;
         let (rest, hex) = rest.split_at_checked(rest.len().checked_sub(8)?)?;
         let checksum = u32::from_str_radix(hex, 16).ok()?;
         let rest = rest.strip_suffix(CHECKSUM)?;
-        let digits = rest.bytes().rev().take_while(u8::is_ascii_digit).count();
-        let (rest, at) = rest.split_at(rest.len() - digits);
+        let (rest, at) = split_end(rest, |byte| byte.is_ascii_digit());
         let own = rest.strip_suffix(HEAD)?;
         Some(Self { at: at.parse().ok()?, checksum, parts: parts_of(list)?, own })
     }

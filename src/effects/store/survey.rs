@@ -109,7 +109,7 @@ pub(super) fn survey(
         let mut bases = Bases::of(&path);
         let mut layout = SegmentLayout::default();
         let scanned = scan_file(&path, |found| {
-            let entry = bases.entry(&found.entry).unwrap_or_else(|incomplete| incomplete);
+            let entry = bases.entry(&found.entry);
             layout.look_at(&found.entry, &entry);
             let used = uses.last.get(&entry.key).copied().unwrap_or(i64::MIN);
             let last_use = used.max(made(&entry));

@@ -207,7 +207,7 @@ impl Survey {
             let Some((_, fate)) = known.next_if(|(candidate, _)| is_it(candidate)) else { return };
             if fate == Fate::Kept && written.is_ok() {
                 size += found.length as usize;
-                batch.push(bases.entry(&found.entry).unwrap_or_else(|incomplete| incomplete));
+                batch.push(bases.entry(&found.entry));
                 if size >= BATCH {
                     written = writer.put(batch.iter().map(NewLine::from));
                     batch.clear();

@@ -92,13 +92,14 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
             for path in names.iter().map(|name| folder.join(name)) {
                 let shown = path.to_string_lossy();
                 let mut bases = Bases::of(&path);
-                let visit = |found: ScannedEntry<'_>| match bases.entry(&found.entry) {
-                    Ok(entry) => {
-                        if let Some(entry) = blobs.entry(&shown, found.line, entry, &mut report) {
-                            report.take(&shown, found.line, entry, check);
-                        }
+                let visit = |found: ScannedEntry<'_>| {
+                    let entry = bases.entry(&found.entry);
+                    if entry.is_incomplete {
+                        return report.add([incomplete(&shown, found.line)]);
                     }
-                    Err(_) => report.add([incomplete(&shown, &found)]),
+                    if let Some(entry) = blobs.entry(&shown, found.line, entry, &mut report) {
+                        report.take(&shown, found.line, entry, check);
+                    }
                 };
                 let scanned = scan_file(&path, visit);
                 report.end(&path, scanned);
@@ -111,8 +112,7 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
 }
 
 /// What is said of an entry that has parts of a line which cannot be read.
-fn incomplete(path: &str, found: &ScannedEntry<'_>) -> String {
-    let ScannedEntry { line, .. } = found;
+fn incomplete(path: &str, line: u64) -> String {
     format!(
         "the stored outcome at `{path}:{line}` is whole, but what its key was made of is lost: the line that it shares this with is damaged"
     )
