@@ -371,3 +371,29 @@ fn a_verdict_is_explained_with_the_ballots_that_confirm_it_and_no_others() {
     run(&space, &judge);
     assert_eq!(judge.count() - before, 2);
 }
+
+#[test]
+fn no_row_is_read_but_those_in_which_the_id_stands() {
+    let good = lines(rows());
+    let labelled = json!({"id": "a", "input": "i", "output": "o", "label": true});
+    let escaped = r#"{"id": "\u0061", "input": "i", "output": "o"}"#;
+    for (text, sample, told) in [
+        (format!("{good}{{\"id\": \"x\", \"inp\n"), "a", None),
+        (format!("{good}{{\"id\": \"x\", \"inp\n"), "x", Some("data.jsonl:3:")),
+        (format!("{good}{{\"id\": \"x\", \"inp\n"), "z", Some("data.jsonl:3:")),
+        (good.clone(), "z", Some("no sample has the id `z`")),
+        (
+            format!("{good}{escaped}\n"),
+            "a",
+            Some("the id `a` (trial 0) is already taken by line 1"),
+        ),
+        (format!("{labelled}\n{{\"id\": \"x\", \"inp\n"), "a", Some("data.jsonl:2:")),
+    ] {
+        let space = space();
+        space.write("data.jsonl", &text);
+        let ran = space.run(&["explain", "suite.yaml", sample]);
+        let is_told = told.is_some_and(|told| ran.stderr().contains(told));
+        assert_eq!(is_told, told.is_some(), "{sample} of {text}: {}", ran.shown());
+        assert_eq!(ran.code() == 0, told.is_none(), "{sample} of {text}: {}", ran.shown());
+    }
+}

@@ -75,7 +75,7 @@ impl CurrentSuite {
         // Why judgments would be asked anew is not told, so that no earlier run is read.
         let history = History::default();
         let reasons = AskReasons::new(&self.session, &history);
-        let explaining = Explaining::new(&self.session, &mut self.layers, &reasons, &[]);
+        let explaining = Explaining::new(&self.session, &mut self.layers, &reasons, None);
         work(&mut CaseContexts { explaining, places: &self.places })
     }
 }
@@ -93,7 +93,7 @@ pub(super) fn with_stored_cases<T>(
     let mut layers = surroundings.layers(system);
     let history = History::default();
     let reasons = AskReasons::new(session, &history);
-    let explaining = Explaining::new(session, &mut layers, &reasons, &[]);
+    let explaining = Explaining::new(session, &mut layers, &reasons, None);
     work(&mut CaseContexts { explaining, places: &places })
 }
 

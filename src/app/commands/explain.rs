@@ -1,22 +1,26 @@
 //! `evalrs explain`: where the grades of one sample come from, and what differs from an earlier run. No effect at all.
 
-use super::Console;
 use super::context::SuiteContext;
-use super::open::loaded_session;
+use super::open::{loaded_session, new_session};
+use super::{Console, validate};
 use crate::app::cli::ExplainArgs;
 use crate::app::error::{Error, ExitStatus};
-use crate::base::system::{FileIdentity, System, join};
+use crate::base::diagnostic::Diagnostic;
+use crate::base::system::{System, join};
 use crate::effects::record::history::History;
-use crate::effects::record::read::{PastLine, PastRun, RESULTS, open, runs};
+use crate::effects::record::read::{PastRun, open, runs};
 use crate::effects::record::runs_of;
-use crate::engine::inspect::explain::{Earlier, Explaining, winning};
+use crate::effects::record::sample_lines::SampleLines;
+use crate::engine::inspect::explain::{EarlierRuns, Explaining, winning};
 use crate::engine::inspect::preview::preview;
 use crate::engine::inspect::reasons::AskReasons;
 use crate::engine::inspect::sent::sent_case;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::{Chunk, Overrides};
+use crate::graph::labels::row_labels;
 use crate::graph::{queries, results};
+use crate::pipeline::dataset::id_search::IdSearch;
 use crate::pipeline::report::explain as report;
 use crate::pipeline::report::explain::ExplainReport;
 use crate::pipeline::report::explain::sent::{SentReport, write_sent};
@@ -34,17 +38,21 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         labels: args.labels.clone(),
         ..Overrides::default()
     };
-    let (surroundings, mut session) = loaded_session(&args.suite, &args.store, overrides, console)?;
+    let (surroundings, mut session) = match session_of_sample(args, &overrides, console)? {
+        Some(opened) => opened,
+        None => loaded_session(&args.suite, &args.store, overrides, console)?,
+    };
     let places = places(args, &session)?;
-    let earlier = earlier(args, &surroundings, &session, console.system)?;
+    let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
+    let home = surroundings.records();
+    let earlier = earlier(args, &home, &suite, console.system)?;
     let store = surroundings.store(console)?;
     let found = preview(&mut session, store.as_ref(), console.system, &Settings::default());
     console.warn(&found.warnings)?;
     drop(store);
-    let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let names: Vec<&str> = found.tallies.iter().map(|(name, _)| name.as_str()).collect();
-    let home = surroundings.records();
-    let history = History::read_of_sample(&args.sample, console.system, &home, &suite, &names);
+    let lines = SampleLines::new(&args.sample, console.system);
+    let history = History::of_sample(&lines, runs(console.system, &home, &suite), &names);
     let reasons = AskReasons::new(&session, &history);
     let mut layers = surroundings.layers(console.system);
     if args.prompt {
@@ -61,7 +69,8 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         }
         return Ok(ExitStatus::Success);
     }
-    let mut explaining = Explaining::new(&session, &mut layers, &reasons, &earlier);
+    let earlier = EarlierRuns { pasts: &earlier, lines: &lines };
+    let mut explaining = Explaining::new(&session, &mut layers, &reasons, Some(earlier));
     let explained =
         places.into_iter().filter_map(|place| explaining.case(place.0, place.1)).collect();
     let explanation =
@@ -72,6 +81,31 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         report::write(&explanation, console.width, console.out)?;
     }
     Ok(ExitStatus::Success)
+}
+
+/// A session over the rows of the sample alone. None where more must be read to tell what there is to say of it: where
+/// something is wrong, where no row is found, and where it has a label, which is compared if most rows have such labels.
+fn session_of_sample(
+    args: &ExplainArgs,
+    overrides: &Overrides,
+    console: &mut Console<'_>,
+) -> Result<Option<(SuiteContext, Session)>, Error> {
+    let Some(search) = IdSearch::of(&args.sample) else { return Ok(None) };
+    let surroundings =
+        SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
+    let session = new_session(&args.suite, &surroundings, overrides.clone());
+    let mut session = session.only_rows(search);
+    let diagnostics = session.load(console.system);
+    let db = &session.db;
+    let is_good = !diagnostics.iter().any(Diagnostic::is_error);
+    let is_there = queries::selection(db, session.root).cases > 0;
+    let has_labels =
+        session.root.chunks(db).iter().any(|chunk| !row_labels(db, *chunk).said.is_empty());
+    if !is_good || !is_there || has_labels {
+        return Ok(None);
+    }
+    validate::say(&diagnostics, console.err)?;
+    Ok(Some((surroundings, session)))
 }
 
 /// The cases of the sample that are asked for, in dataset order.
@@ -104,38 +138,17 @@ fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<(Chunk, usize)>, 
     ))
 }
 
-/// The earlier runs that are compared with, each with its lines of the sample.
+/// The earlier runs that are compared with, the newest first.
 fn earlier(
     args: &ExplainArgs,
-    surroundings: &SuiteContext,
-    session: &Session,
+    home: &str,
+    suite: &str,
     system: &dyn System,
-) -> Result<Vec<Earlier>, Error> {
-    let home = surroundings.records();
-    let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
-    let pasts: Vec<PastRun> = match &args.run {
-        None => runs(system, &home, &suite).take(MOST_RUNS).collect(),
-        Some(named) => vec![named_run(named, &home, system)?],
-    };
-    let mut found: Vec<Earlier> = Vec::new();
-    let mut last: Option<FileIdentity> = None;
-    for past in pasts {
-        let identity = system.identity(&join(&past.folder, RESULTS));
-        let lines = match found.last() {
-            // Runs that found the same share their bytes.
-            Some(same) if identity.is_some() && identity == last => same.lines.clone(),
-            _ => lines_of(&args.sample, &past, system),
-        };
-        last = identity;
-        found.push(Earlier { past, lines });
-    }
-    Ok(found)
-}
-
-fn lines_of(sample: &str, past: &PastRun, system: &dyn System) -> Vec<PastLine> {
-    let mut lines = Vec::new();
-    past.each_line_of(sample, system, &mut |line| lines.push(line));
-    lines
+) -> Result<Vec<PastRun>, Error> {
+    Ok(match &args.run {
+        None => runs(system, home, suite).take(MOST_RUNS).collect(),
+        Some(named) => vec![named_run(named, home, system)?],
+    })
 }
 
 /// The run with this id, else the record in this folder.

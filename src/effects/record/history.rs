@@ -6,6 +6,7 @@
 use std::collections::HashMap;
 
 use super::read::{PastLine, PastRun, runs};
+use super::sample_lines::SampleLines;
 use crate::base::system::System;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::reason::{Panel, PreviousCase, Texts};
@@ -43,15 +44,16 @@ impl History {
     }
 
     /// The same of one sample alone.
-    pub(crate) fn read_of_sample(
-        sample: &str,
-        system: &dyn System,
-        home: &str,
-        suite: &str,
+    pub(crate) fn of_sample(
+        lines: &SampleLines<'_>,
+        pasts: impl Iterator<Item = PastRun>,
         graders: &[&str],
     ) -> Self {
-        let read = |past: &PastRun| RunActions::read_of_sample(sample, past, system);
-        Self::of(runs(system, home, suite), graders, &read)
+        Self::of(pasts, graders, &|past| {
+            let mut run = RunActions::without_cases(past);
+            lines.of(past).iter().for_each(|line| run.add(line));
+            run
+        })
     }
 
     fn of(
@@ -98,13 +100,7 @@ impl History {
 impl RunActions {
     fn read(past: &PastRun, system: &dyn System) -> Self {
         let mut run = Self::without_cases(past);
-        past.each_line(system, &mut |line| run.add(line));
-        run
-    }
-
-    fn read_of_sample(sample: &str, past: &PastRun, system: &dyn System) -> Self {
-        let mut run = Self::without_cases(past);
-        past.each_line_of(sample, system, &mut |line| run.add(line));
+        past.each_line(system, &mut |line| run.add(&line));
         run
     }
 
@@ -115,10 +111,10 @@ impl RunActions {
         Self { id: past.id.clone(), panels, cases: HashMap::new() }
     }
 
-    fn add(&mut self, line: PastLine) {
-        let of = |(grader, _): &(String, Panel)| AskedKeys::of(&line, grader);
+    fn add(&mut self, line: &PastLine) {
+        let of = |(grader, _): &(String, Panel)| AskedKeys::of(line, grader);
         let asked = self.panels.iter().map(of).collect();
-        self.cases.insert((line.sample_id, line.model, line.trial), asked);
+        self.cases.insert((line.sample_id.clone(), line.model.clone(), line.trial), asked);
     }
 
     fn grader(&self, name: &str) -> Option<usize> {

@@ -15,6 +15,7 @@ pub(crate) mod recorded;
 pub(crate) mod replicates;
 pub(crate) mod reference;
 pub(crate) mod rollup;
+pub(crate) mod sample_lines;
 pub(crate) mod saves;
 pub(crate) mod side;
 pub(crate) mod run_history;

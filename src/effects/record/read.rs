@@ -5,7 +5,6 @@
 
 use std::collections::BTreeMap;
 
-use memchr::memmem::Finder;
 use serde::Deserialize;
 use serde::de::{DeserializeOwned, IgnoredAny};
 use serde_json::value::RawValue;
@@ -170,24 +169,8 @@ impl PastRun {
         self.each_line_that(system, &|_| true, visit)
     }
 
-    /// Visits the results of one sample that can be read, in order. Lines in which its id does not stand are not parsed.
-    pub(crate) fn each_line_of(
-        &self,
-        sample: &str,
-        system: &dyn System,
-        visit: &mut dyn FnMut(PastLine),
-    ) {
-        let written = Value::from(sample).to_string();
-        let finder = Finder::new(written.trim_matches('"'));
-        let may_be_its = |line: &[u8]| finder.find(line).is_some();
-        self.each_line_that(system, &may_be_its, &mut |line| {
-            if line.sample_id == sample {
-                visit(line);
-            }
-        });
-    }
-
-    fn each_line_that(
+    /// Visits those whose bytes are wanted, and says how many of these cannot be read.
+    pub(super) fn each_line_that(
         &self,
         system: &dyn System,
         is_wanted: &dyn Fn(&[u8]) -> bool,

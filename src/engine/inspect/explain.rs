@@ -11,6 +11,7 @@ use super::reasons::{AskReasons, grader_settings};
 use super::sent::FoundJudgment;
 use crate::base::ordered_map::Ordered;
 use crate::effects::record::read::{PastLine, PastRun};
+use crate::effects::record::sample_lines::SampleLines;
 use crate::effects::store::OutcomeStore;
 use crate::engine::session::Session;
 use crate::graph::inputs::{CellId, Chunk};
@@ -33,13 +34,43 @@ use crate::pipeline::spec::GraderKind;
 /// The layers of the store, each with its name.
 pub(crate) type Layers = Vec<(String, Arc<dyn OutcomeStore>)>;
 
-/// An earlier run, and its lines of the sample that is explained.
-#[derive(Clone, Debug)]
-pub(crate) struct Earlier {
-    /// The run.
-    pub past: PastRun,
-    /// Its lines of the sample.
-    pub lines: Vec<PastLine>,
+/// A case as an earlier run found it.
+struct PastCase<'a> {
+    past: &'a PastRun,
+    line: PastLine,
+    is_same: bool,
+}
+
+/// Earlier runs, and what they say of the sample that is explained.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct EarlierRuns<'a> {
+    /// The runs, the newest first.
+    pub pasts: &'a [PastRun],
+    /// Their lines of the sample.
+    pub lines: &'a SampleLines<'a>,
+}
+
+impl<'a> EarlierRuns<'a> {
+    /// The case in the newest run that does not have it as it is now; if all have, in the newest. Reads no further.
+    fn compared_with(self, now: &NowLine<'_>) -> Option<PastCase<'a>> {
+        let is_of_case = |line: &&PastLine| {
+            line.model == now.line.model
+                && line.trial == now.line.trial
+                && line.grades.contains_key(now.name)
+        };
+        let mut newest = None;
+        for past in self.pasts {
+            let lines = self.lines.of(past);
+            let Some(line) = lines.iter().find(is_of_case) else { continue };
+            let is_same = now.is_same(past, line);
+            let found = || PastCase { past, line: line.clone(), is_same };
+            if !is_same {
+                return Some(found());
+            }
+            newest.get_or_insert_with(found);
+        }
+        newest
+    }
 }
 
 /// What an explanation is made from.
@@ -50,8 +81,8 @@ pub(crate) struct Explaining<'a> {
     pub layers: &'a mut Layers,
     /// Why actions would be asked.
     pub reasons: &'a AskReasons<'a>,
-    /// Earlier runs, the newest first.
-    pub earlier: &'a [Earlier],
+    /// Earlier runs, if they are compared with.
+    pub earlier: Option<EarlierRuns<'a>>,
     /// The settings of the graders, in their order.
     pub settings: Vec<Value>,
 }
@@ -62,7 +93,7 @@ impl<'a> Explaining<'a> {
         session: &'a Session,
         layers: &'a mut Layers,
         reasons: &'a AskReasons<'a>,
-        earlier: &'a [Earlier],
+        earlier: Option<EarlierRuns<'a>>,
     ) -> Self {
         Self { session, layers, reasons, earlier, settings: grader_settings(session) }
     }
@@ -204,26 +235,16 @@ impl<'a> Explaining<'a> {
         now: &NowLine<'_>,
         ingredients: Option<&[Ingredient]>,
     ) -> Option<Against> {
-        let same_case = |line: &&PastLine| {
-            line.model == now.line.model
-                && line.trial == now.line.trial
-                && line.grades.contains_key(now.name)
-        };
-        let found = self.earlier.iter().filter_map(|earlier| {
-            earlier.lines.iter().find(same_case).map(|line| (&earlier.past, line))
-        });
-        let compared: Vec<(&PastRun, &PastLine)> = found.collect();
-        let other = compared.iter().find(|(past, line)| !now.is_same(past, line));
-        let (past, line) = *other.or(compared.first())?;
+        let PastCase { past, line, is_same } = self.earlier?.compared_with(now)?;
         let key = line.grades.get(now.name).and_then(|grade| grade.key.clone());
         let mut against = Against {
             run: past.id.clone(),
             key: key.clone(),
-            is_same: other.is_none(),
+            is_same,
             by_ingredients: false,
             differs: Vec::new(),
             values: Vec::new(),
-            texts: now.texts(past, line),
+            texts: now.texts(past, &line),
         };
         if against.is_same {
             against.texts.clear();

@@ -1,7 +1,7 @@
 //! Where the answer of a live target comes from: its conversation, and what of it differs from an earlier run.
 
 use super::explain::Explaining;
-use crate::effects::record::read::{PastLine, PastRun};
+use crate::effects::record::read::PastLine;
 use crate::graph::inputs::Chunk;
 use crate::graph::{answers, results};
 use crate::pipeline::action::Action;
@@ -43,11 +43,11 @@ impl Explaining<'_> {
     /// The newest earlier run that held a conversation with the case, and its key.
     fn earlier_conversation(&self, line: &ResultLine) -> Option<(String, Option<ActionKey>)> {
         let is_it = |past: &&PastLine| past.model == line.model && past.trial == line.trial;
-        let mut found = self.earlier.iter().filter_map(|earlier| {
-            let past: &PastRun = &earlier.past;
-            let conversation = earlier.lines.iter().find(is_it)?.conversation.as_deref()?;
+        let earlier = self.earlier?;
+        earlier.pasts.iter().find_map(|past| {
+            let lines = earlier.lines.of(past);
+            let conversation = lines.iter().find(is_it)?.conversation.as_deref()?;
             Some((past.id.clone(), ActionKey::parse(conversation)))
-        });
-        found.next()
+        })
     }
 }

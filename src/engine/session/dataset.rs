@@ -20,6 +20,7 @@ use crate::pipeline::dataset::chunk::{Chunked, HeldChunks};
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::dataset::files;
 use crate::pipeline::dataset::files::{FileName, SourceFile, format_of};
+use crate::pipeline::dataset::id_search::IdSearch;
 use crate::pipeline::dataset::join;
 use crate::pipeline::dataset::join::{Joined, JoinedFiles};
 use crate::pipeline::dataset::layout::{Layout, Recut};
@@ -35,6 +36,8 @@ pub(crate) struct DatasetSource<'a> {
     pub(crate) said: Option<Place>,
     /// The recordings that are joined to its rows, if rows do not carry their own; or why there can be none.
     pub(crate) source: Result<Option<RecordingSource>, Diagnostic>,
+    /// Which rows are read, if not all are.
+    pub(crate) only: Option<IdSearch>,
 }
 
 /// A dataset that was read.
@@ -291,8 +294,11 @@ impl FoundRows<'_> {
         held: HeldChunks,
         shared: Option<&Arc<String>>,
     ) -> Result<(DatasetReading, RecordOrigins), Vec<Diagnostic>> {
-        let Self { rows, files, digest, several } = self;
+        let Self { mut rows, files, digest, several } = self;
         let dataset = wanted.dataset;
+        if let Some(only) = &wanted.only {
+            rows.retain(|row| only.may_have(&row.text));
+        }
         let source = wanted.source.as_ref().map_err(|diagnostic| vec![diagnostic.clone()])?;
         let place = |start: RecordStart| place_in(&files, start, None);
         let (mut joined, warnings) = match source {
@@ -306,7 +312,7 @@ impl FoundRows<'_> {
         let none = Arc::default();
         let chunks = chunk::chunks(&joined, held, shared.unwrap_or(&none));
         drop(joined);
-        let is_cut_in_parts = source.is_none() && is_lines(dataset);
+        let is_cut_in_parts = source.is_none() && wanted.only.is_none() && is_lines(dataset);
         let layout = shared.filter(|_| is_cut_in_parts);
         let layout = layout.map(|file| Layout::new(file, &chunks, &starts));
         let path = dataset.path.clone();

@@ -3,8 +3,9 @@
 //! Only a file that the command line names and a field that the suite names can be wrong; a field that happens to be
 //! called `label` can at most be none.
 
+use super::Session;
 use super::problems::shortened;
-use super::{Session, SmallFile};
+use super::small_file::SmallFile;
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::system::System;
 use crate::graph::inputs::Root;

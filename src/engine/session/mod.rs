@@ -16,23 +16,22 @@ pub(crate) mod quick_checks;
 pub(crate) mod read_trace;
 pub(crate) mod recordings;
 pub mod reload;
+pub(crate) mod small_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::base::diagnostic::{Diagnostic, Place};
-use crate::base::system::{FileBytes, System, folder_of};
+use crate::base::system::{System, folder_of};
 use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
 use crate::graph::inputs::{Chunk, File, Overrides, Root};
 use crate::graph::votes::{row_files, vote_mistakes};
 use crate::graph::{Database, Db, answers, queries, result_inputs, rows};
 use crate::pipeline::dataset::chunk::HeldChunks;
-use crate::pipeline::dataset::split;
+use crate::pipeline::dataset::id_search::IdSearch;
 use crate::pipeline::spec::{RecordingJoin, Suite, TargetSpec};
-use crate::pipeline::suite::FileText;
-use crate::pipeline::suite::source::mask_lines;
 use dataset::{DatasetSource, HeldDataset};
 use digest::FileDigest;
 use load_state::LoadState;
@@ -42,11 +41,7 @@ use programs::ProgramSet;
 use read_trace::ReadTrace;
 use recordings::RecordingSource;
 use reload::needed;
-
-/// The largest suite, rubric or other small file, in bytes.
-const SMALL_FILE_LIMIT: usize = 4 << 20;
-/// The largest results of a run to compare with, and the largest file of labels, in bytes.
-const BIG_FILE_LIMIT: usize = 512 << 20;
+use small_file::SmallFile;
 
 /// A suite under evaluation.
 #[derive(Debug)]
@@ -66,6 +61,8 @@ pub struct Session {
     pub(crate) preflights: PreflightLog,
     /// The root of the workspace.
     pub(crate) workspace: String,
+    /// The rows that are looked at, if they are those of one sample alone.
+    only: Option<IdSearch>,
 }
 
 impl Session {
@@ -89,6 +86,7 @@ impl Session {
             programs: ProgramSet::default(),
             preflights: PreflightLog::default(),
             workspace,
+            only: None,
         }
     }
 
@@ -103,6 +101,12 @@ impl Session {
     #[must_use]
     pub fn in_workspace(self, root: &str) -> Self {
         Self { workspace: root.to_owned(), ..self }
+    }
+
+    /// The same session, which reads no rows but those that `search` finds. What is said of all rows together is not said.
+    #[must_use]
+    pub(crate) fn only_rows(self, search: IdSearch) -> Self {
+        Self { only: Some(search), ..self }
     }
 
     /// The suite, once it is loaded without errors.
@@ -189,7 +193,7 @@ impl Session {
         diagnostics.extend(self.load_row_files(system));
         diagnostics.extend(self.load_dataset(system, suite));
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
-        diagnostics.extend(self.load_labels(system, is_good));
+        diagnostics.extend(self.load_labels(system, is_good && self.only.is_none()));
         diagnostics
     }
 
@@ -296,10 +300,13 @@ impl Session {
         change.apply(&mut self.db, self.root);
         self.dataset = Some(reading.held);
         self.read_rubrics(&rows::rubric_files(&self.db, self.root).clone(), system);
-        let loaded = LoadedRows { session: (&self.db, self.root), origins: &origin };
+        let are_all = self.only.is_none();
+        let loaded = LoadedRows { session: (&self.db, self.root), origins: &origin, are_all };
         let problems = loaded.problems(&suite.dataset);
         if problems.is_empty() {
-            diagnostics.extend(lints::lints(&self.db, self.root));
+            if are_all {
+                diagnostics.extend(lints::lints(&self.db, self.root));
+            }
             diagnostics.extend(self.undeclared_imports());
         }
         diagnostics.extend(problems);
@@ -310,7 +317,10 @@ impl Session {
     /// What the suite says of its dataset.
     pub(crate) fn wanted_dataset<'a>(&self, suite: &'a Suite) -> DatasetSource<'a> {
         let said = queries::suite(&self.db, self.root).dataset_place.clone();
-        DatasetSource { dataset: &suite.dataset, said, source: self.recordings_of(suite) }
+        let source = self.recordings_of(suite);
+        // Recordings are joined with all rows.
+        let only = self.only.clone().filter(|_| matches!(source, Ok(None)));
+        DatasetSource { dataset: &suite.dataset, said, source, only }
     }
 
     /// Reads rubrics that rows name, and what those include, so that one that is not there is found before anything
@@ -443,54 +453,4 @@ impl Session {
             _ => relative.to_owned(),
         }
     }
-}
-
-/// A suite, rubric or other small file that was read.
-#[derive(Clone, Debug)]
-pub(crate) struct SmallFile {
-    /// What it says.
-    pub(crate) text: FileText,
-    /// The digest of its bytes, if it could be read.
-    pub(crate) digest: Option<FileDigest>,
-}
-
-impl SmallFile {
-    /// Reads the file at `path`. The results of a run may be larger than others.
-    pub(crate) fn read(system: &dyn System, path: &str, is_run: bool) -> Self {
-        let text = match system.read(path) {
-            FileBytes::Missing => FileText::Missing,
-            FileBytes::Folder => FileText::Unreadable("it is a folder".to_owned()),
-            FileBytes::Unreadable(reason) => FileText::Unreadable(reason),
-            FileBytes::Bytes(bytes) => {
-                let limit = if is_run { BIG_FILE_LIMIT } else { SMALL_FILE_LIMIT };
-                let text = small_text(path, &bytes, limit);
-                return Self { text, digest: Some(FileDigest::of(&bytes)) };
-            }
-        };
-        Self { text, digest: None }
-    }
-}
-
-fn small_text(path: &str, bytes: &[u8], limit: usize) -> FileText {
-    if bytes.len() > limit {
-        return FileText::Unreadable(format!("it is larger than {} MB", limit >> 20));
-    }
-    match split::decode(path, bytes) {
-        Ok(text) => FileText::Text(text.into()),
-        Err(mut diagnostic) => {
-            diagnostic.place = diagnostic.place.map(|place| masked(&place, bytes));
-            FileText::NoText(Box::new(diagnostic))
-        }
-    }
-}
-
-/// The place with the secrets of its line hidden: suites may hold some.
-fn masked(place: &Place, bytes: &[u8]) -> Place {
-    let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-    let text = String::from_utf8_lossy(bytes);
-    let line = text.split('\n').nth(place.line.saturating_sub(1)).unwrap_or_default();
-    let at = line.char_indices().nth(place.column.saturating_sub(1));
-    let span = at.map_or(0..0, |(at, c)| at..at + c.len_utf8());
-    let shown = Place::in_line(place.path.as_str(), place.line, &mask_lines(line), span);
-    Place { column: place.column, ..shown }
 }

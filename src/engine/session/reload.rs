@@ -12,13 +12,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::Session;
 use super::dataset::{DatasetReading, Reread};
 use super::lints;
 use super::load_state::Environment;
 pub use super::preflight::Preflight;
 use super::problems::unreadable;
 use super::programs::ReadProgram;
-use super::{Session, SmallFile};
+use super::small_file::SmallFile;
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::{System, folder_of, non_empty};
 use crate::effects::fs_watch::ChangedPaths;

@@ -9,6 +9,7 @@ pub(crate) mod chunk;
 pub(crate) mod condition;
 pub mod fields;
 pub(crate) mod files;
+pub(crate) mod id_search;
 pub(crate) mod join;
 pub mod label_edit;
 pub(crate) mod label_file;
