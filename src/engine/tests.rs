@@ -6,7 +6,7 @@
 
 use std::cell::RefCell;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Weak};
 
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::memory::MemorySystem;
@@ -23,6 +23,7 @@ use crate::graph::briefs::briefs;
 use crate::graph::change::Change;
 use crate::graph::inputs::Overrides;
 use crate::graph::{Database, results};
+use crate::pipeline::dataset::chunk::Records;
 use crate::pipeline::outcome::{Outcome, Reply};
 use crate::pipeline::report::digest::ReportDigest;
 use crate::pipeline::results::ResultLine;
@@ -593,5 +594,33 @@ fn rows_numbered_by_order_ask_nothing_when_they_move() {
         living.system.set("data.jsonl", text);
         living.reload(what);
         assert_eq!(living.asked(), expanded(expected), "{what}");
+    }
+}
+
+#[test]
+fn rows_of_before_an_edit_are_forgotten_though_their_texts_stay_the_same() {
+    let version = |rows: usize, version: usize| -> String {
+        let answer = "an answer that is long enough to be a part of its row";
+        let row = |at| {
+            format!(
+                "{{\"id\": \"s{at}\", \"input\": \"q\", \"note\": {version}, \"ground_truth\": \"t\", \"output\": \"{answer} {at}\"}}\n"
+            )
+        };
+        (0..rows).map(row).collect()
+    };
+    let mut living = Evaluation::stored();
+    let mut before: Vec<Weak<Records>> = Vec::new();
+    let mut replaced: Vec<Weak<Records>> = Vec::new();
+    for (rows, note) in [(4, 0), (4, 1), (4, 2), (600, 3), (200, 4), (600, 5), (100, 6)] {
+        living.system.set("data.jsonl", version(rows, note));
+        living.reload("another version");
+        living.asked();
+        let held = before.iter().filter(|records| records.strong_count() > 0).count();
+        assert_eq!(held, 0, "chunks of two edits ago, in version {note}");
+        let db = &living.session.db;
+        let chunks = living.session.root.chunks(db);
+        // What a query said before is let go of by the edit after the next.
+        before = std::mem::take(&mut replaced);
+        replaced = chunks.iter().map(|chunk| Arc::downgrade(chunk.records(db))).collect();
     }
 }

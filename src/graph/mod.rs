@@ -72,9 +72,6 @@ pub trait Db: salsa::Database {
 
     /// The digest of what was replied to an action, if something was; its text may have been let go of.
     fn reply_digest(&self, key: ActionKey) -> Option<u64>;
-
-    /// Whether texts may be parts of the records that they stand in. It never changes.
-    fn shares_texts(&self) -> bool;
 }
 
 /// The one database.
@@ -87,7 +84,6 @@ pub struct Database {
     outcomes: Arc<OutcomeTable>,
     spare_slots: Vec<Chunk>,
     executed: Arc<Mutex<Vec<String>>>,
-    shares_texts: bool,
 }
 
 impl std::fmt::Debug for Database {
@@ -125,14 +121,7 @@ impl Database {
             outcomes: Arc::default(),
             spare_slots: Vec::new(),
             executed,
-            shares_texts: false,
         }
-    }
-
-    /// Lets texts be parts of the records that they stand in. Where rows are edited that would keep in memory what they were
-    /// before, as long as the texts stay the same; so only for a database that ends with its evaluation.
-    pub(crate) fn share_texts(&mut self) {
-        self.shares_texts = true;
     }
 
     /// The names of the queries executed since the last call, in order.
@@ -184,10 +173,6 @@ impl salsa::Database for Database {}
 
 #[salsa::db]
 impl Db for Database {
-    fn shares_texts(&self) -> bool {
-        self.shares_texts
-    }
-
     fn file(&self, path: &str) -> File {
         let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(file) = files.get(path) {

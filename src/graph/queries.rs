@@ -60,10 +60,8 @@ pub fn submissions<'db>(
     }
     let extractor = Extractor::new(extractor.spec(db));
     let records = chunk.records(db);
-    let submission = |(at, record)| {
-        let submission = evaluate::submission(record, spec, &extractor);
-        if db.shares_texts() { submission.within(records, at) } else { submission }
-    };
+    let submission =
+        |(at, record)| evaluate::submission(record, spec, &extractor).within(records, at);
     cases(records, spec).map(submission).collect()
 }
 
@@ -90,6 +88,8 @@ fn submission_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
 /// same texts changes nothing after it.
 #[salsa::tracked(returns(clone))]
 pub fn graded_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Submission]> {
+    // Texts are parts of records: those that say the same after an edit must not keep the records of before in memory.
+    let _of = chunk.records(db);
     submissions(db, chunk, SharedExtractor::new(db, grader.extractor(db).clone())).clone()
 }
 

@@ -89,8 +89,7 @@ pub(super) fn run_within(
     let mut loaded = Vec::new();
     for suite in &suites {
         let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
-        let (surroundings, mut session) = loaded_session(suite, &args.store, overrides, console)?;
-        session.db.share_texts();
+        let (surroundings, session) = loaded_session(suite, &args.store, overrides, console)?;
         loaded.push((surroundings, session));
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;

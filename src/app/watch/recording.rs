@@ -3,6 +3,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use serde::ser::{Serialize, SerializeSeq, Serializer};
+
 use super::board::DeclaredMetricRow;
 use super::frontend::FinishedSave;
 use crate::base::ordered_map::Ordered;
@@ -17,7 +19,10 @@ use crate::pipeline::results::FORMAT;
 use crate::pipeline::spec::GraderKind;
 
 /// The line of the record for an evaluation that ended at `at` (RFC 3339).
-pub(crate) fn save_record(saved: &FinishedSave<'_>, at: String) -> SaveRecord {
+pub(crate) fn save_record<'a>(
+    saved: &FinishedSave<'a>,
+    at: String,
+) -> SaveRecord<MovedVerdicts<'a>> {
     let now = saved.shown.snapshot.as_deref();
     let overview = &saved.shown.overview;
     let metrics = overview.metrics.iter().map(|metric| {
@@ -46,7 +51,7 @@ pub(crate) fn save_record(saved: &FinishedSave<'_>, at: String) -> SaveRecord {
         cached: overview.actions.cached,
         failed: overview.actions.failed,
         spent: overview.spent.save,
-        verdicts: now.map_or_else(Vec::new, |now| verdicts(now, saved.last, saved.names)),
+        verdicts: MovedVerdicts { now, last: saved.last, names: saved.names },
     }
 }
 
@@ -113,48 +118,89 @@ impl CaseNames {
     }
 }
 
-/// The verdicts that are others than they were last, those that came and went among them.
-fn verdicts(now: &Snapshot, last: Option<&Arc<Snapshot>>, names: &CaseNames) -> Vec<SavedVerdict> {
-    let mut verdicts = Vec::new();
-    let mut add = |case, grader: &str, before: Option<SavedGrade>, now: Option<SavedGrade>| {
-        let Some((sample_id, model, trial)) = names.known.get(&case).filter(|_| before != now)
+/// The verdicts that are others than they were last, those that came and went among them: made one by one while they are
+/// written.
+pub(crate) struct MovedVerdicts<'a> {
+    now: Option<&'a Snapshot>,
+    last: Option<&'a Arc<Snapshot>>,
+    names: &'a CaseNames,
+}
+
+impl Serialize for MovedVerdicts<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut list = serializer.serialize_seq(None)?;
+        if let Some(now) = self.now {
+            self.of_graders_now(now, &mut list)?;
+            self.last.map_or(Ok(()), |last| self.of_what_went(now, last, &mut list))?;
+        }
+        list.end()
+    }
+}
+
+impl MovedVerdicts<'_> {
+    /// Those of cases and graders that are there now.
+    fn of_graders_now<L: SerializeSeq>(
+        &self,
+        now: &Snapshot,
+        list: &mut L,
+    ) -> Result<(), L::Error> {
+        for (ordinal, grader) in now.graders.iter().enumerate() {
+            let then = self.last.and_then(|last| Some((last, last.grader(&grader.name)?)));
+            let is_other = |chunk| {
+                then.is_none_or(|(last, of_last)| {
+                    now.has_same(chunk, ordinal, last, of_last) != SnapshotOverlap::Grades
+                })
+            };
+            let others = now.index.chunks().enumerate().filter(|(chunk, _)| is_other(*chunk));
+            for (case, _) in others.flat_map(|(_, cases)| cases) {
+                let before = then.and_then(|(last, at)| grade(last, case, at));
+                self.add(list, case, &grader.name, before, grade(now, case, ordinal))?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Those of cases and graders that were there before, and are not now.
+    fn of_what_went<L: SerializeSeq>(
+        &self,
+        now: &Snapshot,
+        last: &Arc<Snapshot>,
+        list: &mut L,
+    ) -> Result<(), L::Error> {
+        for (ordinal, grader) in last.graders.iter().enumerate() {
+            let is_left = now.grader(&grader.name).is_some();
+            if is_left && Arc::ptr_eq(&last.index, &now.index) {
+                continue;
+            }
+            let cases = last.index.cases().map(|(case, _)| case);
+            for case in cases.filter(|case| !is_left || now.index.place(*case).is_none()) {
+                self.add(list, case, &grader.name, grade(last, case, ordinal), None)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn add<L: SerializeSeq>(
+        &self,
+        list: &mut L,
+        case: CaseId,
+        grader: &str,
+        before: Option<SavedGrade>,
+        now: Option<SavedGrade>,
+    ) -> Result<(), L::Error> {
+        let Some((sample_id, model, trial)) = self.names.known.get(&case).filter(|_| before != now)
         else {
-            return;
+            return Ok(());
         };
-        verdicts.push(SavedVerdict {
+        list.serialize_element(&SavedVerdict {
             sample_id: sample_id.clone(),
             model: model.clone(),
             trial: *trial,
             grader: grader.to_owned(),
             before,
             now,
-        });
-    };
-    for (ordinal, grader) in now.graders.iter().enumerate() {
-        let then = last.and_then(|last| Some((last.as_ref(), last.grader(&grader.name)?)));
-        let is_other = |chunk| {
-            then.is_none_or(|(last, of_last)| {
-                now.has_same(chunk, ordinal, last, of_last) != SnapshotOverlap::Grades
-            })
-        };
-        let others = now.index.chunks().enumerate().filter(|(chunk, _)| is_other(*chunk));
-        for (case, _) in others.flat_map(|(_, cases)| cases) {
-            let before = then.and_then(|(last, at)| grade(last, case, at));
-            add(case, &grader.name, before, grade(now, case, ordinal));
-        }
+        })
     }
-    let Some(last) = last else { return verdicts };
-    for (ordinal, grader) in last.graders.iter().enumerate() {
-        let is_left = now.grader(&grader.name).is_some();
-        if is_left && Arc::ptr_eq(&last.index, &now.index) {
-            continue;
-        }
-        let cases = last.index.cases().map(|(case, _)| case);
-        for case in cases.filter(|case| !is_left || now.index.place(*case).is_none()) {
-            add(case, &grader.name, grade(last, case, ordinal), None);
-        }
-    }
-    verdicts
 }
 
 fn grade(snapshot: &Snapshot, case: CaseId, grader: usize) -> Option<SavedGrade> {

@@ -5,6 +5,7 @@
 //! or a full disk leaves of a line is no line: readers pass it over, and say so where something is lost by it.
 
 use std::collections::HashMap;
+use std::io::Write;
 
 use serde::{Deserialize, Serialize};
 
@@ -25,9 +26,13 @@ pub(crate) const FILE: &str = "saves.jsonl";
 /// The bytes a line may take: that of the first evaluation holds a verdict for every case and grader.
 const MAX_LINE: usize = 1 << 30;
 
-/// One evaluation of a session: a line of `saves.jsonl`.
+/// So many bytes of a line are written at once.
+const PIECE: usize = 4 << 20;
+
+/// One evaluation of a session: a line of `saves.jsonl`. `V` is a list of [`SavedVerdict`]: the first has one for every case
+/// and grader, so that it may be made while it is written.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-pub(crate) struct SaveRecord {
+pub(crate) struct SaveRecord<V = Vec<SavedVerdict>> {
     /// [`FORMAT`].
     pub format: u32,
     /// The number of the evaluation, from 0.
@@ -70,7 +75,7 @@ pub(crate) struct SaveRecord {
     pub spent: Usage,
     /// The verdicts that are others than in the evaluation before; in the first one, all.
     #[serde(default)]
-    pub verdicts: Vec<SavedVerdict>,
+    pub verdicts: V,
 }
 
 fn has_none(metrics: &Ordered<MetricValue>) -> bool {
@@ -144,21 +149,51 @@ impl SaveLog {
 
     /// Adds an evaluation, on disk when this returns. After an error the session may go on: the next call writes what
     /// is missing first.
-    pub(crate) fn append(
+    pub(crate) fn append<V: Serialize>(
         &mut self,
         system: &dyn System,
-        record: &SaveRecord,
+        record: &SaveRecord<V>,
     ) -> std::io::Result<()> {
-        serde_json::to_writer(&mut self.unwritten, record)?;
-        self.unwritten.push(b'\n');
-        if let Err(error) = system.append(&self.path, &self.unwritten) {
+        if self.unwritten.is_empty() {
+            let mut pieces = Pieces { system, path: &self.path, held: Vec::new() };
+            let Err(error) = write_line(&mut pieces, record) else { return Ok(()) };
             // A part of it may be there, and the next line must not continue it.
-            if self.unwritten.first() != Some(&b'\n') {
-                self.unwritten.insert(0, b'\n');
-            }
+            self.unwritten.push(b'\n');
+            write_line(&mut self.unwritten, record)?;
             return Err(error);
         }
-        self.unwritten.clear();
+        write_line(&mut self.unwritten, record)?;
+        system.append(&self.path, &self.unwritten)?;
+        self.unwritten = Vec::new();
+        Ok(())
+    }
+}
+
+fn write_line<V: Serialize>(writer: &mut dyn Write, record: &SaveRecord<V>) -> std::io::Result<()> {
+    serde_json::to_writer(&mut *writer, record)?;
+    writer.write_all(b"\n")?;
+    writer.flush()
+}
+
+/// Appends to a file what it is given, piece by piece: the first line has a verdict for every case and grader.
+struct Pieces<'a> {
+    system: &'a dyn System,
+    path: &'a str,
+    held: Vec<u8>,
+}
+
+impl Write for Pieces<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.held.extend_from_slice(bytes);
+        if self.held.len() >= PIECE {
+            self.flush()?;
+        }
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        self.system.append(self.path, &self.held)?;
+        self.held.clear();
         Ok(())
     }
 }
@@ -485,6 +520,22 @@ mod tests {
 
         fn elapsed(&self) -> std::time::Duration {
             self.0.elapsed()
+        }
+    }
+
+    #[test]
+    fn a_line_that_is_written_in_pieces_is_one_line() {
+        let long = "x".repeat(super::PIECE / 3);
+        let verdicts: Vec<String> = (0..10).map(|at| format!("{long}{at} 0.5")).collect();
+        let verdicts: Vec<&str> = verdicts.iter().map(String::as_str).collect();
+        for fails_at in [None, Some(0), Some(super::PIECE)] {
+            let system = Full(MemorySystem::default(), fails_at.into());
+            let mut log = SaveLog::new("f");
+            let records = vec![record(0, &verdicts), record(1, &["a 0"])];
+            let errors = records.iter().filter(|record| log.append(&system, record).is_err());
+            assert_eq!(errors.count(), usize::from(fails_at.is_some()));
+            let saves = read_saves(&system, "f");
+            assert!(saves.records == records && saves.warnings.is_empty(), "{fails_at:?}");
         }
     }
 
