@@ -608,19 +608,28 @@ fn rows_of_before_an_edit_are_forgotten_though_their_texts_stay_the_same() {
         };
         (0..rows).map(row).collect()
     };
-    let mut living = Evaluation::stored();
-    let mut before: Vec<Weak<Records>> = Vec::new();
-    let mut replaced: Vec<Weak<Records>> = Vec::new();
-    for (rows, note) in [(4, 0), (4, 1), (4, 2), (600, 3), (200, 4), (600, 5), (100, 6)] {
-        living.system.set("data.jsonl", version(rows, note));
-        living.reload("another version");
-        living.asked();
-        let held = before.iter().filter(|records| records.strong_count() > 0).count();
-        assert_eq!(held, 0, "chunks of two edits ago, in version {note}");
-        let db = &living.session.db;
-        let chunks = living.session.root.chunks(db);
-        // What a query said before is let go of by the edit after the next.
-        before = std::mem::take(&mut replaced);
-        replaced = chunks.iter().map(|chunk| Arc::downgrade(chunk.records(db))).collect();
+    let no_says = SUITE.replace("  says: {kind: tool, function: contains}\n", "");
+    for suites in [
+        [SUITE.to_owned(), SUITE.to_owned()],
+        [SUITE.to_owned(), no_says],
+        [1, 2].map(|most| format!("{SUITE}max_samples: {most}\n")),
+    ] {
+        let mut living = Evaluation::stored();
+        let mut before: Vec<Weak<Records>> = Vec::new();
+        let mut replaced: Vec<Weak<Records>> = Vec::new();
+        let versions = [(4, 0), (4, 1), (4, 2), (600, 3), (200, 4), (600, 5), (100, 6)];
+        for (suite, (rows, note)) in suites.iter().cycle().zip(versions) {
+            living.system.set("suite.yaml", suite);
+            living.system.set("data.jsonl", version(rows, note));
+            living.reload("another version");
+            living.asked();
+            let held = before.iter().filter(|records| records.strong_count() > 0).count();
+            assert_eq!(held, 0, "chunks of two edits ago, in version {note}");
+            let db = &living.session.db;
+            let chunks = living.session.root.chunks(db);
+            // What was set before is let go of by the edit after the next.
+            before = std::mem::take(&mut replaced);
+            replaced = chunks.iter().map(|chunk| Arc::downgrade(chunk.records(db))).collect();
+        }
     }
 }

@@ -8,9 +8,7 @@ use std::sync::Arc;
 use salsa::Setter;
 
 use super::Database;
-use super::graders::graders;
 use super::inputs::{Chunk, File, Overrides, Program, ProgramState, Root};
-use super::queries::graded_texts;
 use crate::pipeline::dataset::chunk::{Chunked, Records};
 use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::Outcome;
@@ -124,12 +122,6 @@ fn set_chunks(db: &mut Database, root: Root, chunks: Vec<Chunked>) {
     }
     if order != before {
         root.set_chunks(db).to(order);
-    }
-    // Nobody asks them for texts any more, and the texts that they have are parts of the records that they held.
-    for slot in &free {
-        for grader in graders(db, root) {
-            graded_texts(db, *slot, *grader);
-        }
     }
     db.keep_spare_slots(free);
 }

@@ -118,6 +118,13 @@ pub(crate) struct RowLabels {
     pub extents: LabelExtents,
 }
 
+impl RowLabels {
+    /// Whether a row has one.
+    pub(crate) fn has_some(&self) -> bool {
+        !self.said.is_empty()
+    }
+}
+
 /// What the rows of a chunk have for a label.
 #[salsa::tracked]
 pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {

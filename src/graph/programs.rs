@@ -11,7 +11,7 @@ use super::cases::{cases, mask, record_of};
 use super::graders::{Grader, SharedExtractor, identity, ready, row_spec};
 use super::inputs::Chunk;
 use crate::pipeline::evaluate::programs::{ReadyExtractor, extraction};
-use crate::pipeline::evaluate::{Submission, UnansweredCase};
+use crate::pipeline::evaluate::{HeldSubmission, Submission, UnansweredCase};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::spec::{ExtractorSpec, GraderKind, Repeat, RewardSpec};
 
@@ -43,7 +43,7 @@ fn extractions<'db>(
     db: &'db dyn Db,
     chunk: Chunk,
     extractor: SharedExtractor<'db>,
-) -> Arc<[Submission]> {
+) -> Arc<[HeldSubmission]> {
     let spec = row_spec(db, chunk.root(db)).as_ref();
     let (Some(spec), Some(ready)) = (spec, ready_extractor(db, extractor.spec(db))) else {
         return Arc::default();
@@ -53,12 +53,13 @@ fn extractions<'db>(
         let call = |case| extraction_of(db, ExtractedCase::new(db, chunk, case, extractor));
         return cases.map(|case| call(case).clone()).collect();
     }
-    cases(chunk.records(db), spec).map(|(_, record)| extraction(record, spec, &ready)).collect()
+    let call = |(_, record)| extraction(record, spec, &ready).held_alone();
+    cases(chunk.records(db), spec).map(call).collect()
 }
 
 /// The call that extracts the submission of one case of a target that is run.
 #[salsa::tracked]
-fn extraction_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
+fn extraction_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> HeldSubmission {
     let chunk = of.chunk(db);
     let case = of.case(db);
     let extractor = of.extractor(db);
@@ -68,7 +69,7 @@ fn extraction_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
     let record = record_of(db, chunk, case);
     match (held.missing(), spec, ready, record) {
         (None, Some(spec), Some(ready), Some(record)) => {
-            extraction(held.record(record), spec, &ready)
+            extraction(held.record(record), spec, &ready).held_alone()
         }
         (missing, ..) => {
             Submission::Unanswered(missing.cloned().unwrap_or(UnansweredCase::Blocked))
@@ -77,7 +78,7 @@ fn extraction_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
 }
 
 /// The calls that extract what a grader grades of a chunk's cases; nothing where no program does.
-fn calls<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Submission]> {
+fn calls<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[HeldSubmission]> {
     let spec = grader.extractor(db);
     if spec.program.is_none() {
         return Arc::default();
@@ -124,16 +125,16 @@ pub(super) fn extracted<'db>(
     db: &'db dyn Db,
     chunk: Chunk,
     extractor: SharedExtractor<'db>,
-) -> Arc<[Submission]> {
+) -> Arc<[HeldSubmission]> {
     // Reading the epoch is what makes the query run again when outcomes arrive.
     let _ = chunk.epoch(db);
     extractions(db, chunk, extractor).iter().map(|submission| known(db, submission)).collect()
 }
 
-fn known(db: &dyn Db, submission: &Submission) -> Submission {
+fn known(db: &dyn Db, submission: &HeldSubmission) -> HeldSubmission {
     match submission {
         Submission::Pending(Some(key)) => match db.outcome(*key) {
-            Some(outcome) => crate::pipeline::evaluate::extracted(&outcome),
+            Some(outcome) => crate::pipeline::evaluate::extracted(&outcome).held_alone(),
             None => submission.clone(),
         },
         Submission::Turns(turns) => {

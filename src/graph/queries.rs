@@ -21,10 +21,12 @@ use super::inputs::Chunk;
 use super::programs::ExtractedCase;
 use super::votes::ChunkVotes;
 use super::{Db, programs};
+use crate::pipeline::dataset::chunk::Records;
+use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::rewards::{OtherGrade, plan_reward};
-use crate::pipeline::evaluate::{Case, Planned, Submission, UnansweredCase};
+use crate::pipeline::evaluate::{Case, HeldSubmission, Planned, Submission, UnansweredCase};
 use crate::pipeline::extract::Extractor;
 use crate::pipeline::spec::GraderKind;
 
@@ -48,7 +50,7 @@ pub fn submissions<'db>(
     db: &'db dyn Db,
     chunk: Chunk,
     extractor: SharedExtractor<'db>,
-) -> Arc<[Submission]> {
+) -> Arc<[HeldSubmission]> {
     let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
     if extractor.spec(db).program.is_some() {
         return programs::extracted(db, chunk, extractor);
@@ -61,13 +63,13 @@ pub fn submissions<'db>(
     let extractor = Extractor::new(extractor.spec(db));
     let records = chunk.records(db);
     let submission =
-        |(at, record)| evaluate::submission(record, spec, &extractor).within(records, at);
+        |(at, record)| evaluate::submission(record, spec, &extractor).held(records, at);
     cases(records, spec).map(submission).collect()
 }
 
 /// What an extractor picks of one case of a target that is run: conversations are large, and arrive one by one.
 #[salsa::tracked]
-fn submission_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
+fn submission_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> HeldSubmission {
     let chunk = of.chunk(db);
     let case = of.case(db);
     let extractor = of.extractor(db);
@@ -76,7 +78,8 @@ fn submission_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
     let record = record_of(db, chunk, case);
     match (held.missing(), spec, record) {
         (None, Some(spec), Some(record)) => {
-            evaluate::submission(held.record(record), spec, &Extractor::new(extractor.spec(db)))
+            let extractor = Extractor::new(extractor.spec(db));
+            evaluate::submission(held.record(record), spec, &extractor).held_alone()
         }
         (missing, _, _) => {
             Submission::Unanswered(missing.cloned().unwrap_or(UnansweredCase::Blocked))
@@ -87,10 +90,36 @@ fn submission_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> Submission {
 /// What a grader is given of a chunk's cases. Plans read this, not the extractor: another extractor that picks the
 /// same texts changes nothing after it.
 #[salsa::tracked(returns(clone))]
-pub fn graded_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Submission]> {
-    // Texts are parts of records: those that say the same after an edit must not keep the records of before in memory.
-    let _of = chunk.records(db);
+fn held_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[HeldSubmission]> {
     submissions(db, chunk, SharedExtractor::new(db, grader.extractor(db).clone())).clone()
+}
+
+/// What a grader is given of a chunk's cases.
+pub fn graded_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> GradedTexts<'db> {
+    let cases = row_spec(db, chunk.root(db)).as_ref().map_or(1, RowSpec::cases);
+    GradedTexts { held: held_texts(db, chunk, grader), records: chunk.records(db), cases }
+}
+
+/// What a grader is given of the cases of a chunk, in their order.
+#[derive(Clone, Debug)]
+pub struct GradedTexts<'db> {
+    held: Arc<[HeldSubmission]>,
+    records: &'db Arc<Records>,
+    /// The cases of each record.
+    cases: usize,
+}
+
+impl GradedTexts<'_> {
+    /// That of a case; none if there is no such case.
+    pub fn get(&self, case: usize) -> Option<Submission> {
+        Some(self.held.get(case)?.within(self.records, case / self.cases))
+    }
+
+    /// That of every case.
+    pub fn iter(&self) -> impl Iterator<Item = Submission> {
+        let held = self.held.iter().enumerate();
+        held.map(|(case, held)| held.within(self.records, case / self.cases))
+    }
 }
 
 /// What is to be done for a chunk's cases.
@@ -120,7 +149,8 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
     of.enumerate()
         .map(|(at, (((_, record), submission), is_in))| {
             let baseline = baselines.case(at);
-            let case = Case { record, spec, submission, baseline, votes: votes.case(at) };
+            let votes = votes.case(at);
+            let case = Case { record, spec, submission: &submission, baseline, votes };
             if *is_in { evaluate::plan(&case, grader, &files) } else { Planned::Skipped }
         })
         .collect()
@@ -152,6 +182,7 @@ fn plan_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Planned {
     let Some(submission) = graded_text_of(db, of) else {
         return Planned::Blocked;
     };
+    let submission = &submission.within(chunk.records(db), case / spec.cases());
     let baseline = Baselines::of(db, chunk, grader).case(case);
     let votes = ChunkVotes::of(db, chunk, grader).case(case);
     let files = |path: &str| row_file(db, root, path);
@@ -160,8 +191,8 @@ fn plan_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Planned {
 
 /// What a grader is given of one case of a target that is run.
 #[salsa::tracked]
-fn graded_text_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Option<Submission> {
-    graded_texts(db, of.chunk(db), of.grader(db)).get(of.case(db)).cloned()
+fn graded_text_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Option<HeldSubmission> {
+    held_texts(db, of.chunk(db), of.grader(db)).get(of.case(db)).cloned()
 }
 
 /// The grades of a chunk.

@@ -238,16 +238,15 @@ fn metadata_of(row: &str) -> Value {
 pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
     let head = head(db, chunk, case)?;
     let graders = queries::graders(db, chunk.root(db));
-    let graded: Vec<_> =
-        graders.iter().map(|grader| queries::graded_texts(db, chunk, *grader)).collect();
+    let submission = |grader: &Grader<'_>| queries::graded_texts(db, chunk, *grader).get(case);
+    let of_case: Vec<Submission> = graders.iter().filter_map(submission).collect();
     // Most graders grade the same text, which stands once: that of the first that has one.
-    let of_case = graded.iter().filter_map(|submissions| submissions.get(case));
-    let shared = of_case.clone().find(|submission| submission.has_text());
+    let shared = of_case.iter().find(|submission| submission.has_text());
     let text = shared.map(Submission::shown).unwrap_or_default();
     let mut submissions = Vec::new();
     let mut grades = Vec::new();
     let mut not_applicable = Vec::new();
-    for (grader, submission) in graders.iter().zip(of_case) {
+    for (grader, submission) in graders.iter().zip(&of_case) {
         let other = shared.filter(|shared| *shared != submission).map(|_| submission.shown());
         if let Some(other) = other.filter(|other| *other != text) {
             submissions.push((grader.name(db).clone(), other));
@@ -430,7 +429,8 @@ pub(crate) fn action_for(
     let submissions = queries::graded_texts(db, chunk, grader);
     let baseline = Baselines::of(db, chunk, grader).case(case);
     let votes = ChunkVotes::of(db, chunk, grader).case(case);
-    let case = Case { record, spec, submission: submissions.get(case)?, baseline, votes };
+    let submission = &submissions.get(case)?;
+    let case = Case { record, spec, submission, baseline, votes };
     let submission = match case.submission {
         Submission::Turns(turns) => turns.get(ballot.turn)?,
         submission => submission,

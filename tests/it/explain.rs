@@ -372,28 +372,62 @@ fn a_verdict_is_explained_with_the_ballots_that_confirm_it_and_no_others() {
     assert_eq!(judge.count() - before, 2);
 }
 
+/// What is told of `sample` over these rows: an error or a warning, or that it is explained.
+fn check_rows(rows: &str, suite: &str, sample: &str, told: Option<&str>) {
+    let space = space();
+    space.write("data.jsonl", rows);
+    space.write("suite.yaml", suite);
+    let ran = space.run(&["explain", "suite.yaml", sample]);
+    let stderr = ran.stderr();
+    assert_eq!(!stderr.is_empty(), told.is_some(), "{sample} of {rows}: {}", ran.shown());
+    assert!(stderr.contains(told.unwrap_or_default()), "{sample} of {rows}: {}", ran.shown());
+    assert_eq!(ran.code() == 0, !stderr.contains("error:"), "{sample} of {rows}: {}", ran.shown());
+}
+
 #[test]
-fn no_row_is_read_but_those_in_which_the_id_stands() {
+fn no_row_is_read_but_those_in_which_the_id_stands_unless_something_is_to_be_said() {
     let good = lines(rows());
+    let other_broken = format!("{good}{{\"id\": \"x\", \"inp\n");
     let labelled = json!({"id": "a", "input": "i", "output": "o", "label": true});
     let escaped = r#"{"id": "\u0061", "input": "i", "output": "o"}"#;
-    for (text, sample, told) in [
-        (format!("{good}{{\"id\": \"x\", \"inp\n"), "a", None),
-        (format!("{good}{{\"id\": \"x\", \"inp\n"), "x", Some("data.jsonl:3:")),
-        (format!("{good}{{\"id\": \"x\", \"inp\n"), "z", Some("data.jsonl:3:")),
-        (good.clone(), "z", Some("no sample has the id `z`")),
-        (
-            format!("{good}{escaped}\n"),
-            "a",
-            Some("the id `a` (trial 0) is already taken by line 1"),
-        ),
-        (format!("{labelled}\n{{\"id\": \"x\", \"inp\n"), "a", Some("data.jsonl:2:")),
-    ] {
-        let space = space();
-        space.write("data.jsonl", &text);
-        let ran = space.run(&["explain", "suite.yaml", sample]);
-        let is_told = told.is_some_and(|told| ran.stderr().contains(told));
-        assert_eq!(is_told, told.is_some(), "{sample} of {text}: {}", ran.shown());
-        assert_eq!(ran.code() == 0, told.is_none(), "{sample} of {text}: {}", ran.shown());
-    }
+    let plain = json!({"id": "x", "input": "i", "output": "o"});
+    let known = "no sample has the id `z`";
+    check_rows(&other_broken, SUITE, "a", None);
+    check_rows(&other_broken, SUITE, "x", Some("data.jsonl:3:"));
+    check_rows(&other_broken, SUITE, "z", Some("data.jsonl:3:"));
+    check_rows(&good, SUITE, "z", Some(known));
+    let taken = Some("the id `a` (trial 0) is already taken by line 1");
+    check_rows(&format!("{good}{escaped}\n"), SUITE, "a", taken);
+    let second_broken = Some("data.jsonl:2:");
+    check_rows(&format!("{labelled}\n{{\"id\": \"x\", \"inp\n"), SUITE, "a", second_broken);
+    // What no row has is said though it is known of all rows only.
+    let mapped = |path: &str| {
+        let dataset = format!("dataset: {{path: data.jsonl, fields: {{ground_truth: {path}}}}}");
+        SUITE.replace("dataset: data.jsonl", &dataset)
+    };
+    check_rows(&good, &mapped("truth"), "a", Some("no row of the dataset has `truth`"));
+    check_rows(&format!("{good}{plain}\n"), &mapped("ground_truth"), "x", None);
+    check_rows(&format!("{plain}\n"), SUITE, "x", Some("no row has a `ground_truth`"));
+}
+
+/// A stream can be read once.
+#[cfg(unix)]
+#[test]
+fn a_sample_of_a_stream_is_explained_with_its_labels() {
+    use std::io::Write;
+    use std::process::Stdio;
+    let space = space();
+    space.write("suite.yaml", SUITE.replace("data.jsonl", "{path: /dev/stdin, format: jsonl}"));
+    let mut command = space.command(&["explain", "suite.yaml", "a", "exact"]);
+    command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    let mut child = command.spawn().unwrap();
+    let label = |mut row: Value| {
+        row["label"] = json!("fail");
+        row
+    };
+    let rows = lines(rows().into_iter().map(label));
+    child.stdin.take().unwrap().write_all(rows.as_bytes()).unwrap();
+    let ended = child.wait_with_output().unwrap();
+    let told = String::from_utf8(ended.stdout).unwrap();
+    assert!(ended.status.success() && told.contains("fail; the verdict agrees"), "{told}");
 }

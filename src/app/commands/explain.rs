@@ -1,11 +1,9 @@
 //! `evalrs explain`: where the grades of one sample come from, and what differs from an earlier run. No effect at all.
 
-use super::context::SuiteContext;
-use super::open::{loaded_session, new_session};
-use super::{Console, validate};
+use super::Console;
+use super::open::session_of_sample;
 use crate::app::cli::ExplainArgs;
 use crate::app::error::{Error, ExitStatus};
-use crate::base::diagnostic::Diagnostic;
 use crate::base::system::{System, join};
 use crate::effects::record::history::History;
 use crate::effects::record::read::{PastRun, open, runs};
@@ -18,9 +16,7 @@ use crate::engine::inspect::sent::sent_case;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::{Chunk, Overrides};
-use crate::graph::labels::row_labels;
 use crate::graph::{queries, results};
-use crate::pipeline::dataset::id_search::IdSearch;
 use crate::pipeline::report::explain as report;
 use crate::pipeline::report::explain::ExplainReport;
 use crate::pipeline::report::explain::sent::{SentReport, write_sent};
@@ -38,10 +34,8 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         labels: args.labels.clone(),
         ..Overrides::default()
     };
-    let (surroundings, mut session) = match session_of_sample(args, &overrides, console)? {
-        Some(opened) => opened,
-        None => loaded_session(&args.suite, &args.store, overrides, console)?,
-    };
+    let (surroundings, mut session) =
+        session_of_sample(&args.suite, &args.store, overrides, &args.sample, console)?;
     let places = places(args, &session)?;
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let home = surroundings.records();
@@ -81,31 +75,6 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         report::write(&explanation, console.width, console.out)?;
     }
     Ok(ExitStatus::Success)
-}
-
-/// A session over the rows of the sample alone. None where more must be read to tell what there is to say of it: where
-/// something is wrong, where no row is found, and where it has a label, which is compared if most rows have such labels.
-fn session_of_sample(
-    args: &ExplainArgs,
-    overrides: &Overrides,
-    console: &mut Console<'_>,
-) -> Result<Option<(SuiteContext, Session)>, Error> {
-    let Some(search) = IdSearch::of(&args.sample) else { return Ok(None) };
-    let surroundings =
-        SuiteContext::find(&args.suite, args.store.cache_dir.as_deref(), console.system)?;
-    let session = new_session(&args.suite, &surroundings, overrides.clone());
-    let mut session = session.only_rows(search);
-    let diagnostics = session.load(console.system);
-    let db = &session.db;
-    let is_good = !diagnostics.iter().any(Diagnostic::is_error);
-    let is_there = queries::selection(db, session.root).cases > 0;
-    let has_labels =
-        session.root.chunks(db).iter().any(|chunk| !row_labels(db, *chunk).said.is_empty());
-    if !is_good || !is_there || has_labels {
-        return Ok(None);
-    }
-    validate::say(&diagnostics, console.err)?;
-    Ok(Some((surroundings, session)))
 }
 
 /// The cases of the sample that are asked for, in dataset order.

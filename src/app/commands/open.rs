@@ -15,7 +15,9 @@ use crate::effects::exec::targets::TargetExecutor;
 use crate::engine::resolve::settings::Refresh;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
-use crate::graph::{Database, results};
+use crate::graph::labels::{RowLabels, row_labels};
+use crate::graph::{Database, queries, results};
+use crate::pipeline::dataset::id_search::IdSearch;
 use crate::pipeline::spec::{SandboxKind, Suite};
 
 /// What the command line says over a suite.
@@ -52,12 +54,42 @@ pub(crate) fn loaded_session(
     let wanted = overrides.samples.clone();
     let mut session = new_session(suite, &surroundings, overrides);
     let diagnostics = session.load(console.system);
+    check_loaded(diagnostics, console)?;
+    check_selected(&session, suite, wanted)?;
+    Ok((surroundings, session))
+}
+
+/// The same over the rows of one sample alone, where all that there is to say of it is said without other rows: not where
+/// anything is to be warned of, and not where it has a label, which is compared if most rows have such labels.
+pub(crate) fn session_of_sample(
+    suite: &str,
+    store: &StoreArgs,
+    overrides: Overrides,
+    sample: &str,
+    console: &mut Console<'_>,
+) -> Result<(SuiteContext, Session), Error> {
+    let surroundings = SuiteContext::find(suite, store.cache_dir.as_deref(), console.system)?;
+    let session = new_session(suite, &surroundings, overrides);
+    let mut session = session.only_rows(IdSearch::of(sample));
+    let mut diagnostics = session.load(console.system);
+    let chunks = session.root.chunks(&session.db).iter();
+    let has_labels = chunks.map(|chunk| row_labels(&session.db, *chunk)).any(RowLabels::has_some);
+    let is_there = queries::selection(&session.db, session.root).cases > 0;
+    if (has_labels || !is_there || !diagnostics.is_empty())
+        && let Some(all) = session.load_all_rows(console.system)
+    {
+        diagnostics = all;
+    }
+    check_loaded(diagnostics, console)?;
+    check_selected(&session, suite, vec![sample.to_owned()])?;
+    Ok((surroundings, session))
+}
+
+fn check_loaded(diagnostics: Vec<Diagnostic>, console: &mut Console<'_>) -> Result<(), Error> {
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Error::Diagnostics(diagnostics));
     }
-    validate::say(&diagnostics, console.err)?;
-    check_selected(&session, suite, wanted)?;
-    Ok((surroundings, session))
+    Ok(validate::say(&diagnostics, console.err)?)
 }
 
 /// A selection of nothing would be an evaluation of nothing.
@@ -73,7 +105,7 @@ pub(crate) fn check_selected(
             results::meant_samples(&session.db, session.root, &unknown),
         ));
     }
-    let selection = crate::graph::queries::selection(&session.db, session.root);
+    let selection = queries::selection(&session.db, session.root);
     if selection.samples == 0 {
         let all = count(selection.all_samples, "sample");
         let message = format!("{suite}: none of the {all} is selected");

@@ -11,6 +11,7 @@ use crate::effects::record;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
 use crate::effects::record::{ResultsOrigin, RunFacts};
 use crate::engine::session::Session;
+use crate::pipeline::report::Report;
 use crate::pipeline::spec::GraderSpec;
 
 /// Writes what is known of a run when it begins: what goes on can be looked at.
@@ -42,20 +43,31 @@ pub(super) fn write_record(
     }
     let home = surroundings.records();
     let folder = join(&record::runs_of(&home), &facts.id);
-    let made_of = session.results_digest();
-    let shared = record::write_run_report(system, &home, &facts.id, report, made_of.as_deref())?;
-    if let Some(questions_then) = shared.and_then(|shared| shared.questions) {
-        questions.know(questions_then);
-    }
-    let file = record::results_stamp(system, &folder);
-    let results = made_of.zip(file).map(|(made_of, file)| ResultsOrigin {
-        made_of,
-        file,
-        questions: questions.digest_if_wanted(session),
+    let results = write_report(session, report, &home, &facts.id, system)?.map(|results| {
+        if let Some(questions_then) = results.questions {
+            questions.know(questions_then);
+        }
+        ResultsOrigin { questions: questions.digest_if_wanted(session), ..results }
     });
     record::write_facts(system, &folder, &RunFacts { results, ..facts.clone() })?;
     record::set_latest(system, &home, &facts.id)?;
     Ok(Some(args.output.clone().unwrap_or(folder)))
+}
+
+/// Writes the report of a run or of a session under `home`, and says what its results were made of. Those that the run before
+/// has recorded get another name.
+pub(super) fn write_report(
+    session: &Session,
+    report: &Report<'_>,
+    home: &str,
+    id: &str,
+    system: &dyn System,
+) -> std::io::Result<Option<ResultsOrigin>> {
+    let made_of = session.results_digest();
+    let shared = record::write_run_report(system, home, id, report, made_of.as_deref())?;
+    let file = record::results_stamp(system, &join(&record::runs_of(home), id));
+    let questions = shared.and_then(|shared| shared.questions);
+    Ok(made_of.zip(file).map(|(made_of, file)| ResultsOrigin { made_of, file, questions }))
 }
 
 /// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.

@@ -20,6 +20,7 @@ use super::history::name_of;
 use super::holdout;
 use super::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
 use super::reporting::recorded_origin;
+use super::run_record::write_report;
 #[cfg(feature = "serve")]
 use super::serve::session::SessionServer;
 use super::usage::note_used;
@@ -392,6 +393,7 @@ impl<'a> Keeper<'a> {
             Box::new(results::lines(&session.db, session.root))
         };
         let report = Report { header: &header, summary: &summary, results: &lines, briefs: None };
+        let results = write_report(session, &report, &self.home, &self.id, self.system)?;
         let facts = RunFacts {
             format: FORMAT,
             id: self.id.clone(),
@@ -408,10 +410,11 @@ impl<'a> Keeper<'a> {
             saved: ended.saved,
             usage: summary.all_usage,
             warnings: warning.into_iter().collect(),
+            results,
             ..RunFacts::default()
         }
         .with_asked(&ended.asked);
-        record::write(self.system, &self.folder, &report, &facts)?;
+        record::write_facts(self.system, &self.folder, &facts)?;
         record::set_latest(self.system, &self.home, &self.id)
     }
 }

@@ -13,7 +13,7 @@ use super::totals::MovedVerdict;
 use crate::engine::session::Session;
 use crate::graph::inputs::Chunk;
 use crate::graph::labelling::{QueuedCase, to_label};
-use crate::graph::queries::{Grader, Threshold};
+use crate::graph::queries::{GradedTexts, Grader, Threshold};
 use crate::graph::snapshot::{CaseIndex, case_ids, case_index};
 use crate::graph::{Database, queries, results};
 use crate::pipeline::delta::{Cell, CellState, Movement};
@@ -207,7 +207,7 @@ impl<'a> SessionList<'a> {
         let ListedCase { chunk, at, grader } = self.case(id)?;
         let has = |text: &str| text.to_lowercase().contains(needle);
         let head = results::head(self.db, chunk, at)?;
-        let submission = || queries::graded_texts(self.db, chunk, grader).get(at).cloned();
+        let submission = || queries::graded_texts(self.db, chunk, grader).get(at);
         Some(
             has(&head.sample_id)
                 || has(grader.name(self.db))
@@ -268,14 +268,14 @@ impl<'a> SessionList<'a> {
 
     /// The characters of submissions, where there are any.
     fn lengths(&self, rows: &[VerdictId]) -> HashMap<VerdictId, usize> {
-        let mut texts: HashMap<(Chunk, usize), Arc<[Submission]>> = HashMap::new();
+        let mut texts: HashMap<(Chunk, usize), GradedTexts<'_>> = HashMap::new();
         let mut lengths = HashMap::with_capacity(rows.len());
         for id in rows {
             let Some(ListedCase { chunk, at, grader }) = self.case(*id) else { continue };
             let texts = texts
                 .entry((chunk, id.grader))
                 .or_insert_with(|| queries::graded_texts(self.db, chunk, grader));
-            if let Some(length) = texts.get(at).and_then(length_of) {
+            if let Some(length) = texts.get(at).as_ref().and_then(length_of) {
                 lengths.insert(*id, length);
             }
         }
@@ -287,8 +287,8 @@ impl<'a> SessionList<'a> {
         let ListedCase { chunk, at, grader } = self.case(id)?;
         let texts = queries::graded_texts(self.db, chunk, grader);
         let submission = texts.get(at)?;
-        let length = length_of(submission);
-        let text = match submission {
+        let length = length_of(&submission);
+        let text = match &submission {
             Submission::Text(text) => beginning(text),
             other => beginning(&other.shown()),
         };

@@ -40,6 +40,13 @@ impl FileBytes {
     }
 }
 
+/// Whether a shell hands it to this process: `/dev/stdin`, or `<(…)`.
+pub fn is_stream(path: &str) -> bool {
+    matches!(path, "/dev/stdin" | "/dev/null")
+        || path.starts_with("/dev/fd/")
+        || path.starts_with("/proc/self/fd/")
+}
+
 /// What identifies a file among all others that are there at the same time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileIdentity {

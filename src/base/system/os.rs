@@ -15,7 +15,7 @@ use jiff::tz::TimeZone;
 
 #[cfg(unix)]
 use super::FileIdentity;
-use super::{Contents, FileBytes, System, WriteStamp, folder_of, non_empty, version_in};
+use super::{Contents, FileBytes, System, WriteStamp, folder_of, is_stream, non_empty, version_in};
 
 /// Files of so many bytes are read by two threads: what takes the time is getting memory for them.
 #[cfg(unix)]
@@ -273,13 +273,6 @@ fn check_kind(path: &str, metadata: &std::fs::Metadata) -> std::io::Result<()> {
         return Ok(());
     }
     Err(Error::other("it is not a regular file"))
-}
-
-/// Whether a shell hands it to this process: `/dev/stdin`, or `<(…)`.
-fn is_stream(path: &str) -> bool {
-    matches!(path, "/dev/stdin" | "/dev/null")
-        || path.starts_with("/dev/fd/")
-        || path.starts_with("/proc/self/fd/")
 }
 
 fn read_stream(path: &str) -> std::io::Result<Vec<u8>> {

@@ -99,6 +99,8 @@ pub(crate) struct HeldDataset {
     pub(crate) warnings: Vec<Diagnostic>,
     /// The line of each record, as long as the dataset is what was read whole.
     pub(crate) lines: Box<[u32]>,
+    /// Whether rows were left out.
+    pub(crate) is_part: bool,
 }
 
 /// The most files of a dataset that a record of a run names one by one.
@@ -318,7 +320,9 @@ impl FoundRows<'_> {
         let path = dataset.path.clone();
         let recordings = trace.take();
         let lines = starts.iter().map(|start| start.line).collect();
-        let held = HeldDataset { path, digest, several, layout, recordings, warnings, lines };
+        let is_part = wanted.only.is_some();
+        let held =
+            HeldDataset { path, digest, several, layout, recordings, warnings, lines, is_part };
         Ok((DatasetReading { chunks, held, changed: Vec::new() }, RecordOrigins { files, starts }))
     }
 }
@@ -427,6 +431,7 @@ impl HeldDataset {
                     recordings: TracedFiles::default(),
                     warnings: Vec::new(),
                     lines: Box::default(),
+                    is_part: false,
                 };
                 let changed = vec![self.path.clone()];
                 return Reread::New(Box::new(DatasetReading { chunks, held, changed }));

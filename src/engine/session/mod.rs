@@ -23,7 +23,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::base::diagnostic::{Diagnostic, Place};
-use crate::base::system::{System, folder_of};
+use crate::base::system::{System, folder_of, is_stream};
 use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
 use crate::graph::inputs::{Chunk, File, Overrides, Root};
@@ -61,7 +61,7 @@ pub struct Session {
     pub(crate) preflights: PreflightLog,
     /// The root of the workspace.
     pub(crate) workspace: String,
-    /// The rows that are looked at, if they are those of one sample alone.
+    /// The rows that are read, if not all are.
     only: Option<IdSearch>,
 }
 
@@ -103,10 +103,18 @@ impl Session {
         Self { workspace: root.to_owned(), ..self }
     }
 
-    /// The same session, which reads no rows but those that `search` finds. What is said of all rows together is not said.
+    /// The same session, which reads only rows that `search` finds, where rows can be read one by one and once more. What is
+    /// said then may be wrong of all rows together: so where something is said, all are to be read.
     #[must_use]
-    pub(crate) fn only_rows(self, search: IdSearch) -> Self {
-        Self { only: Some(search), ..self }
+    pub(crate) fn only_rows(self, search: Option<IdSearch>) -> Self {
+        Self { only: search, ..self }
+    }
+
+    /// Reads all rows, if only some were read. What is wrong then; none if all were.
+    pub(crate) fn load_all_rows(&mut self, system: &dyn System) -> Option<Vec<Diagnostic>> {
+        self.only = None;
+        let is_part = self.dataset.as_ref().is_some_and(|dataset| dataset.is_part);
+        is_part.then(|| self.load_unread(system))
     }
 
     /// The suite, once it is loaded without errors.
@@ -193,7 +201,7 @@ impl Session {
         diagnostics.extend(self.load_row_files(system));
         diagnostics.extend(self.load_dataset(system, suite));
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
-        diagnostics.extend(self.load_labels(system, is_good && self.only.is_none()));
+        diagnostics.extend(self.load_labels(system, is_good));
         diagnostics
     }
 
@@ -300,13 +308,10 @@ impl Session {
         change.apply(&mut self.db, self.root);
         self.dataset = Some(reading.held);
         self.read_rubrics(&rows::rubric_files(&self.db, self.root).clone(), system);
-        let are_all = self.only.is_none();
-        let loaded = LoadedRows { session: (&self.db, self.root), origins: &origin, are_all };
+        let loaded = LoadedRows { session: (&self.db, self.root), origins: &origin };
         let problems = loaded.problems(&suite.dataset);
         if problems.is_empty() {
-            if are_all {
-                diagnostics.extend(lints::lints(&self.db, self.root));
-            }
+            diagnostics.extend(lints::lints(&self.db, self.root));
             diagnostics.extend(self.undeclared_imports());
         }
         diagnostics.extend(problems);
@@ -318,8 +323,9 @@ impl Session {
     pub(crate) fn wanted_dataset<'a>(&self, suite: &'a Suite) -> DatasetSource<'a> {
         let said = queries::suite(&self.db, self.root).dataset_place.clone();
         let source = self.recordings_of(suite);
-        // Recordings are joined with all rows.
-        let only = self.only.clone().filter(|_| matches!(source, Ok(None)));
+        // Recordings are joined with all rows, and a stream is read once.
+        let is_read_again = matches!(source, Ok(None)) && !is_stream(&suite.dataset.path);
+        let only = self.only.clone().filter(|_| is_read_again);
         DatasetSource { dataset: &suite.dataset, said, source, only }
     }
 

@@ -26,14 +26,12 @@ pub(crate) struct LoadedRows<'a> {
     pub(crate) session: (&'a Database, Root),
     /// Where its records were read.
     pub(crate) origins: &'a RecordOrigins,
-    /// Whether they are all rows of the dataset.
-    pub(crate) are_all: bool,
 }
 
 impl LoadedRows<'_> {
     /// Everything that is wrong with the dataset, in its order.
     pub(crate) fn problems(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
-        let unmapped = if self.are_all { self.unmapped(dataset) } else { Vec::new() };
+        let unmapped = self.unmapped(dataset);
         if !unmapped.is_empty() {
             return unmapped;
         }

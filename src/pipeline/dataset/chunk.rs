@@ -11,6 +11,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 use super::join::Joined;
+use super::record_text::TextPart;
 use super::split::RecordStart;
 
 /// A record whose hash has these bits clear ends its chunk: one in 64.
@@ -87,10 +88,9 @@ impl Records {
         }
     }
 
-    /// Where a text stands in record `at`, below [`Records::len`]: its first byte among those of all records.
+    /// Where a text stands in record `at`, below [`Records::len`]: its first byte there.
     pub(super) fn find(&self, at: usize, text: &str) -> Option<u32> {
-        let RecordSpan { start, end, .. } = self.spans[at];
-        let record = &self.text().as_bytes()[start as usize..end as usize];
+        let record = self.record(at).as_bytes();
         // To get ready for a long text takes longer than to look for its beginning, which mostly stands there once.
         let beginning = &text.as_bytes()[..text.len().min(BEGINNING)];
         let first = memchr::memmem::find(record, beginning)?;
@@ -99,12 +99,18 @@ impl Records {
         } else {
             memchr::memmem::find(record, text.as_bytes())?
         };
-        Some(start + found as u32)
+        u32::try_from(found).ok()
     }
 
     /// The text that was found there.
-    pub(super) fn part(&self, from: u32, length: u32) -> &str {
-        &self.text()[from as usize..][..length as usize]
+    pub(super) fn part(&self, at: usize, part: TextPart) -> &str {
+        &self.record(at)[part.from as usize..][..part.length as usize]
+    }
+
+    /// The row of record `at` with what was recorded for it behind it.
+    fn record(&self, at: usize) -> &str {
+        let RecordSpan { start, end, .. } = self.spans[at];
+        &self.text()[start as usize..end as usize]
     }
 
     /// The records in order.

@@ -4,6 +4,8 @@ use std::fmt;
 use std::ops::Deref;
 use std::sync::Arc;
 
+use xxhash_rust::xxh3::xxh3_64;
+
 use super::chunk::Records;
 
 /// The shortest text that is looked for in its row, in bytes: shorter ones take about as much as a place in the row.
@@ -13,29 +15,65 @@ const LEAST_PART: usize = 48;
 #[derive(Clone)]
 pub enum RecordText {
     /// Its own.
-    Own(Box<str>),
-    /// Bytes of the text of a chunk.
+    Own(Arc<str>),
+    /// A part of one of the records of a chunk.
     Part {
         /// The records of the chunk.
         records: Arc<Records>,
-        /// The first byte.
-        from: u32,
-        /// How many bytes.
-        length: u32,
+        /// Which of them.
+        at: usize,
+        /// Where in it.
+        part: TextPart,
     },
 }
 
-impl RecordText {
-    /// The same text, as a part of record `at` of the records if it stands there as it is: JSON has other characters in
-    /// place of line breaks and quotes.
-    #[must_use]
-    pub(crate) fn within(self, records: &Arc<Records>, at: usize) -> Self {
-        let part = |text: &str| {
+/// A text as queries keep it: its own, or where it stands in its record. It keeps no record in memory, and says the same as
+/// another only where the text and its place are the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum HeldText {
+    /// Its own.
+    Own(Arc<str>),
+    /// A part of its record.
+    Part(TextPart),
+}
+
+/// Where a text stands in its record.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TextPart {
+    /// The first byte.
+    pub(super) from: u32,
+    /// How many bytes.
+    pub(super) length: u32,
+    /// The digest of the text: another text in the same place is another.
+    digest: u64,
+}
+
+impl HeldText {
+    /// The same text, as a part of record `at` if it stands there as it is: JSON has other characters in place of line breaks and
+    /// quotes.
+    pub(crate) fn of(text: &RecordText, records: &Records, at: usize) -> Self {
+        let part = || {
             let from = (text.len() >= LEAST_PART).then(|| records.find(at, text)).flatten()?;
             let length = u32::try_from(text.len()).ok()?;
-            Some(Self::Part { records: Arc::clone(records), from, length })
+            Some(Self::Part(TextPart { from, length, digest: xxh3_64(text.as_bytes()) }))
         };
-        part(&self).unwrap_or(self)
+        part().unwrap_or_else(|| Self::own(text))
+    }
+
+    /// The same text, wherever it comes from.
+    pub(crate) fn own(text: &RecordText) -> Self {
+        match text {
+            RecordText::Own(text) => Self::Own(Arc::clone(text)),
+            RecordText::Part { .. } => Self::Own((**text).into()),
+        }
+    }
+
+    /// The text, where `records` has the record that it is of as number `at`.
+    pub(crate) fn within(&self, records: &Arc<Records>, at: usize) -> RecordText {
+        match self {
+            Self::Own(text) => RecordText::Own(Arc::clone(text)),
+            Self::Part(part) => RecordText::Part { records: Arc::clone(records), at, part: *part },
+        }
     }
 }
 
@@ -45,7 +83,7 @@ impl Deref for RecordText {
     fn deref(&self) -> &str {
         match self {
             Self::Own(text) => text,
-            Self::Part { records, from, length } => records.part(*from, *length),
+            Self::Part { records, at, part } => records.part(*at, *part),
         }
     }
 }
@@ -86,7 +124,7 @@ impl From<&str> for RecordText {
 mod tests {
     use std::sync::Arc;
 
-    use super::RecordText;
+    use super::{HeldText, RecordText};
     use crate::pipeline::dataset::chunk::Records;
     use crate::pipeline::dataset::join::Joined;
     use crate::pipeline::dataset::split::RecordStart;
@@ -113,11 +151,12 @@ mod tests {
             })
             .collect();
         let records = Arc::new(Records::own(0, &joined));
-        let is_part = |text: &str, at: usize| {
-            let found = RecordText::from(text).within(&records, at);
-            assert_eq!(&*found, text);
-            matches!(found, RecordText::Part { .. })
+        let held = |text: &str, at: usize| {
+            let held = HeldText::of(&RecordText::from(text), &records, at);
+            assert_eq!(&*held.within(&records, at), text);
+            held
         };
+        let is_part = |text: &str, at: usize| matches!(held(text, at), HeldText::Part(_));
         assert!(is_part(long, 0) && is_part(&texts[3], 3));
         assert!(!is_part(&broken, 1), "the row has other characters");
         assert!(!is_part("short", 2), "it is not worth it");
@@ -125,6 +164,20 @@ mod tests {
         // Its beginning stands there before it does, again and again.
         let zeros = "0".repeat(100);
         assert!(is_part(&zeros, 4) && is_part(&format!("{zeros}1"), 4));
-        assert_eq!(RecordText::from(long).within(&records, 0), RecordText::from(long));
+        assert_eq!(held(long, 0).within(&records, 0), RecordText::from(long));
+    }
+
+    #[test]
+    fn another_text_in_the_same_place_is_another() {
+        let held = |row: &str, text: &str| {
+            let joined =
+                Joined { row: row.into(), recorded: "".into(), start: RecordStart::default() };
+            HeldText::of(&RecordText::from(text), &Records::own(0, &[joined]), 0)
+        };
+        let [one, two] = ["a", "b"].map(|end| "x".repeat(80) + end);
+        let row = |text: &str, before: &str| format!("{before}{{\"output\": \"{text}\"}}");
+        assert_ne!(held(&row(&one, ""), &one), held(&row(&two, ""), &two));
+        assert_ne!(held(&row(&one, ""), &one), held(&row(&one, " "), &one));
+        assert_eq!(held(&row(&one, ""), &one), held(&row(&one, ""), &one));
     }
 }

@@ -47,7 +47,7 @@ use case_part::CasePart;
 pub(crate) use conversation::UnansweredCase;
 use rewards::ReadyReward;
 use scope::GraderScope;
-pub(crate) use submission::Submission;
+pub(crate) use submission::{HeldSubmission, Submission};
 
 pub(crate) use join::{
     FinishedGrade, Outcomes, ballot_scores, cell, each_wanted, extracted, grade, split_votes,

@@ -4,14 +4,14 @@ use std::sync::Arc;
 
 use super::conversation::UnansweredCase;
 use crate::pipeline::dataset::chunk::Records;
-use crate::pipeline::dataset::record_text::RecordText;
+use crate::pipeline::dataset::record_text::{HeldText, RecordText};
 use crate::pipeline::key::ActionKey;
 
-/// What a grader is given of one case.
+/// What a grader is given of one case, and the same as queries keep it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Submission {
+pub enum Submission<T = RecordText> {
     /// What the extractor picked.
-    Text(RecordText),
+    Text(T),
     /// The target produced no message.
     NoMessages,
     /// The extractor failed: why.
@@ -19,24 +19,51 @@ pub enum Submission {
     /// No answer was recorded: why.
     Unrecorded(Box<str>),
     /// One for each turn, where input and ground truth are lists.
-    Turns(Box<[Submission]>),
+    Turns(Box<[Submission<T>]>),
     /// A program extracts it: by this action, once it is known which.
     Pending(Option<ActionKey>),
     /// The target has not answered.
     Unanswered(UnansweredCase),
 }
 
-impl Submission {
-    /// The same, with texts that stand in record `at` of these records as parts of it.
-    #[must_use]
-    pub(crate) fn within(self, records: &Arc<Records>, at: usize) -> Self {
+/// What a grader is given of one case, as queries keep it: texts that stand in its record are places in that.
+pub(crate) type HeldSubmission = Submission<HeldText>;
+
+impl<T> Submission<T> {
+    fn map<U, F: Fn(&T) -> U>(&self, change: &F) -> Submission<U> {
         match self {
-            Self::Text(text) => Self::Text(text.within(records, at)),
+            Self::Text(text) => Submission::Text(change(text)),
             Self::Turns(turns) => {
-                Self::Turns(turns.into_iter().map(|turn| turn.within(records, at)).collect())
+                Submission::Turns(turns.iter().map(|turn| turn.map(change)).collect())
             }
-            other => other,
+            Self::NoMessages => Submission::NoMessages,
+            Self::Failed(why) => Submission::Failed(why.clone()),
+            Self::Unrecorded(why) => Submission::Unrecorded(why.clone()),
+            Self::Pending(key) => Submission::Pending(*key),
+            Self::Unanswered(case) => Submission::Unanswered(case.clone()),
         }
+    }
+}
+
+impl HeldSubmission {
+    /// What it stands for, where `records` has the record that it is of as number `at`.
+    #[must_use]
+    pub(crate) fn within(&self, records: &Arc<Records>, at: usize) -> Submission {
+        self.map(&|text: &HeldText| text.within(records, at))
+    }
+}
+
+impl Submission {
+    /// The same, to be kept: texts that stand in record `at` as places there.
+    #[must_use]
+    pub(crate) fn held(&self, records: &Records, at: usize) -> HeldSubmission {
+        self.map(&|text: &RecordText| HeldText::of(text, records, at))
+    }
+
+    /// The same, to be kept with texts of its own.
+    #[must_use]
+    pub(crate) fn held_alone(&self) -> HeldSubmission {
+        self.map(&HeldText::own)
     }
 
     /// Whether there is a text to be graded.

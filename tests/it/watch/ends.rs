@@ -5,7 +5,8 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use super::{POLITE, Session, TERSE, judge, mean, questions, save, space, telling};
-use crate::judge::Order;
+use crate::judge::{Judge, Order};
+use crate::space::Space;
 
 #[test]
 fn ctrl_c_keeps_what_is_finished() {
@@ -71,6 +72,30 @@ fn two_sessions_on_one_suite_show_the_same() {
     let edited = session.edit(|space| save(space, "rubric.txt", POLITE));
     assert_eq!((edited.asked.len(), mean(edited.told())), (0, json!(1.0)));
     session.end();
+}
+
+/// Results of a session that ends where a run ended stand on disk once, and so do those of the next run.
+#[cfg(unix)]
+#[test]
+fn a_session_that_found_the_same_shares_the_results_of_the_run_before() {
+    use std::os::unix::fs::MetadataExt;
+    let (space, judge) = (space(3), judge());
+    let run = |space: &Space, judge: &Judge| {
+        assert_eq!(space.run_with(judge, &["run", "suite.yaml", "-q"]).code(), 0);
+    };
+    let file = |space: &Space| space.latest().join("results.jsonl").metadata().unwrap().ino();
+    run(&space, &judge);
+    let first = file(&space);
+    let mut session = Session::begin(space, judge, &[]);
+    session.telling.wait_event("evaluated");
+    session.telling.say("q");
+    let Session { space, judge, telling } = session;
+    assert_eq!(telling.finish().1.code(), 0);
+    assert_eq!(file(&space), first);
+    let facts: Value = serde_json::from_str(&space.record("run.json")).unwrap();
+    assert!(facts["results"]["made_of"].is_string(), "{facts}");
+    run(&space, &judge);
+    assert_eq!(file(&space), first);
 }
 
 #[test]

@@ -215,7 +215,7 @@ impl VoteReader<'_> {
         let db = &self.session.db;
         let texts = queries::graded_texts(db, case.chunk, self.grader);
         let answer = match texts.get(case.at) {
-            Some(Submission::Text(text)) => Some(answer_digest(text)),
+            Some(Submission::Text(text)) => Some(answer_digest(&text)),
             Some(Submission::NoMessages | Submission::Unrecorded(_)) => Some(answer_digest("")),
             // Each turn is an answer of its own, and a vote is of all of them.
             Some(Submission::Turns(_) | Submission::Failed(_)) => None,
