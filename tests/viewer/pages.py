@@ -242,6 +242,8 @@ class Keys(PageTest):
         page.keyboard.press("k")
         page.keyboard.press("Enter")
         page.wait_for_url(f"**/runs/{NEWEST}")
+        # The list of runs has rows, too, and stands until the run is there.
+        page.wait_for_selector(".filter-end .count")
         self.wait_rows()
         page.keyboard.press("/")
         page.keyboard.type("return-0000")
