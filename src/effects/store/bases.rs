@@ -13,8 +13,9 @@ use super::shared_text::SharedText;
 const MOST: usize = 16;
 
 /// The whole lines of one segment.
-pub(super) struct Bases<'p> {
-    path: &'p Path,
+pub(super) struct Bases {
+    /// Opened before its other lines are read: a segment that is packed meanwhile goes, and what is open stays readable.
+    file: Option<File>,
     /// The newest last.
     held: Vec<Base>,
 }
@@ -26,10 +27,10 @@ struct Base {
     found: Option<(u32, String)>,
 }
 
-impl<'p> Bases<'p> {
-    /// Those of the segment at `path`, which is not opened yet.
-    pub(super) fn of(path: &'p Path) -> Self {
-        Self { path, held: Vec::new() }
+impl Bases {
+    /// Those of the segment at `path`. To be called before its lines are read.
+    pub(super) fn of(path: &Path) -> Self {
+        Self { file: File::open(path).ok(), held: Vec::new() }
     }
 
     /// The entry of a line of this segment. Where it has parts of a line that cannot be read, it is incomplete: what is
@@ -49,7 +50,8 @@ impl<'p> Bases<'p> {
             if self.held.len() == MOST {
                 self.held.remove(0);
             }
-            self.held.push(Base { at, found: read_base(self.path, at) });
+            self.held
+                .push(Base { at, found: self.file.as_ref().and_then(|file| read_base(file, at)) });
         }
         let base = self.held.iter().find(|base| base.at == at)?;
         let (checksum, body) = base.found.as_ref()?;
@@ -58,8 +60,7 @@ impl<'p> Bases<'p> {
 }
 
 /// The checksum and the body of the whole line that starts at an offset.
-fn read_base(path: &Path, at: u32) -> Option<(u32, String)> {
-    let mut file = File::open(path).ok()?;
+fn read_base(mut file: &File, at: u32) -> Option<(u32, String)> {
     file.seek(SeekFrom::Start(u64::from(at))).ok()?;
     let mut text = Vec::new();
     // Beside its body a line has at most 107 bytes.

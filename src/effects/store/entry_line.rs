@@ -1,7 +1,7 @@
 //! An entry as its line has it: with its body, or with the name of the blob that is its body.
 
 use super::blob_reference::BlobReference;
-use super::{Entry, EntryRank, is_reply};
+use super::{Entry, EntryRank, is_reply, says_ingredients};
 use crate::pipeline::key::ActionKey;
 
 /// An entry whose body was not read if it is a large one.
@@ -52,11 +52,16 @@ impl EntryLine {
         }
     }
 
-    /// Whether it wins over `other`, as its entry would. Of equals one that lacks nothing wins.
+    /// Whether it says what its key was made of.
+    pub(super) fn says_ingredients(&self) -> bool {
+        says_ingredients(self.outline())
+    }
+
+    /// Whether it wins over `other`, as its entry would.
     pub(super) fn wins_over(&self, other: &Self) -> bool {
         let by_rank = self.rank().cmp(&other.rank());
-        let by_damage = || other.is_incomplete.cmp(&self.is_incomplete);
-        by_rank.then_with(by_damage).then_with(|| self.digest().cmp(&other.digest())).is_gt()
+        let by_ingredients = || self.says_ingredients().cmp(&other.says_ingredients());
+        by_rank.then_with(by_ingredients).then_with(|| self.digest().cmp(&other.digest())).is_gt()
     }
 
     /// The bytes of the body, if it is kept as a blob.

@@ -22,6 +22,8 @@ pub(super) struct Candidate {
     pub(super) is_lost: bool,
     /// Whether it lacks what its key was made of.
     pub(super) is_incomplete: bool,
+    /// Whether it says what its key was made of.
+    pub(super) says_ingredients: bool,
     /// When it was last needed, in seconds of Unix time.
     pub(super) last_use: i64,
     /// Whether the last run of a suite needed it.
@@ -92,8 +94,7 @@ pub(super) fn fates(
     order.sort_by(|left, right| {
         let left = &candidates[*left];
         let right = &candidates[*right];
-        // Of equals one that lacks nothing.
-        let best = |of: &Candidate| (of.rank, !of.is_incomplete, of.digest);
+        let best = |of: &Candidate| (of.rank, of.says_ingredients, of.digest);
         left.key.cmp(&right.key).then_with(|| best(right).cmp(&best(left)))
     });
     order.dedup_by_key(|at| candidates[*at].key);

@@ -65,11 +65,15 @@ pub struct Entry {
 }
 
 impl Entry {
-    /// Whether it wins over `other`, an entry of the same key: a reply over what is none, then by generation, then by the
-    /// greater blake3 digest of the body, so that processes that asked at the same moment agree afterwards.
+    /// Whether it wins over `other`, an entry of the same key: a reply over what is none, then by generation, then one that
+    /// says what its key was made of, then by the greater blake3 digest of the body, so that processes that asked at the same
+    /// moment agree afterwards.
     pub fn wins_over(&self, other: &Self) -> bool {
         let digest = |entry: &Self| *blake3::hash(entry.body.as_bytes()).as_bytes();
-        self.rank().cmp(&other.rank()).then_with(|| digest(self).cmp(&digest(other))).is_gt()
+        let says = |entry: &Self| says_ingredients(&entry.body);
+        let by_rank = self.rank().cmp(&other.rank());
+        let by_ingredients = || says(self).cmp(&says(other));
+        by_rank.then_with(by_ingredients).then_with(|| digest(self).cmp(&digest(other))).is_gt()
     }
 
     /// What decides which entry of a key wins, but for ties.
@@ -85,6 +89,12 @@ pub struct EntryRank {
     pub is_reply: bool,
     /// Which asking it came from.
     pub generation: u32,
+}
+
+/// Whether a body does not say that its key was made of nothing: that is what is left where the line is damaged that it shared
+/// its ingredients with. Inside a text the quotes would be escaped.
+fn says_ingredients(body: &str) -> bool {
+    memchr::memmem::find(body.as_bytes(), br#""ingredients":[]"#).is_none()
 }
 
 /// Whether a body holds a reply. Bodies of evalrs begin with their outcome; those of others are read.

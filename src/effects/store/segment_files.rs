@@ -46,8 +46,8 @@ pub(super) fn read_group(
     is_lost: &dyn Fn(&[u8; 32]) -> bool,
     found: &mut [Option<EntryLine>],
 ) -> io::Result<()> {
-    let mut reader = BufReader::new(File::open(path)?);
     let mut bases = Bases::of(path);
+    let mut reader = BufReader::new(File::open(path)?);
     let mut at = 0;
     let mut outcome = Ok(());
     for (slot, place) in group {
@@ -71,7 +71,7 @@ pub(super) fn read_group(
 fn read_line(
     mut reader: impl io::Read,
     slot: &EntrySlot,
-    bases: &mut Bases<'_>,
+    bases: &mut Bases,
 ) -> io::Result<EntryLine> {
     let mut line = vec![0; slot.length() as usize];
     reader.read_exact(&mut line)?;

@@ -99,6 +99,8 @@ pub(super) fn survey(
                 survey.look_at_busy(&path, blobs);
                 continue;
             }
+            // Whoever made it for nothing has taken it away.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {
                 survey.problem(unreadable(&path, &error));
                 continue;
@@ -148,6 +150,7 @@ fn candidate(found: &ScannedEntry<'_>, entry: &EntryLine, last_use: i64) -> Cand
         blob: None,
         is_lost: false,
         is_incomplete: entry.is_incomplete,
+        says_ingredients: entry.says_ingredients(),
         last_use,
         is_needed: false,
     }
@@ -271,16 +274,13 @@ impl Survey {
         }
     }
 
-    /// The segments that lose something or are outdated, and all small ones if there are several.
+    /// The segments that lose something, lack something or are outdated, and all small ones if there are several.
     pub(super) fn to_pack(&self, fates: &[Fate]) -> Vec<usize> {
         let is_small = |closed: &Closed| closed.length < SEAL_AT / 2;
         let loses = |at: usize| {
-            let fates = &fates[self.entries(at)];
             let Closed { is_torn, is_outdated, .. } = self.closed[at];
-            is_torn
-                || is_outdated
-                || fates.is_empty()
-                || fates.iter().any(|fate| *fate != Fate::Kept)
+            let goes = |at: usize| fates[at] != Fate::Kept || self.candidates[at].is_incomplete;
+            is_torn || is_outdated || self.entries(at).is_empty() || self.entries(at).any(goes)
         };
         let small = self.closed.iter().filter(|closed| is_small(closed)).count();
         let ats = 0..self.closed.len();

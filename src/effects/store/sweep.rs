@@ -21,7 +21,7 @@ use super::segment_files::{segment_folder, segment_names, write_error};
 use super::segments::SegmentStore;
 use super::survey::{Closed, INDEXED, Survey, Swept, survey};
 use super::sweep_blobs::{BlobSweep, remove_blobs};
-use super::uses::{Uses, read_uses};
+use super::uses::{Uses, read_uses, remove_unfinished};
 
 /// How much is written at once, in bytes.
 const BATCH: usize = 4 << 20;
@@ -66,7 +66,8 @@ pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<Swept, SweepError> {
     if !folder.exists() {
         return Ok(Swept::default());
     }
-    let _lock = lock(&dir.join("v1").join("gc.lock"))?;
+    // A look at what would go changes nothing, and may be had of a store that is not ours to write.
+    let _lock = if sweep.dry_run { None } else { Some(lock(&dir.join("v1").join("gc.lock"))?) };
     let uses = uses(dir, sweep)?;
     // Before the lines are read: what is made meanwhile is not looked at.
     let blobs = BlobSweep::list(dir).map_err(|error| write_error(&dir.join("v1/blob"), &error))?;
@@ -91,6 +92,7 @@ pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<Swept, SweepError> {
             // It is no harm if it stays.
             let _ = fs::remove_file(path);
         }
+        remove_unfinished(dir, sweep.now);
     }
     Ok(survey.swept)
 }

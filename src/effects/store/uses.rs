@@ -20,6 +20,10 @@ use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 const MAGIC: &[u8; 16] = b"evalrs use v1\n\0\0";
 /// How the manifests begin of what the last runs needed: no day does.
 const LAST: &str = "last-";
+/// How the names of files begin that are being written.
+const TEMPORARY: &str = ".tmp";
+/// A writer takes no longer, in seconds.
+const UNFINISHED: i64 = 3_600;
 /// The most characters of a suite's name that its files have.
 const NAME: usize = 40;
 
@@ -56,7 +60,7 @@ pub fn note_used(
         note_last(&folder, suite, run, &keys)?;
     }
     let path = manifest(&folder, &day, &suffix);
-    if has_all(&read(&path).unwrap_or_default(), &keys) {
+    if read(&path).is_ok_and(|held| has_all(&held, &keys)) {
         return Ok(());
     }
     note(&folder, &day, &suffix, keys).map_err(|error| write_error(&path, &error))
@@ -72,7 +76,12 @@ fn note_last(
     let Run { of, is_whole } = run;
     let name = suffix_with(suite, &format!("{suite}\n{of}"));
     let path = folder.join(format!("{LAST}{name}.keys"));
-    let held = read(&path).unwrap_or_default();
+    let held = match held(&path) {
+        Ok(held) => held,
+        Err(_) if is_whole => Vec::new(),
+        // What it says is not to be lost: a sweep names it.
+        Err(_) => return Ok(()),
+    };
     let mut needed = keys.to_vec();
     if !is_whole {
         needed.extend(&held);
@@ -94,12 +103,17 @@ fn note(folder: &Path, day: &str, suffix: &str, mut keys: Vec<ActionKey>) -> io:
     let path = manifest(folder, day, suffix);
     fs::create_dir_all(folder)?;
     let lock = File::options().create(true).append(true).open(folder.join("lock"))?;
-    if lock.try_lock().is_err() {
-        // Somebody else notes: rather a file of its own than a wait, or one that overwrites the other.
+    let held = match lock.try_lock() {
+        Ok(()) => held(&path).ok(),
+        Err(_) => None,
+    };
+    let Some(held) = held else {
+        // Somebody else notes, or nobody can read what was noted: rather a file of its own than a wait, or one that
+        // overwrites the other.
         let suffix = format!("{suffix}-{:08x}", fastrand::u32(..));
         return replace(folder, &manifest(folder, day, &suffix), &keys);
-    }
-    keys.extend(read(&path).unwrap_or_default());
+    };
+    keys.extend(held);
     keys.sort_unstable();
     keys.dedup();
     replace(folder, &path, &keys)?;
@@ -117,9 +131,35 @@ fn note(folder: &Path, day: &str, suffix: &str, mut keys: Vec<ActionKey>) -> io:
 
 /// Writes a manifest so that nobody ever sees half of it.
 fn replace(folder: &Path, path: &Path, keys: &[ActionKey]) -> io::Result<()> {
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    let mut file = temporary(folder)?;
     file.write_all(&encode(keys))?;
     file.persist(path).map(|_| ()).map_err(|error| error.error)
+}
+
+/// A temporary file that becomes one which others may read as they may read segments.
+#[cfg(unix)]
+fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    use std::os::unix::fs::PermissionsExt as _;
+    let as_any = fs::Permissions::from_mode(0o666);
+    tempfile::Builder::new().prefix(TEMPORARY).permissions(as_any).tempfile_in(folder)
+}
+
+#[cfg(not(unix))]
+fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
+    tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)
+}
+
+/// Removes what writers that were killed have left of manifests, once no writer can be at it any more. It is no harm if
+/// something stays.
+pub(super) fn remove_unfinished(dir: &Path, now: i64) {
+    let files = fs::read_dir(use_folder(dir)).into_iter().flatten().flatten();
+    for file in files.filter(|file| file.file_name().to_string_lossy().starts_with(TEMPORARY)) {
+        let written = file.metadata().and_then(|metadata| metadata.modified());
+        let written = written.ok().and_then(|at| Timestamp::try_from(at).ok());
+        if written.is_some_and(|at| at.as_second() < now - UNFINISHED) {
+            let _ = fs::remove_file(file.path());
+        }
+    }
 }
 
 /// When keys were used last.
@@ -173,6 +213,14 @@ pub(super) fn read_uses(dir: &Path, oldest: Option<i64>) -> io::Result<Uses> {
 
 fn use_folder(dir: &Path) -> PathBuf {
     dir.join("v1").join("use")
+}
+
+/// The keys of a manifest that may not be there.
+fn held(path: &Path) -> io::Result<Vec<ActionKey>> {
+    match read(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        read => read,
+    }
 }
 
 fn read(path: &Path) -> io::Result<Vec<ActionKey>> {

@@ -1,5 +1,7 @@
 //! Lines that share ingredients: written short, read whole, and never wrong.
 
+use super::super::bases::Bases;
+use super::super::index::scan_file;
 use super::super::segments::SEAL_AT;
 use super::super::survey::Swept;
 use super::super::sweep::{Sweep, sweep};
@@ -144,6 +146,47 @@ fn of_two_copies_the_one_that_lacks_nothing_wins() {
     let swept = pack(dir.path());
     assert_eq!((swept.superseded, swept.problems), (39, vec![]));
     assert_eq!(found(dir.path(), &entries), expected);
+}
+
+/// Also once a sweep has written it anew, or where it was read and is an entry like any other.
+#[test]
+fn a_copy_that_comes_later_wins_over_one_that_lacks_something() {
+    let dir = fresh();
+    let entries: Vec<Entry> = (0..40).map(|number| reply(number, "one")).collect();
+    for entry in &entries {
+        let bare = bare(entry.key.0[0]);
+        assert!(entry.wins_over(&bare) && !bare.wins_over(entry), "{}", entry.key);
+    }
+    SegmentStore::open(dir.path()).put_many(&entries).unwrap();
+    without_first_line(dir.path());
+    let swept = pack(dir.path());
+    assert_eq!((swept.packed, swept.problems.len()), (1, 39), "one segment alone");
+    assert_eq!(verify(dir.path()).problems, Vec::<String>::new());
+    SegmentStore::open(dir.path()).put_many(&entries).unwrap();
+    let expected: Vec<Option<Entry>> = entries.iter().cloned().map(Some).collect();
+    assert_eq!(found(dir.path(), &entries), expected);
+    assert_eq!(pack(dir.path()).superseded, 39);
+    assert_eq!(found(dir.path(), &entries), expected);
+}
+
+/// A segment that is packed while it is read goes: what was opened before stays readable.
+#[test]
+fn the_lines_that_others_share_with_are_read_from_a_segment_that_went() {
+    let dir = fresh();
+    let entries: Vec<Entry> = (0..4).map(|number| reply(number, "one")).collect();
+    SegmentStore::open(dir.path()).put_many(&entries).unwrap();
+    let path = &files(dir.path(), ".jsonl")[0];
+    let mut bases = Bases::of(path);
+    let mut incomplete = 0;
+    let mut is_there = true;
+    scan_file(path, |found| {
+        if std::mem::take(&mut is_there) {
+            fs::remove_file(path).unwrap();
+        }
+        incomplete += usize::from(bases.entry(&found.entry).is_incomplete);
+    })
+    .unwrap();
+    assert_eq!((incomplete, path.exists()), (0, false));
 }
 
 #[test]

@@ -107,13 +107,15 @@ fn two_that_note_at_once_do_not_wait_and_lose_nothing() {
 }
 
 #[test]
-fn a_damaged_manifest_is_named_and_replaced_by_the_next_note() {
+fn a_damaged_manifest_is_named_and_stays_beside_the_next_note_until_it_is_removed() {
     let dir = noted(&[("a", NEW_YEAR, &[1])]);
     let path = dir.path().join("v1/use").join(&names(dir.path())[0]);
     fs::write(&path, "garbage").unwrap();
     let damaged = read_uses(dir.path(), None).unwrap().damaged;
     assert_eq!(damaged.iter().map(|(path, _)| path).collect::<Vec<_>>(), [&path]);
     note_used(dir.path(), "a", None, moment(NEW_YEAR), &keys(&[2])).unwrap();
+    assert_eq!(read_uses(dir.path(), None).unwrap().damaged.len(), 1);
+    fs::remove_file(&path).unwrap();
     assert_eq!(uses(dir.path(), None), [(2, ENDS[0])]);
 }
 
@@ -136,4 +138,58 @@ fn no_two_suites_share_a_manifest() {
     assert_eq!(suffixes.len(), suites.len());
     let harmless = |c: char| c.is_ascii_alphanumeric() || "-_".contains(c);
     assert!(suffixes.iter().all(|suffix| suffix.len() < 60 && suffix.chars().all(harmless)));
+}
+
+#[test]
+fn a_manifest_that_cannot_be_read_is_not_replaced_by_what_part_of_a_run_needs() {
+    let dir = noted(&[("a", NEW_YEAR, &[1, 2, 3])]);
+    let run = |is_whole| Some(Run { of: "suite.yaml", is_whole });
+    let note = |is_whole, numbers: &[u8]| {
+        note_used(dir.path(), "a", run(is_whole), moment(NEW_YEAR), &keys(numbers)).unwrap();
+    };
+    note(true, &[1, 2, 3]);
+    let damaged: Vec<PathBuf> =
+        names(dir.path()).iter().map(|name| dir.path().join("v1/use").join(name)).collect();
+    for path in &damaged {
+        let mut bytes = fs::read(path).unwrap();
+        bytes[20] ^= 1;
+        fs::write(path, bytes).unwrap();
+    }
+    let before: Vec<Vec<u8>> = damaged.iter().map(|path| fs::read(path).unwrap()).collect();
+    note(false, &[1]);
+    let after: Vec<Vec<u8>> = damaged.iter().map(|path| fs::read(path).unwrap()).collect();
+    assert_eq!(after, before);
+    let uses = read_uses(dir.path(), None).unwrap();
+    assert_eq!((uses.damaged.len(), uses.last.len()), (2, 1), "noted in a file of its own");
+    // What the last whole run needed says the next one.
+    note(true, &[1, 2, 3]);
+    assert_eq!(read_uses(dir.path(), None).unwrap().damaged.len(), 1);
+}
+
+/// Two users of one folder read each other's, as they read each other's segments.
+#[cfg(unix)]
+#[test]
+fn manifests_may_be_read_by_whom_segments_may() {
+    use std::os::unix::fs::PermissionsExt;
+    let dir = fresh();
+    SegmentStore::open(dir.path()).put_many(&three()).unwrap();
+    note_used(dir.path(), "a", None, moment(NEW_YEAR), &keys(&[1])).unwrap();
+    let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    let manifest = dir.path().join("v1/use").join(&names(dir.path())[0]);
+    assert_eq!(mode(&manifest), mode(&files(dir.path(), ".jsonl")[0]));
+}
+
+#[test]
+fn what_killed_writers_left_goes_with_a_sweep_an_hour_later() {
+    let dir = noted(&[("a", NEW_YEAR, &[1])]);
+    let left = dir.path().join("v1/use/.tmpAbCdEf");
+    fs::write(&left, "evalrs").unwrap();
+    let written: jiff::Timestamp =
+        fs::metadata(&left).unwrap().modified().unwrap().try_into().unwrap();
+    for (later, is_there) in [(3_600, true), (3_601, false)] {
+        let now = written.as_second() + later;
+        let sweep = Sweep { unused_since: None, max_size: None, made: &|_| 0, now, dry_run: false };
+        super::super::sweep(dir.path(), &sweep).unwrap();
+        assert_eq!(left.exists(), is_there, "{later} s later");
+    }
 }
