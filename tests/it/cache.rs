@@ -217,7 +217,7 @@ fn what_a_run_used_today_is_not_dropped_however_old_it_is() {
     let gc = ["cache", "gc", "--unused-since", "1d"];
     assert!(space.run(&gc).stdout().starts_with("cache: nothing to drop; 4 entries"));
     // A day on which only two of them were needed: the others are old.
-    std::fs::remove_file(space.path(&path)).unwrap();
+    std::fs::remove_dir_all(space.path("cache/v1/use")).unwrap();
     space.write("data.jsonl", rows(2));
     let frozen = ["run", "suite.yaml", "--frozen"];
     assert_eq!(space.run(&frozen).code(), 0);

@@ -35,7 +35,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         ..Overrides::default()
     };
     let (surroundings, mut session) =
-        session_of_sample(&args.suite, &args.store, overrides, &args.sample, console)?;
+        session_of_sample(&args.sample, &args.suite, &args.store, overrides, console)?;
     let places = places(args, &session)?;
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let home = surroundings.records();
@@ -44,10 +44,6 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let found = preview(&mut session, store.as_ref(), console.system, &Settings::default());
     console.warn(&found.warnings)?;
     drop(store);
-    let names: Vec<&str> = found.tallies.iter().map(|(name, _)| name.as_str()).collect();
-    let lines = SampleLines::new(&args.sample, console.system);
-    let history = History::of_sample(&lines, runs(console.system, &home, &suite), &names);
-    let reasons = AskReasons::new(&session, &history);
     let mut layers = surroundings.layers(console.system);
     if args.prompt {
         let sent = |place: (Chunk, usize)| {
@@ -63,6 +59,10 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
         }
         return Ok(ExitStatus::Success);
     }
+    let names: Vec<&str> = found.tallies.iter().map(|(name, _)| name.as_str()).collect();
+    let lines = SampleLines::new(&args.sample, console.system);
+    let history = History::of_sample(&lines, runs(console.system, &home, &suite), &names);
+    let reasons = AskReasons::new(&session, &history);
     let earlier = EarlierRuns { pasts: &earlier, lines: &lines };
     let mut explaining = Explaining::new(&session, &mut layers, &reasons, Some(earlier));
     let explained =

@@ -7,6 +7,7 @@ use super::{Console, validate};
 use crate::app::cli::{SelectArgs, StoreArgs};
 use crate::app::error::Error;
 use crate::base::diagnostic::Diagnostic;
+use crate::base::system::System;
 use crate::base::text::count;
 use crate::effects::exec::Executor;
 use crate::effects::exec::executor::Executors;
@@ -15,7 +16,7 @@ use crate::effects::exec::targets::TargetExecutor;
 use crate::engine::resolve::settings::Refresh;
 use crate::engine::session::Session;
 use crate::graph::inputs::Overrides;
-use crate::graph::labels::{RowLabels, row_labels};
+use crate::graph::labels::row_labels;
 use crate::graph::{Database, queries, results};
 use crate::pipeline::dataset::id_search::IdSearch;
 use crate::pipeline::spec::{SandboxKind, Suite};
@@ -50,46 +51,48 @@ pub(crate) fn loaded_session(
     overrides: Overrides,
     console: &mut Console<'_>,
 ) -> Result<(SuiteContext, Session), Error> {
-    let surroundings = SuiteContext::find(suite, store.cache_dir.as_deref(), console.system)?;
-    let wanted = overrides.samples.clone();
-    let mut session = new_session(suite, &surroundings, overrides);
-    let diagnostics = session.load(console.system);
-    check_loaded(diagnostics, console)?;
-    check_selected(&session, suite, wanted)?;
-    Ok((surroundings, session))
+    session_loaded_by(&|session, system| session.load(system), suite, store, overrides, console)
 }
 
-/// The same over the rows of one sample alone, where all that there is to say of it is said without other rows: not where
+/// The same over the rows of `sample` alone, where all that there is to say of it is said without other rows: not where
 /// anything is to be warned of, and not where it has a label, which is compared if most rows have such labels.
 pub(crate) fn session_of_sample(
+    sample: &str,
     suite: &str,
     store: &StoreArgs,
     overrides: Overrides,
-    sample: &str,
+    console: &mut Console<'_>,
+) -> Result<(SuiteContext, Session), Error> {
+    let load = |session: &mut Session, system: &dyn System| {
+        let diagnostics = session.load_rows(IdSearch::of(sample), system);
+        let db = &session.db;
+        let mut chunks = session.root.chunks(db).iter();
+        let has_labels = chunks.any(|chunk| row_labels(db, *chunk).has_some());
+        let is_there = queries::selection(db, session.root).cases > 0;
+        let suffices = diagnostics.is_empty() && is_there && !has_labels;
+        let all = if suffices { None } else { session.load_all_rows(system) };
+        all.unwrap_or(diagnostics)
+    };
+    session_loaded_by(&load, suite, store, overrides, console)
+}
+
+fn session_loaded_by(
+    load: &dyn Fn(&mut Session, &dyn System) -> Vec<Diagnostic>,
+    suite: &str,
+    store: &StoreArgs,
+    overrides: Overrides,
     console: &mut Console<'_>,
 ) -> Result<(SuiteContext, Session), Error> {
     let surroundings = SuiteContext::find(suite, store.cache_dir.as_deref(), console.system)?;
-    let session = new_session(suite, &surroundings, overrides);
-    let mut session = session.only_rows(IdSearch::of(sample));
-    let mut diagnostics = session.load(console.system);
-    let chunks = session.root.chunks(&session.db).iter();
-    let has_labels = chunks.map(|chunk| row_labels(&session.db, *chunk)).any(RowLabels::has_some);
-    let is_there = queries::selection(&session.db, session.root).cases > 0;
-    if (has_labels || !is_there || !diagnostics.is_empty())
-        && let Some(all) = session.load_all_rows(console.system)
-    {
-        diagnostics = all;
-    }
-    check_loaded(diagnostics, console)?;
-    check_selected(&session, suite, vec![sample.to_owned()])?;
-    Ok((surroundings, session))
-}
-
-fn check_loaded(diagnostics: Vec<Diagnostic>, console: &mut Console<'_>) -> Result<(), Error> {
+    let wanted = overrides.samples.clone();
+    let mut session = new_session(suite, &surroundings, overrides);
+    let diagnostics = load(&mut session, console.system);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Error::Diagnostics(diagnostics));
     }
-    Ok(validate::say(&diagnostics, console.err)?)
+    validate::say(&diagnostics, console.err)?;
+    check_selected(&session, suite, wanted)?;
+    Ok((surroundings, session))
 }
 
 /// A selection of nothing would be an evaluation of nothing.

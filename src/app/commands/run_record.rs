@@ -43,12 +43,13 @@ pub(super) fn write_record(
     }
     let home = surroundings.records();
     let folder = join(&record::runs_of(&home), &facts.id);
-    let results = write_report(session, report, &home, &facts.id, system)?.map(|results| {
-        if let Some(questions_then) = results.questions {
-            questions.know(questions_then);
-        }
-        ResultsOrigin { questions: questions.digest_if_wanted(session), ..results }
-    });
+    let results =
+        write_or_share_report(session, report, &home, &facts.id, system)?.map(|results| {
+            if let Some(questions_then) = results.questions {
+                questions.know(questions_then);
+            }
+            ResultsOrigin { questions: questions.digest_if_wanted(session), ..results }
+        });
     record::write_facts(system, &folder, &RunFacts { results, ..facts.clone() })?;
     record::set_latest(system, &home, &facts.id)?;
     Ok(Some(args.output.clone().unwrap_or(folder)))
@@ -56,7 +57,7 @@ pub(super) fn write_record(
 
 /// Writes the report of a run or of a session under `home`, and says what its results were made of. Those that the run before
 /// has recorded get another name.
-pub(super) fn write_report(
+pub(super) fn write_or_share_report(
     session: &Session,
     report: &Report<'_>,
     home: &str,

@@ -20,7 +20,7 @@ use super::history::name_of;
 use super::holdout;
 use super::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
 use super::reporting::recorded_origin;
-use super::run_record::write_report;
+use super::run_record::write_or_share_report;
 #[cfg(feature = "serve")]
 use super::serve::session::SessionServer;
 use super::usage::note_used;
@@ -393,7 +393,7 @@ impl<'a> Keeper<'a> {
             Box::new(results::lines(&session.db, session.root))
         };
         let report = Report { header: &header, summary: &summary, results: &lines, briefs: None };
-        let results = write_report(session, &report, &self.home, &self.id, self.system)?;
+        let results = write_or_share_report(session, &report, &self.home, &self.id, self.system)?;
         let facts = RunFacts {
             format: FORMAT,
             id: self.id.clone(),

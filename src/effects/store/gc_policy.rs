@@ -20,9 +20,9 @@ pub(super) struct Candidate {
     pub(super) blob: Option<u64>,
     /// Whether its blob cannot be read.
     pub(super) is_lost: bool,
-    /// Whether it lacks what its key was made of.
+    /// Whether the line is damaged that it shares its ingredients with.
     pub(super) is_incomplete: bool,
-    /// Whether it says what its key was made of.
+    /// Whether it says what its key was made of: neither that one nor what a sweep has made of such a one does.
     pub(super) says_ingredients: bool,
     /// When it was last needed, in seconds of Unix time.
     pub(super) last_use: i64,

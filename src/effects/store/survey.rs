@@ -99,10 +99,8 @@ pub(super) fn survey(
                 survey.look_at_busy(&path, blobs);
                 continue;
             }
-            // Whoever made it for nothing has taken it away.
-            Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
             Err(error) => {
-                survey.problem(unreadable(&path, &error));
+                survey.unreadable(&path, &error);
                 continue;
             }
         };
@@ -133,7 +131,7 @@ pub(super) fn survey(
             }
             Err(error) => {
                 survey.candidates.truncate(first);
-                survey.problem(unreadable(&path, &error));
+                survey.unreadable(&path, &error);
             }
         }
     }
@@ -292,6 +290,14 @@ impl Survey {
         let is_incomplete = |at: usize| self.candidates[at].is_incomplete;
         let has_lost = fates[self.entries(at)].contains(&Fate::Lost);
         !self.closed[at].is_torn && !has_lost && !self.entries(at).any(is_incomplete)
+    }
+
+    /// Notes that a segment cannot be read. One that is gone was taken away by who had made it for nothing, or packed, if
+    /// this is a look without the lock.
+    fn unreadable(&mut self, path: &Path, error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            self.problem(unreadable(path, error));
+        }
     }
 
     pub(super) fn entries(&self, at: usize) -> std::ops::Range<usize> {

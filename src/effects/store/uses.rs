@@ -76,7 +76,7 @@ fn note_last(
     let Run { of, is_whole } = run;
     let name = suffix_with(suite, &format!("{suite}\n{of}"));
     let path = folder.join(format!("{LAST}{name}.keys"));
-    let held = match held(&path) {
+    let held = match read_if_there(&path) {
         Ok(held) => held,
         Err(_) if is_whole => Vec::new(),
         // What it says is not to be lost: a sweep names it.
@@ -104,7 +104,7 @@ fn note(folder: &Path, day: &str, suffix: &str, mut keys: Vec<ActionKey>) -> io:
     fs::create_dir_all(folder)?;
     let lock = File::options().create(true).append(true).open(folder.join("lock"))?;
     let held = match lock.try_lock() {
-        Ok(()) => held(&path).ok(),
+        Ok(()) => read_if_there(&path).ok(),
         Err(_) => None,
     };
     let Some(held) = held else {
@@ -216,7 +216,7 @@ fn use_folder(dir: &Path) -> PathBuf {
 }
 
 /// The keys of a manifest that may not be there.
-fn held(path: &Path) -> io::Result<Vec<ActionKey>> {
+fn read_if_there(path: &Path) -> io::Result<Vec<ActionKey>> {
     match read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         read => read,

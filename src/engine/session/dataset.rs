@@ -37,7 +37,7 @@ pub(crate) struct DatasetSource<'a> {
     /// The recordings that are joined to its rows, if rows do not carry their own; or why there can be none.
     pub(crate) source: Result<Option<RecordingSource>, Diagnostic>,
     /// Which rows are read, if not all are.
-    pub(crate) only: Option<IdSearch>,
+    pub(crate) only: Option<&'a IdSearch>,
 }
 
 /// A dataset that was read.
@@ -99,8 +99,6 @@ pub(crate) struct HeldDataset {
     pub(crate) warnings: Vec<Diagnostic>,
     /// The line of each record, as long as the dataset is what was read whole.
     pub(crate) lines: Box<[u32]>,
-    /// Whether rows were left out.
-    pub(crate) is_part: bool,
 }
 
 /// The most files of a dataset that a record of a run names one by one.
@@ -298,7 +296,7 @@ impl FoundRows<'_> {
     ) -> Result<(DatasetReading, RecordOrigins), Vec<Diagnostic>> {
         let Self { mut rows, files, digest, several } = self;
         let dataset = wanted.dataset;
-        if let Some(only) = &wanted.only {
+        if let Some(only) = wanted.only {
             rows.retain(|row| only.may_have(&row.text));
         }
         let source = wanted.source.as_ref().map_err(|diagnostic| vec![diagnostic.clone()])?;
@@ -320,9 +318,7 @@ impl FoundRows<'_> {
         let path = dataset.path.clone();
         let recordings = trace.take();
         let lines = starts.iter().map(|start| start.line).collect();
-        let is_part = wanted.only.is_some();
-        let held =
-            HeldDataset { path, digest, several, layout, recordings, warnings, lines, is_part };
+        let held = HeldDataset { path, digest, several, layout, recordings, warnings, lines };
         Ok((DatasetReading { chunks, held, changed: Vec::new() }, RecordOrigins { files, starts }))
     }
 }
@@ -431,7 +427,6 @@ impl HeldDataset {
                     recordings: TracedFiles::default(),
                     warnings: Vec::new(),
                     lines: Box::default(),
-                    is_part: false,
                 };
                 let changed = vec![self.path.clone()];
                 return Reread::New(Box::new(DatasetReading { chunks, held, changed }));

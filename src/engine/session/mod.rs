@@ -103,17 +103,23 @@ impl Session {
         Self { workspace: root.to_owned(), ..self }
     }
 
-    /// The same session, which reads only rows that `search` finds, where rows can be read one by one and once more. What is
-    /// said then may be wrong of all rows together: so where something is said, all are to be read.
-    #[must_use]
-    pub(crate) fn only_rows(self, search: Option<IdSearch>) -> Self {
-        Self { only: search, ..self }
+    /// Loads only rows that `search` finds, where rows can be read one by one and once more. What is said then may be wrong of
+    /// all rows together: so where something is said, all are to be read.
+    pub(crate) fn load_rows(
+        &mut self,
+        search: Option<IdSearch>,
+        system: &dyn System,
+    ) -> Vec<Diagnostic> {
+        self.only = search;
+        self.load(system)
     }
 
     /// Reads all rows, if only some were read. What is wrong then; none if all were.
     pub(crate) fn load_all_rows(&mut self, system: &dyn System) -> Option<Vec<Diagnostic>> {
+        let is_read = self.dataset.is_some();
+        let is_part = |suite: &Suite| is_read && self.wanted_dataset(suite).only.is_some();
+        let is_part = self.suite().is_some_and(is_part);
         self.only = None;
-        let is_part = self.dataset.as_ref().is_some_and(|dataset| dataset.is_part);
         is_part.then(|| self.load_unread(system))
     }
 
@@ -320,12 +326,12 @@ impl Session {
     }
 
     /// What the suite says of its dataset.
-    pub(crate) fn wanted_dataset<'a>(&self, suite: &'a Suite) -> DatasetSource<'a> {
+    pub(crate) fn wanted_dataset<'a>(&'a self, suite: &'a Suite) -> DatasetSource<'a> {
         let said = queries::suite(&self.db, self.root).dataset_place.clone();
         let source = self.recordings_of(suite);
         // Recordings are joined with all rows, and a stream is read once.
         let is_read_again = matches!(source, Ok(None)) && !is_stream(&suite.dataset.path);
-        let only = self.only.clone().filter(|_| is_read_again);
+        let only = self.only.as_ref().filter(|_| is_read_again);
         DatasetSource { dataset: &suite.dataset, said, source, only }
     }
 
