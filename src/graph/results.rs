@@ -25,6 +25,7 @@ use crate::pipeline::evaluate::programs::extraction_action;
 use crate::pipeline::evaluate::rewards::reward_action;
 use crate::pipeline::evaluate::{BallotId, Case, FinishedGrade, Purpose, Submission};
 use crate::pipeline::grade::Grade;
+use crate::pipeline::key::KeyVersion;
 use crate::pipeline::metric::trials::TrialFindings;
 use crate::pipeline::results::trials::{NamedResult, SplitResult, TrialsSummary};
 use crate::pipeline::results::{
@@ -397,18 +398,30 @@ pub fn action_of(
     grader: Grader<'_>,
     ballot: BallotId,
 ) -> Option<Action> {
-    action_for(db, chunk, case, grader, ballot, Purpose::Grade)
+    let version = KeyVersion::Current;
+    action_for(db, chunk, case, grader, RenderedAction { ballot, purpose: Purpose::Grade, version })
 }
 
-/// The same of an action that is for something: what extracts a submission may be called again where that is known.
+/// Which action of a case is meant.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RenderedAction {
+    /// Which of the actions of a grade.
+    pub(crate) ballot: BallotId,
+    /// What it is for: what extracts a submission may be called again where that is known.
+    pub(crate) purpose: Purpose,
+    /// As it is in which version of keys.
+    pub(crate) version: KeyVersion,
+}
+
+/// The same of any action.
 pub(crate) fn action_for(
     db: &Database,
     chunk: Chunk,
     case: usize,
     grader: Grader<'_>,
-    ballot: BallotId,
-    purpose: Purpose,
+    wanted: RenderedAction,
 ) -> Option<Action> {
+    let RenderedAction { ballot, purpose, version } = wanted;
     let root = chunk.root(db);
     let spec = queries::row_spec(db, root).as_ref()?;
     if is_unanswered(db, chunk, case) {
@@ -440,5 +453,5 @@ pub(crate) fn action_for(
         return extraction_action(&case, ballot.turn, &extractor).map(Action::Program);
     }
     let files = |path: &str| queries::row_file(db, root, path);
-    evaluate::action(&case, queries::ready(db, grader), &files, ballot)
+    evaluate::action(&case, queries::ready(db, grader), &files, ballot, version)
 }

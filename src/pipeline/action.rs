@@ -28,6 +28,11 @@ impl Action {
         key::hashed(|to| self.walk(to))
     }
 
+    /// The key of an action that was rendered as it was in the version before.
+    pub(crate) fn superseded_key(&self) -> ActionKey {
+        key::hashed_before(|to| self.walk(to))
+    }
+
     /// What its key is made of, for people.
     pub fn ingredients(&self) -> Vec<Ingredient> {
         key::explained(|to| self.walk(to))
@@ -55,7 +60,7 @@ impl Action {
     /// Says what is wrong with a reply, if anything.
     pub fn check_reply(&self, text: &str) -> Result<(), String> {
         match self {
-            Self::Judge(action) => judge::reply::read(text, action.question).map(drop),
+            Self::Judge(action) => action.verdict(text).map(drop),
             Self::Program(action) => super::program::reply::check(&action.identity.spec, text),
             Self::Dependencies(_) => Ok(()),
             Self::Target(_) => answer::check(text),
@@ -119,6 +124,7 @@ mod tests {
             model: "judge-1".to_owned(),
             system: "You judge.".to_owned(),
             user: "Is «é» kind?".to_owned(),
+            quotable: Vec::new(),
             temperature: Some(0.25),
             seed: Some(-7),
             max_tokens: Some(64),
@@ -140,10 +146,10 @@ mod tests {
     /// A store is worth as much as its keys are stable. If this must change, so must the version in the context.
     #[test]
     fn a_key_stays_what_it_is() {
-        assert_eq!(KEY_CONTEXT, "evalrs action v2");
+        assert_eq!(KEY_CONTEXT, "evalrs action v3");
         assert!(KEY_CONTEXT.ends_with(&format!(" v{KEY_VERSION}")));
         // Computed with Python's blake3 from the layout that `KeyHasher::field` describes.
-        let expected = "31ec39318166ba67998f42b3c834383a45b496d78641ba11d46170d0939ce902";
+        let expected = "ff0465666705c023b2ee3786319539bb50e74b8b4c534754cc8c4cbd9e33105d";
         let key = key_of(action());
         assert_eq!(key.to_string(), expected);
         assert_eq!(ActionKey::parse(expected), Some(key));

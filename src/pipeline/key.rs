@@ -11,13 +11,25 @@ use std::hash::{BuildHasherDefault, Hash, Hasher};
 use serde::{Deserialize, Serialize};
 
 /// The domain of every key, with [`KEY_VERSION`] at its end.
-pub(crate) const KEY_CONTEXT: &str = "evalrs action v2";
+pub(crate) const KEY_CONTEXT: &str = "evalrs action v3";
 
 /// Raised when keys change their meaning.
-pub(crate) const KEY_VERSION: u32 = 2;
+pub(crate) const KEY_VERSION: u32 = 3;
 
 /// The longest ingredient that is kept as it is, in characters; longer ones are kept as digest and preview.
 const PREVIEW: usize = 200;
+
+/// The domain of the keys before those.
+const SUPERSEDED_CONTEXT: &str = "evalrs action v2";
+
+/// The keys of which version are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum KeyVersion {
+    /// Those of this version of evalrs.
+    Current,
+    /// Those of the version before: what is stored under them is not replayed.
+    Superseded,
+}
 
 /// What walks over an action's ingredients.
 pub trait Ingredients {
@@ -40,6 +52,13 @@ pub trait Ingredients {
 /// The key of what `walk` visits.
 pub(crate) fn hashed(walk: impl FnOnce(&mut dyn Ingredients)) -> ActionKey {
     let mut hasher = KeyHasher::new();
+    walk(&mut hasher);
+    hasher.finish()
+}
+
+/// The key of what `walk` visits in the version before.
+pub(crate) fn hashed_before(walk: impl FnOnce(&mut dyn Ingredients)) -> ActionKey {
+    let mut hasher = KeyFields(blake3::Hasher::new_derive_key(SUPERSEDED_CONTEXT));
     walk(&mut hasher);
     hasher.finish()
 }

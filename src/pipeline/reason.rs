@@ -16,6 +16,8 @@ pub(crate) enum Reason {
     Refreshed,
     /// It is stored as a failure, and `--retry-errors` asks it again.
     FailedBefore,
+    /// It is stored under a key of an earlier version of evalrs, which made keys of other texts.
+    KeyVersion,
     /// There is no record of an earlier run of the suite.
     FirstRun,
     /// The previous run had no such grader.
@@ -43,9 +45,10 @@ pub(crate) enum Reason {
 impl Reason {
     /// Every reason, in the order in which they win.
     #[cfg(test)]
-    const ALL: [Self; 13] = [
+    const ALL: [Self; 14] = [
         Self::Refreshed,
         Self::FailedBefore,
+        Self::KeyVersion,
         Self::FirstRun,
         Self::NewGrader,
         Self::NewSample,
@@ -64,6 +67,7 @@ impl Reason {
         match self {
             Self::Refreshed => "refreshed",
             Self::FailedBefore => "failed before",
+            Self::KeyVersion => "key version",
             Self::FirstRun => "first run",
             Self::NewGrader => "new grader",
             Self::NewSample => "new sample",
@@ -91,7 +95,7 @@ pub(crate) struct Panel {
     /// Whether a program grades.
     pub is_program: bool,
     /// What else changes every question: what submissions are compared with, where the reference answer stands.
-    pub question: [Value; 3],
+    pub question: [Value; 5],
 }
 
 /// One judge of a panel.
@@ -121,7 +125,13 @@ impl Panel {
             judges,
             is_program,
             votes: settings.get("votes").and_then(Value::as_u64).unwrap_or(1),
-            question: [of("compare_to"), of("ground_truth_pattern"), of("ground_truth")],
+            question: [
+                of("compare_to"),
+                of("ground_truth_pattern"),
+                of("ground_truth"),
+                of("fence"),
+                of("unfenced"),
+            ],
         }
     }
 
@@ -141,6 +151,8 @@ impl Panel {
 impl PanelJudge {
     fn read(settings: &Value) -> Self {
         let mut settings = settings.as_object().cloned().unwrap_or_default();
+        // Earlier versions told every judge of a grader the same first, and recorded it as a setting.
+        settings.remove("system");
         let model = settings.remove("model").and_then(|model| model.as_str().map(str::to_owned));
         Self { model: model.unwrap_or_default(), settings }
     }
@@ -153,7 +165,7 @@ impl PanelJudge {
     /// Whether another one is asked the same question, by the same words.
     fn is_asked_like(&self, other: &Self) -> bool {
         let same = |name: &str| self.settings.get(name) == other.settings.get(name);
-        ["system", "response_schema", "arguments"].into_iter().all(same)
+        ["response_schema", "arguments"].into_iter().all(same)
     }
 }
 
@@ -207,6 +219,8 @@ pub(crate) enum StoreMiss {
     Refreshed,
     /// It has a failure that is asked again.
     Failed,
+    /// It has an outcome under the key of an earlier version.
+    Superseded,
 }
 
 /// The action as it would be asked now.
@@ -233,6 +247,7 @@ pub(crate) fn reason(before: &PreviousCase<'_>, now: &PlannedJudgment<'_>) -> Re
     match now.held {
         StoreMiss::Refreshed => return Reason::Refreshed,
         StoreMiss::Failed => return Reason::FailedBefore,
+        StoreMiss::Superseded => return Reason::KeyVersion,
         StoreMiss::Nothing => {}
     }
     match before {
@@ -379,13 +394,12 @@ mod tests {
 
     #[test]
     fn a_command_that_judges_is_a_program() {
-        let command = json!({"model": "c", "role": "judge", "arguments": "[]", "system": "s", "inputs": "a 1"});
+        let command = json!({"model": "c", "role": "judge", "arguments": "[]", "inputs": "a 1"});
         let settings = |judge: &Value| json!({"prompt": "x", "judges": [judge]});
         for (name, value, expected) in [
             ("inputs", "a 2", Reason::ProgramEdited),
             ("version", "2", Reason::ProgramEdited),
             ("arguments", "[1]", Reason::SettingsChanged),
-            ("system", "t", Reason::SettingsChanged),
             ("model", "d", Reason::ModelChanged),
         ] {
             let mut edited = command.clone();
@@ -453,6 +467,7 @@ mod tests {
         assert_eq!(of(PreviousCase::NoSample, StoreMiss::Nothing, false), Reason::NewSample);
         assert_eq!(of(PreviousCase::NoSample, StoreMiss::Refreshed, false), Reason::Refreshed);
         assert_eq!(of(case, StoreMiss::Failed, false), Reason::FailedBefore);
+        assert_eq!(of(PreviousCase::NoRun, StoreMiss::Superseded, false), Reason::KeyVersion);
         assert_eq!(of(case, StoreMiss::Nothing, false), Reason::RubricEdited);
         assert_eq!(
             of(case, StoreMiss::Nothing, true),

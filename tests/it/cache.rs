@@ -391,7 +391,7 @@ fn judged(space: &Space, path: &str) -> Vec<String> {
     let text = space.read(path);
     let mut answers: Vec<String> = text
         .lines()
-        .map(|line| line.split("Is answer ").nth(1).unwrap().split(' ').next().unwrap().to_owned())
+        .map(|line| line.split("\\nanswer ").nth(1).unwrap().split('\\').next().unwrap().to_owned())
         .collect();
     answers.sort();
     answers

@@ -140,7 +140,7 @@ fn the_mission_page_runs_as_it_is_written() {
     check_prompts(&judge);
 }
 
-/// The rubric file arranges everything itself; after the inline prompt follow question, reference and submission.
+/// The rubric file arranges everything itself; before the inline prompt stand question, reference and submission.
 fn check_prompts(judge: &Judge) {
     let asked = judge.asked();
     let of = |model: &str| -> Vec<_> {
@@ -155,7 +155,7 @@ fn check_prompts(judge: &Judge) {
     for asked in &creativity {
         let at = |text: &str| asked.prompt().find(text).unwrap_or(usize::MAX);
         let [rubric, question] = ["Evaluate the creativity", "question"].map(at);
-        assert!(rubric < question && question < asked.prompt().len(), "{}", asked.prompt());
+        assert!(question < rubric && rubric < asked.prompt().len(), "{}", asked.prompt());
         assert_eq!(asked.body["response_format"]["type"], "json_schema");
     }
 }

@@ -29,7 +29,6 @@ const EXAMPLES: &[Example] = &[
         0,
         &[
             ("opening-hours-rude", 0, "helpful"),
-            ("return-book", 0, "helpful"),
             ("return-book-vague", 0, "helpful"),
             ("gift-card", 0, "helpful"),
             ("gift-card-wrong", 0, "helpful"),

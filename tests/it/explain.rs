@@ -78,7 +78,7 @@ fn what_was_not_run_yet_is_explained_too() {
         endpoint                       test
         model                          judge-1
         system           (digest)      You are an evaluator. You are given a rubric, what an agent was…
-        user                           Is the reply polite, short and correct? Yes, within a month.  Re…
+        user             (digest)      Is the reply polite, short and correct? <submission-638beb28af90…
         temperature                    0
         seed                           (absent)
         max_tokens                     (absent)
@@ -118,7 +118,7 @@ fn a_stored_verdict_says_where_it_comes_from() {
         endpoint                       test
         model                          judge-1
         system           (digest)      You are an evaluator. You are given a rubric, what an agent was…
-        user                           Is the reply polite, short and correct? Yes, within a month.  Re…
+        user             (digest)      Is the reply polite, short and correct? <submission-638beb28af90…
         temperature                    0
         seed                           (absent)
         max_tokens                     (absent)
@@ -157,7 +157,7 @@ fn what_differs_from_the_last_other_run_is_shown_word_by_word() {
         endpoint                       test
         model                          judge-1
         system           (digest)      You are an evaluator. You are given a rubric, what an agent was…
-        user                           Is the reply polite, honest and correct? Yes, within two weeks.…
+        user             (digest)      Is the reply polite, honest and correct? <submission-c9c114c3e81…
         temperature                    0
         seed                           (absent)
         max_tokens                     (absent)
@@ -169,7 +169,7 @@ fn what_differs_from_the_last_other_run_is_shown_word_by_word() {
         vote                           0
       differs from run RUN
         key then    (key)
-        ingredients user
+        ingredients system, user
         rubric
           Is the reply polite, [-short-]{+honest+} and correct? {submission}
         submission
@@ -180,7 +180,7 @@ fn what_differs_from_the_last_other_run_is_shown_word_by_word() {
     run(&space, &judge);
     let after = explained(&space, &["a", "quality"]);
     let against = &after["results"][0]["graders"]["quality"]["against"];
-    assert_eq!((&against["is_same"], &against["differs"]), (&json!(false), &json!(["user"])));
+    assert_eq!((&against["is_same"], &against["differs"]), (&json!(false), &json!(["system", "user"])));
     let names: Vec<&Value> =
         against["texts"].as_array().unwrap().iter().map(|text| &text["name"]).collect();
     assert_eq!(names, ["rubric", "submission"]);

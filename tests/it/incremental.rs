@@ -62,8 +62,9 @@ struct Counting(Answers, std::cell::RefCell<Vec<String>>);
 impl Executor for Counting {
     fn execute(&self, launch: Launch) -> Executing<'_> {
         let Launch::Judge(launch) = launch else { unreachable!("only judges are asked") };
-        let text = self.0(&launch.action.user);
-        self.1.borrow_mut().push(launch.action.user);
+        let prompt = crate::judge::plain(&launch.action.user);
+        let text = self.0(&prompt);
+        self.1.borrow_mut().push(prompt);
         Box::pin(std::future::ready(Outcome::Reply(Reply::new(text))))
     }
 }

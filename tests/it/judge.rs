@@ -85,11 +85,24 @@ pub(crate) struct Asked {
     pub(crate) headers: Vec<(String, String)>,
     /// The body.
     pub(crate) body: Value,
+    /// See [`Asked::prompt`].
+    prompt: String,
 }
 
 impl Asked {
-    /// The text of the last message, whatever the API.
+    fn new(path: String, headers: Vec<(String, String)>, body: Value) -> Self {
+        let mut asked = Self { path, headers, body, prompt: String::new() };
+        asked.prompt = plain(asked.sent());
+        asked
+    }
+
+    /// The text of the last message without fences and without what scores mean: most tests are of other things.
     pub(crate) fn prompt(&self) -> &str {
+        &self.prompt
+    }
+
+    /// The text of the last message, whatever the API.
+    pub(crate) fn sent(&self) -> &str {
         let last = |name: &str| self.body[name].as_array()?.last();
         last("messages")
             .and_then(|message| message["content"].as_str())
@@ -462,5 +475,16 @@ fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
     let length = headers.iter().find(|(name, _)| name == "content-length")?.1.parse().ok()?;
     let mut body = vec![0; length];
     reader.read_exact(&mut body).ok()?;
-    Some(Asked { path, headers, body: serde_json::from_slice(&body).unwrap() })
+    Some(Asked::new(path, headers, serde_json::from_slice(&body).unwrap()))
+}
+
+/// A message without fences and without what scores mean.
+pub(crate) fn plain(sent: &str) -> String {
+    const MEANINGS: [&str; 2] = [
+        r" [-0-9.]+ is complete failure, [-0-9.]+ is full success; use numbers between them for partial success\.",
+        r" Say `tie` where neither is better\.",
+    ];
+    let fence = regex::Regex::new(r"<[a-z-]+-[0-9a-f]{12}>\n|\n</[a-z-]+-[0-9a-f]{12}>").unwrap();
+    let meaning = regex::Regex::new(&MEANINGS.join("|")).unwrap();
+    meaning.replace_all(&fence.replace_all(sent, ""), "").into_owned()
 }

@@ -210,7 +210,7 @@ fn a_conversation_asks_for_no_more_than_it_needs() {
     );
     let told = server.told();
     assert!(told[0].starts_with("You are given a rubric"), "{told:?}");
-    assert!(told[0].contains(
+    assert!(crate::judge::plain(&told[0]).contains(
         "Is 4 right?\n\nCall the tool `submit_grade` once, with `score` (a number from 0 to 1)"
     ));
     let agents: BTreeSet<Option<String>> = server.header("user-agent").into_iter().collect();
@@ -252,7 +252,7 @@ fn an_agent_without_a_verdict_is_told_what_is_wrong() {
         (Said::Text("No.".to_owned()), "`submit_grade` was not called"),
         (Said::Graded("{\"score\": 4}".to_owned()), "`score` is 4, outside 0 to 1"),
         (Said::Graded("{\"grade\": 1}".to_owned()), "the reply has no `score`"),
-        (Said::Graded("{".to_owned()), "the reply is not a JSON object"),
+        (Said::Graded("{".to_owned()), "the reply begins with `{` and is not valid JSON"),
     ] {
         let first = says.clone();
         let server = LettaServer::new(move |number, _| match number {
@@ -303,7 +303,7 @@ fn what_an_agent_was_told_and_called_is_explained() {
     assert!(exchanges[0]["fault"].as_str().unwrap().contains("was not called"), "{vote}");
     assert!(exchanges[1]["reply"].as_str().unwrap().contains("0.5"), "{vote}");
     let text = explain(&[]);
-    for part in ["quality: vote 0 of", "Is 4 right?", "That is no valid verdict", "reply 2"] {
+    for part in ["quality: vote 0 of", "</submission-", "That is no valid verdict", "reply 2"] {
         assert!(text.contains(part), "no `{part}`:\n{text}");
     }
 }

@@ -292,9 +292,9 @@ fn a_threshold_edit_plans_nothing_and_asks_what_is_now_to_be_confirmed() {
 
 /// The submissions that a prompt shows, in its order.
 fn shown(prompt: &str) -> [String; 2] {
-    ["## Submission A\n\n", "## Submission B\n\n"].map(|head| {
+    ["Submission A:\n\n", "Submission B:\n\n"].map(|head| {
         let (_, rest) = prompt.split_once(head).unwrap();
-        rest.split("\n\n---").next().unwrap().to_owned()
+        rest.split("\n\n").next().unwrap().to_owned()
     })
 }
 
@@ -482,7 +482,7 @@ fn evaluated(
         if sum % 13 == 0 {
             return Answer::error(400, "no");
         }
-        let verdict = if asked.prompt().contains("## Submission B") {
+        let verdict = if asked.prompt().contains("Submission B:") {
             json!({"rationale": format!("r{sum}"), "winner": (["A", "B", "tie"][sum % 3])})
         } else {
             json!({"rationale": format!("r{sum}"), "score": (sum % 11) as f64 / 10.0})

@@ -334,22 +334,22 @@ fn shown(ran: &Ran) -> String {
 #[test]
 fn a_first_plan_reads_well() {
     let (space, judge) = (space(), judge());
-    insta::assert_snapshot!(shown(&space.run_with(&judge, &["plan", "suite.yaml"])), @r#"
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &["plan", "suite.yaml"])), @"
     exit: 0
     --- stdout
     plan  support
 
     grader   actions  cached  to ask  because      tokens in    out  cost
-    quality        4       0       4  first run 4        568    600     -
-    tone           4       0       4  first run 4        540    600     -
-    all            8       0       8  first run 8      1,110  1,200     -
+    quality        4       0       4  first run 4        942    600     -
+    tone           4       0       4  first run 4        635    600     -
+    all            8       0       8  first run 8      1,580  1,200     -
 
-    plan: 8 to ask of 8, about 1,110 tokens in and 1,200 out, cost not known: no price of `judge-1`,
+    plan: 8 to ask of 8, about 1,580 tokens in and 1,200 out, cost not known: no price of `judge-1`,
     `judge-2`
     output tokens: 150 a judgment, since none is recorded; input tokens: estimated by a tokenizer
     reasons: there is no record of an earlier run
     --- stderr
-    "#);
+    ");
     asked_by(&space, &judge, &[]);
     let ran = space.run_with(&judge, &["plan", "suite.yaml"]);
     assert!(ran.stdout().ends_with("\nplan: nothing to ask of 8\n"), "{}", ran.shown());
@@ -364,26 +364,24 @@ fn a_plan_after_edits_reads_well() {
     space.write("evalrs.toml", prices);
     replace(&space, "data.jsonl", "answer 1", "another answer");
     replace(&space, "suite.yaml", "kind?'", "nice?'");
-    insta::assert_snapshot!(shown(&space.run_with(&judge, &["plan", "suite.yaml"])), @r#"
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &["plan", "suite.yaml"])), @"
     exit: 0
     --- stdout
     plan  support
 
     grader   actions  cached  to ask  because                                tokens in  out        cost
     quality        4       3       1  submission changed 1                          10    2  $0.0000027
-    tone           4       0       4  rubric edited 4                              539  600    $0.00174
-    all            8       3       5  rubric edited 4, submission changed 1        549  602    $0.00174
+    tone           4       0       4  rubric edited 4                              636  600    $0.00184
+    all            8       3       5  rubric edited 4, submission changed 1        646  602    $0.00184
 
-    plan: 5 to ask of 8, about 549 tokens in and 602 out, about $0.00174
+    plan: 5 to ask of 8, about 646 tokens in and 602 out, about $0.00184
     output tokens: mean of 3 recorded judgments, and 150 where none is recorded; input tokens: estimated
     by a tokenizer
     prices: evalrs.toml, else list prices of 2026-11-12
     reasons: compared with run RUN
     --- stderr
-    "#);
-    insta::assert_snapshot!(planned(&space, &judge, &[]), @r#"
-    {"suite":"support","graders":{"exact":{"total":0,"cached":0,"failures":0,"to_ask":0,"at_least":false,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":4,"cached":3,"failures":0,"to_ask":1,"at_least":false,"reasons":{"submission changed":1},"tokens":{"input":10,"output":2},"cost":2.7e-6},"tone":{"total":4,"cached":0,"failures":0,"to_ask":4,"at_least":false,"reasons":{"rubric edited":4},"tokens":{"input":539,"output":600},"cost":0.001739}},"totals":{"total":8,"cached":3,"failures":0,"to_ask":5,"at_least":false,"reasons":{"rubric edited":4,"submission changed":1},"tokens":{"input":549,"output":602},"cost":0.0017417}}
-    "#);
+    ");
+    insta::assert_snapshot!(planned(&space, &judge, &[]), @r#"{"suite":"support","graders":{"exact":{"total":0,"cached":0,"failures":0,"to_ask":0,"at_least":false,"reasons":{},"tokens":{"input":0,"output":0},"cost":0.0},"quality":{"total":4,"cached":3,"failures":0,"to_ask":1,"at_least":false,"reasons":{"submission changed":1},"tokens":{"input":10,"output":2},"cost":2.7e-6},"tone":{"total":4,"cached":0,"failures":0,"to_ask":4,"at_least":false,"reasons":{"rubric edited":4},"tokens":{"input":636,"output":600},"cost":0.001836}},"totals":{"total":8,"cached":3,"failures":0,"to_ask":5,"at_least":false,"reasons":{"rubric edited":4,"submission changed":1},"tokens":{"input":646,"output":602},"cost":0.0018387}}"#);
 }
 
 #[test]
@@ -393,17 +391,17 @@ fn several_suites_are_planned_one_after_another() {
         "name: other\ndataset: data.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n";
     space.write("other.yaml", other);
     let both = ["plan", "suite.yaml", "other.yaml", "--sample", "s1"];
-    insta::assert_snapshot!(shown(&space.run_with(&judge, &both)), @r#"
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &both)), @"
     exit: 0
     --- stdout
     plan  support
 
     grader   actions  cached  to ask  because      tokens in  out  cost
-    quality        1       0       1  first run 1        142  150     -
-    tone           1       0       1  first run 1        135  150     -
-    all            2       0       2  first run 2        277  300     -
+    quality        1       0       1  first run 1        220  150     -
+    tone           1       0       1  first run 1        156  150     -
+    all            2       0       2  first run 2        376  300     -
 
-    plan: 2 to ask of 2, about 277 tokens in and 300 out, cost not known: no price of `judge-1`,
+    plan: 2 to ask of 2, about 376 tokens in and 300 out, cost not known: no price of `judge-1`,
     `judge-2`
     output tokens: 150 a judgment, since none is recorded; input tokens: estimated by a tokenizer
     reasons: there is no record of an earlier run
@@ -412,7 +410,7 @@ fn several_suites_are_planned_one_after_another() {
 
     plan: nothing to ask: no judge is needed
     --- stderr
-    "#);
+    ");
     let ran = space.run_with(&judge, &[&both[..], &["--json"]].concat());
     let plans: Value = serde_json::from_str(&ran.stdout()).unwrap();
     let names: Vec<&Value> = plans.as_array().unwrap().iter().map(|plan| &plan["suite"]).collect();

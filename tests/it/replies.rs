@@ -60,8 +60,8 @@ fn a_reply_that_is_no_verdict_is_asked_again_with_its_fault_named() {
         (r#"{"score": -0.01}"#, "`score` is -0.01, outside 0 to 1"),
         (r#"{"score": "NaN"}"#, "`score` is \"NaN\", not a number from 0 to 1"),
         (r#"{"score": "Infinity"}"#, "`score` is \"Infinity\", not a number from 0 to 1"),
-        (r#"{"score": NaN}"#, "the reply is not a JSON object"),
-        (r#"{"score": 1e999}"#, "the reply is not a JSON object"),
+        (r#"{"score": NaN}"#, "the reply begins with `{` and is not valid JSON"),
+        (r#"{"score": 1e999}"#, "the reply begins with `{` and is not valid JSON"),
         (r#"{"score": "high"}"#, "`score` is \"high\", not a number from 0 to 1"),
         (r#"{"score": true}"#, "`score` is true, not a number from 0 to 1"),
         (r#"{"score": [1]}"#, "`score` is [1], not a number from 0 to 1"),
@@ -69,7 +69,9 @@ fn a_reply_that_is_no_verdict_is_asked_again_with_its_fault_named() {
         (r#"{"rationale": "so"}"#, "the reply has no `score`"),
         ("0.5", "the reply is JSON but no object"),
         ("Very polite!", "the reply is not a JSON object"),
-        (r#"{"score": 1} or {"score": 0}"#, "several verdicts with different `score`"),
+        (r#"{"score": 1} or {"score": 0}"#, "the reply begins with `{` and is not valid JSON"),
+        (r#"Is it {"score": 1} or {"score": 0}?"#, "the reply holds several verdicts"),
+        (r#"Score: 0. {"score": 1}"#, "the reply says more than one `score`"),
     ] {
         let (judge, space) = (saying(&[bad, r#"{"score": 0.5}"#]), space(""));
         assert_eq!(run(&space, &judge).code(), 0, "{bad}");

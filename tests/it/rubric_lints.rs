@@ -165,7 +165,7 @@ fn warnings_are_silenced_by_name_for_a_rubric_or_a_suite() {
     let suite = SUITE.replace("dataset:", "allow: [same-famly, nothing]\ndataset:");
     let ran = space(&suite, RUBRIC).run(&["validate", "suite.yaml"]);
     assert_eq!(ran.code(), 2);
-    insta::assert_snapshot!(ran.stderr().split("\n\n").take(2).collect::<Vec<_>>().join("\n\n"), @r"
+    insta::assert_snapshot!(ran.stderr().split("\n\n").take(2).collect::<Vec<_>>().join("\n\n"), @"
     error: no warning is called `same-famly`
      --> suite.yaml:2:9
       |
@@ -180,7 +180,7 @@ fn warnings_are_silenced_by_name_for_a_rubric_or_a_suite() {
     2 | allow: [same-famly, nothing]
       |                     ^^^^^^^
       |
-      = help: there are `range-not-scale`, `unknown-placeholder`, `doubled-braces`, `reference-not-shown`, `sent-twice`, `threshold-out-of-reach`, `threshold-always-met`, `same-family`
+      = help: there are `range-not-scale`, `unknown-placeholder`, `doubled-braces`, `reference-not-shown`, `sent-twice`, `threshold-out-of-reach`, `threshold-always-met`, `same-family`, `unfenced`
     ");
 }
 

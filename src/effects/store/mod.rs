@@ -141,6 +141,10 @@ pub trait OutcomeStore: Send + Sync {
     }
     /// Every key that has an entry, sorted.
     fn keys(&self) -> Vec<ActionKey>;
+    /// Whether no key has an entry.
+    fn is_empty(&self) -> bool {
+        self.keys().is_empty()
+    }
     /// What went wrong while reading since the last call, for a warning.
     fn take_warnings(&self) -> Vec<String>;
 }

@@ -13,6 +13,7 @@ use crate::base::ordered_map::Ordered;
 use crate::effects::record::read::{PastLine, PastRun};
 use crate::effects::record::sample_lines::SampleLines;
 use crate::effects::store::OutcomeStore;
+use crate::engine::resolve::superseded::earlier_key;
 use crate::engine::session::Session;
 use crate::graph::inputs::{CellId, Chunk};
 use crate::graph::labels::{labels, people};
@@ -199,6 +200,11 @@ impl<'a> Explaining<'a> {
         let ToAsk { cell, ballot, key, .. } = *to_ask;
         let action = results::action_of(db, cell.chunk, cell.case, grader, ballot)?;
         let is_there = db.outcome(key).is_some();
+        let mut to_ask = *to_ask;
+        let earlier = earlier_key(self.session, cell, ballot, to_ask.purpose);
+        if !is_there && earlier.is_some_and(|earlier| self.stored(earlier).is_some()) {
+            to_ask.held = StoreMiss::Superseded;
+        }
         let which = ready.judge().map(|judge| (judge.ballot(ballot.ballot), judge.question()));
         let program = ready.program().map(|identity| identity.spec.shown());
         let program = program.or_else(|| Some(grader.extractor(db).program.as_ref()?.shown()));
@@ -218,7 +224,7 @@ impl<'a> Explaining<'a> {
                 Kept::new(stored, layer, generation)
             }),
             to_ask: (!is_there)
-                .then(|| self.reasons.reason(to_ask, head))
+                .then(|| self.reasons.reason(&to_ask, head))
                 .flatten()
                 .map(Reason::name),
         })

@@ -10,6 +10,7 @@ use crate::base::system::System;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::resolve::settings::Settings;
 use crate::engine::resolve::stored::StoredReader;
+use crate::engine::resolve::superseded::superseded;
 use crate::engine::resolve::waiting::{FoundOutcomes, Refreshed, WaitList, Waiting};
 use crate::engine::session::Session;
 use crate::graph::answers;
@@ -96,12 +97,18 @@ pub(crate) fn preview(
     };
     let StoreLookup { mut preview, held, replayed, conversations: found, .. } = looking;
     preview.warnings.extend(store.take_warnings());
+    let is_nothing = |waiting: &&Waiting| !held.contains_key(&waiting.key);
+    let superseded = superseded(session, store, list.queue.iter().filter(is_nothing));
     let to_ask = list.queue.iter().map(|waiting| ToAsk {
         cell: waiting.cell,
         ballot: waiting.ballot,
         key: waiting.key,
         purpose: waiting.purpose,
-        held: held.get(&waiting.key).copied().unwrap_or(StoreMiss::Nothing),
+        held: match held.get(&waiting.key) {
+            Some(held) => *held,
+            None if superseded.contains(&waiting.key) => StoreMiss::Superseded,
+            None => StoreMiss::Nothing,
+        },
     });
     preview.to_ask = to_ask.collect();
     preview.failures = by_grader(session, &replayed);

@@ -17,6 +17,7 @@ use crate::graph::results;
 use crate::graph::{answers, queries};
 use crate::pipeline::action::Action;
 use crate::pipeline::judge::JudgeEndpoint;
+use crate::pipeline::key::KeyVersion;
 use crate::pipeline::letta::requests::PROJECT_HEADER;
 use crate::pipeline::spec::{AgentKind, GraderSpec, JudgeSpec, Role};
 use crate::pipeline::target::TargetAction;
@@ -34,7 +35,8 @@ pub(crate) fn launch(
     let CellId { chunk, case, grader } = waiting.cell;
     let grader = session.grader(grader).ok_or("its grader is gone")?;
     let Waiting { ballot, purpose, .. } = *waiting;
-    let action = results::action_for(db, chunk, case, grader, ballot, purpose);
+    let wanted = results::RenderedAction { ballot, purpose, version: KeyVersion::Current };
+    let action = results::action_for(db, chunk, case, grader, wanted);
     let action = match action.ok_or("its plan does not have it")? {
         Action::Judge(action) => action,
         Action::Program(action) => {

@@ -28,5 +28,6 @@ pub mod settle;
 pub(crate) mod spending;
 pub(crate) mod store_writer;
 pub(crate) mod stored;
+pub(crate) mod superseded;
 pub(crate) mod waiting;
 pub(crate) mod whole_answers;

@@ -165,6 +165,7 @@ mod tests {
             model: "judge-1".to_owned(),
             system: String::new(),
             user: "Is it kind?".to_owned(),
+            quotable: Vec::new(),
             temperature: None,
             seed: None,
             max_tokens: None,

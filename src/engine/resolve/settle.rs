@@ -13,8 +13,9 @@ use super::plan_beside::plan_beside;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::{Refresh, Settings};
-use super::waiting::ScannedPlans;
+use super::superseded::superseded;
 pub use super::waiting::SettledPlans;
+use super::waiting::{ScannedPlans, Waiting};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::progress::Event;
 use crate::engine::session::Session;
@@ -234,8 +235,15 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
 fn give_up_forbidden(resolver: &mut Resolver<'_>) {
     let forbidden = resolver.take_forbidden();
     if let Some(flag) = resolver.settings.ask.flag() {
+        let earlier = superseded(resolver.session, resolver.store.as_ref(), &forbidden);
+        let is_earlier = |waiting: &Waiting| earlier.contains(&waiting.key);
+        let (superseded, missing) = forbidden.into_iter().partition(is_earlier);
         let message = format!("no stored judgment, and {flag} forbids asking");
-        resolver.give_up(forbidden, FailureKind::NotStored, &message);
+        resolver.give_up(missing, FailureKind::NotStored, &message);
+        let message = format!(
+            "its judgment is stored under an earlier key version, and {flag} forbids asking again"
+        );
+        resolver.give_up(superseded, FailureKind::NotStored, &message);
     }
 }
 

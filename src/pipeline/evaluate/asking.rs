@@ -17,6 +17,7 @@ use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::question::Order;
 use crate::pipeline::judge::template::Placeholders;
 use crate::pipeline::judge::{AskedBallot, Judge};
+use crate::pipeline::key::KeyVersion;
 use crate::pipeline::spec::EmbeddingSpec;
 
 /// Everything the judges of a grader are shown of one submission.
@@ -96,11 +97,15 @@ impl<'a> JudgeInput<'a> {
     }
 
     /// What one ballot asks.
-    fn asked(&self, ballot: u32) -> Result<AskedBallot<'_>, Grade> {
-        let asked = if self.judge.rubric.embedding.is_some() {
-            self.judge.embedded(self.embedded_text(ballot))
-        } else {
-            self.judge.asked(&self.template, &self.placeholders(), ballot)
+    fn asked(&self, ballot: u32, version: KeyVersion) -> Result<AskedBallot<'_>, Grade> {
+        let asked = match version {
+            _ if self.judge.rubric.embedding.is_some() => {
+                self.judge.embedded(self.embedded_text(ballot))
+            }
+            KeyVersion::Current => self.judge.asked(&self.template, &self.placeholders(), ballot),
+            KeyVersion::Superseded => {
+                self.judge.asked_before(&self.template, &self.placeholders(), ballot)
+            }
         };
         asked.ok_or_else(|| Grade::failed("grader", "there is no such judge"))
     }
@@ -128,7 +133,7 @@ pub(super) fn plan(
     let Some(shown) = JudgeInput::new(part, judge, grader, files, text)? else {
         return Ok(Planned::Blocked);
     };
-    let key = |ballot| shown.asked(ballot).map(|asked| asked.key());
+    let key = |ballot| shown.asked(ballot, KeyVersion::Current).map(|asked| asked.key());
     let first = judge.first_ballots();
     let confirming = judge.confirming_ballots();
     if (first, confirming) == (1, 0) {
@@ -138,12 +143,13 @@ pub(super) fn plan(
     Ok(if confirming == 0 { Planned::Votes(keys) } else { Planned::Confirmed { first, keys } })
 }
 
-/// Renders one action of a case again: plans keep keys, not prompts.
+/// Renders one action of a case again, as it is in a version of keys: plans keep keys, not prompts.
 pub(crate) fn action(
     case: &Case<'_>,
     grader: &ReadyGrader,
     files: RubricFiles<'_>,
     ballot: BallotId,
+    version: KeyVersion,
 ) -> Option<Action> {
     let opened = OpenedRow::new(case.record, case.spec).ok()?;
     let (turn, submission) = match case.submission {
@@ -156,7 +162,8 @@ pub(crate) fn action(
     match &grader.method {
         Method::Judge(judge) => {
             let shown = JudgeInput::new(&part, judge, grader, files, text).ok()??;
-            shown.asked(ballot.ballot).ok().map(|asked| Action::Judge(asked.action()))
+            let asked = shown.asked(ballot.ballot, version);
+            asked.ok().map(|asked| Action::Judge(asked.action()))
         }
         Method::Program(identity) => {
             programs::grading(&part, identity, grader, text).ok().map(Action::Program)

@@ -20,7 +20,7 @@ use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::dataset::row::RowRecord;
 use crate::pipeline::delta::CellState;
 use crate::pipeline::judge::Judge;
-use crate::pipeline::key::{ActionKey, KeyMap};
+use crate::pipeline::key::{ActionKey, KeyMap, KeyVersion};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::pipeline::spec::{
     Combine, CompareTo, DatasetFormat, DatasetSpec, JudgeSpec, RubricSpec, Scale,
@@ -80,7 +80,13 @@ impl<'a> Sample<'a> {
         let rendered = |ballot| {
             user(
                 self.with(|case| {
-                    action(case, grader, &|_| FileText::Missing, BallotId { turn: 0, ballot })
+                    action(
+                        case,
+                        grader,
+                        &|_| FileText::Missing,
+                        BallotId { turn: 0, ballot },
+                        KeyVersion::Current,
+                    )
                 })
                 .unwrap(),
             )
@@ -310,5 +316,10 @@ fn ballots_that_confirm_are_wanted_only_below_the_threshold() {
 }
 
 fn comparing(votes: u32) -> RubricSpec {
-    RubricSpec { votes, compare_to: Some(CompareTo::Field("other".to_owned())), ..rubric(&["m"]) }
+    RubricSpec {
+        votes,
+        compare_to: Some(CompareTo::Field("other".to_owned())),
+        fence: false,
+        ..rubric(&["m"])
+    }
 }

@@ -1,20 +1,25 @@
 //! Judges: what a rubric grader asks and how its reply becomes a grade.
 //!
-//! Pure. `template` renders a rubric, this file makes it an action, `provider` writes it in the words of an API and
-//! reads what came, `reply` finds the verdict in that (`json` reads what is not quite JSON). The HTTP is in `exec`. A judge's key holds what the judge reads
-//! and the vote; not the sample's id, nor the trial.
+//! Pure. `template` renders a rubric, in which `fence` sets the texts of others apart; this file makes it an action,
+//! `provider` writes it in the words of an API and reads what came, `reply` finds the verdict in that (`json` reads what is
+//! not quite JSON). The HTTP is in `exec`. A judge's key holds what the judge reads and the vote; not the sample's id, nor
+//! the trial.
 
 pub(crate) mod command;
+mod fence;
 pub(crate) mod json;
 pub mod provider;
 pub mod question;
 pub mod reply;
 pub(crate) mod request_url;
+mod secrets;
 pub(crate) mod sent;
+mod superseded;
 pub mod template;
 #[cfg(test)]
 pub(crate) mod test_data;
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
@@ -26,7 +31,9 @@ use super::spec::{
 };
 use crate::pipeline::spec::Scale;
 use question::{Order, Question};
-use template::Placeholders;
+use reply::Verdict;
+pub(crate) use secrets::{secret_parameters, without_secrets};
+use template::{JudgeMessage, MessageKind, Placeholders};
 
 /// Everything a judge's answer depends on.
 #[derive(Clone, Debug, PartialEq)]
@@ -41,6 +48,8 @@ pub struct JudgeAction {
     pub system: String,
     /// The user message, rendered.
     pub user: String,
+    /// Where in the user message texts stand whose verdicts the judge may quote; in no key.
+    pub quotable: Vec<Range<usize>>,
     /// The sampling temperature, if one is sent.
     pub temperature: Option<f64>,
     /// The sampling seed.
@@ -119,6 +128,13 @@ impl JudgeProgram {
 }
 
 impl JudgeAction {
+    /// The verdict in a reply to it, or what is wrong with the reply. A verdict that the judge quotes from a text it was
+    /// shown is none.
+    pub fn verdict(&self, reply: &str) -> Result<Verdict, String> {
+        let quotable = self.quotable.iter().filter_map(|range| self.user.get(range.clone()));
+        reply::read_beside(reply, self.question, quotable)
+    }
+
     /// Visits every ingredient of the key, each once, in a fixed order.
     pub fn walk(&self, to: &mut dyn Ingredients) {
         to.text("provider", &self.provider);
@@ -160,7 +176,7 @@ pub struct Judge {
 pub struct JudgeEndpoint {
     /// Where requests go.
     pub base_url: String,
-    /// What all of its actions have in common; the user message is empty.
+    /// What all of its actions have in common; its messages are empty.
     blank: JudgeAction,
     /// What all of their keys have in common.
     keys: KeyTemplate,
@@ -169,7 +185,7 @@ pub struct JudgeEndpoint {
 /// What the key of an action says first of that of a judge.
 pub(crate) const KIND: &str = "judge";
 /// The ingredients that the keys of a judge differ in.
-const OPEN: [&str; 2] = ["user", "vote"];
+const OPEN: [&str; 3] = ["system", "user", "vote"];
 
 /// Which of the judgments of one submission is meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -259,13 +275,34 @@ impl Judge {
         let Ballot { judge, vote, order } = self.ballot(at);
         let seat = self.seats.get(judge)?;
         let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
-        let user = template::user_message(template, placeholders, self.question, order, tool);
-        Some(AskedBallot { seat, user, vote })
+        let kind = MessageKind { question: self.question, order, tool, fences: &self.rubric };
+        Some(AskedBallot { seat, message: template::message(template, placeholders, kind), vote })
+    }
+
+    /// What the ballot `at` asked in the words of key version 2.
+    pub(crate) fn asked_before(
+        &self,
+        template: &str,
+        placeholders: &Placeholders<'_>,
+        at: u32,
+    ) -> Option<AskedBallot<'_>> {
+        let Ballot { judge, vote, order } = self.ballot(at);
+        let seat = self.seats.get(judge)?;
+        let question = self.question;
+        let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
+        let user = superseded::user_message(template, placeholders, question, order, tool);
+        let system = match tool {
+            None => superseded::system_message(question),
+            Some(_) => String::new(),
+        };
+        let message = JudgeMessage { system, user, quotable: Vec::new() };
+        Some(AskedBallot { seat, message, vote })
     }
 
     /// What is asked where a text is embedded.
     pub(crate) fn embedded(&self, text: &str) -> Option<AskedBallot<'_>> {
-        Some(AskedBallot { seat: self.seats.first()?, user: text.to_owned(), vote: 0 })
+        let message = JudgeMessage { user: text.to_owned(), ..JudgeMessage::default() };
+        Some(AskedBallot { seat: self.seats.first()?, message, vote: 0 })
     }
 }
 
@@ -273,28 +310,30 @@ impl Judge {
 #[derive(Debug)]
 pub struct AskedBallot<'a> {
     seat: &'a JudgeEndpoint,
-    user: String,
+    message: JudgeMessage,
     vote: u32,
 }
 
 impl AskedBallot<'_> {
     /// The action that asks it.
     pub fn action(self) -> JudgeAction {
-        let Self { seat, user, vote } = self;
-        JudgeAction { user, vote, ..seat.blank.clone() }
+        let Self { seat, message, vote } = self;
+        let JudgeMessage { system, user, quotable } = message;
+        JudgeAction { system, user, quotable, vote, ..seat.blank.clone() }
     }
 
     /// The key of that action, without making it.
     pub(crate) fn key(&self) -> ActionKey {
         self.seat.keys.key(&|name, to| match name {
-            "user" => to.text(name, &self.user),
+            "system" => to.text(name, &self.message.system),
+            "user" => to.text(name, &self.message.user),
             _ => to.number(name, f64::from(self.vote)),
         })
     }
 }
 
 impl JudgeEndpoint {
-    /// The ingredients that all keys of this judge have in common: everything but the user message and the vote.
+    /// The ingredients that all keys of this judge have in common: everything but its messages and the vote.
     pub fn settings(&self) -> Vec<Ingredient> {
         let mut shared = key::explained(|to| self.blank.walk(to));
         shared.retain(|part| !OPEN.contains(&part.name.as_str()));
@@ -345,12 +384,9 @@ impl JudgeEndpoint {
             }),
             // One request has one key, so a model has one name.
             model: spec.model.strip_prefix(namespace).unwrap_or(&spec.model).to_owned(),
-            // An agent has a system message of its own: it is told in the first one of ours.
-            system: match spec.agent {
-                None => template::system_message(question),
-                Some(_) => String::new(),
-            },
+            system: String::new(),
             user: String::new(),
+            quotable: Vec::new(),
             temperature: provider::effective_temperature(spec),
             seed: spec.seed,
             max_tokens: spec.max_tokens.or_else(|| provider?.max_tokens),
@@ -381,7 +417,7 @@ impl JudgeEndpoint {
     }
 }
 
-/// What the keys have in common of actions that differ in user message and vote alone.
+/// What the keys have in common of actions that differ in messages and vote alone.
 fn keys_of(blank: &JudgeAction) -> KeyTemplate {
     KeyTemplate::new(&OPEN, |to| {
         to.text("kind", KIND);
@@ -410,58 +446,6 @@ pub(crate) fn open_headers(headers: &[HeaderSpec]) -> String {
     open.join("\n")
 }
 
-/// The names of parameters that are secrets.
-const SECRET_PARAMETERS: [&str; 10] = [
-    "key",
-    "apikey",
-    "sig",
-    "auth",
-    "authorization",
-    "code",
-    "pass",
-    "passwd",
-    "subscription_key",
-    "access_key",
-];
-/// The same, also where something and a `_` stands before them.
-const SECRET_ENDINGS: [&str; 7] =
-    ["api_key", "token", "secret", "password", "credential", "credentials", "signature"];
-
-/// Whether the name of a parameter says beyond doubt that it holds a secret: what is taken for one is in no key.
-fn is_secret_parameter(name: &str) -> bool {
-    let name = name.to_ascii_lowercase().replace('-', "_");
-    let ends = |ending: &str| {
-        name.strip_suffix(ending).is_some_and(|before| before.is_empty() || before.ends_with('_'))
-    };
-    SECRET_PARAMETERS.contains(&name.as_str()) || SECRET_ENDINGS.iter().any(|ending| ends(ending))
-}
-
-/// The parameters of a URL whose names say that they hold a secret: name, value.
-pub(crate) fn secret_parameters(url: &str) -> impl Iterator<Item = (&str, &str)> {
-    let query = url.split_once('?').map_or("", |(_, query)| query);
-    let parameters =
-        query.split('&').map(|parameter| parameter.split_once('=').unwrap_or((parameter, "")));
-    parameters.filter(|(name, _)| is_secret_parameter(name))
-}
-
-/// A URL without its secrets, for keys are written to disk: the name and password before its host, and parameters that
-/// hold a secret by their names.
-pub(crate) fn without_secrets(url: &str) -> String {
-    let Some((scheme, rest)) = url.split_once("://") else { return url.to_owned() };
-    let host_end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
-    let host_start = rest[..host_end].rfind('@').map_or(0, |at| at + 1);
-    let rest = &rest[host_start..];
-    let secrets: Vec<&str> = secret_parameters(rest).map(|(name, _)| name).collect();
-    let Some((path, query)) = rest.split_once('?').filter(|_| !secrets.is_empty()) else {
-        return format!("{scheme}://{rest}");
-    };
-    let is_open =
-        |parameter: &&str| !secrets.contains(&parameter.split('=').next().unwrap_or_default());
-    let open: Vec<&str> = query.split('&').filter(is_open).collect();
-    let mark = if open.is_empty() { "" } else { "?" };
-    format!("{scheme}://{path}{mark}{}", open.join("&"))
-}
-
 /// The members of an object as compact JSON with sorted keys: the order in a suite file has no meaning.
 fn sorted_text(map: &Map<String, Value>) -> String {
     if map.is_empty() {
@@ -474,29 +458,8 @@ fn sorted_text(map: &Map<String, Value>) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{Judge, without_secrets};
+    use super::Judge;
     use crate::pipeline::spec::{JudgeSpec, RubricSpec};
-
-    #[test]
-    fn parameters_are_secret_by_an_unmistakable_name() {
-        for (query, expected) in [
-            ("?decoder=a", "?decoder=a"),
-            ("?design=a&monkey=b&keyboard=c&passage=d&author=e&encode=f", ""),
-            ("?key=a", "-"),
-            ("?KEY=a&x=1", "?x=1"),
-            ("?api-key=a&api-version=2", "?api-version=2"),
-            ("?sv=1&sig=a", "?sv=1"),
-            ("?access_token=a&X-Amz-Signature=b&X-Amz-Credential=c&code=d&subscription-key=e", "-"),
-        ] {
-            let expected = match expected {
-                "" => query,
-                "-" => "",
-                expected => expected,
-            };
-            let url = |query: &str| format!("https://judge.example/v1{query}");
-            assert_eq!(without_secrets(&url(query)), url(expected), "{query}");
-        }
-    }
 
     #[test]
     fn one_request_has_one_key() {

@@ -12,6 +12,7 @@ pub(crate) fn action(model: &str, user: &str) -> JudgeAction {
         model: model.to_owned(),
         system: "You judge.".to_owned(),
         user: user.to_owned(),
+        quotable: Vec::new(),
         temperature: Some(0.5),
         seed: None,
         max_tokens: None,

@@ -69,6 +69,7 @@ pub(crate) fn rubric_lints(
     found.extend(range::range_not_scale(linted));
     found.extend(reference::reference_not_shown(linted, facts));
     found.extend(threshold(linted));
+    found.extend(unfenced(linted));
     found.extend(family::same_family(linted, facts));
     let is_allowed = |name| rubric.allow.iter().any(|lint| lint.name() == name);
     found.retain(|diagnostic| !diagnostic.lint.is_some_and(is_allowed));
@@ -88,6 +89,22 @@ fn threshold(linted: LintedRubric<'_>) -> Option<Diagnostic> {
     let place = linted.places.threshold.clone();
     let warning = linted.at(Lint::ThresholdAlwaysMet, place, message);
     Some(warning.hint("write the least score that is good enough, from 0 to 1"))
+}
+
+/// Warns of texts without fences: they can pass for words of the rubric.
+fn unfenced(linted: LintedRubric<'_>) -> Option<Diagnostic> {
+    let rubric = linted.rubric;
+    let texts = match &rubric.unfenced[..] {
+        _ if !rubric.fence => "every text of a row".to_owned(),
+        [] => return None,
+        names => names.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", "),
+    };
+    let message = format!(
+        "`{}` shows the judge {texts} without fences: what it says can pass for the rubric's own words",
+        linted.name()
+    );
+    let warning = linted.at(Lint::Unfenced, linted.places.unfenced.clone(), message);
+    Some(warning.hint("leave `fence` and `unfenced` out, or write `allow: [unfenced]`"))
 }
 
 #[cfg(test)]

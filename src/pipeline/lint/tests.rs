@@ -265,6 +265,27 @@ fn a_threshold_of_nothing_is_met_by_everything() {
 }
 
 #[test]
+fn texts_without_fences_are_warned_of() {
+    for (settings, expected) in [
+        ("", &[][..]),
+        (", fence: true", &[]),
+        (", unfenced: []", &[]),
+        (", fence: false", &["unfenced s.yaml:4:61 `fence`"]),
+        (", unfenced: [input]", &["unfenced s.yaml:4:61 `unfenced`"]),
+        (", unfenced: [tone, row.a, row]", &["unfenced s.yaml:4:61 `unfenced`"]),
+        (", fence: false, allow: [unfenced]", &[]),
+    ] {
+        assert_eq!(
+            lints("{submission} {tone} {row.a}", settings, &facts()),
+            expected,
+            "{settings}"
+        );
+    }
+    let front = "---\nfence: false\n---\nIs it kind?";
+    assert_eq!(lints(front, "", &facts()), ["unfenced r.txt:2:1 `fence`"]);
+}
+
+#[test]
 fn places_in_texts_inside_the_suite_are_found() {
     let suite = "name: s\ndataset: d\ngraders:\n  q:\n    kind: rubric\n    pass_threshold: 0.5\n    prompt: |\n      Judge {submission}.\n      Grade from 1 to 10.\n  r:\n    kind: rubric\n    pass_threshold: 0.5\n    prompt: \"Rate it\\n\\u0066rom 1 to 5.\"\n  s:\n    kind: rubric\n    pass_threshold: 0.5\n    prompt_path: r.txt\n";
     let rubric = "---\ninclude: [base.md]\n---\nAlso rate it from 1 to 10.\n".to_owned();

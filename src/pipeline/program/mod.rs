@@ -285,9 +285,9 @@ mod tests {
         let identity = Arc::new(identity());
         let of_files = DependenciesAction { identity, format: DepfileFormat::Files };
         let of_files = Action::Dependencies(of_files).key();
-        insta::assert_snapshot!(base, @"cff560fa0561ced4c1d07938c2d0954b61270da8dd30e8e95cd8870b0a464559");
-        insta::assert_snapshot!(of_files, @"dd85ae0d857d4e9aa1fe365cad7e3ffd926c8607685929627113e7ce62d01216");
-        insta::assert_snapshot!(whole, @"b18376befc95023b96d41f7f6dede56f1acdf2639a88df572d8d460b40f7d5f8");
+        insta::assert_snapshot!(base, @"c74956c66fef6a4ba4f5a1dddfefa691446664edc30a31416a6f71670230e1bf");
+        insta::assert_snapshot!(of_files, @"2b563890b6a62bab9f17ce4daca07009be994d574b1610084f1f87d8edd239c4");
+        insta::assert_snapshot!(whole, @"a20da9385c6d7dad21d67eb522689b2df940c7cf1d859157d92608c8a69c88f9");
     }
 
     type Change = fn(&mut ProgramIdentity);

@@ -71,6 +71,11 @@ pub struct RubricSpec {
     pub confirm_fails: u32,
     /// What submissions are compared with, where the judge is asked which of two is better.
     pub compare_to: Option<CompareTo>,
+    /// Whether texts that are put into it stand between fences.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub fence: bool,
+    /// The placeholders whose texts stand without fences all the same.
+    pub unfenced: Vec<String>,
     /// The warnings about it that are not wanted; in no key.
     pub allow: Vec<Lint>,
     /// Set where nothing is judged, and a model embeds the submission and a reference.
@@ -278,9 +283,22 @@ impl RubricSpec {
             combine: Combine::default(),
             confirm_fails: 0,
             compare_to: None,
+            fence: true,
+            unfenced: Vec::new(),
             allow: Vec::new(),
             embedding: None,
         }
+    }
+
+    /// Whether what the placeholder `name` stands for is fenced. `submission` means both of two submissions too, and `row`
+    /// every field of the row and every variable.
+    pub fn is_fenced(&self, name: &str) -> bool {
+        let group = match name {
+            "input" | "submission" | "ground_truth" => name,
+            "submission_a" | "submission_b" => "submission",
+            _ => "row",
+        };
+        self.fence && !self.unfenced.iter().any(|taken| taken == name || taken == group)
     }
 
     /// The commands among its judges.

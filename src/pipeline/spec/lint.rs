@@ -21,11 +21,13 @@ pub enum Lint {
     ThresholdAlwaysMet,
     /// The judge is of the same family as what it judges.
     SameFamily,
+    /// Texts are put into the rubric without fences.
+    Unfenced,
 }
 
 impl Lint {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::RangeNotScale,
         Self::UnknownPlaceholder,
         Self::DoubledBraces,
@@ -34,6 +36,7 @@ impl Lint {
         Self::ThresholdOutOfReach,
         Self::ThresholdAlwaysMet,
         Self::SameFamily,
+        Self::Unfenced,
     ];
 
     /// Its name in messages and suites.
@@ -47,6 +50,7 @@ impl Lint {
             Self::ThresholdOutOfReach => "threshold-out-of-reach",
             Self::ThresholdAlwaysMet => "threshold-always-met",
             Self::SameFamily => "same-family",
+            Self::Unfenced => "unfenced",
         }
     }
 }

@@ -9,7 +9,7 @@ use super::reader::Reader;
 use super::rubric_file::{self, RubricText};
 use super::sections::{COMPARE_TO, SCALE, VOTE_COUNT, VOTES};
 use super::tree::{Yaml, YamlEntry};
-use crate::pipeline::judge::template::{PAIR_NAMES, names};
+use crate::pipeline::judge::template::{PAIR_NAMES, names, open_names};
 use crate::pipeline::spec::{Combine, CompareTo, JudgeSpec, RubricSpec, Scale};
 
 pub(super) const COMBINES: [(&str, Combine); 3] =
@@ -31,6 +31,8 @@ pub(super) fn rubric(
     }
     let rubric_vars = fields.texts("rubric_vars", findings);
     let allow = fields.take("allow").map(|field| allowed(field, findings)).unwrap_or_default();
+    let fence = fields.truth("fence", findings).unwrap_or(true);
+    let unfenced = unfenced(text.as_ref(), fields, findings);
     let Votes { count, combine } = votes(fields, findings);
     let confirm_fails = fields.whole("confirm_fails", findings);
     let scale_field = fields.take("scale");
@@ -54,6 +56,8 @@ pub(super) fn rubric(
         combine,
         confirm_fails: confirm_fails.unwrap_or(0),
         compare_to,
+        fence,
+        unfenced,
         allow,
         embedding: None,
     })
@@ -176,6 +180,27 @@ fn check_comparison(text: &RubricText, entry: &YamlEntry, findings: &mut Finding
     findings.error(span, message).hint = Some(
         "name both, or neither: then question and submissions follow after the rubric".to_owned(),
     );
+}
+
+/// The placeholders whose texts stand without fences, each of which the rubric can show.
+fn unfenced(
+    text: Option<&RubricText>,
+    fields: &FieldSet<'_>,
+    findings: &mut Findings,
+) -> Vec<String> {
+    let Some(field) = fields.take("unfenced") else { return Vec::new() };
+    let taken = findings.texts(field).unwrap_or_default();
+    let Some(text) = text else { return taken };
+    let mut known = vec!["input", "submission", "ground_truth", "row"];
+    known.extend(open_names(&text.text, true));
+    for name in &taken {
+        if !known.contains(&name.as_str()) {
+            let message = format!("`unfenced` names `{name}`, and the rubric has no `{{{name}}}`");
+            findings.error(field.value.span, message).hint =
+                Some(format!("there are `{}`", known.join("`, `")));
+        }
+    }
+    taken
 }
 
 /// How many votes there are, and what is made of them.

@@ -53,6 +53,8 @@ pub struct RubricPlaces {
     pub(crate) model: Place,
     /// Its threshold, or its grader.
     pub(crate) threshold: Place,
+    /// What takes texts out of their fences, or its grader.
+    pub(crate) unfenced: Place,
     parts: Vec<WrittenText>,
 }
 
@@ -68,11 +70,14 @@ impl RubricPlaces {
         let panel = fields.take("panel").map(|field| field.key_span);
         let model = panel.or_else(|| fields.take("model").map(|field| field.value.span));
         let threshold = fields.take("pass_threshold").map(|field| field.value.span);
+        let unfenced = fields.take("fence").or_else(|| fields.take("unfenced"));
+        let unfenced = unfenced.map(|field| field.key_span);
         let parts = text.parts.iter().filter_map(|part| WrittenText::of(*part, &findings.sources));
         Self {
             grader: place(entry.key_span),
             model: place(model.unwrap_or(entry.key_span)),
             threshold: place(threshold.unwrap_or(entry.key_span)),
+            unfenced: place(unfenced.unwrap_or(entry.key_span)),
             parts: parts.collect(),
         }
     }

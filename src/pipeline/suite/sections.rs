@@ -296,6 +296,8 @@ pub(crate) static RUBRIC: Section = Section::new(
             "votes": AnyOf(&[VOTE_COUNT, Mapping(&VOTES)]), or "1" => "independent judgments by each judge: N, or {n, combine}";
             "confirm_fails": Whole(0, 100, "between 0 and 100"), or "0" => "further votes by each judge on submissions below the pass threshold";
             "scale": Mapping(&SCALE) => "the judge's range: {min, max}";
+            "fence": Truth, or "true" => "whether texts that are put into the rubric stand between tags";
+            "unfenced": Texts => "placeholders whose texts stand without tags: input, submission, ground_truth, row, or a name";
             "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
         ],
     ],
@@ -376,6 +378,8 @@ pub(crate) static FRONT_MATTER: Section = Section::new(
 pub(crate) const FRONT_SETTINGS: &[FieldSpec] = fields![
     "model": Text => "the judge model";
     "scale": Mapping(&SCALE) => "the judge's range";
+    "fence": Truth => "whether texts that are put into it stand between tags";
+    "unfenced": Texts => "placeholders whose texts stand without tags";
     "pass_threshold": FRACTION => "the least score that counts as a pass";
     "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
 ];

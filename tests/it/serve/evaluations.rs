@@ -80,7 +80,8 @@ fn an_evaluation_is_begun_followed_and_recorded() {
     // A judgment shows what was asked and what was replied.
     let case = server.get(&format!("/api/runs/{id}/samples/2")).data();
     let judgment = &case["judgments"]["kind"][0];
-    assert!(judgment["user"].as_str().unwrap().starts_with("Is it kind? answer 2\n"), "{judgment}");
+    let user = crate::judge::plain(judgment["user"].as_str().unwrap());
+    assert!(user.starts_with("Is it kind? answer 2\n"), "{judgment}");
     assert!(judgment["reply"].as_str().unwrap().contains("kind"), "{judgment}");
     // What is stored is replayed.
     let again = server.post("/api/runs", &json!({"suite": "polite", "frozen": true}));

@@ -79,13 +79,13 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
                                                                       │ input                                              ▐
                                                                       │ q                                                  ▐
                                                                       │                                                    ▐
-                                                                      │ key 15035de5f9f9f0dd                               ▐
+                                                                      │ key 70af25d9f291b57f                               ▐
                                                                       │   kind             judge                           ▐
                                                                       │   provider         openai                          ▐
                                                                       │   endpoint         test                            ▐
                                                                       │   model            judge-1
                                                                       │   system           You are an evaluator. You are…
-                                                                      │   user             Does it follow? Be lenient. an…
+                                                                      │   user             Does it follow? Be lenient. <s…
                                                                       │   temperature      0
                                                                       │   seed             (none)
      q quit  y n label  d disagree  f failing  a all  / search  u prev save  s saves  D diff  e edit  v detail  ? help

@@ -14,7 +14,7 @@ use crate::effects::exec::letta::server::{LettaAccess, LettaServer};
 use crate::effects::exec::transport::client::Clients;
 use crate::effects::exec::transport::retry;
 use crate::pipeline::judge::provider::RE_ASKS;
-use crate::pipeline::judge::{reply, template};
+use crate::pipeline::judge::template;
 use crate::pipeline::letta::agent_state::{model_of, unable};
 use crate::pipeline::letta::requests;
 use crate::pipeline::letta::stream::used;
@@ -150,7 +150,7 @@ async fn judge(
 /// The verdict in the messages of a run, which can be read as one.
 fn read(messages: &[Value], spec: &AgentSpec, asking: &Asking<'_>) -> Result<String, NoVerdict> {
     let text = verdict(messages, &spec.tool)?;
-    match reply::read(&text, asking.launch().action.question) {
+    match asking.launch().action.verdict(&text) {
         Ok(_) => Ok(text),
         Err(fault) => Err(NoVerdict { fault, said: Some(text), is_pending: false }),
     }

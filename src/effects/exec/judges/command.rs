@@ -14,7 +14,6 @@ use crate::effects::exec::programs::agent_process::{AgentEnd, AgentRun};
 use crate::effects::exec::transport::retry;
 use crate::pipeline::judge::command::{CommandInput, input, prompt};
 use crate::pipeline::judge::provider::{Correction, RE_ASKS};
-use crate::pipeline::judge::reply;
 use crate::pipeline::outcome::{Failure, FailureKind, JudgeExchange, Outcome, Reply};
 
 /// The most bytes of a reply that are read, as of a model.
@@ -53,7 +52,7 @@ pub(super) async fn ask(
             let failure = Failure::new(FailureKind::EmptyReply, message);
             return Outcome::Failure(Failure { stderr, exchange, ..failure });
         }
-        let Err(fault) = reply::read(&text, action.question) else {
+        let Err(fault) = action.verdict(&text) else {
             return Outcome::Reply(Reply { exchange, ..Reply::new(text) });
         };
         if corrections.len() == RE_ASKS {

@@ -25,12 +25,12 @@ use crate::effects::exec::{
     Changed, Closing, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, JudgeLaunch,
     Launch, LimitSettings, Notice, Room,
 };
+use crate::pipeline::judge::json;
 use crate::pipeline::judge::provider::{
     self, Answer, Correction, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
 };
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::judge::request_url::url;
-use crate::pipeline::judge::{json, reply};
 use crate::pipeline::outcome::{Failure, FailureKind, JudgeExchange, Outcome, Reply, Usage};
 use crate::pipeline::spec::ReplyFormat;
 
@@ -139,7 +139,7 @@ impl HttpExecutor {
                 }
                 Ok(text) => text.to_owned(),
             };
-            let Err(fault) = reply::read(&text, launch.action.question) else {
+            let Err(fault) = launch.action.verdict(&text) else {
                 let usage = used(usage);
                 return Outcome::Reply(Reply { text, model: answer.model, usage, exchange });
             };

@@ -27,7 +27,7 @@ dataset: data.jsonl
 target: {kind: http, url: 'http://127.0.0.1:9/'}
 graders:
   says: {kind: tool, function: contains}
-  kind: {kind: rubric, prompt: 'Is {submission} kind? {row.tag}', model: judge-1, endpoint: test}
+  kind: {kind: rubric, fence: false, prompt: 'Is {submission} kind? {row.tag}', model: judge-1, endpoint: test}
 ";
 
 /// Bytes of an answer, and as many of them as do not fit.

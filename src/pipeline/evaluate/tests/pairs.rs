@@ -99,8 +99,8 @@ fn what_there_is_to_compare_with_or_why_nothing() {
             }
             _ => {
                 let prompt = sample.prompts(&grader, 1).remove(0);
-                let (_, other) = prompt.split_once("## Submission B\n\n").unwrap();
-                Ok(other.split("\n\n---").next().unwrap_or_default().to_owned())
+                let (_, other) = prompt.split_once("Submission B:\n\n").unwrap();
+                Ok(other.split("\n\nSay by").next().unwrap_or_default().to_owned())
             }
         };
         assert_eq!(found, expected.map(str::to_owned), "{shown}");
@@ -137,7 +137,13 @@ fn turns_are_compared_turn_by_turn() {
         let sample = sample(run);
         let shown = [0, 1].map(|turn| {
             let action = sample.with(|case| {
-                action(case, &grader, &|_| FileText::Missing, BallotId { turn, ballot: 0 })
+                action(
+                    case,
+                    &grader,
+                    &|_| FileText::Missing,
+                    BallotId { turn, ballot: 0 },
+                    KeyVersion::Current,
+                )
             });
             action.map(|action| user(action).split('!').next().unwrap_or_default().to_owned())
         });
@@ -152,8 +158,9 @@ fn keys_are_those_of_the_actions_that_are_rendered_again() {
     let sample = Sample::new(ROW);
     let rendered = |ballot: u32| {
         let files = |_: &str| FileText::Missing;
-        let action =
-            sample.with(|case| action(case, &grader, &files, BallotId { turn: 0, ballot }));
+        let action = sample.with(|case| {
+            action(case, &grader, &files, BallotId { turn: 0, ballot }, KeyVersion::Current)
+        });
         action.unwrap().key()
     };
     let planned = keys(&sample.plan(&grader));

@@ -160,6 +160,8 @@ proptest! {
         let is_scale = |scale: &Scale| scale.min < scale.max && (scale.max - scale.min).is_finite();
         rubric.scale = Some(Scale { min: number, max: f64::MAX }).filter(is_scale);
         rubric.judges[0].seed = Some(seed);
+        rubric.fence = seed % 2 == 0;
+        rubric.unfenced = if seed % 3 == 0 { vec!["input".to_owned()] } else { Vec::new() };
         round_trip(&before);
     }
 }

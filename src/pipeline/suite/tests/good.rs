@@ -106,6 +106,8 @@ fn everything_has_its_default() {
         combine: Combine::Median,
         confirm_fails: 0,
         compare_to: None,
+        fence: true,
+        unfenced: Vec::new(),
         allow: Vec::new(),
         embedding: None,
     };

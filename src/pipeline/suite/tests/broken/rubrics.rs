@@ -362,3 +362,8 @@ fn a_variable_that_is_not_set_is_one_error() {
     let said = with_gate("    base_url: https://judge.example/v1?api-key=abcdefgh\n", "");
     assert!(said.contains("`base_url` holds a key in its parameters"), "{said}");
 }
+
+#[test]
+fn what_is_taken_out_of_fences_stands_in_the_rubric() {
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: Is {submission} {tone}?\n    unfenced: [tone, input, tune]\n    fence: maybe\n"), @"");
+}

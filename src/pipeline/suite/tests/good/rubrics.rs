@@ -65,6 +65,24 @@ fn every_field_of_a_rubric_is_read() {
     assert_eq!(rubric("    rubric_vars: one\n").rubric_vars, ["one"]);
 }
 
+#[test]
+fn texts_are_fenced_unless_the_suite_takes_them_out() {
+    let read = rubric("    fence: false\n    unfenced: ground_truth\n");
+    assert_eq!((read.fence, &read.unfenced[..]), (false, &["ground_truth".to_owned()][..]));
+    assert!(!read.is_fenced("submission"));
+    let read = rubric("    unfenced: [submission, row]\n");
+    for (name, expected) in [
+        ("input", true),
+        ("ground_truth", true),
+        ("submission", false),
+        ("submission_b", false),
+        ("tone", false),
+        ("row.a", false),
+    ] {
+        assert_eq!(read.is_fenced(name), expected, "{name}");
+    }
+}
+
 fn header(name: &str, value: HeaderValue) -> HeaderSpec {
     HeaderSpec { name: name.to_owned(), value }
 }
