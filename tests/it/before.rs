@@ -131,7 +131,39 @@ fn a_frozen_run_says_that_a_judgment_has_an_earlier_key_version() {
     let judge = judge();
     let ran =
         Ran(with(space.command(&["run", "against.yaml", "--frozen"]), &judge).output().unwrap());
-    insta::assert_snapshot!(ran.shown(), @"");
+    insta::assert_snapshot!(ran.shown(), @"
+    exit: 3
+    --- stdout
+    passed  against a run: 6 samples, 7 results
+    polite avg_score >= 0: 0.000
+
+    grader  n  errors           mean [95 %]       pass [95 %]    min  median    max  errors as 0
+    polite  7       6  0.000 [0.000, 0.975]  0.0% [0.0, 97.5]  0.000   0.000  0.000        0.000
+    95 % intervals: Clopper-Pearson
+
+    model    n                polite
+    (none)   5  0.000 [0.000, 0.975]
+    agent-1  2                     -
+
+    tag     n  polite
+    parcel  1       -
+    smoke   2       -
+
+    1 failure        grader  score  rationale
+    empty [trial 0]  polite  0.000  Empty submission - extractor found no content
+
+    6 grades could not be made
+    5 ×  not_stored  its judgment is stored under an earlier key version, and…  first one polite
+    1 ×  compare_to  the recorded run has no submission of this sample          first e2c3319739b2 poli…
+
+    1 grade is 0.0 because there was nothing to grade
+    polite has no verdict for 2 labels
+    calls: 0 made, 0 cached, 0 failed, in N s
+    report: .evalrs/runs/RUN
+
+    exit code 3: 6 grades could not be made: run `evalrs run against.yaml` with an API key, then `evalrs cache export against.yaml`, and commit the file
+    --- stderr
+    ");
     assert_eq!(judge.count(), 0);
     let explained = space.run(&["explain", "support.yaml", "one", "--grader", "polite"]);
     assert!(explained.stdout().contains("key version"), "{}", explained.shown());

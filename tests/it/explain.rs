@@ -180,7 +180,10 @@ fn what_differs_from_the_last_other_run_is_shown_word_by_word() {
     run(&space, &judge);
     let after = explained(&space, &["a", "quality"]);
     let against = &after["results"][0]["graders"]["quality"]["against"];
-    assert_eq!((&against["is_same"], &against["differs"]), (&json!(false), &json!(["system", "user"])));
+    assert_eq!(
+        (&against["is_same"], &against["differs"]),
+        (&json!(false), &json!(["system", "user"]))
+    );
     let names: Vec<&Value> =
         against["texts"].as_array().unwrap().iter().map(|text| &text["name"]).collect();
     assert_eq!(names, ["rubric", "submission"]);

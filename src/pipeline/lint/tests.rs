@@ -270,9 +270,9 @@ fn texts_without_fences_are_warned_of() {
         ("", &[][..]),
         (", fence: true", &[]),
         (", unfenced: []", &[]),
-        (", fence: false", &["unfenced s.yaml:4:61 `fence`"]),
-        (", unfenced: [input]", &["unfenced s.yaml:4:61 `unfenced`"]),
-        (", unfenced: [tone, row.a, row]", &["unfenced s.yaml:4:61 `unfenced`"]),
+        (", fence: false", &["unfenced s.yaml:4:62 `fence`"]),
+        (", unfenced: [input]", &["unfenced s.yaml:4:62 `unfenced`"]),
+        (", unfenced: [tone, row.a, row]", &["unfenced s.yaml:4:62 `unfenced`"]),
         (", fence: false, allow: [unfenced]", &[]),
     ] {
         assert_eq!(

@@ -365,5 +365,19 @@ fn a_variable_that_is_not_set_is_one_error() {
 
 #[test]
 fn what_is_taken_out_of_fences_stands_in_the_rubric() {
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: Is {submission} {tone}?\n    unfenced: [tone, input, tune]\n    fence: maybe\n"), @"");
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: rubric\n    prompt: Is {submission} {tone}?\n    unfenced: [tone, input, tune]\n    fence: maybe\n"), @"
+    error: `unfenced` names `tune`, and the rubric has no `{tune}`
+     --> suite.yaml:7:15
+      |
+    7 |     unfenced: [tone, input, tune]
+      |               ^^^^^^^^^^^^^^^^^^^
+      |
+      = help: there are `input`, `submission`, `ground_truth`, `row`, `tone`
+
+    error: `fence` must be `true` or `false`, not text
+     --> suite.yaml:8:12
+      |
+    8 |     fence: maybe
+      |            ^^^^^
+    ");
 }
