@@ -28,7 +28,7 @@ pub struct GateReport {
     pub op: Option<super::spec::Op>,
     /// What the value is compared with.
     pub threshold: Option<f64>,
-    /// The least the value can be, whatever the errored grades would have been.
+    /// The least the value can be, whatever the errored grades would have been; null where that is not known.
     pub lowest: Option<f64>,
     /// The most it can be.
     pub highest: Option<f64>,
@@ -168,7 +168,9 @@ pub(crate) fn sign(op: Op) -> &'static str {
 struct Range {
     /// With errored grades as 0.0.
     value: f64,
+    /// Infinite where it is not known.
     lowest: f64,
+    /// The same.
     highest: f64,
 }
 
@@ -260,7 +262,9 @@ fn weighted(
     let mean_of = |end: fn(&Range) -> f64| {
         let ends =
             ranges.iter().map(|(weight, range)| Weighted { weight: *weight, value: end(range) });
-        weighted_mean(&ends.collect::<Vec<_>>()).ok_or(None)
+        let ends: Vec<Weighted> = ends.collect();
+        let unknown = ends.iter().map(|end| end.value).find(|end| end.is_infinite());
+        unknown.or_else(|| weighted_mean(&ends)).ok_or(None)
     };
     Ok(Range {
         value: mean_of(|range| range.value)?,
@@ -277,13 +281,14 @@ fn compared(
 ) -> GateReport {
     let lacks = range.err().flatten();
     let range = range.ok();
+    let known = |end: fn(Range) -> f64| range.map(end).filter(|end| end.is_finite());
     GateReport {
         status: Some(range.map_or(GateStatus::Undecided, |range| answer(range, op, threshold))),
         value: range.map(|range| range.value),
         op: Some(op),
         threshold: Some(threshold),
-        lowest: range.map(|range| range.lowest),
-        highest: range.map(|range| range.highest),
+        lowest: known(|range| range.lowest),
+        highest: known(|range| range.highest),
         rule: Some(rule),
         lacks,
         conditions: Vec::new(),

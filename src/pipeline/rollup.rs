@@ -122,9 +122,12 @@ fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
         format!("`{}` has no value: {why}", component.text)
     });
     let without_interval = counted().find(|(_, of)| of.value.is_some() && of.interval.is_none());
-    let interval_problem = without_interval
-        .filter(|_| value.is_some())
-        .map(|(component, _)| format!("no interval, as `{}` has none", component.text));
+    let interval = value.and_then(|_| interval(&counted().collect::<Vec<_>>()));
+    let interval_problem = match without_interval {
+        _ if value.is_none() || interval.is_some() => None,
+        Some((component, _)) => Some(format!("no interval, as `{}` has none", component.text)),
+        None => Some("no interval: the numbers are too large".to_owned()),
+    };
     let group = |(component, of): (&RollupComponent, &ComponentValue)| {
         let group = GroupValue {
             value: of.value,
@@ -139,7 +142,7 @@ fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
         value,
         n: found.iter().map(|of| of.n).sum(),
         errors: found.iter().map(|of| of.errors).sum(),
-        interval: value.and_then(|_| interval(&counted().collect::<Vec<_>>())),
+        interval,
         problem,
         interval_problem,
         groups: Ordered(metric.components.iter().zip(&found).map(group).collect()),

@@ -23,6 +23,7 @@ mod bad_input;
 #[cfg(unix)]
 mod before;
 mod blobs;
+mod bounds;
 mod cache;
 #[cfg(unix)]
 mod calibration;

@@ -61,6 +61,9 @@ pub(crate) struct DeclaredView {
     errors: u64,
     /// Why there is no number.
     problem: Option<String>,
+    /// Why there is no interval, where there is a number.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    interval_problem: Option<String>,
 }
 
 fn interval(of: &Value) -> Option<IntervalView> {
@@ -99,6 +102,7 @@ pub(super) fn declared(summary: &Value) -> Ordered<DeclaredView> {
             n: whole("n"),
             errors: whole("errors"),
             problem: metric["problem"].as_str().map(str::to_owned),
+            interval_problem: metric["interval_problem"].as_str().map(str::to_owned),
         };
         (name.clone(), view)
     };

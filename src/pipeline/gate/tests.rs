@@ -41,6 +41,46 @@ fn decided(gate: &Gate, scores: &[Option<f64>]) -> GateReport {
 }
 
 #[test]
+fn an_end_that_is_not_known_leaves_open_what_it_could_turn() {
+    use GateStatus::{Failed, Passed, Undecided};
+    let metric = |lowest, highest| MetricValue {
+        value: Some(1.0),
+        errors: 1,
+        lowest,
+        highest,
+        ..MetricValue::default()
+    };
+    let one = Some(1.0);
+    let cases = [
+        (None, None, Op::Gte, 1.0, Undecided),
+        (None, None, Op::Lt, 1.0, Undecided),
+        (None, None, Op::Eq, 1.0, Undecided),
+        (None, one, Op::Gte, 1.0, Undecided),
+        (None, one, Op::Gt, 1.0, Failed),
+        (None, one, Op::Lte, 1.0, Passed),
+        (one, None, Op::Gte, 1.0, Passed),
+        (one, None, Op::Lt, 1.0, Failed),
+        (one, None, Op::Lte, 1.0, Undecided),
+        (one, one, Op::Gte, 1.0, Passed),
+    ];
+    for (lowest, highest, op, value, expected) in cases {
+        let metric = metric(lowest, highest);
+        let inputs =
+            GateInputs { grades: &|_| None, metrics: &|_| Some(&metric), labels: &|_| None };
+        let simple = simple(Aggregation::Declared, op, value, None);
+        let weights = vec![("a".to_owned(), 1.0), ("b".to_owned(), 2.0)];
+        let aggregation = Aggregation::Declared;
+        let weighted = Gate::WeightedAverage { aggregation, weights, op, value };
+        for gate in [simple, weighted] {
+            let found = decide_with(&gate, inputs);
+            let shown = format!("{gate:?} {lowest:?} {highest:?}");
+            assert_eq!(found.status, Some(expected), "{shown}");
+            assert_eq!((found.lowest, found.highest), (lowest, highest), "{shown}");
+        }
+    }
+}
+
+#[test]
 fn errored_grades_decide_or_do_not() {
     use Aggregation::{Accuracy, AvgScore, Max, Median, Min};
     use GateStatus::{Failed, Passed, Undecided};

@@ -14,7 +14,7 @@ use self::slide::Slide;
 use super::gate::GateReport;
 use super::metric::Metric;
 use super::metric::declared::MetricValue;
-use super::statistics::interval::ConfidenceInterval;
+use super::statistics::interval::{ConfidenceInterval, read_interval};
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 
@@ -146,6 +146,7 @@ pub(crate) struct HistoryDeclared {
     /// The number.
     pub value: Option<f64>,
     /// Where the true number lies.
+    #[serde(deserialize_with = "read_interval")]
     pub interval: Option<ConfidenceInterval>,
     /// What it is over.
     pub n: usize,

@@ -11,6 +11,7 @@ mod reading;
 mod replicates;
 #[cfg(test)]
 mod tests;
+mod weighted;
 mod within;
 
 use serde::{Deserialize, Serialize};
@@ -23,7 +24,7 @@ use crate::pipeline::spec::{
     AgreementMeasure, ClassScore, MetricKind, MetricSpec, Scale, SeriesSource, Statistic,
 };
 use crate::pipeline::statistics::classes::{ClassScores, ConfusionMatrix};
-use crate::pipeline::statistics::interval::ConfidenceInterval;
+use crate::pipeline::statistics::interval::{ConfidenceInterval, read_interval};
 
 /// A metric that a suite declares, over all results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -41,6 +42,7 @@ pub struct MetricValue {
     /// Results that could not be graded, or lack what the metric reads.
     pub errors: usize,
     /// Where the true value lies; null where no interval is known.
+    #[serde(deserialize_with = "read_interval")]
     pub interval: Option<ConfidenceInterval>,
     /// Why there is no number.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -86,6 +88,7 @@ pub struct GroupValue {
     /// What it is over.
     pub n: usize,
     /// Where the true value lies.
+    #[serde(deserialize_with = "read_interval")]
     pub interval: Option<ConfidenceInterval>,
     /// How much it counts; absent where groups have no weights of their own.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -115,12 +118,10 @@ impl MetricValue {
 /// The metric over the results of `table`, which holds what the metric reads.
 pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
     let mut told = measured(spec, table);
-    let ends = if told.errors > 0 && spec.within {
-        [None, None]
-    } else if told.errors > 0 {
-        [0.0, 1.0].map(|score| means::rising_value(spec, &table.with_errors_as(score)))
-    } else {
-        [told.value, told.value]
+    let ends = match told.errors {
+        0 => [told.value, told.value],
+        _ if spec.within => [None, None],
+        _ => means::ends(spec, table),
     };
     let problem = told.value.is_none().then(|| {
         told.problem.clone().unwrap_or_else(|| "there is nothing to compute it from".to_owned())
@@ -159,7 +160,7 @@ fn measured(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
     match &spec.kind {
         MetricKind::Of(statistic) => means::of(*statistic, spec, table),
         MetricKind::Macro(statistic) => means::over_groups(*statistic, spec, table),
-        MetricKind::Weighted(path) => means::weighted(path, table),
+        MetricKind::Weighted(path) => weighted::of(path, table),
         MetricKind::Classes(measure) => classes::of(measure, table),
         MetricKind::Agreement(measure) => agreement::of(*measure, table),
         MetricKind::AreaUnderCurve(class) => classes::area_under_curve(class.as_deref(), table),

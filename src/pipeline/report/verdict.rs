@@ -35,14 +35,26 @@ pub(crate) fn finding_within(gate: &GateReport, width: usize) -> String {
         (_, None) if gate.op.is_some() => ": nothing was graded".to_owned(),
         (_, None) => String::new(),
         (GateStatus::Undecided, Some(value)) => {
-            let [value, lowest, highest] = [Some(value), gate.lowest, gate.highest]
-                .map(|value| value.map_or_else(String::new, |value| telling(value, gate)));
-            format!(": {value} ({lowest} to {highest} depending on missing grades)")
+            format!(": {} ({})", telling(value, gate), ends(gate))
         }
         (_, Some(value)) => format!(": {}", telling(value, gate)),
     };
     let room = width.saturating_sub(columns(&value)).max(1);
     format!("{}{value}", cut_words(&rule(gate), room))
+}
+
+/// How far what is missing could have moved the value.
+fn ends(gate: &GateReport) -> String {
+    let [lowest, highest] =
+        [gate.lowest, gate.highest].map(|end| end.map(|end| telling(end, gate)));
+    match (lowest, highest) {
+        (Some(lowest), Some(highest)) => {
+            format!("{lowest} to {highest} depending on missing grades")
+        }
+        (Some(lowest), None) => format!("at least {lowest}, depending on missing values"),
+        (None, Some(highest)) => format!("at most {highest}, depending on missing values"),
+        (None, None) => "missing values could change it by any amount".to_owned(),
+    }
 }
 
 /// Why agreement with labels has no value.
@@ -112,6 +124,22 @@ mod tests {
             (
                 gate(Undecided, Some(0.5), Op::Gte, 0.6),
                 "a avg_score >= 0.6: 0.500 (0.500 to 0.750 depending on missing grades)",
+            ),
+            (
+                GateReport { lowest: None, ..gate(Undecided, Some(0.5), Op::Gte, 0.6) },
+                "a avg_score >= 0.6: 0.500 (at most 0.750, depending on missing values)",
+            ),
+            (
+                GateReport { highest: None, ..gate(Undecided, Some(0.5), Op::Gte, 0.6) },
+                "a avg_score >= 0.6: 0.500 (at least 0.500, depending on missing values)",
+            ),
+            (
+                GateReport {
+                    lowest: None,
+                    highest: None,
+                    ..gate(Undecided, Some(0.5), Op::Gte, 0.6)
+                },
+                "a avg_score >= 0.6: 0.500 (missing values could change it by any amount)",
             ),
             (
                 GateReport { lacks: Some(GateLack::Labels), ..gate(Undecided, None, Op::Gte, 0.8) },

@@ -4,7 +4,7 @@
 //! trials of one sample do: then samples are what is independent, and not items. An interval is about samples like these: it
 //! knows nothing of how a judge errs.
 
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
 
 use super::bootstrap::bootstrap_interval;
 use super::distribution::{beta_quantile, normal_quantile, student_t_quantile};
@@ -36,9 +36,35 @@ impl ConfidenceInterval {
     /// Without the last digits, in which the logarithms of one machine may differ from those of another.
     pub(super) fn rounded(self) -> Self {
         const DIGITS: f64 = 1e9;
-        let rounded = |bound: f64| (bound * DIGITS).round() / DIGITS;
+        let rounded = |bound: f64| match (bound * DIGITS).round() / DIGITS {
+            rounded if rounded.is_finite() => rounded,
+            // So large a number has no such digits.
+            _ => bound,
+        };
         Self { low: rounded(self.low), high: rounded(self.high), ..self }
     }
+
+    /// It, if both of its bounds are numbers: one without a bound says nothing, and no record can hold it.
+    pub(crate) fn finite(self) -> Option<Self> {
+        (self.low.is_finite() && self.high.is_finite()).then_some(self)
+    }
+}
+
+/// Reads an interval of a record. Earlier versions wrote null for a bound that is not finite: that is no interval.
+pub(crate) fn read_interval<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Option<ConfidenceInterval>, D::Error> {
+    #[derive(Deserialize)]
+    struct Written {
+        low: Option<f64>,
+        high: Option<f64>,
+        level: f64,
+        method: IntervalMethod,
+    }
+    let written = Option::<Written>::deserialize(deserializer)?;
+    Ok(written.and_then(|Written { low, high, level, method }| {
+        Some(ConfidenceInterval { low: low?, high: high?, level, method })
+    }))
 }
 
 /// How an interval was made.
@@ -128,6 +154,8 @@ pub struct ValueRange {
 impl ValueRange {
     /// Rates and scores.
     pub const UNIT: Self = Self { least: 0.0, greatest: 1.0 };
+    /// Numbers that may be anything.
+    pub const UNBOUNDED: Self = Self { least: f64::NEG_INFINITY, greatest: f64::INFINITY };
     /// Differences of rates and scores.
     pub const DIFFERENCE: Self = Self { least: -1.0, greatest: 1.0 };
 
@@ -246,8 +274,8 @@ pub fn clopper_pearson_interval(passes: usize, n: usize, level: f64) -> Option<C
     clopper_pearson(rate, level).filter(|_| passes <= n)
 }
 
-/// The interval of the mean of these values, in any order, as fits their number and kind; none of nothing, where a value is
-/// not finite, or for a level that is not between 0.0 and 1.0.
+/// The interval of the mean of these values, in any order, as fits their number and kind; none of nothing, where a value or a
+/// bound is not finite, or for a level that is not between 0.0 and 1.0.
 ///
 /// - Values that are all 0 or 1 are a rate: [`rate_interval`], with the effective number of items where samples repeat.
 /// - Equal values: no spread can be estimated. The exact interval of how many items may differ, which may then have any
@@ -262,7 +290,7 @@ pub fn mean_interval(
     if !(level > 0.0 && level < 1.0) {
         return None;
     }
-    interval_of(values, range, level).map(ConfidenceInterval::rounded)
+    interval_of(values, range, level)?.rounded().finite()
 }
 
 fn interval_of(

@@ -46,10 +46,11 @@ pub(crate) fn percentile_interval(
         return None;
     }
     estimates.sort_by(f64::total_cmp);
-    Some(ConfidenceInterval {
+    let interval = ConfidenceInterval {
         low: quantile(&estimates, 0.5 - LEVEL / 2.0)?,
         high: quantile(&estimates, 0.5 + LEVEL / 2.0)?,
         level: LEVEL,
         method: IntervalMethod::PercentileBootstrap,
-    })
+    };
+    interval.finite()
 }

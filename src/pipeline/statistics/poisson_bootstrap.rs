@@ -79,7 +79,7 @@ pub(crate) fn change_interval(
     let bounds = [change - half, change + half];
     let [low, high] = bounds.map(|bound| bound.max(drawn.range.least).min(drawn.range.greatest));
     let method = IntervalMethod::PairedBootstrap;
-    Some(ConfidenceInterval { low, high, level, method }.rounded())
+    ConfidenceInterval { low, high, level, method }.rounded().finite()
 }
 
 #[cfg(test)]

@@ -44,7 +44,7 @@ export function declaredTable(run) {
   const all = Object.entries(run.declared ?? {})
   if (!all.length) return null
   const rows = all.flatMap(([name, metric]) => [
-    [[foreign(name, { class: 'foreign grader-name' }), metric.problem && element('div', { class: 'muted small' }, foreign(metric.problem))], metric.kind,
+    [[foreign(name, { class: 'foreign grader-name' }), (metric.problem ?? metric.interval_problem) && element('div', { class: 'muted small' }, foreign(metric.problem ?? metric.interval_problem))], metric.kind,
       within(decimal(metric.value), bounds95(metric.interval)), figures(counted(metric.n)), errorCount(metric.errors)],
     ...Object.entries(run.summary?.declared?.[name]?.groups ?? {}).slice(0, MAX_GROUPS).map(([group, one]) => [
       element('span', { class: 'group-name' }, foreign(group)), '', within(decimal(one.value), bounds95(one.interval)), figures(counted(one.n)), ''])])

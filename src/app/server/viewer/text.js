@@ -28,7 +28,8 @@ export function signed(value) {
 
 /** Bounds in brackets; nothing where they are not known. */
 export function bounds95(interval, shown = decimal) {
-  return interval ? ` [${shown(interval.low)}, ${shown(interval.high)}]` : ''
+  // Records of earlier versions hold null where a bound was not finite.
+  return interval && interval.low !== null && interval.high !== null ? ` [${shown(interval.low)}, ${shown(interval.high)}]` : ''
 }
 
 /** A mean with its standard error. */

@@ -3,8 +3,9 @@
 use std::collections::BTreeMap;
 
 use super::reading::{MetricTable, ReadValue, Reading};
+use super::weighted::WeightedItems;
 use super::{GroupValue, MetricValue, Replicates, UngroupedResults, replicates};
-use crate::base::exact::{Weighted, mean, weighted_mean};
+use crate::base::exact::mean;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::metric::{pass_at, pass_hat, percentile};
 use crate::pipeline::spec::{MetricKind, MetricSpec, SeriesSource, Statistic};
@@ -37,11 +38,14 @@ struct MeanItems {
 /// A number over all results, and over each group where the metric has some.
 pub(super) fn of(statistic: Statistic, spec: &MetricSpec, table: &MetricTable) -> MetricValue {
     let found = items(statistic, spec, table);
+    let interval = interval_of(statistic, &found.items, found.range);
+    let is_missing = interval.is_none() && statistic == Statistic::Mean;
     MetricValue {
         value: value_of(statistic, &found.items),
         n: found.items.len(),
         errors: found.errors,
-        interval: interval_of(statistic, &found.items, found.range),
+        interval,
+        interval_problem: is_missing.then(|| no_interval(&clustered(&found.items))).flatten(),
         groups: each_group(statistic, &found, spec, table),
         replicates: replicates_of(statistic, &found.items, table),
         ..MetricValue::default()
@@ -68,6 +72,21 @@ fn each_group(
     Ordered(leaf_groups(spec, table).into_iter().map(of_group).collect())
 }
 
+/// Why the mean of these numbers, which nothing bounds, has no interval; nothing where there are none.
+pub(super) fn no_interval(values: &[ClusteredValue]) -> Option<String> {
+    let first = values.first()?;
+    let is_alone = values.iter().all(|item| item.cluster == first.cluster);
+    let are_equal = values.iter().all(|item| item.value.total_cmp(&first.value).is_eq());
+    let why = match (is_alone, are_equal) {
+        (true, _) => "one sample does not tell how far others lie from it",
+        (false, true) => {
+            "all values are the same, and nothing says how far others may lie from them"
+        }
+        (false, false) => "the numbers are too large",
+    };
+    Some(format!("no interval: {why}"))
+}
+
 /// The mean over groups of the mean of each; with several dimensions, over the outer groups of the means of the inner ones.
 pub(super) fn over_groups(
     statistic: Statistic,
@@ -88,6 +107,7 @@ pub(super) fn over_groups(
         n: found.items.len(),
         errors: found.errors,
         interval: drawn.interval,
+        interval_problem: drawn.interval_problem,
         replicates: drawn.replicates,
         groups: each_group(statistic, &found, spec, table),
         ungrouped: ungrouped.map(|ungrouped| ungrouped.told),
@@ -98,6 +118,7 @@ pub(super) fn over_groups(
 /// How a mean over groups varies where other samples are drawn.
 struct DrawnMean {
     interval: Option<ConfidenceInterval>,
+    interval_problem: Option<String>,
     replicates: Option<Replicates>,
 }
 
@@ -108,6 +129,7 @@ impl DrawnMean {
         let estimate = |drawn: &[usize]| grouped.mean_of(drawn);
         Self {
             interval: percentile_interval(&samples, &estimate),
+            interval_problem: None,
             replicates: replicates::of(table, &samples, &estimate),
         }
     }
@@ -119,10 +141,10 @@ impl DrawnMean {
             let drawn: Vec<f64> = drawn.iter().map(|at| groups[*at].value).collect();
             mean(&drawn)
         };
-        Self {
-            replicates: replicates::of(table, &samples, &estimate),
-            interval: mean_interval(groups, range, LEVEL),
-        }
+        let replicates = replicates::of(table, &samples, &estimate);
+        let interval = mean_interval(groups.clone(), range, LEVEL);
+        let interval_problem = interval.is_none().then(|| no_interval(&groups)).flatten();
+        Self { interval, interval_problem, replicates }
     }
 }
 
@@ -169,62 +191,69 @@ fn replicates_of(
     has_interval.then(|| replicates::of(table, &samples, &estimate)).flatten()
 }
 
-/// `sum(w x) / sum(w)`, a result counting by what its row says.
-pub(super) fn weighted(path: &str, table: &MetricTable) -> MetricValue {
-    let found = WeightedItems::of(path, table);
-    let estimate = |drawn: &[usize]| {
-        let drawn: Vec<Weighted> = drawn.iter().map(|at| found.items[*at]).collect();
-        weighted_value(&drawn)
-    };
-    MetricValue {
-        value: weighted_value(&found.items),
-        n: found.items.len(),
-        errors: found.errors,
-        interval: percentile_interval(&found.samples, &estimate),
-        replicates: replicates::of(table, &found.samples, &estimate),
-        ..MetricValue::default()
+/// The least and the greatest that the number can be, whatever was counted as an error would have been; none where that is
+/// not known: what a field of rows may hold has no bounds.
+pub(super) fn ends(spec: &MetricSpec, table: &MetricTable) -> [Option<f64>; 2] {
+    let reads = Reads::of(spec);
+    let is_of_order = matches!(
+        spec.kind,
+        MetricKind::Of(Statistic::Min | Statistic::Max | Statistic::Percentile(_))
+    );
+    // A mean goes wherever one of its numbers goes.
+    if reads.range == ValueRange::UNBOUNDED && !is_of_order {
+        return [None, None];
     }
+    let end = |filled: f64, further: fn(f64, f64) -> f64| {
+        let table = table.with_errors_as(filled, |value| reads.number(value));
+        let value = rising_value(spec, &table)?;
+        // A weight that is not known draws the mean towards its own value, and no further.
+        let drawn = match &spec.kind {
+            MetricKind::Weighted(path) => WeightedItems::of(path, &table).without_weight,
+            _ => Vec::new(),
+        };
+        Some(drawn.into_iter().fold(value, further)).filter(|end| end.is_finite())
+    };
+    let ValueRange { least, greatest } = reads.range;
+    [end(least, f64::min), end(greatest, f64::max)]
 }
 
 /// The number alone of a kind that never falls where a score rises; none of any other kind.
-pub(super) fn rising_value(spec: &MetricSpec, table: &MetricTable) -> Option<f64> {
+fn rising_value(spec: &MetricSpec, table: &MetricTable) -> Option<f64> {
     match &spec.kind {
         MetricKind::Of(statistic) => value_of(*statistic, &items(*statistic, spec, table).items),
         MetricKind::Macro(statistic) => {
             GroupedItems::of(&items(*statistic, spec, table), spec, table).mean()
         }
-        MetricKind::Weighted(path) => weighted_value(&WeightedItems::of(path, table).items),
+        MetricKind::Weighted(path) => WeightedItems::of(path, table).mean(),
         _ => None,
     }
 }
 
-/// Results with a weight, and how many have none or no score.
-struct WeightedItems {
-    items: Vec<Weighted>,
-    samples: Vec<u32>,
-    errors: usize,
+/// What a metric reads of values.
+struct Reads {
+    /// Whether they pass, rather than how much they are.
+    by_pass: bool,
+    /// What the numbers are between.
+    range: ValueRange,
 }
 
-impl WeightedItems {
-    fn of(path: &str, table: &MetricTable) -> Self {
-        let mut found = Self { items: Vec::new(), samples: Vec::new(), errors: 0 };
-        for (at, reading) in table.of.iter().enumerate() {
-            let weight = table.field_number(path, at).filter(|weight| *weight >= 0.0);
-            match (reading, weight) {
-                (Reading::Missing, _) => {}
-                (Reading::Is(ReadValue { number: Some(value), .. }), Some(weight)) => {
-                    found.items.push(Weighted { weight, value: *value });
-                    found.samples.push(table.places[at].sample);
-                }
-                _ => found.errors += 1,
-            }
-        }
-        found
+impl Reads {
+    fn of(spec: &MetricSpec) -> Self {
+        let by_pass = match &spec.kind {
+            MetricKind::Of(statistic) | MetricKind::Macro(statistic) => matches!(
+                statistic,
+                Statistic::PassRate | Statistic::PassAt(_) | Statistic::PassHat(_)
+            ),
+            _ => false,
+        };
+        let is_field = matches!(spec.of.source, SeriesSource::Field(_));
+        let range = if is_field && !by_pass { ValueRange::UNBOUNDED } else { ValueRange::UNIT };
+        Self { by_pass, range }
     }
-}
 
-fn weighted_value(items: &[Weighted]) -> Option<f64> {
-    weighted_mean(items).filter(|value| value.is_finite())
+    fn number(&self, value: &ReadValue) -> Option<f64> {
+        if self.by_pass { value.pass.map(|pass| f64::from(u8::from(pass))) } else { value.number }
+    }
 }
 
 /// Numbers, and the groups that each is of.
@@ -275,35 +304,26 @@ impl<'i> GroupedItems<'i> {
 }
 
 fn items(statistic: Statistic, spec: &MetricSpec, table: &MetricTable) -> MeanItems {
-    let by_pass =
-        matches!(statistic, Statistic::PassRate | Statistic::PassAt(_) | Statistic::PassHat(_));
-    let passed = |value: &ReadValue| value.pass.map(|pass| f64::from(u8::from(pass)));
-    let number = |value: &ReadValue| if by_pass { passed(value) } else { value.number };
+    let reads = Reads::of(spec);
     let mut found = Vec::new();
     let mut errors = 0;
     for (at, reading) in table.of.iter().enumerate() {
         let value = match reading {
             Reading::Missing => continue,
             Reading::Errored => None,
-            Reading::Is(value) => number(value),
+            Reading::Is(value) => reads.number(value),
         };
         match value {
             Some(value) => found.push(MeanItem { at, sample: table.places[at].sample, value }),
             None => errors += 1,
         }
     }
-    let is_field = matches!(spec.of.source, SeriesSource::Field(_)) && !by_pass;
-    let range = if is_field {
-        ValueRange { least: f64::NEG_INFINITY, greatest: f64::INFINITY }
-    } else {
-        ValueRange::UNIT
-    };
     let items = match statistic {
         Statistic::PassAt(k) => of_trials(&found, table, k, pass_at),
         Statistic::PassHat(k) => of_trials(&found, table, k, pass_hat),
         _ => found,
     };
-    MeanItems { items, errors, range }
+    MeanItems { items, errors, range: reads.range }
 }
 
 /// What the trials of each sample, under each model, are estimated to be; none of those with fewer than k.
@@ -366,12 +386,13 @@ fn interval_of(
             };
             percentile_interval(&samples, &estimate)
         }
-        _ => {
-            let value =
-                |item: &MeanItem| ClusteredValue { cluster: item.sample, value: item.value };
-            mean_interval(items.iter().map(value).collect(), range, LEVEL)
-        }
+        _ => mean_interval(clustered(items), range, LEVEL),
     }
+}
+
+fn clustered(items: &[MeanItem]) -> Vec<ClusteredValue> {
+    let value = |item: &MeanItem| ClusteredValue { cluster: item.sample, value: item.value };
+    items.iter().map(value).collect()
 }
 
 /// The innermost groups and the results of each, in the order of their names.

@@ -66,17 +66,23 @@ pub(crate) struct MetricTable {
 }
 
 impl MetricTable {
-    /// The same with this score, a pass if it is 1.0, in the place of grades with errors.
-    pub(super) fn with_errors_as(&self, score: f64) -> Self {
+    /// The same with this number, a pass if it is above one half, in the place of whatever a metric counts as an error:
+    /// grades with errors, and values of which `number` says none.
+    pub(super) fn with_errors_as(
+        &self,
+        filled: f64,
+        number: impl Fn(&ReadValue) -> Option<f64>,
+    ) -> Self {
         let filled = Reading::Is(ReadValue {
-            number: Some(score),
+            number: Some(filled),
             native: None,
-            pass: Some(score > 0.5),
+            pass: Some(filled > 0.5),
             class: String::new(),
         });
         let fill = |reading: &Reading| match reading {
-            Reading::Errored => filled.clone(),
-            other => other.clone(),
+            Reading::Is(value) if number(value).is_some() => reading.clone(),
+            Reading::Is(_) | Reading::Errored => filled.clone(),
+            Reading::Missing => Reading::Missing,
         };
         Self { of: self.of.iter().map(fill).collect(), seeds: Vec::new(), ..self.clone() }
     }

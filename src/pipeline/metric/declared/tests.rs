@@ -69,6 +69,150 @@ fn numbers_over_results_leave_errors_out_and_tell_their_ends() {
     assert_eq!(of(Statistic::Max).interval, None);
 }
 
+/// A metric of what rows hold.
+fn of_rows(kind: MetricKind) -> MetricSpec {
+    let of = Series { source: SeriesSource::Field("v".to_owned()), model: None };
+    MetricSpec { of, ..spec(kind) }
+}
+
+#[test]
+fn whatever_is_counted_as_an_error_widens_the_ends() {
+    let of = MetricKind::Of;
+    let mean = Statistic::Mean;
+    let words = |text: &str| MetricTable { of: classes(text), ..table(text) };
+    let cases = [
+        // What is no pass may have been one, or none.
+        (of_rows(of(Statistic::PassRate)), words("pass pass maybe fail"), [Some(0.5), Some(0.75)]),
+        (of_rows(of(Statistic::PassRate)), words("pass pass fail fail"), [Some(0.5), Some(0.5)]),
+        (
+            of_rows(MetricKind::Macro(Statistic::PassRate)),
+            words("pass maybe"),
+            [Some(0.5), Some(1.0)],
+        ),
+        // What is no number may have been any.
+        (of_rows(of(mean)), words("1 1 n/a"), [None, None]),
+        (of_rows(of(mean)), words("1 1 4"), [Some(2.0), Some(2.0)]),
+        (of_rows(MetricKind::Macro(mean)), words("1 1 n/a"), [None, None]),
+        // But the least and the greatest can move in one direction alone, and a median within its neighbours.
+        (of_rows(of(Statistic::Min)), words("1 2 n/a"), [None, Some(1.0)]),
+        (of_rows(of(Statistic::Max)), words("1 2 n/a"), [Some(2.0), None]),
+        (of_rows(of(Statistic::Percentile(50))), words("1 2 3 9 n/a"), [Some(2.0), Some(3.0)]),
+        (of_rows(of(Statistic::Percentile(50))), words("1 n/a"), [None, None]),
+        // Scores stay from 0 to 1.
+        (spec(of(mean)), table("1 1 e e"), [Some(0.5), Some(1.0)]),
+        (spec(of(Statistic::Min)), table("1 1 e"), [Some(0.0), Some(1.0)]),
+    ];
+    for (spec, table, expected) in cases {
+        let found = measure(&spec, &table);
+        assert_eq!([found.lowest, found.highest], expected, "{spec:?} {:?}", table.of);
+        assert!(found.value.is_some(), "{spec:?}");
+    }
+}
+
+#[test]
+fn a_weight_that_is_not_known_may_draw_a_mean_as_far_as_its_own_value() {
+    let number = |weight: Option<f64>| weight.map_or(Operand::Nothing, Operand::Number);
+    let weighted = |of: &str, weights: &[Option<f64>]| {
+        let mut table = table(of);
+        table.fields.insert("w".to_owned(), weights.iter().copied().map(number).collect());
+        table
+    };
+    let one = Some(1.0);
+    let cases = [
+        ("1 1 0", [one, one, None], 1, [Some(0.0), Some(1.0)]),
+        ("1 0 0.5", [one, one, None], 1, [Some(0.5), Some(0.5)]),
+        ("1 0 0.5", [one, one, Some(-1.0)], 1, [Some(0.5), Some(0.5)]),
+        ("1 1 e", [one, one, None], 1, [Some(0.0), Some(1.0)]),
+        ("1 0 e", [one, one, Some(2.0)], 1, [Some(0.25), Some(0.75)]),
+        ("1 0 1", [one, one, Some(2.0)], 0, [Some(0.75), Some(0.75)]),
+    ];
+    let by_weight = MetricKind::Weighted("w".to_owned());
+    for (of, weights, errors, expected) in cases {
+        let found = measure(&spec(by_weight.clone()), &weighted(of, &weights));
+        assert_eq!(
+            (found.errors, [found.lowest, found.highest]),
+            (errors, expected),
+            "{of} {weights:?}"
+        );
+    }
+    // The number of a row may be anything, and so may what it draws to.
+    let words = weighted("1 1 0", &[one, one, one]);
+    let words = MetricTable { of: classes("1 2 n/a"), ..words };
+    let found = measure(&of_rows(by_weight), &words);
+    assert_eq!([found.lowest, found.highest], [None, None]);
+}
+
+#[test]
+fn numbers_without_bounds_have_an_interval_only_where_they_differ() {
+    let of = MetricKind::Of;
+    let mean = Statistic::Mean;
+    let words = |text: &str| {
+        let bare = text.split_whitespace().map(|word| word.split(':').next_back().unwrap_or(word));
+        let bare: Vec<&str> = bare.collect();
+        let places = text.split_whitespace().zip(0..).map(|(word, at)| ResultPlace {
+            sample: word.split_once(':').map_or(at, |(sample, _)| sample.parse().unwrap()),
+            groups: vec![vec!["all".to_owned()]],
+            ..ResultPlace::default()
+        });
+        let of = classes(&bare.join(" "));
+        MetricTable { places: places.collect(), of, ..MetricTable::default() }
+    };
+    let by = |kind| MetricSpec { by: vec![Dimension::Tags], ..of_rows(kind) };
+    let within = MetricSpec { within: true, ..by(of(mean)) };
+    let equal =
+        "no interval: all values are the same, and nothing says how far others may lie from them";
+    let alone = "no interval: one sample does not tell how far others lie from it";
+    let large = "no interval: the numbers are too large";
+    let cases = [
+        (of_rows(of(mean)), words("5 5 5"), Some(equal)),
+        (of_rows(of(mean)), words("5"), Some(alone)),
+        (of_rows(of(mean)), words("7:5 7:6"), Some(alone)),
+        (of_rows(of(mean)), words("1e308 -1e308"), Some(large)),
+        (of_rows(of(mean)), words("5 6"), None),
+        (by(MetricKind::Macro(mean)), words("5"), Some(alone)),
+        (within, words("5 6"), Some(alone)),
+        (of_rows(of(Statistic::PassRate)), words("1"), None),
+        (spec(of(mean)), table("1 1"), None),
+    ];
+    for (spec, table, expected) in cases {
+        let found = measure(&spec, &table);
+        assert_eq!(found.interval_problem.as_deref(), expected, "{spec:?} {:?}", table.of);
+        assert_eq!(found.interval.is_none(), expected.is_some(), "{spec:?} {:?}", table.of);
+        let mut all = vec![found.interval];
+        all.extend(found.groups.0.iter().map(|(_, group)| group.interval));
+        let is_finite = |bound: f64| bound.is_finite();
+        assert!(all.into_iter().flatten().all(|of| is_finite(of.low) && is_finite(of.high)));
+        let written = serde_json::to_value(&found).unwrap();
+        let read: MetricValue = serde_json::from_value(written).unwrap();
+        assert_eq!(read, MetricValue { replicates: None, ..found });
+    }
+}
+
+#[test]
+fn intervals_that_earlier_versions_could_not_write_are_read_as_none() {
+    let written = |low: &str, high: &str| {
+        let interval =
+            format!(r#"{{"low":{low},"high":{high},"level":0.95,"method":"clopper_pearson"}}"#);
+        let text = format!(
+            r#"{{"value":5.0,"interval":{interval},"groups":{{"a":{{"value":5.0,"n":1,"interval":{interval}}}}}}}"#
+        );
+        serde_json::from_str::<MetricValue>(&text).unwrap()
+    };
+    for (low, high, is_some) in [
+        ("null", "null", false),
+        ("null", "1.0", false),
+        ("1.0", "null", false),
+        ("0.0", "1.0", true),
+    ] {
+        let read = written(low, high);
+        assert_eq!(read.interval.is_some(), is_some, "{low} {high}");
+        assert_eq!(read.groups.get("a").unwrap().interval.is_some(), is_some, "{low} {high}");
+    }
+    let none: MetricValue = serde_json::from_str(r#"{"value":5.0,"interval":null}"#).unwrap();
+    let absent: MetricValue = serde_json::from_str(r#"{"value":5.0}"#).unwrap();
+    assert_eq!((none.interval, absent.interval), (None, None));
+}
+
 #[test]
 fn trials_of_a_sample_are_one_estimate() {
     // Of sample 0 two of three pass, of sample 1 none of two; sample 2 has one trial.

@@ -6,6 +6,7 @@
 
 use std::collections::BTreeMap;
 
+use super::means::no_interval;
 use super::{GroupValue, MetricTable, MetricValue, measured, replicates};
 use crate::base::exact::mean;
 use crate::base::ordered_map::Ordered;
@@ -36,13 +37,17 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
         defined().map(|(name, _)| seed_of(name)).collect()
     };
     let seeded = MetricTable { seeds, ..MetricTable::default() };
+    let clustered = clustered(&values);
+    let interval = interval(spec, clustered.clone());
+    let interval_problem = interval.is_none().then(|| no_interval(&clustered)).flatten();
     let undefined = found.iter().filter(|(_, of)| of.value.is_none());
     let problem = values.is_empty().then(|| "it is defined in no group".to_owned());
     MetricValue {
         value: mean(&values),
         n: values.len(),
         errors: found.iter().map(|(_, of)| of.errors).sum(),
-        interval: interval(spec, &values),
+        interval,
+        interval_problem,
         replicates: replicates::of(&seeded, &ordinals, &estimate),
         undefined: undefined.map(|(name, _)| name.clone()).collect(),
         groups: Ordered(found.iter().map(|(name, of)| (name.clone(), group(of))).collect()),
@@ -52,14 +57,19 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
 }
 
 /// That of the mean of so many numbers: the percentiles of a bootstrap are too narrow for a handful of groups.
-fn interval(spec: &MetricSpec, values: &[f64]) -> Option<ConfidenceInterval> {
+fn interval(spec: &MetricSpec, values: Vec<ClusteredValue>) -> Option<ConfidenceInterval> {
     let [least, greatest] = replicates::bounds(spec);
     let range = ValueRange {
         least: least.unwrap_or(f64::NEG_INFINITY),
         greatest: greatest.unwrap_or(f64::INFINITY),
     };
+    mean_interval(values, range, LEVEL)
+}
+
+/// The number of each group, which is independent of the others.
+fn clustered(values: &[f64]) -> Vec<ClusteredValue> {
     let of_group = |(cluster, value): (u32, &f64)| ClusteredValue { cluster, value: *value };
-    mean_interval((0..).zip(values).map(of_group).collect(), range, LEVEL)
+    (0..).zip(values).map(of_group).collect()
 }
 
 fn group(of: &MetricValue) -> GroupValue {
