@@ -240,21 +240,30 @@ pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
     let head = head(db, chunk, case)?;
     let graders = queries::graders(db, chunk.root(db));
     let submission = |grader: &Grader<'_>| queries::graded_texts(db, chunk, *grader).get(case);
-    let of_case: Vec<Submission> = graders.iter().filter_map(submission).collect();
+    let mut of_case: Vec<Submission> = graders.iter().filter_map(submission).collect();
+    let mut grades = Vec::new();
+    let mut not_applicable = Vec::new();
+    for (grader, submission) in graders.iter().zip(&mut of_case) {
+        match grade_line(db, chunk, case, *grader, submission)? {
+            Ok(grade) => grades.push((grader.name(db).clone(), grade)),
+            Err(why) => {
+                not_applicable.push((grader.name(db).clone(), why));
+                // Whether it is known what a program extracts for nothing rests on what else was asked, and when.
+                if grader.extractor(db).program.is_some() {
+                    *submission = Submission::Pending(None);
+                }
+            }
+        }
+    }
     // Most graders grade the same text, which stands once: that of the first that has one.
     let shared = of_case.iter().find(|submission| submission.has_text());
     let text = shared.map(Submission::shown).unwrap_or_default();
     let mut submissions = Vec::new();
-    let mut grades = Vec::new();
-    let mut not_applicable = Vec::new();
     for (grader, submission) in graders.iter().zip(&of_case) {
-        let other = shared.filter(|shared| *shared != submission).map(|_| submission.shown());
-        if let Some(other) = other.filter(|other| *other != text) {
+        let applies = grades.iter().any(|(name, _)| name == grader.name(db));
+        let other = shared.filter(|shared| applies && *shared != submission);
+        if let Some(other) = other.map(|_| submission.shown()).filter(|other| *other != text) {
             submissions.push((grader.name(db).clone(), other));
-        }
-        match grade_line(db, chunk, case, *grader, submission)? {
-            Ok(grade) => grades.push((grader.name(db).clone(), grade)),
-            Err(why) => not_applicable.push((grader.name(db).clone(), why)),
         }
     }
     Some(ResultLine {

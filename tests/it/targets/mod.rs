@@ -12,6 +12,7 @@ mod letta;
 mod letta_code;
 mod letta_functions;
 mod letta_layout;
+mod replays;
 
 use serde_json::{Value, json};
 
