@@ -11,7 +11,7 @@ pub(crate) mod json_syntax;
 pub(crate) mod ordered_map;
 pub(crate) mod json_exact;
 pub mod path;
-pub(crate) mod price;
+pub mod price;
 pub(crate) mod python;
 pub mod system;
 pub(crate) mod glob;

@@ -9,6 +9,7 @@ use salsa::Setter;
 
 use super::Database;
 use super::inputs::{Chunk, File, Overrides, Program, ProgramState, Root};
+use crate::base::price::Prices;
 use crate::pipeline::dataset::chunk::{Chunked, Records};
 use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::Outcome;
@@ -27,6 +28,8 @@ pub(crate) struct Change {
     pub environment: Option<Arc<BTreeMap<String, String>>>,
     /// The command line, if it changed.
     pub overrides: Option<Overrides>,
+    /// What tokens cost, if it was read.
+    pub prices: Option<Arc<Prices>>,
     /// Outcomes that arrived.
     pub outcomes: Vec<(ActionKey, Arc<Outcome>)>,
     /// The chunks that waited for one of them.
@@ -56,6 +59,11 @@ impl Change {
             && *root.overrides(db) != overrides
         {
             root.set_overrides(db).to(overrides);
+        }
+        if let Some(prices) = self.prices
+            && *root.prices(db) != prices
+        {
+            root.set_prices(db).to(prices);
         }
         if let Some(chunks) = self.chunks {
             set_chunks(db, root, chunks);

@@ -15,6 +15,7 @@ use super::labels::{
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use super::selection::SelectedOrdinals;
 use crate::base::ordered_map::Ordered;
+use crate::base::price::Cost;
 use crate::pipeline::delta::CellState;
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::{Method, each_wanted};
@@ -218,13 +219,14 @@ pub fn agreement<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Agreement>
     (!scores.is_empty()).then(|| crate::pipeline::metric::agreement::agreement(scores))
 }
 
-/// What the judgments behind a grader's grades used when they were made, each once; none if there are none.
+/// What the judgments behind a grader's grades used when they were made, each once, and what that costs by the prices in
+/// force; none if there are none.
 #[salsa::tracked]
 pub fn usage<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<GraderUsage> {
     let Method::Judge(judge) = &queries::ready(db, grader).method else { return None };
     let mut of_judges = vec![ModelUsage::default(); judge.rubric.judges.len()];
-    each_judgment(db, grader, &mut KeySet::default(), &mut |ballot, outcome| {
-        of_judges[judge.ballot(ballot).judge].add(outcome);
+    each_judgment(db, grader, &mut KeySet::default(), &mut |ballot, outcome, cost| {
+        of_judges[judge.ballot(ballot).judge].add(outcome, cost);
     });
     let models = judge.rubric.judges.iter().map(|judge| judge.model.as_str());
     let usage = GraderUsage::of(models.zip(of_judges));
@@ -237,23 +239,22 @@ pub fn usage_of_all(db: &dyn Db, root: Root) -> ModelUsage {
     let mut seen = KeySet::default();
     let mut all = ModelUsage::default();
     for grader in graders(db, root) {
-        each_judgment(db, *grader, &mut seen, &mut |_, outcome| all.add(outcome));
+        each_judgment(db, *grader, &mut seen, &mut |_, outcome, cost| all.add(outcome, cost));
     }
     all
 }
 
-/// Visits ballot and outcome of the actions that a grader wants by now, those apart that were seen.
+/// Visits ballot, outcome and cost of the actions that a grader wants by now, those apart that were seen.
 fn each_judgment<'db>(
     db: &'db dyn Db,
     grader: Grader<'db>,
     seen: &mut KeySet,
-    visit: &mut dyn FnMut(u32, &Outcome),
+    visit: &mut dyn FnMut(u32, &Outcome, Option<Cost>),
 ) {
     let ready = queries::ready(db, grader);
     let Threshold(threshold) = grader.pass_threshold(db);
-    if !matches!(ready.method, Method::Judge(_)) {
-        return;
-    }
+    let Method::Judge(judge) = &ready.method else { return };
+    let prices = grader.root(db).prices(db);
     let outcomes = |key| db.outcome(key);
     for chunk in grader.root(db).chunks(db) {
         // Reading the epoch is what makes the query run again when outcomes arrive.
@@ -261,7 +262,8 @@ fn each_judgment<'db>(
         for planned in queries::plans(db, *chunk, grader).iter() {
             each_wanted(planned, ready, &outcomes, threshold, &mut |ballot, key| {
                 if let (true, Some(outcome)) = (seen.insert(key), db.outcome(key)) {
-                    visit(ballot.ballot, &outcome);
+                    let cost = outcome.list_cost(prices, judge.model_of(ballot.ballot));
+                    visit(ballot.ballot, &outcome, cost);
                 }
             });
         }

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::base::price::Prices;
 use crate::pipeline::dataset::chunk::Records;
 use crate::pipeline::program::{ProgramFingerprint, Uncallable};
 use crate::pipeline::spec::{ProgramSpec, SandboxKind};
@@ -49,6 +50,8 @@ pub struct Root {
     pub environment: Arc<BTreeMap<String, String>>,
     /// What the command line says.
     pub overrides: Overrides,
+    /// What tokens cost, for reports: nothing that is graded rests on it.
+    pub prices: Arc<Prices>,
     /// The dataset's chunks in order.
     pub chunks: Vec<Chunk>,
 }

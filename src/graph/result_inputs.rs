@@ -16,6 +16,7 @@ pub(crate) fn digest(db: &Database, root: Root) -> Option<blake3::Hash> {
     inputs.add(&format!("{:?}", suite(db, root)));
     inputs.add(&format!("{:?}", environment_base_urls(db, root)));
     inputs.add(&format!("{:?}", root.overrides(db)));
+    inputs.add(&format!("{:?}", root.prices(db)));
     for (path, file) in db.files() {
         inputs.add(&path);
         match file.text(db) {

@@ -368,6 +368,13 @@ fn grade_line(
         return Some(Err(graded.grade.rationale.into_owned()));
     }
     let pass = graded.grade.passes(threshold);
+    let mut metadata = graded.grade.metadata.map_or_else(Map::new, |metadata| *metadata);
+    if metadata.contains_key("usage") {
+        let ready = queries::ready(db, grader);
+        let prices = chunk.root(db).prices(db);
+        let cost = evaluate::list_cost(planned, ready, &outcomes, threshold, prices);
+        metadata.extend(cost.map(|cost| ("cost".to_owned(), json!(cost))));
+    }
     let per_turn = graded.per_turn.map(|turns| turn_lines(turns, submission));
     Some(Ok(GradeLine {
         score: graded.grade.score,
@@ -375,7 +382,7 @@ fn grade_line(
         rationale: graded.grade.rationale.into_owned(),
         error: graded.grade.error.map(|error| *error),
         key: planned.first_key().map(|key| key.to_string()),
-        metadata: graded.grade.metadata.map_or_else(Map::new, |metadata| *metadata),
+        metadata,
         per_turn,
     }))
 }

@@ -4,10 +4,11 @@
 
 use super::judge::{self, JudgeAction};
 use super::key::{self, ActionKey, Ingredient, Ingredients};
-use super::outcome::TARGET;
+use super::outcome::{Outcome, TARGET};
 use super::program::{DependenciesAction, ProgramAction};
 use super::spec::Repeat;
 use super::target::{TargetAction, answer};
+use crate::base::price::{Cost, Prices};
 
 /// An effect, described completely by data.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +49,15 @@ impl Action {
         match self {
             Self::Judge(action) => Some(&action.model),
             Self::Target(action) => action.model_name(),
+            Self::Program(_) | Self::Dependencies(_) => None,
+        }
+    }
+
+    /// What its outcome costs, as reports say it: its tokens by `prices`, whatever was paid for them.
+    pub(crate) fn cost(&self, outcome: &Outcome, prices: &Prices) -> Option<Cost> {
+        match self {
+            Self::Judge(action) => outcome.list_cost(prices, Some(&action.model)),
+            Self::Target(action) => action.cost(outcome, prices),
             Self::Program(_) | Self::Dependencies(_) => None,
         }
     }

@@ -3,9 +3,11 @@
 //! A failure is an outcome too. Only failures that would come again are kept; the rest are shown in the
 //! run they happened in and asked again by the next.
 
-use std::ops::Add;
+mod usage;
 
 use serde::{Deserialize, Serialize};
+
+pub use usage::{ServiceTier, Usage};
 
 use super::key::{ActionKey, Ingredient, KEY_VERSION, key_of};
 use crate::base::price::{Cost, Prices};
@@ -67,33 +69,6 @@ impl JudgeExchange {
     /// It, if there is anything to keep.
     pub(crate) fn kept(self) -> Option<Box<Self>> {
         (self != Self::default()).then(|| Box::new(self))
-    }
-}
-
-/// What one or more requests used.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct Usage {
-    /// Tokens sent.
-    #[serde(default)]
-    pub input: u64,
-    /// Tokens received.
-    #[serde(default)]
-    pub output: u64,
-    /// What they cost, by the prices of the day they were made; none where no price was known.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub cost: Option<Cost>,
-}
-
-impl Add for Usage {
-    type Output = Self;
-
-    /// The sum. A cost that is not known adds nothing.
-    fn add(self, other: Self) -> Self {
-        let cost = match (self.cost, other.cost) {
-            (Some(left), Some(right)) => Some(left + right),
-            (left, right) => left.or(right),
-        };
-        Self { input: self.input + other.input, output: self.output + other.output, cost }
     }
 }
 
@@ -318,18 +293,27 @@ impl Outcome {
         usage.unwrap_or_default()
     }
 
-    /// The same outcome with what it cost, if the price of `asked`, the model that was asked, or of the model that
-    /// says it answered is known. A cost that the server told stands.
+    /// What its tokens cost by `prices`: that of `asked`, the model that was asked, else of the model that says it answered.
+    /// None where neither is known, or no tokens are.
+    pub fn list_cost(&self, prices: &Prices, asked: Option<&str>) -> Option<Cost> {
+        let (usage, answered) = match self {
+            Self::Reply(reply) => (reply.usage?, reply.model.as_deref()),
+            Self::Failure(failure) => (failure.usage?, None),
+        };
+        let price = asked.and_then(|asked| prices.of(asked)).or_else(|| prices.of(answered?))?;
+        Some(price.cost(usage.input, usage.output))
+    }
+
+    /// The same outcome with what was paid for it, if a price is known. A cost that the server told stands.
     #[must_use]
     pub fn priced(mut self, prices: &Prices, asked: Option<&str>) -> Self {
-        let (usage, answered) = match &mut self {
-            Self::Reply(reply) => (&mut reply.usage, reply.model.as_deref()),
-            Self::Failure(failure) => (&mut failure.usage, None),
+        let of_list = self.list_cost(prices, asked);
+        let usage = match &mut self {
+            Self::Reply(reply) => &mut reply.usage,
+            Self::Failure(failure) => &mut failure.usage,
         };
-        let price = asked.and_then(|asked| prices.of(asked)).or_else(|| prices.of(answered?));
-        if let (Some(usage), Some(price)) = (usage, price) {
-            let of_list = price.cost(usage.input, usage.output);
-            usage.cost.get_or_insert(of_list);
+        if let Some(usage) = usage {
+            usage.cost = usage.cost.or(of_list);
         }
         self
     }
@@ -496,7 +480,46 @@ impl ActionTally {
 
 #[cfg(test)]
 mod tests {
-    use super::{FailureKind, FailurePolicy, Trips, is_of_target};
+    use super::{
+        Cost, FailureKind, FailurePolicy, Outcome, Prices, Reply, Trips, Usage, is_of_target,
+    };
+    use crate::base::price::Price;
+
+    fn dollars(dollars: f64) -> Option<Cost> {
+        Cost::from_dollars(dollars)
+    }
+
+    #[test]
+    fn what_tokens_cost_is_another_thing_than_what_was_paid() {
+        let price = |input| Price { input, output: 0.0 };
+        let prices = Prices::new(vec![
+            ("asked".to_owned(), price(1.0)),
+            ("answered".to_owned(), price(2.0)),
+        ]);
+        let reply = |usage: Option<Usage>| {
+            let model = Some("answered".to_owned());
+            Outcome::Reply(Reply { model, usage, ..Reply::new("") })
+        };
+        let tokens = Usage::of_tokens(1_000_000, 7);
+        let paid = |usage: Usage, asked| reply(Some(usage)).priced(&prices, asked).usage().cost;
+        let listed = |usage: Usage, asked| reply(Some(usage)).list_cost(&prices, asked);
+        let cases = [
+            (tokens, Some("asked"), dollars(1.0), dollars(1.0)),
+            (tokens, Some("other"), dollars(2.0), dollars(2.0)),
+            (tokens, None, dollars(2.0), dollars(2.0)),
+            (tokens.told(dollars(0.25)), Some("asked"), dollars(1.0), dollars(0.25)),
+            (Usage { cost: dollars(9.0), ..tokens }, Some("asked"), dollars(1.0), dollars(9.0)),
+        ];
+        for (usage, asked, of_list, of_bill) in cases {
+            let found = [listed(usage, asked), paid(usage, asked)];
+            assert_eq!(found, [of_list, of_bill], "{usage:?} {asked:?}");
+        }
+        assert_eq!(reply(None).list_cost(&prices, Some("asked")), None, "no tokens are known");
+        let unknown = Prices::new(Vec::new());
+        let told = reply(Some(tokens.told(dollars(0.25))));
+        assert_eq!(told.list_cost(&unknown, Some("m")), None, "no price is known");
+        assert_eq!(told.priced(&unknown, Some("m")).usage().cost, dollars(0.25));
+    }
 
     #[test]
     fn a_target_is_told_by_its_ingredients() {

@@ -1,4 +1,4 @@
-//! What judgments cost: reported as it was when they were asked, told apart into spent and saved, and limited.
+//! What judgments cost: reported by the prices in force, told apart into spent and saved as it was paid, and limited.
 
 use serde_json::{Value, json};
 
@@ -36,24 +36,85 @@ fn of(space: &Space, file: &str, pointer: &str) -> Value {
     record.pointer(pointer).unwrap().clone()
 }
 
+/// The cost of the first result's grade.
+fn of_grade(space: &Space) -> Value {
+    let results = space.record("results.jsonl");
+    let line: Value = serde_json::from_str(results.lines().next().unwrap()).unwrap();
+    line["grades"]["quality"]["metadata"]["cost"].clone()
+}
+
 #[test]
-fn judgments_are_reported_with_what_they_cost_when_they_were_asked() {
+fn judgments_are_reported_with_what_they_cost_by_the_prices_in_force() {
     let (space, judge) = (space(PRICES), judge());
     let ran = space.run_with(&judge, &["run", "suite.yaml"]);
     assert!(ran.stdout().contains("\nspent $6.00, 3000 tokens\n"), "{}", ran.stdout());
-    let (report, grade) = (space.record("summary.json"), "/usage/quality/cost");
-    assert_eq!(of(&space, "summary.json", grade), json!(6.0));
+    let by_grader = "/usage/quality/cost";
+    assert_eq!(of(&space, "summary.json", by_grader), json!(6.0));
     assert_eq!(of(&space, "summary.json", "/cost"), json!(6.0));
     assert_eq!(of(&space, "run.json", "/spent/cost"), json!(6.0));
-    let line: Value =
-        serde_json::from_str(space.record("results.jsonl").lines().next().unwrap()).unwrap();
-    assert_eq!(line["grades"]["quality"]["metadata"]["cost"], json!(1.0));
+    assert_eq!(of_grade(&space), json!(1.0));
+    let records = |space: &Space| [space.record("summary.json"), space.record("results.jsonl")];
+    let before = records(&space);
     space.write("evalrs.toml", PRICES.replace("5000", "9000"));
     let ran = space.run(&["run", "suite.yaml", "--frozen"]);
     assert!(ran.stdout().contains("\nsaved $6.00, 3000 tokens\n"), "{}", ran.stdout());
-    assert_eq!(space.record("summary.json"), report, "what was paid does not change");
-    assert_eq!(of(&space, "run.json", "/saved/cost"), json!(6.0));
+    assert_eq!(of(&space, "summary.json", by_grader), json!(10.8));
+    assert_eq!(of_grade(&space), json!(1.8));
+    assert_eq!(of(&space, "run.json", "/saved/cost"), json!(6.0), "what was paid does not change");
     assert_eq!(of(&space, "run.json", "/spent"), json!({"input": 0, "output": 0}));
+    let told = space.run(&["explain", "suite.yaml", "0"]).stdout();
+    assert!(told.contains("; $1.80; $1.00 paid"), "{told}");
+    space.write("evalrs.toml", PRICES);
+    assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
+    assert_eq!(records(&space), before, "the same prices say the same");
+}
+
+#[test]
+fn prices_that_are_given_later_reach_what_is_stored() {
+    let (space, judge) = (space(""), judge());
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert_eq!((of(&space, "summary.json", "/cost"), of_grade(&space)), (Value::Null, Value::Null));
+    space.write("evalrs.toml", PRICES);
+    let ran = space.run(&["run", "suite.yaml", "--frozen"]);
+    assert_eq!(of(&space, "summary.json", "/cost"), json!(6.0), "{}", ran.shown());
+    let stored = [space.record("summary.json"), space.record("results.jsonl")];
+    let fresh = ["run", "suite.yaml", "--cache-dir", "fresh"];
+    assert_eq!((space.run_with(&judge, &fresh).code(), judge.count()), (0, 12));
+    let asked = [space.record("summary.json"), space.record("results.jsonl")];
+    assert_eq!(asked, stored, "an empty store says what a full one says");
+}
+
+#[test]
+fn what_was_paid_stands_in_the_store_and_with_the_run() {
+    let space = space(PRICES);
+    let judge = Judge::new(|_, _| {
+        let usage = json!({
+            "prompt_tokens": 300, "completion_tokens": 200, "cost": 0.25,
+            "prompt_tokens_details": {"cached_tokens": 256},
+        });
+        let message = json!({"content": "{\"rationale\": \"r\", \"score\": 1}"});
+        let body = json!({
+            "model": "judge-1", "choices": [{"message": message, "finish_reason": "stop"}],
+            "usage": usage, "service_tier": "flex",
+        });
+        Answer::Http(200, Vec::new(), body.to_string())
+    });
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    let paid = |requests: u64| {
+        json!({
+            "input": 300 * requests, "output": 200 * requests, "cache_read": 256 * requests,
+            "cost": 0.25 * requests as f64, "told": true, "tier": "flex",
+        })
+    };
+    assert_eq!(of(&space, "run.json", "/spent"), paid(6));
+    for entry in space.stored_entries() {
+        let body: Value = serde_json::from_str(&entry.body).unwrap();
+        assert_eq!(body["outcome"]["reply"]["usage"], paid(1));
+    }
+    assert_eq!(of(&space, "summary.json", "/cost"), json!(6.0), "by the prices in force");
+    assert_eq!(of_grade(&space), json!(1.0));
+    let told = space.run(&["explain", "suite.yaml", "0"]).stdout();
+    assert!(told.contains("; $1.00; $0.25 paid"), "{told}");
 }
 
 #[test]

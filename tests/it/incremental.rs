@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use evalrs::base::diagnostic::Diagnostic;
+use evalrs::base::price::Price;
+use evalrs::base::price::Prices;
 use evalrs::base::system::memory::MemorySystem;
 use evalrs::effects::exec::Executing;
 use evalrs::effects::exec::Executor;
@@ -25,6 +27,7 @@ use evalrs::graph::queries;
 use evalrs::graph::results;
 use evalrs::pipeline::outcome::Outcome;
 use evalrs::pipeline::outcome::Reply;
+use evalrs::pipeline::outcome::Usage;
 
 pub(crate) const SUITE: &str = "\
 name: incremental
@@ -56,16 +59,21 @@ fn score_by_length(prompt: &str) -> String {
     format!("{{\"score\": {score}, \"rationale\": \"r\"}}")
 }
 
-/// Answers from the prompt alone, and counts.
-struct Counting(Answers, std::cell::RefCell<Vec<String>>);
+/// Answers from the prompt alone, with these tokens, and counts.
+struct Counting {
+    answers: Answers,
+    usage: Option<Usage>,
+    asked: std::cell::RefCell<Vec<String>>,
+}
 
 impl Executor for Counting {
     fn execute(&self, launch: Launch) -> Executing<'_> {
         let Launch::Judge(launch) = launch else { unreachable!("only judges are asked") };
         let prompt = crate::judge::plain(&launch.action.user);
-        let text = self.0(&prompt);
-        self.1.borrow_mut().push(prompt);
-        Box::pin(std::future::ready(Outcome::Reply(Reply::new(text))))
+        let text = (self.answers)(&prompt);
+        self.asked.borrow_mut().push(prompt);
+        let reply = Reply { usage: self.usage, ..Reply::new(text) };
+        Box::pin(std::future::ready(Outcome::Reply(reply)))
     }
 }
 
@@ -76,6 +84,7 @@ pub(crate) struct Loop {
     plans: SettledPlans,
     store: Arc<dyn OutcomeStore>,
     answers: Answers,
+    usage: Option<Usage>,
     is_loaded: bool,
 }
 
@@ -129,6 +138,7 @@ impl Loop {
             plans: SettledPlans::default(),
             store,
             answers: score_by_length,
+            usage: None,
             is_loaded: false,
         }
     }
@@ -141,6 +151,11 @@ impl Loop {
     /// Sets what the judges answer.
     pub(crate) fn answer(&mut self, answers: Answers) {
         self.answers = answers;
+    }
+
+    /// Says that each reply took a thousand tokens.
+    fn answer_with_usage(&mut self) {
+        self.usage = Some(Usage::of_tokens(1_000, 0));
     }
 
     /// Loads everything the first time, what changed from then on; asks what is missing, and folds the summary.
@@ -167,7 +182,11 @@ impl Loop {
 
     /// Asks what is missing, and folds the summary.
     fn settle(&mut self) -> Did {
-        let executor = Counting(self.answers, std::cell::RefCell::default());
+        let executor = Counting {
+            answers: self.answers,
+            usage: self.usage,
+            asked: std::cell::RefCell::default(),
+        };
         let world = Effects {
             system: &self.system,
             executor: &executor,
@@ -191,7 +210,7 @@ impl Loop {
         for query in self.session.db.take_executed() {
             *ran.entry(query).or_insert(0) += 1;
         }
-        Did { ran, asked: executor.1.into_inner() }
+        Did { ran, asked: executor.asked.into_inner() }
     }
 
     /// The session as the last evaluation left it.
@@ -214,6 +233,29 @@ pub(crate) fn evaluated() -> Loop {
 #[test]
 fn no_edit_runs_no_query_and_no_action() {
     let mut session = evaluated();
+    let did = session.evaluate();
+    assert_eq!((did.ran.len(), did.asked.len()), (0, 0), "{:?}", did.ran);
+}
+
+#[test]
+fn other_prices_sum_up_what_judgments_cost_and_no_more() {
+    let priced =
+        |input: f64| Arc::new(Prices::new(vec![("m".to_owned(), Price { input, output: 0.0 })]));
+    let cost = |session: &Loop| results::summary(&session.session.db, session.session.root).cost;
+    let mut session = Loop::new();
+    session.answer_with_usage();
+    session.session.set_prices(priced(1.0));
+    let first = session.evaluate();
+    assert_eq!(first.asked.len(), 2 * SAMPLES);
+    let before = cost(&session);
+    assert!(before.is_some());
+    session.session.set_prices(priced(2.0));
+    let did = session.evaluate();
+    assert_eq!(did.asked, Vec::<String>::new());
+    assert_eq!(did.queries(), BTreeSet::from(["usage", "usage_of_all"]), "{:?}", did.ran);
+    assert_eq!(did.ran("usage"), 2);
+    assert_eq!(cost(&session).map(|cost| cost.nanos()), before.map(|cost| 2 * cost.nanos()));
+    session.session.set_prices(priced(2.0));
     let did = session.evaluate();
     assert_eq!((did.ran.len(), did.asked.len()), (0, 0), "{:?}", did.ran);
 }

@@ -72,6 +72,11 @@ impl SuiteContext {
         join(&self.root, ".evalrs")
     }
 
+    /// What tokens cost: what the workspace says, else list prices.
+    pub(crate) fn prices(&self) -> Arc<Prices> {
+        Prices::new(self.workspace.prices.clone()).into()
+    }
+
     /// How a session over `suite` is settled: within the limits of the command line, else those of the suite, else those of
     /// the workspace.
     pub(crate) fn settings(&self, limits: &LimitArgs, suite: Option<&Suite>) -> Settings {
@@ -90,7 +95,7 @@ impl SuiteContext {
                 max_calls: limits.max_calls.or(workspace.max_calls),
                 max_cost: max_cost.and_then(Cost::from_dollars),
             },
-            prices: Prices::new(workspace.prices.clone()).into(),
+            prices: self.prices(),
             max_requests_per_minute: workspace.max_requests_per_minute,
             max_tokens_per_minute: workspace.max_tokens_per_minute,
             max_identical_failures: identical_failures

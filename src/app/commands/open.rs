@@ -40,7 +40,8 @@ pub(crate) fn new_session(suite: &str, surroundings: &SuiteContext, over: Overri
     let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
     let environment = surroundings.environment.clone();
     let overrides = Overrides { sandbox, ..over };
-    let session = Session::new(Database::default(), suite, environment, overrides);
+    let mut session = Session::new(Database::default(), suite, environment, overrides);
+    session.set_prices(surroundings.prices());
     session.in_workspace(&surroundings.root)
 }
 

@@ -9,7 +9,7 @@ use super::suites::suite_files;
 use crate::app::cli::PlanArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::base::ordered_map::Ordered;
-use crate::base::price::{Cost, Prices};
+use crate::base::price::Cost;
 use crate::effects::record;
 use crate::effects::record::history::History;
 use crate::engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, Forecast, forecast};
@@ -79,8 +79,7 @@ fn plan_one(
         preview.conversations_used = used.unwrap_or_default();
     }
     console.warn(&preview.warnings)?;
-    let prices = Prices::new(surroundings.workspace.prices.clone());
-    let forecast = forecast(session, &preview, &prices);
+    let forecast = forecast(session, &preview, &surroundings.prices());
     let (reasons, previous) = if preview.to_ask.is_empty() {
         (BTreeMap::new(), None)
     } else {

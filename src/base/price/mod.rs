@@ -11,7 +11,7 @@ use std::sync::LazyLock;
 
 use serde::Deserialize;
 
-pub(crate) use cost::Cost;
+pub use cost::Cost;
 
 /// The list prices: `prices.toml`, which a test reads.
 static LISTED: LazyLock<PriceList> =

@@ -401,7 +401,7 @@ mod tests {
             ..GateReport::default()
         };
         full.counts = MovementCounts { broken: 2, ..MovementCounts::default() };
-        full.spent = Usage { input: 7, output: 1, cost: Cost::from_dollars(0.25) };
+        full.spent = Usage { cost: Cost::from_dollars(0.25), ..Usage::of_tokens(7, 1) };
         let system = MemorySystem::default();
         let mut log = SaveLog::new("h/runs/1");
         let records = [full, record(1, &[])];

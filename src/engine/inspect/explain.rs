@@ -221,7 +221,8 @@ impl<'a> Explaining<'a> {
             texts: texts.map(|(name, text)| (name.to_owned(), Value::from(text))).collect(),
             outcome: self.stored(key).map(|found| {
                 let FoundJudgment { stored, layer, generation } = found;
-                Kept::new(stored, layer, generation)
+                let cost = action.cost(&stored.outcome, self.session.root.prices(db));
+                Kept::new(stored, layer, generation, cost)
             }),
             to_ask: (!is_there)
                 .then(|| self.reasons.reason(&to_ask, head))

@@ -33,7 +33,10 @@ impl Explaining<'_> {
         Some(ExplainedConversation {
             key: key.to_string(),
             ingredients,
-            outcome: kept.map(|found| Kept::new(found.stored, found.layer, found.generation)),
+            outcome: kept.map(|found| {
+                let cost = action.cost(&found.stored.outcome, self.session.root.prices(db));
+                Kept::new(found.stored, found.layer, found.generation, cost)
+            }),
             earlier: earlier.map(|(run, _)| run),
             is_same: before == Some(key),
             differs: differs.unwrap_or_default(),

@@ -6,6 +6,7 @@
 
 use std::sync::Arc;
 
+use crate::base::price::Cost;
 use crate::base::system::System;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::resolve::settings::Settings;
@@ -196,11 +197,12 @@ impl StoreLookup {
         }
         let is_answer = waiting.purpose == Purpose::Answer;
         self.conversations += u64::from(is_answer && found.is_some());
-        if let Some(Outcome::Reply(Reply { usage: Some(usage), .. })) = &found
+        if let Some(outcome @ Outcome::Reply(Reply { usage: Some(usage), .. })) = &found
             && is_answer
         {
             let (count, used) = self.preview.conversations_used;
-            self.preview.conversations_used = (count + 1, used + *usage);
+            let cost = conversation_cost(reader.session, waiting, outcome);
+            self.preview.conversations_used = (count + 1, used + Usage { cost, ..*usage });
         }
         if found.is_none()
             && let Ok(outcome) = read_body(&entry.body)
@@ -225,4 +227,13 @@ impl StoreLookup {
             }
         }
     }
+}
+
+/// What the conversation of a case costs by the prices in force.
+fn conversation_cost(session: &Session, waiting: &Waiting, outcome: &Outcome) -> Option<Cost> {
+    let db = &session.db;
+    let CellId { chunk, case, .. } = waiting.cell;
+    // Which sample it is of decides no price.
+    let action = answers::conversation_of(db, chunk, case, String::new())?;
+    action.cost(outcome, session.root.prices(db))
 }

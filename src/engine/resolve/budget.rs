@@ -109,7 +109,7 @@ mod tests {
     }
 
     fn used(paid: u64) -> Usage {
-        Usage { input: 1_000, output: 100, cost: Some(cents(paid)) }
+        Usage { cost: Some(cents(paid)), ..Usage::of_tokens(1_000, 100) }
     }
 
     #[test]

@@ -118,6 +118,7 @@ impl<'a> Live<'a> {
         self.again.clear();
         self.urgent.clear();
         forget_failed_conversations(self.resolver.session);
+        self.resolver.session.set_prices(Arc::clone(&settings.prices));
         self.resolver.start_over(settings, allowance);
         self.to_plan = chunks_by_rank(self.resolver.session, ranking.as_ref());
         self.ranking = Some(ranking);

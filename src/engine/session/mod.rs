@@ -23,6 +23,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::price::Prices;
 use crate::base::system::{System, folder_of, is_stream};
 use crate::graph::baselines::{recorded_run, run_files};
 use crate::graph::change::Change;
@@ -75,7 +76,8 @@ impl Session {
     ) -> Self {
         let suite = db.file(path);
         let workspace = folder_of(path).to_owned();
-        let root = Root::new(&db, suite, Arc::new(environment), overrides, Vec::new());
+        let root =
+            Root::new(&db, suite, Arc::new(environment), overrides, Arc::default(), Vec::new());
         Self {
             db,
             root,
@@ -101,6 +103,12 @@ impl Session {
     #[must_use]
     pub fn in_workspace(self, root: &str) -> Self {
         Self { workspace: root.to_owned(), ..self }
+    }
+
+    /// Says what tokens cost, if that is not known yet.
+    pub fn set_prices(&mut self, prices: Arc<Prices>) {
+        let prices = Some(prices);
+        Change { prices, ..Change::default() }.apply(&mut self.db, self.root);
     }
 
     /// Loads only rows that `search` finds, where rows can be read one by one and once more. What is said then may be wrong of

@@ -98,11 +98,9 @@ impl Adapter {
                 .fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)))
         };
         let cost = paths.cost.as_ref().and_then(|path| path.find(event)?.as_f64());
-        let usage = Usage {
-            input: sum(&paths.input_tokens).unwrap_or(0),
-            output: sum(&paths.output_tokens).unwrap_or(0),
-            cost: cost.and_then(Cost::from_dollars),
-        };
+        let input = sum(&paths.input_tokens).unwrap_or(0);
+        let output = sum(&paths.output_tokens).unwrap_or(0);
+        let usage = Usage::of_tokens(input, output).told(cost.and_then(Cost::from_dollars));
         (usage != Usage::default()).then_some(usage)
     }
 }

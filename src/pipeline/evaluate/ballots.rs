@@ -214,12 +214,10 @@ impl<'a> Poll<'a> {
         } else {
             put(grade, "model", json!(model(0)));
         }
+        // What they cost is said where a result is written: it rests on prices, and no grade does.
         if self.usage != Usage::default() {
-            let Usage { input, output, cost } = self.usage;
+            let Usage { input, output, .. } = self.usage;
             put(grade, "usage", json!({"input_tokens": input, "output_tokens": output}));
-            if let Some(cost) = cost {
-                put(grade, "cost", json!(cost));
-            }
         }
     }
 }

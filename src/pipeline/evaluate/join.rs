@@ -9,11 +9,12 @@ use serde_json::{Map, json};
 use super::ballots::Poll;
 use super::{BallotId, Planned, ReadyGrader, Submission, each_ballot};
 use crate::base::exact::mean;
+use crate::base::price::{Cost, Prices};
 use crate::base::threshold::reaches;
 use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::Judge;
-use crate::pipeline::key::ActionKey;
+use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::program::{ProgramIdentity, reply};
 use crate::pipeline::results::trials::SplitVotes;
@@ -179,6 +180,27 @@ pub(crate) fn each_wanted(
     } else {
         planned.each_key(visit);
     }
+}
+
+/// What the judgments that the plan wants by now cost by `prices`, each once; none where no price is known.
+pub(crate) fn list_cost(
+    planned: &Planned,
+    grader: &ReadyGrader,
+    outcomes: Outcomes<'_>,
+    threshold: f64,
+    prices: &Prices,
+) -> Option<Cost> {
+    let judge = grader.judge()?;
+    let mut seen = KeySet::default();
+    let mut sum = None;
+    each_wanted(planned, grader, outcomes, threshold, &mut |ballot, key| {
+        if let (true, Some(outcome)) = (seen.insert(key), outcomes(key)) {
+            let asked = judge.model_of(ballot.ballot);
+            let cost = outcome.list_cost(prices, asked);
+            sum = cost.map(|cost| cost + sum.unwrap_or_default()).or(sum);
+        }
+    });
+    sum
 }
 
 /// The scores of the first ballots on the judges' own scale, submission by submission; none where a ballot failed or

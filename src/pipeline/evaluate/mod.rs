@@ -50,7 +50,8 @@ use scope::GraderScope;
 pub(crate) use submission::{HeldSubmission, Submission};
 
 pub(crate) use join::{
-    FinishedGrade, Outcomes, ballot_scores, cell, each_wanted, extracted, grade, split_votes,
+    FinishedGrade, Outcomes, ballot_scores, cell, each_wanted, extracted, grade, list_cost,
+    split_votes,
 };
 
 /// A grader ready to grade.

@@ -111,7 +111,7 @@ fn keys(planned: &Planned) -> Vec<ActionKey> {
 
 /// An outcome in short: a score, a winner, `!` for a failure, `?` for a reply that is no verdict.
 fn outcome(short: &str, ballot: usize) -> Outcome {
-    let usage = Some(Usage { input: 10, output: 1, cost: None });
+    let usage = Some(Usage::of_tokens(10, 1));
     let text = match short {
         "!" => {
             let message = format!("ballot {ballot} failed");

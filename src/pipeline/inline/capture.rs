@@ -284,7 +284,7 @@ mod tests {
             ..TargetAnswer::default()
         };
         let adapter = Adapter::read(BUILT_IN[0].1).unwrap();
-        let usage = Usage { input: 3, output: 2, cost: None };
+        let usage = Usage::of_tokens(3, 2);
         Captured::read(&adapter, answer, Some(usage))
     }
 

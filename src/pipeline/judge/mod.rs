@@ -250,6 +250,12 @@ impl Judge {
         self.seats.len() as u32 * self.question.orders()
     }
 
+    /// The model that casts the ballot with the ordinal `at`.
+    pub(crate) fn model_of(&self, at: u32) -> Option<&str> {
+        let judge = self.rubric.judges.get(self.ballot(at).judge)?;
+        Some(&judge.model)
+    }
+
     /// The ballot with the ordinal `at`: judge by judge, vote by vote, order by order; then in the same way those that
     /// confirm.
     pub fn ballot(&self, at: u32) -> Ballot {

@@ -113,7 +113,7 @@ impl StreamReading {
 /// What a record of usage says in our words.
 pub(crate) fn used(record: &Value) -> Usage {
     let count = |name: &str| record.get(name).and_then(Value::as_u64).unwrap_or(0).min(MOST_TOKENS);
-    Usage { input: count("prompt_tokens"), output: count("completion_tokens"), cost: None }
+    Usage::of_tokens(count("prompt_tokens"), count("completion_tokens"))
 }
 
 fn broken(what: &str) -> Failure {
@@ -206,8 +206,8 @@ mod tests {
     fn usage_is_counted_and_bounded() {
         let usage = |record: serde_json::Value| used(&record);
         let all = usage(serde_json::json!({"prompt_tokens": 3, "completion_tokens": 4}));
-        assert_eq!(all, Usage { input: 3, output: 4, cost: None });
+        assert_eq!(all, Usage::of_tokens(3, 4));
         let odd = usage(serde_json::json!({"prompt_tokens": u64::MAX, "completion_tokens": -1}));
-        assert_eq!(odd, Usage { input: 1 << 40, output: 0, cost: None });
+        assert_eq!(odd, Usage::of_tokens(1 << 40, 0));
     }
 }

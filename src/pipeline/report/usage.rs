@@ -75,25 +75,23 @@ mod tests {
     use crate::pipeline::report::fixtures;
     use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
 
-    fn used(input: u64, dollars: Option<f64>) -> Used {
-        Used { input, output: 1, cost: dollars.and_then(Cost::from_dollars) }
-    }
-
-    fn reply(input: u64, dollars: Option<f64>) -> Outcome {
-        let usage = Some(used(input, dollars));
+    /// What was paid for it is no part of a report.
+    fn reply(input: u64) -> Outcome {
+        let paid = Cost::from_dollars(7.0);
+        let usage = Some(Used { cost: paid, ..Used::of_tokens(input, 1) });
         Outcome::Reply(Reply { usage, ..Reply::new("") })
     }
 
     #[test]
     fn usage_is_told_by_grader_and_model() {
+        let quarter = Cost::from_dollars(0.25);
         let mut cheap = ModelUsage::default();
-        cheap.add(&reply(10, Some(0.25)));
-        cheap.add(&Outcome::Failure(Failure {
-            usage: Some(used(5, Some(0.25))),
-            ..Failure::new(FailureKind::Refused, "")
-        }));
+        cheap.add(&reply(10), quarter);
+        let usage = Some(Used::of_tokens(5, 1));
+        let refused = Failure { usage, ..Failure::new(FailureKind::Refused, "") };
+        cheap.add(&Outcome::Failure(refused), quarter);
         let mut dear = ModelUsage::default();
-        dear.add(&reply(100, None));
+        dear.add(&reply(100), None);
         let usage =
             GraderUsage::of([("cheap", cheap), ("dear", dear), ("cheap", cheap)].into_iter());
         assert_eq!((usage.judgments, usage.input_tokens, usage.output_tokens), (3, 130, 5));

@@ -6,7 +6,7 @@ use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use crate::pipeline::outcome::{Outcome, Usage as Used};
 
-/// What a grader's judgments used when they were made.
+/// What a grader's judgments used when they were made, and what that costs by the prices in force.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct GraderUsage {
@@ -16,7 +16,7 @@ pub struct GraderUsage {
     pub input_tokens: u64,
     /// Tokens received.
     pub output_tokens: u64,
-    /// What they cost, in US dollars; null where no price was known.
+    /// What these tokens cost, in US dollars; null where no price is known.
     pub cost: Option<Cost>,
     /// The same for each model that was asked, in the order of the suite.
     pub by_model: Ordered<ModelUsage>,
@@ -45,7 +45,7 @@ impl GraderUsage {
                 None => by_model.push((model.to_owned(), usage)),
             }
         }
-        let Used { input, output, cost } = all;
+        let Used { input, output, cost, .. } = all;
         let by_model = Ordered(by_model);
         Self { judgments, input_tokens: input, output_tokens: output, cost, by_model }
     }
@@ -61,7 +61,7 @@ pub struct ModelUsage {
     pub input_tokens: u64,
     /// Tokens received.
     pub output_tokens: u64,
-    /// What they cost, in US dollars; null where no price was known.
+    /// What these tokens cost, in US dollars; null where no price is known.
     pub cost: Option<Cost>,
     /// Judgments whose cost is not known: the sum is of the others.
     #[serde(skip_serializing_if = "is_zero")]
@@ -69,17 +69,17 @@ pub struct ModelUsage {
 }
 
 impl ModelUsage {
-    /// Adds what came of one action. A failure was paid for too, but is no judgment.
-    pub fn add(&mut self, outcome: &Outcome) {
+    /// Adds what came of one action, and what its tokens cost. A failure was paid for too, but is no judgment.
+    pub fn add(&mut self, outcome: &Outcome, cost: Option<Cost>) {
         let is_reply = matches!(outcome, Outcome::Reply(_));
         self.judgments += u64::from(is_reply);
-        self.unpriced += u64::from(is_reply && outcome.usage().cost.is_none());
-        let used = self.used() + outcome.usage();
+        self.unpriced += u64::from(is_reply && cost.is_none());
+        let used = self.used() + Used { cost, ..outcome.usage() };
         (self.input_tokens, self.output_tokens, self.cost) = (used.input, used.output, used.cost);
     }
 
     fn used(&self) -> Used {
-        Used { input: self.input_tokens, output: self.output_tokens, cost: self.cost }
+        Used { cost: self.cost, ..Used::of_tokens(self.input_tokens, self.output_tokens) }
     }
 }
 

@@ -157,8 +157,8 @@ impl TargetAnswer {
     /// What is kept of it.
     pub(crate) fn into_outcome(mut self) -> Outcome {
         let usage = self.usage.take();
-        // Graders see what stands in the answer.
-        if let Some(cost) = usage.as_ref().and_then(|usage| usage.cost)
+        // Graders see what stands in the answer. What follows from a list of prices does not: prices change.
+        if let Some(cost) = usage.filter(|usage| usage.told).and_then(|usage| usage.cost)
             && !self.row.contains_key("cost")
         {
             self.row.insert("cost".to_owned(), json!(cost.dollars()));
@@ -219,5 +219,5 @@ pub(crate) fn usage_in(row: &Map<String, Value>) -> Option<Usage> {
     let input = tokens(["input_tokens", "prompt_tokens"]);
     let output = tokens(["output_tokens", "completion_tokens"]);
     let is_told = usage.is_some_and(Value::is_object) || cost.is_some();
-    is_told.then_some(Usage { input, output, cost })
+    is_told.then(|| Usage::of_tokens(input, output).told(cost))
 }

@@ -14,8 +14,10 @@ use serde_json::{Map, Value};
 
 use super::judge::{BaseUrls, JudgeEndpoint};
 use super::key::Ingredients;
+use super::outcome::Outcome;
 use super::program::ProgramIdentity;
 use super::spec::{AgentKind, JudgeSpec, LiveTarget, TargetModel};
+use crate::base::price::{Cost, Prices};
 
 /// A target as far as its keys know it, whatever it is handed.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,6 +97,16 @@ impl TargetAction {
             _ => None,
         };
         self.model.as_ref().map(|model| model.name.as_str()).or(own)
+    }
+
+    /// What a conversation cost: what the agent says itself, else its tokens by `prices`. With a simulated user, whose tokens
+    /// are of another model, what was paid.
+    pub(crate) fn cost(&self, outcome: &Outcome, prices: &Prices) -> Option<Cost> {
+        let paid = outcome.usage();
+        if paid.told || self.identity.spec.user.is_some() {
+            return paid.cost;
+        }
+        outcome.list_cost(prices, self.model_name()).or(paid.cost)
     }
 
     /// The turns of the user, in order; what is not text is its JSON.

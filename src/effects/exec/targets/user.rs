@@ -188,7 +188,11 @@ pub(super) fn usage_of_both(talk: &Talk<'_>, agent: Usage, user: Usage) -> Optio
         (true, false) => Some(priced),
         (false, false) => {
             let costs = cost(agent, launch.access.as_ref()).zip(priced.cost);
-            Some(Usage { cost: costs.map(|(agent, user)| agent + user), ..agent + user })
+            Some(Usage {
+                cost: costs.map(|(agent, user)| agent + user),
+                told: agent.told && user.told,
+                ..agent + user
+            })
         }
     }
 }

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::judge::question::Question;
-use crate::pipeline::outcome::{FailureKind, Usage};
+use crate::pipeline::outcome::{FailureKind, ServiceTier, Usage};
 
 /// Anthropic's Messages API.
 pub(super) struct Anthropic;
@@ -145,16 +145,21 @@ impl Provider for Anthropic {
             "max_tokens" | "model_context_window_exceeded" => ReplyEnding::Truncated,
             _ => ReplyEnding::Complete,
         };
-        // What is read from the cache or written to it is not counted among the input.
-        let sent = ["input_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+        let tokens = |name: &str| count(body, &format!("/usage/{name}"));
+        let cache_read = tokens("cache_read_input_tokens");
+        let cache_write = tokens("cache_creation_input_tokens");
         Ok(Answer {
             text: joined(texts.map(|block| text_at(block, "/text"))),
             ending,
             model: body.get("model").and_then(Value::as_str).map(str::to_owned),
             usage: Usage {
-                input: sent.iter().map(|name| count(body, &format!("/usage/{name}"))).sum(),
-                output: count(body, "/usage/output_tokens"),
-                cost: None,
+                // What is read from the cache or written to it is not counted among the input.
+                input: tokens("input_tokens") + cache_write + cache_read,
+                output: tokens("output_tokens"),
+                cache_read,
+                cache_write,
+                tier: ServiceTier::named(text_at(body, "/usage/service_tier")),
+                ..Usage::default()
             },
         })
     }

@@ -193,7 +193,8 @@ impl Provider for Google {
                 input: count(body, "/usageMetadata/promptTokenCount"),
                 output: count(body, "/usageMetadata/candidatesTokenCount")
                     + count(body, "/usageMetadata/thoughtsTokenCount"),
-                cost: None,
+                cache_read: count(body, "/usageMetadata/cachedContentTokenCount"),
+                ..Usage::default()
             },
         })
     }

@@ -10,7 +10,7 @@ use super::{
 use crate::base::price::Cost;
 use crate::pipeline::judge::JudgeAction;
 use crate::pipeline::judge::question::Question;
-use crate::pipeline::outcome::{FailureKind, Usage};
+use crate::pipeline::outcome::{FailureKind, ServiceTier, Usage};
 
 /// Any OpenAI-compatible endpoint.
 pub(super) struct OpenAi;
@@ -71,6 +71,20 @@ fn embedding_request(action: &JudgeAction, dimensions: Option<u32>) -> Request {
     Request { path: "/embeddings".to_owned(), body }
 }
 
+/// What a request used; some gateways also say what it cost.
+fn usage_of(body: &Value) -> Usage {
+    let cost = body.pointer("/usage/cost").and_then(Value::as_f64);
+    let usage = Usage {
+        cache_read: count(body, "/usage/prompt_tokens_details/cached_tokens"),
+        tier: ServiceTier::named(text_at(body, "/service_tier")),
+        ..Usage::of_tokens(
+            count(body, "/usage/prompt_tokens"),
+            count(body, "/usage/completion_tokens"),
+        )
+    };
+    usage.told(cost.and_then(Cost::from_dollars))
+}
+
 /// The vector of a response, of which numbers of 32 bits are kept: models compute with no more.
 fn embedding(body: &Value, vector: &Value) -> Result<Answer, String> {
     let numbers = vector.as_array().ok_or("an embedding that is no list of numbers")?;
@@ -83,11 +97,7 @@ fn embedding(body: &Value, vector: &Value) -> Result<Answer, String> {
         text: Some(format!("{{\"embedding\":[{}]}}", written.join(","))),
         ending: ReplyEnding::Complete,
         model: body.get("model").and_then(Value::as_str).map(str::to_owned),
-        usage: Usage {
-            input: count(body, "/usage/prompt_tokens"),
-            output: 0,
-            cost: body.pointer("/usage/cost").and_then(Value::as_f64).and_then(Cost::from_dollars),
-        },
+        usage: usage_of(body),
     })
 }
 
@@ -219,16 +229,11 @@ impl Provider for OpenAi {
             "length" => ReplyEnding::Truncated,
             _ => ReplyEnding::Complete,
         };
-        let cost = body.pointer("/usage/cost").and_then(Value::as_f64);
         Ok(Answer {
             text: message.get("content").and_then(content_text),
             ending,
             model: body.get("model").and_then(Value::as_str).map(str::to_owned),
-            usage: Usage {
-                input: count(body, "/usage/prompt_tokens"),
-                output: count(body, "/usage/completion_tokens"),
-                cost: cost.and_then(Cost::from_dollars),
-            },
+            usage: usage_of(body),
         })
     }
 

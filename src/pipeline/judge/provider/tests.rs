@@ -11,7 +11,7 @@ use super::{
 use crate::base::price::Cost;
 use crate::pipeline::judge::question::Question;
 use crate::pipeline::judge::{JudgeAction, test_data};
-use crate::pipeline::outcome::{FailureKind, Usage};
+use crate::pipeline::outcome::{FailureKind, ServiceTier, Usage};
 use crate::pipeline::spec::JudgeSpec;
 
 fn action(model: &str) -> JudgeAction {
@@ -166,7 +166,9 @@ fn openai_answers_are_read() {
     let full = json!({
         "model": "m-1",
         "choices": [{"message": {"content": "a", "reasoning_content": "b"}}],
-        "usage": {"prompt_tokens": 3, "completion_tokens": 4, "cost": 0.00025},
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4, "cost": 0.00025,
+            "prompt_tokens_details": {"cached_tokens": 2}},
+        "service_tier": "flex",
     });
     let odd = json!({
         "choices": [{"message": {"content": 7, "refusal": null}}],
@@ -192,11 +194,15 @@ fn openai_answers_are_read() {
                 full,
                 Ok(Answer {
                     model: Some("m-1".to_owned()),
-                    usage: Usage { input: 3, output: 4, cost: Cost::from_dollars(0.000_25) },
+                    usage: Usage {
+                        cache_read: 2,
+                        tier: Some(ServiceTier::Flex),
+                        ..Usage::of_tokens(3, 4).told(Cost::from_dollars(0.000_25))
+                    },
                     ..answer(Some("a"), ReplyEnding::Complete)
                 }),
             ),
-            (odd, Ok(Answer { usage: Usage { input: 1 << 40, output: 0, cost: None }, ..seven })),
+            (odd, Ok(Answer { usage: Usage::of_tokens(1 << 40, 0), ..seven })),
             (of(json!({"content": "{"}), "error"), Err("a choice that ended with an error")),
             (json!({"choices": []}), Err("no choices")),
             (json!({"choices": [{"text": "a"}]}), Err("a choice without a message")),
@@ -218,7 +224,7 @@ fn anthropic_answers_are_read() {
         ],
         "stop_reason": "end_turn",
         "usage": {"input_tokens": 1, "cache_creation_input_tokens": 20,
-            "cache_read_input_tokens": 300, "output_tokens": 4},
+            "cache_read_input_tokens": 300, "output_tokens": 4, "service_tier": "standard"},
     });
     let refused = json!({"content": [], "stop_reason": "refusal",
         "stop_details": {"type": "refusal", "category": "cyber", "explanation": "no"}});
@@ -234,7 +240,12 @@ fn anthropic_answers_are_read() {
                 full,
                 Ok(Answer {
                     model: Some("claude-1".to_owned()),
-                    usage: Usage { input: 321, output: 4, cost: None },
+                    usage: Usage {
+                        cache_read: 300,
+                        cache_write: 20,
+                        tier: Some(ServiceTier::Standard),
+                        ..Usage::of_tokens(321, 4)
+                    },
                     ..answer(Some("ab"), ReplyEnding::Complete)
                 }),
             ),
@@ -256,7 +267,7 @@ fn google_answers_are_read() {
             "finishReason": "STOP",
         }],
         "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 4,
-            "thoughtsTokenCount": 50, "totalTokenCount": 57},
+            "thoughtsTokenCount": 50, "totalTokenCount": 57, "cachedContentTokenCount": 1},
     });
     let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
     let filtered = |reason: &str| ReplyEnding::Filtered(reason.to_owned());
@@ -272,7 +283,7 @@ fn google_answers_are_read() {
             full,
             Ok(Answer {
                 model: Some("gemini-1".to_owned()),
-                usage: Usage { input: 3, output: 54, cost: None },
+                usage: Usage { cache_read: 1, ..Usage::of_tokens(3, 54) },
                 ..answer(Some("ab"), ReplyEnding::Complete)
             }),
         ),

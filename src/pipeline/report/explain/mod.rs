@@ -11,6 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::base::ordered_map::Ordered;
+use crate::base::price::Cost;
 use crate::pipeline::key::Ingredient;
 use crate::pipeline::outcome::{Failure, JudgmentOrigin, Outcome, Stored};
 use crate::pipeline::results::GradeLine;
@@ -109,8 +110,10 @@ pub(crate) struct Kept {
     pub failure: Option<Failure>,
     /// The model that says it answered.
     pub model: Option<String>,
-    /// What it used.
+    /// What it used, and what was paid for it.
     pub usage: Value,
+    /// What that costs by the prices in force, in US dollars; null where no price is known.
+    pub cost: Option<Cost>,
     /// When it was asked or imported, RFC 3339.
     pub at: String,
     /// The version of evalrs that asked or imported.
@@ -125,7 +128,7 @@ pub(crate) struct Kept {
 
 impl Kept {
     /// What is shown of an entry of the store.
-    pub(crate) fn new(stored: Stored, layer: String, generation: u32) -> Self {
+    pub(crate) fn new(stored: Stored, layer: String, generation: u32, cost: Option<Cost>) -> Self {
         let (reply, failure, model, usage) = match stored.outcome {
             Outcome::Reply(reply) => (Some(reply.text), None, reply.model, reply.usage),
             Outcome::Failure(failure) => {
@@ -138,6 +141,7 @@ impl Kept {
             failure,
             model,
             usage: serde_json::to_value(usage).unwrap_or_default(),
+            cost,
             at: stored.at,
             by: stored.by,
             imported_from: match stored.origin {

@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use super::conversation::ExplainedConversation;
 use super::{Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept};
+use crate::base::price::Cost;
 use crate::base::text::table::{TableCell, lines, words as text_cell};
 use crate::base::text::word_diff::{render, word_diff};
 use crate::base::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
@@ -199,7 +200,10 @@ fn write_kept(kept: &Kept, page: &mut Page<'_>) -> io::Result<()> {
     if let (Some(input), Some(output)) = (used("input"), used("output")) {
         by.push(format!("{input} tokens in, {output} out"));
     }
-    by.extend(kept.usage.get("cost").filter(|cost| !cost.is_null()).map(|cost| format!("${cost}")));
+    by.extend(kept.cost.map(|cost| cost.to_string()));
+    let paid = kept.usage.get("cost").and_then(Value::as_f64).and_then(Cost::from_dollars);
+    let paid = paid.filter(|paid| Some(*paid) != kept.cost);
+    by.extend(paid.map(|paid| format!("{paid} paid")));
     if !by.is_empty() {
         let what = if kept.model.is_some() { "by" } else { "used" };
         page.field(what, &by.join("; "))?;
@@ -258,6 +262,7 @@ mod tests {
 
     use super::write;
     use crate::base::ordered_map::Ordered;
+    use crate::base::price::Cost;
     use crate::base::text::columns;
     use crate::pipeline::key::Ingredient;
     use crate::pipeline::outcome::{Failure, FailureKind};
@@ -275,6 +280,7 @@ mod tests {
             failure: None,
             model: Some("m-1".to_owned()),
             usage: json!({"input": 1234, "output": 56, "cost": 0.0012}),
+            cost: Cost::from_dollars(0.0012),
             at: "2026-01-01T00:00:00Z".to_owned(),
             by: "evalrs 0.1.0".to_owned(),
             imported_from: Some("human.jsonl".to_owned()),

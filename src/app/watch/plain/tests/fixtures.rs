@@ -155,7 +155,7 @@ pub(crate) fn gate(status: GateStatus, value: f64) -> GateReport {
 }
 
 pub(crate) fn usage(tokens: u64, dollars: f64) -> Usage {
-    Usage { input: tokens, output: tokens / 10, cost: Cost::from_dollars(dollars) }
+    Usage { cost: Cost::from_dollars(dollars), ..Usage::of_tokens(tokens, tokens / 10) }
 }
 
 fn interval(low: f64, high: f64) -> ConfidenceInterval {

@@ -233,7 +233,7 @@ fn cost(dollars: f64) -> Option<Cost> {
 }
 
 fn used(dollars: f64) -> Usage {
-    Usage { input: 12_000, output: 900, cost: cost(dollars) }
+    Usage { cost: cost(dollars), ..Usage::of_tokens(12_000, 900) }
 }
 
 fn overview(counts: MovementCounts) -> Overview {
