@@ -41,6 +41,8 @@ pub(crate) type ListFolder<'a> = &'a dyn Fn(&str) -> Option<Vec<String>>;
 pub(crate) struct Expanded {
     /// The files, sorted, each once, from where the patterns start.
     pub files: Vec<String>,
+    /// The folders of which everything is taken and that hold nothing that is.
+    pub empty: Vec<String>,
     /// The folders of installed packages that patterns lead into, sorted, each once. They are not walked: see
     /// [`lock_file`].
     pub packages: Vec<String>,
@@ -70,6 +72,7 @@ pub(crate) fn expand_within(
             limits,
             wants_folder: false,
             files: Vec::new(),
+            empty: Vec::new(),
             packages: Vec::new(),
             folders: 0,
             problem: None,
@@ -88,9 +91,10 @@ pub(crate) fn expand_within(
             expanded.unmatched.push(pattern.clone());
         }
         expanded.files.extend(walk.files);
+        expanded.empty.extend(walk.empty);
         expanded.packages.extend(walk.packages);
     }
-    for paths in [&mut expanded.files, &mut expanded.packages] {
+    for paths in [&mut expanded.files, &mut expanded.empty, &mut expanded.packages] {
         paths.sort();
         paths.dedup();
     }
@@ -155,6 +159,7 @@ struct Walk<'a> {
     /// Whether the pattern ends in `/`: then it matches folders alone.
     wants_folder: bool,
     files: Vec<String>,
+    empty: Vec<String>,
     packages: Vec<String>,
     folders: usize,
     /// Why it was given up; empty text if there were too many files.
@@ -261,8 +266,12 @@ impl Walk<'_> {
 
     /// Takes every file below `folder`.
     fn everything(&mut self, folder: &str, depth: usize) {
-        let Some(names) = self.names(folder, depth) else { return };
-        for name in names.iter().filter(|name| !LEFT_OUT.contains(&name.as_str())) {
+        let Some(mut names) = self.names(folder, depth) else { return };
+        names.retain(|name| !LEFT_OUT.contains(&name.as_str()));
+        if names.is_empty() {
+            self.empty.push(folder.to_owned());
+        }
+        for name in &names {
             if self.problem.is_some() {
                 return;
             }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use super::Db;
 use super::graders::{identity, model_base_url, row_spec, suite};
 use super::inputs::{Chunk, Root};
+use super::selection::named;
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::dataset::join::NOT_RECORDED;
@@ -67,14 +68,20 @@ fn conversations(db: &dyn Db, chunk: Chunk) -> Arc<[UnansweredCase]> {
             return super::cases::cases(chunk.records(db), spec).map(|_| failed.clone()).collect();
         }
     };
-    let key = |record: RowRecord<'_>| {
-        // The id is in no key.
-        match conversation(record, spec, identity, String::new()) {
+    let id = |case: usize| {
+        let who = super::cases::checked(db, chunk).whos.get(case)?;
+        let occurrence = super::cases::occurrences(db, chunk).get(case)?;
+        Some(named(who.id(), *occurrence))
+    };
+    let key = |case: usize, record: RowRecord<'_>| {
+        let in_key = if identity.has_ids_in_keys() { id(case) } else { None };
+        match conversation(record, spec, identity, in_key.unwrap_or_default()) {
             Ok(action) => UnansweredCase::Pending(Action::Target(action).key()),
             Err(problem) => UnansweredCase::failed("data", &problem.message),
         }
     };
-    super::cases::cases(chunk.records(db), spec).map(|(_, record)| key(record)).collect()
+    let cases = super::cases::cases(chunk.records(db), spec).enumerate();
+    cases.map(|(case, (_, record))| key(case, record)).collect()
 }
 
 /// What is known of the conversation of a case.

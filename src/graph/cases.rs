@@ -188,6 +188,12 @@ pub fn mask(db: &dyn Db, chunk: Chunk) -> Box<[bool]> {
     places(db, chunk).iter().map(|place| place.is_in()).collect()
 }
 
+/// Which of several identical rows without ids each of a chunk's cases is, from 1: all that ids need of the selection.
+#[salsa::tracked]
+pub fn occurrences(db: &dyn Db, chunk: Chunk) -> Box<[u32]> {
+    places(db, chunk).iter().map(|place| place.occurrence).collect()
+}
+
 /// The places of a chunk's cases.
 pub fn places(db: &dyn Db, chunk: Chunk) -> &[CaseOrdinals] {
     let root = chunk.root(db);

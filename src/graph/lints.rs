@@ -1,10 +1,11 @@
-//! Warnings about rubrics: a query a grader, so that a save looks again at the rubrics that it changed alone.
+//! Warnings about the target and about rubrics: a query a grader, so that a save looks again at the rubrics that it changed alone.
 
 use super::Db;
 use super::cases::selection;
 use super::graders::{Grader, graders, suite};
 use super::inputs::Root;
 use super::rows::in_vain;
+use super::shared_conversations;
 use crate::base::diagnostic::Diagnostic;
 use crate::pipeline::evaluate::sought::Sought;
 use crate::pipeline::lint::{self, RowFacts};
@@ -62,12 +63,13 @@ fn rubric_lints<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Diagnostic> {
     lint::rubric_lints(&written.grader, &written.places, row_facts(db, grader))
 }
 
-/// What is probably not meant in rubrics, in the order of the graders, but for what the suite allows.
+/// What is probably not meant in the target and in rubrics, in the order of the graders, but for what the suite allows.
 pub(crate) fn all(db: &dyn Db, root: Root) -> Vec<Diagnostic> {
     let Some(spec) = &suite(db, root).suite else { return Vec::new() };
     let is_allowed = |name| spec.allow.iter().any(|lint| lint.name() == name);
     let is_rubric = |grader: &&Grader<'_>| matches!(grader.kind(db), GraderKind::Rubric(_));
     let of_rubrics = graders(db, root).iter().filter(is_rubric);
-    let found = of_rubrics.flat_map(|grader| rubric_lints(db, *grader).iter().cloned());
+    let of_rubrics = of_rubrics.flat_map(|grader| rubric_lints(db, *grader).iter().cloned());
+    let found = shared_conversations::warning(db, root).into_iter().chain(of_rubrics);
     found.filter(|found| !found.lint.is_some_and(is_allowed)).collect()
 }

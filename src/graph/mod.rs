@@ -22,6 +22,7 @@ mod graders;
 mod cases;
 pub mod answers;
 pub(crate) mod rows;
+mod shared_conversations;
 pub(crate) mod lints;
 pub(crate) mod baselines;
 pub(crate) mod votes;

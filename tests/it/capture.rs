@@ -118,8 +118,11 @@ fn a_prompt_becomes_a_record_and_is_not_run_twice() {
     assert_eq!((runs(&space), records(&space.read("graded.log")).len()), (3, 4));
     assert_eq!(capture(&space, &["--refresh"]).code(), 0);
     assert_eq!(runs(&space), 6);
-    // What the agent is decides too.
+    // What the agent is decides too; how long it may take does not.
     space.write("echo.json", ADAPTER.replace("30000", "30001"));
+    capture(&space, &[]);
+    assert_eq!(runs(&space), 6);
+    space.write("echo.json", ADAPTER.replace("$.state", "$.status"));
     capture(&space, &[]);
     assert_eq!(runs(&space), 9);
 }

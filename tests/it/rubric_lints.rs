@@ -180,7 +180,7 @@ fn warnings_are_silenced_by_name_for_a_rubric_or_a_suite() {
     2 | allow: [same-famly, nothing]
       |                     ^^^^^^^
       |
-      = help: there are `range-not-scale`, `unknown-placeholder`, `doubled-braces`, `reference-not-shown`, `sent-twice`, `threshold-out-of-reach`, `threshold-always-met`, `same-family`, `unfenced`
+      = help: there are `range-not-scale`, `unknown-placeholder`, `doubled-braces`, `reference-not-shown`, `sent-twice`, `threshold-out-of-reach`, `threshold-always-met`, `same-family`, `unfenced`, `shared-conversation`
     ");
 }
 

@@ -364,7 +364,7 @@ impl<'a> PromptRun<'a> {
             max_concurrent: None,
         };
         let program = Arc::clone(&program.identity);
-        Arc::new(TargetIdentity { spec, program, models: Vec::new(), user: None, setup: None })
+        Arc::new(TargetIdentity::new(spec, program, None, &|_| None))
     }
 
     /// Takes what came of a conversation. What is to be graded is.

@@ -99,6 +99,12 @@ pub trait System {
         let _ = path;
         true
     }
+    /// What the owner of a file may do with it, in octal: 6 reads and writes, 7 also executes. None where the system cannot
+    /// tell.
+    fn owner_mode(&self, path: &str) -> Option<u32> {
+        let _ = path;
+        None
+    }
     /// Reads standard input to its end; nothing where it is a terminal.
     fn stdin(&self) -> std::io::Result<Vec<u8>>;
     /// Adds to the end of a file, making it and its folder if needed, and waits until that is on disk. After an error

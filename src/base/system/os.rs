@@ -94,6 +94,12 @@ impl System for OsSystem {
         std::fs::metadata(path).is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0)
     }
 
+    #[cfg(unix)]
+    fn owner_mode(&self, path: &str) -> Option<u32> {
+        use std::os::unix::fs::MetadataExt;
+        Some(std::fs::metadata(path).ok()?.mode() >> 6 & 0o7)
+    }
+
     fn stdin(&self) -> std::io::Result<Vec<u8>> {
         let mut bytes = Vec::new();
         let stdin = std::io::stdin();

@@ -71,6 +71,10 @@ impl System for OverlaySystem<'_> {
         self.below.is_executable(path)
     }
 
+    fn owner_mode(&self, path: &str) -> Option<u32> {
+        self.below.owner_mode(path)
+    }
+
     fn stdin(&self) -> std::io::Result<Vec<u8>> {
         self.below.stdin()
     }

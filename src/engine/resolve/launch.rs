@@ -103,14 +103,14 @@ fn conversation(
         }),
         AgentKind::LettaAgent(letta) => {
             let server = LettaServerNames {
-                base_url: letta.base_url.as_ref(),
+                base_url: identity.letta_server.as_ref(),
                 api_key_env: letta.api_key_env.as_deref(),
                 project_id: letta.project_id.as_ref(),
             };
             Some(server.access(environment))
         }
-        AgentKind::LettaCode(letta) => {
-            let base_url = letta.base_url.as_ref();
+        AgentKind::LettaCode(_) => {
+            let base_url = identity.letta_server.as_ref();
             let server = LettaServerNames { base_url, api_key_env: None, project_id: None };
             start = server.told(&start, environment);
             Some(server.access(environment))
@@ -140,7 +140,7 @@ fn conversation(
     })))
 }
 
-/// What a suite says of the Letta server of its target.
+/// The Letta server of a target.
 struct LettaServerNames<'a> {
     base_url: Option<&'a String>,
     api_key_env: Option<&'a str>,
@@ -152,8 +152,9 @@ impl LettaServerNames<'_> {
     fn told(&self, start: &Arc<Start>, environment: &BTreeMap<String, String>) -> Arc<Start> {
         let mut told = start.as_ref().clone();
         for name in ["LETTA_API_KEY", "LETTA_BASE_URL", "LETTA_PROJECT_ID"] {
-            let said = self.base_url.filter(|_| name == "LETTA_BASE_URL");
-            if let Some(value) = said.or_else(|| environment.get(name)) {
+            let is_server = name == "LETTA_BASE_URL";
+            let value = if is_server { self.base_url } else { environment.get(name) };
+            if let Some(value) = value {
                 told.env.retain(|(held, _)| held != name);
                 told.env.push((name.to_owned(), Secret::new(value.clone())));
             }
@@ -164,7 +165,6 @@ impl LettaServerNames<'_> {
     /// How it is reached in this environment.
     fn access(&self, environment: &BTreeMap<String, String>) -> TargetAccess {
         let name = self.api_key_env.unwrap_or("LETTA_API_KEY");
-        let base_url = self.base_url.or_else(|| environment.get("LETTA_BASE_URL"));
         let api_key = environment.get(name).map(|key| Secret::new(key.clone()));
         let project = self.project_id.or_else(|| environment.get("LETTA_PROJECT_ID"));
         let header = |project: &String| RequestHeader {
@@ -173,7 +173,7 @@ impl LettaServerNames<'_> {
             is_secret: false,
         };
         TargetAccess {
-            base_url: base_url.map_or_else(|| "http://localhost:8283".to_owned(), Clone::clone),
+            base_url: self.base_url.map_or_else(|| "http://localhost:8283".to_owned(), Clone::clone),
             api_key,
             headers: project.map(header).into_iter().collect(),
             price: None,

@@ -9,6 +9,7 @@
 //! they are not: one that is made is one that may be loaded in place of another.
 
 mod imports;
+mod inputs;
 mod listings;
 mod arguments;
 mod paths;
@@ -20,7 +21,6 @@ use std::sync::Arc;
 
 use crate::base::diagnostic::suggest;
 use crate::base::glob;
-use crate::base::glob::Expanded;
 use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
 pub(crate) use crate::effects::exec::programs::changed_meanwhile;
 use crate::effects::exec::programs::environment_of;
@@ -32,6 +32,7 @@ use crate::pipeline::program::{
 };
 use crate::pipeline::spec::{Language, ProgramSpec, Variable};
 
+use inputs::DeclaredInputs;
 pub(crate) use listings::{StoredListing, entry, find};
 pub(crate) use program_set::ProgramSet;
 
@@ -73,13 +74,12 @@ impl ReadProgram {
         let env = passed(spec, place);
         let cwd = system.absolute(spec.cwd.as_deref().unwrap_or(non_empty(place.folder)));
         let runtime = runtime(spec, &bytes, &cwd, &env, system)?;
-        let inputs = inputs(spec, place, system)?;
+        let DeclaredInputs { files: inputs, empty } = inputs::declared(spec, place, system)?;
         let locks = lock_files(spec, place, system);
-        let mut digests: Vec<(String, String)> = inputs
-            .iter()
-            .chain(&locks)
-            .map(|path| (path.clone(), digest(&join(place.folder, path), system)))
-            .collect();
+        let state = |path: &String| inputs::state(spec, place.folder, path, system);
+        let all = inputs.iter().chain(&locks).chain(&empty);
+        let mut digests: Vec<(String, String)> =
+            all.map(|path| (path.clone(), state(path))).collect();
         digests.sort();
         digests.dedup();
         let home = system.absolute(non_empty(place.folder));
@@ -205,9 +205,12 @@ pub(crate) fn dependencies_action(identity: Arc<ProgramIdentity>) -> Action {
 pub(crate) fn is_current(identity: &ProgramIdentity, folder: &str, system: &dyn System) -> bool {
     let ProgramIdentity { spec, known } = identity;
     let is_same = |(path, held): &(String, String)| state(&join(folder, path), system) == *held;
+    let is_input =
+        |(path, held): &(String, String)| inputs::state(spec, folder, path, system) == *held;
     let mut folders = Folders::of(system);
     (spec.path.is_empty() || digest(&spec.path, system) == known.program)
-        && known.inputs.iter().chain(&known.dependencies).all(is_same)
+        && known.inputs.iter().all(is_input)
+        && known.dependencies.iter().all(is_same)
         && known.missed.iter().all(|path| folders.state(&join(folder, path)).is_none())
 }
 
@@ -401,33 +404,6 @@ fn in_keys(
         return format!("{plain} ({})", seen_from(&home, &path));
     }
     format!("{plain} ({path})")
-}
-
-/// The declared inputs of a program: files, and lock files in place of installed packages.
-fn inputs(
-    spec: &ProgramSpec,
-    place: &ProgramContext<'_>,
-    system: &dyn System,
-) -> Result<Vec<String>, Uncallable> {
-    let error = |input: Option<&String>, message: String| {
-        Uncallable::new(UncallablePart::Inputs(input.cloned()), format!("`inputs`: {message}"))
-    };
-    let list = |folder: &str| system.list(non_empty(&join(place.folder, folder)));
-    let Expanded { mut files, packages, unmatched, problem } = glob::expand(&spec.inputs, &list);
-    if let Some(problem) = problem {
-        return Err(error(None, problem));
-    }
-    if let Some(pattern) = unmatched.first() {
-        return Err(error(Some(pattern), format!("nothing matches `{pattern}`")));
-    }
-    files.extend(arguments::argument_files(spec, place, system));
-    for folder in packages {
-        let lock = glob::lock_file(&folder, &list);
-        files.push(lock.ok_or_else(|| {
-            error(None, format!("no lock file stands for the packages in `{folder}`"))
-        })?);
-    }
-    Ok(files)
 }
 
 /// The lock file that stands for the packages which a program may load, if packages are installed beside it.

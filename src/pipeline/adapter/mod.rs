@@ -12,6 +12,7 @@ mod turn;
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 
 pub(crate) use events::Update;
 pub(crate) use start::AdapterConversation;
@@ -29,6 +30,16 @@ pub(crate) const BUILT_IN: [(&str, &str); 3] = [
 
 /// The adapter of Letta's coding agent, whose arguments follow from the suite.
 pub(crate) const LETTA_CODE: &str = include_str!("letta_code.json");
+
+/// The text of an adapter as keys have it: without layout, and without what changes nothing that an agent does. Text that
+/// is no JSON stays as it is.
+pub(crate) fn in_keys(text: &str) -> String {
+    let Ok(Value::Object(mut members)) = serde_json::from_str(text) else { return text.to_owned() };
+    members.retain(|name, _| !matches!(name.as_str(), "name" | "timeout"));
+    let mut adapter = Value::Object(members);
+    adapter.sort_all_objects();
+    adapter.to_string()
+}
 
 /// How the command line of an agent is started and read.
 #[derive(Clone, Debug, PartialEq, Deserialize)]

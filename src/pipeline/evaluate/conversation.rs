@@ -11,6 +11,7 @@ use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
 use crate::pipeline::grade::Grade;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Failure;
+use crate::pipeline::target::handed::Handed;
 use crate::pipeline::target::{TargetAction, TargetIdentity};
 
 /// The conversation of a case; `sample` is what the target is told as its id.
@@ -20,42 +21,53 @@ pub(crate) fn conversation(
     identity: &Arc<TargetIdentity>,
     sample: String,
 ) -> Result<TargetAction, RowProblem> {
-    let row = OpenedRow::new(record, spec)?;
-    let mut handed = Map::new();
-    match row.input()? {
-        None => {}
-        Some(Input::Text(text)) => {
-            handed.insert("turns".to_owned(), json!([text]));
-            handed.insert("input".to_owned(), Value::from(text));
-        }
-        Some(Input::Turns(turns)) => {
-            handed.insert("input".to_owned(), json!(turns));
-            handed.insert("turns".to_owned(), json!(turns));
-        }
-        Some(Input::Messages(messages)) => {
-            handed.insert("turns".to_owned(), json!(said_by_user(&messages)));
-            handed.insert("input".to_owned(), messages);
-        }
-    }
-    for name in ["agent_args", "extra_vars"] {
-        if let Some(object) = row.object(name)? {
-            handed.insert(name.to_owned(), Value::Object(object));
-        }
-    }
-    let metadata = row.metadata()?;
-    if !metadata.is_empty() {
-        handed.insert("metadata".to_owned(), Value::Object(metadata));
-    }
-    let mut handed = Value::Object(handed);
-    handed.sort_all_objects();
+    let handed = handed(record, spec, &identity.known_of_sample.handed)?;
     let live = spec.live.as_deref().map(|live| live.case(record.case)).unwrap_or_default();
     Ok(TargetAction {
         identity: Arc::clone(identity),
         model: live.model.cloned(),
-        handed: handed.to_string(),
+        handed,
         trial: live.trial,
         sample,
     })
+}
+
+/// What of a row a target is handed, or its requests hold: compact JSON.
+pub(crate) fn handed(
+    record: RowRecord<'_>,
+    spec: &RowSpec,
+    wanted: &Handed,
+) -> Result<String, RowProblem> {
+    let row = OpenedRow::new(record, spec)?;
+    let mut members = Map::new();
+    let is_said = wanted.has("input") || wanted.has("turns");
+    match row.input()?.filter(|_| is_said) {
+        None => {}
+        Some(Input::Text(text)) => {
+            members.insert("turns".to_owned(), json!([text]));
+            members.insert("input".to_owned(), Value::from(text));
+        }
+        Some(Input::Turns(turns)) => {
+            members.insert("input".to_owned(), json!(turns));
+            members.insert("turns".to_owned(), json!(turns));
+        }
+        Some(Input::Messages(messages)) => {
+            members.insert("turns".to_owned(), json!(said_by_user(&messages)));
+            members.insert("input".to_owned(), messages);
+        }
+    }
+    for name in ["agent_args", "extra_vars"].into_iter().filter(|name| wanted.has(name)) {
+        if let Some(object) = row.object(name)? {
+            members.insert(name.to_owned(), Value::Object(object));
+        }
+    }
+    let metadata = if wanted.has("metadata") { row.metadata()? } else { Map::new() };
+    if !metadata.is_empty() {
+        members.insert("metadata".to_owned(), Value::Object(metadata));
+    }
+    let mut handed = Value::Object(wanted.of_members(members));
+    handed.sort_all_objects();
+    Ok(handed.to_string())
 }
 
 /// Why there is no answer of a live target to a case.

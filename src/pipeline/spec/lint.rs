@@ -2,7 +2,7 @@
 
 use serde::{Serialize, Serializer};
 
-/// Something about a rubric or a threshold that is probably not meant.
+/// Something about a rubric, a threshold or a target that is probably not meant.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Lint {
     /// A range of scores in the text is not the scale of the grader.
@@ -23,11 +23,13 @@ pub enum Lint {
     SameFamily,
     /// Texts are put into the rubric without fences.
     Unfenced,
+    /// Samples with different ids share a conversation with a target that is told the ids.
+    SharedConversation,
 }
 
 impl Lint {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 9] = [
+    pub const ALL: [Self; 10] = [
         Self::RangeNotScale,
         Self::UnknownPlaceholder,
         Self::DoubledBraces,
@@ -37,6 +39,7 @@ impl Lint {
         Self::ThresholdAlwaysMet,
         Self::SameFamily,
         Self::Unfenced,
+        Self::SharedConversation,
     ];
 
     /// Its name in messages and suites.
@@ -51,6 +54,7 @@ impl Lint {
             Self::ThresholdAlwaysMet => "threshold-always-met",
             Self::SameFamily => "same-family",
             Self::Unfenced => "unfenced",
+            Self::SharedConversation => "shared-conversation",
         }
     }
 }

@@ -23,6 +23,8 @@ pub struct ProgramSpec {
     pub runtime: Option<String>,
     /// Files, folders and glob patterns that it reads, from the suite's folder as written, sorted.
     pub inputs: Vec<String>,
+    /// The folder among them that it gets a copy of, where it gets one: with what files may be used for, and empty folders.
+    pub template: Option<String>,
     /// Further variables of the environment that it sees, sorted.
     pub env: Vec<Variable>,
     /// The folder it runs in, joined to the suite's; none is the suite's own.
@@ -96,6 +98,7 @@ impl ProgramSpec {
             arguments: Vec::new(),
             runtime: None,
             inputs: Vec::new(),
+            template: None,
             env: Vec::new(),
             cwd: None,
             sandbox: Sandbox::default(),

@@ -66,8 +66,8 @@ pub(super) fn letta_code(
     let version = fields.text("version", findings);
     let runtime = Some("letta".to_owned());
     let program = ProgramSpec { runtime, timeout_ms: TIMEOUT_MS, ..no_program() };
-    let inputs = template(&fields, reader);
-    let program = programs::with_settings_and(Some(program), field, &fields, &inputs, reader)?;
+    let copied = template(&fields, reader);
+    let program = programs::with_settings_and(Some(program), field, &fields, copied, reader)?;
     let script = around.setup_script.and_then(|script| {
         let own = ProgramSpec { runtime: None, ..program.clone() };
         setup(script, &own, reader)

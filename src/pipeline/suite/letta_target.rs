@@ -6,6 +6,7 @@ use super::FileText;
 use super::fields::FieldSet;
 use super::programs;
 use super::reader::Reader;
+use super::seen_id;
 use super::targets::{AroundTarget, TIMEOUT_MS, models, no_program, text_of};
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::spec::{
@@ -57,8 +58,9 @@ pub(super) fn letta(
     let retries = fields.whole("max_retries", findings).unwrap_or(0);
     let version = fields.text("version", findings);
     let named = fields.take("agent_script").unwrap_or(field);
-    let program = ProgramSpec { timeout_ms: TIMEOUT_MS, ..program };
-    let program = programs::with_settings_and(Some(program), named, &fields, &[], reader)?;
+    let sees = seen_id::seen(&fields, reader);
+    let program = ProgramSpec { timeout_ms: TIMEOUT_MS, sees, ..program };
+    let program = programs::with_settings(Some(program), named, &fields, reader)?;
     let script = around.setup_script.map(|script| setup(script, &program, reader));
     fields.finish(&mut reader.findings);
     let configured = target.model_configs.iter();

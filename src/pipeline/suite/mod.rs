@@ -40,6 +40,7 @@ pub(crate) mod schema;
 pub(crate) mod section;
 mod similarity;
 mod similarity_section;
+mod seen_id;
 pub(crate) mod sections;
 pub(crate) mod source;
 mod syntax;

@@ -243,15 +243,15 @@ pub(super) fn with_settings(
     fields: &FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
-    with_settings_and(spec, named, fields, &[], reader)
+    with_settings_and(spec, named, fields, None, reader)
 }
 
-/// The same with further inputs, as the suite's folder sees them.
+/// The same with a folder that it gets a copy of, as the suite's folder sees it.
 pub(super) fn with_settings_and(
     spec: Option<ProgramSpec>,
     named: &YamlEntry,
     fields: &FieldSet<'_>,
-    further: &[String],
+    template: Option<String>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
     let runtime_field = fields.take("runtime");
@@ -266,8 +266,9 @@ pub(super) fn with_settings_and(
     let timeout = fields.seconds("timeout", &mut reader.findings);
     let mut spec = spec?;
     spec.runtime = runtime.or(spec.runtime);
-    let said = inputs.iter().map(|(input, _)| input).chain(further);
+    let said = inputs.iter().map(|(input, _)| input).chain(&template);
     spec.inputs = sorted(said.cloned().collect());
+    spec.template = template;
     spec.env = env.unwrap_or_default();
     spec.cwd = cwd;
     spec.sandbox = own.unwrap_or_else(|| reader.sandbox.clone());

@@ -116,7 +116,7 @@ const AGENT_FIELDS: &[FieldSpec] = fields![
     "base_url" "api_key" "timeout" "project_id" "max_retries" "model_configs" "model_handles" "agent_id"
     "agent_file" "agent_script" "working_dir" "allowed_tools" "disallowed_tools" "skills_dir" "flags"
     "permission_mode" "sandbox" "memory_dir" "memory_workspace" "max_steps" "command" "path" "model" "env"
-    "api_key_env" "keep_agents" "version" "inputs" "runtime" "workspace"
+    "api_key_env" "keep_agents" "version" "inputs" "runtime" "workspace" "sees"
 ];
 
 /// A target, told apart by its `kind`.

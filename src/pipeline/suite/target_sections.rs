@@ -6,6 +6,7 @@ use super::section::FieldShape::{
     Whole,
 };
 use super::section::{COUNT, FRACTION, FieldSpec, Section, fields, names, section};
+use super::seen_id::SEES;
 use super::sections::{ENVIRONMENT, HEADERS, SANDBOX_SHAPE};
 use crate::pipeline::spec::KeepWorkspace;
 
@@ -35,6 +36,11 @@ const IN_FOLDER: &[FieldSpec] = fields![
     "teardown_each": Texts => "a command in the workspace, after each conversation";
 ];
 
+/// What targets have that are told the id of a sample.
+const TOLD_ID: &[FieldSpec] = fields![
+    "sees": SEES => "`[id]` where answers rest on the id of the sample: it is in the key then";
+];
+
 const WORKSPACE_SHAPE: FieldShape = AnyOf(&[Truth, Mapping(&WORKSPACE)]);
 
 /// What targets have whose user may be simulated.
@@ -58,6 +64,7 @@ pub(crate) static COMMAND_TARGET: Section = Section::new(
             "cwd": Text => "the folder it runs in without a workspace; the suite's if absent";
         ],
         COMMON,
+        TOLD_ID,
         IN_FOLDER,
     ],
 );
@@ -73,6 +80,7 @@ pub(crate) static FUNCTION_TARGET: Section = Section::new(
             "cwd": Text => "the folder it runs in; the suite's if absent";
         ],
         COMMON,
+        TOLD_ID,
         IN_FOLDER,
     ],
 );
@@ -107,6 +115,7 @@ pub(crate) static HTTP_TARGET: Section = Section::new(
             "endpoint": Text => "stands for the URL in the key";
         ],
         COMMON,
+        TOLD_ID,
         WITH_USER,
     ],
 );
@@ -140,6 +149,7 @@ pub(crate) static CHAT_TARGET: Section = Section::new(
         ],
         MODEL,
         COMMON,
+        TOLD_ID,
         WITH_USER,
     ],
 );

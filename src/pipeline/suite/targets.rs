@@ -12,6 +12,7 @@ use super::judges;
 use super::programs;
 use super::reader::Reader;
 use super::section::Section;
+use super::seen_id;
 use super::target_sections::{
     CHAT_TARGET, COMMAND_TARGET, FUNCTION_TARGET, HEADLESS_TARGET, HTTP_TARGET, KEEPS,
     TARGET_MODEL, USER, WORKSPACE,
@@ -76,9 +77,10 @@ pub(super) fn live(
     let program = read.as_ref().map(|(_, program)| program.clone());
     let named = ["command", "path", "adapter", "tool_program"];
     let named = named.iter().find_map(|name| fields.take(name)).unwrap_or(field);
-    let spec = program.map(|program| ProgramSpec { timeout_ms: TIMEOUT_MS, ..program });
+    let sees = seen_id::seen(&fields, reader);
+    let spec = program.map(|program| ProgramSpec { timeout_ms: TIMEOUT_MS, sees, ..program });
     let program =
-        programs::with_settings_and(spec, named, &fields, &template(&fields, reader), reader);
+        programs::with_settings_and(spec, named, &fields, template(&fields, reader), reader);
     let user = user(&fields, reader);
     let findings = &mut reader.findings;
     let target = LiveTarget {
@@ -413,13 +415,14 @@ pub(super) fn workspace(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Optio
 }
 
 /// The template of a workspace as an input: what is in it decides what an agent does.
-pub(super) fn template(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Vec<String> {
-    let workspace = fields.take("workspace").map(|field| &field.value);
-    let template = workspace.and_then(|workspace| workspace.get("template"));
-    let Some((node, Yaml::Str(text))) = template.map(|node| (node, &node.value)) else {
-        return Vec::new();
-    };
-    vec![reader.findings.sources.relative_to_suite(node.span.file, text.trim_end_matches('/'))]
+pub(super) fn template(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<String> {
+    let node = fields.take("workspace")?.value.get("template")?;
+    let Yaml::Str(text) = &node.value else { return None };
+    let path = reader.findings.sources.relative_to_suite(node.span.file, text);
+    // As the files in it are called.
+    let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
+    let plain = parts.collect::<Vec<_>>().join("/");
+    Some(if path.starts_with('/') { format!("/{plain}") } else { plain })
 }
 
 fn user(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<SimulatedUser> {

@@ -13,6 +13,7 @@ mod canonical;
 mod good;
 mod programs;
 mod schema;
+mod targets;
 
 /// Files and variables that a test wrote down.
 #[derive(Default)]

@@ -3,6 +3,7 @@
 //! Pure. Placeholders stand in the texts of a JSON body, so that nothing a sample says can break out of it; in a URL they
 //! are escaped. What came from a sample is never scanned again.
 
+use std::collections::BTreeSet;
 use std::fmt::Write;
 
 use serde_json::{Map, Value};
@@ -11,6 +12,7 @@ use serde_json_path::JsonPath;
 use super::TargetAction;
 use crate::base::path::lookup;
 use crate::pipeline::judge::template::pieces;
+use crate::pipeline::spec::{HeaderValue, HttpTarget};
 
 /// What the placeholders of a request stand for, by their first part; `metadata.tone` is a member of the third last.
 pub(crate) const PLACEHOLDERS: [&str; 8] =
@@ -18,21 +20,44 @@ pub(crate) const PLACEHOLDERS: [&str; 8] =
 
 /// The placeholders of `template` that stand for nothing.
 pub(crate) fn unknown_placeholders(template: &str) -> Vec<String> {
-    let names = pieces(template).filter_map(|(_, placeholder)| placeholder).map(bare);
     let is_known = |name: &str| {
         let first = name.split(['.', '[']).next().unwrap_or_default();
         let has_members = matches!(first, "metadata" | "agent_args" | "extra_vars");
         PLACEHOLDERS.contains(&first) && (has_members || first == name)
     };
-    names.filter(|name| !is_known(name)).map(str::to_owned).collect()
+    names_in(template).filter(|name| !is_known(name)).map(str::to_owned).collect()
 }
 
 /// All placeholders of the texts of a body that stand for nothing.
 pub(crate) fn unknown_in(body: &Value) -> Vec<String> {
+    texts(body).into_iter().flat_map(unknown_placeholders).collect()
+}
+
+/// The names of the placeholders in a request.
+pub(crate) fn names(http: &HttpTarget) -> BTreeSet<&str> {
+    let headers = http.headers.iter().filter_map(|header| match &header.value {
+        HeaderValue::Text(text) => Some(text.as_str()),
+        HeaderValue::Variable(_) => None,
+    });
+    let body = http.body.iter().flat_map(texts);
+    std::iter::once(http.url.as_str()).chain(headers).chain(body).flat_map(names_in).collect()
+}
+
+/// Whether requests hold what a command is handed.
+pub(crate) fn has_plain_body(http: &HttpTarget) -> bool {
+    http.body.is_none() && http.method != "GET"
+}
+
+fn names_in(template: &str) -> impl Iterator<Item = &str> {
+    pieces(template).filter_map(|(_, placeholder)| placeholder).map(bare)
+}
+
+/// The texts of a body in which placeholders may stand.
+fn texts(body: &Value) -> Vec<&str> {
     match body {
-        Value::String(text) => unknown_placeholders(text),
-        Value::Array(items) => items.iter().flat_map(unknown_in).collect(),
-        Value::Object(members) => members.values().flat_map(unknown_in).collect(),
+        Value::String(text) => vec![text],
+        Value::Array(items) => items.iter().flat_map(texts).collect(),
+        Value::Object(members) => members.values().flat_map(texts).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     }
 }
@@ -80,11 +105,7 @@ impl<'a> RequestValues<'a> {
             "id" => Value::from(sample.as_str()),
             "model" => model.as_ref().map_or(Value::Null, |model| Value::from(model.name.as_str())),
             "trial" => Value::from(*trial),
-            _ => {
-                let end = name.find(['.', '[']).unwrap_or(name.len());
-                let value = self.handed.get(&name[..end]);
-                value.and_then(|value| lookup(value, &name[end..])).cloned().unwrap_or_default()
-            }
+            _ => handed_at(&self.handed, name).cloned().unwrap_or_default(),
         }
     }
 
@@ -142,6 +163,17 @@ impl<'a> RequestValues<'a> {
         }
         body
     }
+}
+
+/// The member that a path leads into.
+pub(super) fn member_of(path: &str) -> &str {
+    &path[..path.find(['.', '[']).unwrap_or(path.len())]
+}
+
+/// What stands at a path of what was handed over: under the path itself, or else within its member.
+pub(super) fn handed_at<'a>(handed: &'a Map<String, Value>, path: &str) -> Option<&'a Value> {
+    let member = member_of(path);
+    handed.get(path).or_else(|| lookup(handed.get(member)?, &path[member.len()..]))
 }
 
 /// A value as it stands within a text.

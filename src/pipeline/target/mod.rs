@@ -6,13 +6,17 @@
 
 pub(crate) mod answer;
 pub(crate) mod exchange;
+pub(crate) mod handed;
 mod walk;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::judge::{BaseUrls, JudgeEndpoint};
+use handed::{IdUse, KnownOfSample};
+
+use super::adapter;
+use super::judge::{BaseUrls, JudgeEndpoint, provider};
 use super::key::Ingredients;
 use super::outcome::Outcome;
 use super::program::ProgramIdentity;
@@ -33,6 +37,12 @@ pub struct TargetIdentity {
     pub user: Option<JudgeEndpoint>,
     /// What the files of the function are that prepares its server.
     pub setup: Option<Arc<ProgramIdentity>>,
+    /// The Letta server that it is on. Of a command line that nobody tells of one: none.
+    pub letta_server: Option<String>,
+    /// The adapter as keys have it; empty where there is none.
+    adapter: String,
+    /// What it knows of a sample.
+    pub(crate) known_of_sample: KnownOfSample,
 }
 
 impl TargetIdentity {
@@ -53,7 +63,19 @@ impl TargetIdentity {
             _ => Vec::new(),
         };
         let user = spec.user.as_ref().map(|user| endpoint(&user.model));
-        Self { spec, program, models, user, setup }
+        let letta_server = letta_server(&spec.kind, environment);
+        let adapter = match &spec.kind {
+            AgentKind::Headless(source) => adapter::in_keys(&source.text),
+            AgentKind::LettaCode(letta) => adapter::in_keys(&letta.adapter.text),
+            _ => String::new(),
+        };
+        let known_of_sample = KnownOfSample::of(&spec);
+        Self { spec, program, models, user, setup, letta_server, adapter, known_of_sample }
+    }
+
+    /// Whether the id of a sample is in the keys of its conversations.
+    pub(crate) fn has_ids_in_keys(&self) -> bool {
+        self.known_of_sample.id == IdUse::InKeys
     }
 
     /// Where the model of a chat is asked in the run with `run`.
@@ -63,6 +85,20 @@ impl TargetIdentity {
     }
 }
 
+/// The Letta server that agents of this kind are on.
+fn letta_server(kind: &AgentKind, environment: BaseUrls<'_>) -> Option<String> {
+    let said = |base_url: &Option<String>| base_url.clone().or_else(|| environment(LETTA));
+    match kind {
+        AgentKind::LettaAgent(letta) => said(&letta.base_url)
+            .or_else(|| provider::info(LETTA).map(|info| info.base_url.to_owned())),
+        AgentKind::LettaCode(letta) => said(&letta.base_url),
+        _ => None,
+    }
+}
+
+/// Whose base URL agents on Letta servers have.
+const LETTA: &str = "letta";
+
 /// A conversation: everything that its outcome depends on.
 #[derive(Clone, Debug, PartialEq)]
 pub struct TargetAction {
@@ -70,12 +106,12 @@ pub struct TargetAction {
     pub identity: Arc<TargetIdentity>,
     /// The model that it is run with; none is its own.
     pub model: Option<TargetModel>,
-    /// What the sample hands over: compact JSON with `input`, `turns`, `agent_args`, `extra_vars` and `metadata`, absent
-    /// members left out.
+    /// What the sample hands over: compact JSON, of `input`, `turns`, `agent_args`, `extra_vars` and `metadata` what the
+    /// target knows of them. Absent members are left out.
     pub handed: String,
     /// Which of the trials it is, from 0.
     pub trial: u32,
-    /// The id of the sample, which the target is told and no key holds.
+    /// The id of the sample, which is in keys where answers rest on it.
     pub sample: String,
 }
 
@@ -87,6 +123,9 @@ impl TargetAction {
         let provider = self.model.as_ref().and_then(|model| model.provider.as_deref());
         to.text_or_absent("model_provider", provider);
         to.text("handed", &self.handed);
+        if self.identity.has_ids_in_keys() {
+            to.text("id", &self.sample);
+        }
         to.number("trial", f64::from(self.trial));
     }
 

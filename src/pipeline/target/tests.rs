@@ -11,7 +11,8 @@ use crate::pipeline::program::{ProgramFingerprint, ProgramIdentity};
 use crate::pipeline::spec::{
     AdapterSource, AgentKind, ChatTarget, HeaderSpec, HeaderValue, HttpTarget, JudgeSpec,
     KeepWorkspace, Language, LettaAgentSource, LettaCodeTarget, LettaModelConfig, LettaTarget,
-    LiveTarget, ProgramSpec, Repeat, Role, SimulatedUser, TargetHooks, TargetModel, WorkspaceSpec,
+    LiveTarget, ProgramSpec, Repeat, Role, SampleMember, SimulatedUser, TargetHooks, TargetModel,
+    WorkspaceSpec,
 };
 
 /// A conversation before it is an action: all that its key may depend on.
@@ -23,7 +24,7 @@ struct Case {
     handed: String,
     trial: u32,
     sample: String,
-    /// What the environment names as the base URL of every provider.
+    /// What the environment names as the base URL of every provider, and of Letta.
     base_url: Option<&'static str>,
     /// The function that prepares its server.
     setup: Option<Arc<ProgramIdentity>>,
@@ -144,8 +145,18 @@ fn with_user(case: Case) -> Case {
 }
 
 fn headless() -> Case {
-    let adapter = AdapterSource { name: "codex".to_owned(), text: "{}".to_owned() };
+    let adapter = AdapterSource { name: "codex".to_owned(), text: ADAPTER.to_owned() };
     case(AgentKind::Headless(adapter), Language::Executable, Role::Target)
+}
+
+const ADAPTER: &str = r#"{"name": "a", "y": {}, "x": [1, 2], "command": ["agent"]}"#;
+
+fn of_adapter(case: &mut Case) -> &mut AdapterSource {
+    match &mut case.target.kind {
+        AgentKind::Headless(adapter) => adapter,
+        AgentKind::LettaCode(letta) => &mut letta.adapter,
+        _ => panic!("it has no adapter"),
+    }
 }
 
 fn of_http(case: &mut Case) -> &mut HttpTarget {
@@ -180,10 +191,9 @@ const CHANGES: &[(&str, Change)] = &[
     ("version", |it| it.target.version = Some("2".to_owned())),
     ("version", |it| it.target.version = None),
     ("repeat", |it| it.target.program.repeat = Repeat::Always),
-    ("git", |it| {
-        it.target.workspace =
-            Some(WorkspaceSpec { template: None, is_git: true, keep: KeepWorkspace::Failed });
-    }),
+    ("workspace", |it| it.target.workspace = Some(workspace())),
+    ("setup_script", |it| it.setup = Some(setup("digest"))),
+    ("sees", |it| it.target.program.sees = vec![SampleMember::Id]),
     ("model", |it| it.model = Some(TargetModel { name: "n".to_owned(), provider: None })),
     ("model_provider", |it| {
         it.model = Some(TargetModel { name: "m".to_owned(), provider: Some("google".to_owned()) });
@@ -191,8 +201,36 @@ const CHANGES: &[(&str, Change)] = &[
     ("handed", |it| it.handed = r#"{"input":"ho"}"#.to_owned()),
     ("trial", |it| it.trial = 1),
     ("kind", |it| it.target.kind = AgentKind::Function),
-    ("setup_script", |it| it.setup = Some(setup("digest"))),
 ];
+
+fn workspace() -> WorkspaceSpec {
+    WorkspaceSpec { template: None, is_git: false, keep: KeepWorkspace::Failed }
+}
+
+fn in_workspace(case: Case) -> Case {
+    Case { target: LiveTarget { workspace: Some(workspace()), ..case.target }, ..case }
+}
+
+fn of_workspace(case: &mut Case) -> &mut WorkspaceSpec {
+    case.target.workspace.as_mut().expect("a workspace")
+}
+
+/// What else changes the key where there is a workspace.
+const OF_WORKSPACE: &[(&str, Change)] = &[
+    ("no workspace", |it| it.target.workspace = None),
+    ("git", |it| of_workspace(it).is_git = true),
+    // Its files are among the inputs; they may have been before.
+    ("template", |it| it.target.program.template = Some("shop".to_owned())),
+];
+
+const NOT_OF_WORKSPACE: &[(&str, Change)] = &[
+    ("keep", |it| of_workspace(it).keep = KeepWorkspace::Always),
+    // As the suite's folder sees it, it is in keys.
+    ("place of the suite", |it| of_workspace(it).template = Some("moved/shop".to_owned())),
+];
+
+/// The cases whose answers rest on the id.
+const WITH_ID: [&str; 2] = ["a program that sees", "a placeholder"];
 
 fn setup(program: &str) -> Arc<ProgramIdentity> {
     let spec =
@@ -228,7 +266,11 @@ fn of_letta(case: &mut Case) -> &mut LettaTarget {
 }
 
 const OF_LETTA: &[(&str, Change)] = &[
-    ("base_url", |it| of_letta(it).base_url = None),
+    ("base_url", |it| of_letta(it).base_url = Some("http://localhost:8284".to_owned())),
+    ("LETTA_BASE_URL", |it| {
+        of_letta(it).base_url = None;
+        it.base_url = Some("http://localhost:8284");
+    }),
     ("agent", |it| of_letta(it).agent = LettaAgentSource::Id("agent-1".to_owned())),
     ("model_config", |it| of_letta(it).model_configs[0].text.push(' ')),
     ("model_config", |it| of_letta(it).model_configs.clear()),
@@ -238,12 +280,18 @@ const OF_LETTA: &[(&str, Change)] = &[
 ];
 
 const NOT_OF_LETTA: &[(&str, Change)] = &[
+    ("the server of nobody who says", |it| of_letta(it).base_url = None),
+    ("the server by another way", |it| {
+        of_letta(it).base_url = None;
+        it.base_url = Some("http://me:secret@localhost:8283/");
+    }),
+    ("LETTA_BASE_URL that the suite overrides", |it| it.base_url = Some("http://elsewhere")),
     ("api_key_env", |it| of_letta(it).api_key_env = Some("MINE".to_owned())),
     ("keep_agents", |it| of_letta(it).keep_agents = true),
     ("file of the model", |it| of_letta(it).model_configs[0].path.push('2')),
 ];
 
-/// What changes the key of none.
+/// What changes the key of none; the id that of those [`WITH_ID`].
 const NO_CHANGES: &[(&str, Change)] = &[
     ("id", |it| it.sample = "other".to_owned()),
     ("timeout", |it| it.target.program.timeout_ms = 1),
@@ -253,11 +301,6 @@ const NO_CHANGES: &[(&str, Change)] = &[
     ("teardown", |it| it.target.hooks.teardown = vec!["./end".to_owned()]),
     ("setup_each", |it| it.target.hooks.setup_each = vec!["./reset".to_owned()]),
     ("teardown_each", |it| it.target.hooks.teardown_each = vec!["./end".to_owned()]),
-    ("workspace", |it| {
-        let template = Some("fixtures/a".to_owned());
-        it.target.workspace =
-            Some(WorkspaceSpec { template, is_git: false, keep: KeepWorkspace::Always });
-    }),
     ("place", |it| it.target.program.path = "moved/agent".to_owned()),
 ];
 
@@ -347,15 +390,22 @@ const OF_USER: &[(&str, Change)] = &[
     ("user", |it| it.target.user = None),
 ];
 
-const OF_HEADLESS: &[(&str, Change)] = &[("adapter", |it| {
-    it.target.kind =
-        AgentKind::Headless(AdapterSource { name: "codex".to_owned(), text: "{ }".to_owned() });
-})];
+const OF_HEADLESS: &[(&str, Change)] = &[
+    ("command", |it| of_adapter(it).text = ADAPTER.replace("agent", "other")),
+    ("order of arguments", |it| of_adapter(it).text = ADAPTER.replace("[1, 2]", "[2, 1]")),
+    ("a timeout within", |it| of_adapter(it).text = ADAPTER.replace("{}", "{\"timeout\": 1}")),
+    ("no JSON", |it| of_adapter(it).text = "{".to_owned()),
+];
 
-const NOT_OF_HEADLESS: &[(&str, Change)] = &[("name of the adapter", |it| {
-    it.target.kind =
-        AgentKind::Headless(AdapterSource { name: "other".to_owned(), text: "{}".to_owned() });
-})];
+const NOT_OF_HEADLESS: &[(&str, Change)] = &[
+    ("name of its file", |it| of_adapter(it).name = "other".to_owned()),
+    ("layout", |it| of_adapter(it).text = ADAPTER.replace(", ", ",\n    ")),
+    ("order of members", |it| {
+        of_adapter(it).text = r#"{"command": ["agent"], "x": [1, 2], "y": {}, "name": "a"}"#.to_owned();
+    }),
+    ("name", |it| of_adapter(it).text = ADAPTER.replace("\"a\"", "\"b\"")),
+    ("timeout", |it| of_adapter(it).text = ADAPTER.replacen('{', "{\"timeout\": 5000, ", 1)),
+];
 
 fn check(kind: &str, case: &Case, changes: &[(&str, Change)], others: &[(&str, Change)]) {
     let key = case.key();
@@ -365,11 +415,17 @@ fn check(kind: &str, case: &Case, changes: &[(&str, Change)], others: &[(&str, C
         changed.key()
     };
     for (name, change) in CHANGES.iter().chain(changes) {
-        let is_itself = *name == "kind" && kind == "function";
+        let is_itself = match *name {
+            "kind" => kind == "function",
+            "workspace" => kind == "a workspace",
+            "sees" => WITH_ID.contains(&kind),
+            _ => false,
+        };
         assert_eq!(changed(change) == key, is_itself, "{kind}: {name} decides the answer");
     }
     for (name, change) in NO_CHANGES.iter().chain(others) {
-        assert_eq!(changed(change), key, "{kind}: {name} does not");
+        let is_in_key = *name == "id" && WITH_ID.contains(&kind);
+        assert_eq!(changed(change) != key, is_in_key, "{kind}: {name} does not");
     }
 }
 
@@ -389,8 +445,9 @@ fn letta_code(adapter: &str, base_url: Option<&str>) -> Case {
 }
 
 const OF_LETTA_CODE: &[(&str, Change)] = &[
-    ("arguments", |it| it.target.kind = letta_code("{ }", None).target.kind),
+    ("arguments", |it| of_adapter(it).text = r#"{"autoApprove": ["--yolo"]}"#.to_owned()),
     ("base_url", |it| it.target.kind = letta_code("{}", Some("http://a")).target.kind),
+    ("LETTA_BASE_URL", |it| it.base_url = Some("http://a")),
 ];
 
 #[test]
@@ -399,6 +456,13 @@ fn every_ingredient_of_every_kind_changes_the_key_and_nothing_else_does() {
     let function = case(AgentKind::Function, Language::Python, Role::Target);
     check("command", &command, &[], &[]);
     check("function", &function, &[], &[]);
+    check("a workspace", &in_workspace(command.clone()), OF_WORKSPACE, NOT_OF_WORKSPACE);
+    let mut seeing = command;
+    seeing.target.program.sees = vec![SampleMember::Id];
+    check("a program that sees", &seeing, &[], &[]);
+    let mut naming = http();
+    of_http(&mut naming).url.push_str("&user={id}");
+    check("a placeholder", &naming, &[], &[]);
     check("letta_code", &letta_code("{}", None), OF_LETTA_CODE, &[]);
     check("letta_agent", &letta(), OF_LETTA, NOT_OF_LETTA);
     check("headless", &headless(), OF_HEADLESS, NOT_OF_HEADLESS);

@@ -9,8 +9,7 @@ use super::TargetIdentity;
 use crate::pipeline::judge::{JudgeEndpoint, ModelNames, open_headers, without_secrets};
 use crate::pipeline::key::{Ingredients, hashed};
 use crate::pipeline::spec::{
-    AgentKind, ChatTarget, HttpTarget, LettaAgentSource, LettaCodeTarget, LettaTarget, Repeat,
-    TargetModel,
+    AgentKind, ChatTarget, HttpTarget, LettaAgentSource, LettaTarget, Repeat, TargetModel,
 };
 
 /// What the model of the agent is called in keys.
@@ -48,11 +47,15 @@ pub(super) fn settings(
     to.text("target", spec.kind.name());
     match &spec.kind {
         AgentKind::Command | AgentKind::Function => {}
-        AgentKind::Headless(adapter) => to.text("adapter", &adapter.text),
+        AgentKind::Headless(_) => to.text("adapter", &identity.adapter),
         AgentKind::Http(http) => self::http(http, to),
         AgentKind::Chat(chat) => self::chat(chat, identity.model_of(model), to),
-        AgentKind::LettaAgent(letta) => letta_agent(letta, model, to),
-        AgentKind::LettaCode(letta) => letta_code(letta, to),
+        AgentKind::LettaAgent(letta) => letta_agent(letta, model, identity, to),
+        // Its arguments stand in the adapter.
+        AgentKind::LettaCode(_) => {
+            base_url(identity, to);
+            to.text("adapter", &identity.adapter);
+        }
     }
     to.text_or_absent("version", spec.version.as_deref());
     program.walk_files(to);
@@ -61,6 +64,12 @@ pub(super) fn settings(
     if let Some(setup) = &identity.setup {
         to.text("setup_script", &hashed(|files| setup.walk_files(files)).to_string());
     }
+    let workspace = spec.workspace.as_ref().map(|_| match &spec.program.template {
+        // The files in it are among the inputs.
+        Some(template) => format!("a copy of {template}"),
+        None => "empty".to_owned(),
+    });
+    to.text_or_absent("workspace", workspace.as_deref());
     to.text_or_absent("git", spec.workspace.as_ref().filter(|space| space.is_git).map(|_| "true"));
     let Some(user) = &spec.user else { return };
     to.text("user_persona", &user.persona);
@@ -98,8 +107,19 @@ fn chat(chat: &ChatTarget, endpoint: Option<&JudgeEndpoint>, to: &mut dyn Ingred
     to.number("max_turns", f64::from(chat.max_turns));
 }
 
-fn letta_agent(letta: &LettaTarget, model: Option<&TargetModel>, to: &mut dyn Ingredients) {
-    to.text_or_absent("base_url", letta.base_url.as_deref().map(without_secrets).as_deref());
+/// Visits where the Letta server is.
+fn base_url(identity: &TargetIdentity, to: &mut dyn Ingredients) {
+    let url = identity.letta_server.as_deref().map(without_secrets);
+    to.text_or_absent("base_url", url.as_deref().map(|url| url.trim_end_matches('/')));
+}
+
+fn letta_agent(
+    letta: &LettaTarget,
+    model: Option<&TargetModel>,
+    identity: &TargetIdentity,
+    to: &mut dyn Ingredients,
+) {
+    base_url(identity, to);
     let (source, text) = match &letta.agent {
         LettaAgentSource::Id(id) => ("id", id.as_str()),
         LettaAgentSource::File { text, .. } => ("file", text.as_str()),
@@ -110,10 +130,4 @@ fn letta_agent(letta: &LettaTarget, model: Option<&TargetModel>, to: &mut dyn In
     if let Some(config) = model.and_then(|model| letta.config_of(&model.name)) {
         to.text("model_config", &config.text);
     }
-}
-
-fn letta_code(letta: &LettaCodeTarget, to: &mut dyn Ingredients) {
-    to.text_or_absent("base_url", letta.base_url.as_deref().map(without_secrets).as_deref());
-    // Its arguments stand in it.
-    to.text("adapter", &letta.adapter.text);
 }

@@ -109,7 +109,7 @@ fn what_cannot_run_is_told_before_anything_runs() {
         ("{kind: headless, adapter: cluade-code}", "a misspelt adapter"),
         ("{kind: headless, adapter: ./mine.json}", "a missing adapter"),
         ("{kind: command, command: [sh], workspace: {template: nowhere}}", "no template"),
-        ("{kind: command, command: [sh], keep: all}", "a stray field"),
+        ("{kind: command, command: [sh], template: shop}", "a stray field"),
     ];
     let mut shown = String::new();
     for (target, what) in cases {
@@ -202,10 +202,10 @@ fn what_cannot_run_is_told_before_anything_runs() {
     error: a command target has no field `keep`
      --> suite.yaml:4:40
       |
-    4 | target: {kind: command, command: [sh], keep: all}
-      |                                        ^^^^
+    4 | target: {kind: command, command: [sh], template: shop}
+      |                                        ^^^^^^^^
       |
-      = help: known fields: `kind`, `command`, `sandbox`, `cwd`, `version`, `inputs`, `env`, `cache`, `timeout`, `retries`, `setup`, `teardown`, `workspace`, `setup_each`, `teardown_each`
+      = help: known fields: `kind`, `command`, `sandbox`, `cwd`, `version`, `inputs`, `env`, `cache`, `timeout`, `retries`, `setup`, `teardown`, `sees`, `workspace`, `setup_each`, `teardown_each`
     ");
 }
 

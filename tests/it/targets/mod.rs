@@ -7,6 +7,7 @@
 
 mod failures;
 mod folders;
+mod keys;
 mod killed;
 mod letta;
 mod letta_code;

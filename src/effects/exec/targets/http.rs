@@ -78,8 +78,7 @@ impl Server<'_> {
         let url = values.url(&http.url);
         let body = match &http.body {
             Some(template) => Some(values.body(template)),
-            None if http.method == "GET" => None,
-            None => Some(values.plain_body()),
+            None => exchange::has_plain_body(http).then(|| values.plain_body()),
         };
         let headers = talk.launch.access.iter().flat_map(|access| &access.headers);
         let headers: Vec<(String, String)> = headers

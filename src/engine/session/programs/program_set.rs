@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::listings::{StoredListing, entry, files_key, find};
 use super::{
-    ProgramContext, ReadProgram, dependencies_action, discovered_from, grown, is_current,
+    ProgramContext, ReadProgram, dependencies_action, discovered_from, grown, inputs, is_current,
     is_outgrown, state,
 };
 use crate::base::diagnostic;
@@ -314,12 +314,13 @@ impl Session {
     /// Whether a file that a program loads or reads still is what keys say of it.
     pub(crate) fn is_as_known(&self, path: &str, system: &dyn System) -> bool {
         let folder = self.folder();
-        let is_same = |(name, held): &(String, String)| {
-            join(folder, name) == path && state(path, system) == *held
-        };
+        let is_it = |(name, _): &&(String, String)| join(folder, name) == path;
         self.named_programs().into_iter().any(|program| {
-            let known = known_of(program.state(&self.db));
-            known.is_some_and(|known| known.inputs.iter().chain(&known.dependencies).any(is_same))
+            let spec = program.spec(&self.db);
+            let Some(known) = known_of(program.state(&self.db)) else { return false };
+            let input = known.inputs.iter().find(is_it);
+            input.is_some_and(|(name, held)| inputs::state(spec, folder, name, system) == *held)
+                || known.dependencies.iter().filter(is_it).any(|(_, held)| state(path, system) == *held)
         })
     }
 

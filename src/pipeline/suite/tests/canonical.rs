@@ -8,7 +8,7 @@ use crate::pipeline::letta::test_agent::judge_file;
 use crate::pipeline::spec::{GraderKind, RubricSpec, Scale};
 use crate::pipeline::suite::canonical::canonical;
 
-const SUITES: [&str; 19] = [
+const SUITES: [&str; 20] = [
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.json, at: [ann, bob.said], map: {x: pass}}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.csv, for: a, at: 'votes[0]', fields: {id: n}, map: {x: pass, 3: 0.5}}\n",
     "name: s\ndataset: {path: d.jsonl, fields: {output: o}}\ngraders: {a: {kind: tool, function: contains}}\nlabels: {at: human.score, map: {x: fail}}\n",
@@ -23,6 +23,7 @@ const SUITES: [&str; 19] = [
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\n",
     "name: s\ndataset: x/d.csv\ndescription: 'null'\ngraders: {a: {kind: tool, function: contains}}\nmax_samples: 5\nsample_tags: ['1', 'yes']\nnum_runs: 3\nmax_concurrent: 4\n",
     "name: 'on'\ndataset: {path: rows.txt, format: json, fields: {id: a.b, outputs: {z: o.0, a: o.1}}}\ntarget: {kind: recorded, path: t.jsonl, format: openai_chat}\ngraders: {'~': {kind: tool, function: contains}, '1': {kind: tool, function: contains}}\n",
+    "name: s\ndataset: d.jsonl\ntarget: {kind: command, command: [./a, b], sees: id, inputs: [x], workspace: {template: ./shop/, git: true}}\ngraders: {a: {kind: tool, function: contains}}\n",
     "name: s\ndataset: d.jsonl\ntarget: {kind: letta_code, timeout: 3}\ngrader: {kind: tool, function: numeric, config: {tolerance: 1e-6}, pass_threshold: 0.1, display_name: \"# x: y\", ground_truth_pattern: '^(\\d+)$', include_subagents: yes}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: json_schema, config: {schema: {type: object, n: [1, -2, 2.5, null, true, '1_000', '$${x}', '007', '.5', '0x1f']}}, extractor: tool_arguments, extractor_config: {tool_name: s}}}\ngate: {metric: accuracy, op: lt, value: 0.333, pass_value: 0.25}\n",
     "name: s\ndataset: d.jsonl\ngraders:\n  q:\n    kind: model_judge\n    prompt: |2\n\n        Indented, then $${not} a variable.\n\n      trailing:   \n    temperature: null\n    votes: {n: 3, combine: mean}\n    scale: {min: 1, max: 10}\n    seed: -4\n    max_tokens: 10\n    top_p: 0.9\n    base_url: http://localhost\n    endpoint: e\n    api_key_env: K\n    extra_body: {a: {b: [1]}}\n    rubric_vars: [v]\n    timeout: 1e-7\n    max_retries: 0\n",
@@ -62,7 +63,7 @@ fn agents_on_letta_servers_read_back_equal() {
         "kind: letta_code, working_dir: box, allowed_tools: [Edit], flags: [--x], max_retries: 1, model_handles: [a/b]",
         "kind: letta_code, workspace: {git: true}, permission_mode: plan, disallowed_tools: [Bash], env: [A]",
         "agent_id: agent-1, max_retries: 2, project_id: p, keep_agents: true, version: v, timeout: 7",
-        "agent_script: 'make.py:make', runtime: .venv/bin/python, env: [A], base_url: 'http://a', model_handles: [a/b]",
+        "agent_script: 'make.py:make', runtime: .venv/bin/python, env: [A], base_url: 'http://a', model_handles: [a/b], sees: [id]",
         "agent_script: 'make.py:make', model_configs: [openai-gpt-4.1, configs/other.json]",
     ] {
         let kind = if lines.starts_with("kind") { "" } else { "kind: letta_agent, " };
