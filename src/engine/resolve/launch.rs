@@ -173,7 +173,9 @@ impl LettaServerNames<'_> {
             is_secret: false,
         };
         TargetAccess {
-            base_url: self.base_url.map_or_else(|| "http://localhost:8283".to_owned(), Clone::clone),
+            base_url: self
+                .base_url
+                .map_or_else(|| "http://localhost:8283".to_owned(), Clone::clone),
             api_key,
             headers: project.map(header).into_iter().collect(),
             price: None,

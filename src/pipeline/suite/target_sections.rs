@@ -6,8 +6,8 @@ use super::section::FieldShape::{
     Whole,
 };
 use super::section::{COUNT, FRACTION, FieldSpec, Section, fields, names, section};
-use super::seen_id::SEES;
 use super::sections::{ENVIRONMENT, HEADERS, SANDBOX_SHAPE};
+use super::seen_id::SEES;
 use crate::pipeline::spec::KeepWorkspace;
 
 /// Whose workspaces stay, by name.

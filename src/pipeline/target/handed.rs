@@ -104,7 +104,9 @@ impl Handed {
         match self {
             Self::All => members,
             Self::Only(paths) => {
-                let value = |path: &String| Some((path.clone(), exchange::handed_at(&members, path)?.clone()));
+                let value = |path: &String| {
+                    Some((path.clone(), exchange::handed_at(&members, path)?.clone()))
+                };
                 paths.iter().filter_map(value).filter(|(_, value)| !value.is_null()).collect()
             }
         }

@@ -401,7 +401,8 @@ const NOT_OF_HEADLESS: &[(&str, Change)] = &[
     ("name of its file", |it| of_adapter(it).name = "other".to_owned()),
     ("layout", |it| of_adapter(it).text = ADAPTER.replace(", ", ",\n    ")),
     ("order of members", |it| {
-        of_adapter(it).text = r#"{"command": ["agent"], "x": [1, 2], "y": {}, "name": "a"}"#.to_owned();
+        of_adapter(it).text =
+            r#"{"command": ["agent"], "x": [1, 2], "y": {}, "name": "a"}"#.to_owned();
     }),
     ("name", |it| of_adapter(it).text = ADAPTER.replace("\"a\"", "\"b\"")),
     ("timeout", |it| of_adapter(it).text = ADAPTER.replacen('{', "{\"timeout\": 5000, ", 1)),

@@ -199,7 +199,7 @@ fn what_cannot_run_is_told_before_anything_runs() {
     4 | target: {kind: command, command: [sh], workspace: {template: nowhere}}
       |                                  ^^^^
     --- a stray field
-    error: a command target has no field `keep`
+    error: a command target has no field `template`
      --> suite.yaml:4:40
       |
     4 | target: {kind: command, command: [sh], template: shop}

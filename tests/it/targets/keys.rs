@@ -111,9 +111,8 @@ fn modes_and_empty_folders_of_a_template_are_in_the_key() {
 
 #[test]
 fn the_letta_server_that_is_asked_is_in_the_key() {
-    let servers = ["first", "second"].map(|name| {
-        LettaServer::new(move |_, text: &str| Said::Text(format!("{name}: {text}")))
-    });
+    let servers = ["first", "second"]
+        .map(|name| LettaServer::new(move |_, text: &str| Said::Text(format!("{name}: {text}"))));
     let space = space("{kind: letta_agent, agent_file: bot.af}", [row("a", "hi")]);
     space.write("bot.af", judge_file().to_string());
     let held = |base_url: &str| {
@@ -148,7 +147,9 @@ fn metadata_that_no_request_holds_is_in_no_key() {
     };
     let chat = format!("{{kind: chat, model: m, base_url: '{url}'}}");
     let body = "{q: '{input}', l: '{metadata.locale}', b: '{metadata.a.b}'}";
-    let http = format!("{{kind: http, url: '{url}/chat', body: {body}, answer: '$.choices[0].message.content'}}");
+    let http = format!(
+        "{{kind: http, url: '{url}/chat', body: {body}, answer: '$.choices[0].message.content'}}"
+    );
     for target in [chat, http] {
         let space = space(&target, []);
         space.write("data.jsonl", rows(json!({})));

@@ -320,7 +320,11 @@ impl Session {
             let Some(known) = known_of(program.state(&self.db)) else { return false };
             let input = known.inputs.iter().find(is_it);
             input.is_some_and(|(name, held)| inputs::state(spec, folder, name, system) == *held)
-                || known.dependencies.iter().filter(is_it).any(|(_, held)| state(path, system) == *held)
+                || known
+                    .dependencies
+                    .iter()
+                    .filter(is_it)
+                    .any(|(_, held)| state(path, system) == *held)
         })
     }
 

@@ -6,7 +6,9 @@ use crate::pipeline::target::handed::{Handed, IdUse, KnownOfSample};
 
 /// A suite with this target.
 fn text(target: &str) -> String {
-    format!("name: s\ndataset: d.jsonl\ntarget: {{{target}}}\ngraders: {{a: {{kind: tool, function: contains}}}}\n")
+    format!(
+        "name: s\ndataset: d.jsonl\ntarget: {{{target}}}\ngraders: {{a: {{kind: tool, function: contains}}}}\n"
+    )
 }
 
 fn target(fields: &str) -> LiveTarget {
@@ -29,11 +31,7 @@ fn a_target_knows_what_its_requests_hold() {
         ("kind: headless, adapter: codex".to_owned(), "turns", IdUse::Untold),
         ("kind: letta_agent, agent_id: a".to_owned(), "turns", IdUse::Untold),
         ("kind: letta_agent, agent_script: 'a.py:f'".to_owned(), "all", IdUse::Told),
-        (
-            "kind: letta_agent, agent_script: 'a.py:f', sees: [id]".to_owned(),
-            "all",
-            IdUse::InKeys,
-        ),
+        ("kind: letta_agent, agent_script: 'a.py:f', sees: [id]".to_owned(), "all", IdUse::InKeys),
         (
             "kind: letta_code, workspace: true, model_handles: [m]".to_owned(),
             "turns",
@@ -55,7 +53,9 @@ fn a_target_knows_what_its_requests_hold() {
             IdUse::InKeys,
         ),
         (
-            format!("{http}/{{model}}', body: {{q: '{{metadata.a.b}} {{extra_vars[0]}}', t: '{{trial}}', id: 1}}"),
+            format!(
+                "{http}/{{model}}', body: {{q: '{{metadata.a.b}} {{extra_vars[0]}}', t: '{{trial}}', id: 1}}"
+            ),
             "extra_vars[0] metadata.a.b",
             IdUse::Untold,
         ),
@@ -77,9 +77,8 @@ fn a_target_knows_what_its_requests_hold() {
 
 #[test]
 fn a_target_sees_an_id_or_nothing() {
-    let problems = |target: &str| {
-        rendered(&read(&Memory::new(&[("suite.yaml", text(target).as_str())])))
-    };
+    let problems =
+        |target: &str| rendered(&read(&Memory::new(&[("suite.yaml", text(target).as_str())])));
     insta::assert_snapshot!(problems("kind: command, command: [sh], sees: [id, row]"), @r"
     error: `sees` of a target names the `id` alone, not `row`
      --> suite.yaml:3:46
@@ -101,7 +100,9 @@ fn a_template_is_an_input_that_is_known_as_one() {
         ("../shop/.", "../shop"),
         ("/srv/shop/", "/srv/shop"),
     ] {
-        let fields = format!("kind: command, command: [sh], inputs: [a], workspace: {{template: {written}}}");
+        let fields = format!(
+            "kind: command, command: [sh], inputs: [a], workspace: {{template: {written}}}"
+        );
         let program = target(&fields).program;
         let mut inputs = vec!["a".to_owned(), template.to_owned()];
         inputs.sort();
