@@ -2,6 +2,8 @@
 //!
 //! A row may have a key `messages` or `trajectory` that is something else. Where it says what the target answered, such
 //! a key stops nothing: it is a trajectory only if it reads as one, if the suite maps it, or if a grader needs one.
+//!
+//! An `output` is the answer: it ends the trajectory that stands beside it, whichever way both were recorded.
 
 use serde_json::Value;
 use serde_json::value::RawValue;
@@ -54,7 +56,14 @@ fn recorded_of(fields: &RowFields<'_>) -> Result<Option<Recorded>, RowProblem> {
     let is_alone = trajectory.is_none() && problem.is_none();
     let value = fields.value("output")?;
     let (trajectory, output) = match (trajectory, value) {
-        (Some(trajectory), value) => (trajectory, value.as_ref().map(json_text)),
+        (Some(trajectory), Some(value)) => {
+            let output = json_text(&value);
+            let path = fields.mapped("output").unwrap_or("output");
+            // Of a response of an API, the trajectory has the answer.
+            let is_answer = is_text(&value) || is_structured(&value, path);
+            (if is_answer { trajectory.ended_by(&output) } else { trajectory }, Some(output))
+        }
+        (Some(trajectory), None) => (trajectory, None),
         (None, Some(value @ (Value::Array(_) | Value::Object(_)))) if is_alone => {
             let path = fields.mapped("output").unwrap_or("output");
             match structured(fields, &value, path) {
@@ -184,14 +193,23 @@ fn response(fields: &RowFields<'_>, hint: String) -> RowProblem {
     fields.raw("output").map_or(wrong.clone(), |raw| wrong.at(fields.row, raw))
 }
 
-/// Structured output, as its JSON text: an object, or a list without objects, that is no trajectory.
+/// Structured output, as its JSON text, where that may be no trajectory.
 fn structured(fields: &RowFields<'_>, value: &Value, path: &str) -> Option<String> {
-    let is_output = match value {
+    (fields.spec.format.is_none() && is_structured(value, path)).then(|| value.to_string())
+}
+
+/// Whether it is structured output: an object, or a list without objects, that is no trajectory.
+fn is_structured(value: &Value, path: &str) -> bool {
+    match value {
         Value::Object(_) => trajectory::detect(value).is_none() && answer_in(value, path).is_none(),
-        Value::Array(items) => !items.iter().any(|item| item.is_object() || item.is_array()),
+        Value::Array(items) => items.iter().all(is_text),
         _ => false,
-    };
-    (is_output && fields.spec.format.is_none()).then(|| value.to_string())
+    }
+}
+
+/// Whether it is said as text.
+fn is_text(value: &Value) -> bool {
+    !value.is_object() && !value.is_array()
 }
 
 fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
@@ -291,12 +309,46 @@ mod tests {
     use crate::pipeline::dataset::join::NOT_RECORDED;
     use crate::pipeline::dataset::row::{OpenedRow, RowRecord, check, check_recording};
     use crate::pipeline::spec::{FieldMap, MissingAnswer};
+    use crate::pipeline::trajectory::FORMATS;
 
     fn spec(paths: &[&str], outputs: &[&str], missing: MissingAnswer) -> RowSpec {
         let at_x = |name: &&str| ((*name).to_owned(), "x.y".to_owned());
         let [paths, outputs] = [paths, outputs].map(|names| names.iter().map(at_x).collect());
         let fields = FieldMap { paths, outputs, ..FieldMap::default() };
         RowSpec { cells: false, fields, format: None, missing, live: None }
+    }
+
+    #[test]
+    fn an_output_ends_the_trajectory_beside_it() {
+        let said = r#"[{"role": "user", "content": "q"}, {"role": "assistant", "content": "I think."}, {"role": "user", "content": "so?"}]"#;
+        let openai = FORMATS.iter().find(|(name, _)| *name == "openai").map(|(_, format)| *format);
+        for (output, answer) in [
+            (r#""It is 4.""#, Some("It is 4.")),
+            ("4", Some("4")),
+            (r#"{"answer": 4}"#, Some(r#"{"answer":4}"#)),
+            (r#"["a", "b"]"#, Some(r#"["a","b"]"#)),
+            (r#""I think. ""#, Some("I think. ")),
+            // It is what was said at last, or nothing.
+            (r#""I think.""#, None),
+            (r#""""#, None),
+            (r#"" \n""#, None),
+            ("null", None),
+            // What an API responds is elsewhere too.
+            (r#"{"choices": [{"message": {"content": "It is 4."}}]}"#, None),
+            (r#"{"content": "It is 4."}"#, None),
+            (r#"[{"role": "assistant", "content": "It is 4."}]"#, None),
+        ] {
+            for format in [None, openai] {
+                let spec = RowSpec { format, ..spec(&[], &[], MissingAnswer::Error) };
+                let row = format!(r#"{{"messages": {said}, "output": {output}}}"#);
+                let record = RowRecord { row: &row, recorded: "", case: 0 };
+                let found = OpenedRow::new(record, &spec).unwrap().recorded().unwrap().trajectory;
+                let last = found.turns.last().unwrap();
+                assert_eq!(found.turns.len(), 2, "{output}");
+                assert_eq!(last.messages.len(), 1 + usize::from(answer.is_some()), "{output}");
+                assert_eq!(found.final_output(), answer.or(Some("I think.")), "{output}");
+            }
+        }
     }
 
     #[test]

@@ -136,7 +136,6 @@ impl TargetAnswer {
         let mut row = last.unwrap_or_default();
         let has_trajectory = row.contains_key("messages") || row.contains_key("trajectory");
         if !steps.is_empty() && !has_trajectory {
-            steps.extend(row.get("output").and_then(|output| said_at_last(&steps, output)));
             row.insert("trajectory".to_owned(), Value::Array(steps));
         }
         Self::given(Value::Object(row))
@@ -173,22 +172,6 @@ impl TargetAnswer {
             .map_err(|error| format!("what was kept of the conversation is damaged: {error}"))?;
         answer.problem().map_or(Ok(answer), Err)
     }
-}
-
-/// The step that says the output, where no step says anything.
-fn said_at_last(steps: &[Value], output: &Value) -> Option<Value> {
-    let is_of =
-        |name: &str, word: &str| steps.iter().any(|step| step.get(name) == Some(&word.into()));
-    if is_of("type", "message") || is_of("role", "assistant") {
-        return None;
-    }
-    let content = output.as_str().map_or_else(|| output.to_string(), str::to_owned);
-    let has_roles = steps.iter().any(|step| step.get("role").is_some());
-    Some(if has_roles {
-        json!({"role": "assistant", "content": content})
-    } else {
-        json!({"type": "message", "content": content, "timestamp": 0})
-    })
 }
 
 /// The members of an answer that evalrs writes, whatever a target calls so.

@@ -225,6 +225,20 @@ impl Trajectory {
         })
     }
 
+    /// The same, ended by the `answer` of the target: said at last, unless it was or there is nothing to say.
+    #[must_use]
+    pub fn ended_by(mut self, answer: &str) -> Self {
+        if answer.trim().is_empty() || self.final_output() == Some(answer) {
+            return self;
+        }
+        let message = Message { body: MessageBody::Assistant(answer.to_owned()), subagent: false };
+        match self.turns.last_mut() {
+            Some(turn) => turn.messages.push(message),
+            None => self.turns.push(Turn { messages: vec![message] }),
+        }
+        self
+    }
+
     /// Only turn `index`, from 0, with the agent's state and the totals of all; empty if there is no such turn.
     #[must_use]
     pub fn turn(&self, index: usize) -> Self {

@@ -14,6 +14,7 @@ mod letta_code;
 mod letta_functions;
 mod letta_layout;
 mod replays;
+mod outputs;
 
 use serde_json::{Value, json};
 

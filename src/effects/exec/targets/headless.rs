@@ -3,7 +3,7 @@
 use std::ops::ControlFlow;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Value};
 
 #[cfg(feature = "judge")]
 use super::user::{UserTurns, usage_of_both};
@@ -228,13 +228,7 @@ impl<'a> Dialogue<'a> {
     fn answer(&mut self) -> TargetAnswer {
         let answer = std::mem::take(&mut self.last.answer);
         let output = if answer.is_empty() { said(&self.updates) } else { answer };
-        let mut trajectory = steps(&self.updates);
-        trajectory.extend(said_at_last(
-            &trajectory,
-            &output,
-            self.last.has_result,
-            self.talk.at_ms(),
-        ));
+        let trajectory = steps(&self.updates);
         let mut row = Map::new();
         row.insert("output".to_owned(), Value::from(output));
         row.append(&mut self.more);
@@ -254,14 +248,6 @@ impl<'a> Dialogue<'a> {
             ..TargetAnswer::default()
         }
     }
-}
-
-/// The step that says the result, where the last message says something else.
-fn said_at_last(steps: &[Value], output: &str, has_result: bool, at: u64) -> Option<Value> {
-    let last = steps.iter().rev().find(|step| step["type"] == "message");
-    let is_said = last.is_some_and(|step| step["content"] == output);
-    (has_result && !is_said && !output.is_empty())
-        .then(|| json!({"type": "message", "content": output, "timestamp": at}))
 }
 
 /// What an update tells of what the agent is doing, for people.
