@@ -19,7 +19,7 @@ use crate::effects::exec::{Executor, Launch, ProgramLaunch};
 use crate::effects::store::OutcomeStore;
 use crate::engine::resolve::prepare::{PrepareContext, Prepared, prepare};
 use crate::engine::resolve::sequences::{NextAction, Sequence, SequenceStep};
-use crate::pipeline::adapter::Adapter;
+use crate::pipeline::adapter::{Adapter, BUILT_IN};
 use crate::pipeline::inline::capture::{Captured, folder_name};
 use crate::pipeline::inline::check;
 use crate::pipeline::inline::lines::JsonRecord;
@@ -177,6 +177,11 @@ impl<'a> AgentSetup<'a> {
     /// Whether what the agent does is graded.
     pub(super) fn is_graded(&self) -> bool {
         self.grader.is_some()
+    }
+
+    /// Whether the adapter comes with evalrs, so that it is known what a failure of the agent looks like.
+    fn is_built_in(&self) -> bool {
+        BUILT_IN.iter().any(|(_, text)| *text == self.source.text)
     }
 
     /// Whole seconds are all that the clock has.
@@ -378,7 +383,9 @@ impl<'a> PromptRun<'a> {
         let folder = self.own_folder();
         let mut heard = heard.unwrap_or_else(|message| Captured::failed(message, self.setup.now()));
         heard.folder.clone_from(&folder);
-        let grader = self.setup.grader.filter(|_| heard.answer.is_some());
+        // A failure of the agent is no low score.
+        let grader =
+            self.setup.grader.filter(|_| heard.answer.is_some() && heard.errors.is_empty());
         let Some(grader) = grader else {
             self.done.push(heard);
             return None;
@@ -401,9 +408,15 @@ impl<'a> PromptRun<'a> {
             failure.partial.as_deref().filter(|_| failure.kind != FailureKind::Unloadable);
         let Some(partial) = partial else { return Err(failure.message) };
         let answer = TargetAnswer::read(partial)?;
-        self.warnings.push(failure.message.clone());
+        let mut captured = Captured::read(&self.setup.adapter, answer, failure.usage);
+        // Adapters of agent-eval-harness say nothing of failures: there a code is a code.
+        let is_told = captured.says_failed || self.setup.is_built_in();
+        if is_told && failure.kind == FailureKind::TargetFailed {
+            captured.errors.push(failure.message.clone());
+        } else {
+            self.warnings.push(failure.message.clone());
+        }
         self.warnings.extend(failure.stderr);
-        let captured = Captured::read(&self.setup.adapter, answer, failure.usage);
         Ok(Captured { problem: Some(failure.message), ..captured })
     }
 

@@ -80,8 +80,12 @@ impl Adapter {
 
     /// Whether the event says that the turn failed.
     pub(super) fn says_failed(&self, event: &Value) -> bool {
-        let path = self.result.failed_path.as_ref();
-        path.and_then(|path| path.find(event)) == Some(&Value::Bool(true))
+        let mut found = self.result.failed_path.all().iter().filter_map(|path| path.find(event));
+        found.any(|value| match value {
+            Value::Bool(failed) => *failed,
+            Value::String(word) => word.starts_with("error"),
+            _ => false,
+        })
     }
 
     /// The conversation that the event belongs to, by the agent's own name for it.

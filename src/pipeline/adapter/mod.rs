@@ -220,8 +220,32 @@ struct ResultMatch {
     /// `*` for any.
     match_value: String,
     content_path: EventPath,
-    /// Extension: that the turn failed, if `true` stands there.
-    failed_path: Option<EventPath>,
+    /// Extension: that the turn failed, if `true` or a text that begins with `error` stands at one of them.
+    #[serde(default)]
+    failed_path: FailedPaths,
+}
+
+/// One path, or several.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+#[serde(untagged)]
+enum FailedPaths {
+    One(EventPath),
+    Several(Vec<EventPath>),
+}
+
+impl Default for FailedPaths {
+    fn default() -> Self {
+        Self::Several(Vec::new())
+    }
+}
+
+impl FailedPaths {
+    fn all(&self) -> &[EventPath] {
+        match self {
+            Self::One(path) => std::slice::from_ref(path),
+            Self::Several(paths) => paths,
+        }
+    }
 }
 
 /// How a conversation is written down for an agent that keeps none.

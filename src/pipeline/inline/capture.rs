@@ -24,8 +24,10 @@ pub(crate) struct Captured {
     pub usage: Option<Usage>,
     /// When it began, in milliseconds since 1970.
     pub start: u64,
-    /// What kept the agent from being run, or the grader from grading.
+    /// What kept the agent from being run, why it failed, or what kept the grader from grading.
     pub errors: Vec<String>,
+    /// Whether the result of a turn says that it failed.
+    pub says_failed: bool,
     /// Why what it did is not kept, if it is not.
     pub problem: Option<String>,
     /// The folder that was the agent's own.
@@ -39,6 +41,7 @@ impl Captured {
     pub(crate) fn read(adapter: &Adapter, answer: TargetAnswer, usage: Option<Usage>) -> Self {
         let mut updates: Vec<(Update, u64)> = Vec::new();
         let mut last = String::new();
+        let mut says_failed = false;
         for turn in &answer.lines {
             let mut reader = TurnReader::new(adapter);
             for line in turn {
@@ -49,11 +52,13 @@ impl Captured {
             let mut turn = reader.finish();
             updates.append(&mut turn.updates);
             last = turn.answer;
+            says_failed |= turn.has_failed;
         }
         Self {
             output: if last.is_empty() { said(&updates) } else { last },
             trajectory: steps(&updates),
             start: answer.started_at.unwrap_or(0),
+            says_failed,
             usage,
             answer: Some(answer),
             ..Self::default()

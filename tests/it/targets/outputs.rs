@@ -100,3 +100,59 @@ fn one_session_has_one_verdict_live_and_captured() {
     assert_eq!(ran.code(), 0, "{}", ran.shown());
     assert_eq!(graded(&space), expected);
 }
+
+#[test]
+fn what_an_agent_fails_at_is_an_error_of_its_record() {
+    if !has("python3") {
+        return;
+    }
+    let prompts = ["2+2?", "turns", "error", "code"];
+    let prompts = prompts.map(|input| json!({"id": input, "input": input, "hint": "4"}));
+    let space = with_claude(&[
+        ("prompts.jsonl", &jsonl(prompts)),
+        ("grader.py", "#!/usr/bin/env python3\nimport json\nprint(json.dumps({'pass': True, 'score': 1}))\n"),
+    ]);
+    executable(&space, "grader.py");
+    let run = |command: &str, more: &[&str]| {
+        let args = [command, "prompts.jsonl", "-s", "claude-code", "-g", "grader.py"];
+        let ran = headless::run(&space, &[&args, more].concat());
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+        let records = ran.stdout();
+        let records = records.lines().map(|line| serde_json::from_str(line).unwrap());
+        (records.collect::<Vec<Value>>(), ran.stderr())
+    };
+    let (records, stderr) = run("capture", &[]);
+    let told = |record: &Value| {
+        json!([record["output"], record["trajectory"].as_array().unwrap().len(), record["errors"], record["score"]["pass"]])
+    };
+    let failed = "the agent reported an error: Done with it.";
+    let code = "the agent exited with code 1 without a result: no network";
+    assert_eq!(
+        records.iter().map(told).collect::<Vec<_>>(),
+        [
+            json!(["The answer is 4.", 1, null, true]),
+            json!(["Done with it.", 1, [failed], null]),
+            json!(["Done with it.", 1, [failed], null]),
+            json!(["Done with it.", 1, [code], null]),
+        ]
+    );
+    assert_eq!(stderr.matches("warning: ").count(), 3, "{stderr}");
+    let (records, _) = run("trials", &["-k", "1"]);
+    let told = |record: &Value| {
+        let trial = &record["trials"][0];
+        json!([trial["output"], trial["pass"], trial["reasoning"], record["passRate"]])
+    };
+    assert_eq!(told(&records[0]), json!(["The answer is 4.", true, null, 1]));
+    assert_eq!(told(&records[2]), json!(["Done with it.", false, format!("Error: {failed}"), 0]));
+    assert_eq!(told(&records[3]), json!(["Done with it.", false, format!("Error: {code}"), 0]));
+    // A run says the same.
+    space.write("suite.yaml", format!("name: x\ndataset: prompts.jsonl\ntarget: {{kind: headless, adapter: claude-code}}\n{GRADERS}"));
+    let ran = headless::run(&space, &["run", "suite.yaml"]);
+    let results = space.record("results.jsonl");
+    let kinds: Vec<Value> = results
+        .lines()
+        .map(|line| serde_json::from_str::<Value>(line).unwrap()["grades"]["right"]["error"]["kind"].clone())
+        .collect();
+    let failed = json!("target_failed");
+    assert_eq!(kinds, [Value::Null, failed.clone(), failed.clone(), failed], "{}", ran.shown());
+}

@@ -75,7 +75,7 @@ fn adapter() -> Value {
                 ("matchPath", string()),
                 ("matchValue", string()),
                 ("contentPath", string()),
-                ("failedPath?", string()),
+                ("failedPath?", any_of(&[string(), list(&string())])),
             ]),
         ),
         ("historyTemplate?", any_of(&[string(), history])),
