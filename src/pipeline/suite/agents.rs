@@ -9,7 +9,10 @@ use super::source::SourceSpan;
 use super::tree::YamlEntry;
 use crate::pipeline::letta::JUDGE_TOOL;
 use crate::pipeline::letta::agent_file::{JudgeFile, read_judge};
-use crate::pipeline::spec::AgentSpec;
+use crate::pipeline::letta::requests::PROJECT_HEADER;
+use crate::pipeline::spec::{
+    AgentKind, AgentSpec, GraderKind, GraderSpec, HeaderSpec, HeaderValue, JudgeSpec, TargetSpec,
+};
 
 /// An agent that judges, and the model that it is run by as far as that is known.
 pub(super) struct AgentJudge {
@@ -43,6 +46,39 @@ pub(super) fn agent(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<Ag
     let model = own_model.clone().or(model);
     let text = mended.map_or(text, Into::into);
     Some(AgentJudge { spec: AgentSpec { path, text, tool, model: own_model, keep }, model })
+}
+
+/// Judges that are agents and name no server are asked where the target is, in its name.
+pub(super) fn join_target(target: Option<&TargetSpec>, graders: &mut [GraderSpec]) {
+    let kind = target.and_then(TargetSpec::live).map(|live| &live.kind);
+    let judges = graders.iter_mut().flat_map(|grader| match &mut grader.kind {
+        GraderKind::Rubric(rubric) => rubric.judges.as_mut_slice(),
+        _ => &mut [],
+    });
+    let judges = judges.filter(|judge| judge.agent.is_some() && judge.base_url.is_none());
+    for judge in judges {
+        match kind {
+            Some(AgentKind::LettaAgent(letta)) => {
+                judge.base_url.clone_from(&letta.base_url);
+                if judge.api_key_env.is_none() {
+                    judge.api_key_env.clone_from(&letta.api_key_env);
+                }
+                if let Some(project) = &letta.project_id {
+                    say_project(judge, project);
+                }
+            }
+            Some(AgentKind::LettaCode(letta)) => judge.base_url.clone_from(&letta.base_url),
+            _ => {}
+        }
+    }
+}
+
+fn say_project(judge: &mut JudgeSpec, project: &str) {
+    let is_said = |header: &HeaderSpec| header.name.eq_ignore_ascii_case(PROJECT_HEADER);
+    if !judge.headers.iter().any(is_said) {
+        let value = HeaderValue::Text(project.to_owned());
+        judge.headers.push(HeaderSpec { name: PROJECT_HEADER.to_owned(), value });
+    }
 }
 
 /// Reads the text of an agent file; what is wrong with it stands at its place in it.

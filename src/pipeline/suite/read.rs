@@ -18,7 +18,7 @@ use super::sections::SUITE;
 use super::targets::AroundTarget;
 use super::thresholds::Passes;
 use super::tree::{Yaml, YamlEntry, YamlNode};
-use super::{Files, dataset, gate, graders, labels, metrics, rewards, sandboxes, targets};
+use super::{agents, Files, dataset, gate, graders, labels, metrics, rewards, sandboxes, targets};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{
     LabelsSpec, OptionProblem, ProgramSpec, RecordingJoin, Sandbox, SandboxKind, Suite, TargetSpec,
@@ -154,6 +154,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let mut graders = graders::graders(&fields, root, reader);
     rewards::reward(&fields, &mut graders, reader);
     rewards::check_names(&graders, &mut reader.findings);
+    agents::join_target(target.as_ref(), &mut graders.specs);
     let keys: Vec<&str> = graders.names.iter().map(String::as_str).collect();
     let findings = &mut reader.findings;
     let metrics = metrics::metrics(&fields, &keys, findings);

@@ -93,3 +93,44 @@ fn suites_of_letta_run_once_for_each_model_handle() {
     let summary: Value = serde_json::from_str(&space.record("summary.json")).unwrap();
     assert_eq!(summary["by_model"]["openai/two"]["said"]["n"], 1, "{summary}");
 }
+
+#[test]
+fn a_judge_that_is_an_agent_is_asked_where_the_target_is() {
+    let server = LettaServer::new(|_, text| match text {
+        "one" => Said::Text("one: hello".to_owned()),
+        _ => Said::score(1.0),
+    });
+    let other = LettaServer::new(|_, _| Said::score(0.0));
+    let suite = |target: &str, judge: &str| {
+        format!(
+            "name: letta\ndataset: data.jsonl\ntarget: {{kind: letta_agent, agent_file: bot.af{target}}}\n\
+             graders:\n  quality: {{kind: rubric, agent_file: bot.af, prompt: 'Is {{submission}} right?'{judge}}}\n"
+        )
+    };
+    let at_server = format!(", base_url: '{}', api_key_env: OWN_KEY, project_id: p1", server.url());
+    let at_other = format!(", base_url: '{}'", other.url());
+    let space = space(&suite(&at_server, ""), &[json!("one")]);
+    let graded = |environment: &[(&str, &str)]| {
+        let mut command = space.command(&["run", "suite.yaml"]);
+        command.env_remove("LETTA_BASE_URL").envs(environment.iter().copied());
+        let ran = Ran(command.output().unwrap());
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+        let line: Value = serde_json::from_str(space.record("results.jsonl").trim()).unwrap();
+        let grade = &line["grades"]["quality"];
+        (grade["score"].clone(), grade["key"].clone())
+    };
+    let own = [("OWN_KEY", "k-own")];
+    let first = graded(&own);
+    assert_eq!(first.0, json!(1.0));
+    for (name, value) in [("authorization", "Bearer k-own"), ("x-project-id", "p1")] {
+        let said = server.header(name);
+        assert!(said.iter().all(|said| said.as_deref() == Some(value)), "{name}: {said:?}");
+    }
+    // The target says more than the environment, and the judge itself more than the target.
+    assert_eq!(graded(&[own[0], ("LETTA_BASE_URL", &other.url())]), first);
+    assert_eq!(other.asked(), [""; 0]);
+    space.write("suite.yaml", suite(&at_server, &at_other));
+    let elsewhere = graded(&own);
+    assert_eq!(elsewhere.0, json!(0.0));
+    assert_ne!(elsewhere.1, first.1, "the address is in the key");
+}
