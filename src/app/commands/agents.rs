@@ -179,6 +179,11 @@ impl<'a> AgentSetup<'a> {
         self.grader.is_some()
     }
 
+    /// Its program, if it can be run.
+    pub(super) fn program(&self) -> Option<&Prepared> {
+        self.program.as_ref().ok()
+    }
+
     /// Whether the adapter comes with evalrs, so that it is known what a failure of the agent looks like.
     fn is_built_in(&self) -> bool {
         BUILT_IN.iter().any(|(_, text)| *text == self.source.text)

@@ -97,6 +97,7 @@ pub(super) fn give(giving: Giving<'_>, console: &mut Console<'_>) -> Result<Exit
         executor: work.executor.as_ref(),
         system,
         grader: work.grader.as_ref(),
+        agent: setup.program(),
         max_concurrent,
         is_frozen: args.program.frozen,
     };
@@ -121,12 +122,12 @@ fn end(
     system: &dyn System,
     err: &mut dyn Write,
 ) -> Result<ExitStatus, Error> {
-    let SequencesEnd { end, keys, in_vain } = ended;
+    let SequencesEnd { end, keys, in_vain, told } = ended;
     let completed = work
         .grader
         .as_ref()
         .map_or(Ok(()), |grader| grader.complete_keys(&keys, work.store.as_ref()));
-    for warning in work.store.take_warnings() {
+    for warning in work.store.take_warnings().into_iter().chain(told) {
         writeln!(err, "warning: {warning}")?;
     }
     if let Some(message) = in_vain.first() {

@@ -48,7 +48,8 @@ impl Executor for Executors {
     }
 
     fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
-        self.programs.take_discovered()
+        let written = self.targets.take_written();
+        self.programs.take_discovered().into_iter().chain(written).collect()
     }
 
     fn begin(&self) {

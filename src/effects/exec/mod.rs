@@ -183,6 +183,8 @@ pub struct Start {
     pub workspace: String,
     /// The files that it is said to read, absolute.
     pub inputs: Vec<String>,
+    /// The files that its words name and that it may turn out to write, absolute.
+    pub may_write: Vec<String>,
     /// The variables that it sees beside those that everything needs (`PATH`, `HOME`, `LANG` and the like).
     pub env: Vec<(String, Secret)>,
 }
@@ -225,6 +227,8 @@ pub struct Discovered {
     pub missed: BTreeSet<String>,
     /// Other files that it opened to read them, each with its digest then; none of what is too large for one.
     pub reads: BTreeMap<String, Option<String>>,
+    /// Files that its words name and that it writes: then it is told of nothing else.
+    pub outputs: BTreeSet<String>,
 }
 
 /// Files that were loaded, each with its digest then, as keys tell of it; none where it was edited meanwhile, so that

@@ -56,6 +56,12 @@ impl OutcomeStore for Layered {
         found
     }
 
+    fn all_of(&self, key: ActionKey) -> Vec<Entry> {
+        let mut all = self.store.all_of(key);
+        all.extend(lock(&self.committed).get(&key).cloned());
+        all
+    }
+
     fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
         self.store.put_many(entries)
     }

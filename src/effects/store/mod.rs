@@ -129,6 +129,10 @@ pub trait OutcomeStore: Send + Sync {
     fn lines_of(&self, keys: &[ActionKey]) -> Vec<Option<EntryLine>> {
         self.get_many(keys).into_iter().map(|entry| entry.map(EntryLine::from)).collect()
     }
+    /// What each layer has under a key: what others found out may hold where what was found out here does not.
+    fn all_of(&self, key: ActionKey) -> Vec<Entry> {
+        self.get_many(&[key]).into_iter().flatten().collect()
+    }
     /// Keeps the entries; they are durable when this returns, and nobody reads them before.
     fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError>;
     /// Tries whether entries can be kept, before somebody is paid for one.

@@ -4,7 +4,7 @@
 //! durable before it counts. What comes first is received first, whatever lands first; how far the rest may run ahead has
 //! a bound. A stored failure is no reason to fail again: calling a command again asks for another attempt.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeSet, VecDeque};
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
@@ -17,7 +17,7 @@ use crate::base::price::Prices;
 use crate::base::system::System;
 use crate::effects::exec::{EndpointId, Executor, Launch, Notice, ProgramLaunch, Room};
 use crate::effects::store::{OutcomeStore, StoreError};
-use crate::engine::session::programs::is_current;
+use crate::engine::session::programs::program_now;
 use crate::pipeline::action::Action;
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, read_body};
@@ -242,7 +242,8 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             self.in_flight.keep_also(prepared.discovered(&discovered, *system));
         }
         let system = self.calls.system;
-        self.in_flight.write_landed(system, &|identity| is_current(identity, "", system));
+        let none = BTreeSet::new();
+        self.in_flight.write_landed(system, &|identity| program_now(identity, &none, "", system));
     }
 
     fn launch(&mut self) {

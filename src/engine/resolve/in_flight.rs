@@ -6,6 +6,7 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::rc::Rc;
 use std::sync::Arc;
 
 use futures_util::StreamExt;
@@ -19,7 +20,7 @@ use crate::base::price::Prices;
 use crate::base::system::System;
 use crate::effects::exec::{Discovered, EndpointId, Executor, Launch, Start};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
-use crate::engine::session::programs::changed_meanwhile;
+use crate::engine::session::programs::{ProgramNow, changed_meanwhile};
 use crate::graph::inputs::Program;
 use crate::pipeline::action::Action;
 use crate::pipeline::key::{ActionKey, KeyMap};
@@ -55,6 +56,8 @@ pub(crate) struct Written<T = Waiting> {
     pub(crate) waiting: T,
     /// Its key.
     pub(crate) key: ActionKey,
+    /// The key that it is kept under.
+    pub(crate) kept_under: ActionKey,
     /// What came of it.
     pub(crate) outcome: Outcome,
     /// Why it was asked again in vain, if a reply from before stands.
@@ -161,7 +164,7 @@ impl<'a, T: Copy> InFlight<'a, T> {
         let (executing, abort) = abortable(executing);
         let executing = async move {
             let outcome = executing.await?.priced(&prices, action.model());
-            Ok(Landed { key, generation, action, outcome, in_vain: None })
+            Ok(Landed { key, kept_under: key, generation, action, outcome, in_vain: None })
         };
         let in_flight = ActionInFlight {
             waiting,
@@ -240,11 +243,12 @@ impl<'a, T: Copy> InFlight<'a, T> {
         self.also.extend(entries);
     }
 
-    /// Sends what has landed to the disk, unless a batch is on its way. Of programs, only what `is_current`.
+    /// Sends what has landed to the disk, unless a batch is on its way. Of programs, only what rests on the files that are
+    /// there by `now`.
     pub(crate) fn write_landed(
         &mut self,
         system: &dyn System,
-        is_current: &dyn Fn(&ProgramIdentity) -> bool,
+        now: &dyn Fn(&ProgramIdentity) -> ProgramNow,
     ) {
         let is_idle = self.landed.is_empty() && self.also.is_empty();
         if is_idle || self.writer.is_writing() || self.waits_for_more() {
@@ -253,7 +257,7 @@ impl<'a, T: Copy> InFlight<'a, T> {
         let mut batch = std::mem::take(&mut self.landed);
         let at = system.now().to_string();
         let also = std::mem::take(&mut self.also);
-        drop_outdated(&mut batch, is_current);
+        drop_outdated(&mut batch, now);
         self.unpaid = 0;
         self.writer.write(also, batch, at);
     }
@@ -333,8 +337,8 @@ impl<'a, T: Copy> InFlight<'a, T> {
 
     fn written(&mut self, landed: Landed) -> Option<Written<T>> {
         let ActionInFlight { waiting, superseded, .. } = self.actions.remove(&landed.key)?;
-        let Landed { key, outcome, in_vain, .. } = landed;
-        Some(Written { waiting, key, outcome, in_vain, superseded })
+        let Landed { key, kept_under, outcome, in_vain, .. } = landed;
+        Some(Written { waiting, key, kept_under, outcome, in_vain, superseded })
     }
 }
 
@@ -348,32 +352,46 @@ impl InFlight<'_> {
     }
 }
 
-/// What programs gave whose files have changed is no result of what their keys say.
-fn drop_outdated(batch: &mut [Landed], is_current: &dyn Fn(&ProgramIdentity) -> bool) {
-    let mut known: Vec<(Arc<ProgramIdentity>, bool)> = Vec::new();
-    let mut is_current = |identity: &Arc<ProgramIdentity>| {
+/// What programs gave whose files have changed is no result of what their keys say. What they are found to write is not
+/// part of the keys that it is kept under.
+fn drop_outdated(batch: &mut [Landed], now: &dyn Fn(&ProgramIdentity) -> ProgramNow) {
+    let mut known: Vec<(Arc<ProgramIdentity>, Rc<ProgramNow>)> = Vec::new();
+    let mut now = |identity: &Arc<ProgramIdentity>| {
         let found = known.iter().find(|(other, _)| Arc::ptr_eq(other, identity));
-        if let Some((_, is_current)) = found {
-            return *is_current;
+        if let Some((_, now)) = found {
+            return Rc::clone(now);
         }
-        let is_current = is_current(identity);
-        known.push((Arc::clone(identity), is_current));
-        is_current
+        let now = Rc::new(now(identity));
+        known.push((Arc::clone(identity), Rc::clone(&now)));
+        now
     };
     for landed in batch {
-        let is_outdated = match &landed.action {
-            Action::Program(action) => !is_current(&action.identity),
+        let programs = match &landed.action {
+            Action::Program(action) => vec![&action.identity],
             Action::Target(action) => {
                 let TargetIdentity { program, setup, .. } = action.identity.as_ref();
-                !(is_current(program) && setup.as_ref().is_none_or(&mut is_current))
+                std::iter::once(program).chain(setup).collect()
             }
             Action::Judge(action) => {
-                action.program.as_ref().is_some_and(|program| !is_current(&program.identity))
+                action.program.iter().map(|program| &program.identity).collect()
             }
-            Action::Dependencies(_) => false,
+            Action::Dependencies(_) => Vec::new(),
         };
-        if is_outdated {
-            landed.outcome = Outcome::Failure(changed_meanwhile());
+        let all: Vec<Rc<ProgramNow>> = programs.into_iter().map(&mut now).collect();
+        let changed = all.iter().find_map(|now| match now.as_ref() {
+            ProgramNow::Changed(path) => Some(path),
+            ProgramNow::Same | ProgramNow::Without(_) => None,
+        });
+        if let Some(path) = changed {
+            let is_of_target = matches!(landed.action, Action::Target(_));
+            landed.outcome = Outcome::Failure(changed_meanwhile(path, is_of_target));
+        } else if let Action::Target(action) = &mut landed.action
+            && let Some(ProgramNow::Without(program)) = all.first().map(Rc::as_ref)
+        {
+            let program = Arc::clone(program);
+            action.identity =
+                Arc::new(TargetIdentity { program, ..action.identity.as_ref().clone() });
+            landed.kept_under = landed.action.key();
         }
     }
 }

@@ -290,6 +290,7 @@ impl<'a> Live<'a> {
         resolver.complete_keys();
         self.is_done = true;
         resolver.list.remember(resolver.session);
+        self.news.extend(resolver.session.take_told());
         let reads = resolver.session.undeclared_reads(resolver.world.system);
         self.news.extend(reads.into_iter().filter(|read| self.told.insert(read.clone())));
     }

@@ -10,6 +10,8 @@ use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Stored, read_body}
 pub(crate) struct Landed {
     /// Its key.
     pub(crate) key: ActionKey,
+    /// The key that it is kept under: another one where the program was found to rest on less than was known.
+    pub(crate) kept_under: ActionKey,
     /// The generation its outcome is kept under.
     pub(crate) generation: u32,
     /// The action.
@@ -73,7 +75,7 @@ impl Landed {
             self.outcome = Outcome::Failure(failure);
             text = body(&self.outcome);
         }
-        Entry { key: self.key, generation, body: text }
+        Entry { key: self.kept_under, generation, body: text }
     }
 
     /// What cannot be kept is no verdict that a later run would find. What was paid for is shown all the same.
@@ -102,7 +104,7 @@ pub(crate) fn persist(
 ) -> Result<(), StoreError> {
     let mut batch: Vec<&mut Landed> =
         batch.iter_mut().filter(|landed| !landed.action.is_repeated()).collect();
-    let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.key).collect();
+    let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.kept_under).collect();
     let mut entries = also;
     entries.reserve(batch.len());
     store.others_wrote();
@@ -223,6 +225,7 @@ mod tests {
     ) -> (String, bool, Option<(String, u32)>) {
         let landed = Landed {
             key: KEY,
+            kept_under: KEY,
             generation,
             action: action(),
             outcome: outcome(said),

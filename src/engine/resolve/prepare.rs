@@ -1,20 +1,20 @@
 //! What a program that is named on a command line is by now, how it is started, and which files it loads.
 
 use std::cell::RefCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::complete_keys::MAX_MOVED;
 use crate::base::system::System;
-use crate::effects::exec::{Discovered, Executor, SeenFiles, Start, see};
+use crate::effects::exec::{Discovered, Executor, Start, see};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::{
-    ProgramContext, ReadProgram, StoredListing, dependencies_action, discovered_from, entry, find,
-    grown, is_outgrown,
+    KnownOutputs, Listed, Listing, ProgramContext, ProgramNow, ReadProgram, dependencies_action,
+    discovered_from, entry, grown, is_outgrown, listed, loaded_of, program_now,
 };
 use crate::pipeline::key::{ActionKey, key_of};
 use crate::pipeline::outcome::Stored;
-use crate::pipeline::program::{Depfile, ProgramIdentity};
+use crate::pipeline::program::ProgramIdentity;
 use crate::pipeline::spec::ProgramSpec;
 
 /// A program that can be called.
@@ -24,20 +24,17 @@ pub(crate) struct Prepared {
     pub identity: Arc<ProgramIdentity>,
     /// How it is started.
     pub start: Arc<Start>,
-    loads: RefCell<Loads>,
+    /// The files that it was seen to load, from the working directory.
+    loads: RefCell<Listing>,
+    outputs: RefCell<PreparedOutputs>,
 }
 
-/// The files that a program was seen to load.
-#[derive(Debug, Default)]
-struct Loads {
-    /// From the working directory.
-    depfile: Depfile,
-    /// What was loaded of those that this command has seen.
-    seen: SeenFiles,
-    /// The generation of the entry that lists them.
-    generation: u32,
-    /// Whether that was found out just now.
-    is_new: bool,
+/// What a program is known to write that its words name.
+#[derive(Debug)]
+struct PreparedOutputs {
+    known: KnownOutputs,
+    /// The program as it was read, without that.
+    read: ReadProgram,
 }
 
 /// Where a program is prepared.
@@ -62,36 +59,37 @@ pub(crate) async fn prepare(
     let PrepareContext { workspace, environment, system, executor, store } = place;
     let at = ProgramContext { folder: "", workspace, environment, sees_all: true };
     let read = ReadProgram::read(&spec, &at, system)?;
-    let mut loads = Loads::default();
+    let mut loads = Listing::default();
     if spec.language.has_worker() {
-        loads = match (find(&[&read], store).pop().unwrap_or(StoredListing::Nothing), executor) {
-            (StoredListing::All(depfile, generation), _) => Loads { depfile, generation, ..loads },
-            (StoredListing::Files(depfile), None) => Loads { depfile, ..loads },
-            (StoredListing::Nothing, None) => loads,
-            (StoredListing::Files(depfile), Some(executor)) => {
-                let mut loads = load(&read, executor, system).await?;
-                loads.depfile.extend(&depfile);
+        loads = match (listed(&read, None, store, "", system), executor) {
+            (Some(Listed { listing, is_current: true }), _) => listing,
+            (found, None) => found.map(|found| found.listing).unwrap_or_default(),
+            (found, Some(executor)) => {
+                let before = found.map(|found| found.listing);
+                let loads = load(&read, before, executor, system).await?;
+                let Listing { depfile, generation, .. } = &loads;
+                let entry = entry(&read.dependencies_action(), depfile, *generation, system.now());
+                store.put_many(&[entry]).map_err(|error| error.to_string())?;
                 loads
             }
-            (StoredListing::Nothing, Some(executor)) => load(&read, executor, system).await?,
         };
-        if loads.is_new {
-            let entry = entry(&read.dependencies_action(), &loads.depfile, 0, system.now());
-            store.put_many(&[entry]).map_err(|error| error.to_string())?;
-        }
     }
+    let outputs = KnownOutputs::find(&read, store);
+    let read = read.without(&outputs.paths);
     let known = read.loading(&loads.depfile, &loads.seen, "", system);
     let identity = Arc::new(ProgramIdentity { spec, known });
     let start = Arc::clone(&read.start);
-    Ok(Prepared { identity, start, loads: RefCell::new(loads) })
+    let outputs = RefCell::new(PreparedOutputs { known: outputs, read });
+    Ok(Prepared { identity, start, loads: RefCell::new(loads), outputs })
 }
 
-/// Loads a program to see what it loads.
+/// Loads a program to see what it loads by now; `before` is what was listed.
 async fn load(
     read: &ReadProgram,
+    before: Option<Listing>,
     executor: &dyn Executor,
     system: &dyn System,
-) -> Result<Loads, String> {
+) -> Result<Listing, String> {
     let base = read.dependencies_action().key();
     let loaded = executor.load(Arc::clone(&read.start), base).await;
     let discovered = loaded.map_err(|failure| match failure.stderr {
@@ -99,7 +97,11 @@ async fn load(
         None => failure.message,
     })?;
     let (depfile, seen) = discovered_from("", discovered, system);
-    Ok(Loads { depfile, seen, is_new: true, ..Loads::default() })
+    let generation = before.as_ref().map_or(0, |before| before.generation.saturating_add(1));
+    let before = before.unwrap_or_default().depfile;
+    let loaded = loaded_of(&depfile, &seen);
+    let depfile = depfile.loaded_anew(loaded, &before);
+    Ok(Listing { generation, depfile, seen })
 }
 
 impl Prepared {
@@ -125,6 +127,24 @@ impl Prepared {
         vec![entry(&action, &loads.depfile, loads.generation, system.now())]
     }
 
+    /// Notes what the program was seen to write. Returns the entry that is to be kept and what is to be said, if that is
+    /// new.
+    pub(crate) fn written(
+        &self,
+        outputs: &BTreeSet<String>,
+        system: &dyn System,
+    ) -> Option<(Entry, Vec<String>)> {
+        let PreparedOutputs { known, read } = &mut *self.outputs.borrow_mut();
+        let new = known.note(read, outputs, system.now())?;
+        *read = read.clone().without(&known.paths);
+        Some(new)
+    }
+
+    /// What became of the program's files since its key was made.
+    pub(crate) fn now(&self, system: &dyn System) -> ProgramNow {
+        program_now(&self.identity, &self.outputs.borrow().read.outputs, "", system)
+    }
+
     /// Keeps what was given under the keys that hold all files which the program was seen to load: else the next command
     /// would call it again for everything. It has to where such a file was edited meanwhile: then it is not known what
     /// the results rest on.
@@ -133,7 +153,7 @@ impl Prepared {
         keys: &[ActionKey],
         store: &dyn OutcomeStore,
     ) -> Result<(), StoreError> {
-        let Loads { depfile, seen, .. } = &*self.loads.borrow();
+        let Listing { depfile, seen, .. } = &*self.loads.borrow();
         let ProgramIdentity { spec, known } = self.identity.as_ref();
         if !is_outgrown(known, depfile) {
             return Ok(());

@@ -160,11 +160,11 @@ impl<'a> Resolver<'a> {
         if self.in_flight.is_loading() {
             return false;
         }
+        let system = self.world.system;
+        self.session.learn_dependencies(self.store.as_ref(), system);
         if self.session.to_load().is_empty() {
             return true;
         }
-        let system = self.world.system;
-        self.session.learn_dependencies(self.store.as_ref(), system);
         if !self.settings.ask.may_load() {
             self.session.assume_no_dependencies(system);
         }
@@ -257,7 +257,7 @@ impl<'a> Resolver<'a> {
         }
         let session = &*self.session;
         let system = self.world.system;
-        self.in_flight.write_landed(system, &|identity| session.is_current(identity, system));
+        self.in_flight.write_landed(system, &|identity| session.program_now(identity, system));
         self.show_notices();
     }
 

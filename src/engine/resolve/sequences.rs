@@ -4,7 +4,7 @@
 //! Many sequences are under way at once, each with one action at a time; they end in any order. An action that the store
 //! answers is not executed, and every outcome is durable before it counts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::ops::ControlFlow;
 use std::pin::pin;
@@ -17,7 +17,7 @@ use crate::base::price::Prices;
 use crate::base::system::System;
 use crate::effects::exec::{Executor, Launch, Notice};
 use crate::effects::store::{OutcomeStore, StoreError};
-use crate::engine::session::programs::is_current;
+use crate::engine::session::programs::program_now;
 use crate::pipeline::key::{ActionKey, KeyMap, KeySet};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, read_body};
 
@@ -52,6 +52,8 @@ pub(crate) struct SequenceRun<'a> {
     pub(crate) system: &'a dyn System,
     /// The program that grades, if one does.
     pub(crate) grader: Option<&'a Prepared>,
+    /// The program of the agent, if it has one.
+    pub(crate) agent: Option<&'a Prepared>,
     /// Sequences under way at once, at least 1.
     pub(crate) max_concurrent: usize,
     /// Whether nothing is executed.
@@ -74,6 +76,8 @@ pub(crate) struct SequencesEnd {
     pub(crate) keys: Vec<ActionKey>,
     /// Why actions that were executed anew left what was stored as it was.
     pub(crate) in_vain: Vec<String>,
+    /// What was found out of the agent, a sentence each.
+    pub(crate) told: Vec<String>,
 }
 
 /// Runs all of `sequences`, begun in their order, and gives each to `receiver` when it is over.
@@ -133,6 +137,7 @@ struct SequencesUnderWay<'a, S> {
     seen: KeySet,
     keys: Vec<ActionKey>,
     in_vain: Vec<String>,
+    told: Vec<String>,
 }
 
 impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
@@ -148,6 +153,7 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
             seen: KeySet::default(),
             keys: Vec::new(),
             in_vain: Vec::new(),
+            told: Vec::new(),
         }
     }
 
@@ -219,6 +225,9 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
             if matches!(written.outcome, Outcome::Reply(_)) {
                 self.executed.insert(written.key);
             }
+            if self.seen.insert(written.kept_under) {
+                self.keys.push(written.kept_under);
+            }
             self.in_vain.extend(written.in_vain);
             for id in self.waiting.remove(&written.key).into_iter().flatten() {
                 let step = SequenceStep { outcome: written.outcome.clone(), is_new: true };
@@ -232,15 +241,27 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
 
     /// Sends what has landed to the disk, unless a batch is on its way.
     fn write_landed(&mut self) {
-        let SequenceRun { executor, system, grader, .. } = self.run;
+        let SequenceRun { executor, system, grader, agent, .. } = self.run;
         // What a program loads is durable before what it gave.
-        let discovered = executor.take_discovered();
+        let discovered = executor.take_discovered().into_iter();
+        let (loaded, written): (Vec<_>, Vec<_>) =
+            discovered.partition(|(_, discovered)| discovered.outputs.is_empty());
         if let Some(grader) = grader
-            && !discovered.is_empty()
+            && !loaded.is_empty()
         {
-            self.in_flight.keep_also(grader.discovered(&discovered, *system));
+            self.in_flight.keep_also(grader.discovered(&loaded, *system));
         }
-        self.in_flight.write_landed(*system, &|identity| is_current(identity, "", *system));
+        for (_, discovered) in written {
+            let new = agent.and_then(|agent| agent.written(&discovered.outputs, *system));
+            let Some((entry, told)) = new else { continue };
+            self.in_flight.keep_also(vec![entry]);
+            self.told.extend(told);
+        }
+        let none = BTreeSet::new();
+        self.in_flight.write_landed(*system, &|identity| match agent {
+            Some(agent) if identity.spec == agent.identity.spec => agent.now(*system),
+            _ => program_now(identity, &none, "", *system),
+        });
     }
 
     /// Cancels what is being executed and keeps what has landed.
@@ -254,6 +275,6 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
             }
             self.write_landed();
         }
-        SequencesEnd { end, keys: self.keys, in_vain: self.in_vain }
+        SequencesEnd { end, keys: self.keys, in_vain: self.in_vain, told: self.told }
     }
 }

@@ -302,10 +302,11 @@ async fn check_again(resolver: &mut Resolver<'_>, stop: Pin<&mut impl Future<Out
 }
 
 fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
+    let told = resolver.session.take_told();
     let reads = resolver.session.undeclared_reads(resolver.world.system);
     let mut warnings = resolver.settled.warnings;
     warnings.extend(resolver.store.take_warnings());
-    warnings.extend(reads);
+    warnings.extend(told.into_iter().chain(reads));
     resolver.world.progress.event(&Event::Finished);
     resolver.list.remember(resolver.session);
     *plans = resolver.list.settled;

@@ -7,11 +7,15 @@
 //!
 //! The entry also lists where the program looked for files that were not there. Those add nothing to keys as long as
 //! they are not: one that is made is one that may be loaded in place of another.
+//!
+//! Files that a command names and writes are known likewise, and are in no key: see `outputs`.
 
+mod arguments;
 mod imports;
 mod inputs;
 mod listings;
-mod arguments;
+mod loads;
+mod outputs;
 mod paths;
 mod program_set;
 mod reads;
@@ -33,8 +37,10 @@ use crate::pipeline::program::{
 use crate::pipeline::spec::{Language, ProgramSpec, Variable};
 
 use inputs::DeclaredInputs;
-pub(crate) use listings::{StoredListing, entry, find};
-pub(crate) use program_set::ProgramSet;
+pub(crate) use listings::{Listed, entry, listed};
+pub(crate) use loads::{depfile_of, grown, is_outgrown, loaded_of};
+pub(crate) use outputs::{KnownOutputs, ProgramNow, program_now};
+pub(crate) use program_set::{Listing, ProgramSet};
 
 /// Where programs run, and what they may see.
 #[derive(Clone, Copy, Debug)]
@@ -58,6 +64,11 @@ pub(crate) struct ReadProgram {
     pub start: Arc<Start>,
     /// Its own file and its declared inputs: what it may read without being told of.
     pub paths: Vec<String>,
+    /// The files that it was found to write, from the suite's folder: they are among none of these.
+    pub outputs: BTreeSet<String>,
+    /// The suite's folder, as it is named and absolute.
+    folder: String,
+    home: String,
     /// What a script of Python imports from beside it and does not declare, from the suite's folder.
     imports: Vec<String>,
 }
@@ -74,7 +85,10 @@ impl ReadProgram {
         let env = passed(spec, place);
         let cwd = system.absolute(spec.cwd.as_deref().unwrap_or(non_empty(place.folder)));
         let runtime = runtime(spec, &bytes, &cwd, &env, system)?;
-        let DeclaredInputs { files: inputs, empty } = inputs::declared(spec, place, system)?;
+        let home = system.absolute(non_empty(place.folder));
+        let DeclaredInputs { files: mut inputs, empty } = inputs::declared(spec, place, system)?;
+        let outputs = arguments::files_of(&spec.outputs, place, system);
+        inputs.retain(|path| !outputs.contains(&system.absolute(&join(place.folder, path))));
         let locks = lock_files(spec, place, system);
         let state = |path: &String| inputs::state(spec, place.folder, path, system);
         let all = inputs.iter().chain(&locks).chain(&empty);
@@ -82,7 +96,6 @@ impl ReadProgram {
             all.map(|path| (path.clone(), state(path))).collect();
         digests.sort();
         digests.dedup();
-        let home = system.absolute(non_empty(place.folder));
         let known = ProgramFingerprint {
             path: if spec.path.is_empty() {
                 String::new()
@@ -108,6 +121,7 @@ impl ReadProgram {
             cwd,
             workspace: system.absolute(non_empty(place.workspace)),
             inputs: inputs.iter().map(|path| system.absolute(&join(place.folder, path))).collect(),
+            may_write: arguments::may_write(spec, place, system),
             env,
         };
         let paths = inputs.iter().map(|path| join(place.folder, path));
@@ -115,7 +129,15 @@ impl ReadProgram {
         let paths: Vec<String> = own.into_iter().chain(paths).collect();
         let imports = imports::undeclared(spec, &bytes, &paths, system);
         let imports = imports.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
-        Ok(Self { known: Arc::new(known), start: Arc::new(start), paths, imports })
+        Ok(Self {
+            known: Arc::new(known),
+            start: Arc::new(start),
+            paths,
+            outputs: BTreeSet::new(),
+            folder: place.folder.to_owned(),
+            home,
+            imports,
+        })
     }
 
     /// The action that finds out which files it loads.
@@ -160,58 +182,9 @@ impl ReadProgram {
     }
 }
 
-/// What is known of a program that was seen to load more than that: the files of `depfile`, which holds those known
-/// before. What it gave rests on what was `seen` of them, and not on what they are by now. None if that is not known of
-/// each.
-pub(crate) fn grown(
-    known: &ProgramFingerprint,
-    depfile: &Depfile,
-    seen: &SeenFiles,
-) -> Option<ProgramFingerprint> {
-    let mut files: BTreeMap<String, String> = known.dependencies.iter().cloned().collect();
-    for path in &depfile.files {
-        if !files.contains_key(path) {
-            // One that is not there any more was when it was loaded.
-            let digest = seen.get(path)?.as_ref().filter(|digest| *digest != MISSING)?;
-            files.insert(path.clone(), digest.clone());
-        }
-    }
-    let missed = depfile.missed.iter().filter(|path| !files.contains_key(*path)).cloned().collect();
-    let dependencies = files.into_iter().collect();
-    let missed = Arc::new(missed);
-    Some(ProgramFingerprint { dependencies, missed, ..known.clone() })
-}
-
-/// Whether a depfile lists what is not known of a program.
-pub(crate) fn is_outgrown(known: &ProgramFingerprint, depfile: &Depfile) -> bool {
-    let known_count = known.dependencies.len() + known.missed.len();
-    let is_file = |path: &String| known.dependencies.iter().any(|(file, _)| file == path);
-    depfile.files.len() + depfile.missed.len() != known_count || !depfile.files.iter().all(is_file)
-}
-
-/// All that is known of what a program loads.
-pub(crate) fn depfile_of(known: &ProgramFingerprint) -> Depfile {
-    let files = known.dependencies.iter().map(|(path, _)| path.clone()).collect();
-    Depfile { files, missed: known.missed.as_ref().clone(), ..Depfile::default() }
-}
-
 /// The action that finds out which files a program loads, whichever are known of them.
 pub(crate) fn dependencies_action(identity: Arc<ProgramIdentity>) -> Action {
     Action::Dependencies(DependenciesAction { identity, format: DepfileFormat::All })
-}
-
-/// Whether the files of a program still are what its keys say. What it gave while somebody edited them may be of
-/// either state, and is kept under neither.
-pub(crate) fn is_current(identity: &ProgramIdentity, folder: &str, system: &dyn System) -> bool {
-    let ProgramIdentity { spec, known } = identity;
-    let is_same = |(path, held): &(String, String)| state(&join(folder, path), system) == *held;
-    let is_input =
-        |(path, held): &(String, String)| inputs::state(spec, folder, path, system) == *held;
-    let mut folders = Folders::of(system);
-    (spec.path.is_empty() || digest(&spec.path, system) == known.program)
-        && known.inputs.iter().all(is_input)
-        && known.dependencies.iter().all(is_same)
-        && known.missed.iter().all(|path| folders.state(&join(folder, path)).is_none())
 }
 
 /// What keys say of what stands at a path.
@@ -255,7 +228,7 @@ pub(crate) fn discovered_from(
     system: &dyn System,
 ) -> (Depfile, SeenFiles) {
     let home = system.absolute(non_empty(folder));
-    let Discovered { files, missed, reads } = discovered;
+    let Discovered { files, missed, reads, .. } = discovered;
     let mut seen: SeenFiles =
         files.into_iter().map(|(path, state)| (seen_from(&home, &path), state)).collect();
     let files: BTreeSet<String> = seen.keys().cloned().collect();
@@ -265,7 +238,7 @@ pub(crate) fn discovered_from(
     let reads = reads.into_iter().map(|(path, digest)| (seen_from(&home, &path), digest));
     let reads = reads.filter(|(path, _)| !files.contains(path));
     let reads = reads.map(|(path, digest)| (path, digest.into_iter().collect())).collect();
-    (Depfile { files, missed, reads }, seen)
+    (Depfile { files, missed, reads, ..Depfile::default() }, seen)
 }
 
 /// An absolute path as it is seen from `folder`, which is absolute too.

@@ -268,16 +268,26 @@ fn results_say_that_a_turn_failed() {
     for (name, result, has_failed) in [
         ("claude-code", json!({"type": "result", "subtype": "success", "result": "a"}), false),
         ("claude-code", json!({"type": "result", "subtype": "success", "is_error": true}), true),
-        ("claude-code", json!({"type": "result", "subtype": "error_max_turns", "is_error": false}), true),
+        (
+            "claude-code",
+            json!({"type": "result", "subtype": "error_max_turns", "is_error": false}),
+            true,
+        ),
         ("claude-code", json!({"type": "result", "subtype": 5, "is_error": "true"}), false),
         ("gemini-cli", json!({"type": "result", "status": "success"}), false),
-        ("gemini-cli", json!({"type": "result", "status": "error", "error": {"message": "x"}}), true),
+        (
+            "gemini-cli",
+            json!({"type": "result", "status": "error", "error": {"message": "x"}}),
+            true,
+        ),
         ("codex", json!({"type": "turn.completed", "status": "error"}), false),
     ] {
         let output = turn(&built_in(name), std::slice::from_ref(&result));
         assert_eq!((output.has_result, output.has_failed), (true, has_failed), "{name} {result}");
     }
-    for (path, has_failed) in [(json!("$.bad"), true), (json!(["$.no", "$.bad"]), true), (json!([]), false)] {
+    for (path, has_failed) in
+        [(json!("$.bad"), true), (json!(["$.no", "$.bad"]), true), (json!([]), false)]
+    {
         let result = json!({"matchPath": "$.type", "matchValue": "result", "contentPath": "$.text", "failedPath": path});
         let adapter = adapter(&json!({"result": result})).unwrap();
         let output = turn(&adapter, &[json!({"type": "result", "bad": true})]);

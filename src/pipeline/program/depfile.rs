@@ -1,4 +1,7 @@
 //! What a program was seen to load, to look for in vain and to read: the text of the entry that its base key leads to.
+//!
+//! What it looks for while it is loaded rests on its files alone, and is found out from scratch whenever one of them is
+//! another: so a list says the same wherever it was made. What only calls look for is added to it.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,6 +22,13 @@ pub(crate) struct Depfile {
     /// The files that it read without declaring them, each with the digests of what it read. They are in no key.
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub reads: BTreeMap<String, BTreeSet<String>>,
+    /// What keys say of the files that it loaded when it was loaded, as far as that is known of each; none where it was
+    /// not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub loaded: Option<BTreeMap<String, String>>,
+    /// Which of the files and the missed ones only calls looked for.
+    #[serde(skip_serializing_if = "BTreeSet::is_empty")]
+    pub late: BTreeSet<String>,
 }
 
 impl Depfile {
@@ -27,20 +37,48 @@ impl Depfile {
         serde_json::from_str(text).ok()
     }
 
-    /// Reads the text of an entry of the time when nothing but files was listed.
-    pub(crate) fn read_files(text: &str) -> Option<Self> {
-        let files = serde_json::from_str(text).ok()?;
-        Some(Self { files, ..Self::default() })
-    }
-
     /// The text of an entry.
     pub(crate) fn to_text(&self) -> String {
         serde_json::to_string(self).unwrap_or_default()
     }
 
-    /// Adds what another one lists. Says whether that was more.
+    /// Whether a program loads these files, of which it is told what they are now, as it did when it was loaded: so what
+    /// else it looks for then is what is listed.
+    pub(crate) fn is_as_loaded(&self, files: &[(String, String)]) -> bool {
+        let Some(loaded) = &self.loaded else { return false };
+        let is_same = |(path, now): &(String, String)| loaded.get(path) == Some(now);
+        files.iter().all(|file| self.late.contains(&file.0) || is_same(file))
+    }
+
+    /// What only calls look for, and what was read.
+    pub(crate) fn of_calls(&self) -> Self {
+        let is_late = |path: &&String| self.late.contains(*path);
+        Self {
+            files: self.files.iter().filter(is_late).cloned().collect(),
+            missed: self.missed.iter().filter(is_late).cloned().collect(),
+            reads: self.reads.clone(),
+            ..Self::default()
+        }
+    }
+
+    /// What a load from scratch came upon, with what it loaded of the files, takes the place of what was listed, but for
+    /// what calls looked for.
+    #[must_use]
+    pub(crate) fn loaded_anew(mut self, loaded: BTreeMap<String, String>, before: &Self) -> Self {
+        self.loaded = Some(loaded);
+        self.extend(&before.of_calls());
+        self
+    }
+
+    /// Adds what calls came upon. Says whether that was more.
     pub(crate) fn extend(&mut self, more: &Self) -> bool {
         let before = self.len();
+        let is_new = |path: &&String| !self.files.contains(*path) && !self.missed.contains(*path);
+        let late: Vec<String> =
+            more.files.iter().chain(&more.missed).filter(is_new).cloned().collect();
+        // What was missed at first and loaded by a call is what calls look for.
+        let found = more.files.intersection(&self.missed).cloned().collect::<Vec<_>>();
+        self.late.extend(late.into_iter().chain(found));
         self.files.extend(more.files.iter().cloned());
         self.missed.extend(more.missed.iter().cloned());
         // A program of which a file was missed and then loaded depends on that file, whether it is there or not.
@@ -82,7 +120,12 @@ mod tests {
 
     fn depfile(files: &[&str], missed: &[&str], reads: &[(&str, &[&str])]) -> Depfile {
         let reads = reads.iter().map(|(path, digests)| ((*path).to_owned(), set(digests)));
-        Depfile { files: set(files), missed: set(missed), reads: reads.collect() }
+        Depfile {
+            files: set(files),
+            missed: set(missed),
+            reads: reads.collect(),
+            ..Depfile::default()
+        }
     }
 
     #[test]
@@ -97,9 +140,7 @@ mod tests {
             assert_eq!(all.to_text(), text);
             assert_eq!(Depfile::read(text), Some(all));
         }
-        assert_eq!(Depfile::read_files(r#"["a.py"]"#), Some(depfile(&["a.py"], &[], &[])));
         assert_eq!(Depfile::read(r#"["a.py"]"#), None);
-        assert_eq!(Depfile::read_files(r#"{"files":[]}"#), None);
     }
 
     #[test]
@@ -111,7 +152,15 @@ mod tests {
             (
                 depfile(&["b.py"], &[], &[]),
                 true,
-                depfile(&["a.py", "b.py"], &["c.py"], &[("r.txt", &["1"])]),
+                late(depfile(&["a.py", "b.py"], &["c.py"], &[("r.txt", &["1"])]), &["b.py"]),
+            ),
+            (
+                depfile(&["d.py"], &["e.py"], &[]),
+                true,
+                late(
+                    depfile(&["a.py", "d.py"], &["b.py", "c.py", "e.py"], &[("r.txt", &["1"])]),
+                    &["d.py", "e.py"],
+                ),
             ),
             // What was loaded once is not missed any more, whatever is seen of it.
             (depfile(&[], &["a.py"], &[]), false, first.clone()),
@@ -124,6 +173,36 @@ mod tests {
             let mut all = first.clone();
             assert_eq!(all.extend(&more), is_more, "{more:?}");
             assert_eq!(all, expected);
+        }
+    }
+
+    fn late(depfile: Depfile, late: &[&str]) -> Depfile {
+        Depfile { late: set(late), ..depfile }
+    }
+
+    #[test]
+    fn a_load_from_scratch_leaves_of_what_was_listed_what_calls_look_for() {
+        let digests = |names: &[&str]| {
+            names.iter().map(|name| ((*name).to_owned(), format!("{name} 1"))).collect()
+        };
+        let before = late(depfile(&["h.py", "x.py"], &["h", "y.py"], &[]), &["x.py", "y.py"]);
+        let now = depfile(&["h/__init__.py"], &["z.py"], &[]);
+        let all = now.loaded_anew(digests(&["h/__init__.py"]), &before);
+        let expected =
+            late(depfile(&["h/__init__.py", "x.py"], &["y.py", "z.py"], &[]), &["x.py", "y.py"]);
+        assert_eq!(all, Depfile { loaded: Some(digests(&["h/__init__.py"])), ..expected });
+        assert!(!depfile(&[], &[], &[]).is_as_loaded(&[]));
+        let state = |path: &str, state: &str| (path.to_owned(), state.to_owned());
+        let same = state("h/__init__.py", "h/__init__.py 1");
+        for (files, is_same) in [
+            (vec![same.clone()], true),
+            (vec![same.clone(), state("x.py", "2")], true),
+            (vec![state("h/__init__.py", "2")], false),
+            // One that was missed is there.
+            (vec![same.clone(), state("z.py", "1")], false),
+            (vec![same, state("y.py", "1")], true),
+        ] {
+            assert_eq!(all.is_as_loaded(&files), is_same, "{files:?}");
         }
     }
 

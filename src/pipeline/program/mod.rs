@@ -123,6 +123,13 @@ impl ProgramIdentity {
         self.walk_rest(to);
     }
 
+    /// The same program in a state in which it rests on fewer files: those are not among what its words name.
+    pub(crate) fn without_inputs(&self, outputs: &BTreeSet<String>) -> Self {
+        let mut without = self.clone();
+        without.known.inputs.retain(|(path, _)| !outputs.contains(path));
+        without
+    }
+
     /// Visits what comes after the files.
     fn walk_rest(&self, to: &mut dyn Ingredients) {
         let Self { spec, known } = self;
@@ -167,7 +174,7 @@ impl ProgramAction {
 }
 
 /// The question which files a program loads: its key holds all but those. The answer is a [`Depfile`], and is kept like
-/// what programs give.
+/// what programs give. Or which of the files that its words name it writes.
 #[derive(Clone, Debug, PartialEq)]
 pub struct DependenciesAction {
     /// The program.
@@ -181,18 +188,29 @@ pub struct DependenciesAction {
 pub enum DepfileFormat {
     /// Everything that a [`Depfile`] holds.
     All,
-    /// Nothing but the files: a list of paths, as it was kept once.
-    Files,
+    /// A list of the paths that it writes though its words name them, whatever its files are.
+    Outputs,
 }
 
 impl DependenciesAction {
     /// Visits every ingredient of the key, each once, in a fixed order.
     pub fn walk(&self, to: &mut dyn Ingredients) {
-        self.identity.walk(false, to);
-        // Equal files in two folders load what stands beside each.
-        to.text("path", &self.identity.known.path);
-        if self.format == DepfileFormat::All {
-            to.text("format", "files, missed, reads");
+        let ProgramIdentity { spec, known } = self.identity.as_ref();
+        match self.format {
+            DepfileFormat::All => {
+                self.identity.walk(false, to);
+                // Equal files in two folders load what stands beside each.
+                to.text("path", &known.path);
+                to.text("format", "files, missed, reads");
+            }
+            DepfileFormat::Outputs => {
+                to.text("role", spec.role.name());
+                to.text("path", &known.path);
+                to.text("runtime", &known.runtime);
+                to.text("arguments", &serde_json::Value::from(spec.arguments.clone()).to_string());
+                to.text_or_absent("cwd", known.cwd.as_deref());
+                to.text("format", "outputs");
+            }
         }
     }
 }
@@ -282,11 +300,7 @@ mod tests {
     #[test]
     fn keys_stay_what_they_are() {
         let (base, whole) = keys(identity(), "{}");
-        let identity = Arc::new(identity());
-        let of_files = DependenciesAction { identity, format: DepfileFormat::Files };
-        let of_files = Action::Dependencies(of_files).key();
         insta::assert_snapshot!(base, @"c74956c66fef6a4ba4f5a1dddfefa691446664edc30a31416a6f71670230e1bf");
-        insta::assert_snapshot!(of_files, @"2b563890b6a62bab9f17ce4daca07009be994d574b1610084f1f87d8edd239c4");
         insta::assert_snapshot!(whole, @"a20da9385c6d7dad21d67eb522689b2df940c7cf1d859157d92608c8a69c88f9");
     }
 
@@ -365,7 +379,6 @@ mod tests {
                 identity: Arc::clone(&identity),
                 format: DepfileFormat::All,
             }),
-            Action::Dependencies(DependenciesAction { identity, format: DepfileFormat::Files }),
         ] {
             assert_eq!(key_of(&action.ingredients()), Some(action.key()));
         }

@@ -25,6 +25,8 @@ pub struct ProgramSpec {
     pub inputs: Vec<String>,
     /// The folder among them that it gets a copy of, where it gets one: with what files may be used for, and empty folders.
     pub template: Option<String>,
+    /// Files, folders and patterns that it writes, from the suite's folder as written, sorted: no key holds them.
+    pub outputs: Vec<String>,
     /// Further variables of the environment that it sees, sorted.
     pub env: Vec<Variable>,
     /// The folder it runs in, joined to the suite's; none is the suite's own.
@@ -99,6 +101,7 @@ impl ProgramSpec {
             runtime: None,
             inputs: Vec::new(),
             template: None,
+            outputs: Vec::new(),
             env: Vec::new(),
             cwd: None,
             sandbox: Sandbox::default(),

@@ -218,9 +218,11 @@ fn variable(variable: &Variable) -> Value {
 /// The settings of a program of the suite at `path`.
 pub(super) fn settings(spec: &ProgramSpec, path: &str) -> Value {
     let inputs = spec.inputs.iter().map(|input| source::join(path, input));
+    let outputs = spec.outputs.iter().map(|output| source::join(path, output));
     without_empty(json!({
         "runtime": spec.runtime,
         "inputs": inputs.collect::<Vec<_>>(),
+        "outputs": outputs.collect::<Vec<_>>(),
         "sees": spec.sees.iter().map(|member| member.name()).collect::<Vec<_>>(),
         "env": spec.env.iter().map(variable).collect::<Vec<_>>(),
         "cwd": spec.cwd,

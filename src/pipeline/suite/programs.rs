@@ -257,7 +257,8 @@ pub(super) fn with_settings_and(
     let runtime_field = fields.take("runtime");
     let cwd_field = fields.take("cwd");
     let runtime = runtime_field.and_then(|field| runtime(field, reader));
-    let inputs = fields.take("inputs").and_then(|field| inputs(field, reader)).unwrap_or_default();
+    let inputs = fields.take("inputs").and_then(|field| paths(field, reader)).unwrap_or_default();
+    let outputs = fields.take("outputs").and_then(|field| paths(field, reader)).unwrap_or_default();
     let env = fields.take("env").and_then(|field| variables(field, &mut reader.findings));
     let cwd = cwd_field.and_then(|field| reader.path(field));
     let own =
@@ -269,6 +270,7 @@ pub(super) fn with_settings_and(
     let said = inputs.iter().map(|(input, _)| input).chain(&template);
     spec.inputs = sorted(said.cloned().collect());
     spec.template = template;
+    spec.outputs = sorted(outputs.into_iter().map(|(output, _)| output).collect());
     spec.env = env.unwrap_or_default();
     spec.cwd = cwd;
     spec.sandbox = own.unwrap_or_else(|| reader.sandbox.clone());
@@ -326,13 +328,13 @@ fn runtime(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<String> {
     Some(text)
 }
 
-/// The inputs as the suite's folder sees them, each with its place.
-fn inputs(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Vec<(String, SourceSpan)>> {
+/// Files, folders and patterns as the suite's folder sees them, each with its place.
+fn paths(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Vec<(String, SourceSpan)>> {
     let texts = reader.findings.texts(field)?;
     let mut all = Vec::with_capacity(texts.len());
     for (text, node) in texts.iter().zip(items(field)) {
         if text.trim().is_empty() {
-            reader.findings.error(node.span, "an item of `inputs` is empty").hint =
+            reader.findings.error(node.span, format!("an item of `{}` is empty", field.key)).hint =
                 Some("name a file, a folder, or a pattern such as `data/*.json`".to_owned());
         }
         all.push((reader.findings.sources.relative_to_suite(node.span.file, text), node.span));

@@ -18,7 +18,7 @@ use super::sections::SUITE;
 use super::targets::AroundTarget;
 use super::thresholds::Passes;
 use super::tree::{Yaml, YamlEntry, YamlNode};
-use super::{agents, Files, dataset, gate, graders, labels, metrics, rewards, sandboxes, targets};
+use super::{Files, agents, dataset, gate, graders, labels, metrics, rewards, sandboxes, targets};
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::spec::{
     LabelsSpec, OptionProblem, ProgramSpec, RecordingJoin, Sandbox, SandboxKind, Suite, TargetSpec,

@@ -32,6 +32,7 @@ const COMMON: &[FieldSpec] = fields![
 /// What targets have that work in a folder.
 const IN_FOLDER: &[FieldSpec] = fields![
     "workspace": WORKSPACE_SHAPE => "a fresh folder for every conversation";
+    "outputs": Texts => "files and patterns that the target writes while it runs, though its words name them: no part of the key";
     "setup_each": Texts => "a command in the workspace, before each conversation";
     "teardown_each": Texts => "a command in the workspace, after each conversation";
 ];

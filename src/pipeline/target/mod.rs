@@ -40,7 +40,7 @@ pub struct TargetIdentity {
     /// The Letta server that it is on. Of a command line that nobody tells of one: none.
     pub letta_server: Option<String>,
     /// The adapter as keys have it; empty where there is none.
-    adapter: String,
+    pub(crate) adapter: String,
     /// What it knows of a sample.
     pub(crate) known_of_sample: KnownOfSample,
 }

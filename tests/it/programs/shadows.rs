@@ -216,3 +216,65 @@ fn what_is_made_where_a_program_looks_is_seen_by_a_session() {
         assert_eq!(telling.finish().1.code(), 130, "{}", case.name);
     }
 }
+
+/// A package wins over the module that was loaded before.
+const PACKAGE: &[(&str, &str)] = &[
+    (
+        "suite.yaml",
+        "name: s\ndataset: rows.jsonl\ngraders:\n  g: {kind: tool, function: 'g.py:grade'}\n",
+    ),
+    ("rows.jsonl", "{\"id\":\"a\",\"input\":\"q\",\"output\":\"b\"}\n"),
+    ("g.py", "import helper\n\n\ndef grade(sample, submission):\n    return helper.K\n"),
+    ("helper.py", "K = 0.25\n"),
+];
+
+#[test]
+fn what_is_not_loaded_any_more_is_in_no_key() {
+    if !has("python3") {
+        return;
+    }
+    let with_history = Space::new(PACKAGE);
+    run(&with_history, &[], 0);
+    let fresh = Space::new(PACKAGE);
+    for space in [&with_history, &fresh] {
+        space.write("helper/__init__.py", "K = 0.75\n");
+        run(space, &[], 0);
+    }
+    let dependencies = |space: &Space| {
+        let header: serde_json::Value = serde_json::from_str(&space.record("header.json")).unwrap();
+        let graders = header["graders"].clone();
+        assert!(graders.to_string().contains("helper/__init__.py"), "{graders}");
+        graders
+    };
+    assert_eq!(dependencies(&with_history), dependencies(&fresh));
+    assert_eq!(with_history.record("results.jsonl"), fresh.record("results.jsonl"));
+    // Nobody loads it.
+    for space in [&with_history, &fresh] {
+        space.write("helper.py", "K = 0.5\n");
+        run(space, &[], 0);
+        assert_eq!(space.actions("g")[0], 0);
+    }
+}
+
+#[test]
+fn judgments_of_a_fresh_store_are_found_where_other_files_were_loaded_before() {
+    if !has("python3") {
+        return;
+    }
+    let with_history = Space::new(PACKAGE);
+    run(&with_history, &[], 0);
+    let fresh = Space::new(PACKAGE);
+    for space in [&with_history, &fresh] {
+        space.write("helper/__init__.py", "K = 0.75\n");
+    }
+    run(&fresh, &[], 0);
+    let export = fresh.run(&["cache", "export", "suite.yaml"]);
+    assert_eq!(export.code(), 0, "{}", export.shown());
+    for path in fresh.names("cache").into_iter().map(|name| format!("cache/{name}")) {
+        if fresh.path(&path).is_file() {
+            with_history.write(&path, std::fs::read(fresh.path(&path)).unwrap());
+        }
+    }
+    run(&with_history, &["--frozen"], 0);
+    assert_eq!(with_history.record("results.jsonl"), fresh.record("results.jsonl"));
+}

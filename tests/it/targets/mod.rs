@@ -15,6 +15,7 @@ mod letta_functions;
 mod letta_layout;
 mod replays;
 mod outputs;
+mod written;
 
 use serde_json::{Value, json};
 

@@ -25,7 +25,8 @@ fn the_output_of_an_agent_is_graded_and_not_what_it_said_on_the_way() {
     let thought = json!({"event": "step", "role": "assistant", "content": "Let me think."});
     let call = json!({"event": "step", "role": "assistant", "content": "", "tool_calls": [
         {"id": "c", "type": "function", "function": {"name": "add", "arguments": "{}"}}]});
-    let step = json!({"event": "step", "type": "message", "content": "Let me think.", "timestamp": 1});
+    let step =
+        json!({"event": "step", "type": "message", "content": "Let me think.", "timestamp": 1});
     for steps in [vec![&thought], vec![&call], vec![&thought, &call], vec![&step]] {
         let lines: Vec<String> = steps.iter().map(|step| step.to_string()).collect();
         let printed = format!("{}\n{}\n", lines.join("\n"), json!({"output": "The answer is 4."}));
@@ -80,7 +81,9 @@ fn one_session_has_one_verdict_live_and_captured() {
     if !has("python3") {
         return;
     }
-    let live = format!("name: x\ndataset: d.jsonl\ntarget: {{kind: headless, adapter: claude-code}}\n{GRADERS}");
+    let live = format!(
+        "name: x\ndataset: d.jsonl\ntarget: {{kind: headless, adapter: claude-code}}\n{GRADERS}"
+    );
     let captured = format!("name: x\ndataset: captured.jsonl\n{GRADERS}");
     let prompts = "{\"id\": \"a\", \"input\": \"2+2?\", \"hint\": \"4\"}\n";
     let space = with_claude(&[
@@ -110,7 +113,10 @@ fn what_an_agent_fails_at_is_an_error_of_its_record() {
     let prompts = prompts.map(|input| json!({"id": input, "input": input, "hint": "4"}));
     let space = with_claude(&[
         ("prompts.jsonl", &jsonl(prompts)),
-        ("grader.py", "#!/usr/bin/env python3\nimport json\nprint(json.dumps({'pass': True, 'score': 1}))\n"),
+        (
+            "grader.py",
+            "#!/usr/bin/env python3\nimport json\nprint(json.dumps({'pass': True, 'score': 1}))\n",
+        ),
     ]);
     executable(&space, "grader.py");
     let run = |command: &str, more: &[&str]| {
@@ -123,7 +129,12 @@ fn what_an_agent_fails_at_is_an_error_of_its_record() {
     };
     let (records, stderr) = run("capture", &[]);
     let told = |record: &Value| {
-        json!([record["output"], record["trajectory"].as_array().unwrap().len(), record["errors"], record["score"]["pass"]])
+        json!([
+            record["output"],
+            record["trajectory"].as_array().unwrap().len(),
+            record["errors"],
+            record["score"]["pass"]
+        ])
     };
     let failed = "the agent reported an error: Done with it.";
     let code = "the agent exited with code 1 without a result: no network";
@@ -151,7 +162,9 @@ fn what_an_agent_fails_at_is_an_error_of_its_record() {
     let results = space.record("results.jsonl");
     let kinds: Vec<Value> = results
         .lines()
-        .map(|line| serde_json::from_str::<Value>(line).unwrap()["grades"]["right"]["error"]["kind"].clone())
+        .map(|line| {
+            serde_json::from_str::<Value>(line).unwrap()["grades"]["right"]["error"]["kind"].clone()
+        })
         .collect();
     let failed = json!("target_failed");
     assert_eq!(kinds, [Value::Null, failed.clone(), failed.clone(), failed], "{}", ran.shown());

@@ -42,14 +42,17 @@ pub(super) async fn run(
     input: &str,
     world: &Arc<ProgramWorld>,
 ) -> Outcome {
+    let mut path = start.path.as_str();
     for _ in 0..MOST_RUNS {
         let begin = files::now();
         let outcome = run_once(start, surroundings, input, world).await;
-        if !outcome.is_kept() || !was_edited(start, begin) {
+        let Some(edited) = edited(start, begin).filter(|_| outcome.is_kept()) else {
             return outcome;
-        }
+        };
+        path = edited;
     }
-    Outcome::Failure(changed_meanwhile())
+    let path = path.strip_prefix(&start.cwd).map_or(path, |rest| rest.trim_start_matches('/'));
+    Outcome::Failure(changed_meanwhile(path, false))
 }
 
 async fn run_once(
@@ -94,10 +97,10 @@ async fn run_once(
     Outcome::Failure(failure)
 }
 
-/// Whether a file that a program rests on was written since then.
-fn was_edited(start: &Start, begin: SystemTime) -> bool {
+/// The file that a program rests on and that was written since then, if one was.
+fn edited(start: &Start, begin: SystemTime) -> Option<&str> {
     let mut files = std::iter::once(&start.path).chain(&start.inputs);
-    files.any(|path| files::is_newer(path, begin))
+    files.find(|path| files::is_newer(path, begin)).map(String::as_str)
 }
 
 /// What takes what a process writes to its standard error.

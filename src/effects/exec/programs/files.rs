@@ -96,6 +96,16 @@ pub(super) fn is_newer(path: &str, begin: SystemTime) -> bool {
     times.into_iter().flatten().any(|time| time >= begin)
 }
 
+/// What tells that a file was written: when, and how long it is. None where there is none.
+pub(crate) type FileStamp = Option<(SystemTime, u64)>;
+
+/// The stamp of the file at a path.
+pub(crate) fn stamp(path: &str) -> FileStamp {
+    let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
+    let times = [metadata.modified().ok(), moved(&metadata)];
+    Some((times.into_iter().flatten().max()?, metadata.len()))
+}
+
 /// When a file came to where it is.
 #[cfg(unix)]
 fn moved(metadata: &std::fs::Metadata) -> Option<SystemTime> {
@@ -132,6 +142,7 @@ pub(super) fn seen(reported: Reported, began: SystemTime) -> Discovered {
         files: files.into_iter().map(state).collect(),
         missed: missed.into_iter().collect(),
         reads: reads.into_iter().map(read).collect(),
+        ..Discovered::default()
     }
 }
 

@@ -30,6 +30,7 @@ use tokio::select;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 pub(crate) use environment::environment_of;
+pub(crate) use files::{FileStamp, stamp};
 
 use super::{Changed, Discovered, Executing, Loading, Notice, ProgramLaunch, Room, Start};
 use crate::base::system::System;
@@ -43,9 +44,14 @@ use pool::Pool;
 use queue::{WINDOW, not_asked};
 use world::ProgramWorld;
 
-/// What is told of a call during which the files of its program changed.
-pub(crate) fn changed_meanwhile() -> Failure {
-    unloadable("the files of the program changed while it ran: it is called again")
+/// What is told of a call during which this file of its program changed. An agent may have written it.
+pub(crate) fn changed_meanwhile(path: &str, is_of_target: bool) -> Failure {
+    let hint = if is_of_target {
+        format!("; if the agent writes it, the target says `outputs: [{path}]`")
+    } else {
+        String::new()
+    };
+    unloadable(format!("`{path}` changed while the program ran: it is called again{hint}"))
 }
 
 /// How often a program is loaded whose files change while it is.

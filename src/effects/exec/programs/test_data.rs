@@ -16,6 +16,7 @@ pub(super) fn start_of(path: &str) -> Start {
         cwd: folder.clone(),
         workspace: folder,
         inputs: Vec::new(),
+        may_write: Vec::new(),
         env: Vec::new(),
     }
 }

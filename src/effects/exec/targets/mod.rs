@@ -23,6 +23,7 @@ mod user;
 #[cfg(feature = "judge")]
 mod web;
 mod workspace;
+mod written;
 
 use std::cell::RefCell;
 use std::future::Future;
@@ -37,19 +38,24 @@ use tokio::time::Instant;
 
 use super::breaker::{Breaker, EndedAction};
 use super::programs::ProgramExecutor;
-use super::{Notice, RequestHeader, Room, Secret, Start};
+use super::{Discovered, Notice, RequestHeader, Room, Secret, Start};
 use crate::base::price::{Price, Prices};
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
+use crate::pipeline::program::ProgramIdentity;
 use crate::pipeline::spec::AgentKind;
 use crate::pipeline::target::TargetAction;
 use crate::pipeline::target::answer::{NoAnswer, TargetAnswer};
 use hooks::Setup;
 use workspace::{ConversationFolder, EndedConversation, LeftWorkspace};
+use written::WrittenFiles;
 
 /// How long the first further attempt waits; each later one twice as long.
 const BACK_OFF: Duration = Duration::from_secs(1);
+
+/// How often a conversation is held in which files change that may be the agent's or somebody's else.
+const MOST_HELD: u32 = 3;
 
 /// A conversation, and how the target is reached.
 #[derive(Clone, Debug)]
@@ -185,6 +191,7 @@ pub(crate) struct TargetExecutor {
     /// Ends it all where every conversation fails in the same way.
     breaker: RefCell<Breaker>,
     setup: Setup,
+    written: RefCell<WrittenFiles>,
     #[cfg(feature = "judge")]
     web: web::Web,
     left: Rc<RefCell<Vec<LeftWorkspace>>>,
@@ -248,13 +255,25 @@ impl TargetExecutor {
 
     async fn attempts(&self, launch: &TargetLaunch, programs: &ProgramExecutor) -> Outcome {
         let mut attempt = 0;
+        let mut held = 0;
         // What failed attempts used was paid for too.
         let mut used: Option<Usage> = None;
         loop {
+            let before = self.written.borrow().before(launch);
             let failure = match self.attempt(launch, programs).await {
                 Ok(answer) => {
                     let usage = sum(used, answer.usage);
-                    return TargetAnswer { usage, ..answer }.into_outcome();
+                    held += 1;
+                    let doubtful = self.written.borrow_mut().after(launch, before);
+                    let Some(path) = doubtful.filter(|_| held < MOST_HELD) else {
+                        return TargetAnswer { usage, ..answer }.into_outcome();
+                    };
+                    used = usage;
+                    self.say(format!(
+                        "{}: `{path}` changed meanwhile: it is asked once more, to tell whether the agent writes that file",
+                        launch.what_for
+                    ));
+                    continue;
                 }
                 Err(failure) => failure,
             };
@@ -280,11 +299,19 @@ impl TargetExecutor {
         let answered = self.in_workspace(launch, programs, &workspace).await;
         let EndedConversation { answered, warning } = workspace.finish(answered, programs).await;
         if let Some(warning) = warning {
-            let line = format!("warning: {}: {warning}", launch.what_for);
-            self.steps.borrow_mut().push(Notice::Line(line));
-            self.stepped.notify_one();
+            self.say(format!("warning: {}: {warning}", launch.what_for));
         }
         answered
+    }
+
+    fn say(&self, line: String) {
+        self.steps.borrow_mut().push(Notice::Line(line));
+        self.stepped.notify_one();
+    }
+
+    /// The files that agents were seen to write since the last call.
+    pub(crate) fn take_written(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+        self.written.borrow_mut().take_news()
     }
 
     /// Undoes what conversations left that were cancelled, all at once.

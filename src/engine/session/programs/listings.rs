@@ -3,50 +3,54 @@
 use jiff::Timestamp;
 
 use super::ReadProgram;
+use super::program_set::Listing;
+use crate::base::system::System;
+use crate::effects::exec::SeenFiles;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::pipeline::action::Action;
-use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Outcome, Reply, Stored, read_body};
-use crate::pipeline::program::{DependenciesAction, Depfile, DepfileFormat};
+use crate::pipeline::program::Depfile;
 
-/// What the store knows of what a program loads.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum StoredListing {
-    /// All there is to know, under this generation.
-    All(Depfile, u32),
-    /// The files that it loads. They were listed before it was listed where it looks for others: to find that out, it is
-    /// loaded once more.
-    Files(Depfile),
-    /// Nothing.
-    Nothing,
+/// What is known of what a program loads.
+#[derive(Clone, Debug)]
+pub(crate) struct Listed {
+    /// What is listed, under the highest generation that is.
+    pub(crate) listing: Listing,
+    /// Whether it was found out from files as they are now. If not, the program is to be loaded once more.
+    pub(crate) is_current: bool,
 }
 
-/// Looks up what programs load.
-pub(crate) fn find(programs: &[&ReadProgram], store: &dyn OutcomeStore) -> Vec<StoredListing> {
-    let keys: Vec<ActionKey> =
-        programs.iter().map(|read| read.dependencies_action().key()).collect();
-    let all = store.get_many(&keys);
-    let of_files: Vec<ActionKey> = programs.iter().map(|read| files_key(read)).collect();
-    let of_files = store.get_many(&of_files);
-    let found = |(all, files): (Option<Entry>, Option<Entry>)| {
-        if let Some(entry) = all
-            && let Some(depfile) = text(&entry).and_then(|text| Depfile::read(&text))
-        {
-            return StoredListing::All(depfile, entry.generation);
-        }
-        let depfile = files.as_ref().and_then(text).and_then(|text| Depfile::read_files(&text));
-        depfile.map_or(StoredListing::Nothing, StoredListing::Files)
+/// Looks up what a program of a suite in `folder` loads: in what is `held` of it, and in all layers of the store, where
+/// others may have loaded it as it is now.
+pub(crate) fn listed(
+    read: &ReadProgram,
+    held: Option<&Listing>,
+    store: &dyn OutcomeStore,
+    folder: &str,
+    system: &dyn System,
+) -> Option<Listed> {
+    let key = read.dependencies_action().key();
+    let stored = store.all_of(key).into_iter().filter_map(|entry| {
+        let depfile = Depfile::read(&text(&entry)?)?;
+        Some(Listing { generation: entry.generation, depfile, seen: SeenFiles::new() })
+    });
+    let all: Vec<Listing> = held.cloned().into_iter().chain(stored).collect();
+    let generation = all.iter().map(|listing| listing.generation).max()?;
+    let is_current = |listing: &&Listing| {
+        let now = read.loading(&listing.depfile, &SeenFiles::new(), folder, system);
+        listing.depfile.is_as_loaded(&now.dependencies)
     };
-    all.into_iter().zip(of_files).map(found).collect()
+    let current = all.iter().find(is_current);
+    let mut depfile = current.or(all.first())?.depfile.clone();
+    // What calls look for is found out by some of them alone.
+    for other in &all {
+        depfile.extend(&other.depfile.of_calls());
+    }
+    let listing = Listing { generation, depfile, seen: SeenFiles::new() };
+    Some(Listed { listing, is_current: current.is_some() })
 }
 
-/// The key under which nothing but the files of a program was listed.
-pub(crate) fn files_key(read: &ReadProgram) -> ActionKey {
-    let format = DepfileFormat::Files;
-    Action::Dependencies(DependenciesAction { identity: read.identity(), format }).key()
-}
-
-fn text(entry: &Entry) -> Option<String> {
+pub(super) fn text(entry: &Entry) -> Option<String> {
     match read_body(&entry.body).ok()? {
         Outcome::Reply(reply) => Some(reply.text),
         Outcome::Failure(_) => None,
@@ -55,7 +59,12 @@ fn text(entry: &Entry) -> Option<String> {
 
 /// The entry that lists what a program loads; `action` finds that out.
 pub(crate) fn entry(action: &Action, depfile: &Depfile, generation: u32, at: Timestamp) -> Entry {
-    let reply = Reply::new(depfile.to_text());
+    entry_of(action, depfile.to_text(), generation, at)
+}
+
+/// The entry of what is known of a program: this text.
+pub(super) fn entry_of(action: &Action, text: String, generation: u32, at: Timestamp) -> Entry {
+    let reply = Reply::new(text);
     let body = Stored::new(action.ingredients(), Outcome::Reply(reply), at.to_string()).to_body();
     Entry { key: action.key(), generation, body }
 }
@@ -66,38 +75,44 @@ mod tests {
 
     use jiff::Timestamp;
 
-    use super::{StoredListing, entry, files_key, find};
+    use super::{Listed, entry, listed};
     use crate::base::system::memory::MemorySystem;
-    use crate::effects::store::{Entry, MemoryStore, OutcomeStore};
+    use crate::effects::store::{MemoryStore, OutcomeStore};
     use crate::engine::session::programs::{ProgramContext, ReadProgram};
-    use crate::pipeline::outcome::{Outcome, Reply, Stored};
-    use crate::pipeline::program::Depfile;
+    use crate::pipeline::program::{Depfile, file_digest};
     use crate::pipeline::spec::{Language, ProgramSpec, Role};
 
-    fn read() -> ReadProgram {
+    #[test]
+    fn a_list_is_current_while_the_files_are_what_was_loaded() {
         let system = MemorySystem::default().with_program("python3", "/usr/bin/python3", "3.11.7");
         system.set("/w/g.py", "");
+        system.set("/w/h.py", "1");
         let spec = ProgramSpec::new("/w/g.py".to_owned(), Language::Python, "grade", Role::Grade);
         let environment = &BTreeMap::new();
         let place = ProgramContext { folder: "/w", workspace: "/w", environment, sees_all: false };
-        ReadProgram::read(&spec, &place, &system).unwrap()
-    }
-
-    #[test]
-    fn lists_of_files_are_read_until_there_is_a_whole_one() {
-        let read = read();
+        let read = ReadProgram::read(&spec, &place, &system).unwrap();
         let store = MemoryStore::default();
-        let files: Depfile = Depfile::read_files(r#"["a.py","b.py"]"#).unwrap();
-        let whole = Depfile { missed: ["c.py".to_owned()].into(), ..files.clone() };
-        assert_eq!(find(&[&read], &store), [StoredListing::Nothing]);
-        let text = r#"["a.py","b.py"]"#.to_owned();
-        let reply = Outcome::Reply(Reply::new(text));
-        let body =
-            Stored::new(read.dependencies_action().ingredients(), reply, String::new()).to_body();
-        store.put_many(&[Entry { key: files_key(&read), generation: 3, body }]).unwrap();
-        assert_eq!(find(&[&read], &store), [StoredListing::Files(files)]);
-        let whole_entry = entry(&read.dependencies_action(), &whole, 1, Timestamp::UNIX_EPOCH);
-        store.put_many(&[whole_entry]).unwrap();
-        assert_eq!(find(&[&read], &store), [StoredListing::All(whole, 1)]);
+        let find = || listed(&read, None, &store, "/w", &system);
+        assert!(find().is_none());
+        let set = |names: &[&str]| names.iter().map(|name| (*name).to_owned()).collect();
+        let depfile = Depfile {
+            files: set(&["h.py"]),
+            missed: set(&["h"]),
+            loaded: Some([("h.py".to_owned(), file_digest(Some(b"1")))].into()),
+            ..Depfile::default()
+        };
+        let entry = entry(&read.dependencies_action(), &depfile, 3, Timestamp::UNIX_EPOCH);
+        store.put_many(&[entry]).unwrap();
+        let is_current = || {
+            let Listed { listing, is_current } = find().unwrap();
+            assert_eq!((listing.depfile, listing.generation), (depfile.clone(), 3));
+            is_current
+        };
+        assert!(is_current());
+        system.set("/w/h.py", "2");
+        assert!(!is_current());
+        system.set("/w/h.py", "1");
+        system.set("/w/h", "");
+        assert!(!is_current());
     }
 }

@@ -3,10 +3,10 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::listings::{StoredListing, entry, files_key, find};
+use super::listings::{Listed, entry, listed};
+use super::outputs::{KnownOutputs, outputs_key};
 use super::{
-    ProgramContext, ReadProgram, dependencies_action, discovered_from, grown, inputs, is_current,
-    is_outgrown, state,
+    ProgramContext, ReadProgram, dependencies_action, discovered_from, inputs, loaded_of, state,
 };
 use crate::base::diagnostic;
 use crate::base::diagnostic::Diagnostic;
@@ -35,12 +35,14 @@ pub(crate) struct ProgramSet {
     /// What is listed under the base key of each, also of those that were edited since: calls of these may be under way,
     /// and the edit may be taken back.
     pub(crate) listings: KeyMap<Listing>,
-    /// The files of programs that were listed before it was listed where they look for others.
-    of_files: HashMap<Program, Depfile>,
     /// Everything that one was ever seen to load, also while it cannot be loaded.
     seen: HashMap<Program, Depfile>,
     /// Files that programs were seen to read in this session without declaring them: program, path.
     pub(crate) undeclared: BTreeSet<(String, String)>,
+    /// What commands are known to write that their words name.
+    pub(crate) outputs: HashMap<Program, KnownOutputs>,
+    /// What is to be said of what was found out of programs in this session.
+    pub(crate) told: Vec<String>,
 }
 
 /// What an entry lists that says which files a program loads.
@@ -49,12 +51,25 @@ pub(crate) struct Listing {
     pub(crate) generation: u32,
     pub(crate) depfile: Depfile,
     /// What was loaded of the files that are in no key yet.
-    seen: SeenFiles,
+    pub(crate) seen: SeenFiles,
 }
 
 impl ProgramSet {
     pub(crate) fn read(&self, program: Program) -> Option<&ReadProgram> {
         self.read.get(&program)
+    }
+
+    /// Takes a program as it was read.
+    pub(crate) fn keep(&mut self, program: Program, read: ReadProgram) {
+        self.read.insert(program, read);
+    }
+
+    /// A program that was read, without what it is known to write.
+    fn without_outputs(&self, program: Program, read: ReadProgram) -> ReadProgram {
+        match self.outputs.get(&program) {
+            Some(known) => read.without(&known.paths),
+            None => read,
+        }
     }
 
     /// The key of the entry that lists what a program loads as it is by now.
@@ -125,6 +140,7 @@ impl Session {
                 ProgramState::Broken(problem)
             }
             Ok(read) => {
+                let read = self.programs.without_outputs(program, read);
                 let known = Arc::clone(&read.known);
                 self.programs.read.insert(program, read);
                 ProgramState::Read(known)
@@ -133,7 +149,7 @@ impl Session {
         self.set_state(program, state);
     }
 
-    fn set_state(&mut self, program: Program, state: ProgramState) {
+    pub(super) fn set_state(&mut self, program: Program, state: ProgramState) {
         let change = Change { programs: vec![(program, state)], ..Change::default() };
         change.apply(&mut self.db, self.root);
     }
@@ -147,24 +163,19 @@ impl Session {
         self.named_programs().into_iter().filter(is_unloaded).collect()
     }
 
-    /// Takes from the store which files programs load.
+    /// Takes from the store which files programs load, where they are what they were when that was found out.
     pub fn learn_dependencies(&mut self, store: &dyn OutcomeStore, system: &dyn System) {
-        let unloaded = self.unloaded();
-        let read: Vec<&ReadProgram> =
-            unloaded.iter().filter_map(|program| self.programs.read(*program)).collect();
-        if read.is_empty() {
-            return;
-        }
-        for (program, found) in unloaded.into_iter().zip(find(&read, store)) {
-            match found {
-                StoredListing::All(depfile, generation) => {
-                    let seen = SeenFiles::new();
-                    self.know(program, Listing { generation, depfile, seen }, system);
+        self.learn_outputs(store);
+        for program in self.unloaded() {
+            let Some(read) = self.programs.read(program) else { continue };
+            let held = self.programs.listing(program);
+            match listed(read, held, store, self.folder(), system) {
+                Some(Listed { listing, is_current: true }) => self.know(program, listing, system),
+                Some(Listed { listing, .. }) => {
+                    let base = read.dependencies_action().key();
+                    self.programs.listings.insert(base, listing);
                 }
-                StoredListing::Files(depfile) => {
-                    self.programs.of_files.insert(program, depfile);
-                }
-                StoredListing::Nothing => {}
+                None => {}
             }
         }
     }
@@ -174,11 +185,6 @@ impl Session {
         let folder = self.folder().to_owned();
         let Some(read) = self.programs.read(program) else { return };
         let base = read.dependencies_action().key();
-        if let Some(held) = self.programs.listings.get(&base) {
-            // What was found out meanwhile may not be in the store yet.
-            listing.generation = listing.generation.max(held.generation);
-            listing.depfile.extend(&held.depfile);
-        }
         let seen = std::mem::take(&mut listing.seen);
         let known = read.loading(&listing.depfile, &seen, &folder, system);
         self.programs.see(program, &listing.depfile);
@@ -186,24 +192,24 @@ impl Session {
         self.set_state(program, ProgramState::Known(Arc::new(known)));
     }
 
-    /// The keys of the entries that list what programs load.
+    /// The keys of the entries that list what programs load, and what commands write.
     pub fn listing_keys(&self) -> Vec<ActionKey> {
-        let has_worker = |program: &Program| program.spec(&self.db).language.has_worker();
-        let programs = self.named_programs().into_iter().filter(has_worker);
-        let key = |program: Program| match self.programs.of_files.get(&program) {
-            // It was not found out yet where it looks for others.
-            Some(_) => Some(files_key(self.programs.read(program)?)),
-            None => self.programs.base(program),
+        let key = |program: Program| {
+            if program.spec(&self.db).language.has_worker() {
+                self.programs.base(program)
+            } else {
+                self.programs.read(program).and_then(outputs_key)
+            }
         };
-        programs.filter_map(key).collect()
+        self.named_programs().into_iter().filter_map(key).collect()
     }
 
     /// Takes it that programs load no other files than those which the store knows: none, then nothing of them is stored
     /// either.
     pub fn assume_no_dependencies(&mut self, system: &dyn System) {
         for program in self.unloaded() {
-            let depfile = self.programs.of_files.get(&program).cloned().unwrap_or_default();
-            self.know(program, Listing { depfile, ..Listing::default() }, system);
+            let listing = self.programs.listing(program).cloned().unwrap_or_default();
+            self.know(program, listing, system);
         }
     }
 
@@ -236,14 +242,14 @@ impl Session {
                 None
             }
             Ok(discovered) => {
-                let (mut depfile, seen) = self.seen(program, discovered, system);
-                if let Some(of_files) = self.programs.of_files.remove(&program) {
-                    // What only calls load is kept in mind.
-                    depfile.extend(&of_files);
-                }
+                let (depfile, seen) = self.seen(program, discovered, system);
                 let action = self.programs.read(program)?.dependencies_action();
-                let entry = entry(&action, &depfile, 0, system.now());
-                self.know(program, Listing { generation: 0, depfile, seen }, system);
+                let held = self.programs.listing(program).cloned();
+                let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
+                let loaded = loaded_of(&depfile, &seen);
+                let depfile = depfile.loaded_anew(loaded, &held.unwrap_or_default().depfile);
+                let entry = entry(&action, &depfile, generation, system.now());
+                self.know(program, Listing { generation, depfile, seen }, system);
                 Some(entry)
             }
         }
@@ -257,6 +263,10 @@ impl Session {
     ) -> Vec<Entry> {
         let mut entries = Vec::new();
         for (identity, discovered) in all {
+            if !discovered.outputs.is_empty() {
+                entries.extend(self.note_outputs(&identity, &discovered.outputs, system));
+                continue;
+            }
             let program = self.db.program(&identity.spec);
             let (depfile, mut seen) = self.seen(program, discovered, system);
             self.programs.see(program, &depfile);
@@ -286,29 +296,6 @@ impl Session {
         let (mut depfile, seen) = discovered_from(folder, discovered, system);
         self.note_reads(program, &mut depfile, system);
         (depfile, seen)
-    }
-
-    /// The programs that were seen to load more than their keys hold, and what is known of each. One of which a file was
-    /// edited meanwhile is none of them: it is not known what its results rest on, and the next evaluation calls it
-    /// again.
-    pub(crate) fn outgrown(&self) -> Vec<(Program, ProgramFingerprint)> {
-        let more = |program: Program| {
-            let ProgramState::Known(known) = program.state(&self.db) else { return None };
-            let Listing { depfile, seen, .. } = self.programs.listing(program)?;
-            let is_more = is_outgrown(known, depfile);
-            Some((program, is_more.then(|| grown(known, depfile, seen)).flatten()?))
-        };
-        self.named_programs().into_iter().filter_map(more).collect()
-    }
-
-    /// Completes the keys of a program with everything that it was seen to load.
-    pub(crate) fn know_all(&mut self, program: Program, known: ProgramFingerprint) {
-        self.set_state(program, ProgramState::Known(Arc::new(known)));
-    }
-
-    /// Whether the files of a program still are what its keys say.
-    pub(crate) fn is_current(&self, identity: &ProgramIdentity, system: &dyn System) -> bool {
-        is_current(identity, self.folder(), system)
     }
 
     /// Whether a file that a program loads or reads still is what keys say of it.
@@ -373,7 +360,7 @@ impl Session {
                 continue;
             }
             match ReadProgram::read(spec, &place, system) {
-                Ok(read) => edited.push((program, read)),
+                Ok(read) => edited.push((program, self.programs.without_outputs(program, read))),
                 Err(problem) => {
                     problems.push(uncallable(spec, places.of(&problem.part).clone(), &problem));
                 }
@@ -406,10 +393,21 @@ impl Session {
             match self.programs.listing(program).cloned() {
                 // What calls have loaded since completes keys when they are over: until then what was called stands.
                 Some(listing) if is_same && self.is_as_seen(program, &listing, system) => {}
-                Some(listing) if is_same => {
-                    self.know(program, Listing { seen: SeenFiles::new(), ..listing }, system);
-                }
                 None if is_same => {}
+                Some(listing) if is_same => {
+                    let read = self.programs.read(program);
+                    let now = read.map(|read| {
+                        read.loading(&listing.depfile, &SeenFiles::new(), &folder, system)
+                    });
+                    let both = before.as_ref().zip(now.as_ref());
+                    let spec = program.spec(&self.db);
+                    files.extend(
+                        both.into_iter()
+                            .flat_map(|(before, now)| changed(spec, &folder, before, now)),
+                    );
+                    // It may load others now.
+                    self.set_state(program, ProgramState::Read(known));
+                }
                 _ => self.set_state(program, ProgramState::Read(known)),
             }
             let spec = program.spec(&self.db);

@@ -8,7 +8,8 @@ use crate::pipeline::letta::test_agent::judge_file;
 use crate::pipeline::spec::{GraderKind, RubricSpec, Scale};
 use crate::pipeline::suite::canonical::canonical;
 
-const SUITES: [&str; 20] = [
+const SUITES: [&str; 21] = [
+    "name: s\ndataset: d.jsonl\ntarget: {kind: command, command: [python3, a.py, --log, a.log], inputs: [b], outputs: ['*.log', a.db]}\ngraders: {a: {kind: tool, function: contains}}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.json, at: [ann, bob.said], map: {x: pass}}\n",
     "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\nlabels: {path: l.csv, for: a, at: 'votes[0]', fields: {id: n}, map: {x: pass, 3: 0.5}}\n",
     "name: s\ndataset: {path: d.jsonl, fields: {output: o}}\ngraders: {a: {kind: tool, function: contains}}\nlabels: {at: human.score, map: {x: fail}}\n",
@@ -45,7 +46,10 @@ fn agents_as_judges_read_back_equal() {
         "kind: rubric, agent_file: judge.af, model: openai/m, keep_agents: true, base_url: http://a, endpoint: e",
         "kind: rubric, panel: [{agent_file: judge.af, timeout: 7}, {model: m, temperature: null}]",
     ] {
-        let text = format!("name: s\ndataset: d.jsonl\ngraders: {{q: {{prompt: x, {lines}}}}}\n");
+        let target = "target: {kind: letta_agent, agent_id: a, base_url: 'http://b', api_key_env: K, project_id: p}";
+        let text = format!(
+            "name: s\ndataset: d.jsonl\n{target}\ngraders: {{q: {{prompt: x, {lines}}}}}\n"
+        );
         let suite = |text: &str| {
             let reading = read(&Memory::new(&[("suite.yaml", text), ("judge.af", &file)]));
             assert_eq!(reading.diagnostics, [], "{text}");
