@@ -113,7 +113,7 @@ fn what_a_program_gives_while_it_is_edited_is_kept_under_no_key() {
     assert_eq!(space.actions("g"), [3, 0, 3, 0]);
     let verdicts = super::verdicts(&space, "g");
     assert!(
-        verdicts.iter().all(|verdict| verdict.contains("changed while it ran")),
+        verdicts.iter().all(|verdict| verdict.contains("`g.sh` changed while the program ran")),
         "{verdicts:?}"
     );
     run(&space, &[], 0);

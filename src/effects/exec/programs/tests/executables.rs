@@ -31,7 +31,7 @@ fn what_a_program_gives_is_kept_as_it_came() {
     let edits_itself = format!("sleep 0.05; echo '# more' >> \"$0\"; {pass}");
     check(
         &edits_itself,
-        "unloadable: the files of the program changed while it ran: it is called again",
+        "unloadable: `grade.sh` changed while the program ran: it is called again",
     );
     check("printf '{\"pass\": true,\\n \"score\": 0.5}'", r#"{"pass":true,"score":0.5}"#);
 }
