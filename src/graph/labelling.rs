@@ -5,7 +5,7 @@ use super::cases::places;
 use super::drawn_labels::draw_of;
 use super::folds::split_results;
 use super::inputs::Chunk;
-use super::labels::found_labels;
+use super::labels::{case_opinions, found_labels};
 use super::queries::{Grader, Threshold, cells};
 use crate::pipeline::metric::label_queue::{LabelCandidate, label_queue};
 use crate::pipeline::spec::LabelPick;
@@ -57,8 +57,10 @@ fn label_order<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Box<[QueuedCase]> {
 /// The answers to be labelled for a grader, in the order in which to do it.
 #[salsa::tracked]
 pub(crate) fn to_label<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Box<[QueuedCase]> {
+    // What people differ on has no label, and was looked at all the same.
     let has_label = |of: &&QueuedCase| {
         found_labels(db, of.chunk, grader).get(of.case).is_some_and(Option::is_some)
+            || !case_opinions(db, of.chunk, grader, of.case).is_empty()
     };
     let order = label_order(db, grader).iter();
     order.filter(|of| !has_label(of)).take(MOST).copied().collect()

@@ -16,10 +16,11 @@ use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::label_file;
-use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable, PeopleLine};
+use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
 use crate::pipeline::dataset::label_value::LabelValue;
 use crate::pipeline::dataset::labels as said;
 use crate::pipeline::dataset::labels::LabelExtents;
+use crate::pipeline::dataset::people::{label_of, opinions, pick_of};
 use crate::pipeline::metric::holdout;
 use crate::pipeline::spec::{GraderKind, Label, LabelPick, LabelsSpec, Scale};
 use crate::pipeline::suite::FileText;
@@ -226,47 +227,42 @@ fn file_labels(db: &dyn Db, chunk: Chunk) -> Box<[Box<[LabelLine]>]> {
     all.into()
 }
 
-/// What people say of the cases of a chunk, one by one, for each what says more first; empty if nobody says who they are.
-#[salsa::tracked]
-fn people_lines(db: &dyn Db, chunk: Chunk) -> Box<[Box<[PeopleLine]>]> {
-    let table = table(db, chunk.root(db));
-    let mut all = Vec::new();
-    if table.people.is_empty() {
-        return Box::default();
-    }
-    let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
-    for (at, (who, place)) in whos.enumerate() {
-        let Some(lines) = table.people.get(&*sample_id(who.id(), place.occurrence)) else {
-            continue;
-        };
-        let identity = &who.identity;
-        let is_of_it =
-            |line: &&PeopleLine| line.of.is_of(identity.model.as_deref(), identity.trial);
-        all.resize(at, Box::default());
-        all.push(lines.iter().filter(is_of_it).cloned().collect());
-    }
-    all.into()
+/// What each person says of a case for a grader; nothing where the file has nothing of it, or that is of another submission.
+pub(crate) fn case_opinions<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+    case: usize,
+) -> Vec<&'db LabelLine> {
+    let lines: &[_] = if readable(db, grader).file { file_labels(db, chunk) } else { &[] };
+    let name = grader.name(db);
+    let is_of_it =
+        |line: &&LabelLine| is_for(line, name) && !is_stale(db, chunk, grader, case, line);
+    opinions(lines.get(case).into_iter().flatten().filter(is_of_it))
 }
 
-/// What each person says of the cases of a chunk on the scale of a grader. What is missing at the end are cases of which
-/// nobody says something under a name: it is empty where there is none.
+/// What each person says of the cases of a chunk on the scale of a grader, by their names, where somebody says who they are. What is missing at the end are cases of which that is not so.
 #[salsa::tracked]
 pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[CasePeople]> {
     let Readable { file, scale, .. } = readable(db, grader);
-    let name = grader.name(db);
-    let of_case = |case: usize, lines: &[PeopleLine]| -> CasePeople {
-        let is_of_it = |of: &LabelLine| is_for(of, name) && !is_stale(db, chunk, grader, case, of);
-        let line = lines.iter().find(|line| is_of_it(&line.of));
-        let people = line.map_or(&[][..], |line| &line.people);
-        let said = people.iter().filter_map(|one| Some((one.who.clone(), one.said.on(scale)?)));
-        said.collect()
+    let lines: &[_] = if file { file_labels(db, chunk) } else { &[] };
+    let shown = |case: usize| -> CasePeople {
+        // Most files name nobody, and then nobody's answer has to be looked at.
+        let is_named = lines[case].iter().any(|line| line.who.is_some());
+        if !is_named || is_held_out(db, chunk, grader, case) {
+            return Box::default();
+        }
+        let said = case_opinions(db, chunk, grader, case);
+        if said.iter().all(|one| one.who.is_none()) {
+            return Box::default();
+        }
+        let labels = said.iter().filter_map(|one| Some((one.who.clone(), one.said.on(scale)?)));
+        let mut labels: Vec<(Option<Box<str>>, Label)> = labels.collect();
+        labels.sort_by(|(one, _), (other, _)| one.cmp(other));
+        labels.into()
     };
-    let lines: &[_] = if file { people_lines(db, chunk) } else { &[] };
-    let shown = |case: usize| match lines.get(case) {
-        Some(lines) if !is_held_out(db, chunk, grader, case) => of_case(case, lines),
-        _ => Box::default(),
-    };
-    (0..lines.len()).map(shown).collect()
+    let all: Vec<CasePeople> = (0..lines.len()).map(shown).collect();
+    if all.iter().all(|said| said.is_empty()) { Box::default() } else { all.into() }
 }
 
 /// What people say of a case, each with their name where that is known.
@@ -344,21 +340,19 @@ pub fn found_labels<'db>(
     let Readable { rows, file, scale } = readable(db, grader);
     let name = grader.name(db);
     let by_row: &[Option<LabelValue>] = if rows { &row_labels(db, chunk).said } else { &[] };
-    let by_file: &[Box<[LabelLine]>] = if file { file_labels(db, chunk) } else { &[] };
+    let of_file = if file { file_labels(db, chunk).len() } else { 0 };
     let per_record = row_spec(db, root).as_ref().map_or(1, RowSpec::cases);
-    let of_file = |case: usize| {
-        let mut lines = by_file.get(case)?.iter();
-        let is_of_it =
-            |line: &&LabelLine| is_for(line, name) && !is_stale(db, chunk, grader, case, line);
-        lines.find(is_of_it)?.said.on(scale)
-    };
     let of_row = |case: usize| {
         let said = by_row.get(case / per_record)?.as_ref()?;
         said.of_case(name, case % per_record)?.on(scale)
     };
-    let cases = by_file.len().max(by_row.len() * per_record);
-    let found: Vec<Option<Label>> =
-        (0..cases).map(|case| of_file(case).or_else(|| of_row(case))).collect();
+    // Where people say something in the file it comes before the row, also where they do not agree.
+    let of_case = |case: usize| {
+        let said = if case < of_file { case_opinions(db, chunk, grader, case) } else { Vec::new() };
+        if said.is_empty() { of_row(case) } else { label_of(&said)?.on(scale) }
+    };
+    let cases = of_file.max(by_row.len() * per_record);
+    let found: Vec<Option<Label>> = (0..cases).map(of_case).collect();
     if found.iter().all(Option::is_none) { Box::default() } else { found.into() }
 }
 
@@ -369,17 +363,9 @@ pub fn label_picks<'db>(
     chunk: Chunk,
     grader: Grader<'db>,
 ) -> Box<[Option<LabelPick>]> {
-    if !readable(db, grader).file {
-        return Box::default();
-    }
-    let name = grader.name(db);
-    let of_case = |case: usize, lines: &[LabelLine]| {
-        let is_of_it =
-            |line: &&LabelLine| is_for(line, name) && !is_stale(db, chunk, grader, case, line);
-        lines.iter().find(is_of_it)?.picked
-    };
-    let lines = file_labels(db, chunk).iter().enumerate();
-    let picks: Vec<_> = lines.map(|(case, lines)| of_case(case, lines)).collect();
+    let cases = if readable(db, grader).file { file_labels(db, chunk).len() } else { 0 };
+    let pick = |case: usize| pick_of(&case_opinions(db, chunk, grader, case));
+    let picks: Vec<_> = (0..cases).map(pick).collect();
     if picks.iter().all(Option::is_none) { Box::default() } else { picks.into() }
 }
 
@@ -412,9 +398,10 @@ pub fn stale_labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> 
     let labels = found_labels(db, chunk, grader);
     let is_labelled = |case: usize| labels.get(case).is_some_and(Option::is_some);
     let has_own = |lines: &[LabelLine]| lines.iter().any(|line| is_for(line, name));
+    let is_current = |case: usize| !case_opinions(db, chunk, grader, case).is_empty();
     let cases = file_labels(db, chunk).iter().enumerate();
     cases
-        .filter(|(case, lines)| has_own(lines) && !is_labelled(*case))
+        .filter(|(case, lines)| has_own(lines) && !is_labelled(*case) && !is_current(*case))
         .map(|(case, _)| case)
         .collect()
 }

@@ -32,6 +32,7 @@ pub mod labels;
 pub(crate) mod drawn_labels;
 pub(crate) mod planned_actions;
 pub(crate) mod declared;
+pub(crate) mod disputed;
 pub mod folds;
 pub(crate) mod held_out;
 pub(crate) mod labelling;

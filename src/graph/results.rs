@@ -10,6 +10,7 @@ use serde_json::{Map, Value, json};
 use super::answers::{HeldCase, conversation_key, conversation_of, is_unanswered};
 use super::baselines::Baselines;
 use super::declared::{declared_metrics, metric_value};
+use super::disputed::disputed_cases;
 use super::inputs::{Chunk, Root};
 use super::queries::{self, Grader};
 use super::selection::{SelectableCase, named};
@@ -53,6 +54,10 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         .filter_map(|grader| Some((name(grader), folds::label_agreement(db, *grader)?)));
     let annotators =
         graders.iter().filter_map(|grader| Some((name(grader), folds::annotators(db, *grader)?)));
+    let disputed = graders.iter().filter_map(|grader| {
+        let cases = disputed_cases(db, *grader).to_vec();
+        (!cases.is_empty()).then(|| (name(grader), cases))
+    });
     let people = graders
         .iter()
         .filter_map(|grader| Some((name(grader), folds::people_estimate(db, *grader)?)));
@@ -78,6 +83,7 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         held_out: Ordered::default(),
         calibration: Ordered::default(),
         annotators: Ordered(annotators.collect()),
+        disputed: Ordered(disputed.collect()),
         people: Ordered(people.collect()),
         usage: Ordered(usage),
         cost: all_usage.cost,

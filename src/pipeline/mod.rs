@@ -6,6 +6,7 @@ pub mod key;
 pub(crate) mod trajectory;
 pub(crate) mod expression;
 pub mod spec;
+pub(crate) mod label_keys;
 pub mod outcome;
 pub(crate) mod letta;
 mod options;

@@ -16,7 +16,7 @@ use super::gate::GateReport;
 use super::grade::GradeError;
 use super::metric::Metric;
 use super::metric::agreement::Agreement;
-use super::metric::annotators::AnnotatorAgreement;
+use super::metric::annotators::{AnnotatorAgreement, DisputedCase};
 use super::metric::declared::MetricValue;
 use super::metric::holdout::HeldOutAgreement;
 use super::metric::labels::LabelAgreement;
@@ -216,6 +216,9 @@ pub struct Summary {
     /// Grader → how far the people agree who labelled the same cases; only graders with labels of several.
     #[serde(default, skip_serializing_if = "has_none")]
     pub annotators: Ordered<AnnotatorAgreement>,
+    /// Grader → the cases on which these people differ; only graders with such cases.
+    #[serde(default, skip_serializing_if = "has_none")]
+    pub disputed: Ordered<Vec<DisputedCase>>,
     /// Grader → how far it agreed with people when it was calibrated; only graders that were.
     #[serde(default, skip_serializing_if = "has_none")]
     pub calibration: Ordered<ReportedCalibration>,

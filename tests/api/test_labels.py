@@ -31,9 +31,9 @@ def labels(folder):
     return [json.loads(line) for line in text.splitlines()]
 
 
-def put(url, at, label=True):
+def put(url, at, label=True, **more):
     """Labels a sample."""
-    return requests.put(f"{url}/api/suites/shop/labels/s{at}", json={"grader": "right", "label": label}, timeout=60)
+    return requests.put(f"{url}/api/suites/shop/labels/s{at}", json={"grader": "right", "label": label, **more}, timeout=60)
 
 
 def test_two_servers_at_once_lose_nothing(folder):
@@ -43,6 +43,16 @@ def test_two_servers_at_once_lose_nothing(folder):
         assert sorted(line["id"] for line in labels(folder)) == sorted(f"s{at}" for at in range(COUNT))
         agreement = requests.get(f"{one}/api/runs/latest", timeout=60).json()["data"]["agreement"]
         assert agreement["right"]["n"] == COUNT
+
+
+def test_two_people_at_once_have_a_label_each(folder):
+    people = {"ann": True, "bob": False}
+    with served.serving(folder, "--labellers") as url, ThreadPoolExecutor(COUNT) as pool:
+        jobs = [pool.submit(put, url, at, label, who=who) for at in range(COUNT) for who, label in people.items()]
+        assert {job.result().status_code for job in jobs} == {200}
+        assert sorted((line["id"], line["who"]) for line in labels(folder)) == sorted((f"s{at}", who) for at in range(COUNT) for who in people)
+        found = requests.get(f"{url}/api/runs/latest/samples", params={"state": "disputed", "grader": "right"}, timeout=60).json()["data"]
+        assert found["total"] == COUNT
 
 
 def test_a_server_that_is_killed_leaves_the_file_whole(folder):

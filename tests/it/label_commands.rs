@@ -83,9 +83,9 @@ fn explain_shows_the_label_who_gave_it_and_whether_the_verdict_agrees() {
         own.join("\n")
     };
     insta::assert_snapshot!(["a", "b", "c"].map(of).join("\n"), @r"
-    label       pass; the verdict does not agree; ann: pass, bob: pass, cem: fail
-    label       pass (0.500); the verdict agrees; ann: pass (0.750), bob: fail (0.250)
-    label       none, a tie; ann: fail, bob: pass
+    label       pass; the verdict does not agree; people differ: ann: pass, bob: pass, cem: fail
+    label       pass (0.500); the verdict agrees; people differ: ann: pass (0.750), bob: fail (0.250)
+    label       none, a tie; people differ: ann: fail, bob: pass
     label       pass; the verdict agrees
     ");
     let ran = space.run(&["explain", "suite.yaml", "a", "stars", "--json"]);
@@ -95,6 +95,7 @@ fn explain_shows_the_label_who_gave_it_and_whether_the_verdict_agrees() {
         json!({
             "label": {"who": null, "passes": true, "score": 0.5},
             "agrees": true,
+            "disputed": true,
             "people": [
                 {"who": "ann", "passes": true, "score": 0.75},
                 {"who": "bob", "passes": false, "score": 0.25},

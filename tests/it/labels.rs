@@ -306,6 +306,25 @@ fn people_are_compared_among_themselves() {
         json!({"cases": 6, "people": 3, "pairs": 12, "agreement": 0.75, "alpha": 0.5, "alpha_of_scores": null})
     );
     assert_eq!(found["label_agreement"]["exact"]["n"], 6);
+    // The cases on which they differ: the majority counts in one, and there is none in the other.
+    assert_eq!(
+        found["disputed"],
+        json!({"exact": [
+            {"sample_id": "0", "model": null, "trial": 0, "passes": ["ann", "bob"], "fails": ["cem"]},
+            {"sample_id": "3", "model": null, "trial": 0, "passes": ["bob"], "fails": ["ann"]},
+        ]})
+    );
+    let lines: Vec<&str> = shown.lines().filter(|line| line.contains("differ")).collect();
+    insta::assert_snapshot!(lines.join("\n"), @"exact: people differ on 2 cases: 0, 3; `disputed` in summary.json lists all");
+    let ran = space.run(&["agree", "suite.yaml", "exact", "labels"]);
+    let told = "labels: people differ on 2 cases: 0, 3; `--json` lists all";
+    assert!(ran.stdout().contains(told), "{}", ran.shown());
+    let ran = space.run(&["agree", "suite.yaml", "exact", "labels", "--json"]);
+    let report: Value = serde_json::from_str(&ran.stdout()).unwrap();
+    assert_eq!(report["disputed"], found["disputed"]["exact"]);
+    let ran = space.run(&["agree", "suite.yaml", "exact", "kind", "--json"]);
+    let report: Value = serde_json::from_str(&ran.stdout()).unwrap();
+    assert_eq!(report.get("disputed"), None, "no side is labels");
     let ran = space.run(&["run", "suite.yaml", "--grader", "exact", "--format", "markdown"]);
     assert!(
         ran.stdout().contains("3 people agree in 75.0% of 12 pairs on 6 cases"),

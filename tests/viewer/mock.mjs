@@ -101,13 +101,13 @@ function caseOf(run, sample, query) {
 
 function answer(method, [kind, id, part, sample], query, body) {
   if (method === 'PUT' && kind === 'suites' && part === 'labels') {
-    if (body.label === 0.125) throw new Refusal(500, 'INTERNAL', 'the labels file cannot be written')
+    if (body.label === 0.2) throw new Refusal(500, 'INTERNAL', 'the labels file cannot be written')
     const run = RUNS.find((one) => one.suite === id)
-    return run.label(run.find(sample, body.model, body.trial), body.grader, body.label)
+    return run.label(run.find(sample, body.model, body.trial), body.grader, body.label, body.who)
   }
   if (method === 'POST' && kind === 'runs') throw new Refusal(409, 'CONFLICT', 'a run is under way')
   if (method === 'DELETE') return { id, stopped: true }
-  if (kind === 'meta') return { evalrs: '0.1.0', read_only: false, suites: SUITES, live: { run: RUNS[0].id } }
+  if (kind === 'meta') return { evalrs: '0.1.0', read_only: false, labellers: false, suites: SUITES, live: { run: RUNS[0].id } }
   if (kind === 'suites') return id ? suiteOf(id, { whole: true }) : { suites: SUITES.map((name) => suiteOf(name)), count: SUITES.length, total: SUITES.length }
   if (kind === 'history') return history(query.suite)
   if (kind === 'diff') return diff(query)

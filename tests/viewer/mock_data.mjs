@@ -34,6 +34,10 @@ const DECLARED = {
 
 const GROUPS = { email: { value: 0.7, n: 80, interval: within(0.6, 0.8) }, '<b>chat</b>': { value: 0.5, n: 40, interval: null } }
 
+/** The keys of a grader whose scale is 0 to 1. */
+export const LABEL_KEYS = [{ key: 'y', value: true, shown: 'Pass' }, { key: 'n', value: false, shown: 'Fail' },
+  ...Array.from({ length: 11 }, (_, at) => ({ key: '0123456789!'[at], value: at / 10, shown: String(at / 10) })), { key: 'x', value: null, shown: 'Remove' }]
+
 const GRADERS = [
   { name: 'accuracy', kind: 'contains', label: null, pass_threshold: 1, model: null, prompt: null },
   { name: 'quality', kind: 'rubric', label: 'Answer quality', pass_threshold: 0.7, model: 'gpt-4.1-mini', prompt: 'Is the answer polite and right?\n\n{submission}' },
@@ -72,8 +76,11 @@ export class Run {
 
   row(at, sample_id, model, number) {
     const row = { at, sample_id, model, trial: 0, submission: (number === 3 ? HOSTILE : sentence(sample_id, 12 + number % 30)).slice(0, 200), grades: {}, tags: [number % 3 ? 'email' : 'chat'] }
-    for (const { name } of GRADERS) row.grades[name] = { ...(this.pending?.(at) ? { score: null, state: 'pending' } : gradeOf(this, row, name)), label: null }
-    if (this.suite === 'support' && chance(sample_id, 'label') > 0.75) row.grades.quality.label = labelOf(row.grades.quality, chance(sample_id, 'agrees') > 0.2 === (row.grades.quality.state === 'passed'), 'ada')
+    for (const { name } of GRADERS) row.grades[name] = { ...(this.pending?.(at) ? { score: null, state: 'pending' } : gradeOf(this, row, name)), ...joined(null, []) }
+    if (this.suite === 'support' && chance(sample_id, 'label') > 0.75) {
+      const { quality } = row.grades
+      Object.assign(quality, joined(quality, [personLabel(chance(sample_id, 'agrees') > 0.2 === (quality.state === 'passed'), 'ada')]))
+    }
     return row
   }
 
@@ -109,8 +116,8 @@ export class Run {
       for (const row of this.rows) if (typeof row.grades[name].score === 'number' && row.grades[name].state !== 'errored') counts[Math.floor(row.grades[name].score * 10)] += 1
       return [name, counts]
     }))
-    return { ...this.brief(), header: { format: 1, suite: this.suite, evalrs: '0.1.0', inputs: {}, settings: {} }, summary: this.summary(), warnings: this.suite === 'support' ? ['2 requests were refused for a rate limit and asked again'] : [],
-      graders: GRADERS, models: this.models, trials: this.trials, tags: ['chat', 'email'], histograms, agreement: this.agreement(), ...neighbours }
+    return { ...this.brief(), labeller: 'you', header: { format: 1, suite: this.suite, evalrs: '0.1.0', inputs: {}, settings: {} }, summary: this.summary(), warnings: this.suite === 'support' ? ['2 requests were refused for a rate limit and asked again'] : [],
+      graders: GRADERS.map((one) => ({ ...one, label_keys: LABEL_KEYS })), models: this.models, trials: this.trials, tags: ['chat', 'email'], histograms, agreement: this.agreement(), ...neighbours }
   }
 
   summary() {
@@ -138,8 +145,10 @@ export class Run {
 
   label(row, grader, value, who = 'you') {
     this.isChanged = true
-    row.grades[grader].label = value === null ? null : labelOf(row.grades[grader], value, who)
-    return { label: row.grades[grader].label, agreement: this.agreement() }
+    const grade = row.grades[grader]
+    const others = grade.people.filter((one) => one.who !== who)
+    Object.assign(grade, joined(grade, value === null ? others : [...others, personLabel(value, who)]))
+    return { label: grade.label, people: grade.people, disputed: grade.disputed, agreement: this.agreement() }
   }
 
   whole_case(row, places) {
@@ -155,9 +164,17 @@ export class Run {
   }
 }
 
-function labelOf(grade, value, who) {
-  const passes = typeof value === 'number' ? value >= 0.7 : value
-  return { label: value, passes, agrees: grade.state === 'errored' ? null : passes === (grade.state === 'passed'), who, when: '2026-11-20T10:00:00Z' }
+function personLabel(value, who) {
+  return { who, label: value, passes: typeof value === 'number' ? value >= 0.7 : value }
+}
+
+/** What people say of a grade: one label where they agree, none of a tie. */
+function joined(grade, people) {
+  const passing = people.filter((one) => one.passes)
+  const disputed = passing.length > 0 && passing.length < people.length
+  if (!people.length || passing.length * 2 === people.length) return { label: null, people, disputed }
+  const { label, passes } = people.find((one) => one.passes === passing.length * 2 > people.length)
+  return { label: { label, passes, agrees: grade.state === 'errored' ? null : passes === (grade.state === 'passed') }, people, disputed }
 }
 
 function agreementOf(grades) {

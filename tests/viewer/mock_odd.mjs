@@ -1,5 +1,7 @@
 // A run of which hardly anything is known, with more graders and models than fit: whatever may be null is.
 
+import { LABEL_KEYS } from './mock_data.mjs'
+
 const GRADERS = Array.from({ length: 14 }, (_, at) => `a grader with a long name ${at}`)
 const MODELS = Array.from({ length: 15 }, (_, at) => `provider/some-model-with-a-long-name-${at}`)
 
@@ -11,7 +13,7 @@ export class OddRun {
   labels = new Map()
 
   rows = MODELS.flatMap((model, at) => [0, 1].map((trial) => ({ at: at * 2 + trial, sample_id: `${'long-'.repeat(40)}${at % 5}`, model, trial, submission: '', tags: [],
-    grades: at === 3 ? {} : Object.fromEntries(GRADERS.map((name, number) => [name, { score: null, state: ['pending', 'errored', 'passed'][number % 3], label: null }])) })))
+    grades: at === 3 ? {} : Object.fromEntries(GRADERS.map((name, number) => [name, { score: null, state: ['pending', 'errored', 'passed'][number % 3], label: null, people: [], disputed: false }])) })))
 
   find(sample_id, model, trial) {
     return this.rows.find((row) => row.sample_id === sample_id && (!model || row.model === model) && row.trial === Number(trial ?? 0))
@@ -24,7 +26,7 @@ export class OddRun {
   }
 
   whole(neighbours) {
-    return { ...this.brief(), header: {}, summary: {}, warnings: [], graders: GRADERS.map((name) => ({ name, label: null, kind: null, pass_threshold: null, model: null, prompt: null })), models: MODELS, trials: 2, tags: [], histograms: {}, agreement: {}, ...neighbours }
+    return { ...this.brief(), header: {}, summary: {}, warnings: [], graders: GRADERS.map((name) => ({ name, label: null, kind: null, pass_threshold: null, model: null, prompt: null, label_keys: LABEL_KEYS })), models: MODELS, trials: 2, tags: [], histograms: {}, agreement: {}, ...neighbours }
   }
 
   whole_case(row, places) {

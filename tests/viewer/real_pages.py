@@ -42,13 +42,24 @@ graders:
 gate: {{metric_key: reward, metric: avg_score, op: gte, value: 0.4}}
 """
 
+FIVE = """\
+name: five
+dataset: five.jsonl
+graders:
+  stars: {kind: tool, function: recorded_score, config: {path: s, scale: {min: 1, max: 5}}, pass_threshold: 0.5}
+  unit: {kind: tool, function: recorded_score, config: {path: u}, pass_threshold: 0.5}
+"""
+
 
 class Workspace:
     """A folder with suites, and runs of them."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml"]
+        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml"]
+        (folder / "five.yaml").write_text(FIVE, encoding="utf-8")
+        rows = [{"id": f"p{at}", "input": "q", "output": f"answer {at}", "s": 4, "u": 1} for at in range(3)]
+        (folder / "five.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
         (folder / "evalrs.toml").touch()
         for name in ("tool-calls", "rubric"):
             shutil.copytree(REPOSITORY / "examples" / name, folder / name, ignore=shutil.ignore_patterns("cache", "evalrs.toml", ".evalrs"))
@@ -86,7 +97,7 @@ class Workspace:
     def begin(self, *words):
         """The process of a command that serves, and where."""
         command = [BINARY, *words, "--port", "0"]
-        server = subprocess.Popen(command, cwd=self.folder, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8")
+        server = subprocess.Popen(command, cwd=self.folder, env={**os.environ, "EVALRS_WHO": "ann"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, encoding="utf-8")
         said = ""
         while "serving http://" not in said:
             line = server.stdout.readline()
@@ -240,7 +251,7 @@ class Reader(pages.PageTest):
         page.keyboard.press("j")
         page.keyboard.press("Enter")
         page.wait_for_selector(".case")
-        for key, told in [("y", "labelled pass"), ("3", "labelled 0.250"), ("n", "labelled fail")]:
+        for key, told in [("y", "labelled pass"), ("3", "labelled 0.3"), ("!", "labelled 1,"), ("n", "labelled fail")]:
             page.keyboard.press(key)
             expect(self.card().locator(".label-state")).to_contain_text(told)
             expect(self.card().locator(".agreement")).to_contain_text("of 1")
@@ -248,7 +259,7 @@ class Reader(pages.PageTest):
         page.locator("details.call summary").first.focus()
         page.keyboard.press("Enter")
         expect(page.locator("details.call").first.get_by_role("heading", name="Arguments")).to_be_visible()
-        page.keyboard.press("0")
+        page.keyboard.press("x")
         expect(self.card().locator(".label-state")).to_have_text("no label")
         expect(self.card().locator(".agreement")).to_have_text("")
         page.keyboard.press("Escape")
@@ -284,6 +295,104 @@ class Reader(pages.PageTest):
         vote.locator("summary", has_text="key is made of").click()
         expect(vote).to_contain_text("smollm2-local")
         self.assertNotIn("undefined", page.locator("main").inner_text())
+        self.check_quiet()
+
+
+class People(pages.PageTest):
+    """Whose labels a page gives, and what people differ on."""
+
+    def setUp(self):
+        super().setUp()
+        self.path = Made.workspace.folder / "five.labels.jsonl"
+        self.path.unlink(missing_ok=True)
+
+    def card(self):
+        return self.page.locator(".grade-card.current")
+
+    def case(self, grader, sample="p1", url=None):
+        page = self.open("/")
+        page.goto(f"{url or State.url}/runs/{latest('five')}/samples/{sample}?grader={grader}")
+        expect(self.card().locator(".label-state")).to_be_visible()
+        return page
+
+    def labels(self):
+        """`who` and `label` of every line."""
+        lines = [json.loads(line) for line in self.path.read_text(encoding="utf-8").splitlines()]
+        return sorted((line.get("who"), line["label"]) for line in lines)
+
+    def line(self, who, label, sample="p1"):
+        return json.dumps({"id": sample, "grader": "stars", "label": label, "who": who}) + "\n"
+
+    def test_digits_are_the_scores_of_the_scale(self):
+        page = self.case("stars")
+        expect(self.card().locator(".scale button")).to_have_text(["1", "2", "3", "4", "5"])
+        for key, label, told in [("4", 4, "labelled 4, the grader agrees"), ("1", 1, "labelled 1, the grader disagrees")]:
+            with page.expect_response("**/labels/*"):
+                page.keyboard.press(key)
+            expect(self.card().locator(".label-state")).to_contain_text(told)
+            expect(self.card().get_by_role("button", name=f"Label: {label} ({key})")).to_have_attribute("aria-pressed", "true")
+            self.assertEqual(self.labels(), [("ann", label)])
+        # What is not on the scale says nothing.
+        page.keyboard.press("6")
+        page.keyboard.press("0")
+        page.keyboard.press("!")
+        self.assertEqual(self.labels(), [("ann", 1)])
+        with page.expect_response("**/labels/*"):
+            page.keyboard.press("x")
+        expect(self.card().locator(".label-state")).to_have_text("no label")
+        self.assertEqual(self.labels(), [])
+        self.check_quiet()
+
+    def test_digits_are_tenths_of_another_scale(self):
+        page = self.case("unit")
+        expect(self.card().locator(".scale button")).to_have_text(["0", "0.1", "0.2", "0.3", "0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"])
+        for key, label in [("0", 0), ("1", 0.1), ("9", 0.9), ("!", 1)]:
+            with page.expect_response("**/labels/*"):
+                page.keyboard.press(key)
+            self.assertEqual(self.labels(), [("ann", label)])
+        self.check_axe()
+        self.check_quiet()
+
+    def test_who_labelled_elsewhere_is_the_same_person_and_others_are_not(self):
+        self.path.write_text(self.line("ann", True) + self.line("bob", True), encoding="utf-8")
+        page = self.case("stars")
+        expect(self.card().locator(".labeller")).to_have_text("You label as ann.")
+        expect(self.card().locator(".label-people li")).to_have_text(["ann: pass", "bob: pass"])
+        page.keyboard.press("n")
+        expect(self.card().locator(".label-state")).to_contain_text("disputed, and no majority")
+        expect(self.card().locator(".label-people li")).to_have_text(["ann: fail", "bob: pass"])
+        self.assertEqual(self.labels(), [("ann", False), ("bob", True)])
+        self.check_axe()
+        # The run lists it as disputed, and not as what nobody labelled.
+        self.visit(f"/runs/{latest('five')}?grader=stars")
+        self.wait_rows()
+        expect(page.locator(".body .row").nth(1).get_by_role("img", name="disputed: people differ")).to_be_visible()
+        for state, count in [("disputed", "1 case"), ("labelled", "1 case"), ("unlabelled", "2 cases")]:
+            page.get_by_role("search").get_by_label("State").select_option(state)
+            expect(page.locator(".filter-end .count")).to_have_text(count)
+        # Removing a label removes that of the person who removes it.
+        page = self.case("stars")
+        page.keyboard.press("x")
+        expect(self.card().locator(".label-state")).to_contain_text("labelled pass")
+        self.assertEqual(self.labels(), [("bob", True)])
+        self.check_quiet()
+
+    def test_those_who_share_a_server_say_who_they_are(self):
+        server, url = Made.workspace.serve("--labellers")
+        self.addCleanup(stop, server)
+        page = self.case("stars", url=url)
+        page.keyboard.press("5")
+        dialog = page.get_by_role("dialog", name="Who labels?")
+        dialog.get_by_label("Name").fill("bob")
+        page.keyboard.press("Enter")
+        expect(self.card().locator(".label-people li")).to_have_text(["bob: 5"])
+        self.card().get_by_role("button", name="Change").click()
+        dialog.get_by_label("Name").fill("cem")
+        page.keyboard.press("Enter")
+        page.keyboard.press("4")
+        expect(self.card().locator(".label-people li")).to_have_text(["bob: 5", "cem: 4"])
+        expect(self.card().locator(".label-state")).to_contain_text("labelled 4.5, the grader agrees")
+        self.assertEqual(self.labels(), [("bob", 5), ("cem", 4)])
         self.check_quiet()
 
 

@@ -27,6 +27,10 @@ pub struct ServeArgs {
     /// Neither evaluates nor writes labels.
     #[arg(long)]
     pub read_only: bool,
+    /// Several people label on this server: its page asks each for a name, and requests say it as `who`. Without it
+    /// labels are of the person who runs the server: `EVALRS_WHO`, else the account.
+    #[arg(long, conflicts_with = "read_only")]
+    pub labellers: bool,
     /// Labels of people, as `run` takes them [default: `bot.labels.jsonl` beside `bot.yaml`].
     #[arg(long, value_name = "FILE")]
     pub labels: Option<String>,

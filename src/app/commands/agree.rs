@@ -14,12 +14,16 @@ use crate::engine::inspect::preview::preview;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::declared::metric_table;
+use crate::graph::disputed::disputed_cases;
 use crate::graph::inputs::Overrides;
 use crate::graph::labels::has_labels;
 use crate::graph::queries;
+use crate::graph::queries::Grader;
+use crate::pipeline::metric::annotators::DisputedCase;
 use crate::pipeline::metric::declared::{MetricTable, Reading};
 use crate::pipeline::metric::sides::{SideAgreement, side_pairs};
 use crate::pipeline::report::agree::{AgreementReport, write};
+use crate::pipeline::report::human::disputed_line;
 use crate::pipeline::results::FORMAT;
 use crate::pipeline::spec::{
     AgreementMeasure, Dimension, MetricKind, MetricSpec, Series, SeriesMistake, SeriesSource,
@@ -35,8 +39,9 @@ pub(crate) fn agree(args: &AgreeArgs, console: &mut Console<'_>) -> Result<ExitS
     drop(store);
     let spec = SideReader::of(&session).compared(args)?;
     let table = metric_table(&session.db, session.root, &spec);
-    refuse_without_labels(&spec, &table)?;
-    let report = report(args, &session, &spec, &table);
+    let disputed = disputed(&session, &spec);
+    refuse_without_labels(&spec, &table, &disputed)?;
+    let report = AgreementReport { disputed, ..report(args, &session, &spec, &table) };
     if report.all.n == 0 {
         let SideAgreement { only_one, only_other, .. } = report.all;
         return Err(Error::plain(
@@ -88,7 +93,20 @@ fn report(
         other: args.other.clone(),
         all: SideAgreement::of(&side_pairs(spec, table, 0..table.places.len())),
         by: args.by.as_ref().map(|_| Ordered(groups)),
+        disputed: Vec::new(),
     }
+}
+
+/// The cases on which people differ whose labels are a side.
+fn disputed(session: &Session, spec: &MetricSpec) -> Vec<DisputedCase> {
+    let db = &session.db;
+    let is_side = |grader: &&Grader<'_>| {
+        spec.series().any(
+            |side| matches!(&side.source, SeriesSource::Labels(name) if name == grader.name(db)),
+        )
+    };
+    let graders = queries::graders(db, session.root).iter().filter(is_side);
+    graders.flat_map(|grader| disputed_cases(db, *grader).iter().cloned()).collect()
 }
 
 /// Reads what the command line calls sides.
@@ -166,10 +184,23 @@ impl<'a> SideReader<'a> {
     }
 }
 
-fn refuse_without_labels(spec: &MetricSpec, table: &MetricTable) -> Result<(), Error> {
+fn refuse_without_labels(
+    spec: &MetricSpec,
+    table: &MetricTable,
+    disputed: &[DisputedCase],
+) -> Result<(), Error> {
     let readings = std::iter::once(&table.of).chain(&table.against);
     for (series, readings) in spec.series().zip(readings) {
         let is_empty = readings.iter().all(|reading| *reading == Reading::Missing);
+        if let (SeriesSource::Labels(name), true, false) =
+            (&series.source, is_empty, disputed.is_empty())
+        {
+            let told = disputed_line(name, disputed, "`evalrs explain` tells who says what");
+            return Err(Error::plain(
+                sanitize(&format!("people differ on everything that they labelled; {told}")),
+                "one more label settles a tie",
+            ));
+        }
         if let (SeriesSource::Labels(name), true) = (&series.source, is_empty) {
             return Err(Error::plain(
                 sanitize(&format!("there are no labels for `{name}`")),

@@ -10,6 +10,7 @@ use crate::app::error::Error;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::price::{Cost, Prices};
 use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
+use crate::effects::record::label_writer::labeller;
 use crate::effects::store::{
     Committed, Entry, EntryCheck, Layered, MemoryStore, OutcomeStore, SegmentStore,
 };
@@ -65,6 +66,11 @@ impl SuiteContext {
             files.extend(committed_files(&self.cache_dir, system));
         }
         files
+    }
+
+    /// The name under which a person labels here; none where nobody knows it.
+    pub fn labeller(&self) -> Option<String> {
+        labeller(|name| self.environment.get(name).cloned())
     }
 
     /// The folder of the records of runs.

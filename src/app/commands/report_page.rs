@@ -29,6 +29,7 @@ pub(super) fn write_page(
     let surroundings = RunSurroundings {
         under_way: false,
         agreement: rows.agreement(&labels),
+        labeller: None,
         previous: None,
         next: None,
         problems: std::mem::take(&mut labels.problems),

@@ -40,7 +40,7 @@ use crate::base::text::sanitize;
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::effects::record;
 use crate::effects::record::RunFacts;
-use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, labeller, write_label};
+use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, write_label};
 use crate::effects::record::saves::SaveLog;
 use crate::engine::inspect::explain::Layers;
 use crate::engine::progress::{Event, Progress, Quiet};
@@ -227,8 +227,7 @@ impl WatchContext for Here<'_> {
     }
 
     fn label(&mut self, path: &str, layout: &LabelsSpec, label: NewLabel) -> Result<(), String> {
-        let environment = &self.surroundings.environment;
-        let who = labeller(|name| environment.get(name).cloned());
+        let who = self.surroundings.labeller();
         let label = NewLabel { who, at: self.system.now().to_string(), ..label };
         check_writable(path, layout)
             .and_then(|()| write_label(self.system, &self.surroundings.records(), path, &label))

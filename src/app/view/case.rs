@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::labels::{LabelView, RunLabels};
+use super::labels::{LabelView, PeopleView, PersonLabel, RunLabels};
 use super::message::MessageView;
 use super::rows::{IndexedRow, RunRows, VerdictState};
 use crate::base::ordered_map::Ordered;
@@ -79,8 +79,12 @@ pub(crate) struct CaseGrade {
     /// What else the grader says.
     #[cfg_attr(feature = "serve", schema(value_type = Option<Object>))]
     metadata: Value,
-    /// What a person says.
+    /// What people say together; null of a tie.
     label: Option<LabelView>,
+    /// What each person says.
+    people: Vec<PersonLabel>,
+    /// Whether some people say that it passes and others that it does not.
+    disputed: bool,
 }
 
 /// A judgment.
@@ -175,6 +179,7 @@ pub(crate) fn case(
     let grades = rows.graders.iter().zip(&row.verdicts).map(|(grader, verdict)| {
         let recorded = &grades_of[&grader.name];
         let text = |field: &str| recorded[field].as_str().map(str::to_owned);
+        let PeopleView { label, people, disputed } = rows.people(row, grader, *verdict, labels);
         let grade = CaseGrade {
             score: verdict.state.passed().map(|_| verdict.score),
             state: verdict.state,
@@ -182,7 +187,9 @@ pub(crate) fn case(
             error: object_or_null(&recorded["error"]),
             key: text("key"),
             metadata: object_or_null(&recorded["metadata"]),
-            label: rows.label(row, grader, *verdict, labels),
+            label,
+            people,
+            disputed,
         };
         (grader.name.clone(), grade)
     });

@@ -6,7 +6,9 @@ use serde::Serialize;
 
 use crate::base::system::System;
 use crate::pipeline::dataset::label_file;
-use crate::pipeline::dataset::label_file::{LabelTable, digest_number};
+use crate::pipeline::dataset::label_file::{LabelLine, LabelTable, digest_number};
+use crate::pipeline::dataset::people::{label_of, opinions};
+use crate::pipeline::label_keys::{KeyLabel, LabelKey, label_keys};
 use crate::pipeline::metric::holdout::is_held_out;
 use crate::pipeline::spec::{Label, LabelsSpec, Scale};
 
@@ -43,6 +45,93 @@ impl LabelView {
         };
         Self { label, passes, agrees: passed.map(|passed| passed == passes) }
     }
+}
+
+/// What a person says.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct PersonLabel {
+    /// Their name; null where that is not known.
+    who: Option<String>,
+    /// `true` or `false`, or how good it is from 0 to 1.
+    label: LabelNumber,
+    /// Whether it passes where the grader's threshold is reached.
+    passes: bool,
+}
+
+impl PersonLabel {
+    fn new(said: &NamedLabel, threshold: f64) -> Self {
+        let label = LabelView::new(said.label, threshold, None);
+        Self {
+            who: said.who.as_deref().map(str::to_owned),
+            label: label.label,
+            passes: label.passes,
+        }
+    }
+}
+
+/// What people say of a verdict.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PeopleView {
+    /// The label that counts; none of a tie.
+    pub(crate) label: Option<LabelView>,
+    /// What each says.
+    pub(crate) people: Vec<PersonLabel>,
+    /// Whether some say that it passes and others that it does not.
+    pub(crate) disputed: bool,
+}
+
+impl PeopleView {
+    /// What is `said`, where scores of at least `threshold` pass, beside a verdict.
+    pub(crate) fn new(said: &SaidLabels, threshold: f64, passed: Option<bool>) -> Self {
+        let people = said.people.iter().map(|one| PersonLabel::new(one, threshold));
+        let people: Vec<PersonLabel> = people.collect();
+        let disputed = people.iter().any(|one| one.passes) && people.iter().any(|one| !one.passes);
+        let label = said.label.map(|label| LabelView::new(label, threshold, passed));
+        Self { label, people, disputed }
+    }
+}
+
+/// A key that labels, and its button.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+#[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
+pub(crate) struct LabelKeyView {
+    /// The key.
+    key: String,
+    /// What a label of it says: `true`, `false`, a number from 0 to 1, or null, which removes it.
+    value: Option<LabelNumber>,
+    /// What its button shows: of scores the number on the scale of the grader.
+    shown: String,
+}
+
+/// The keys of a grader with this scale, in the order of their buttons.
+pub(crate) fn label_key_views(scale: Scale) -> Vec<LabelKeyView> {
+    let view = |LabelKey { key, says, shown }: LabelKey| {
+        let value = match says {
+            KeyLabel::Pass(pass) => Some(LabelNumber::Pass(pass)),
+            KeyLabel::Score(score) => Some(LabelNumber::Score(scale.unit(score))),
+            KeyLabel::Nothing => None,
+        };
+        LabelKeyView { key: key.to_string(), value, shown }
+    };
+    label_keys(scale).into_iter().map(view).collect()
+}
+
+/// What a person says of an answer, on the scale of a grader.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct NamedLabel {
+    /// Their name, where that is known.
+    who: Option<Box<str>>,
+    label: Label,
+}
+
+/// What a file says of an answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SaidLabels {
+    /// The label that counts; none of a tie.
+    label: Option<Label>,
+    /// What each person says, by their names.
+    people: Vec<NamedLabel>,
 }
 
 /// A grader, as far as labels are read for it.
@@ -129,18 +218,31 @@ impl RunLabels {
         answer: &LabelledAnswer<'_>,
         grader: &LabelledGrader,
     ) -> Option<Label> {
+        self.said(answer, grader).label
+    }
+
+    /// What people say of an answer for a grader, unless it is held out.
+    pub(crate) fn said(&self, answer: &LabelledAnswer<'_>, grader: &LabelledGrader) -> SaidLabels {
+        let Some(lines) = self.table.samples.get(answer.sample) else {
+            return SaidLabels::default();
+        };
         if self.holds_out(answer) {
-            return None;
+            return SaidLabels::default();
         }
-        let lines = self.table.samples.get(answer.sample)?;
-        let mut own = lines.iter().filter(|line| {
+        let own = lines.iter().filter(|line| {
             let is_of_submission =
                 |now: u64| line.submission.as_ref().is_none_or(|of| digest_number(of) == now);
             line.is_of(answer.model, answer.trial)
                 && line.grader.as_ref().is_none_or(|name| *name == grader.name)
                 && answer.submission.is_none_or(is_of_submission)
         });
-        own.find_map(|line| line.said.of_case(&grader.name, 0)?.on(grader.scale))
+        let said = opinions(own);
+        let named = |line: &&LabelLine| {
+            Some(NamedLabel { who: line.who.clone(), label: line.said.on(grader.scale)? })
+        };
+        let mut people: Vec<NamedLabel> = said.iter().filter_map(named).collect();
+        people.sort_by(|one, other| one.who.cmp(&other.who));
+        SaidLabels { label: label_of(&said).and_then(|said| said.on(grader.scale)), people }
     }
 
     /// Whether the label of an answer is held out. One whose submission nobody knows may be.

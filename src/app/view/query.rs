@@ -51,6 +51,8 @@ pub(crate) enum WantedState {
     Labelled,
     /// Nobody has.
     Unlabelled,
+    /// Some people say that it passes, others that it does not.
+    Disputed,
 }
 
 /// What rows are sorted by.
@@ -141,15 +143,16 @@ fn is_of_state(
         WantedState::Errored => is(VerdictState::Errored),
         WantedState::Pending => is(VerdictState::Pending),
         WantedState::NotApplicable => is(VerdictState::NotApplicable),
-        WantedState::Disagrees | WantedState::Labelled | WantedState::Unlabelled => {
+        _ => {
             let mut said =
-                all.map(|(at, verdict)| rows.label(row, &rows.graders[at], *verdict, labels));
+                all.map(|(at, verdict)| rows.people(row, &rows.graders[at], *verdict, labels));
             match state {
                 WantedState::Disagrees => {
-                    said.any(|label| label.is_some_and(|label| label.agrees == Some(false)))
+                    said.any(|said| said.label.is_some_and(|label| label.agrees == Some(false)))
                 }
-                WantedState::Labelled => said.any(|label| label.is_some()),
-                _ => said.any(|label| label.is_none()),
+                WantedState::Disputed => said.any(|said| said.disputed),
+                WantedState::Labelled => said.any(|said| !said.people.is_empty()),
+                _ => said.any(|said| said.people.is_empty()),
             }
         }
     }

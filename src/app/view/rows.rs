@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 
-use super::labels::{LabelView, LabelledAnswer, LabelledGrader, RunLabels};
+use super::labels::{LabelView, LabelledAnswer, LabelledGrader, PeopleView, RunLabels};
 use super::lines::parsed;
 use crate::base::ordered_map::Ordered;
 use crate::base::system::System;
@@ -119,6 +119,8 @@ pub(crate) struct RowVerdict {
     pub(crate) state: VerdictState,
     /// What a person says.
     pub(crate) label: Option<LabelView>,
+    /// Whether some people say that it passes and others that it does not.
+    pub(crate) disputed: bool,
 }
 
 /// A line of results, as far as rows need it.
@@ -257,8 +259,8 @@ impl RunRows {
         let graders = self.graders.iter().zip(&row.verdicts);
         let grades = graders.map(|(grader, verdict)| {
             let score = verdict.state.passed().map(|_| verdict.score);
-            let label = self.label(row, grader, *verdict, labels);
-            (grader.name.clone(), RowVerdict { score, state: verdict.state, label })
+            let PeopleView { label, disputed, .. } = self.people(row, grader, *verdict, labels);
+            (grader.name.clone(), RowVerdict { score, state: verdict.state, label, disputed })
         });
         RowView {
             at: row.at,
@@ -270,16 +272,16 @@ impl RunRows {
         }
     }
 
-    /// The label of a row for a grader.
-    pub(crate) fn label(
+    /// What people say of a row for a grader.
+    pub(crate) fn people(
         &self,
         row: &IndexedRow,
         grader: &LabelledGrader,
         verdict: CellVerdict,
         labels: &RunLabels,
-    ) -> Option<LabelView> {
-        let label = labels.label(&self.answer(row, verdict), grader)?;
-        Some(LabelView::new(label, grader.threshold, verdict.state.passed()))
+    ) -> PeopleView {
+        let said = labels.said(&self.answer(row, verdict), grader);
+        PeopleView::new(&said, grader.threshold, verdict.state.passed())
     }
 
     /// What a label of the row has to be of.

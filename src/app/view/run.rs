@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::labels::LabelledGrader;
+use super::labels::{LabelKeyView, LabelledGrader, label_key_views};
 use super::metrics::{self, DeclaredView, MetricView};
 use super::rows::RunRows;
 use crate::base::ordered_map::Ordered;
@@ -11,8 +11,9 @@ use crate::base::system::{System, join};
 use crate::effects::record::read::{PastHeader, PastRun, open};
 use crate::effects::record::runs_of;
 use crate::effects::record::saves::FILE as SAVES;
+use crate::pipeline::grade::recorded_scale;
 use crate::pipeline::metric::labels::LabelAgreement;
-use crate::pipeline::spec::Scale;
+use crate::pipeline::spec::{Scale, ToolSpec};
 
 /// A run in a list.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -100,6 +101,8 @@ pub(crate) struct RunDetails {
     /// Grader → how far its verdicts agree with people.
     #[cfg_attr(feature = "serve", schema(value_type = Object))]
     agreement: Ordered<LabelAgreement>,
+    /// Whose labels are given here, unless a request says; null where that is not known.
+    labeller: Option<String>,
     /// The run of the suite before it.
     previous: Option<String>,
     /// The one after it.
@@ -120,6 +123,8 @@ pub(crate) struct GraderView {
     model: Option<String>,
     /// Its rubric.
     prompt: Option<String>,
+    /// The keys that label what it grades, in the order of their buttons.
+    label_keys: Vec<LabelKeyView>,
 }
 
 /// What `run.json` says, as far as it can be read.
@@ -204,7 +209,17 @@ pub(crate) fn labelled_graders(header: &PastHeader) -> Vec<LabelledGrader> {
     header.graders().map(grader).collect()
 }
 
+/// The scale on which people label what a grader with these settings grades, where it is not that of all scores.
 fn scale(settings: &Map<String, Value>) -> Option<Scale> {
+    if let Some(function) = settings.get("function").and_then(Value::as_str) {
+        let config = settings.get("config").and_then(Value::as_object).cloned();
+        let config = config.unwrap_or_default();
+        return recorded_scale(&ToolSpec { function: function.to_owned(), config });
+    }
+    // Of two answers the better one is chosen, on whichever scale.
+    if settings.get("compare_to").is_some_and(|other| !other.is_null()) {
+        return None;
+    }
     let [min, max] = settings.get("scale")?.as_array()?.as_slice() else { return None };
     Some(Scale { min: min.as_f64()?, max: max.as_f64()? }).filter(|scale| scale.min < scale.max)
 }
@@ -215,6 +230,8 @@ pub(crate) struct RunSurroundings {
     pub(crate) under_way: bool,
     /// How far verdicts agree with labels.
     pub(crate) agreement: Ordered<LabelAgreement>,
+    /// Whose labels are given here, where that is known.
+    pub(crate) labeller: Option<String>,
     /// The run of the suite before it.
     pub(crate) previous: Option<String>,
     /// The one after it.
@@ -247,6 +264,7 @@ impl RunDetails {
                 pass_threshold: settings.get("pass_threshold").and_then(Value::as_f64),
                 model: text("model"),
                 prompt: text("prompt"),
+                label_keys: label_key_views(scale(settings).unwrap_or(Scale::UNIT)),
             }
         });
         let tags = summary["by_tag"].as_object();
@@ -263,6 +281,7 @@ impl RunDetails {
             tags: tags.map(|tags| tags.keys().cloned().collect()).unwrap_or_default(),
             histograms: rows.histograms(),
             agreement: surroundings.agreement,
+            labeller: surroundings.labeller,
             previous: surroundings.previous,
             next: surroundings.next,
             header,

@@ -28,6 +28,7 @@ const MODULES: &[(&str, &str)] = modules!(
     "trends.js"
     "conversation.js"
     "judgments.js"
+    "labeller.js"
     "labels.js"
     "grade_card.js"
     "run_parts.js"

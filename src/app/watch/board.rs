@@ -89,7 +89,12 @@ impl Overview {
 
     /// Whether any grader has labels.
     pub(super) fn has_labels(&self) -> bool {
-        self.labelled(None).is_some()
+        self.labelled(None).is_some() || self.has_disputes()
+    }
+
+    /// Whether people differ on any case.
+    pub(super) fn has_disputes(&self) -> bool {
+        self.metrics.iter().any(|metric| metric.disputed > 0)
     }
 
     /// Verdicts that agree with a person now and did not before, and those that do not any more.
@@ -231,6 +236,8 @@ pub struct MetricRow {
     pub history: Vec<f64>,
     /// How far it agrees with the labels of people; none where no row has one.
     pub labels: Option<LabelAgreement>,
+    /// Cases on which people differ.
+    pub disputed: usize,
     /// How that changed since the evaluation before.
     pub labels_since_last: Option<AgreementChange>,
     /// How it changed since the session began.
@@ -304,6 +311,8 @@ pub struct VerdictRow {
     pub movement: Movement,
     /// What a person says.
     pub label: Option<Label>,
+    /// What each person says, where some say that it passes and others that it does not.
+    pub dispute: Vec<(String, Label)>,
     /// Why a label that people gave is not shown; none where they gave none, or it is shown.
     pub hidden_label: Option<HiddenLabel>,
     /// Whether that is something else than the verdict.
@@ -314,6 +323,13 @@ pub struct VerdictRow {
     pub pinned: bool,
     /// Whether a judge is being asked.
     pub under_way: bool,
+}
+
+impl VerdictRow {
+    /// Whether people said something of it, also where they do not agree.
+    pub(super) fn is_labelled(&self) -> bool {
+        self.label.is_some() || !self.dispute.is_empty()
+    }
 }
 
 /// Why a label is not shown.
@@ -371,6 +387,8 @@ pub enum VerdictFilter {
     FalsePass,
     /// Those that fail what a person passes, the farthest first.
     FalseFail,
+    /// Those on which people differ.
+    Disputed,
     /// Those whose answers to label next, in that order.
     ToLabel,
     /// Those that could not be made.

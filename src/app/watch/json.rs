@@ -112,6 +112,7 @@ fn verdict(detail: &VerdictDetail, overview: &Overview) -> Value {
         movement: row.movement,
         label: row.label,
         disagrees: row.disagrees,
+        disputed: !row.dispute.is_empty(),
         agreement: row.agreement,
         rationale: detail.rationale.as_deref(),
         rationale_before: detail.rationale_before.as_deref(),
@@ -132,6 +133,8 @@ pub(crate) struct ToldVerdict<'a> {
     /// What a person says.
     pub(crate) label: Option<Label>,
     pub(crate) disagrees: bool,
+    /// Whether people differ on it.
+    pub(crate) disputed: bool,
     /// How it moved against that.
     pub(crate) agreement: Option<AgreementMove>,
     pub(crate) rationale: Option<&'a str>,
@@ -155,6 +158,7 @@ impl ToldVerdict<'_> {
                 Some(Label::Score(score)) => score.into(),
             },
             "disagrees": self.disagrees,
+            "disputed": self.disputed,
             "agreement": self.agreement.map(|moved| match moved {
                 AgreementMove::NowAgrees => "now_agrees",
                 AgreementMove::NoLongerAgrees => "no_longer_agrees",

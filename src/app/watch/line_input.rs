@@ -15,6 +15,7 @@ use super::board::{
 use super::json::grader_key;
 use super::list_query::ListQuery;
 use crate::base::diagnostic::clipped;
+use crate::pipeline::label_keys::TOP;
 use crate::pipeline::spec::LabelPick;
 
 /// The longest line that is read, in bytes; of a longer one the rest is skipped.
@@ -36,7 +37,7 @@ struct LineCommand {
     model: Option<String>,
     /// From 0.
     trial: Option<u32>,
-    /// What a person says: true, false, a digit from 1 to 9 on the scale of the grader, or null, which takes it back.
+    /// What a person says: true, false, the key of a score (a digit from 0 to 9, or "!"), or null, which takes it back.
     #[serde(default, deserialize_with = "said")]
     label: Option<Value>,
     /// How the verdict came to be labelled: `random`, `disagreement`, `threshold` or `chosen`.
@@ -142,15 +143,16 @@ impl LineCommand {
     }
 
     fn given_label(&self) -> Result<LabelInput, String> {
-        const EXPECTED: &str =
-            "`label` needs `label`: true, false, a digit from 1 to 9, or null, which takes it back";
+        const EXPECTED: &str = "`label` needs `label`: true, false, a digit from 0 to 9, \"!\", or null, which takes it back";
         match self.label.as_ref().ok_or(EXPECTED)? {
             Value::Null => Ok(LabelInput::Nothing),
             Value::Bool(pass) => Ok(LabelInput::Pass(*pass)),
-            value => match value.as_u64().and_then(|digit| u8::try_from(digit).ok()) {
-                Some(digit @ 1..=9) => Ok(LabelInput::Digit(digit)),
-                _ => Err(EXPECTED.to_owned()),
-            },
+            Value::String(key) if *key == TOP.to_string() => Ok(LabelInput::Score(TOP)),
+            value => {
+                let digit = value.as_u64().and_then(|digit| u32::try_from(digit).ok());
+                let key = digit.and_then(|digit| char::from_digit(digit, 10));
+                key.map(LabelInput::Score).ok_or_else(|| EXPECTED.to_owned())
+            }
         }
     }
 
@@ -232,7 +234,7 @@ fn next_line(input: &mut impl BufRead) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::{CommandReader, MAX_LINE_BYTES, parse};
-    use crate::app::watch::board::{Board, UserCommand, VerdictFilter, VerdictRow};
+    use crate::app::watch::board::{Board, LabelInput, UserCommand, VerdictFilter, VerdictRow};
     use crate::app::watch::list_query::ListQuery;
     use crate::app::watch::plain::tests::fixtures;
 
@@ -333,6 +335,31 @@ mod tests {
         ];
         for (line, expected) in table {
             check(true, line, expected);
+        }
+    }
+
+    #[test]
+    fn a_label_is_pass_or_fail_or_a_key_or_nothing() {
+        const WRONG: &str = "`label` needs `label`: true, false, a digit from 0 to 9, \"!\", or null, which takes it back";
+        let board = fixtures::moved();
+        for (label, expected) in [
+            ("true", Ok(LabelInput::Pass(true))),
+            ("false", Ok(LabelInput::Pass(false))),
+            ("null", Ok(LabelInput::Nothing)),
+            ("0", Ok(LabelInput::Score('0'))),
+            ("9", Ok(LabelInput::Score('9'))),
+            ("\"!\"", Ok(LabelInput::Score('!'))),
+            ("10", Err(WRONG)),
+            ("-1", Err(WRONG)),
+            ("0.5", Err(WRONG)),
+            ("\"y\"", Err(WRONG)),
+        ] {
+            let line = format!(r#"{{"command":"label","sample_id":"gift-card","label":{label}}}"#);
+            let found = parse(&line, true, &board).map(|command| match command {
+                UserCommand::Label { label, .. } => label,
+                other => panic!("{other:?}"),
+            });
+            assert_eq!(found, expected.map_err(str::to_owned), "{label}");
         }
     }
 

@@ -53,7 +53,7 @@ impl VerdictFilter {
             Self::Failing => ListOrder::Score,
             Self::Disagreeing | Self::FalsePass | Self::FalseFail => ListOrder::Distance,
             Self::ToLabel => ListOrder::Turn,
-            Self::Errors | Self::All => ListOrder::Dataset,
+            Self::Disputed | Self::Errors | Self::All => ListOrder::Dataset,
         }
     }
 }
@@ -132,6 +132,7 @@ mod tests {
             (VerdictFilter::Disagreeing, "distance"),
             (VerdictFilter::FalsePass, "distance"),
             (VerdictFilter::FalseFail, "distance"),
+            (VerdictFilter::Disputed, "dataset"),
             (VerdictFilter::ToLabel, "turn"),
             (VerdictFilter::Errors, "dataset"),
             (VerdictFilter::All, "dataset"),

@@ -19,6 +19,7 @@ use super::session_list::{LabelledCase, SessionList, label_of};
 use super::shown_evaluation::ShownEvaluation;
 use super::take_back::{FileEdit, edits};
 use crate::engine::session::Session;
+use crate::graph::disputed::disputed_case;
 use crate::graph::inputs::Chunk;
 use crate::graph::labelling::to_label;
 use crate::graph::labels;
@@ -27,13 +28,14 @@ use crate::graph::queries::Grader;
 use crate::graph::selection::named;
 use crate::graph::snapshot::case_index;
 use crate::graph::{Database, Db, results};
+use crate::pipeline::dataset::people::UNKNOWN;
 use crate::pipeline::delta::{Cell, Movement};
 use crate::pipeline::key::{ActionKey, Ingredient};
 use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::metric::labels::disagrees;
 use crate::pipeline::results::GradeLine;
 use crate::pipeline::results::usable_labels;
-use crate::pipeline::spec::LabelPick;
+use crate::pipeline::spec::{Label, LabelPick};
 
 /// What is shown, and what the user marked.
 #[derive(Debug, Default)]
@@ -162,6 +164,15 @@ impl SessionBoard<'_> {
         label_of(self.db(), chunk, at, self.grader(id.grader)?)
     }
 
+    /// What each person says of a case on which they differ.
+    fn dispute(&self, chunk: Chunk, case: usize, grader: Grader<'_>) -> Vec<(String, Label)> {
+        if disputed_case(self.db(), chunk, grader, case).is_none() {
+            return Vec::new();
+        }
+        let said = labels::people(self.db(), chunk, grader).get(case).into_iter().flatten();
+        said.map(|(who, label)| (who.as_deref().unwrap_or(UNKNOWN).to_owned(), *label)).collect()
+    }
+
     /// Why the label that people gave for a case without a shown one is not shown.
     fn hidden_label(&self, chunk: Chunk, case: usize, grader: Grader<'_>) -> Option<HiddenLabel> {
         let held_out = labels::held_out_labels(self.db(), chunk, grader);
@@ -254,6 +265,7 @@ impl Board for SessionBoard<'_> {
             now,
             movement: Movement::of(before, now),
             label: label.map(|of| of.label),
+            dispute: self.dispute(chunk, at, grader),
             hidden_label: label.is_none().then(|| self.hidden_label(chunk, at, grader)).flatten(),
             disagrees: label.as_ref().is_some_and(is_other),
             agreement: label.and_then(moved),

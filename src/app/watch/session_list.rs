@@ -11,6 +11,7 @@ use super::list_query::{ListOrder, ListQuery, arranged};
 use super::session_board::{BoardState, shown_value};
 use super::totals::MovedVerdict;
 use crate::engine::session::Session;
+use crate::graph::disputed::disputed_case;
 use crate::graph::inputs::Chunk;
 use crate::graph::labelling::{QueuedCase, to_label};
 use crate::graph::queries::{GradedTexts, Grader, Threshold};
@@ -138,6 +139,7 @@ impl<'a> SessionList<'a> {
             VerdictFilter::Disagreeing => disagreeing(None),
             VerdictFilter::FalsePass => disagreeing(Some(true)),
             VerdictFilter::FalseFail => disagreeing(Some(false)),
+            VerdictFilter::Disputed => self.all().filter(|id| self.is_disputed(*id)).collect(),
             VerdictFilter::ToLabel => self.to_label(),
             VerdictFilter::Errors => with_state(&[CellState::Errored]),
             VerdictFilter::All => self.all().collect(),
@@ -174,6 +176,13 @@ impl<'a> SessionList<'a> {
             disagrees(now, label, threshold)
         };
         is_other().is_some()
+    }
+
+    fn is_disputed(&self, id: VerdictId) -> bool {
+        let case = self.case(id);
+        case.is_some_and(|ListedCase { chunk, at, grader }| {
+            disputed_case(self.db, chunk, grader, at).is_some()
+        })
     }
 
     /// Leaves what has the tag, is of the grader, and holds what is searched.

@@ -13,6 +13,7 @@ use super::chunk_moves::{
 };
 use super::prior_verdicts::PriorVerdicts;
 use crate::graph::declared::{DeclaredMetric, declared_metrics, metric_value};
+use crate::graph::disputed::disputed_cases;
 use crate::graph::inputs::Root;
 use crate::graph::labels;
 use crate::graph::queries;
@@ -245,6 +246,7 @@ impl SnapshotComparison<'_> {
             history: Vec::new(),
             labels: folds::label_agreement(db, of)
                 .filter(|labels| labels.n + labels.without_verdict + labels.stale > 0),
+            disputed: disputed_cases(db, of).len(),
             labels_since_last: self.agreement_change(grader, |chunk| self.last(grader, chunk)),
             labels_since_start: self.agreement_change(grader, |chunk| self.at_start(grader, chunk)),
             people: folds::people_estimate(db, of),

@@ -65,9 +65,9 @@ pub(crate) fn write_label(
         .map_err(|error| UnwrittenLabel::Failed(format!("the label is not written: {error}")))
 }
 
-/// The name under which a person labels: `EVALRS_WHO`, else the name of the account.
+/// The name under which a person labels: `EVALRS_WHO`, else the name of the account; none where nobody knows it.
 pub(crate) fn labeller(environment: impl Fn(&str) -> Option<String>) -> Option<String> {
-    let names = ["EVALRS_WHO", "USER", "USERNAME"].into_iter();
+    let names = ["EVALRS_WHO", "USER", "LOGNAME", "USERNAME"].into_iter();
     names.filter_map(environment).map(|name| name.trim().to_owned()).find(|name| !name.is_empty())
 }
 

@@ -186,7 +186,8 @@ impl<'a> Explaining<'a> {
         let verdict = grade.filter(|grade| grade.error.is_none()).map(|grade| grade.pass);
         let label = label.map(|label| ExplainedOpinion::new(None, label, threshold));
         let agrees = label.as_ref().zip(verdict).map(|(label, pass)| label.passes == pass);
-        Some(ExplainedLabel { label, agrees, people })
+        let disputed = people.iter().any(|one| one.passes) && people.iter().any(|one| !one.passes);
+        Some(ExplainedLabel { label, agrees, disputed, people })
     }
 
     fn action(

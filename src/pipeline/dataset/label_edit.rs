@@ -1,9 +1,11 @@
 //! Gives or takes back one label in the text of a file of labels: a sorted line each, so that branches of git merge line by line.
 //!
-//! Lines of other people and of other verdicts stay as they are, also those that cannot be read.
+//! What a person says takes the place of all that they said of the same: of this verdict, or of one of those that it is about if
+//! it is about several. Lines of other people and of other verdicts stay as they are, also those that cannot be read.
 
 use serde_json::{Map, Value};
 
+use super::people::{UNKNOWN, person};
 use crate::base::diagnostic::clipped;
 use crate::pipeline::spec::LabelPick;
 
@@ -32,10 +34,11 @@ pub struct NewLabel {
 
 /// The text of the file with the label; an error, a sentence, where what others said of the same verdict is of another kind.
 pub(crate) fn edited(text: &str, label: &NewLabel) -> Result<String, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     let mut lines = Vec::new();
     for line in text.lines().filter(|line| !line.trim().is_empty()) {
         let read: Option<Map<String, Value>> = serde_json::from_str(line).ok();
-        match read.filter(|read| label.is_of(read)) {
+        match read.filter(|read| label.covers(read)) {
             Some(read) if label.is_by(&read) => {}
             Some(read) => {
                 label.check_kind(&read)?;
@@ -62,38 +65,39 @@ impl NewLabel {
         let submission = self.submission.as_ref();
         line.extend(submission.map(|of| ("submission_digest".to_owned(), Value::from(of.clone()))));
         line.insert("label".to_owned(), label.clone());
-        line.extend(self.who.as_ref().map(|who| ("who".to_owned(), Value::from(who.clone()))));
+        line.extend(self.person().map(|who| ("who".to_owned(), Value::from(who))));
         line.insert("at".to_owned(), Value::from(self.at.clone()));
         let picked = self.picked.map(|picked| ("picked".to_owned(), Value::from(picked.name())));
         line.extend(picked);
         Some(Value::Object(line).to_string())
     }
 
-    /// Whether a line of the file is of the same verdict, of this submission or of another.
-    fn is_of(&self, line: &Map<String, Value>) -> bool {
+    /// Whether a line of the file is of this verdict, or of one of those that this is about: of this submission or of another.
+    fn covers(&self, line: &Map<String, Value>) -> bool {
         let id = line.get("id").or_else(|| line.get("sample_id"));
         let is_id = match id {
             Some(Value::String(id)) => *id == self.id,
             Some(Value::Number(id)) => id.to_string() == self.id,
             _ => false,
         };
-        let is_text = |name: &str, text: &Option<String>| {
-            line.get(name).filter(|value| !value.is_null())
-                == text.clone().map(Value::from).as_ref()
+        let is_own = |name: &str, own: Option<Value>| {
+            let held = line.get(name).filter(|value| !value.is_null());
+            own.is_none() || own.as_ref() == held
         };
-        let trial = line.get("trial").and_then(Value::as_u64);
         is_id
-            && is_text("grader", &self.grader)
-            && is_text("model", &self.model)
-            && trial == self.trial.map(u64::from)
+            && is_own("grader", self.grader.clone().map(Value::from))
+            && is_own("model", self.model.clone().map(Value::from))
+            && is_own("trial", self.trial.map(Value::from))
     }
 
-    /// Whether it is of the same person. A line that names nobody is of whoever comes first.
+    /// Whether it is of the same person. Lines that name nobody are of one person, who is unknown.
     fn is_by(&self, line: &Map<String, Value>) -> bool {
-        match line.get("who") {
-            None | Some(Value::Null) => true,
-            who => who == self.who.clone().map(Value::from).as_ref(),
-        }
+        line.get("who").and_then(person) == self.person()
+    }
+
+    /// The person, where the name is known.
+    fn person(&self) -> Option<String> {
+        person(&self.who.clone().map_or(Value::Null, Value::from))
     }
 
     /// Scores and passes of several people are no one label.
@@ -101,16 +105,20 @@ impl NewLabel {
         let submission = line.get("submission_digest").and_then(Value::as_str);
         let is_of_same = submission.is_none() || submission == self.submission.as_deref();
         let (Some(new), Some(held)) = (&self.label, line.get("label")) else { return Ok(()) };
-        if !is_of_same || new.is_number() == held.is_number() {
+        let names = |name: &str| line.get(name).is_some_and(|value| !value.is_null());
+        let is_of_more = (self.grader.is_none() && names("grader"))
+            || (self.model.is_none() && names("model"))
+            || (self.trial.is_none() && names("trial"));
+        if is_of_more || !is_of_same || new.is_number() == held.is_number() {
             return Ok(());
         }
-        let who = line.get("who").and_then(Value::as_str).unwrap_or("somebody");
+        let who = line.get("who").and_then(person).unwrap_or_else(|| UNKNOWN.to_owned());
         let (theirs, yours) = if held.is_number() {
             ("a score", "a score too")
         } else {
             ("pass or fail", "pass or fail too")
         };
-        Err(format!("`{}` gave this answer {theirs}: give {yours}", clipped(who)))
+        Err(format!("`{}` gave this answer {theirs}: give {yours}", clipped(&who)))
     }
 }
 
@@ -171,9 +179,60 @@ mod tests {
             text = edited(&text, &given).unwrap();
             assert_eq!(text, expected);
         }
-        // A line that names nobody is taken over by whoever labels next.
-        let text = edited("{\"id\":\"a\",\"label\":false}\n", &of("ann", "1", Some(json!(true))));
-        assert_eq!(text, Ok(line("ann", "1", true)));
+    }
+
+    /// What names nobody is of one person, and nobody but that one replaces or removes it.
+    #[test]
+    fn lines_without_a_name_are_of_the_unknown_person() {
+        let nobody = "{\"id\":\"a\",\"label\":false}\n";
+        let unknown = "{\"id\":\"a\",\"label\":false,\"who\":\"unknown\"}\n";
+        let of = |who: Option<&str>, label| NewLabel {
+            who: who.map(str::to_owned),
+            ..self::label("a", label)
+        };
+        let yes = Some(json!(true));
+        let ann = "{\"id\":\"a\",\"label\":true,\"who\":\"ann\",\"at\":\"now\"}\n";
+        for held in [nobody, unknown] {
+            let given = edited(held, &of(Some("ann"), yes.clone())).unwrap();
+            assert_eq!(given, format!("{held}{ann}"));
+            assert_eq!(edited(&given, &of(Some("ann"), None)).as_deref(), Ok(held));
+            for own in [None, Some("unknown"), Some("")] {
+                let given = edited(held, &of(own, yes.clone()));
+                assert_eq!(given.as_deref(), Ok("{\"id\":\"a\",\"label\":true,\"at\":\"now\"}\n"));
+                assert_eq!(edited(held, &of(own, None)).as_deref(), Ok(""));
+            }
+        }
+    }
+
+    /// A label of all graders or trials is of each of them: it replaces what the same person said of one.
+    #[test]
+    fn a_label_of_more_replaces_those_of_less_and_not_the_other_way_round() {
+        let file = concat!(
+            "{\"id\":\"a\",\"grader\":\"g\",\"trial\":0,\"label\":false,\"who\":\"ann\"}\n",
+            "{\"id\":\"a\",\"grader\":\"g\",\"trial\":0,\"label\":false,\"who\":\"bob\"}\n",
+            "{\"id\":\"a\",\"grader\":\"h\",\"label\":false,\"who\":\"ann\"}\n",
+            "{\"id\":\"a\",\"label\":false,\"who\":\"ann\"}\n",
+        );
+        let of = |grader: Option<&str>, trial: Option<u32>| NewLabel {
+            who: Some("ann".to_owned()),
+            grader: grader.map(str::to_owned),
+            trial,
+            ..self::label("a", None)
+        };
+        let left = |given: &NewLabel| edited(file, given).unwrap().lines().count();
+        assert_eq!(left(&of(Some("g"), None)), 3);
+        assert_eq!(left(&of(Some("g"), Some(0))), 3);
+        assert_eq!(left(&of(Some("g"), Some(1))), 4);
+        assert_eq!(left(&of(None, None)), 1);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_not_kept() {
+        let given =
+            edited("\u{feff}{\"id\":\"b\",\"label\":true}\n", &label("a", Some(json!(true))));
+        let expected =
+            "{\"id\":\"a\",\"label\":true,\"at\":\"now\"}\n{\"id\":\"b\",\"label\":true}\n";
+        assert_eq!(given.as_deref(), Ok(expected));
     }
 
     #[test]

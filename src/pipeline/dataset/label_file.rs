@@ -2,7 +2,7 @@
 //!
 //! A line is of all models and trials of its sample, and for all graders, unless it names one. Of several lines for one
 //! verdict the one that says more about it counts: one that names the grader first, then the trial, then the model. What
-//! several people say of one verdict is one label.
+//! several people say of one verdict is one label, and each of them has the line of theirs that says more about it.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,10 +10,10 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::cells::column_names;
-use super::fields::{RowFields, RowProblem, RowSpec, deep_problem, json_text};
+use super::fields::{RowFields, RowProblem, RowSpec, deep_problem};
 use super::label_value::{LabelNotation, LabelValue, Scales, beside_map};
 use super::labels::LabelExtents;
-use super::people::{GivenLabels, JoinedLabel, LabelOf, NamedOpinion, OnePerson};
+use super::people::{GivenLabels, LabelOf, OnePerson, person};
 use super::split::{self, RawRecord, too_deep};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::json_syntax::kind_of;
@@ -32,7 +32,7 @@ pub(crate) fn digest_number(digest: &str) -> u64 {
     u64::from_str_radix(digest, 16).unwrap_or_default()
 }
 
-/// What a file says of one sample.
+/// What one person says of one sample.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LabelLine {
     /// Of this model alone.
@@ -43,6 +43,8 @@ pub(crate) struct LabelLine {
     pub grader: Option<String>,
     /// The digest of the submission that it is of; none if it is of any.
     pub submission: Option<String>,
+    /// The person; none where that is not known.
+    pub who: Option<Box<str>>,
     /// The label; never one for each of some graders.
     pub said: LabelValue,
     /// How the answer came to be labelled, if that is said.
@@ -63,22 +65,11 @@ impl LabelLine {
     }
 }
 
-/// What several people, or one with a name, say of one verdict.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct PeopleLine {
-    /// What that is of; its label is that of the first of them.
-    pub of: LabelLine,
-    /// What each says.
-    pub people: Box<[NamedOpinion]>,
-}
-
 /// The labels of a file.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct LabelTable {
-    /// Sample → its lines, those that say more first.
+    /// Sample → what people say of it, one by one, what says more first.
     pub samples: BTreeMap<String, Vec<LabelLine>>,
-    /// Sample → what people say of it, one by one, what says more first. Also of ties, which are no label.
-    pub people: BTreeMap<String, Vec<PeopleLine>>,
     /// What they have in common.
     pub extents: LabelExtents,
 }
@@ -151,39 +142,12 @@ pub(crate) fn read(path: &str, text: &str, scales: &Scales, layout: &LabelsSpec)
 /// What was given, sample by sample.
 fn table(given: &GivenLabels, scales: &Scales) -> LabelTable {
     let mut table = LabelTable::default();
-    for (LabelOf { id, model, trial, grader, submission }, joined) in given.labels() {
-        let JoinedLabel { said, picked } = joined;
-        table.extents.add(grader.as_deref(), &said, scales);
-        let line = LabelLine {
-            model: model.clone(),
-            trial: *trial,
-            grader: grader.clone(),
-            submission: submission.clone(),
-            said,
-            picked,
-        };
-        table.samples.entry(id.clone()).or_default().push(line);
-    }
-    for (LabelOf { id, model, trial, grader, submission }, people) in given.people() {
-        let Some(first) = people.first() else { continue };
-        let said = first.said.clone();
-        table.extents.add(grader.as_deref(), &said, scales);
-        let of = LabelLine {
-            model: model.clone(),
-            trial: *trial,
-            grader: grader.clone(),
-            submission: submission.clone(),
-            said,
-            picked: None,
-        };
-        let line = PeopleLine { of, people: people.into() };
-        table.people.entry(id.clone()).or_default().push(line);
+    for (id, line) in given.lines() {
+        table.extents.add(line.grader.as_deref(), &line.said, scales);
+        table.samples.entry(id.to_owned()).or_default().push(line);
     }
     for lines in table.samples.values_mut() {
         lines.sort_by_key(LabelLine::rank);
-    }
-    for lines in table.people.values_mut() {
-        lines.sort_by_key(|line| line.of.rank());
     }
     table
 }
@@ -251,7 +215,7 @@ impl LabelReader<'_> {
         let id = id_of(&fields)?;
         let model = text_of(&fields, "model")?;
         let trial = trial_of(&fields)?;
-        let who = fields.value("who")?.map(|who| json_text(&who));
+        let who = fields.value("who")?.as_ref().and_then(person);
         let line = row.start.line;
         let at =
             fields.value("at")?.as_ref().and_then(Value::as_str).unwrap_or_default().to_owned();

@@ -18,7 +18,7 @@ pub(crate) mod labels;
 pub(crate) mod layout;
 mod members;
 mod nested;
-mod people;
+pub(crate) mod people;
 mod plain_json;
 mod recorded;
 pub(crate) mod row;

@@ -1,10 +1,14 @@
 //! What several people say of one verdict, as one label.
 //!
-//! Of passes and fails the majority counts, and a tie is no label; of scores the mean does.
+//! A person has one opinion of a verdict: of several lines of theirs the one that says more about it. Of passes and fails the
+//! majority counts, and a tie is no label; of scores the mean does. Lines that name nobody are of one person, who is unknown.
 
 use std::collections::HashMap;
 
+use serde_json::Value;
+
 use super::fields::RowProblem;
+use super::label_file::LabelLine;
 use super::label_value::LabelValue;
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::base::exact::mean;
@@ -36,20 +40,17 @@ pub(super) struct OnePerson {
     pub picked: Option<LabelPick>,
 }
 
-/// What one person says of a verdict.
-#[derive(Clone, Debug, PartialEq)]
-pub(crate) struct NamedOpinion {
-    /// Their name, if that is known.
-    pub who: Option<Box<str>>,
-    /// What they say.
-    pub said: LabelValue,
-}
+/// Whom a file calls a person whose name is not known.
+pub(crate) const UNKNOWN: &str = "unknown";
 
-/// The one label of all people.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) struct JoinedLabel {
-    pub said: LabelValue,
-    pub picked: Option<LabelPick>,
+/// The person of a line that calls them `who`; none where that is nobody's name.
+pub(crate) fn person(who: &Value) -> Option<String> {
+    let name = match who {
+        Value::Null => return None,
+        Value::String(name) => name.clone(),
+        other => other.to_string(),
+    };
+    (!name.trim().is_empty() && name != UNKNOWN).then_some(name)
 }
 
 /// Labels in the order in which they were given.
@@ -116,34 +117,25 @@ impl GivenLabels {
         Ok(())
     }
 
-    /// The label of each verdict that has one.
-    pub(super) fn labels(&self) -> impl Iterator<Item = (&LabelOf, JoinedLabel)> {
-        let joined = |given: &[PersonLabel]| {
-            let said = together(given)?;
-            // What one of them drew is drawn, whatever others did.
-            let is_drawn = given.iter().any(|one| one.by.picked == Some(LabelPick::Random));
-            let first = given.first().and_then(|one| one.by.picked);
-            let picked = if is_drawn { Some(LabelPick::Random) } else { first };
-            Some(JoinedLabel { said, picked })
-        };
-        self.all.iter().filter_map(move |(of, given)| Some((of, joined(given)?)))
-    }
-
-    /// What each person says of every verdict, where somebody says who they are or several say something.
-    pub(super) fn people(&self) -> impl Iterator<Item = (&LabelOf, Vec<NamedOpinion>)> {
-        let opinion = |one: &PersonLabel| NamedOpinion {
+    /// What each person says of every verdict.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&str, LabelLine)> {
+        let line = |of: &LabelOf, one: &PersonLabel| LabelLine {
+            model: of.model.clone(),
+            trial: of.trial,
+            grader: of.grader.clone(),
+            submission: of.submission.clone(),
             who: one.by.who.as_deref().map(Box::from),
             said: one.said.clone(),
+            picked: one.by.picked,
         };
-        let is_of_somebody =
-            |given: &[PersonLabel]| given.len() > 1 || given.iter().any(|one| one.by.who.is_some());
-        let those = self.all.iter().filter(move |(_, given)| is_of_somebody(given));
-        those.map(move |(of, given)| (of, given.iter().map(opinion).collect()))
+        let all = self.all.iter();
+        all.flat_map(move |(of, given)| given.iter().map(move |one| (&*of.id, line(of, one))))
     }
 
     /// Says of how many verdicts as many people say that they pass as that they fail.
     pub(super) fn ties(&self, path: &str) -> Option<Diagnostic> {
-        let ties = self.all.iter().filter(|(_, given)| together(given).is_none()).count();
+        let is_tie = |given: &[PersonLabel]| together(given.iter().map(|one| &one.said)).is_none();
+        let ties = self.all.iter().filter(|(_, given)| is_tie(given)).count();
         let message = format!(
             "{}: as many people say that the answer passes as that it fails, which counts as no label",
             count(ties, "tie")
@@ -156,19 +148,45 @@ fn is_score(said: &LabelValue) -> bool {
     matches!(said, LabelValue::Number(_))
 }
 
-/// One label of those that people gave; none of a tie.
-fn together(given: &[PersonLabel]) -> Option<LabelValue> {
-    if let [only] = given {
-        return Some(only.said.clone());
+/// One opinion of each person, of lines about one verdict of which those that say more come first.
+pub(crate) fn opinions<'a>(lines: impl Iterator<Item = &'a LabelLine>) -> Vec<&'a LabelLine> {
+    let mut found: Vec<&LabelLine> = Vec::new();
+    for line in lines {
+        if found.iter().all(|earlier| earlier.who != line.who) {
+            found.push(line);
+        }
     }
-    let scores = given.iter().filter_map(|one| match one.said {
-        LabelValue::Number(score) => Some(score),
+    found
+}
+
+/// The one label of what people say; none of a tie, or where nobody says something.
+pub(crate) fn label_of(opinions: &[&LabelLine]) -> Option<LabelValue> {
+    let [first, ..] = opinions else { return None };
+    // Who says whether it passes and who gives a score cannot be averaged: what says more about the verdict counts.
+    let kind = is_score(&first.said);
+    together(opinions.iter().map(|one| &one.said).filter(|said| is_score(said) == kind))
+}
+
+/// How the answer came to be labelled: what one of them drew is drawn, whatever others did.
+pub(crate) fn pick_of(opinions: &[&LabelLine]) -> Option<LabelPick> {
+    let is_drawn = opinions.iter().any(|one| one.picked == Some(LabelPick::Random));
+    if is_drawn { Some(LabelPick::Random) } else { opinions.first()?.picked }
+}
+
+/// One label of those that people gave; none of a tie.
+fn together<'a>(said: impl Iterator<Item = &'a LabelValue>) -> Option<LabelValue> {
+    let all: Vec<&LabelValue> = said.collect();
+    if let [only] = *all {
+        return Some(only.clone());
+    }
+    let scores = all.iter().filter_map(|said| match said {
+        LabelValue::Number(score) => Some(*score),
         _ => None,
     });
     if let Some(score) = mean(&scores.collect::<Vec<f64>>()) {
         return Some(LabelValue::Number(score));
     }
-    let says = |pass: bool| given.iter().filter(|one| one.said == LabelValue::Pass(pass)).count();
+    let says = |pass: bool| all.iter().filter(|said| ***said == LabelValue::Pass(pass)).count();
     let [passes, fails] = [says(true), says(false)];
     (passes != fails).then_some(LabelValue::Pass(passes > fails))
 }

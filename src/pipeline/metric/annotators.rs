@@ -8,6 +8,7 @@ use std::collections::HashSet;
 use serde::{Deserialize, Serialize};
 
 use crate::base::text::count;
+use crate::pipeline::dataset::people::UNKNOWN;
 use crate::pipeline::spec::Label;
 use crate::pipeline::statistics::krippendorff::{MeasurementLevel, krippendorff_alpha};
 
@@ -55,6 +56,36 @@ impl LabelCount {
             None => shown,
             Some(held_out) => format!("{shown}, {held_out} more held out"),
         }
+    }
+}
+
+/// A case on which people differ: some say that the answer passes, others that it does not.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DisputedCase {
+    /// Its sample.
+    pub sample_id: String,
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// Who says that it passes.
+    pub passes: Vec<String>,
+    /// Who says that it does not.
+    pub fails: Vec<String>,
+}
+
+impl DisputedCase {
+    /// What people differ on, without the case; none where they do not. A label passes by `threshold`.
+    pub(crate) fn of<'a>(
+        labels: impl Iterator<Item = NamedLabel<'a>>,
+        threshold: f64,
+    ) -> Option<Self> {
+        let mut found = Self::default();
+        for (who, label) in labels {
+            let side = if label.passes(threshold) { &mut found.passes } else { &mut found.fails };
+            side.push(who.unwrap_or(UNKNOWN).to_owned());
+        }
+        (!found.passes.is_empty() && !found.fails.is_empty()).then_some(found)
     }
 }
 
@@ -107,7 +138,7 @@ fn units(cases: &[Vec<NamedLabel<'_>>], number: &dyn Fn(Label) -> f64) -> Vec<Ve
 
 #[cfg(test)]
 mod tests {
-    use super::{AnnotatorAgreement, Label};
+    use super::{AnnotatorAgreement, DisputedCase, Label};
 
     fn of(cases: &[&[(Option<&'static str>, Label)]]) -> Option<AnnotatorAgreement> {
         AnnotatorAgreement::of(cases.iter().map(|labels| labels.to_vec()), 0.5)
@@ -149,6 +180,31 @@ mod tests {
         .unwrap();
         assert!(close(found.alpha_of_scores, 0.364_312_267_657_992_63), "{found:?}");
         assert!(close(found.alpha, 0.28), "{found:?}");
+    }
+
+    #[test]
+    fn people_differ_where_some_pass_what_others_fail() {
+        let [pass, fail] = [true, false].map(Label::Pass);
+        let [high, low, middle] = [1.0, 0.25, 0.5].map(Label::Score);
+        for (labels, expected) in [
+            (vec![], None),
+            (vec![("ann", pass)], None),
+            (vec![("ann", pass), ("bob", pass)], None),
+            (vec![("ann", high), ("bob", middle)], None),
+            (vec![("ann", pass), ("bob", fail)], Some("ann / bob")),
+            (vec![("ann", fail), ("bob", pass), ("", fail)], Some("bob / ann, unknown")),
+            (vec![("ann", low), ("bob", middle)], Some("bob / ann")),
+            (vec![("ann", pass), ("bob", low)], Some("ann / bob")),
+        ] {
+            let named = labels.iter().map(|(who, label)| {
+                let who: Option<&str> = Some(*who).filter(|who| !who.is_empty());
+                (who, *label)
+            });
+            let found = DisputedCase::of(named, 0.5);
+            let shown =
+                found.map(|case| format!("{} / {}", case.passes.join(", "), case.fails.join(", ")));
+            assert_eq!(shown.as_deref(), expected, "{labels:?}");
+        }
     }
 
     #[test]

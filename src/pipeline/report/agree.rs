@@ -4,10 +4,12 @@ use std::io::{self, Write};
 
 use serde::Serialize;
 
+use super::human::disputed_line;
 use super::terminal::{faint, title};
 use crate::base::ordered_map::Ordered;
 use crate::base::text::table::{TableCell, lines, name, number};
-use crate::base::text::{count, cut, percent, score_or_dash};
+use crate::base::text::{count, cut, percent, score_or_dash, wrapped};
+use crate::pipeline::metric::annotators::DisputedCase;
 use crate::pipeline::metric::sides::SideAgreement;
 use crate::pipeline::statistics::classes::{AverageScores, ConfusionMatrix};
 
@@ -29,6 +31,9 @@ pub(crate) struct AgreementReport {
     pub all: SideAgreement,
     /// Model or tag → over its cases; null unless that was asked.
     pub by: Option<Ordered<SideAgreement>>,
+    /// The cases on which people differ, where a side is their labels.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub disputed: Vec<DisputedCase>,
 }
 
 /// Writes it for a terminal of `width` columns.
@@ -52,7 +57,10 @@ pub(crate) fn write(report: &AgreementReport, width: usize, out: &mut dyn Write)
         classes(&report.all, width),
         report.by.as_ref().map_or_else(Vec::new, |groups| by_group(groups, width)),
     ];
-    for section in sections.iter().filter(|lines| !lines.is_empty()) {
+    let disputed = (!report.disputed.is_empty())
+        .then(|| disputed_line("labels", &report.disputed, "`--json` lists all"));
+    let disputed = disputed.map_or_else(Vec::new, |line| wrapped(&line, width));
+    for section in sections.iter().chain([&disputed]).filter(|lines| !lines.is_empty()) {
         writeln!(out)?;
         section.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }

@@ -115,6 +115,7 @@ pub(crate) fn empty() -> Run {
         held_out: Ordered::default(),
         calibration: Ordered::default(),
         annotators: Ordered::default(),
+        disputed: Ordered::default(),
         people: Ordered::default(),
         usage: Ordered::default(),
         cost: None,

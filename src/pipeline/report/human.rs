@@ -7,7 +7,7 @@ use super::digest::label;
 use crate::base::text::{count, cut, cut_middle, percent, wrapped};
 use crate::pipeline::calibration::changed_parts;
 use crate::pipeline::metric::agreement::{Agreement, Alpha, PairAgreement};
-use crate::pipeline::metric::annotators::AnnotatorAgreement;
+use crate::pipeline::metric::annotators::{AnnotatorAgreement, DisputedCase};
 use crate::pipeline::metric::holdout::HeldOutAgreement;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::metric::people::{FEWEST_LABELS, PeopleEstimate};
@@ -26,6 +26,9 @@ const UNDEFINED: &str = "not defined";
 /// The graders whose trials are told of, and the samples that are named of each.
 const TRIALS: usize = 8;
 const NAMED: usize = 3;
+
+/// Where all cases stand on which people differ.
+const IN_SUMMARY: &str = "`disputed` in summary.json lists all";
 
 /// The columns that the id of a sample may take.
 const SAMPLE: usize = 32;
@@ -51,8 +54,10 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     };
     let trials = summary.trials.0.iter().filter(|(_, trials)| differs(trials)).take(TRIALS);
     let trials = trials.map(|(grader, trials)| trials_line(&name(grader), trials));
+    let disputed = summary.disputed.0.iter();
+    let disputed = disputed.map(|(grader, cases)| disputed_line(&name(grader), cases, IN_SUMMARY));
     let agreement = trials.chain(votes).chain(labels).chain(held_out).chain(annotators);
-    agreement.chain(calibration_lines(summary)).chain(people).collect()
+    agreement.chain(disputed).chain(calibration_lines(summary)).chain(people).collect()
 }
 
 /// The same for a screen of so many columns: a line that is too long goes on in further ones.
@@ -294,6 +299,16 @@ fn annotators_line(grader: &str, found: &AnnotatorAgreement) -> String {
         count(found.pairs, "pair"),
         count(found.cases, "case"),
     )
+}
+
+/// On which cases people differ: the first of them, and where all are.
+pub(crate) fn disputed_line(grader: &str, cases: &[DisputedCase], all: &str) -> String {
+    let case = |of: &DisputedCase| {
+        let trial = (of.trial > 0).then_some(of.trial);
+        result_name(&of.sample_id, of.model.as_deref(), trial)
+    };
+    let named = listed(cases, case);
+    format!("{grader}: people differ on {}{named}; {all}", count(cases.len(), "case"))
 }
 
 #[cfg(test)]

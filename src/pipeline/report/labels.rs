@@ -42,6 +42,7 @@ fn renamed_summary(summary: &Summary, labels: &Ordered<String>) -> Summary {
         label_agreement: renamed(summary.label_agreement.clone(), labels),
         held_out: renamed(summary.held_out.clone(), labels),
         annotators: renamed(summary.annotators.clone(), labels),
+        disputed: renamed(summary.disputed.clone(), labels),
         calibration: renamed(summary.calibration.clone(), labels),
         people: renamed(summary.people.clone(), labels),
         usage: renamed(summary.usage.clone(), labels),

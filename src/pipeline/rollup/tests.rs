@@ -36,6 +36,7 @@ fn suite(name: &str, scores: &[Option<f64>], own: MetricValue) -> EvaluatedSuite
         held_out: Ordered::default(),
         calibration: Ordered::default(),
         annotators: Ordered::default(),
+        disputed: Ordered::default(),
         people: Ordered::default(),
         usage: Ordered::default(),
         cost: None,

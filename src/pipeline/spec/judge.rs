@@ -36,15 +36,6 @@ impl Scale {
         if native.abs() < 1e6 { (native * DIGITS).round() / DIGITS } else { native }
     }
 
-    /// What a digit from 1 to 9 means: the score itself on a scale that ends between 2 and 10, else as many tenths of the
-    /// scale. None where that is not on it.
-    pub fn of_digit(self, digit: u8) -> Option<f64> {
-        let digit = f64::from(digit);
-        let is_counted = (2.0..=10.0).contains(&self.max) && self.min >= 0.0;
-        let score = if is_counted { digit } else { self.native(digit / 10.0) };
-        self.contains(score).then_some(score)
-    }
-
     /// A score on it as one from 0.0 to 1.0.
     pub fn unit(self, score: f64) -> f64 {
         (score - self.min) / (self.max - self.min)

@@ -31,7 +31,7 @@ fn a_label_is_written_and_agreement_follows() {
     assert_eq!(
         file(&server),
         [
-            r#"{"id":"paris","label":1.0,"picked":"chosen"}"#,
+            r#"{"id":"paris","label":1,"picked":"chosen"}"#,
             r#"{"id":"rome","grader":"right","submission_digest":"738c7778f68655db","label":true,"picked":"chosen"}"#,
         ]
     );
@@ -44,7 +44,7 @@ fn a_label_is_written_and_agreement_follows() {
     assert_eq!(summary["label_agreement"]["right"]["n"], 2, "{summary}");
     let gone = put("rome", &json!({"grader": "right", "label": null}));
     assert!(gone["label"].is_null());
-    assert_eq!(file(&server), [r#"{"id":"paris","label":1.0,"picked":"chosen"}"#]);
+    assert_eq!(file(&server), [r#"{"id":"paris","label":1,"picked":"chosen"}"#]);
 }
 
 #[test]
@@ -90,15 +90,15 @@ fn labels_that_are_none_change_nothing() {
 
 #[test]
 fn two_pages_at_once_lose_no_label() {
-    let server = Server::new(shop(), &["suite.yaml"]);
+    let server = Server::new(shop(), &["suite.yaml", "--labellers"]);
     let samples = ["paris", "rome", "a%2Fb%20%C3%BC%3F%23"];
     std::thread::scope(|scope| {
         for at in 0..12 {
             let server = &server;
             let grader = if at % 2 == 0 { "right" } else { "short" };
             let path = format!("/api/suites/shop/labels/{}", samples[at / 4]);
-            let trial = (at / 2 % 2 == 0).then_some(0);
-            let body = json!({"grader": grader, "trial": trial, "label": true});
+            let who = if at / 2 % 2 == 0 { "ann" } else { "bob" };
+            let body = json!({"grader": grader, "trial": 0, "label": true, "who": who});
             scope.spawn(move || server.put(&path, &body).data());
         }
     });

@@ -5,6 +5,7 @@ mod evaluations;
 mod grading;
 mod guarded;
 mod labelling;
+mod people;
 mod reading;
 mod report_page;
 mod sessions;

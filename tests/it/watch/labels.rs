@@ -91,7 +91,7 @@ fn labels_are_given_changed_and_taken_back() {
     assert_eq!(labels(&told)["n"], json!(1));
     // None of it is a save, and none asked anybody.
     assert_eq!((&told["save"], session.judge.count()), (&json!(0), 4));
-    for (label, problem) in [(json!("good"), "true, false"), (json!(0), "true, false")] {
+    for (label, problem) in [(json!("good"), "true, false"), (json!(10), "true, false")] {
         session.telling.say(&give("s0", &label));
         let note = session.telling.wait_event("note");
         assert!(note["text"].as_str().unwrap().contains(problem), "{note}");

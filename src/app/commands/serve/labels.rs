@@ -4,24 +4,29 @@ use std::sync::Arc;
 
 use axum::extract::State;
 use serde::{Deserialize, Serialize};
-use serde_json::{Value, json};
+use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::served::{Served, ServedSuite, beside, locked};
-use crate::app::view::labels::{LabelFile, LabelView};
+use crate::app::view::labels::{LabelFile, LabelView, PeopleView, PersonLabel};
 use crate::app::view::rows::{IndexedRow, RunRows};
 use crate::app::view::run::{open_run, run_ids};
 use crate::base::ordered_map::Ordered;
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
-use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, labeller, write_label};
+use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, write_label};
 use crate::effects::record::read::PastRun;
 use crate::pipeline::dataset::label_edit::NewLabel;
+use crate::pipeline::dataset::people::UNKNOWN;
+use crate::pipeline::label_keys::written_score;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::spec::{LabelPick, Scale};
+
+/// The most characters of a name.
+const MOST_NAME: usize = 100;
 
 /// A label for a sample.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
@@ -36,6 +41,9 @@ pub(super) struct GivenLabel {
     /// `true`, `false`, a number from 0 to 1, or `null`, which removes it.
     #[schema(schema_with = label_schema)]
     label: Value,
+    /// Whose label it is. Another name than that of the person who runs the server is taken with `--labellers` alone.
+    #[schema(min_length = 1, max_length = 100)]
+    who: Option<String>,
     /// The run whose agreement is answered; else the newest of the suite.
     run: Option<String>,
 }
@@ -57,8 +65,12 @@ fn label_schema() -> RefOr<Schema> {
 /// What a label came to.
 #[derive(Debug, Serialize, ToSchema)]
 pub(super) struct LabelResult {
-    /// The label that holds now.
+    /// The label that holds now; null of a tie.
     label: Option<LabelView>,
+    /// What each person says.
+    people: Vec<PersonLabel>,
+    /// Whether some people say that it passes and others that it does not.
+    disputed: bool,
     /// Grader → how far its verdicts agree with people.
     #[schema(value_type = Object)]
     agreement: Ordered<LabelAgreement>,
@@ -110,16 +122,40 @@ fn put(
     let unknown = || ApiError::not_found("the run has no such sample");
     let row = rows.rows.iter().find(is_it).ok_or_else(unknown)?;
     let grader = grader_of(&rows, given)?;
+    let who = who(served, suite, given)?;
     // A label of several models or trials is of several answers.
     let is_of_one = rows.rows.iter().filter(is_it).take(2).count() == 1;
     let submission = grader.filter(|_| is_of_one);
     let submission = submission.map(|at| format!("{:016x}", row.verdicts[at].submission));
-    let line = NewLabel { submission, ..line(place, given, &rows, grader)? };
+    let line = NewLabel { submission, who, ..line(place, given, &rows, grader)? };
     write(served, suite, &line)?;
     let labels = served.labels(&run, &rows);
     let grader = grader.or(if rows.graders.is_empty() { None } else { Some(0) });
-    let label = grader.and_then(|at| rows.label(row, &rows.graders[at], row.verdicts[at], &labels));
-    Ok(Data(LabelResult { label, agreement: rows.agreement(&labels) }))
+    let said = grader.map(|at| rows.people(row, &rows.graders[at], row.verdicts[at], &labels));
+    let PeopleView { label, people, disputed } = said.unwrap_or_default();
+    Ok(Data(LabelResult { label, people, disputed, agreement: rows.agreement(&labels) }))
+}
+
+/// Whose label it is; none where nobody knows.
+fn who(
+    served: &Served,
+    suite: &ServedSuite,
+    given: &GivenLabel,
+) -> Result<Option<String>, ApiError> {
+    let own = served.labeller(suite);
+    let Some(name) = given.who.as_deref() else { return Ok(own) };
+    let name = name.trim();
+    if name.is_empty() || name.chars().count() > MOST_NAME || name.contains(char::is_control) {
+        let expected = format!("`who` is a name of 1 to {MOST_NAME} characters");
+        return Err(ApiError::unprocessable(expected));
+    }
+    let own_name = own.as_deref().unwrap_or(UNKNOWN);
+    if !served.labellers && name != own_name {
+        return Err(ApiError::unprocessable(format!(
+            "`who`: labels that are given here are those of `{own_name}`; `serve --labellers` takes those of others"
+        )));
+    }
+    Ok(Some(name.to_owned()))
 }
 
 /// The run that shows what the label changes.
@@ -165,7 +201,7 @@ fn line(
             let score =
                 score.ok_or_else(|| ApiError::unprocessable("`label` is a number from 0 to 1"))?;
             // Files hold what people say: numbers on the scale of the judge.
-            Some(json!(scale.min + score * (scale.max - scale.min)))
+            Some(written_score(scale.native(score)))
         }
         _ => {
             let expected = "`label` is true, false, a number from 0 to 1, or null";
@@ -176,12 +212,12 @@ fn line(
         id: place.sample.clone(),
         grader: given.grader.clone(),
         model: given.model.clone(),
-        trial: given.trial,
-        submission: None,
+        // Of samples that are tried once a label is of the sample, wherever it is given.
+        trial: given.trial.filter(|_| rows.trials > 1),
         label,
-        who: labeller(|name| OsSystem.environment().get(name).cloned()),
         at: OsSystem.now().to_string(),
         picked: Some(LabelPick::Chosen),
+        ..NewLabel::default()
     })
 }
 

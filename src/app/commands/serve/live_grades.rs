@@ -13,6 +13,7 @@ use crate::base::system::os::OsSystem;
 use crate::effects::record;
 use crate::engine::resolve::resolver::GradeFollower;
 use crate::engine::session::Session;
+use crate::graph::disputed::disputed_case;
 use crate::graph::inputs::Chunk;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{queries, results};
@@ -59,6 +60,7 @@ impl LiveGrades {
             movement: Movement::of(before, now),
             label,
             disagrees: label.is_some_and(|label| disagrees(now, label, threshold).is_some()),
+            disputed: disputed_case(&session.db, chunk, grader, case).is_some(),
             agreement: label.and_then(|label| AgreementMove::of(before, now, label, threshold)),
             rationale,
             rationale_before: None,

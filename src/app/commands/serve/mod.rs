@@ -119,6 +119,7 @@ fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<Served, Error> 
         labels: args.labels.clone(),
         cache_dir: args.store.cache_dir.clone(),
         read_only: args.read_only,
+        labellers: args.labellers,
         first: first.to_owned(),
         ..Served::new(suites, home)
     })

@@ -51,6 +51,8 @@ pub(super) struct Meta {
     evalrs: &'static str,
     /// Whether nothing is evaluated or written.
     read_only: bool,
+    /// Whether requests say whose label they give.
+    labellers: bool,
     /// The names of the suites that are served.
     suites: Vec<String>,
     /// The evaluation that is under way.
@@ -74,6 +76,7 @@ pub(super) async fn meta(State(served): State<Arc<Served>>) -> ApiAnswer<Meta> {
         Ok(Data(Meta {
             evalrs: env!("CARGO_PKG_VERSION"),
             read_only: served.read_only,
+            labellers: served.labellers,
             suites: served.suites.iter().map(|suite| suite.name.clone()).collect(),
             live: live.map(|run| LiveRun { run }),
         }))
@@ -135,6 +138,7 @@ pub(super) async fn get_run(
         let surroundings = RunSurroundings {
             under_way: served.jobs.is_under_way(&run.id),
             agreement: rows.agreement(&labels),
+            labeller: served.suite(&run.header.suite).and_then(|suite| served.labeller(suite)),
             problems,
             previous: ids.iter().skip(at + 1).find(is_of_suite).cloned(),
             next: ids[..at].iter().rev().find(is_of_suite).cloned(),

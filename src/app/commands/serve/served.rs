@@ -48,6 +48,8 @@ pub(super) struct Served {
     pub(super) cache_dir: Option<String>,
     /// Whether nothing is evaluated or written.
     pub(super) read_only: bool,
+    /// Whether requests say whose label they give.
+    pub(super) labellers: bool,
     /// The first suite that was named, as its file; empty without one. Its folder decides the workspace.
     pub(super) first: String,
     /// The histories that were told, one a suite.
@@ -91,6 +93,7 @@ impl Served {
             labels: None,
             cache_dir: None,
             read_only: false,
+            labellers: false,
             first: String::new(),
             histories: Mutex::new(Vec::new()),
             jobs: Jobs::default(),
@@ -199,6 +202,11 @@ impl Served {
             },
         };
         RunLabels::read_file(&file, &rows.graders, &OsSystem)
+    }
+
+    /// Whose labels those of a suite are, unless a request says; none where nobody knows.
+    pub(super) fn labeller(&self, suite: &ServedSuite) -> Option<String> {
+        self.context(&suite.path).ok()?.labeller()
     }
 
     /// What surrounds the suite at `path`.

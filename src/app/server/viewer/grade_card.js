@@ -9,12 +9,12 @@ import { decimal, readable } from './text.js'
 /** The most characters of a rationale that are shown at once. */
 const MAX_RATIONALE = 1500
 
-/** The card of a grader. `save(value)` keeps a label; `select` makes it the one that keys label. */
-export function gradeCard({ name, item, run, isCurrent, select, save, canSave }) {
+/** The card of a grader. `save(value)` keeps a label of the `labeller`; `select` makes it the one that keys label. */
+export function gradeCard({ name, item, run, isCurrent, select, labeller, save, canSave }) {
   const grader = run.graders.find((one) => one.name === name)
   const grade = item.grades[name]
   const judgments = item.judgments?.[name] ?? []
-  const labels = new LabelControl({ name, grade, agreement: run.agreement?.[name], save, canSave })
+  const labels = new LabelControl({ name, grade, agreement: run.agreement?.[name], keys: grader?.label_keys ?? [], labeller, save, canSave })
   const title = element('h3', null, button(foreign(graderTitle(name, grader?.label)), select, { 'aria-current': isCurrent ? 'true' : null }),
     element('span', { class: 'card-score' }, badge(grade.state), typeof grade.score === 'number' && grade.state !== 'errored' && element('span', { class: 'figures' }, decimal(grade.score))))
   const hasMetadata = grade.metadata && Object.keys(grade.metadata).length > 0
@@ -23,7 +23,7 @@ export function gradeCard({ name, item, run, isCurrent, select, save, canSave })
       .filter(Boolean).map((part, at) => [at > 0 && ' · ', foreign(part)])),
     grade.error && element('div', { class: 'error-text' }, element('strong', null, `${grade.error.kind}: `), longText(grade.error.message)),
     grade.rationale ? longText(grade.rationale, { class: 'foreign prose rationale' }, MAX_RATIONALE) : !grade.error && element('p', { class: 'muted' }, 'No rationale.'),
-    (canSave || grade.label || run.agreement?.[name]?.n > 0) && labels.node,
+    (canSave || grade.label || grade.disputed || run.agreement?.[name]?.n > 0) && labels.node,
     item.submissions?.[name] !== undefined && folded('What the grader read', () => longText(item.submissions[name] || '(empty)')),
     judgments.length > 0 && judgmentList(judgments),
     hasMetadata && folded('Metadata', () => code(readable(grade.metadata))))

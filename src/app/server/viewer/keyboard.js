@@ -9,8 +9,9 @@ const KEYS = [
   ['Esc', 'back: from a case to its list, from a run to all runs'],
   ['/', 'search'],
   ['y, n', 'label: pass, fail'],
-  ['1 to 9', 'label on the scale: 1 is 0.0, 5 is 0.5, 9 is 1.0'],
-  ['0', 'removes the label'],
+  ['0 to 9', 'label with a score: the digit itself, 0 for 10 on a scale from 1 to 10, else tenths of the scale'],
+  ['!', 'label with the top of a scale that goes by tenths'],
+  ['x', 'removes your label'],
   ['?', 'this list'],
 ]
 
@@ -23,7 +24,7 @@ export function startKeyboard(keysOf, helpButton) {
   const help = () => dialog.showModal()
   helpButton.addEventListener('click', help)
   document.addEventListener('keydown', (event) => {
-    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || dialog.open || event.defaultPrevented) return
+    if (event.ctrlKey || event.metaKey || event.altKey || event.isComposing || document.querySelector('dialog[open]') || event.defaultPrevented) return
     const { target, key } = event
     if (isField(target)) {
       if (key === 'Escape') target.blur()

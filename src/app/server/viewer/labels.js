@@ -1,12 +1,10 @@
-// Labels of people: buttons and keys, shown at once and taken back if the server refuses.
+// Labels of people: what each says, and the buttons and keys of whoever looks at the page. Shown at once, taken back if the server refuses.
 
 import { decimal, percent } from './text.js'
 import { announce, notify } from './notices.js'
-import { button, element, refill } from './dom.js'
-import { labelMark, labelText } from './states.js'
-
-/** The values of the keys 1 to 9. */
-export const SCALE = [0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 0.875, 1]
+import { button, element, foreign, refill } from './dom.js'
+import { disputeMark, labelMark, labelText, labelValue } from './states.js'
+import { UNKNOWN } from './labeller.js'
 
 /** How far a grader agrees with people, in one line. */
 export function agreementText(agreement) {
@@ -16,48 +14,79 @@ export function agreementText(agreement) {
   return `agrees with ${percent(agreement.accuracy)} of ${agreement.n}${kappa}`
 }
 
-/** The labels of one grade. `save(label)` asks the server and answers `{label, agreement}`. */
+/** The title of the button of a key. */
+function keyTitle({ key, value, shown }) {
+  return value === null ? `Remove your label (${key})` : `Label: ${typeof value === 'boolean' ? shown.toLowerCase() : shown} (${key})`
+}
+
+function isSame(one, other) {
+  return one === other || (typeof one === 'number' && typeof other === 'number' && Math.abs(one - other) < 1e-9)
+}
+
+/** The labels of one grade, with the keys that the server gives its grader. `save(label)` asks the server. */
 export class LabelControl {
-  constructor({ name, grade, agreement, save, canSave }) {
-    Object.assign(this, { name, grade, agreement, save, sequence: 0 })
+  constructor({ name, grade, agreement, keys, labeller, save, canSave }) {
+    Object.assign(this, { name, grade, agreement, keys, labeller, save, sequence: 0 })
     this.state = element('p', { class: 'label-state' })
+    this.people = element('ul', { class: 'label-people', 'aria-label': 'Labels of people' })
     this.kappa = element('p', { class: 'muted figures agreement' })
-    this.buttons = canSave ? this.makeButtons() : []
-    this.node = element('div', { class: 'labels', role: 'group', 'aria-label': `Label of ${name}` }, this.state,
-      canSave && [element('div', { class: 'label-buttons' }, this.buttons.slice(0, 2), this.buttons.at(-1)),
-        element('div', { class: 'scale' }, this.buttons.slice(2, -1))], this.kappa)
+    this.who = element('p', { class: 'muted small labeller' })
+    this.buttons = canSave ? keys.map((key) => this.makeButton(key)) : []
+    const isScore = ({ labelKey }) => typeof labelKey.value === 'number'
+    this.node = element('div', { class: 'labels', role: 'group', 'aria-label': `Label of ${name}` }, this.state, this.people,
+      canSave && [element('div', { class: 'label-buttons' }, this.buttons.filter((one) => !isScore(one))),
+        element('div', { class: 'scale' }, this.buttons.filter(isScore)), this.who], this.kappa)
+    if (canSave) labeller.listen(name, () => this.show())
     this.show()
   }
 
-  makeButtons() {
-    const make = (value, text, title) => Object.assign(button(text, () => this.set(value), { 'aria-label': title, title, 'aria-pressed': 'false' }), { labelValue: value })
-    return [make(true, '✓ Pass', 'Label: pass (y)'), make(false, '✗ Fail', 'Label: fail (n)'),
-      ...SCALE.map((value, at) => make(value, String(value).replace(/^0\./, '.'), `Label: ${value} (${at + 1})`)), make(null, 'Remove', 'Remove the label (0)')]
+  makeButton(labelKey) {
+    const title = keyTitle(labelKey)
+    const sign = { true: '✓ ', false: '✗ ' }[labelKey.value] ?? ''
+    return Object.assign(button(sign + labelKey.shown, () => this.set(labelKey.value), { 'aria-label': title, title }), { labelKey })
+  }
+
+  /** What the person says who labels here. */
+  own() {
+    return this.grade.people?.find(this.labeller.isOf) ?? null
   }
 
   show() {
-    refill(this.state, labelMark(this.grade.label), ' ', labelText(this.grade.label))
+    const { label, people = [], disputed } = this.grade
+    refill(this.state, labelMark(label), disputeMark(this.grade), ' ', disputed && !label ? 'disputed, and no majority' : labelText(label, this.keys), disputed && label && ', disputed')
+    // One label without a name is told by the line above.
+    const isTold = people.length > 1 || people.some((one) => one.who)
+    refill(this.people, isTold && people.map((one) => element('li', null, foreign(one.who ?? UNKNOWN), `: ${labelValue(one.label, this.keys)}`)))
+    this.people.hidden = !isTold
     refill(this.kappa, agreementText(this.agreement))
-    for (const one of this.buttons.slice(0, -1)) one.setAttribute('aria-pressed', this.grade.label?.label === one.labelValue)
-    if (this.buttons.length) this.buttons.at(-1).disabled = !this.grade.label
+    this.labeller.fill(this.who)
+    const own = this.own()
+    for (const one of this.buttons) {
+      if (one.labelKey.value === null) one.disabled = !own
+      else one.setAttribute('aria-pressed', isSame(own?.label, one.labelKey.value))
+    }
   }
 
-  /** Shows the label, then asks the server; on a failure the label is as it was. Answers whether it was kept. */
+  /** Shows the label, then asks the server; on a failure all is as it was. Answers whether it was kept. */
   async set(value) {
-    const before = this.grade.label
-    if (value === null && !before) return false
+    if (!await this.labeller.isKnown()) return false
+    if (value === null && !this.own()) return false
+    const { label, people = [], disputed } = this.grade
+    const others = people.filter((one) => !this.labeller.isOf(one))
     this.sequence += 1
     const { sequence } = this
-    this.grade.label = value === null ? null : { label: value, passes: null, agrees: null, who: null, when: null }
+    const own = { who: this.labeller.name, label: value, passes: null }
+    this.grade.people = value === null ? others : [...others, own]
+    if (!others.length) this.grade.label = value === null ? null : { label: value, passes: null, agrees: null }
     this.show()
     try {
       const answer = await this.save(value)
       if (sequence !== this.sequence) return true
-      this.grade.label = answer.label
+      Object.assign(this.grade, { label: answer.label, people: answer.people, disputed: answer.disputed })
       this.agreement = answer.agreement?.[this.name] ?? null
-      announce(`${this.name}: ${labelText(answer.label)} ${agreementText(this.agreement)}`)
+      announce(`${this.name}: ${labelText(answer.label, this.keys)} ${answer.disputed ? 'disputed ' : ''}${agreementText(this.agreement)}`)
     } catch (failure) {
-      if (sequence === this.sequence) this.grade.label = before
+      if (sequence === this.sequence) Object.assign(this.grade, { label, people, disputed })
       notify(`The label was not kept: ${failure.message}`, { isFailure: true })
       this.show()
       return false

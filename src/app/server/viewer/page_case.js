@@ -7,7 +7,7 @@ import { conversation } from './conversation.js'
 import { counted, readable } from './text.js'
 import { gradeCard, gradeLine } from './grade_card.js'
 import { listQuery, serverQuery } from './case_filters.js'
-import { SCALE } from './labels.js'
+import { Labeller } from './labeller.js'
 
 /** Answers that were fetched ahead, by address; few, as they go out of date. */
 const ahead = new Map()
@@ -34,6 +34,7 @@ class CasePage {
     this.back = reference(['runs', run.id], list)
     const { server } = source.abilities
     this.canLabel = source.takesLabels(run.suite)
+    this.labeller = new Labeller({ own: run.labeller, asks: source.abilities.labellers })
     this.trail = [server && ['Runs', []], [run.suite, server ? ['suites', run.suite] : null], [run.id, ['runs', run.id], list], [item.sample_id]].filter(Boolean)
     this.names = run.graders.map((one) => one.name).filter((name) => item.grades[name])
     this.current = this.names.includes(list.grader) ? list.grader : this.names[0]
@@ -84,7 +85,7 @@ class CasePage {
   showCards() {
     this.labels = new Map()
     refill(this.aside, this.names.map((name) => {
-      const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel,
+      const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel, labeller: this.labeller,
         select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value) => this.save(name, value) })
       this.labels.set(name, labels)
       const pressed = labels.set.bind(labels)
@@ -96,7 +97,8 @@ class CasePage {
   save(grader, label) {
     ahead.clear()
     const { sample_id, model, trial } = this.place
-    return this.source.label(this.run.suite, sample_id, { grader, model, trial, label })
+    const { asks, name } = this.labeller
+    return this.source.label(this.run.suite, sample_id, { grader, model, trial, label, ...(asks && { who: name }) })
   }
 
   /** In a list of what has no label the next case follows, unless the reader has gone elsewhere meanwhile. */
@@ -112,8 +114,8 @@ class CasePage {
     const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }) }
     if (!this.canLabel || !this.current) return keys
     const set = (value) => () => this.labels.get(this.current).set(value)
-    Object.assign(keys, { y: set(true), n: set(false), 0: set(null) })
-    SCALE.forEach((value, at) => { keys[at + 1] = set(value) })
+    const grader = this.run.graders.find((one) => one.name === this.current)
+    for (const { key, value } of grader?.label_keys ?? []) keys[key] = set(value)
     return keys
   }
 

@@ -121,7 +121,7 @@ class RunPage {
         refill(line, `${counted(data.done)} of ${counted(data.total)}, ${counted(data.asked)} asked, ${counted(data.in_flight)} in flight${data.failed ? `, ${counted(data.failed)} failed` : ''}`)
       },
       verdict: (data) => this.list.pages.patch(JSON.stringify([data.sample_id, data.model ?? null, data.trial ?? 0]), (row) => {
-        row.grades[data.grader] = { label: row.grades[data.grader]?.label ?? null, score: data.now?.score ?? null, state: data.now?.state ?? 'pending' }
+        row.grades[data.grader] = { label: row.grades[data.grader]?.label ?? null, disputed: data.disputed ?? false, score: data.now?.score ?? null, state: data.now?.state ?? 'pending' }
       }),
       note: (text) => text && announce(text),
       refresh: () => this.refresh(),

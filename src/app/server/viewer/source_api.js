@@ -20,7 +20,7 @@ export class ApiSource {
   /** Learns what the server allows. */
   async open() {
     const meta = await this.get(['meta'])
-    this.abilities = { server: true, labels: !meta.read_only, start: !meta.read_only }
+    this.abilities = { server: true, labels: !meta.read_only, labellers: meta.labellers, start: !meta.read_only }
     this.suitesServed = meta.suites
     return meta
   }

@@ -112,8 +112,9 @@ function gradesOf(row, query) {
 function hasState(row, { state, ...query }) {
   if (!state) return true
   const grades = gradesOf(row, query)
-  if (state === 'unlabelled') return grades.some((grade) => !grade.label)
-  if (state === 'labelled') return grades.some((grade) => grade.label)
+  if (state === 'unlabelled') return grades.some((grade) => !grade.label && !grade.disputed)
+  if (state === 'labelled') return grades.some((grade) => grade.label || grade.disputed)
+  if (state === 'disputed') return grades.some((grade) => grade.disputed)
   if (state === 'disagrees') return grades.some((grade) => grade.label?.agrees === false)
   return grades.some((grade) => grade.state === state)
 }

@@ -42,7 +42,12 @@ export function scoreCell(grade) {
   const [sign, word] = STATES[grade.state] ?? ['', grade.state]
   return element('span', { class: `score ${grade.state}`, title: word },
     grade.state === 'errored' ? [hiddenSign(sign), word] : [element('span', { class: 'sign', role: 'img', 'aria-label': word }, sign), ' ', decimal(grade.score)],
-    labelMark(grade.label))
+    labelMark(grade.label), disputeMark(grade))
+}
+
+/** That some people pass what others fail. */
+export function disputeMark(grade) {
+  return grade.disputed ? element('span', { class: 'mark disputed', role: 'img', 'aria-label': 'disputed: people differ', title: 'people differ' }, '⇄') : null
 }
 
 /** Whether a person agrees. */
@@ -53,12 +58,20 @@ export function labelMark(label) {
   return element('span', { class: label.agrees === false ? 'mark disagrees' : 'mark', role: 'img', 'aria-label': text, title: text }, sign)
 }
 
+/** What a label says: a number on the scale of the keys, where they are known. */
+export function labelValue(value, keys = []) {
+  if (typeof value !== 'number') return value ? 'pass' : 'fail'
+  const end = (wanted) => keys.find((one) => one.value === wanted)?.shown
+  const [min, max] = [end(0), end(1)].map(Number)
+  return Number.isFinite(min) && Number.isFinite(max) ? String(Number((min + value * (max - min)).toFixed(3))) : decimal(value)
+}
+
 /** A label in words. */
-export function labelText(label) {
+export function labelText(label, keys) {
   if (!label) return 'no label'
-  const value = typeof label.label === 'number' ? decimal(label.label) : label.label ? 'pass' : 'fail'
+  const value = labelValue(label.label, keys)
   const verdict = label.agrees === false ? ', the grader disagrees' : label.agrees ? ', the grader agrees' : ''
-  return `labelled ${value}${label.who ? ` by ${label.who}` : ''}${verdict}`
+  return `labelled ${value}${verdict}`
 }
 
 /** The name of a grader as the suite shows it. */

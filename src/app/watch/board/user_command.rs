@@ -46,8 +46,8 @@ pub enum UserCommand {
 pub enum LabelInput {
     /// Whether it passes.
     Pass(bool),
-    /// A digit from 1 to 9, on the scale of the grader.
-    Digit(u8),
+    /// The score of a key, a digit or `!`, on the scale of the grader.
+    Score(char),
     /// Takes back what the same person said.
     Nothing,
 }

@@ -1,15 +1,17 @@
 //! Labels that the user gives: written at once, and compared at once.
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
 use super::{Control, Phase};
 use crate::app::watch::board::{LabelInput, VerdictId, WatchEvent};
+use crate::base::text::enumerated;
 use crate::engine::session::Session;
 use crate::graph::inputs::CellId;
 use crate::graph::selection::named;
 use crate::graph::{labels, queries};
 use crate::pipeline::dataset::label_edit::NewLabel;
 use crate::pipeline::evaluate::Submission;
+use crate::pipeline::label_keys::{KeyLabel, label_keys, label_of_key, written_score};
 use crate::pipeline::spec::{LabelPick, Scale};
 use crate::pipeline::votes::answer_digest;
 
@@ -83,9 +85,10 @@ fn new_label(session: &Session, cell: CellId, given: LabelInput) -> Result<NewLa
     let scale = scales.clone().find(|(of, _)| of == name).map_or(Scale::UNIT, |(_, scale)| *scale);
     let label = match given {
         LabelInput::Pass(pass) => Some(Value::from(pass)),
-        LabelInput::Digit(digit) => Some(number(scale.of_digit(digit).ok_or_else(|| {
-            format!("{digit} is not on the scale of `{name}`, from {} to {}", scale.min, scale.max)
-        })?)),
+        LabelInput::Score(key) => match label_of_key(scale, key) {
+            Some(KeyLabel::Score(score)) => Some(written_score(score)),
+            _ => return Err(not_on(scale, name, key)),
+        },
         LabelInput::Nothing => None,
     };
     let submission = match queries::graded_texts(db, chunk, grader).get(case) {
@@ -113,9 +116,16 @@ fn has_trials(session: &Session) -> bool {
         .any(|who| who.identity.trial > 0)
 }
 
-/// A whole number as people write it.
-fn number(score: f64) -> Value {
-    if score.fract() == 0.0 { json!(score as i64) } else { json!(score) }
+/// That a key is none on the scale of a grader, and which are.
+fn not_on(scale: Scale, grader: &str, key: char) -> String {
+    let keys = label_keys(scale).into_iter();
+    let scores = keys.filter(|known| matches!(known.says, KeyLabel::Score(_)));
+    let keys: Vec<String> = scores.map(|known| format!("`{}`", known.key)).collect();
+    let Scale { min, max } = scale;
+    format!(
+        "{key} is not on the scale of `{grader}`, from {min} to {max}: its keys are {}",
+        enumerated(&keys, "and")
+    )
 }
 
 fn told(label: &NewLabel) -> String {

@@ -26,8 +26,13 @@ const GRADER: usize = 24;
 pub(super) fn headlines(overview: &Overview, width: usize) -> Vec<String> {
     let mut shown = Vec::new();
     for metric in &overview.metrics {
-        let Some(labels) = &metric.labels else { continue };
         let grader = cut(&metric.label, GRADER);
+        if metric.disputed > 0 {
+            let told =
+                format!("labels of {grader}: people differ on {}", count(metric.disputed, "case"));
+            shown.extend(prose(&told, Style::new(), width));
+        }
+        let Some(labels) = &metric.labels else { continue };
         let last = metric.labels_since_last;
         let style = last.map_or(Style::new(), |change| direction(&change));
         let told = format!("labels of {grader}: {}", sentence(labels));

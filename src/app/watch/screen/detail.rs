@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, Widget};
 
 use super::changed_text::{beginning, difference, harmless};
-use super::list_columns::{model_and_trial, score_change};
+use super::list_columns::{DISPUTED, model_and_trial, score_change};
 use super::paint::{flowed, panel};
 use super::scrolled::ScrolledLines;
 use super::theme::{STRONG, Theme, label};
@@ -94,6 +94,7 @@ fn titled(row: &VerdictRow, width: u16, place: DetailPlace, theme: Theme) -> Blo
 fn lines(detail: &VerdictDetail, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut page = DetailPage { lines: vec![verdict(&detail.row, theme)], width, theme };
     page.lines.extend(person(&detail.row, theme));
+    page.lines.extend(dispute(&detail.row, theme));
     let is_error = detail.row.now.state == CellState::Errored;
     match (&detail.rationale, &detail.rationale_before) {
         (Some(now), Some(before)) if now != before && !is_error => {
@@ -179,6 +180,15 @@ fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
         line.push_span(Span::styled(format!("   {word}"), STRONG.patch(style)));
     }
     Some(line)
+}
+
+/// Who says what, where people differ.
+fn dispute(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
+    let said = row.dispute.iter().map(|(who, says)| format!("{} {}", cut(who, 24), label(*says)));
+    let said: Vec<String> = said.collect();
+    let tie = if row.label.is_none() { ", a tie" } else { "" };
+    let text = format!("{DISPUTED} people differ{tie}: {}", said.join(", "));
+    (!said.is_empty()).then(|| Line::styled(text, theme.doubtful()))
 }
 
 struct DetailPage {

@@ -7,7 +7,7 @@ use ratatui::layout::Position;
 use unicode_width::UnicodeWidthChar;
 
 use super::choice_menu::{ChoiceKind, ChoiceMenu, MenuEntry};
-use super::list_title::{FILTERS, needs_labels};
+use super::list_title::{FILTERS, is_of_use};
 use super::scrolled::ScrolledLines;
 use super::{DetailView, InputMode, Screen};
 use crate::app::watch::board::{
@@ -15,6 +15,7 @@ use crate::app::watch::board::{
 };
 use crate::base::text::sanitize;
 use crate::pipeline::delta::CellState;
+use crate::pipeline::label_keys::{REMOVE, TOP};
 use crate::pipeline::spec::LabelPick;
 
 /// The lines that one turn of the wheel scrolls.
@@ -127,10 +128,9 @@ impl Screen {
             KeyCode::Char('e') => UserCommand::Edit(selected),
             KeyCode::Char('y') => return self.label(LabelInput::Pass(true), board),
             KeyCode::Char('n') => return self.label(LabelInput::Pass(false), board),
-            KeyCode::Char('0') => return self.label(LabelInput::Nothing, board),
-            KeyCode::Char(digit @ '1'..='9') => {
-                let digit = digit.to_digit(10).and_then(|digit| u8::try_from(digit).ok())?;
-                return self.label(LabelInput::Digit(digit), board);
+            KeyCode::Char(REMOVE) => return self.label(LabelInput::Nothing, board),
+            KeyCode::Char(key @ ('0'..='9' | TOP)) => {
+                return self.label(LabelInput::Score(key), board);
             }
             KeyCode::Char('r') => UserCommand::Refresh(selected?),
             KeyCode::Char('p') => UserCommand::Pin(selected?),
@@ -166,7 +166,7 @@ impl Screen {
         let next = self.list.next(|id| {
             board
                 .row(id)
-                .is_some_and(|row| row.label.is_none() && row.now.state != CellState::Skipped)
+                .is_some_and(|row| !row.is_labelled() && row.now.state != CellState::Skipped)
         });
         if next.is_none() {
             self.message = Some("no verdict without a label follows in this list".to_owned());
@@ -234,10 +234,11 @@ impl Screen {
     fn cycle(&mut self, is_forward: bool, board: &dyn Board) {
         let now = self.query(board.overview()).filter;
         let has_labels = board.overview().has_labels();
+        let has_disputes = board.overview().has_disputes();
         let of_use: Vec<VerdictFilter> = FILTERS
             .iter()
             .map(|(filter, ..)| *filter)
-            .filter(|filter| has_labels || !needs_labels(*filter) || *filter == now)
+            .filter(|filter| *filter == now || is_of_use(*filter, has_labels, has_disputes))
             .collect();
         let at = of_use.iter().position(|filter| *filter == now).unwrap_or(0);
         let to = (at + if is_forward { 1 } else { of_use.len() - 1 }) % of_use.len();

@@ -55,6 +55,8 @@ pub(super) struct ListContext<'a> {
     pub(super) query: &'a ListQuery,
     /// Whether any verdict has a label.
     pub(super) has_labels: bool,
+    /// Whether people differ on some verdict.
+    pub(super) has_disputes: bool,
     /// Whether verdicts of several graders are listed.
     pub(super) has_graders: bool,
     /// Whether samples are of several models.

@@ -34,6 +34,9 @@ const TEXT: usize = 240;
 /// Stands before the id of a pinned sample.
 const PIN: &str = "★ ";
 
+/// Stands before the label of a verdict on which people differ.
+pub(super) const DISPUTED: &str = "⇄";
+
 /// A verdict in the list, with what its line tells of its texts.
 #[derive(Clone, Debug)]
 pub(super) struct ListedRow {
@@ -224,10 +227,13 @@ fn person(ListedRow { row, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'st
         None => {}
     }
     let says = row.label.map(label).unwrap_or_default();
+    let dispute = if row.dispute.is_empty() { " " } else { DISPUTED };
     if row.disagrees {
-        Span::styled(format!("≠ {says}"), theme.bad()).into()
-    } else {
+        Span::styled(format!("≠{dispute}{says}"), theme.bad()).into()
+    } else if row.dispute.is_empty() {
         Span::styled(format!("  {says}"), theme.faint()).into()
+    } else {
+        Span::styled(format!(" {dispute}{says}"), theme.doubtful()).into()
     }
 }
 

@@ -39,20 +39,25 @@ pub(super) fn more_labels(overview: &Overview) -> Option<String> {
 }
 
 /// Every filter with its key and its name, in the order of the tab key.
-pub(super) const FILTERS: [(VerdictFilter, char, &str); 8] = [
+pub(super) const FILTERS: [(VerdictFilter, char, &str); 9] = [
     (VerdictFilter::Moved, 'm', "moved"),
     (VerdictFilter::Failing, 'f', "failing"),
     (VerdictFilter::Disagreeing, 'd', "disagree"),
     (VerdictFilter::FalsePass, 'P', "false pass"),
     (VerdictFilter::FalseFail, 'F', "false fail"),
+    (VerdictFilter::Disputed, 'c', "disputed"),
     (VerdictFilter::ToLabel, 'L', "to label"),
-    (VerdictFilter::Errors, 'x', "errors"),
+    (VerdictFilter::Errors, 'E', "errors"),
     (VerdictFilter::All, 'a', "all"),
 ];
 
-/// Whether a filter lists something only where there are labels.
-pub(super) fn needs_labels(filter: VerdictFilter) -> bool {
-    matches!(filter, VerdictFilter::FalsePass | VerdictFilter::FalseFail)
+/// Whether a filter may list something: some do only where there are labels, or people differ.
+pub(super) fn is_of_use(filter: VerdictFilter, has_labels: bool, has_disputes: bool) -> bool {
+    match filter {
+        VerdictFilter::FalsePass | VerdictFilter::FalseFail => has_labels,
+        VerdictFilter::Disputed => has_disputes,
+        _ => true,
+    }
 }
 
 /// Where in the list one is.
@@ -112,8 +117,8 @@ pub(super) fn list_panel(
 /// The filters of use in `room` columns: by their names as far as there is room, the others by their keys.
 fn tabs(look: ListContext<'_>, room: usize) -> Line<'static> {
     let filter = look.query.filter;
-    let is_of_use = |of| look.has_labels || !needs_labels(of) || of == filter;
-    let all: Vec<_> = FILTERS.iter().filter(|(of, ..)| is_of_use(*of)).collect();
+    let is_shown = |of| of == filter || is_of_use(of, look.has_labels, look.has_disputes);
+    let all: Vec<_> = FILTERS.iter().filter(|(of, ..)| is_shown(*of)).collect();
     let shortest = |(of, _, name): &(VerdictFilter, char, &str)| {
         if *of == filter { name.len() } else { 1 }
     };
@@ -175,6 +180,7 @@ fn nothing_of(look: ListContext<'_>) -> &'static str {
         VerdictFilter::Disagreeing | VerdictFilter::FalsePass | VerdictFilter::FalseFail => {
             "no row has a label"
         }
+        VerdictFilter::Disputed => "there is nothing on which people differ",
         VerdictFilter::ToLabel => "no verdict of a judge is without a label",
         VerdictFilter::Errors => "no errors",
         VerdictFilter::All => "there are no verdicts",

@@ -261,6 +261,7 @@ impl Screen {
             theme: self.theme,
             query: &query,
             has_labels: overview.has_labels(),
+            has_disputes: overview.has_disputes(),
             has_graders: overview.metrics.len() > 1 && query.grader.is_none(),
             has_models: board.facts().has_models,
             has_saves: overview.newest > 0,

@@ -284,7 +284,7 @@ fn a_tiny_screen_says_so() {
     assert_eq!(shown(&mut screen(), &WatchFixture::small(), (29, 2)), "terminal too small\n");
     insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @"
      ✓ PASS (was FAIL)  …: 0.842
-    ─[moved] f  d  L  x … 1 of 5 ─
+    ─[moved] f  d  L  E … 1 of 5 ─
     ▌ ✗ ▼  refund…y-0042  helpf… ▐
       ✓ ▲  greeti…german  helpf… ▐
       !    a-samp…n-0007  helpf…
@@ -307,7 +307,7 @@ fn labels_are_compared() {
       grounded in…       -           -            -      -           -             -            -  0.913  │  helpful ✗ fail         22      148
       by_subject         -           -            -      -           -             -            -  0.800  │  kappa 0.83 (0.78 to 0.88) of 600
       ✓ 8 now agree   ≠ 20 no longer agree   ▲ 1 fixed   ▼ 2 broken   △ 1 raised   ▽ 0 lowered   ! 1 error   = 995 unchanged   · 1 pending
-    ─ moved  failing [disagree] false pass  F  L  x  all ─ by distance ─ 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
+    ─ moved  failing [disagree] false pass  F  L  E  all ─ by distance ─ 1 of 2 ─┬─ refund-policy-0042 ─────────────────────────────── helpful ─
            before    now      by  person  sample                   grader        │ ✗ fails, 0.400   was ✓ passes, 0.900   ▼ broken by 0.500    ▐
     ▌ ✗ ≠  0.900 → 0.400  -0.500  ≠ ✓     refund-policy-0042       helpful       │ ≠ a person says ✓   no longer agrees                        ▐
       ✓ △  0.700 → 0.800  +0.100  ≠ ✗     注文の状況を確認する     helpful       │                                                             ▐

@@ -1,7 +1,8 @@
 //! Files of labels: what is read of them, and what is said of those that are wrong.
 
-use super::{LabelReading, beside, read};
+use super::{LabelLine, LabelReading, beside, read};
 use crate::pipeline::dataset::label_value::LabelValue;
+use crate::pipeline::dataset::people::{label_of, opinions};
 use crate::pipeline::spec::{LabelMeaning, LabelsSpec, Scale};
 
 fn scales() -> [(String, Scale); 2] {
@@ -259,7 +260,7 @@ fn labels_without_a_grader_are_for_those_that_the_suite_names() {
 fn several_people_give_one_label() {
     let text = "id,who,label\na,ann,pass\na,bob,fail\na,cem,pass\nb,ann,pass\nb,bob,fail\nc,ann,0\nc,bob,1\nc,bob,1\nd,ann,0.5\nd,ann,1\ne,ann,pass\ne,bob,1\n";
     let found = read("l.csv", text, &scales(), &LabelsSpec::default());
-    let said = |id: &str| found.table.samples.get(id).map(|lines| lines[0].said.clone());
+    let said = |id: &str| joined(&found, id);
     assert_eq!(said("a"), Some(LabelValue::Pass(true)));
     assert_eq!(said("b"), None);
     assert_eq!(said("c"), Some(LabelValue::Number(0.5)));
@@ -274,11 +275,20 @@ fn several_people_give_one_label() {
     );
 }
 
-/// `who=label` of each person, and whether there is a label at all.
+/// One opinion of each person.
+fn said_of<'a>(reading: &'a LabelReading, id: &str) -> Vec<&'a LabelLine> {
+    opinions(reading.table.samples.get(id).into_iter().flatten())
+}
+
+/// What all of them say.
+fn joined(reading: &LabelReading, id: &str) -> Option<LabelValue> {
+    label_of(&said_of(reading, id))
+}
+
+/// `who=label` of each person, and the label of all.
 fn people(reading: &LabelReading, id: &str) -> Vec<(String, Option<LabelValue>)> {
-    let label = reading.table.samples.get(id).map(|lines| lines[0].said.clone());
-    let lines = reading.table.people.get(id).into_iter().flatten();
-    let all = lines.flat_map(|line| line.people.iter());
+    let label = joined(reading, id);
+    let all = said_of(reading, id).into_iter();
     all.map(|one| (format!("{}={:?}", one.who.as_deref().unwrap_or("-"), one.said), label.clone()))
         .collect()
 }
@@ -299,8 +309,41 @@ fn what_each_person_says_is_kept_and_ties_too() {
     // A tie is no label, and what people disagree on all the same.
     assert_eq!(people(&found, "b"), [said("ann", &pass, None), said("bob", &fail, None)]);
     assert_eq!(people(&found, "c"), [said("ann", &fail, Some(&fail))]);
-    // Of one person without a name there is nothing to tell.
-    assert_eq!(people(&found, "d"), []);
+    assert_eq!(people(&found, "d"), [said("-", &pass, Some(&pass))]);
+}
+
+#[test]
+fn each_person_has_one_opinion_of_a_verdict() {
+    let table = "id,grader,who,at,label\n";
+    let named = |who: &str| format!("{who}=Pass(true)");
+    for (lines, expected, label) in [
+        // The later of two lines of one person counts, on whichever line it stands.
+        ("a,exact,ann,1,fail\na,exact,ann,2,pass\n", vec![named("ann")], Some(true)),
+        ("a,exact,ann,2,pass\na,exact,ann,1,fail\n", vec![named("ann")], Some(true)),
+        // Lines without a name are of one person, who may be called so.
+        ("a,exact,,1,fail\na,exact,unknown,2,pass\n", vec![named("-")], Some(true)),
+        ("a,exact,,2,pass\na,exact,ann,1,pass\n", vec![named("-"), named("ann")], Some(true)),
+        // The line that says more about the verdict counts, of this person, and takes nothing from others.
+        ("a,,ann,2,fail\na,exact,ann,1,pass\n", vec![named("ann")], Some(true)),
+        ("a,,bob,,pass\na,exact,ann,1,pass\n", vec![named("ann"), named("bob")], Some(true)),
+        (
+            "a,,bob,,fail\na,exact,ann,1,pass\n",
+            vec![named("ann"), "bob=Pass(false)".to_owned()],
+            None,
+        ),
+        // A score and a pass are no mean: that of the line that says more counts.
+        (
+            "a,,bob,,0.5\na,exact,ann,1,pass\n",
+            vec![named("ann"), "bob=Number(0.5)".to_owned()],
+            Some(true),
+        ),
+    ] {
+        let found = read("l.csv", &format!("{table}{lines}"), &scales(), &LabelsSpec::default());
+        assert_eq!(found.problems, [], "{lines}");
+        let told: Vec<String> = people(&found, "a").into_iter().map(|(told, _)| told).collect();
+        assert_eq!(told, expected, "{lines}");
+        assert_eq!(joined(&found, "a"), label.map(LabelValue::Pass), "{lines}");
+    }
 }
 
 #[test]
@@ -322,7 +365,7 @@ fn several_people_may_stand_in_one_line() {
             "1 tie: as many people say that the answer passes as that it fails, which counts as no label"
         ]
     );
-    let label = |id: &str| found.table.samples.get(id).map(|lines| lines[0].said.clone());
+    let label = |id: &str| joined(&found, id);
     assert_eq!(
         ["0", "1", "2"].map(label),
         [Some(LabelValue::Pass(true)), Some(LabelValue::Pass(false)), None]

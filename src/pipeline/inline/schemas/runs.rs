@@ -87,6 +87,7 @@ fn summary() -> Value {
         ("label_agreement?", map_of(&free_map())),
         ("held_out?", map_of(&free_map())),
         ("annotators?", map_of(&annotators())),
+        ("disputed?", map_of(&list(&disputed_case()))),
         ("calibration?", map_of(&free_map())),
         ("people?", map_of(&free_map())),
         ("usage", map_of(&usage(Some(map_of(&usage(None)))))),
@@ -178,6 +179,16 @@ fn annotators() -> Value {
         ("agreement", or_null(share())),
         ("alpha", or_null(number())),
         ("alpha_of_scores", or_null(number())),
+    ])
+}
+
+fn disputed_case() -> Value {
+    object(&[
+        ("sample_id", string()),
+        ("model", or_null(string())),
+        ("trial", count()),
+        ("passes", list(&string())),
+        ("fails", list(&string())),
     ])
 }
 

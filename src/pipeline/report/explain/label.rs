@@ -11,6 +11,8 @@ pub(crate) struct ExplainedLabel {
     pub label: Option<ExplainedOpinion>,
     /// Whether the verdict says the same; null without a label or a verdict.
     pub agrees: Option<bool>,
+    /// Whether some say that it passes and others that it does not.
+    pub disputed: bool,
     /// What each person says, where somebody says who they are, or several say something.
     pub people: Vec<ExplainedOpinion>,
 }
@@ -56,7 +58,8 @@ impl ExplainedLabel {
         }));
         let people: Vec<String> = self.people.iter().map(ExplainedOpinion::shown).collect();
         if !people.is_empty() {
-            parts.push(people.join(", "));
+            let differ = if self.disputed { "people differ: " } else { "" };
+            parts.push(format!("{differ}{}", people.join(", ")));
         }
         parts.join("; ")
     }

@@ -39,6 +39,7 @@ impl Board for BoardFixture {
             VerdictFilter::FalsePass => row.disagrees && row.now.passes(),
             VerdictFilter::FalseFail => row.disagrees && !row.now.passes(),
             VerdictFilter::Errors => row.now.state == CellState::Errored,
+            VerdictFilter::Disputed => !row.dispute.is_empty(),
             VerdictFilter::ToLabel => row.label.is_none() && row.now.is_verdict(),
             VerdictFilter::All => true,
         };
@@ -112,6 +113,7 @@ impl BoardFixture {
             now: cell(now),
             movement,
             label: None,
+            dispute: Vec::new(),
             hidden_label: None,
             disagrees: false,
             agreement: None,

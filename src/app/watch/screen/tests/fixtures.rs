@@ -149,6 +149,7 @@ impl Board for WatchFixture {
                 VerdictFilter::FalsePass => row.disagrees && row.now.passes(),
                 VerdictFilter::FalseFail => row.disagrees && !row.now.passes(),
                 VerdictFilter::Errors => row.now.state == CellState::Errored,
+                VerdictFilter::Disputed => !row.dispute.is_empty(),
                 VerdictFilter::ToLabel => row.label.is_none() && row.now.is_verdict(),
                 VerdictFilter::All => true,
             };
@@ -356,6 +357,7 @@ fn detail(
         now,
         movement: if is_error { Movement::Errored } else { Movement::of(before, now) },
         label: None,
+        dispute: Vec::new(),
         hidden_label: None,
         disagrees: false,
         agreement: None,

@@ -24,7 +24,7 @@ fn a_search_is_typed_live() {
       grounded in sourc…  0.913               -    =  0.000   95.0%      -       0
       by_subject          0.800  [0.700, 0.900]    ▼ -0.010       -      -       0
       ▲ 1 fixed  ▼ 2 broken  △ 1 raised  ▽ 0 lowered  ! 1 error  = 995 unchanged
-    ─ moved  failing  disagree  to label  x [all] /refund ─ dataset order ─ 1 of 2 ─
+    ─ moved  failing  disagree  to label  E [all] /refund ─ dataset order ─ 1 of 2 ─
     ▌ ✗ ▼  0.900 → 0.400  refund-policy-0042     helpful        Yes! You can retu…
       ✓            0.950  refund-policy-0042     grounded in…   Yes! You can retu…
 
@@ -65,7 +65,7 @@ fn keys_become_commands() {
         ("down end end", &[UserCommand::Select(id(1)), UserCommand::Select(id(6))]),
         ("G g", &[UserCommand::Select(id(6)), UserCommand::Select(id(0))]),
         ("f", &[]),
-        ("x", &[UserCommand::Select(id(2))]),
+        ("E", &[UserCommand::Select(id(2))]),
         ("tab tab tab tab", &[UserCommand::Select(id(2))]),
         ("backtab j", &[UserCommand::Select(id(1))]),
         ("/ greet", &[UserCommand::Select(id(1))]),

@@ -55,30 +55,30 @@ fn all_keys_are_told() {
       ✓ ▲  fixed     0│  Enter t       in there: look at one, take it back           │s! You can retu…
       !    error      │ labels                                                       │s! You can retu…
       ✓ △  raised    0│  y n           a person passes, fails this answer            │s! You can retu…
-      ✗ ▼  broken    0│  1 … 9         a score on the scale of the grader            │s! You can retu…
-                      │  0             take your label back                          │
+      ✗ ▼  broken    0│  0 … 9         a score: the digit, 0 for 10, or tenths       │s! You can retu…
+                      │  !             the top of a scale that goes by tenths        │
+                      │  x             take your label back                          │
                       │  space         skip: the next one without a label            │
                       │  L             what to label next, and why                   │
                       │ verdicts                                                     │
                       │  j k ↓ ↑       next, previous                                │
                       │  PgDn PgUp     a page down, up                               │
-                      │  g G Home End  first, last                                   │
-    ─ refund-policy-00│  m             those that moved                              │──────── helpful ─
-     ✗ fails, 0.400   │  f             those that fail                               │                 ▐
-                      │  d             those that disagree with a label              │                 ▐
-     why, and what cha│  P             false passes: pass what a person fails        │                 ▐
-     The answer names │  F             false fails: fail what a person passes        │y-]{+but does    ▐
-     not say who pays │  x             errors                                        │gain+}.          ▐
-                      │  a             all                                           │                 ▐
-     submission       │  Tab ⇧Tab      next, previous of these                       │                 ▐
-     Yes! You can retu│  /             search id, grader, input, submission          │                 ▐
-                      │  t             those of samples with a tag                   │                 ▐
-     ground truth     │  b             those of one grader                           │                 ▐
-     Yes, within 30 da│  Esc           all again, whatever tag, grader, search       │
-                      │  o             another order: movement, score, length …      │
-     input            │  O             the same order from its other end             │
-     Hi,              │ detail                                                       │
-                      │  J K           a line down, up                               │
+    ─ refund-policy-00│  g G Home End  first, last                                   │──────── helpful ─
+     ✗ fails, 0.400   │  m             those that moved                              │                 ▐
+                      │  f             those that fail                               │                 ▐
+     why, and what cha│  d             those that disagree with a label              │                 ▐
+     The answer names │  P             false passes: pass what a person fails        │y-]{+but does    ▐
+     not say who pays │  F             false fails: fail what a person passes        │gain+}.          ▐
+                      │  c             those on which people differ                  │                 ▐
+     submission       │  E             errors                                        │                 ▐
+     Yes! You can retu│  a             all                                           │                 ▐
+                      │  Tab ⇧Tab      next, previous of these                       │                 ▐
+     ground truth     │  /             search id, grader, input, submission          │                 ▐
+     Yes, within 30 da│  t             those of samples with a tag                   │
+                      │  b             those of one grader                           │
+     input            │  Esc           all again, whatever tag, grader, search       │
+     Hi,              │  o             another order: movement, score, length …      │
+                      │  O             the same order from its other end             │
      q quit  f failing╰ j k PgDn PgUp scroll, ? or Esc closes ───────────────────────╯v detail  ? help
     ");
     // Where there is no room for all of them they scroll.
@@ -99,7 +99,8 @@ fn lists_without_rows_say_what_is_not_there() {
         ("m", "nothing moved"),
         ("f", "nothing fails"),
         ("d", "no row has a label"),
-        ("x", "no errors"),
+        ("c", "there is nothing on which people differ"),
+        ("E", "no errors"),
         ("a / z", "nothing here matches /z; Esc shows all"),
     ] {
         press(&mut screen, &board, WIDE, keys);
@@ -118,7 +119,7 @@ fn before_the_first_save_the_failing_ones_are_listed() {
     board.overview.save = 1;
     board.overview.newest = 1;
     assert!(shown(&mut screen, &board, NARROW).contains("[moved]"));
-    press(&mut screen, &board, NARROW, "x");
+    press(&mut screen, &board, NARROW, "E");
     board.overview.save = 2;
     board.overview.newest = 2;
     assert!(shown(&mut screen, &board, NARROW).contains("[errors]"));
@@ -147,8 +148,8 @@ fn no_size_panics() {
 fn colour_says_nothing_alone() {
     let mut plain = screen();
     let mut colored = Screen::new(true);
-    press(&mut plain, &broken(), WIDE, "x");
-    press(&mut colored, &broken(), WIDE, "x");
+    press(&mut plain, &broken(), WIDE, "E");
+    press(&mut colored, &broken(), WIDE, "E");
     let plain = buffer(&mut plain, &broken(), WIDE);
     for cell in &plain.content {
         assert_eq!((cell.fg, cell.bg), (Color::Reset, Color::Reset));
