@@ -322,7 +322,7 @@ fn people_are_compared_among_themselves() {
     let ran = space.run(&["agree", "suite.yaml", "exact", "labels", "--json"]);
     let report: Value = serde_json::from_str(&ran.stdout()).unwrap();
     assert_eq!(report["disputed"], found["disputed"]["exact"]);
-    let ran = space.run(&["agree", "suite.yaml", "exact", "kind", "--json"]);
+    let ran = space.run(&["agree", "suite.yaml", "exact", "row.ground_truth", "--json"]);
     let report: Value = serde_json::from_str(&ran.stdout()).unwrap();
     assert_eq!(report.get("disputed"), None, "no side is labels");
     let ran = space.run(&["run", "suite.yaml", "--grader", "exact", "--format", "markdown"]);

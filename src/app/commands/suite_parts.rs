@@ -3,7 +3,7 @@
 use super::context::SuiteContext;
 use crate::app::view::labels::LabelFile;
 use crate::base::system::{FileBytes, System};
-use crate::pipeline::suite::{FileText, Files, suite_labels};
+use crate::pipeline::suite::{FileText, Files, has_one_grader, suite_labels};
 
 /// The file of labels of the suite at `suite`: the one that is `named`, else that of the suite, else the one beside it.
 pub(super) fn label_file(
@@ -17,6 +17,15 @@ pub(super) fn label_file(
         suite_labels(suite, &SuiteFiles { surroundings: &surroundings, system })
     });
     LabelFile::of(named, suite, said)
+}
+
+/// Whether the suite at `suite` has one grader.
+pub(super) fn is_of_one_grader(
+    suite: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> bool {
+    has_one_grader(suite, &SuiteFiles { surroundings, system })
 }
 
 /// What the text of a suite is made of.

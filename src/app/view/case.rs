@@ -3,7 +3,7 @@
 use serde::Serialize;
 use serde_json::{Map, Value};
 
-use super::labels::{LabelView, PeopleView, PersonLabel, RunLabels};
+use super::labels::{LabelView, PeopleView, PersonLabelView, RunLabels};
 use super::message::MessageView;
 use super::rows::{IndexedRow, RunRows, VerdictState};
 use crate::base::ordered_map::Ordered;
@@ -82,7 +82,7 @@ pub(crate) struct CaseGrade {
     /// What people say together; null of a tie.
     label: Option<LabelView>,
     /// What each person says.
-    people: Vec<PersonLabel>,
+    people: Vec<PersonLabelView>,
     /// Whether some people say that it passes and others that it does not.
     disputed: bool,
 }

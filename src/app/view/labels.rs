@@ -50,7 +50,7 @@ impl LabelView {
 /// What a person says.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 #[cfg_attr(feature = "serve", derive(utoipa::ToSchema))]
-pub(crate) struct PersonLabel {
+pub(crate) struct PersonLabelView {
     /// Their name; null where that is not known.
     who: Option<String>,
     /// `true` or `false`, or how good it is from 0 to 1.
@@ -59,8 +59,8 @@ pub(crate) struct PersonLabel {
     passes: bool,
 }
 
-impl PersonLabel {
-    fn new(said: &NamedLabel, threshold: f64) -> Self {
+impl PersonLabelView {
+    fn new(said: &ReadLabel, threshold: f64) -> Self {
         let label = LabelView::new(said.label, threshold, None);
         Self {
             who: said.who.as_deref().map(str::to_owned),
@@ -76,7 +76,7 @@ pub(crate) struct PeopleView {
     /// The label that counts; none of a tie.
     pub(crate) label: Option<LabelView>,
     /// What each says.
-    pub(crate) people: Vec<PersonLabel>,
+    pub(crate) people: Vec<PersonLabelView>,
     /// Whether some say that it passes and others that it does not.
     pub(crate) disputed: bool,
 }
@@ -84,8 +84,8 @@ pub(crate) struct PeopleView {
 impl PeopleView {
     /// What is `said`, where scores of at least `threshold` pass, beside a verdict.
     pub(crate) fn new(said: &SaidLabels, threshold: f64, passed: Option<bool>) -> Self {
-        let people = said.people.iter().map(|one| PersonLabel::new(one, threshold));
-        let people: Vec<PersonLabel> = people.collect();
+        let people = said.people.iter().map(|one| PersonLabelView::new(one, threshold));
+        let people: Vec<PersonLabelView> = people.collect();
         let disputed = people.iter().any(|one| one.passes) && people.iter().any(|one| !one.passes);
         let label = said.label.map(|label| LabelView::new(label, threshold, passed));
         Self { label, people, disputed }
@@ -119,7 +119,7 @@ pub(crate) fn label_key_views(scale: Scale) -> Vec<LabelKeyView> {
 
 /// What a person says of an answer, on the scale of a grader.
 #[derive(Clone, Debug, PartialEq)]
-pub(crate) struct NamedLabel {
+pub(crate) struct ReadLabel {
     /// Their name, where that is known.
     who: Option<Box<str>>,
     label: Label,
@@ -131,7 +131,7 @@ pub(crate) struct SaidLabels {
     /// The label that counts; none of a tie.
     label: Option<Label>,
     /// What each person says, by their names.
-    people: Vec<NamedLabel>,
+    people: Vec<ReadLabel>,
 }
 
 /// A grader, as far as labels are read for it.
@@ -238,9 +238,9 @@ impl RunLabels {
         });
         let said = opinions(own);
         let named = |line: &&LabelLine| {
-            Some(NamedLabel { who: line.who.clone(), label: line.said.on(grader.scale)? })
+            Some(ReadLabel { who: line.who.clone(), label: line.said.on(grader.scale)? })
         };
-        let mut people: Vec<NamedLabel> = said.iter().filter_map(named).collect();
+        let mut people: Vec<ReadLabel> = said.iter().filter_map(named).collect();
         people.sort_by(|one, other| one.who.cmp(&other.who));
         SaidLabels { label: label_of(&said).and_then(|said| said.on(grader.scale)), people }
     }

@@ -325,13 +325,6 @@ pub struct VerdictRow {
     pub under_way: bool,
 }
 
-impl VerdictRow {
-    /// Whether people said something of it, also where they do not agree.
-    pub(super) fn is_labelled(&self) -> bool {
-        self.label.is_some() || !self.dispute.is_empty()
-    }
-}
-
 /// Why a label is not shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum HiddenLabel {

@@ -16,6 +16,8 @@ pub struct NewLabel {
     pub id: String,
     /// For this grader alone.
     pub grader: Option<String>,
+    /// Whether there is no other grader, so that lines that name none are for it alone.
+    pub is_only_grader: bool,
     /// Of this model alone.
     pub model: Option<String>,
     /// Of this trial alone, from 0.
@@ -84,10 +86,14 @@ impl NewLabel {
             let held = line.get(name).filter(|value| !value.is_null());
             own.is_none() || own.as_ref() == held
         };
-        is_id
-            && is_own("grader", self.grader.clone().map(Value::from))
-            && is_own("model", self.model.clone().map(Value::from))
-            && is_own("trial", self.trial.map(Value::from))
+        let names_grader = line.get("grader").is_some_and(|value| !value.is_null());
+        let is_for_it = is_own("grader", self.grader.clone().map(Value::from))
+            || (self.is_only_grader && !names_grader);
+        // Whoever tries samples once may have said that it is of the first trial.
+        let is_first = || line.get("trial").is_none_or(|trial| trial.is_null() || *trial == 0);
+        let is_of_trial =
+            self.trial.map_or_else(is_first, |_| is_own("trial", self.trial.map(Value::from)));
+        is_id && is_for_it && is_own("model", self.model.clone().map(Value::from)) && is_of_trial
     }
 
     /// Whether it is of the same person. Lines that name nobody are of one person, who is unknown.
@@ -211,6 +217,7 @@ mod tests {
             "{\"id\":\"a\",\"grader\":\"g\",\"trial\":0,\"label\":false,\"who\":\"ann\"}\n",
             "{\"id\":\"a\",\"grader\":\"g\",\"trial\":0,\"label\":false,\"who\":\"bob\"}\n",
             "{\"id\":\"a\",\"grader\":\"h\",\"label\":false,\"who\":\"ann\"}\n",
+            "{\"id\":\"a\",\"grader\":\"h\",\"trial\":2,\"label\":false,\"who\":\"ann\"}\n",
             "{\"id\":\"a\",\"label\":false,\"who\":\"ann\"}\n",
         );
         let of = |grader: Option<&str>, trial: Option<u32>| NewLabel {
@@ -220,10 +227,12 @@ mod tests {
             ..self::label("a", None)
         };
         let left = |given: &NewLabel| edited(file, given).unwrap().lines().count();
-        assert_eq!(left(&of(Some("g"), None)), 3);
-        assert_eq!(left(&of(Some("g"), Some(0))), 3);
-        assert_eq!(left(&of(Some("g"), Some(1))), 4);
-        assert_eq!(left(&of(None, None)), 1);
+        assert_eq!(left(&of(Some("g"), None)), 4);
+        assert_eq!(left(&of(Some("g"), Some(0))), 4);
+        assert_eq!(left(&of(Some("g"), Some(1))), 5);
+        assert_eq!(left(&of(None, None)), 2);
+        // Where there is one grader a line that names none is for it.
+        assert_eq!(left(&NewLabel { is_only_grader: true, ..of(Some("g"), None) }), 3);
     }
 
     #[test]

@@ -52,7 +52,7 @@ mod votes;
 
 pub use programs::ProgramPlaces;
 pub(crate) use read::label_of;
-pub use read::{Registry, SuiteReading, read_suite, suite_labels, suite_name};
+pub use read::{Registry, SuiteReading, has_one_grader, read_suite, suite_labels, suite_name};
 pub use rollup::{RollableSuite, RollupReading, is_rollup, read_rollup};
 pub use rubric_file::{RowRubric, row_rubric};
 pub use rubric_places::RubricPlaces;

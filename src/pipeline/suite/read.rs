@@ -120,6 +120,15 @@ pub fn suite_labels(path: &str, files: &dyn Files) -> Option<LabelsSpec> {
     labels::labels(&FieldSet::new(root.entries(), &SUITE), None, None, &mut findings)
 }
 
+/// Whether the suite at `path` has one grader, whatever is wrong with the rest.
+pub fn has_one_grader(path: &str, files: &dyn Files) -> bool {
+    let root = load::load(path, files, &mut Looked::default(), &mut Findings::default());
+    root.is_some_and(|root| {
+        let graders = root.get("graders").map_or(0, |graders| graders.entries().len());
+        graders == 1 && root.get("reward").is_none()
+    })
+}
+
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
 fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     if looks_like_rollup(root) {

@@ -66,7 +66,7 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
     ─ grader ──── agrees  since last  kappa  since last  false passes  false fails ─ mean ────────── 95 %  since last ──────
     ▸ follows      46.7%     ▼ -13.3  -0.07     ▼ -0.11       11 (+5)       5 (-1)  0.500  [0.332, 0.668]    ▲ +0.200
       ✓ 1 now agrees   ≠ 5 no longer agree   ▲ 6 fixed   ▼ 0 broken   △ 0 raised   ▽ 0 lowered   ! 0 errors   = 24 unchanged
-    ─[moved] failing  disagree  P  F  L  x  a ─ by movement ─ 1 of 6 ─┬─ s10 ───────────────────────────────────── follows ─
+    ─[moved] failing  disagree  P  F  L  E  a ─ by movement ─ 1 of 6 ─┬─ s10 ───────────────────────────────────── follows ─
            moved             before    now      by  person  sample    │ ✓ passes, 1.000   was ✗ fails, 0.000   ▲ fixed by… ▐
     ▌ ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s10       │ ≠ a person says ✗   no longer agrees               ▐
       ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s11       │                                                    ▐

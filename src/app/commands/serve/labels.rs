@@ -11,7 +11,8 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::served::{Served, ServedSuite, beside, locked};
-use crate::app::view::labels::{LabelFile, LabelView, PeopleView, PersonLabel};
+use crate::app::commands::suite_parts::is_of_one_grader;
+use crate::app::view::labels::{LabelFile, LabelView, PeopleView, PersonLabelView};
 use crate::app::view::rows::{IndexedRow, RunRows};
 use crate::app::view::run::{open_run, run_ids};
 use crate::base::ordered_map::Ordered;
@@ -68,7 +69,7 @@ pub(super) struct LabelResult {
     /// The label that holds now; null of a tie.
     label: Option<LabelView>,
     /// What each person says.
-    people: Vec<PersonLabel>,
+    people: Vec<PersonLabelView>,
     /// Whether some people say that it passes and others that it does not.
     disputed: bool,
     /// Grader → how far its verdicts agree with people.
@@ -127,7 +128,9 @@ fn put(
     let is_of_one = rows.rows.iter().filter(is_it).take(2).count() == 1;
     let submission = grader.filter(|_| is_of_one);
     let submission = submission.map(|at| format!("{:016x}", row.verdicts[at].submission));
-    let line = NewLabel { submission, who, ..line(place, given, &rows, grader)? };
+    let surroundings = served.context(&suite.path)?;
+    let is_only_grader = is_of_one_grader(&suite.path, &surroundings, &OsSystem);
+    let line = NewLabel { submission, who, is_only_grader, ..line(place, given, &rows, grader)? };
     write(served, suite, &line)?;
     let labels = served.labels(&run, &rows);
     let grader = grader.or(if rows.graders.is_empty() { None } else { Some(0) });

@@ -81,8 +81,8 @@ fn new_label(session: &Session, cell: CellId, given: LabelInput) -> Result<NewLa
     let name = grader.name(db);
     let who = queries::checked(db, chunk).whos.get(case).ok_or_else(gone)?;
     let place = queries::places(db, chunk).get(case).ok_or_else(gone)?;
-    let scales = labels::scales(db, session.root).iter();
-    let scale = scales.clone().find(|(of, _)| of == name).map_or(Scale::UNIT, |(_, scale)| *scale);
+    let scales = labels::scales(db, session.root);
+    let scale = scales.iter().find(|(of, _)| of == name).map_or(Scale::UNIT, |(_, scale)| *scale);
     let label = match given {
         LabelInput::Pass(pass) => Some(Value::from(pass)),
         LabelInput::Score(key) => match label_of_key(scale, key) {
@@ -100,6 +100,7 @@ fn new_label(session: &Session, cell: CellId, given: LabelInput) -> Result<NewLa
     Ok(NewLabel {
         id: named(who.id(), place.occurrence),
         grader: Some(name.clone()),
+        is_only_grader: scales.len() == 1,
         model: who.identity.model.clone(),
         trial: has_trials(session).then_some(who.identity.trial),
         submission: Some(submission),

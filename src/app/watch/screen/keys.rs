@@ -164,9 +164,10 @@ impl Screen {
     /// Selects the next verdict of the same grader that has no label, if one follows.
     fn next_unlabelled(&mut self, board: &dyn Board) -> Option<VerdictId> {
         let next = self.list.next(|id| {
-            board
-                .row(id)
-                .is_some_and(|row| !row.is_labelled() && row.now.state != CellState::Skipped)
+            board.row(id).is_some_and(|row| {
+                let is_labelled = row.label.is_some() || !row.dispute.is_empty();
+                !is_labelled && row.now.state != CellState::Skipped
+            })
         });
         if next.is_none() {
             self.message = Some("no verdict without a label follows in this list".to_owned());
