@@ -61,7 +61,7 @@ fn score_keys(scale: Scale) -> Vec<(char, f64)> {
     if is_whole && max <= 9.0 && scale != Scale::UNIT {
         return digits(min as u32..=max as u32).collect();
     }
-    if min == 1.0 && max == 10.0 {
+    if scale == (Scale { min: 1.0, max: 10.0 }) {
         return digits(1..=9).chain([('0', 10.0)]).collect();
     }
     let tenths = digits(0..=9).map(|(key, digit)| (key, scale.native(digit / 10.0)));

@@ -393,7 +393,6 @@ class People(pages.PageTest):
         expect(self.card().locator(".label-people li")).to_have_text(["bob: 5", "cem: 4"])
         expect(self.card().locator(".label-state")).to_contain_text("labelled 4.5, the grader agrees")
         self.assertEqual(self.labels(), [("bob", 5), ("cem", 4)])
-        self.check_quiet()
 
 
 class Suites(pages.PageTest):
