@@ -189,7 +189,7 @@ fn labellers_say_who_they_are() {
     assert_eq!(server.get("/api/meta").data()["labellers"], false);
     // Whoever runs the server labels, and nobody else.
     let refused = put(&server, json!("bob"), json!(true));
-    assert_eq!(refused.refusal(), "422 UNPROCESSABLE");
+    assert_eq!(refused.refusal(), "403 FORBIDDEN");
     let message = refused.json()["error"]["message"].as_str().unwrap().to_owned();
     assert_eq!(
         message,

@@ -148,15 +148,15 @@ fn who(
     let own = served.labeller(suite);
     let Some(name) = given.who.as_deref() else { return Ok(own) };
     let name = name.trim();
+    let own_name = own.as_deref().unwrap_or(UNKNOWN);
+    if !served.labellers && name != own_name {
+        return Err(ApiError::forbidden(format!(
+            "`who`: labels that are given here are those of `{own_name}`; `serve --labellers` takes those of others"
+        )));
+    }
     if name.is_empty() || name.chars().count() > MOST_NAME || name.contains(char::is_control) {
         let expected = format!("`who` is a name of 1 to {MOST_NAME} characters");
         return Err(ApiError::unprocessable(expected));
-    }
-    let own_name = own.as_deref().unwrap_or(UNKNOWN);
-    if !served.labellers && name != own_name {
-        return Err(ApiError::unprocessable(format!(
-            "`who`: labels that are given here are those of `{own_name}`; `serve --labellers` takes those of others"
-        )));
     }
     Ok(Some(name.to_owned()))
 }
