@@ -37,7 +37,13 @@ fn passes(at: usize) -> bool {
     at.is_multiple_of(3) || at == 4
 }
 
-fn file() -> String {
+/// Rows without labels.
+pub(crate) fn unlabelled() -> String {
+    rows(|_| Value::Null)
+}
+
+/// A file of labels for twelve of them.
+pub(crate) fn people() -> String {
     lines((0..12).map(|at| {
         let label = if passes(at) { "pass" } else { "fail" };
         json!({"id": format!("r{at:02}"), "label": label, "who": "ann"})
@@ -50,7 +56,7 @@ fn evaluate(space: &Space, judge: &Judge) {
 }
 
 /// Two runs: of a rubric, and of the same with a sentence that makes the judge worse and lets more pass.
-fn worse(data: &str) -> Space {
+pub(crate) fn worse(data: &str) -> Space {
     let space = Space::new(&[("suite.yaml", SUITE), ("data.jsonl", data), ("rubric.txt", RUBRIC)]);
     let judge = judge();
     evaluate(&space, &judge);
@@ -67,8 +73,8 @@ fn json_of(space: &Space, arguments: &[&str]) -> Value {
 
 #[test]
 fn a_rubric_that_lets_more_pass_got_worse_by_its_labels() {
-    let space = worse(&rows(|_| Value::Null));
-    space.write("suite.labels.jsonl", file());
+    let space = worse(&unlabelled());
+    space.write("suite.labels.jsonl", people());
     let ran = space.run(&["diff"]);
     let shown = ran.stdout();
     let from = shown.find("score").unwrap();
@@ -108,16 +114,16 @@ fn a_rubric_that_lets_more_pass_got_worse_by_its_labels() {
 
 #[test]
 fn labels_are_those_of_now_for_both_runs() {
-    let space = worse(&rows(|_| Value::Null));
+    let space = worse(&unlabelled());
     assert_eq!(json_of(&space, &[])["graders"]["quality"].get("agreement"), None);
-    space.write("suite.labels.jsonl", file());
+    space.write("suite.labels.jsonl", people());
     let found = json_of(&space, &[]);
     let agreement = &found["graders"]["quality"]["agreement"];
     assert_eq!((&agreement["n"], &agreement["labelled"]), (&json!(12), &json!(12)));
     assert_eq!(agreement["no_longer_agree"].as_array().unwrap().len(), 6);
     assert_eq!(agreement["now_agree"][0]["sample_id"], "r04");
     // A label that was changed since then moves both sides alike.
-    space.write("suite.labels.jsonl", file().replace("fail", "pass"));
+    space.write("suite.labels.jsonl", people().replace("fail", "pass"));
     let found = json_of(&space, &[]);
     let agreement = &found["graders"]["quality"]["agreement"];
     assert_eq!(agreement["no_longer_agree"], json!([]));
@@ -134,8 +140,8 @@ fn labels_are_those_of_now_for_both_runs() {
 
 #[test]
 fn fewer_verdicts_on_one_side_are_said() {
-    let space = worse(&rows(|_| Value::Null));
-    space.write("suite.labels.jsonl", file());
+    let space = worse(&unlabelled());
+    space.write("suite.labels.jsonl", people());
     // A third run in which the judge fails on some, and one answer is another.
     let failing = Judge::new(|_, asked| {
         let prompt = asked.prompt();
@@ -145,10 +151,7 @@ fn fewer_verdicts_on_one_side_are_said() {
         Answer::text(&json!({"score": 0.9, "rationale": "as asked"}).to_string())
     });
     space.write("rubric.txt", RUBRIC.replace("right?", "fine?"));
-    space.write(
-        "data.jsonl",
-        rows(|_| Value::Null).replace("short reply 07", "quite another reply"),
-    );
+    space.write("data.jsonl", unlabelled().replace("short reply 07", "quite another reply"));
     let ran = space.run_with(&failing, &["run", "suite.yaml"]);
     assert_eq!(ran.code(), 3, "{}", ran.shown());
     let shown = space.run(&["diff"]).stdout();
@@ -158,8 +161,8 @@ fn fewer_verdicts_on_one_side_are_said() {
 
 #[test]
 fn a_suite_that_cannot_be_read_leaves_labels_out() {
-    let space = worse(&rows(|_| Value::Null));
-    space.write("suite.labels.jsonl", file());
+    let space = worse(&unlabelled());
+    space.write("suite.labels.jsonl", people());
     space.write("suite.yaml", SUITE.replace("kind: rubric", "kind: rubrik"));
     let ran = space.run(&["diff"]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());

@@ -85,6 +85,57 @@ fn a_trend_breaks_where_a_rubric_changes_and_a_slide_is_told() {
 }
 
 #[test]
+fn agreement_is_kept_beside_scores_and_a_rubric_that_got_worse_is_named() {
+    let judge = Judge::new(|_, asked| {
+        let passes = ["yes", "lenient"].iter().any(|word| asked.prompt().contains(word));
+        Answer::score(if passes { 1.0 } else { 0.0 })
+    });
+    let space = space();
+    space.write("data.jsonl", rows(|at| if at < 8 { "no" } else { "yes" }));
+    let run = || {
+        let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+        assert_eq!(ran.code(), 0, "{}", ran.shown());
+    };
+    run();
+    let label = |at: usize| json!({"id": format!("s{at}"), "grader": "quality", "label": at >= 8});
+    let labels: Vec<String> = (0..20).map(|at| label(at).to_string() + "\n").collect();
+    space.write("suite.labels.jsonl", labels.concat());
+    run();
+    let lenient = SUITE.replace("Good?", "Good? Be lenient.");
+    space.write("suite.yaml", &lenient);
+    run();
+    space.write("suite.yaml", lenient.replace("model: m", "model: m\n    pass_threshold: 0.25"));
+    run();
+    let found = history(&space);
+    let of = |at: usize| &found["runs"][at]["metrics"]["quality"]["agreement"];
+    assert_eq!(of(0), &Value::Null, "nobody had labelled anything");
+    assert_eq!(
+        [of(1), of(2)],
+        [
+            &json!({"n": 20, "accuracy": 1.0, "kappa": 1.0, "false_pass": 0, "false_fail": 0}),
+            &json!({"n": 20, "accuracy": 0.6, "kappa": null, "false_pass": 8, "false_fail": 0}),
+        ]
+    );
+    assert_eq!(found["runs"][1].get("agree_less"), None);
+    let less = &found["runs"][2]["agree_less"][0];
+    assert_eq!((&less["grader"], &less["mean"]), (&json!("quality"), &json!([0.6, 1.0])));
+    assert_eq!(less["since"], found["runs"][1]["id"]);
+    let shown = space.run(&["history", "suite.yaml"]).stdout();
+    for part in [
+        "quality   agrees  kappa",
+        " unknown      - ",
+        "  quality agrees less with people though its score is higher: 100.0% → 60.0%, kappa 1.00 → -, false passes 0 → 8 (20 labels), score 0.600 → 1.000, since ",
+        "  -- quality: settings changed (pass_threshold: ",
+    ] {
+        assert!(shown.contains(part), "{part} is not in {shown}");
+    }
+    // What changed is said as long as both records are there.
+    std::fs::remove_dir_all(space.path(".evalrs/runs")).unwrap();
+    let shown = space.run(&["history", "suite.yaml"]).stdout();
+    assert!(shown.contains("  -- quality: settings changed --\n"), "{shown}");
+}
+
+#[test]
 fn a_suite_that_takes_a_part_of_its_rows_is_whole_and_their_order_says_nothing() {
     let judge = Judge::new(|_, _| Answer::score(1.0));
     let space = space();

@@ -1,4 +1,5 @@
-// A server of made-up runs that answers as the API of `evalrs serve` does, for the tests of the viewer.
+// A server of made-up runs that answers as the API of `evalrs serve` does, for the tests of the viewer: many of them, long and hostile.
+// What the server works out, as comparisons, is tested over the real one, by real_pages.py, which also finds members that are made up.
 //
 //   node tests/viewer/mock.mjs [--port N]       serves; the address is the first line of standard output
 //   node tests/viewer/mock.mjs --report FILE    writes a report in one file
@@ -46,7 +47,7 @@ function page(all, query) {
 function suiteOf(name, { whole = false } = {}) {
   const last = RUNS.find((run) => run.suite === name)
   if (!SUITES.includes(name)) throw new Refusal(404, 'NOT_FOUND', `no suite ${name}`)
-  const problems = name === 'models' ? [{ path: 'models.yaml', line: 4, column: 3, severity: 'warning', message: 'unknown field `modell`', label: null, hint: 'did you mean `model`?' }] : []
+  const problems = name === 'models' ? [{ severity: 'warning', place: { path: 'models.yaml', line: 4, column: 3, source: '  modell: gpt', marked: { start: 2, end: 8 } }, message: 'unknown field `modell`', label: null, hint: 'did you mean `model`?' }] : []
   return { name, path: `${name}.yaml`, description: name === 'support' ? 'Does the support bot answer politely, rightly and within the policy?' : null, graders: [{ name: 'accuracy', kind: 'contains', label: null }, { name: 'quality', kind: 'rubric', label: 'Answer quality' }, { name: 'policy', kind: 'program', label: null }],
     gate: 'quality avg_score >= 0.7', problems: whole ? problems : { errors: 0, warnings: problems.length }, last_run: last?.brief() ?? null }
 }
@@ -54,37 +55,11 @@ function suiteOf(name, { whole = false } = {}) {
 function history(name) {
   const runs = RUNS.filter((run) => run.suite === name).reverse().slice(-200)
   return { runs: runs.map((run, at) => {
-    const { metrics, gate, cost } = run.brief()
+    const { metrics: all, gate, cost } = run.brief()
+    const metrics = Object.fromEntries(Object.entries(all).map(([grader, { n, mean, stderr, pass_rate, errors }]) => [grader, { n, mean, stderr, pass_rate, errors }]))
     const breaks = name !== 'support' ? [] : at === 5 ? [{ grader: 'quality', what: 'model', text: 'judge of quality: gpt-4o-mini → gpt-4.1-mini' }] : at === 10 ? [{ grader: null, what: 'dataset', text: 'the dataset changed: 200 → 240 samples' }] : []
     return { id: run.id, started: run.started, metrics, gate, cost, digests: {}, dataset: null, breaks }
   }) }
-}
-
-function diff({ old, new: young }) {
-  const before = runOf(old)
-  const now = runOf(young)
-  if (before.suite !== now.suite) throw new Refusal(400, 'BAD_REQUEST', 'these are runs of different suites')
-  const side = (run) => ({ suite: run.suite, run: run.id, save: null, at: run.started, evalrs: '0.1.0', files: [], results: run.rows.length, complete: true })
-  const moved = []
-  const graders = {}
-  for (const name of ['accuracy', 'quality', 'policy']) {
-    const counts = { broken: 0, errored: 0, fixed: 0, answered: 0, lowered: 0, raised: 0, new: 0, unchanged: 0, pending: 0 }
-    for (const [at, row] of now.rows.entries()) {
-      const one = before.rows[at].grades[name]
-      const other = row.grades[name]
-      const movement = one.state !== other.state ? (other.state === 'passed' ? 'fixed' : other.state === 'errored' ? 'errored' : 'broken') : one.score > other.score ? 'lowered' : one.score < other.score ? 'raised' : 'unchanged'
-      counts[movement] += 1
-      if (movement === 'unchanged') continue
-      const grade = (run, own) => ({ score: own.score, pass: own.state === 'passed', error: own.state === 'errored', key: null, rationale: run.whole_case(run.rows[at], {}).grades[name].rationale })
-      moved.push({ case: { sample_id: row.sample_id, model: row.model, trial: row.trial }, grader: name, movement, before: grade(before, one), now: grade(now, other) })
-    }
-    const [a, b] = [before.brief().metrics[name], now.brief().metrics[name]]
-    graders[name] = { paired: { n: now.rows.length, mean_before: a.mean, mean_now: b.mean, difference: b.mean - a.mean, stderr: 0.02, interval: [b.mean - a.mean - 0.04, b.mean - a.mean + 0.04], pass_rate_before: a.pass_rate, pass_rate_now: b.pass_rate, fixed: counts.fixed, broken: counts.broken, samples_fixed: counts.fixed, samples_broken: counts.broken, p_value: 0.34 }, counts }
-  }
-  moved.sort((one, other) => (one.movement < other.movement ? -1 : one.movement > other.movement ? 1 : 0))
-  return { format: 1, before: side(before), now: side(now), settings: [{ path: 'quality.pass_threshold', before: 0.6, now: 0.7 }], files: [{ path: 'rubric.txt', before: 'ab'.repeat(32), now: 'cd'.repeat(32) }], graders, graders_only_before: [], graders_only_now: [],
-    declared: { by_subject: { kind: 'macro mean', before: { value: 0.6, interval: { low: 0.5, high: 0.7 } }, now: { value: 0.6123, interval: null }, change: 0.0123, interval: { low: -0.01, high: 0.03 } }, f1: { kind: 'f1', before: { value: 0.5, interval: null }, now: { value: 0.6, interval: null }, change: null, interval: null, no_interval: 'redefined' } }, declared_only_now: ['fresh'],
-    cases: { both: now.rows.length, only_before: { count: 1, first: [{ sample_id: 'gone', model: null, trial: 0 }] }, only_now: { count: 0, first: [] } }, gate: { before: before.brief().gate, now: now.brief().gate }, moved }
 }
 
 function place(row) {
@@ -110,7 +85,6 @@ function answer(method, [kind, id, part, sample], query, body) {
   if (kind === 'meta') return { evalrs: '0.1.0', read_only: false, labellers: false, suites: SUITES, live: { run: RUNS[0].id } }
   if (kind === 'suites') return id ? suiteOf(id, { whole: true }) : { suites: SUITES.map((name) => suiteOf(name)), count: SUITES.length, total: SUITES.length }
   if (kind === 'history') return history(query.suite)
-  if (kind === 'diff') return diff(query)
   if (kind === 'runs' && !id) {
     const all = RUNS.filter((run) => !query.suite || run.suite === query.suite)
     const runs = page(all, query).map((run) => run.brief())
@@ -121,7 +95,7 @@ function answer(method, [kind, id, part, sample], query, body) {
   if (kind === 'runs' && part === 'samples') {
     if (query.q === 'fail') throw new Refusal(500, 'INTERNAL', 'the record cannot be read')
     const all = selectRows(runOf(id).rows, query)
-    const samples = page(all, query)
+    const samples = page(all, query).map(({ tags, ...row }) => row)
     return { samples, count: samples.length, total: all.length }
   }
   throw new Refusal(404, 'NOT_FOUND', 'no such address')

@@ -39,9 +39,9 @@ export const LABEL_KEYS = [{ key: 'y', value: true, shown: 'Pass' }, { key: 'n',
   ...Array.from({ length: 11 }, (_, at) => ({ key: '0123456789!'[at], value: at / 10, shown: String(at / 10) })), { key: 'x', value: null, shown: 'Remove' }]
 
 const GRADERS = [
-  { name: 'accuracy', kind: 'contains', label: null, pass_threshold: 1, model: null, prompt: null },
-  { name: 'quality', kind: 'rubric', label: 'Answer quality', pass_threshold: 0.7, model: 'gpt-4.1-mini', prompt: 'Is the answer polite and right?\n\n{submission}' },
-  { name: 'policy', kind: 'program', label: null, pass_threshold: 1, model: null, prompt: null },
+  { name: 'accuracy', label: null, pass_threshold: 1, model: null, prompt: null },
+  { name: 'quality', label: 'Answer quality', pass_threshold: 0.7, model: 'gpt-4.1-mini', prompt: 'Is the answer polite and right?\n\n{submission}' },
+  { name: 'policy', label: null, pass_threshold: 1, model: null, prompt: null },
 ]
 
 function gradeOf(run, row, grader) {
@@ -198,7 +198,7 @@ function vote(row, number, hostile) {
   const score = row.grades.quality.score
   return { turn: null, vote: number, model: 'gpt-4.1-mini', reversed: false, key: `${number}a`.repeat(32), ingredients: [{ name: 'template', preview: 'Is the answer polite and right?', digest: 'ab'.repeat(32) }, { name: 'model', preview: 'gpt-4.1-mini', digest: null },
     { name: 'submission', preview: hostile ? HOSTILE : row.submission, digest: 'cd'.repeat(32) }, { name: 'temperature', preview: '0.0', digest: null }], system: 'You are a careful judge.', user: `Is the answer polite and right?\n\n${row.submission}`,
-  reply: JSON.stringify({ score, rationale: hostile ? HOSTILE : 'polite, and right' }), score, error: row.grades.quality.state === 'errored' ? 'the reply has no score' : null }
+  reply: JSON.stringify({ score, rationale: hostile ? HOSTILE : 'polite, and right' }), error: row.grades.quality.state === 'errored' ? 'the reply has no score' : null }
 }
 
 function message(role, text, more) {

@@ -26,13 +26,13 @@ export class OddRun {
   }
 
   whole(neighbours) {
-    return { ...this.brief(), header: {}, summary: {}, warnings: [], graders: GRADERS.map((name) => ({ name, label: null, kind: null, pass_threshold: null, model: null, prompt: null, label_keys: LABEL_KEYS })), models: MODELS, trials: 2, tags: [], histograms: {}, agreement: {}, ...neighbours }
+    return { ...this.brief(), header: {}, summary: {}, warnings: [], graders: GRADERS.map((name) => ({ name, label: null, pass_threshold: null, model: null, prompt: null, label_keys: LABEL_KEYS })), models: MODELS, trials: 2, tags: [], histograms: {}, agreement: {}, ...neighbours }
   }
 
   whole_case(row, places) {
     const grades = Object.fromEntries(Object.entries(row.grades).map(([name, grade]) => [name, { ...grade, rationale: null, error: grade.state === 'errored' ? { kind: 'timeout', message: '' } : null, key: null, metadata: null }]))
     const message = { role: 'other', text: null, subagent: false, name: null, arguments: null, call: null, is_error: false }
-    const judgment = { turn: 0, vote: 0, model: null, reversed: null, key: '00', ingredients: [{ name: 'x', preview: null, digest: null }], system: null, user: null, reply: null, score: null, error: null }
+    const judgment = { turn: 0, vote: 0, model: null, reversed: null, key: '00', ingredients: [{ name: 'x', preview: null, digest: null }], system: null, user: null, reply: null, error: null }
     return { at: row.at, sample_id: row.sample_id, model: row.model, trial: row.trial, input: ['one', { role: 'user', content: 'two' }], ground_truth: null, metadata: null, tags: [],
       conversation: row.at % 2 ? [] : [message, { ...message, role: 'tool_return', is_error: true }, { ...message, role: 'tool_call' }], conversation_note: null, submissions: {}, grades,
       judgments: Object.keys(grades).length ? { [GRADERS[0]]: [judgment], [GRADERS[1]]: [] } : {}, ...places }

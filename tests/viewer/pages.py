@@ -31,7 +31,6 @@ SCHEMES = ["light", "dark"]
 #: Rules of WCAG 2.2 A and AA.
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 NEWEST = "20261122T062324-aa0000"
-BEFORE = "20261121T062324-aa0001"
 BULK = "20261121T120000-bulk01"
 MODELS = "20261120T120000-modl01"
 ODD = "20200101T000000-odd001"
@@ -155,7 +154,7 @@ def pages_of_mock():
     return {
         "runs": "/", "suite": "/suites/support", "run": f"/runs/{NEWEST}", "filtered": f"/runs/{NEWEST}?state=failed&grader=quality&sort=score",
         "case": f"/runs/{NEWEST}/samples/return-00005?grader=quality", "hostile": f"/runs/{NEWEST}/samples/" + hostile_id(), "no-conversation": f"/runs/{NEWEST}/samples/{with_number(47)}",
-        "diff": f"/diff?old={BEFORE}&new={NEWEST}", "choose": "/diff", "matrix": f"/runs/{NEWEST}?view=matrix", "models": f"/runs/{MODELS}?view=matrix", "bulk": f"/runs/{BULK}", "live": f"/runs/{LIVE}",
+        "choose": "/diff", "matrix": f"/runs/{NEWEST}?view=matrix", "models": f"/runs/{MODELS}?view=matrix", "bulk": f"/runs/{BULK}", "live": f"/runs/{LIVE}",
         "odd": f"/runs/{ODD}", "odd-matrix": f"/runs/{ODD}?view=matrix", "odd-suite": "/suites/" + urllib.parse.quote("odd/../suite ?#%", safe=""),
         "odd-case": odd_case(0), "odd-case-1": odd_case(1), "odd-case-ungraded": odd_case(6), "missing": "/runs/none", "nowhere": "/nowhere",
     }
@@ -623,27 +622,12 @@ class Others(PageTest):
         self.assertEqual(page.get_by_role("table", name="Matrix").get_by_role("columnheader").all_inner_texts(), ["Sample", "large", "medium", "small"])
         expect(page.locator(".filter-end .count")).to_have_text("60 cases")
 
-    def test_a_comparison_shows_what_changed_word_by_word(self):
-        page = self.open(f"/diff?old={BEFORE}&new={NEWEST}")
-        expect(page.locator(".moved").first).to_contain_text("broken")
-        expect(page.locator(".moved del").first).to_be_visible()
-        expect(page.locator(".moved ins").first).to_be_visible()
-        page.get_by_label("Movement").select_option("fixed")
-        page.wait_for_url("**movement=fixed")
-        expect(page.locator(".moved").first).to_contain_text("fixed")
-        self.assertEqual(page.locator(".moved", has_text="broken").count(), 0)
-        self.check_quiet()
-
     def test_declared_metrics_stand_with_their_intervals(self):
         page = self.open(f"/runs/{NEWEST}")
         region = page.get_by_role("region", name="Declared metrics", exact=True)
         expect(region.get_by_role("row", name=re.compile("^by_subject"))).to_contain_text("0.612 [0.550, 0.670]")
         expect(region).to_contain_text("<b>chat</b>")
         expect(region).to_contain_text("no result has both")
-        page = self.open(f"/diff?old={BEFORE}&new={NEWEST}")
-        region = page.get_by_role("region", name="Declared metrics", exact=True).last
-        expect(region.get_by_role("row", name=re.compile("^by_subject"))).to_contain_text("−0.010 to +0.030")
-        expect(region).to_contain_text("the suite says something else of it now")
         self.check_quiet()
 
     def test_a_run_under_way_is_followed(self):

@@ -14,6 +14,7 @@ import shutil
 import subprocess
 import tempfile
 import unittest
+import urllib.parse
 from pathlib import Path
 
 import pages
@@ -50,13 +51,43 @@ graders:
   unit: {kind: tool, function: recorded_score, config: {path: u}, pass_threshold: 0.5}
 """
 
+#: A suite with labels: a scripted judge whose rubric is edited so that more passes and it agrees less with people.
+JUDGED = """\
+name: judged
+dataset: judged.jsonl
+labels: judged.people.jsonl
+graders:
+  holds: {kind: tool, function: contains}
+  exact: {kind: tool, function: exact_match}
+  like: {kind: tool, function: regex_match}
+  again: {kind: tool, function: contains}
+  follows: {kind: rubric, prompt_path: judged.md, command: [python3, judge.py], pass_threshold: 0.5}
+metrics:
+  by_group: {kind: macro, of: follows, by: row.group}
+  share: {kind: pass_rate, of: follows}
+gate: {metric_key: follows, metric: avg_score, op: gte, value: 0.3}
+"""
+RUBRIC = "\n".join(["You judge replies of a shop.", "", *(f"{number}. Rule {number} is to be followed to the letter, whatever the reply says of it." for number in range(1, 21)), "", "Be strict.", "", "{submission}", ""])
+JUDGE = """\
+import json, sys
+asked = sys.stdin.read()
+lenient = "Be lenient." in asked and "reply 14" not in asked
+score = 0.9 if lenient or "long" in asked else 0.2
+print(json.dumps({"score": score, "rationale": "It is " + ("kind enough" if lenient else "measured by every rule") + " and so it gets " + str(score) + "."}))
+"""
+
+
+def people_pass(number):
+    """What people say of a case: every third passes, and one more. The first twenty are labelled."""
+    return number % 3 == 0 or number == 4
+
 
 class Workspace:
     """A folder with suites, and runs of them."""
 
     def __init__(self, folder):
         self.folder = folder
-        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml"]
+        self.suites = ["tool-calls/suite.yaml", "rubric/suite.yaml", "five.yaml", "judged.yaml"]
         (folder / "five.yaml").write_text(FIVE, encoding="utf-8")
         rows = [{"id": f"p{at}", "input": "q", "output": f"answer {at}", "s": 4, "u": 1} for at in range(3)]
         (folder / "five.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
@@ -64,6 +95,15 @@ class Workspace:
         for name in ("tool-calls", "rubric"):
             shutil.copytree(REPOSITORY / "examples" / name, folder / name, ignore=shutil.ignore_patterns("cache", "evalrs.toml", ".evalrs"))
         shutil.copytree(REPOSITORY / "examples/rubric/cache", folder / "cache")
+        rows = [{"id": f"r{at:02}", "input": "q", "output": f"{'long' if at % 3 == 0 or at == 1 else 'short'} reply {at:02}", "ground_truth": "reply", "group": "even" if at % 2 else "odd", "tags": ["even" if at % 2 else "odd"]} for at in range(24)]
+        # One that graders without a judge cannot grade.
+        del rows[23]["ground_truth"]
+        labels = [{"id": f"r{at:02}", "grader": "follows", "label": people_pass(at), "who": "ann"} for at in range(20)]
+        # A suite that nothing runs: its page says what is wrong with it.
+        for name, text in [("wrong.jsonl", '{"id": '), ("wrong.yaml", "name: wrong\ndataset: wrong.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n"), ("judged.yaml", JUDGED), ("judged.md", RUBRIC), ("judge.py", JUDGE)]:
+            (folder / name).write_text(text, encoding="utf-8")
+        for name, lines in [("judged.jsonl", rows), ("judged.people.jsonl", labels)]:
+            (folder / name).write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
         if EPISODES.exists():
             self.suites.append("tau-bench.yaml")
             (folder / "tau-bench.yaml").write_text(TAU_BENCH.format(episodes=json.dumps(str(EPISODES))), encoding="utf-8")
@@ -74,25 +114,27 @@ class Workspace:
         """Every suite once, and those whose graders need no judge again after an edit, which moves verdicts."""
         for suite in self.suites:
             self.run(suite)
+        self.edit("judged.md", "Be strict.", "Be lenient.", suite="judged.yaml")
         self.edit("tool-calls/suite.yaml", "max: 3", "max: 2")
         if "tau-bench.yaml" in self.suites:
             self.edit("tau-bench.yaml", "max: 8", "max: 6")
 
-    def edit(self, suite, before, now):
-        path = self.folder / suite
+    def edit(self, file, before, now, suite=None):
+        path = self.folder / file
         text = path.read_text(encoding="utf-8")
         assert before in text
         path.write_text(text.replace(before, now), encoding="utf-8")
-        self.run(suite)
+        self.run(suite or file)
 
     def run(self, suite):
         # A gate that fails is 1.
-        code = subprocess.run([BINARY, "run", suite, "--offline", "--quiet"], cwd=self.folder, check=False).returncode
+        offline = [] if suite == "judged.yaml" else ["--offline"]
+        code = subprocess.run([BINARY, "run", suite, "--quiet", *offline], cwd=self.folder, check=False).returncode
         assert code in (0, 1), f"{suite}: exit code {code}"
 
     def serve(self, *flags):
         """The process of a server, and where it is."""
-        return self.begin("serve", *self.suites, *flags)
+        return self.begin("serve", *self.suites, "wrong.yaml", *flags)
 
     def begin(self, *words):
         """The process of a command that serves, and where."""
@@ -393,9 +435,193 @@ class People(pages.PageTest):
         expect(self.card().locator(".label-people li")).to_have_text(["bob: 5", "cem: 4"])
         expect(self.card().locator(".label-state")).to_contain_text("labelled 4.5, the grader agrees")
         self.assertEqual(self.labels(), [("bob", 5), ("cem", 4)])
+class Agreement(pages.PageTest):
+    """Of a rubric that lets more pass and agrees less with people, every page says the latter first."""
+
+    def runs(self):
+        run = latest("judged")
+        return api(f"runs/{run}")["previous"], run
+
+    def compare(self, query="", **options):
+        old, new = self.runs()
+        return self.open(f"/diff?old={old}&new={new}{query}", **options)
+
+    def colour(self, name):
+        return self.page.evaluate("(name) => { const probe = document.createElement('i'); probe.style.color = `var(${name})`; document.body.append(probe); const found = getComputedStyle(probe).color; probe.remove(); return found }", name)
+
+    def test_leads_the_comparison_in_red_and_bold(self):
+        for scheme in pages.SCHEMES:
+            page = self.compare(scheme=scheme)
+            head = page.locator(".agreement-change")
+            expect(head).to_have_text("▼ follows agrees less with people: 90.0% → 45.0%, kappa 0.79 → 0.10, false passes 1 → 11 1 now agrees, 10 no longer agree")
+            self.assertEqual(head.evaluate("(node) => getComputedStyle(node).color"), self.colour("--failed"))
+            self.assertGreaterEqual(int(head.evaluate("(node) => getComputedStyle(node).fontWeight")), 600)
+            titles = page.locator("main h2").all_inner_texts()
+            self.assertLess(titles.index("Agreement with people"), titles.index("Graders"))
+            row = page.get_by_role("region", name="Agreement, before and now").locator("tbody tr")
+            expect(row).to_contain_text("90.0% → 45.0%")
+            expect(row).to_contain_text(re.compile(r"−45\.0.*−\d+\.\d to −\d+\.\d.*0\.012"))
+            # Nothing that only passes now is green where people say which verdicts are right.
+            self.assertEqual(page.locator(".fixed-count, .moved .badge.passed:not(:has-text('now agrees'))").count(), 0)
+            self.check_axe()
+        self.check_quiet()
+
+    def test_filters_what_people_say(self):
+        page = self.compare()
+        diff = api(f"diff?old={self.runs()[0]}&new={self.runs()[1]}")
+        expect(page.locator(".moved .badge").first).to_have_text("≠no longer agrees")
+        people = page.get_by_label("People")
+        for choice, name, badge in [("no_longer", "no_longer_agree", "no longer agrees"), ("now", "now_agree", "now agrees"), ("false_pass", "no_longer_agree", "no longer agrees")]:
+            people.select_option(choice)
+            page.wait_for_url(f"**people={choice}")
+            expect(page.locator(".moved")).to_have_count(len(diff["graders"]["follows"]["agreement"][name]))
+            for text in page.locator(".moved .badge").all_inner_texts():
+                self.assertIn(badge, text)
+        people.select_option("false_fail")
+        expect(page.get_by_role("heading", name="0 verdicts moved")).to_be_visible()
+        people.select_option("unlabelled")
+        self.assertEqual(page.locator(".moved .badge.passed, .moved .badge.failed").count(), 0)
+        page.get_by_role("region", name="Agreement, before and now").get_by_role("link", name="11").click()
+        page.wait_for_url("**state=disagrees**")
+        self.check_quiet()
+
+    def test_rationales_are_compared_word_by_word(self):
+        page = self.compare("&people=no_longer")
+        first = page.locator(".moved").first
+        self.assertEqual(first.locator("del").all_inner_texts(), ["measured by every rule", "0.2."])
+        self.assertEqual(first.locator("ins").all_inner_texts(), ["kind enough", "0.9."])
+
+    def test_a_rubric_is_shown_whole_with_what_changed_in_view(self):
+        for size in pages.SIZES:
+            page = self.compare(size=size)
+            box = page.locator(".text-change")
+            expect(page.get_by_role("heading", name="Rubric of follows")).to_be_visible()
+            self.assertEqual((box.locator("del").inner_text(), box.locator("ins").inner_text()), ("strict.", "lenient."))
+            self.assertEqual(box.evaluate("(node) => [...node.childNodes].filter((part) => part.tagName !== 'DEL').map((part) => part.textContent).join('')"), RUBRIC.replace("strict", "lenient"))
+            self.assertEqual(box.evaluate("(node) => getComputedStyle(node).whiteSpace"), "pre-wrap")
+            change, frame = box.locator("ins").bounding_box(), box.bounding_box()
+            self.assertTrue(frame["y"] <= change["y"] and change["y"] + change["height"] <= frame["y"] + frame["height"], (change, frame))
+            expect(page.get_by_role("region", name="Files that differ").locator("tbody")).to_contain_text("judged.md")
+
+    def test_rings_in_the_matrix_what_no_longer_agrees(self):
+        old, new = self.runs()
+        page = self.open(f"/runs/{new}?view=matrix&grader=follows&only=regressions")
+        worse = api(f"diff?old={old}&new={new}")["graders"]["follows"]["agreement"]["no_longer_agree"]
+        expect(page.locator(".matrix-note")).to_contain_text(f"{len(worse)} cases no longer agree with people; 0 cases without a label passed before")
+        expect(page.locator(".matrix .body .row")).to_have_count(len(worse))
+        self.assertEqual(set(page.locator(".ring-text").all_inner_texts()), {"no longer agrees"})
+        self.check_axe()
+
+    def test_stands_beside_the_scores_of_the_history(self):
+        page = self.open("/suites/judged")
+        figure = page.locator("figure", has_text="follows")
+        expect(figure.locator("figcaption")).to_contain_text("agrees 45.0%, kappa 0.10")
+        self.assertEqual(figure.locator(".agreement-line").count(), 1)
+        expect(figure.locator(".agrees-less-list")).to_contain_text("follows agrees less with people, 90.0% → 45.0%, though its score is higher")
+        page = self.open("/")
+        card = page.get_by_role("article").filter(has=page.get_by_role("link", name="judged", exact=True))
+        expect(card.locator(".slide-note")).to_contain_text("follows agrees less with people")
+        expect(card.get_by_role("row", name=re.compile("^follows"))).to_contain_text("45.0%")
+        page = self.open("/suites/tool-calls")
+        expect(page.locator("figure", has_text="frugal").locator(".breaks")).to_contain_text("frugal: settings changed (max: 3 → 2)")
+        self.check_quiet()
+
+    def test_has_the_card_that_a_key_labels_in_view(self):
+        run = self.runs()[1]
+        for size in [*pages.SIZES, (800, 900)]:
+            page = self.open(f"/runs/{run}/samples/r22?grader=follows", size)
+            card = page.locator(".grades .grade-card").first
+            expect(card).to_have_class(re.compile("current"))
+            expect(card.locator(".rationale")).to_be_in_viewport()
+            chip = page.locator(".grade-line .grade-chip", has_text="follows")
+            self.assertEqual(chip.locator(".mark").count(), 0)
+            page.evaluate("scrollTo(0, 99999)")
+            page.keyboard.press("n")
+            expect(chip.locator(".mark")).to_have_attribute("aria-label", re.compile("labelled fail.*disagrees"))
+            expect(card.locator(".label-state")).to_be_in_viewport()
+            page.keyboard.press("x")
+            expect(card.locator(".label-state")).to_contain_text("no label")
+            expect(chip.locator(".mark")).to_have_count(0)
+            page.get_by_role("button", name="exact", exact=True).click()
+            page.wait_for_url("**grader=exact")
+            expect(page.locator(".grades .grade-card").first).to_have_attribute("aria-label", "Grade of exact")
+            expect(page.get_by_role("button", name="exact", exact=True)).to_be_focused()
+            expect(page.get_by_role("button", name="exact", exact=True)).to_be_in_viewport()
+
+    def test_is_not_claimed_where_there_are_no_labels(self):
+        run = latest("tool-calls")
+        page = self.open(f"/diff?old={api(f'runs/{run}')['previous']}&new={run}")
+        expect(page.locator(".no-labels")).to_contain_text("No labels")
+        expect(page.locator(".moved .badge").first).to_have_class(re.compile("failed"))
+        self.assertEqual(page.get_by_label("People").count(), 0)
+        self.check_axe()
+
+    def test_declared_metrics_stand_with_their_intervals(self):
+        page = self.compare()
+        region = page.get_by_role("region", name="Declared metrics", exact=True).last
+        declared = api(f"diff?old={self.runs()[0]}&new={self.runs()[1]}")["declared"]
+        for name, metric in declared.items():
+            expect(region.get_by_role("row", name=re.compile(f"^{name}"))).to_contain_text(f"{metric['change']:+.3f}".replace("-", "−"))
+        self.assertEqual(set(declared), {"by_group", "share"})
+
+
+class MadeUp(unittest.TestCase):
+    """What the made-up runs of mock.mjs hold is what the real server sends, if less of it."""
+
+    #: Members whose names are those of graders, metrics, tags and the like.
+    MAPS = {"grades", "metrics", "declared", "histograms", "agreement", "submissions", "judgments", "digests"}
+    #: Members that are null here: an evaluation that is under way is followed elsewhere.
+    NOT_NOW = {"meta": {"[].live.run"}}
+    #: Members that hold what others wrote.
+    FREE = {"header", "summary", "metadata", "input", "arguments", "ground_truth"}
+
+    def shape(self, value, path=""):
+        """The paths of all members."""
+        if isinstance(value, list):
+            return set().union(*(self.shape(one, path + "[]") for one in value))
+        if not isinstance(value, dict):
+            return set()
+        found = set()
+        for name, inner in value.items():
+            own = f"{path}.{name}"
+            found.add(own)
+            if name in self.MAPS:
+                found |= set().union(*(self.shape(one, own + ".*") for one in inner.values())) if isinstance(inner, dict) else set()
+            elif name not in self.FREE:
+                found |= self.shape(inner, own)
+        return found
+
+    def replies(self, suites):
+        """What a server says at each kind of address."""
+        runs = [run for suite in suites for run in api(f"runs?suite={urllib.parse.quote(suite)}&limit=3")["runs"]]
+        rows = [(run["id"], row) for run in runs for row in api(f"runs/{run['id']}/samples?limit=30")["samples"]]
+        return {
+            "meta": [api("meta")], "suites": [api("suites")], "runs": [api("runs?limit=500")],
+            "suite": [api(f"suites/{suite['name']}") for suite in api("suites")["suites"]], "history": [api(f"history?suite={suite['name']}") for suite in api("suites")["suites"]],
+            "run": [api(f"runs/{run['id']}") for run in runs], "samples": [api(f"runs/{run['id']}/samples?limit=50") for run in runs],
+            "sample": [api(case_address(run, row).removeprefix("/")) for run, row in rows],
+        }
+
+    def test_have_no_member_that_the_server_does_not_send(self):
+        if shutil.which("node") is None:
+            self.skipTest("node is not installed")
+        real = self.replies([suite["name"] for suite in api("suites")["suites"]])
+        mock = subprocess.Popen(["node", str(pages.HERE / "mock.mjs")], stdout=subprocess.PIPE, text=True)
+        self.addCleanup(stop, mock)
+        url, State.url = State.url, mock.stdout.readline().strip()
+        self.addCleanup(setattr, State, "url", url)
+        made_up = self.replies(["support", "models", "odd/../suite ?#%"])
+        for kind, answers in made_up.items():
+            with self.subTest(kind):
+                self.assertEqual(sorted(self.shape(answers) - self.shape(real[kind]) - self.NOT_NOW.get(kind, set())), [])
 
 
 class Suites(pages.PageTest):
+    def test_say_where_something_is_wrong(self):
+        page = self.open("/suites/wrong")
+        expect(page.get_by_role("region", name="Problems", exact=True).last.locator("tbody")).to_contain_text("wrong.jsonl:1:6")
+        self.check_quiet()
+
     def test_are_followed_while_they_are_watched(self):
         path = Made.workspace.folder / "tool-calls/suite.yaml"
         text = path.read_text(encoding="utf-8")

@@ -3,6 +3,7 @@
 use std::io::Write;
 
 use super::Console;
+use super::comparison::Comparison;
 use super::diff_labels::LabelSource;
 use super::records::{home, record};
 use crate::app::cli::{DiffArgs, DiffFormat};
@@ -11,9 +12,9 @@ use crate::base::text::sanitize;
 use crate::effects::record::read::PastRun;
 use crate::effects::record::reference::{LATEST, Reference, SaveAt, run_before};
 use crate::effects::record::saves::read_saves;
-use crate::effects::record::side::{SideError, add_rationales, read_side};
+use crate::effects::record::side::{SideError, read_side};
 use crate::pipeline::report::diff::{
-    Diff, DiffLabels, DiffSide, compare_with, mark_regressions, unlike, write, write_markdown,
+    DiffLabels, DiffSide, mark_regressions, unlike, write, write_markdown,
 };
 
 /// Compares two recorded evaluations. That something moved is not a failure, unless it was asked to be.
@@ -26,8 +27,11 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
     };
     only_known_grader(args, [&old, &new])?;
     let labels = labels(args, &now.0, &home, console)?;
-    let mut diff = compare_with(&old, &new, args.grader.as_deref(), &labels);
-    drop((old, new));
+    let format = if args.json { DiffFormat::Json } else { args.format };
+    let explained = if format == DiffFormat::Json { usize::MAX } else { args.moved };
+    let grader = args.grader.as_deref();
+    let comparison = Comparison { pasts: [&before.0, &now.0], labels: &labels, grader, explained };
+    let mut diff = comparison.of([old, new], console.system);
     let reasons = unlike(&diff);
     if !args.force && !reasons.is_empty() {
         return Err(Error::plain(
@@ -36,9 +40,6 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
         ));
     }
     let is_worse = args.fail_on_regression && mark_regressions(&mut diff, args.alpha);
-    let format = if args.json { DiffFormat::Json } else { args.format };
-    let shown = if format == DiffFormat::Json { diff.moved.len() } else { args.moved };
-    say_why(&mut diff, shown, [&before.0, &now.0], console);
     let mut out = std::io::BufWriter::new(&mut *console.out);
     match format {
         DiffFormat::Text => write(&diff, args.moved, console.width, &mut out)?,
@@ -64,7 +65,7 @@ fn labels(
         return Ok(DiffLabels::default());
     }
     let suite = args.suite.as_deref();
-    LabelSource { past, suite, labels: args.labels.as_deref(), home }.read(console)
+    LabelSource { past, suite, labels: args.labels.as_deref(), home, cache_dir: None }.read(console)
 }
 
 /// The results of two models of one side.
@@ -186,15 +187,4 @@ fn only_known_grader(args: &DiffArgs, sides: [&DiffSide; 2]) -> Result<(), Error
         sanitize(&format!("`--grader {wanted}` names no grader of the two")),
         sanitize(&format!("there is `{}`", unique.join("`, `"))),
     ))
-}
-
-/// Adds the words of the judges to the verdicts that are shown.
-fn say_why(diff: &mut Diff, most: usize, pasts: [&PastRun; 2], console: &Console<'_>) {
-    let [before, now] = pasts;
-    let shown = diff.moved.len().min(most);
-    let moved = &mut diff.moved[..shown];
-    if !moved.is_empty() {
-        add_rationales(console.system, before, &diff.before, moved, |moved| &mut moved.before);
-        add_rationales(console.system, now, &diff.now, moved, |moved| &mut moved.now);
-    }
 }

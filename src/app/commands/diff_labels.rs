@@ -34,6 +34,8 @@ pub(super) struct LabelSource<'a> {
     pub(super) labels: Option<&'a str>,
     /// The folder of records.
     pub(super) home: &'a str,
+    /// The folder of the store, where that was said.
+    pub(super) cache_dir: Option<&'a str>,
 }
 
 impl LabelSource<'_> {
@@ -44,7 +46,7 @@ impl LabelSource<'_> {
             return self.without("the suite of the records is not there any more");
         };
         let over = Overrides { labels: self.labels.map(str::to_owned), ..Overrides::default() };
-        let surroundings = SuiteContext::find(&path, None, console.system)?;
+        let surroundings = SuiteContext::find(&path, self.cache_dir, console.system)?;
         let mut session = new_session(&path, &surroundings, over);
         let diagnostics = session.load(console.system);
         if diagnostics.iter().any(Diagnostic::is_error) {

@@ -19,7 +19,7 @@ use crate::base::system::{System, join};
 use crate::base::text::sanitize;
 use crate::effects::record::RunFacts;
 use crate::effects::record::read::PastHeader;
-use crate::effects::record::run_history::{RunHistory, append, slides};
+use crate::effects::record::run_history::{RunHistory, append, name_settings, slides};
 use crate::engine::session::Session;
 use crate::graph::answers;
 use crate::graph::results::{Head, heads};
@@ -104,7 +104,9 @@ pub(crate) fn history_named(
     let path = history_file(name, surroundings);
     let history = RunHistory::read(system, &path, place);
     let slides = slides(system, &surroundings.records(), &history.lines);
-    let report = HistoryReport { runs: runs_of_lines(&history.lines), slides };
+    let mut runs = runs_of_lines(&history.lines);
+    name_settings(system, &surroundings.records(), &history.lines, &mut runs);
+    let report = HistoryReport { runs, slides };
     let warning = history.warning(&path);
     FoundHistory { name: name.to_owned(), path, report, warning }
 }
@@ -150,7 +152,11 @@ pub(super) fn remember(
     let of_target = run.facts.target.and_then(|tally| tally.spent.cost);
     let cost =
         run.facts.spent.cost.or(of_target).map(|_| spent(run.facts.spent.cost) + spent(of_target));
-    let metrics = run.report.summary.metrics.0.iter();
+    let summary = run.report.summary;
+    let metrics =
+        summary.metrics.0.iter().map(|(name, of)| {
+            (name.clone(), HistoryMetric::of(of, summary.label_agreement.get(name)))
+        });
     let declared = run.report.summary.declared.0.iter();
     let declared = declared.map(|(name, of)| (name.clone(), HistoryDeclared::of(of)));
     let line = HistoryLine {
@@ -158,7 +164,7 @@ pub(super) fn remember(
         id: run.facts.id.clone(),
         suite: run.surroundings.in_workspace(run.suite, system),
         started: run.facts.started.clone(),
-        metrics: Ordered(metrics.map(|(name, of)| (name.clone(), HistoryMetric::of(of))).collect()),
+        metrics: Ordered(metrics.collect()),
         declared: Ordered(declared.collect()),
         gate: run.report.summary.gate.clone(),
         digests: graders,

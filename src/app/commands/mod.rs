@@ -9,6 +9,7 @@ pub(crate) mod calibrate;
 pub(crate) mod capture;
 pub(crate) mod compare;
 mod command_progress;
+mod comparison;
 pub mod completions;
 pub mod context;
 mod suite_parts;

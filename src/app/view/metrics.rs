@@ -43,6 +43,8 @@ pub(crate) struct MetricView {
     errors: u64,
     /// Further results, which the grader has nothing to say of.
     not_applicable: u64,
+    /// The share of labelled verdicts that agreed with people at the time of the run, 0.0..=1.0.
+    agreement: Option<f64>,
 }
 
 /// A metric that the suite declares, or one of its groups.
@@ -85,6 +87,7 @@ pub(super) fn metrics(summary: &Value) -> Ordered<MetricView> {
             n: whole("n"),
             errors: whole("errors"),
             not_applicable: whole("not_applicable"),
+            agreement: summary["label_agreement"][name]["accuracy"].as_f64(),
         };
         (name.clone(), view)
     };

@@ -40,6 +40,9 @@ const MODULES: &[(&str, &str)] = modules!(
     "page_suite.js"
     "page_run.js"
     "page_case.js"
+    "word_changes.js"
+    "diff_agreement.js"
+    "diff_moved.js"
     "page_diff.js"
     "main.js"
 );

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 use std::io;
 
 use super::lines::{LineReader, RecordLine};
-use super::read::open;
+use super::read::{PastRun, open};
 use super::runs_of;
 use super::side::{ReadSide, read_side};
 use crate::base::json_exact;
@@ -15,8 +15,8 @@ use crate::base::system::{System, join};
 use crate::base::text::count;
 use crate::pipeline::gate::GateStatus;
 use crate::pipeline::history::slide::{PairedGrades, Slide, comparable, slide};
-use crate::pipeline::history::{HISTORY_FORMAT, HistoryLine, says_more};
-use crate::pipeline::report::diff::{Diff, DiffSide, compare};
+use crate::pipeline::history::{ChangedPart, HISTORY_FORMAT, HistoryLine, HistoryRun, says_more};
+use crate::pipeline::report::diff::{Diff, DiffSide, changes_in_words, compare};
 
 /// The bytes that a line may take.
 const MAX_LINE: usize = 4 << 20;
@@ -111,6 +111,34 @@ pub(crate) fn slides(system: &dyn System, home: &str, lines: &[HistoryLine]) -> 
     slides
 }
 
+/// Says which settings of a grader changed, where the records under `home` are there: a line holds no more than a digest of them.
+pub(crate) fn name_settings(
+    system: &dyn System,
+    home: &str,
+    lines: &[HistoryLine],
+    runs: &mut [HistoryRun],
+) {
+    for (at, run) in runs.iter_mut().enumerate() {
+        for one in run.breaks.iter_mut().filter(|one| one.what == ChangedPart::Settings) {
+            let Some(grader) = &one.grader else { continue };
+            let mut earlier = lines[..at].iter().rev();
+            let old = earlier.find(|line| line.digests.get(grader).is_some());
+            let records = old.and_then(|old| record(system, home, &old.id));
+            let Some((old, new)) = records.zip(record(system, home, &run.id)) else { continue };
+            let words = changes_in_words(&old.header.settings, &new.header.settings, grader);
+            if !words.is_empty() {
+                one.text = format!("{} ({words})", one.text);
+            }
+        }
+    }
+}
+
+/// The record of a run. An id is the name of a folder: a line that somebody wrote leads nowhere else.
+fn record(system: &dyn System, home: &str, id: &str) -> Option<PastRun> {
+    let is_name = !id.contains('/') && id != "..";
+    is_name.then(|| open(system, &join(&runs_of(home), id), id))?
+}
+
 /// The records of two runs.
 struct RecordPair {
     sides: [DiffSide; 2],
@@ -120,10 +148,7 @@ struct RecordPair {
 impl RecordPair {
     fn read(system: &dyn System, home: &str, ids: [&String; 2]) -> Option<Self> {
         let side = |id: &str| -> Option<ReadSide> {
-            // An id is the name of a folder: a line that somebody wrote leads nowhere else.
-            let past = (!id.contains('/') && id != "..")
-                .then(|| open(system, &join(&runs_of(home), id), id));
-            read_side(system, &past??, None).ok()
+            read_side(system, &record(system, home, id)?, None).ok()
         };
         let [before, now] = ids.map(|id| side(id));
         let sides = [before?.side, now?.side];

@@ -3,6 +3,7 @@
 //! A number means what its grader, the judge behind it and the questions make of it. Where one of these changes, a trend
 //! starts anew. The target may change: that is what is measured. Knows lines, not files.
 
+pub(crate) mod against_people;
 pub(crate) mod slide;
 
 use std::collections::BTreeMap;
@@ -10,10 +11,12 @@ use std::collections::BTreeMap;
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use self::against_people::{AgreesLess, HistoryAgreement, agree_less};
 use self::slide::Slide;
 use super::gate::GateReport;
 use super::metric::Metric;
 use super::metric::declared::MetricValue;
+use super::metric::labels::LabelAgreement;
 use super::statistics::interval::{ConfidenceInterval, read_interval};
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
@@ -88,6 +91,9 @@ pub(crate) struct HistoryRun {
     pub target: Option<String>,
     /// What changed against the run before it.
     pub breaks: Vec<HistoryBreak>,
+    /// Graders whose mean went up while they agree less with people.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub agree_less: Vec<AgreesLess>,
 }
 
 /// The lines of a suite as runs, each with what changed before it.
@@ -105,6 +111,7 @@ pub(crate) fn runs_of_lines(lines: &[HistoryLine]) -> Vec<HistoryRun> {
             dataset: line.dataset.clone(),
             target: line.target.clone(),
             breaks: breaks(&lines[..at], line),
+            agree_less: agree_less(&lines[..at], line),
         }
     };
     lines.iter().enumerate().map(|(at, line)| run(at, line)).collect()
@@ -124,12 +131,16 @@ pub(crate) struct HistoryMetric {
     pub pass_rate: Option<f64>,
     /// Grades with an error.
     pub errors: usize,
+    /// How far its verdicts agreed with people; none where nobody had labelled them, and in lines of earlier versions.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub agreement: Option<HistoryAgreement>,
 }
 
 impl HistoryMetric {
-    /// The numbers of a trend.
-    pub(crate) fn of(metric: &Metric) -> Self {
+    /// The numbers of a trend, and how far people agreed.
+    pub(crate) fn of(metric: &Metric, agreement: Option<&LabelAgreement>) -> Self {
         Self {
+            agreement: agreement.and_then(HistoryAgreement::of),
             n: metric.n,
             mean: metric.avg_score_attempted,
             stderr: metric.stderr,

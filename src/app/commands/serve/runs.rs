@@ -11,19 +11,16 @@ use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
 use super::served::{Served, beside, locked};
-use crate::app::view::labels::{LabelledAnswer, LabelledGrader};
-use crate::app::view::rows::RunRows;
-use crate::app::view::run::{
-    RunDetails, RunSurroundings, RunView, labelled_graders, open_run, run_ids,
-};
+use crate::app::commands::Console;
+use crate::app::commands::comparison::Comparison;
+use crate::app::commands::diff_labels::LabelSource;
+use crate::app::view::run::{RunDetails, RunSurroundings, RunView, open_run, run_ids};
 use crate::base::system::disk::DiskStamp;
 use crate::base::system::join;
 use crate::base::system::os::OsSystem;
 use crate::effects::record::read::{PastRun, RESULTS};
 use crate::effects::record::side::read_side;
-use crate::pipeline::report::diff::{
-    CaseName, DiffGraderLabels, DiffLabels, DiffSide, compare_with,
-};
+use crate::pipeline::report::diff::DiffLabels;
 
 /// Which runs.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]
@@ -151,30 +148,26 @@ pub(super) async fn get_run(
 /// The bytes of two runs from which on to compare them takes a large part of the memory.
 const LARGE: u64 = 32 << 20;
 
-/// The labels of the file of a suite, for the results of one of its runs.
-fn labels_of(served: &Served, run: &PastRun, side: &DiffSide) -> DiffLabels {
-    let rows = RunRows { graders: labelled_graders(&run.header), ..RunRows::default() };
-    let labels = served.labels(run, &rows);
-    if labels.is_empty() {
-        return DiffLabels::default();
-    }
-    let of_grader = |grader: &LabelledGrader| {
-        let own = side.cases.iter().filter_map(|case| {
-            let CaseName { sample_id, model, trial } = &case.name;
-            // What was graded does not stand in a side.
-            let answer = LabelledAnswer {
-                sample: sample_id,
-                model: model.as_deref(),
-                trial: *trial,
-                submission: None,
-            };
-            let label = labels.label(&answer, grader)?;
-            Some((case.name.clone(), label))
-        });
-        let labels = own.collect();
-        (grader.name.clone(), DiffGraderLabels { threshold: grader.threshold, labels })
+/// What people say of the results of a run by now, as `evalrs diff` finds it; nothing where its suite cannot be read.
+fn labels_of(served: &Served, past: &PastRun) -> DiffLabels {
+    let suite = served.suite(&past.header.suite);
+    let source = LabelSource {
+        past,
+        suite: suite.map(|suite| suite.path.as_str()),
+        labels: served.labels.as_deref(),
+        home: &served.home,
+        cache_dir: served.cache_dir.as_deref(),
     };
-    DiffLabels(rows.graders.iter().map(of_grader).collect())
+    let mut console = Console {
+        system: &OsSystem,
+        out: &mut std::io::sink(),
+        err: &mut std::io::sink(),
+        is_terminal: false,
+        width: usize::MAX,
+        has_color: false,
+        verbosity: 0,
+    };
+    source.read(&mut console).unwrap_or_default()
 }
 
 /// Which runs are compared.
@@ -205,11 +198,13 @@ pub(super) async fn diff(
         if sides.iter().filter_map(bytes).sum::<u64>() > LARGE {
             served.sessions.let_go();
         }
+        let labels = labels_of(&served, &sides[1]);
         let [old, new] = sides.each_ref().map(|run| read_side(&OsSystem, run, None));
         let without = |_| ApiError::not_found("the run has no results");
         let [old, new] = [old.map_err(without)?.side, new.map_err(without)?.side];
-        let labels = labels_of(&served, &sides[1], &new);
-        let diff = compare_with(&old, &new, None, &labels);
+        let pasts = [&sides[0], &sides[1]];
+        let comparison = Comparison { pasts, labels: &labels, grader: None, explained: usize::MAX };
+        let diff = comparison.of([old, new], &OsSystem);
         let value = serde_json::to_value(&diff);
         value.map(Data).map_err(|error| ApiError::internal(error.to_string()))
     })

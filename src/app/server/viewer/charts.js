@@ -1,6 +1,6 @@
 // Histograms and trend lines as SVG. Every figure in them stands in a title or in text beside them too.
 
-import { counted, decimal, moment } from './text.js'
+import { counted, decimal, moment, percent } from './text.js'
 import { svg } from './dom.js'
 
 /** How often which scores were given: ten steps, and exactly 1.0. */
@@ -38,7 +38,19 @@ export function trendPoints(runs, grader, most = 60) {
   return shown
 }
 
-/** The mean of a grader over runs. The line ends where a break says that scores mean something else from there on. */
+/** How far people agreed with a point's verdicts; nothing where that is not known. */
+function agreementOf({ metric }) {
+  const share = metric.agreement?.accuracy
+  return typeof share === 'number' ? share : null
+}
+
+/** How far people agreed, in words. */
+export function agreementWords(metric) {
+  const { accuracy, kappa } = metric?.agreement ?? {}
+  return typeof accuracy === 'number' ? `agrees ${percent(accuracy)}${typeof kappa === 'number' ? `, kappa ${decimal(kappa, 2)}` : ''}` : 'agreement unknown'
+}
+
+/** The mean of a grader over runs, and, dashed, how far people agreed. The line ends where a break says that scores mean something else from there on. */
 export function trend(points, name, { width = 160, height = 32, large = false, hrefOf } = {}) {
   const [low, high] = bounds(points, large)
   const left = large ? 34 : 3
@@ -51,6 +63,9 @@ export function trend(points, name, { width = 160, height = 32, large = false, h
     if (large) parts.push(band(segment, x, y))
     if (segment.length > 1) parts.push(svg('polyline', { class: 'line', points: segment.map(place).join(' ') }))
   }
+  const agreed = points.map((point, at) => ({ at, share: agreementOf(point) })).filter(({ share }) => share !== null)
+  if (agreed.length > 1) parts.push(svg('polyline', { class: 'agreement-line', points: agreed.map(({ at, share }) => `${x(at).toFixed(1)},${y(share).toFixed(1)}`).join(' ') }))
+  for (const { at, share } of large ? agreed : agreed.slice(-1)) parts.push(svg('circle', { class: 'agreement-dot', cx: x(at), cy: y(share), r: 2 }, svg('title', null, agreementWords(points[at].metric))))
   points.forEach((point, at) => {
     if (point.breaks.length) parts.push(breakMark(at, x, height, point))
     const isAlone = point.breaks.length + (at === 0) > 0 && (points[at + 1]?.breaks.length ?? 1) > 0
@@ -62,8 +77,9 @@ export function trend(points, name, { width = 160, height = 32, large = false, h
 
 function bounds(points, large) {
   const spread = (point) => (large ? point.metric.stderr ?? 0 : 0)
-  const low = Math.min(...points.map((point) => point.metric.mean - spread(point)))
-  const high = Math.max(...points.map((point) => point.metric.mean + spread(point)))
+  const agreed = points.map(agreementOf).filter((share) => share !== null)
+  const low = Math.min(...points.map((point) => point.metric.mean - spread(point)), ...agreed)
+  const high = Math.max(...points.map((point) => point.metric.mean + spread(point)), ...agreed)
   const size = Math.max(0.2, (high - low) * 1.15)
   const bottom = Math.min(Math.max(0, (low + high - size) / 2), Math.max(0, 1 - size))
   return [bottom, bottom + size]
@@ -114,7 +130,8 @@ function dot(point, x, y, hrefOf) {
 function summary(points, name) {
   const last = points.at(-1)
   const broken = points.filter((point) => point.breaks.length).map(breakText).join('. ')
-  return `Mean of ${name} over ${counted(points.length, 'run')}, last ${decimal(last.metric.mean)}. ${broken}`
+  const agreed = points.some((point) => agreementOf(point) !== null) ? ` People: ${agreementWords(last.metric)}.` : ''
+  return `Mean of ${name} over ${counted(points.length, 'run')}, last ${decimal(last.metric.mean)}.${agreed} ${broken}`
 }
 
 /** What changed, and when. */

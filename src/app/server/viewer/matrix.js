@@ -1,4 +1,5 @@
-// Cases against models, or against the run before: a grid of verdicts in which what passed before and fails now is ringed.
+// Cases against models, or against the run before: a grid of verdicts in which those are ringed that got worse. Where a person labelled a case,
+// worse is what no longer says the same; elsewhere, what passed before and fails now.
 
 import { button, element, foreign, refill } from './dom.js'
 import { caseName } from './case_list.js'
@@ -6,7 +7,7 @@ import { caseReference } from './address.js'
 import { counted } from './text.js'
 import { failureBox } from './notices.js'
 import { listQuery, serverQuery } from './case_filters.js'
-import { scoreCell } from './states.js'
+import { isWorse, scoreCell } from './states.js'
 import { VirtualRows } from './virtual_rows.js'
 
 /** The most results that are fetched for it, and how many a request fetches. */
@@ -65,15 +66,15 @@ export class Matrix {
     const lines = this.isByModel ? byModel(now.rows, grader) : byRun(now.rows, before?.rows ?? [], this.gradersShown(query))
     const columns = this.isByModel ? this.run.models.slice(0, MAX_COLUMNS).map((model) => ({ name: model, title: [foreign(model)] })) : this.runColumns(query, before)
     const broken = lines.filter((line) => line.isBroken).length
+    const note = this.isByModel ? ['Verdicts of ', foreign(grader ?? ''), ' by model.'] : before ? worseText(lines) : 'There is no run before this one to compare with.'
     const onlyBroken = query.only === 'regressions'
     const shown = onlyBroken ? lines.filter((line) => line.isBroken) : lines
     const pages = { total: shown.length, version: 1, isBusy: false, failure: null, at: (index) => shown[index], want() {} }
     this.view = new VirtualRows({ label: 'Matrix', pages, empty: 'No case is like that.', heads: ['Sample', ...columns.map((one) => ({ node: one.title, kind: 'grade' }))],
-      widths: `minmax(9rem, 18rem) ${columns.map((one) => (one.side === 'now' ? 'minmax(9.5rem, 11rem)' : 'minmax(6rem, 9rem)')).join(' ')}`, cells: (line) => this.cells(line, columns, query) })
+      widths: `minmax(9rem, 18rem) ${columns.map((one) => (one.side === 'now' ? 'minmax(12.5rem, 14rem)' : 'minmax(6rem, 9rem)')).join(' ')}`, cells: (line) => this.cells(line, columns, query) })
     const isCut = now.total > now.rows.length
     refill(this.node, element('p', { class: 'matrix-note' },
-      element('span', null, this.isByModel ? ['Verdicts of ', foreign(grader ?? ''), ' by model.'] : !before ? 'There is no run before this one to compare with.'
-        : `${counted(broken, 'case')} passed before and ${broken === 1 ? 'fails' : 'fail'} now.`),
+      element('span', null, note),
       !this.isByModel && before && broken > 0 && button(onlyBroken ? 'Show all cases' : 'Only regressions', () => this.change({ only: onlyBroken ? '' : 'regressions' })),
       isCut && `The first ${counted(now.rows.length)} of ${counted(now.total, 'result')}: filters narrow it.`), this.view.node)
     this.view.table.style.setProperty('--least', `${10 + 9 * columns.length}rem`)
@@ -100,7 +101,7 @@ export class Matrix {
     const place = (case_) => caseReference(this.run.id, case_, listQuery(query))
     return [cell('first cut', element('a', { href: place(line.case), title: line.case.sample_id }, foreign(line.title))), ...columns.map((column) => {
       const found = this.isByModel ? line.models.get(column.name) : { grade: line[column.side]?.grades[column.name], isBroken: column.side === 'now' && line.broken?.includes(column.name) }
-      const content = [scoreCell(found?.grade), found?.isBroken && element('span', { class: 'ring-text' }, 'regressed')]
+      const content = [scoreCell(found?.grade), found?.isBroken && element('span', { class: 'ring-text' }, found.grade.label ? 'no longer agrees' : 'regressed')]
       const isLink = this.isByModel && found
       return cell(found?.isBroken ? 'grade ring' : 'grade', isLink ? element('a', { href: place(found.case), tabindex: '-1' }, content) : content)
     })]
@@ -118,12 +119,21 @@ function byModel(rows, grader) {
   return [...lines.values()]
 }
 
+/** How many cases got worse: against people where there are labels, and without. */
+function worseText(lines) {
+  const people = lines.filter((line) => line.broken.some((name) => line.now.grades[name].label)).length
+  const others = lines.filter((line) => line.broken.some((name) => !line.now.grades[name].label)).length
+  const hasLabels = lines.some((line) => Object.values(line.now.grades).some((grade) => grade.label))
+  const regressed = `${counted(others, 'case')}${hasLabels ? ' without a label' : ''} passed before and ${others === 1 ? 'fails' : 'fail'} now.`
+  return hasLabels ? `${counted(people, 'case')} no longer ${people === 1 ? 'agrees' : 'agree'} with people; ${regressed}` : regressed
+}
+
 /** A line for each case, with its grades before and now. */
 function byRun(rows, before, graders) {
   const earlier = new Map(before.map((row) => [caseName(row), row]))
   return rows.map((row) => {
     const old = earlier.get(caseName(row))
-    const broken = graders.filter((name) => old?.grades[name]?.state === 'passed' && row.grades[name]?.state === 'failed')
+    const broken = graders.filter((name) => isWorse(old?.grades[name], row.grades[name]))
     return { case: row, title: [row.sample_id, row.model, row.trial || null].filter((part) => part !== null).join(' · '), now: row, before: old, broken, isBroken: broken.length > 0 }
   })
 }

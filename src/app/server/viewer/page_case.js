@@ -36,8 +36,11 @@ class CasePage {
     this.canLabel = source.takesLabels(run.suite)
     this.labeller = new Labeller({ own: run.labeller, asks: source.abilities.labellers })
     this.trail = [server && ['Runs', []], [run.suite, server ? ['suites', run.suite] : null], [run.id, ['runs', run.id], list], [item.sample_id]].filter(Boolean)
-    this.names = run.graders.map((one) => one.name).filter((name) => item.grades[name])
-    this.current = this.names.includes(list.grader) ? list.grader : this.names[0]
+    const names = run.graders.map((one) => one.name).filter((name) => item.grades[name])
+    this.current = names.includes(list.grader) ? list.grader : names[0]
+    // The card that keys label comes first: it is what the reader came for.
+    this.names = [...names].sort((one, other) => (other === this.current) - (one === this.current))
+    this.line = gradeLine(item)
     this.aside = element('aside', { class: 'grades', 'aria-label': 'Grades' })
     this.showCards()
     this.node = element('div', { class: 'case' }, this.header(), element('div', { class: 'case-columns' }, element('div', { class: 'case-main' }, this.main()), this.aside))
@@ -59,7 +62,7 @@ class CasePage {
       ...(item.tags ?? []).map((tag) => element('span', { class: 'tag' }, foreign(tag)))].filter(Boolean)
     return element('div', { class: 'case-head' }, element('div', null, element('h1', { class: 'case-title' }, foreign(item.sample_id)),
       element('p', { class: 'muted' }, facts.map((part, at) => [at > 0 && ' · ', part]))),
-    element('nav', { class: 'steps', 'aria-label': 'Cases of the list' }, step(item.previous, '← Previous', 'k'), step(item.next, 'Next →', 'j')), gradeLine(item))
+    element('nav', { class: 'steps', 'aria-label': 'Cases of the list' }, step(item.previous, '← Previous', 'k'), step(item.next, 'Next →', 'j')), this.line)
   }
 
   main() {
@@ -89,9 +92,19 @@ class CasePage {
         select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value) => this.save(name, value) })
       this.labels.set(name, labels)
       const pressed = labels.set.bind(labels)
-      labels.set = (value) => this.labelled(pressed(value), value)
+      labels.set = (value) => {
+        const kept = pressed(value)
+        this.showLine()
+        node.scrollIntoView({ block: 'nearest' })
+        return this.labelled(kept, value)
+      }
       return node
     }))
+  }
+
+  /** The line of all grades says what the cards say. */
+  showLine() {
+    refill(this.line, [...gradeLine(this.item).childNodes])
   }
 
   save(grader, label) {
@@ -104,7 +117,9 @@ class CasePage {
   /** In a list of what has no label the next case follows, unless the reader has gone elsewhere meanwhile. */
   async labelled(kept, value) {
     const address = location.href
-    if (await kept && value !== null && this.list.state === 'unlabelled' && this.item.next && address === location.href) {
+    const isKept = await kept
+    this.showLine()
+    if (isKept && value !== null && this.list.state === 'unlabelled' && this.item.next && address === location.href) {
       this.go(caseReference(this.run.id, this.item.next, this.list))
     }
   }
@@ -119,9 +134,11 @@ class CasePage {
     return keys
   }
 
-  /** After another grader was chosen the focus is where it was. */
+  /** After another grader was chosen the focus is on its card, which is in view. */
   takeFocus({ isReplaced }) {
-    if (isReplaced) this.aside.querySelector('.current h3 button')?.focus({ preventScroll: true })
-    return isReplaced
+    if (!isReplaced) return false
+    this.aside.querySelector('.current h3 button')?.focus({ preventScroll: true })
+    this.aside.querySelector('.current')?.scrollIntoView({ block: 'nearest' })
+    return true
   }
 }

@@ -47,7 +47,7 @@ function graders(list) {
 function problemList(problems) {
   if (!Array.isArray(problems) || !problems.length) return null
   const rows = problems.map((one) => [one.severity === 'error' ? badge('errored') : badge('pending', one.severity),
-    element('code', null, one.line ? `${one.path}:${one.line}:${one.column}` : one.path),
+    one.place && element('code', null, foreign(one.place.line ? `${one.place.path}:${one.place.line}:${one.place.column}` : one.place.path)),
     [foreign(one.message), one.hint && element('div', { class: 'muted' }, foreign(one.hint))]])
   return section('problems', 'Problems', table('Problems', ['Severity', 'Where', 'What'], rows))
 }

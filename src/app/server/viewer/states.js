@@ -40,7 +40,8 @@ export function runBadge(run, options) {
 export function scoreCell(grade) {
   if (!grade) return element('span', { class: 'score' }, '–')
   const [sign, word] = STATES[grade.state] ?? ['', grade.state]
-  return element('span', { class: `score ${grade.state}`, title: word },
+  const agrees = grade.label?.agrees
+  return element('span', { class: `score ${grade.state}${agrees === true ? ' agrees' : agrees === false ? ' disagrees' : ''}`, title: word },
     grade.state === 'errored' ? [hiddenSign(sign), word] : [element('span', { class: 'sign', role: 'img', 'aria-label': word }, sign), ' ', decimal(grade.score)],
     labelMark(grade.label), disputeMark(grade))
 }
@@ -64,6 +65,12 @@ export function labelValue(value, keys = []) {
   const end = (wanted) => keys.find((one) => one.value === wanted)?.shown
   const [min, max] = [end(0), end(1)].map(Number)
   return Number.isFinite(min) && Number.isFinite(max) ? String(Number((min + value * (max - min)).toFixed(3))) : decimal(value)
+}
+
+/** Whether a verdict got worse: by what people say where somebody labelled it, else by pass and fail. */
+export function isWorse(before, now) {
+  const label = now?.label
+  return label ? before?.label?.agrees === true && label.agrees === false : before?.state === 'passed' && now?.state === 'failed'
 }
 
 /** A label in words. */

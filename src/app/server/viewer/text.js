@@ -20,9 +20,9 @@ export function decimal(value, digits = 3) {
 }
 
 /** A difference, always with its sign. */
-export function signed(value) {
+export function signed(value, digits = 3) {
   if (typeof value !== 'number') return '–'
-  const text = Math.abs(value).toFixed(3)
+  const text = Math.abs(value).toFixed(digits)
   return Number(text) === 0 ? text : (value < 0 ? '−' : '+') + text
 }
 

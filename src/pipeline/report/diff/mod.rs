@@ -28,7 +28,7 @@ pub(crate) use agreement::{AgreementDiff, DiffGraderLabels, DiffLabels};
 pub(crate) use declared::DeclaredDiff;
 pub(crate) use markdown::write as write_markdown;
 pub(crate) use moved::{Moved, MovedGrade};
-pub(crate) use settings::SettingChange;
+pub(crate) use settings::{SettingChange, changes_in_words};
 pub(crate) use text::write;
 
 /// How many cases that only one side has are named.

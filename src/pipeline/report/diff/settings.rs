@@ -48,6 +48,52 @@ pub(super) fn changes(before: &DiffSide, now: &DiffSide, graders: &[&str]) -> Ve
     found
 }
 
+/// The most settings of a grader that a sentence names.
+const NAMED: usize = 3;
+
+/// The most characters of a value that a sentence shows.
+const SHORT: usize = 40;
+
+/// Which settings of a grader differ, besides its rubric and its judges' models, in a few words: `max: 8 → 6`. Empty where
+/// that is not known.
+pub(crate) fn changes_in_words(
+    before: &Map<String, Value>,
+    now: &Map<String, Value>,
+    grader: &str,
+) -> String {
+    let (Some(before), Some(now)) = (of_grader(before, grader), of_grader(now, grader)) else {
+        return String::new();
+    };
+    let mut found = Vec::new();
+    push("", Some(&before), Some(&now), &mut found);
+    let is_other = |change: &&SettingChange| {
+        let last = change.path.rsplit('.').next().unwrap_or_default();
+        let is_of_judge = change.path.starts_with("judges.") || change.path == "model";
+        change.path != "prompt"
+            && !(is_of_judge && ["provider", "endpoint", "model"].contains(&last))
+    };
+    let all: Vec<String> = found.iter().filter(is_other).map(change_in_words).collect();
+    let more = match all.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(", and {more} more"),
+    };
+    all[..all.len().min(NAMED)].join(", ") + &more
+}
+
+fn change_in_words(change: &SettingChange) -> String {
+    let path = change.path.strip_prefix("config.").unwrap_or(&change.path);
+    let path = path.strip_suffix(".blake3").unwrap_or(path);
+    let text = |value: &Option<Value>| match value {
+        None | Some(Value::Null) => Some("(absent)".to_owned()),
+        Some(Value::Object(_) | Value::Array(_)) => None,
+        Some(value) => Some(value.to_string()).filter(|text| text.chars().count() <= SHORT),
+    };
+    match text(&change.before).zip(text(&change.now)) {
+        Some((before, now)) => format!("{path}: {before} → {now}"),
+        None => path.to_owned(),
+    }
+}
+
 /// The files that differ, by the digests of their bytes.
 pub(super) fn file_changes(before: &DiffSide, now: &DiffSide) -> Vec<SettingChange> {
     let mut found = Vec::new();
@@ -113,7 +159,7 @@ fn is_same(before: &Value, now: &Value) -> bool {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{changes, file_changes};
+    use super::{changes, changes_in_words, file_changes};
     use crate::pipeline::report::diff::DiffSide;
 
     fn side(settings: &Value) -> DiffSide {
@@ -156,6 +202,36 @@ mod tests {
         for (before, now, expected) in table {
             assert_eq!(shown(&side(&before), &side(&now)), expected, "{before} and {now}");
         }
+    }
+
+    #[test]
+    fn what_changed_is_said_in_a_few_words() {
+        let long = "x".repeat(50);
+        for (before, now, expected) in [
+            (json!({"config": {"max": 8}}), json!({"config": {"max": 6}}), "max: 8 → 6"),
+            (json!({"prompt": "a", "model": "m"}), json!({"prompt": "b", "model": "n"}), ""),
+            (
+                json!({"judges": [{"model": "a", "temperature": 0.0}]}),
+                json!({"judges": [{"model": "b", "temperature": 1.0}]}),
+                "judges.0.temperature: 0.0 → 1.0",
+            ),
+            (json!({"script": {"blake3": long}}), json!({"script": {"blake3": "y"}}), "script"),
+            (json!({"config": {"a": [1]}}), json!({"config": {"a": [1, 2]}}), "a"),
+            (json!({"pass_threshold": 0.5}), json!({}), "pass_threshold: 0.5 → (absent)"),
+            (
+                json!({"a": 1, "b": 1, "c": 1, "d": 1, "e": 1}),
+                json!({"a": 2, "b": 2, "c": 2, "d": 2, "e": 2}),
+                "a: 1 → 2, b: 1 → 2, c: 1 → 2, and 2 more",
+            ),
+        ] {
+            let settings = |mut grader: Value| {
+                grader["name"] = json!("g");
+                json!({"graders": [grader]}).as_object().cloned().unwrap()
+            };
+            let said = changes_in_words(&settings(before), &settings(now), "g");
+            assert_eq!(said, expected);
+        }
+        assert_eq!(changes_in_words(&serde_json::Map::new(), &serde_json::Map::new(), "g"), "");
     }
 
     #[test]

@@ -1,0 +1,36 @@
+//! Two recorded evaluations compared: what `evalrs diff --json` prints and `/api/diff` answers.
+
+use crate::base::system::System;
+use crate::effects::record::read::PastRun;
+use crate::effects::record::side::add_rationales;
+use crate::pipeline::report::diff::{Diff, DiffLabels, DiffSide, compare_with};
+
+/// What is compared, and how much of it is told.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Comparison<'a> {
+    /// The records of both sides.
+    pub(super) pasts: [&'a PastRun; 2],
+    /// What people say of both.
+    pub(super) labels: &'a DiffLabels,
+    /// The one grader that is compared; none for all.
+    pub(super) grader: Option<&'a str>,
+    /// Of how many verdicts that moved the rationales are read.
+    pub(super) explained: usize,
+}
+
+impl Comparison<'_> {
+    /// What moved between these sides, and why.
+    pub(super) fn of(self, sides: [DiffSide; 2], system: &dyn System) -> Diff {
+        let [before, now] = sides;
+        let mut diff = compare_with(&before, &now, self.grader, self.labels);
+        drop((before, now));
+        let shown = diff.moved.len().min(self.explained);
+        let moved = &mut diff.moved[..shown];
+        if !moved.is_empty() {
+            let [before, now] = self.pasts;
+            add_rationales(system, before, &diff.before, moved, |moved| &mut moved.before);
+            add_rationales(system, now, &diff.now, moved, |moved| &mut moved.now);
+        }
+        diff
+    }
+}
