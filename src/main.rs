@@ -10,6 +10,7 @@ use evalrs::app::commands::{Console, color, dispatch, width};
 use evalrs::app::log::start_log;
 use evalrs::base::system::System;
 use evalrs::base::system::os::OsSystem;
+use evalrs::effects::exec::supervise;
 use evalrs::pipeline::workspace::Color;
 
 /// Graphs of small values are built and thrown away: the allocator decides a fifth of what that costs.
@@ -18,6 +19,9 @@ use evalrs::pipeline::workspace::Color;
 static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
 
 fn main() -> ExitCode {
+    if let Some(code) = supervise(std::env::args_os()) {
+        return code;
+    }
     if let Some(shell) = OsSystem.environment().get(VARIABLE) {
         // A shell that asks has no use for an error.
         let _ = complete(shell, std::env::args_os(), &OsSystem, &mut std::io::stdout());

@@ -250,6 +250,7 @@ fn run_one(
         spent: settled.spent(),
         saved: settled.saved(),
         usage: summary.all_usage,
+        sandbox: settled.sandbox.map(str::to_owned),
         warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
         ..RunFacts::default()
     }

@@ -67,6 +67,7 @@ fn hint_for(cannot: &CannotAsk) -> String {
             let details = details.as_deref().map(|details| format!("\n{}", details.trim_end()));
             format!("nothing was asked or run{}", details.unwrap_or_default())
         }
+        CannotAsk::NoSandbox { .. } => "nothing was asked or run; `sandbox: none` runs it without one, where it is trusted".to_owned(),
         CannotAsk::NoPrice { model } => format!(
             "say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
         ),

@@ -9,8 +9,8 @@ use tracing::{Instrument, debug_span};
 use super::programs::ProgramExecutor;
 use super::targets::TargetExecutor;
 use super::{
-    Changed, Closing, Discovered, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId,
-    Launch, LimitSettings, Loading, Notice, Room, Start,
+    Changed, Checking, Closing, Discovered, Endpoint, EndpointId, Executing, Executor,
+    JudgeEndpointId, Launch, LimitSettings, Loading, Notice, Room, Start,
 };
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::program::ProgramIdentity;
@@ -45,6 +45,14 @@ impl Executor for Executors {
 
     fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
         self.programs.load(start, base)
+    }
+
+    fn check_sandbox<'a>(&'a self, start: &'a Start) -> Checking<'a> {
+        self.programs.check_sandbox(start)
+    }
+
+    fn sandbox(&self) -> Option<&'static str> {
+        self.programs.sandbox()
     }
 
     fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {

@@ -30,6 +30,8 @@ use crate::pipeline::program::{ProgramAction, ProgramIdentity};
 use crate::pipeline::spec::{AgentSpec, Patience, ProgramSpec, is_secret};
 use targets::TargetLaunch;
 
+pub use programs::supervisor::supervise;
+
 /// Who is asked. Requests to one endpoint share its limits, whoever sends them.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Endpoint {
@@ -336,6 +338,9 @@ pub type Executing<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
 /// A program that is being loaded: what it loads at once, or why it cannot be loaded.
 pub type Loading<'a> = Pin<Box<dyn Future<Output = Result<Discovered, Failure>> + 'a>>;
 
+/// Whether a program can be started in the sandbox that it is to run in, or why not.
+pub type Checking<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
+
 /// Resolves when there is something new.
 pub type Changed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
@@ -351,6 +356,16 @@ pub trait Executor {
     /// known of it without those has the key `_base`: no call of another state is answered by what is loaded now.
     fn load(&self, _start: Arc<Start>, _base: ActionKey) -> Loading<'_> {
         Box::pin(std::future::ready(Ok(Discovered::default())))
+    }
+
+    /// Looks whether a program can be started in the sandbox that it is to run in.
+    fn check_sandbox<'a>(&'a self, _start: &'a Start) -> Checking<'a> {
+        Box::pin(std::future::ready(Ok(())))
+    }
+
+    /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`, if any was.
+    fn sandbox(&self) -> Option<&'static str> {
+        None
     }
 
     /// What programs were seen to load since the last call, beside what [`Self::load`] told of them: each as it was when

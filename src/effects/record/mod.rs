@@ -84,6 +84,9 @@ pub(crate) struct RunFacts {
     pub asked: Vec<String>,
     /// How many keys were executed.
     pub asked_count: usize,
+    /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`; absent where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
     /// What went wrong on the way without stopping it.
     pub warnings: Vec<String>,
     /// What the results were made of, so that the next run knows whether they are its own, too.

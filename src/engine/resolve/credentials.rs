@@ -243,6 +243,17 @@ pub(crate) fn kind_of(session: &Session, waiting: &Waiting) -> ActionKind {
     }
 }
 
+/// Whether executing `waiting`, where that is allowed, calls programs of the suite.
+pub(crate) fn calls_program(session: &Session, settings: &Settings, waiting: &Waiting) -> bool {
+    let kind = kind_of(session, waiting);
+    let is_judge = kind == ActionKind::Judgment;
+    let is_command = || {
+        let (judge, at) = judge_of(session, waiting)?;
+        judges_to_ask(judge, at).find(|at| judge.rubric.judges[*at].program.is_some())
+    };
+    settings.ask.may_ask(kind) && (!is_judge || is_command().is_some())
+}
+
 /// How the judge at `at` is reached.
 pub(crate) fn access<'s>(
     session: &'s Session,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use tokio::task::yield_now;
 
 use super::allowance::Blocked;
-use super::credentials::check_credentials;
+use super::credentials::{calls_program, check_credentials};
 use super::in_flight::InFlightEvent;
 use super::plan_beside::plan_beside;
 use super::repeat::RepeatedCalls;
@@ -22,6 +22,7 @@ use crate::engine::session::Session;
 use crate::graph::{Db, answers};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{ActionTally, FailureKind, Outcome, Usage, read_body};
+use crate::pipeline::spec::SandboxKind;
 
 /// Entries that are in memory together when others may have kept better ones.
 const LOOKED_AT: usize = 2_048;
@@ -54,6 +55,8 @@ pub struct Settled {
     pub replayed_failures: u64,
     /// What went wrong while reading the store.
     pub warnings: Vec<String>,
+    /// What programs were started in that are to be kept in a sandbox, if any was.
+    pub sandbox: Option<&'static str>,
 }
 
 impl Settled {
@@ -93,6 +96,12 @@ pub enum CannotAsk {
         /// Where in it.
         details: Option<String>,
     },
+    /// A program that is to run in a sandbox cannot.
+    #[error("{message}")]
+    NoSandbox {
+        /// Which one, and why.
+        message: String,
+    },
     /// A limit on the cost cannot be kept.
     #[error("the price of `{model}` is not known, so `--max-cost` cannot be kept")]
     NoPrice {
@@ -118,6 +127,7 @@ pub async fn settle<'a>(
     plan(&mut resolver);
     resolver.look_up(&ALL_PLANS);
     check_credentials(resolver.session, &resolver.settings, &resolver.list.queue)?;
+    check_sandboxes(&resolver).await?;
     resolver.world.executor.begin();
     resolver.world.grades.planned(resolver.session);
     // What confirms comes after all that it may confirm, of all graders where something is limited: a budget or an
@@ -173,6 +183,21 @@ async fn load_programs(
         entries.extend(resolver.session.loaded(program, result, system));
     }
     write_now(resolver, &entries);
+    Ok(())
+}
+
+/// Nothing is called while a program of the suite is to run in a sandbox and cannot.
+async fn check_sandboxes(resolver: &Resolver<'_>) -> Result<(), CannotAsk> {
+    let Resolver { session, settings, list, .. } = resolver;
+    if !list.queue.iter().any(|waiting| calls_program(session, settings, waiting)) {
+        return Ok(());
+    }
+    let starts = session.starts();
+    let sandboxed = starts.iter().filter(|it| it.spec.sandbox.kind == SandboxKind::Bubblewrap);
+    for start in sandboxed {
+        let checked = resolver.world.executor.check_sandbox(start).await;
+        checked.map_err(|failure| CannotAsk::NoSandbox { message: failure.message })?;
+    }
     Ok(())
 }
 
@@ -313,7 +338,14 @@ fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
     let calls = resolver.budget.calls();
     let is_live = answers::is_live(&resolver.session.db, resolver.session.root);
     let conversations = is_live.then_some(resolver.list.conversations);
-    Settled { tallies: resolver.list.tallies, conversations, calls, warnings, ..resolver.settled }
+    Settled {
+        tallies: resolver.list.tallies,
+        conversations,
+        calls,
+        warnings,
+        sandbox: resolver.world.executor.sandbox(),
+        ..resolver.settled
+    }
 }
 
 fn write_now(resolver: &mut Resolver<'_>, entries: &[Entry]) {

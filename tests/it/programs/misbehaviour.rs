@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use super::sandboxes::has_sandbox;
 use super::{executable, results, run};
 use crate::judge::PATIENCE;
 use crate::space::{Ran, Running, Space, has};
@@ -178,18 +179,105 @@ fn what_a_program_leaves_behind_ends_with_it() {
     }
 }
 
-/// Whether bubblewrap is there and may do its work.
-fn has_sandbox() -> bool {
-    let works = has("bwrap")
-        && Command::new("bwrap")
-            .args(["--unshare-all", "--ro-bind", "/", "/", "true"])
-            .output()
-            .is_ok_and(|output| output.status.success());
-    if !works {
-        use std::io::Write;
-        let _ = writeln!(std::io::stderr(), "skipped: bubblewrap does not work here");
+/// A shell script that leaves a process in a session of its own, which no process started that is still there.
+#[cfg(target_os = "linux")]
+fn daemon(name: &str) -> String {
+    let inner = format!("echo $$ > {name}.pid; exec sleep 1000");
+    format!(
+        "env -i setsid sh -c '(sh -c \"{}\" </dev/null >/dev/null 2>&1 &)'; while [ ! -s {name}.pid ]; do :; done",
+        inner.replace("$$", "\\$\\$")
+    )
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_the_session_of_a_program_ends_with_it() {
+    if !has("python3") || !has("setsid") {
+        return;
     }
-    works
+    let space = space(&[
+        ("passes", "", &format!("{}; {PASSES}", daemon("passes"))),
+        ("fails", "", &format!("{}; exit 4", daemon("fails"))),
+        ("dies", "", &format!("{}; kill -SEGV $$", daemon("dies"))),
+        ("hangs", ", timeout: 1.5", &format!("{}; sleep 1000", daemon("hangs"))),
+        ("ignores", ", timeout: 1.5", &format!("trap '' TERM; {}; sleep 1000", daemon("ignores"))),
+    ]);
+    let function = format!(
+        "import subprocess\ndef f(sample, submission):\n    if submission == 'bad':\n        subprocess.run(['sh', '-c', {:?}])\n    return 1.0\n",
+        daemon("works")
+    );
+    space.write("f.py", function);
+    let suite = space.read("suite.yaml") + "  works: {kind: tool, function: 'f.py:f'}\n";
+    space.write("suite.yaml", suite);
+    run(&space, &[], 3);
+    insta::assert_snapshot!(told(&space), @r"
+    passes: 1.0 true
+    fails: exit: Grader exited with code 4: No error output
+    dies: killed: Grader was ended by signal 11 (SIGSEGV)
+    hangs: timeout: no result within 1.5 s
+    ignores: timeout: no result within 1.5 s
+    works: 1.0 true
+    ");
+    for name in ["passes", "fails", "dies", "hangs", "ignores", "works"] {
+        wait_dead(&space, &format!("{name}.pid"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_the_session_of_agents_hooks_and_judges_ends_with_them() {
+    if !has("setsid") {
+        return;
+    }
+    let suite = "name: s\ndataset: asked.jsonl\ntarget:\n  kind: command\n  command: [sh, agent.sh]\n  setup_each: [sh, setup.sh]\n\
+                 graders:\n  j: {kind: rubric, prompt: '{submission}', command: [sh, judge.sh]}\n";
+    let space = Space::new(&[
+        ("suite.yaml", suite),
+        ("asked.jsonl", "{\"id\":\"a\",\"input\":\"q\"}\n"),
+        ("agent.sh", &format!("{}; echo hello", daemon("agent"))),
+        ("setup.sh", &daemon("setup")),
+        ("judge.sh", &format!("{}; echo '{{\"score\":1,\"rationale\":\"r\"}}'", daemon("judge"))),
+    ]);
+    run(&space, &[], 0);
+    for name in ["agent", "setup", "judge"] {
+        wait_dead(&space, &format!("{name}.pid"));
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_left_its_session_ends_with_evalrs_too() {
+    if !has("setsid") {
+        return;
+    }
+    for signal in ["-INT", "-KILL"] {
+        let space = space(&[("hangs", "", &format!("{}; sleep 1000", daemon("hangs")))]);
+        let mut running = Running::new(space.command(&["run", "suite.yaml", "--quiet"]));
+        wait_written(&space, &mut running, &["hangs"]);
+        if signal == "-INT" {
+            running.interrupt();
+            assert_eq!(running.finish().code(), 130);
+        } else {
+            running.kill();
+        }
+        wait_dead(&space, "hangs.pid");
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_program_that_cannot_be_started_says_so() {
+    // It is for another kind of machine.
+    let space = Space::new(&[
+        ("suite.yaml", &suite("  a: {kind: program, path: a.bin}\n")),
+        ("rows.jsonl", ROWS),
+    ]);
+    space.write("a.bin", b"\x7fELF\0nothing");
+    executable(&space, "a.bin");
+    run(&space, &[], 3);
+    let error = &results(&space)[0]["grades"]["a"]["error"];
+    assert_eq!(error["kind"], "unloadable");
+    insta::assert_snapshot!(error["message"].as_str().unwrap(), @"`a.bin` cannot be started: it is neither a script nor a program for this kind of machine");
 }
 
 #[test]

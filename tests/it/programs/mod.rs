@@ -13,6 +13,7 @@ mod inline;
 mod keys;
 mod misbehaviour;
 mod mission;
+mod sandboxes;
 mod sees;
 mod settings;
 mod shadows;

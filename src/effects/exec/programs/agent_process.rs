@@ -15,9 +15,10 @@ use tokio::select;
 use tokio::time::{sleep, timeout};
 
 use super::ProgramExecutor;
-use super::command::{Surroundings, unloadable};
+use super::command::{self, Surroundings, unloadable};
 use super::endings::Ending;
 use super::group::Group;
+use super::supervisor;
 use super::tail::{self, Printed, Tail};
 use crate::effects::exec::Start;
 use crate::pipeline::outcome::Failure;
@@ -110,13 +111,19 @@ impl ProgramExecutor {
         let ending = ending.map_err(|error| {
             unloadable(format!("`{}` could not be waited for: {error}", start.spec.shown()))
         })?;
+        let stderr = tail::text_of(&tail, start);
+        let problem =
+            ending.and_then(|it| supervisor::problem(it, stderr.as_deref().unwrap_or_default()));
+        if let Some(error) = problem {
+            return Err(command::not_started(start, &error));
+        }
         let code = ending.map(|ending| match ending {
             Ending::Exit(code) => code,
             Ending::Signal(signal) => 128 + signal,
         });
         Ok(AgentEnd {
             exit: AgentExit { code, timed_out },
-            stderr: tail::text_of(&tail, start),
+            stderr,
             said: ending.map_or_else(|| "was still running".to_owned(), Ending::said),
             wrote_too_much,
         })

@@ -15,6 +15,7 @@ use tokio::process::{Child, Command};
 
 use super::environment;
 use super::sandbox::{self, Sandboxed};
+use super::supervisor;
 use crate::effects::exec::{Runtime, Start};
 use crate::pipeline::outcome::{Failure, FailureKind};
 
@@ -91,33 +92,47 @@ impl Surroundings<'_> {
         if words.is_empty() {
             return Err(unloadable("there is nothing to run"));
         }
-        if words.len() > 1 && self.worker.is_none() {
+        let supervising = supervisor::words();
+        let is_begun_by_another = words.len() > 1 || supervising.is_some();
+        if is_begun_by_another && self.worker.is_none() {
             // Whoever stands before the program would say in its own words why that does not start.
             if let Some(problem) = problem_of(start) {
                 return Err(unloadable(problem));
             }
         }
+        // A supervisor that is killed could end nothing any more: it is told to.
+        let is_killed = supervising.is_none();
+        let words: Vec<String> = supervising.into_iter().flatten().chain(words).collect();
         let mut command = Command::new(&words[0]);
-        command.args(&words[1..]).current_dir(&start.cwd).kill_on_drop(true);
+        command.args(&words[1..]).current_dir(&start.cwd).kill_on_drop(is_killed);
         command.env_clear().envs(environment::of(self.environment, &start.env));
         command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
         #[cfg(unix)]
         command.process_group(0);
-        let (mut tries, pause) = BUSY;
-        loop {
-            match command.spawn() {
-                Ok(child) => return Ok(child),
-                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy && tries > 0 => {
-                    tries -= 1;
-                    tokio::time::sleep(pause).await;
-                }
-                Err(error) => {
-                    let problem = problem_of(start).unwrap_or_else(|| said(start, &error));
-                    return Err(unloadable(start.without_secrets(&problem)));
-                }
+        patiently(|| command.spawn()).await.map_err(|error| not_started(start, &error))
+    }
+}
+
+/// Starts what may still be written a few times.
+pub(super) async fn patiently<T>(
+    mut start: impl FnMut() -> std::io::Result<T>,
+) -> std::io::Result<T> {
+    let (tries, pause) = BUSY;
+    for _ in 0..tries {
+        match start() {
+            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                tokio::time::sleep(pause).await;
             }
+            started => return started,
         }
     }
+    start()
+}
+
+/// The failure of a program that could not be started.
+pub(super) fn not_started(start: &Start, error: &std::io::Error) -> Failure {
+    let problem = problem_of(start).unwrap_or_else(|| said(start, error));
+    unloadable(start.without_secrets(&problem))
 }
 
 /// The command of a worker.

@@ -17,6 +17,7 @@ use super::command::{self, Interpreter, Surroundings, unloadable};
 use super::endings::{self, Ending, who};
 use super::group::Group;
 use super::messages;
+use super::supervisor;
 use super::tail::{self, Printed, Tail};
 use super::world::ProgramWorld;
 use super::{changed_meanwhile, files};
@@ -210,6 +211,9 @@ fn result_of(start: &Start, output: &[u8], stderr: Option<String>) -> Outcome {
 /// the suite.
 fn not_started(start: &Start, ending: Ending, stderr: Option<&str>) -> Option<Failure> {
     let stderr = stderr.unwrap_or_default();
+    if let Some(error) = supervisor::problem(ending, stderr) {
+        return Some(command::not_started(start, &error));
+    }
     if stderr.starts_with("bwrap: ") && matches!(ending, Ending::Exit(_)) {
         return Some(unloadable(format!(
             "bubblewrap could not start `{}`: {stderr}",

@@ -1,4 +1,4 @@
-//! A process and everything it started, to be ended together.
+//! A process and everything it started, to be ended together: the supervisor of a program, or the group of one without.
 //!
 //! Knows nothing of what runs in it. The only place that sends signals.
 
@@ -8,12 +8,15 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use tokio::process::Child;
 
 use super::guard::Guard;
+use super::supervisor;
 
 /// A process group, which is ended when this is dropped.
 #[derive(Debug)]
 pub(super) struct Group {
-    /// The number of its leader; 0 when it is closed.
+    /// The number of its leader; 0 when it is closed, or supervised.
     leader: AtomicU32,
+    /// The supervisor of a program that has one.
+    supervisor: Option<Supervisor>,
     guard: Arc<Guard>,
 }
 
@@ -21,25 +24,39 @@ impl Group {
     /// The group of a child that was started as the leader of one, which ends with evalrs.
     pub(super) fn of(child: &Child, guard: Arc<Guard>) -> Self {
         let leader = child.id().unwrap_or(0);
+        if supervisor::words().is_some() {
+            // It sees by itself that evalrs is gone.
+            let supervisor = Some(Supervisor::of(leader));
+            return Self { leader: AtomicU32::new(0), supervisor, guard };
+        }
         if leader != 0 {
             guard.watch(leader);
         }
-        Self { leader: AtomicU32::new(leader), guard }
+        Self { leader: AtomicU32::new(leader), supervisor: None, guard }
     }
 
     /// Ends every process of the group at once. No process of it can start another one meanwhile.
     pub(super) fn kill(&self) {
+        if let Some(supervisor) = &self.supervisor {
+            return supervisor.end();
+        }
         end(self.leader.load(Ordering::Relaxed));
     }
 
     /// Asks every process of the group to end.
     pub(super) fn terminate(&self) {
+        if let Some(supervisor) = &self.supervisor {
+            return supervisor.terminate();
+        }
         terminate(self.leader.load(Ordering::Relaxed));
     }
 
     /// Ends what the leader left behind, when that has been waited for. Its number may soon belong to somebody else, so
     /// nothing is sent to it any more.
     pub(super) fn close(&self) {
+        if let Some(supervisor) = &self.supervisor {
+            return supervisor.end();
+        }
         let leader = self.leader.swap(0, Ordering::Relaxed);
         if leader != 0 {
             end(leader);
@@ -52,6 +69,55 @@ impl Drop for Group {
     fn drop(&mut self) {
         self.close();
     }
+}
+
+/// The supervisor of a program. It is never mistaken for a later process of its number.
+#[cfg(target_os = "linux")]
+#[derive(Debug)]
+struct Supervisor(Option<std::os::fd::OwnedFd>);
+
+#[cfg(target_os = "linux")]
+impl Supervisor {
+    /// That of a process that was not waited for yet.
+    fn of(id: u32) -> Self {
+        use rustix::process::{Pid, PidfdFlags, kill_process, pidfd_open};
+        let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return Self(None) };
+        let handle = pidfd_open(id, PidfdFlags::empty()).ok();
+        if handle.is_none() {
+            // What could not be ended later is ended now.
+            let _ = kill_process(id, supervisor::END);
+        }
+        Self(handle)
+    }
+
+    fn end(&self) {
+        self.signal(supervisor::END);
+    }
+
+    fn terminate(&self) {
+        self.signal(rustix::process::Signal::TERM);
+    }
+
+    fn signal(&self, signal: rustix::process::Signal) {
+        // That it has ended already is as good.
+        let _ = self.0.as_ref().map(|handle| rustix::process::pidfd_send_signal(handle, signal));
+    }
+}
+
+/// There are none here.
+#[cfg(not(target_os = "linux"))]
+#[derive(Debug)]
+struct Supervisor;
+
+#[cfg(not(target_os = "linux"))]
+impl Supervisor {
+    fn of(_id: u32) -> Self {
+        Self
+    }
+
+    fn end(&self) {}
+
+    fn terminate(&self) {}
 }
 
 #[cfg(unix)]

@@ -3,7 +3,8 @@
 //! Programs are not trusted: each has a group of processes of its own, limits of time and output, an environment of few
 //! variables and, where the suite wants it, a sandbox. `executable` runs the one kind; of the other, `queue` holds what
 //! waits, `pool` passes it to a `worker`, and `messages` is what is said. `command`, `sandbox` and `environment` say
-//! how a process is started, `endings` and `tail` what is told of its end, `group` ends it, `guard` even when evalrs is gone.
+//! how a process is started, `endings` and `tail` what is told of its end, `group` ends it, `guard` even when evalrs is gone,
+//! and `supervisor`, on Linux, also what left its group.
 
 pub(crate) mod agent_process;
 pub(crate) mod check;
@@ -18,12 +19,13 @@ mod messages;
 mod pool;
 mod queue;
 mod sandbox;
+pub(super) mod supervisor;
 mod tail;
 mod worker;
 mod world;
 
 use std::cell::{Cell, RefCell};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use tokio::select;
@@ -32,7 +34,9 @@ use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 pub(crate) use environment::environment_of;
 pub(crate) use files::{FileStamp, stamp};
 
-use super::{Changed, Discovered, Executing, Loading, Notice, ProgramLaunch, Room, Start};
+use super::{
+    Changed, Checking, Discovered, Executing, Loading, Notice, ProgramLaunch, Room, Start,
+};
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
 use crate::pipeline::action::Action;
@@ -338,6 +342,19 @@ impl ProgramExecutor {
 
     pub(crate) fn take_notices(&self) -> Vec<Notice> {
         self.world.take_notices()
+    }
+
+    pub(crate) fn check_sandbox<'a>(&'a self, start: &'a Start) -> Checking<'a> {
+        Box::pin(async move { self.world.bwrap_for(start).await.map(drop) })
+    }
+
+    pub(crate) fn sandbox(&self) -> Option<&'static str> {
+        self.world.sandbox()
+    }
+
+    /// The variables that every program sees.
+    pub(crate) fn environment(&self) -> &BTreeMap<String, String> {
+        &self.world.environment
     }
 }
 

@@ -1,21 +1,21 @@
 //! What keeps a program from the network and from writing: bubblewrap, and limits of the shell.
 //!
-//! Which command that takes is pure; whether bubblewrap works here is tried once.
-#![expect(clippy::disallowed_methods, reason = "looks for bubblewrap, and where links lead")]
+//! Which command that takes is pure; whether bubblewrap holds here is tried by `probe`.
+#![expect(clippy::disallowed_methods, reason = "looks what is there, and where links lead")]
+
+pub(super) mod probe;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
-use std::process::Stdio;
 
-use tokio::process::Command;
-
-use crate::base::system::System;
-use crate::base::system::os::OsSystem;
 use crate::effects::exec::Start;
 
 /// Folders that a sandbox has of its own, empty: temporary files, and the sockets of services, which are reached without
 /// a network.
 const HIDDEN: [&str; 2] = ["/tmp", "/run"];
+/// Parts of `/proc` that are settings of the whole system. Whoever runs as root outside may write them, also without any
+/// capability.
+const SETTINGS: [&str; 4] = ["/proc/sys", "/proc/sysrq-trigger", "/proc/irq", "/proc/bus"];
 /// Variables with folders that runtimes read, separated by colons.
 const FOLDERS: [&str; 6] =
     ["VIRTUAL_ENV", "PYTHONHOME", "PYTHONPATH", "NODE_PATH", "DENO_DIR", "BUN_INSTALL"];
@@ -36,7 +36,10 @@ impl Sandboxed<'_> {
     pub(super) fn prefix(&self, cwd: &str) -> Vec<String> {
         let mut words = vec![self.bwrap];
         words.extend(["--unshare-all", "--die-with-parent", "--new-session"]);
+        // Started by root, it would leave all capabilities to the program, which could undo every mount.
+        words.extend(["--cap-drop", "ALL"]);
         words.extend(["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc"]);
+        words.extend(SETTINGS.into_iter().flat_map(|path| ["--ro-bind-try", path, path]));
         // In the order of their names a folder comes before what it holds, and does not cover that.
         for path in self.hidden.union(&self.needed) {
             if self.is_bound(path) {
@@ -127,24 +130,6 @@ pub(super) fn limits(start: &Start) -> String {
     [memory, cpu].into_iter().flatten().collect()
 }
 
-/// Finds bubblewrap and tries it. Says why it cannot be used.
-pub(super) async fn find() -> Result<String, String> {
-    let Some(bwrap) = OsSystem.find_program("bwrap") else {
-        return Err("`bwrap` is not installed; install the package `bubblewrap`".to_owned());
-    };
-    let words =
-        ["--unshare-all", "--ro-bind", "/", "/", "--proc", "/proc", "--", "/bin/sh", "-c", ":"];
-    let tried = Command::new(&bwrap).args(words).stdin(Stdio::null()).output().await;
-    match tried {
-        Ok(output) if output.status.success() => Ok(bwrap),
-        Ok(output) => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(format!("bubblewrap cannot make a sandbox here: {}", said.trim()))
-        }
-        Err(error) => Err(format!("`{bwrap}` cannot be started: {error}")),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::test_data::{environment, function_of, start_of};
@@ -176,8 +161,10 @@ mod tests {
         ] {
             let sandboxed: Sandboxed<'_> = Sandboxed { bwrap: "/bin/bwrap", hidden, needed };
             let expected = format!(
-                "/bin/bwrap --unshare-all --die-with-parent --new-session --ro-bind / / --dev /dev \
-                 --proc /proc {expected} --setenv TMPDIR /tmp --chdir /w --"
+                "/bin/bwrap --unshare-all --die-with-parent --new-session --cap-drop ALL --ro-bind / / \
+                 --dev /dev --proc /proc --ro-bind-try /proc/sys /proc/sys \
+                 --ro-bind-try /proc/sysrq-trigger /proc/sysrq-trigger \
+                 --ro-bind-try /proc/irq /proc/irq --ro-bind-try /proc/bus /proc/bus {expected} --setenv TMPDIR /tmp --chdir /w --"
             );
             assert_eq!(sandboxed.prefix("/w").join(" "), expected);
         }

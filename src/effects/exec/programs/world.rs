@@ -7,10 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 use tokio::sync::{Notify, OnceCell};
 
+use super::ProgramSettings;
 use super::command::unloadable;
 use super::files::{self, WorkerFiles};
 use super::guard::Guard;
-use super::{ProgramSettings, sandbox};
+use super::sandbox::probe;
+use super::sandbox::probe::NoSandbox;
 use crate::effects::exec::{Notice, Start};
 use crate::pipeline::outcome::Failure;
 use crate::pipeline::spec::{Language, SandboxKind};
@@ -32,7 +34,9 @@ pub(super) struct ProgramWorld {
     pub(super) stripper: Vec<String>,
     folder: OnceLock<Result<TempDir, String>>,
     guard: OnceLock<Arc<Guard>>,
-    bwrap: OnceCell<Result<String, String>>,
+    bwrap: OnceCell<Result<String, NoSandbox>>,
+    /// What programs were started in that are to be kept in a sandbox; nothing where none was started.
+    sandbox: OnceLock<&'static str>,
     notices: Mutex<Vec<Notice>>,
     told: Notify,
 }
@@ -52,6 +56,7 @@ impl ProgramWorld {
             folder: OnceLock::new(),
             guard: OnceLock::new(),
             bwrap: OnceCell::new(),
+            sandbox: OnceLock::new(),
             notices: Mutex::default(),
             told: Notify::new(),
         }
@@ -93,14 +98,33 @@ impl ProgramWorld {
         if kind == SandboxKind::None {
             return Ok(None);
         }
-        match self.bwrap.get_or_init(sandbox::find).await {
-            Ok(bwrap) => Ok(Some(bwrap)),
-            Err(_) if kind == SandboxKind::Auto => Ok(None),
+        let find = || probe::find(&self.environment, &start.workspace);
+        match self.bwrap.get_or_init(find).await {
+            Ok(bwrap) => {
+                self.sandbox.get_or_init(|| "bubblewrap");
+                Ok(Some(bwrap))
+            }
+            Err(problem) if kind == SandboxKind::Auto => {
+                let mut is_first = false;
+                self.sandbox.get_or_init(|| {
+                    is_first = true;
+                    "none"
+                });
+                if is_first && matches!(problem, NoSandbox::Open(_)) {
+                    self.say(format!("warning: {problem}: programs run without a sandbox"));
+                }
+                Ok(None)
+            }
             Err(problem) => {
-                let shown = &start.spec.path;
+                let shown = start.spec.shown();
                 Err(unloadable(format!("`{shown}` is to run in a sandbox: {problem}")))
             }
         }
+    }
+
+    /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`, if any was.
+    pub(super) fn sandbox(&self) -> Option<&'static str> {
+        self.sandbox.get().copied()
     }
 
     /// Says something.
