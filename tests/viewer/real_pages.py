@@ -435,6 +435,8 @@ class People(pages.PageTest):
         expect(self.card().locator(".label-people li")).to_have_text(["bob: 5", "cem: 4"])
         expect(self.card().locator(".label-state")).to_contain_text("labelled 4.5, the grader agrees")
         self.assertEqual(self.labels(), [("bob", 5), ("cem", 4)])
+
+
 class Agreement(pages.PageTest):
     """Of a rubric that lets more pass and agrees less with people, every page says the latter first."""
 

@@ -5,6 +5,7 @@
     reason = "tests look at what agents have noted, and write what they see as text"
 )]
 
+mod changes;
 mod failures;
 mod folders;
 mod keys;

@@ -23,6 +23,7 @@ mod user;
 #[cfg(feature = "judge")]
 mod web;
 mod workspace;
+mod workspace_git;
 mod written;
 
 use std::cell::RefCell;
@@ -295,7 +296,7 @@ impl TargetExecutor {
         // What was cancelled is undone before the next one begins.
         self.finish_left(programs).await;
         self.setup.once(launch, programs).await?;
-        let mut workspace = ConversationFolder::make(launch, &self.left).await?;
+        let mut workspace = ConversationFolder::make(launch, programs, &self.left).await?;
         let answered = self.in_workspace(launch, programs, &workspace).await;
         let EndedConversation { answered, warning } = workspace.finish(answered, programs).await;
         if let Some(warning) = warning {

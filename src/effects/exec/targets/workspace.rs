@@ -6,15 +6,14 @@
 use std::cell::RefCell;
 use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
 use std::rc::Rc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
-use std::time::{Duration, SystemTime};
+use std::time::SystemTime;
 
-use tokio::process::Command;
 use tokio::task::{JoinHandle, spawn_blocking};
 
+use super::workspace_git::{self, WorkspaceGit};
 use super::{TargetLaunch, hooks};
 use crate::effects::exec::programs::ProgramExecutor;
 use crate::pipeline::outcome::{Failure, FailureKind};
@@ -27,8 +26,6 @@ const HOME: &str = ".evalrs/workspaces";
 const KEPT: &str = "kept";
 /// The most bytes of a diff that are kept.
 const MOST_DIFF: usize = 1 << 20;
-/// How long git may take for one thing.
-const OF_GIT: Duration = Duration::from_mins(1);
 
 /// Tells folders of one process apart.
 static MADE: AtomicU64 = AtomicU64::new(0);
@@ -45,8 +42,8 @@ pub(super) struct ConversationFolder {
     making: Option<JoinHandle<io::Result<()>>>,
     /// Whether what is to be undone after the conversation was begun.
     has_begun: std::cell::Cell<bool>,
-    /// The commit that the agent began with.
-    begun_at: String,
+    /// What the agent began with, where it is told what it changed.
+    git: Option<WorkspaceGit>,
     left: Rc<RefCell<Vec<LeftWorkspace>>>,
     is_finished: bool,
 }
@@ -88,6 +85,7 @@ impl ConversationFolder {
     /// Makes the folder of a conversation.
     pub(super) async fn make(
         launch: &TargetLaunch,
+        programs: &ProgramExecutor,
         left: &Rc<RefCell<Vec<LeftWorkspace>>>,
     ) -> Result<Self, Failure> {
         let mut workspace = Self {
@@ -95,7 +93,7 @@ impl ConversationFolder {
             own: None,
             making: None,
             has_begun: std::cell::Cell::new(false),
-            begun_at: String::new(),
+            git: None,
             left: Rc::clone(left),
             is_finished: false,
         };
@@ -122,7 +120,8 @@ impl ConversationFolder {
         }));
         workspace.made().await.map_err(|error| unmade(&path, &error))?;
         if spec.is_git {
-            workspace.begun_at = begin_git(&path).await.map_err(|error| unmade(&path, &error))?;
+            let begun = WorkspaceGit::begin(&path, programs.environment()).await;
+            workspace.git = Some(begun.map_err(|error| unmade(&path, &error))?);
         }
         Ok(workspace)
     }
@@ -158,10 +157,8 @@ impl ConversationFolder {
         mut answered: Result<TargetAnswer, Failure>,
         programs: &ProgramExecutor,
     ) -> EndedConversation {
-        if let (Ok(answer), Some(own)) = (&mut answered, &self.own)
-            && own.spec.is_git
-        {
-            let diff = diff(Path::new(&own.path), &self.begun_at).await;
+        if let (Ok(answer), Some(git)) = (&mut answered, &self.git) {
+            let diff = git.diff(programs.environment()).await;
             let diff = diff.unwrap_or_else(|error| format!("[what changed is not known: {error}]"));
             answer.workspace_diff = Some(cut(self.launch.without_secrets(&diff)));
         }
@@ -177,7 +174,7 @@ impl ConversationFolder {
             KeepWorkspace::Failed => answered.is_err(),
             KeepWorkspace::Never => false,
         };
-        let place = if kept { keep(&own, &self.launch) } else { remove(own).await };
+        let place = if kept { keep(&own, &self.launch).await } else { remove(own).await };
         let answered = match (answered, place) {
             (Ok(answer), place) => Ok(TargetAnswer { workspace: place, ..answer }),
             (Err(failure), Some(place)) => {
@@ -295,20 +292,6 @@ fn unmade(path: &Path, error: &io::Error) -> Failure {
     Failure::new(FailureKind::TargetFailed, message)
 }
 
-/// Makes the folder a repository whose first commit is the template, and gives that.
-async fn begin_git(path: &Path) -> io::Result<String> {
-    git(path, &["init", "-q"]).await?;
-    git(path, &["add", "-A"]).await?;
-    git(path, &["commit", "-q", "--allow-empty", "--no-verify", "-m", "template"]).await?;
-    Ok(git(path, &["rev-parse", "HEAD"]).await?.trim().to_owned())
-}
-
-/// What was changed since a commit, also by commits and in files that git does not know yet.
-async fn diff(path: &Path, since: &str) -> io::Result<String> {
-    git(path, &["add", "-A"]).await?;
-    git(path, &["diff", "--cached", "--no-color", "--no-ext-diff", since]).await
-}
-
 /// As much of a diff as is kept.
 fn cut(mut diff: String) -> String {
     if diff.len() > MOST_DIFF {
@@ -318,31 +301,13 @@ fn cut(mut diff: String) -> String {
     diff
 }
 
-/// Runs git without the settings of the user, which would decide what is in a diff.
-async fn git(path: &Path, arguments: &[&str]) -> io::Result<String> {
-    let mut command = Command::new("git");
-    command.arg("-C").arg(path).args(["-c", "core.autocrlf=false", "-c", "commit.gpgsign=false"]);
-    command.args(["-c", "user.name=evalrs", "-c", "user.email=evalrs@localhost"]).args(arguments);
-    for variable in ["GIT_INDEX_FILE", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY", "GIT_NAMESPACE"] {
-        command.env_remove(variable);
-    }
-    // Never the repository around it, also where the agent has removed this one.
-    command.env("GIT_DIR", path.join(".git")).env("GIT_WORK_TREE", path);
-    command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-    command.stdin(Stdio::null()).kill_on_drop(true);
-    let output = tokio::time::timeout(OF_GIT, command.output()).await;
-    let output = output.map_err(|_| io::Error::other("git did not end within a minute"))??;
-    if output.status.success() {
-        return Ok(String::from_utf8_lossy(&output.stdout).into_owned());
-    }
-    let said = String::from_utf8_lossy(&output.stderr);
-    Err(io::Error::other(format!("git {}: {}", arguments.join(" "), said.trim())))
-}
-
 /// Moves a folder to those that are kept. Where that fails it stays where it is.
-fn keep(own: &OwnFolder, launch: &TargetLaunch) -> Option<String> {
+async fn keep(own: &OwnFolder, launch: &TargetLaunch) -> Option<String> {
     let home = Path::new(&launch.start.workspace).join(HOME).join(KEPT);
     let from = Path::new(&own.path);
+    let repository = workspace_git::beside(from);
+    // What cannot be removed is left to the next run.
+    let _ = spawn_blocking(move || std::fs::remove_dir_all(repository)).await;
     let name = from.file_name()?.to_string_lossy().into_owned();
     let name = format!("{name}-{}", std::process::id());
     let to = home.join(name);
@@ -357,6 +322,7 @@ async fn remove(own: OwnFolder) -> Option<String> {
     let removing = spawn_blocking(move || {
         let path = Path::new(&own.path);
         let _ = std::fs::remove_dir_all(path);
+        let _ = std::fs::remove_dir_all(workspace_git::beside(path));
         remove_if_empty(path.parent());
     });
     // What cannot be removed is left to the next run.
