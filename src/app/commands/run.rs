@@ -268,9 +268,7 @@ fn run_one(
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
     if !(args.quiet && args.format.audience == Audience::Terminal) {
         let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
-        let mut out = BufWriter::new(&mut *console.out);
-        reports.add(&run, &mut out, console.system)?;
-        out.flush()?;
+        add_report(&run, reports, console)?;
     }
     recorded?;
     remove_old_records(session, surroundings, console)?;
@@ -278,6 +276,17 @@ fn run_one(
         done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
     }
     Ok(status)
+}
+
+fn add_report(
+    run: &ReportedRun<'_, '_>,
+    reports: &mut Reports,
+    console: &mut Console<'_>,
+) -> Result<(), Error> {
+    let mut out = BufWriter::new(&mut *console.out);
+    reports.add(run, &mut out, console.system)?;
+    out.flush()?;
+    Ok(())
 }
 
 fn result_lines(session: &Session) -> crate::pipeline::report::Results<'_> {

@@ -71,23 +71,28 @@ impl Drop for Group {
     }
 }
 
-/// The supervisor of a program. It is never mistaken for a later process of its number.
-#[cfg(target_os = "linux")]
+/// The supervisor of a program; there are none but on Linux.
 #[derive(Debug)]
-struct Supervisor(Option<std::os::fd::OwnedFd>);
+struct Supervisor {
+    /// Stands for it and for no later process of its number.
+    #[cfg(target_os = "linux")]
+    handle: Option<std::os::fd::OwnedFd>,
+}
 
 #[cfg(target_os = "linux")]
 impl Supervisor {
     /// That of a process that was not waited for yet.
     fn of(id: u32) -> Self {
         use rustix::process::{Pid, PidfdFlags, kill_process, pidfd_open};
-        let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) else { return Self(None) };
+        let Some(id) = i32::try_from(id).ok().and_then(Pid::from_raw) else {
+            return Self { handle: None };
+        };
         let handle = pidfd_open(id, PidfdFlags::empty()).ok();
         if handle.is_none() {
             // What could not be ended later is ended now.
             let _ = kill_process(id, supervisor::END);
         }
-        Self(handle)
+        Self { handle }
     }
 
     fn end(&self) {
@@ -100,19 +105,15 @@ impl Supervisor {
 
     fn signal(&self, signal: rustix::process::Signal) {
         // That it has ended already is as good.
-        let _ = self.0.as_ref().map(|handle| rustix::process::pidfd_send_signal(handle, signal));
+        let _ =
+            self.handle.as_ref().map(|handle| rustix::process::pidfd_send_signal(handle, signal));
     }
 }
-
-/// There are none here.
-#[cfg(not(target_os = "linux"))]
-#[derive(Debug)]
-struct Supervisor;
 
 #[cfg(not(target_os = "linux"))]
 impl Supervisor {
     fn of(_id: u32) -> Self {
-        Self
+        Self {}
     }
 
     fn end(&self) {}

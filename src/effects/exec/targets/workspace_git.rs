@@ -7,6 +7,7 @@
 #![expect(clippy::disallowed_methods, reason = "the files of the workspace are listed here")]
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write as _;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -60,7 +61,7 @@ type GitPath = Vec<u8>;
 
 /// What stands in a workspace.
 #[derive(Debug, Default)]
-struct Listed {
+struct WorkspaceFiles {
     files: BTreeSet<GitPath>,
     /// What git cannot keep: repositories, and what is neither a file nor a link.
     left_out: BTreeSet<GitPath>,
@@ -117,7 +118,7 @@ impl WorkspaceGit {
         let mut diff = String::from_utf8_lossy(&diff).into_owned();
         for path in listed.left_out.difference(&self.left_out).take(MOST_NAMED) {
             let path = String::from_utf8_lossy(path);
-            diff.push_str(&format!("[not shown: {}]\n", path.escape_debug()));
+            let _ = writeln!(diff, "[not shown: {}]", path.escape_debug());
         }
         Ok(diff)
     }
@@ -197,10 +198,10 @@ fn joined<'a>(paths: impl Iterator<Item = &'a GitPath>, before: &[u8]) -> Vec<u8
 }
 
 /// Lists a workspace, without the repository of the agent. No link is followed.
-async fn listed(workspace: &Path) -> io::Result<Listed> {
+async fn listed(workspace: &Path) -> io::Result<WorkspaceFiles> {
     let workspace = workspace.to_owned();
     let listing = spawn_blocking(move || {
-        let mut listed = Listed::default();
+        let mut listed = WorkspaceFiles::default();
         let mut folders = vec![(PathBuf::new(), GitPath::new())];
         while let Some((folder, named)) = folders.pop() {
             for entry in std::fs::read_dir(workspace.join(&folder))? {

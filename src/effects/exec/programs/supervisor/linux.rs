@@ -147,21 +147,22 @@ impl Children {
         if self.status.is_none() {
             let _ = kill_process_group(self.program, Signal::KILL);
         }
-        for child in self.all() {
+        for child in children() {
             let _ = kill_process(child, Signal::KILL);
         }
     }
+}
 
-    fn all(&self) -> Vec<Pid> {
-        let own = getpid().as_raw_nonzero();
-        let listed = std::fs::read_to_string(format!("/proc/self/task/{own}/children"));
-        let numbers: Vec<i32> = match listed {
-            Ok(listed) => listed.split_whitespace().filter_map(|id| id.parse().ok()).collect(),
-            // Not every kernel keeps such a list.
-            Err(_) => children_among_all(own.get()),
-        };
-        numbers.into_iter().filter_map(Pid::from_raw).collect()
-    }
+/// The children of this process.
+fn children() -> Vec<Pid> {
+    let own = getpid().as_raw_nonzero();
+    let listed = std::fs::read_to_string(format!("/proc/self/task/{own}/children"));
+    let numbers: Vec<i32> = match listed {
+        Ok(listed) => listed.split_whitespace().filter_map(|id| id.parse().ok()).collect(),
+        // Not every kernel keeps such a list.
+        Err(_) => children_among_all(own.get()),
+    };
+    numbers.into_iter().filter_map(Pid::from_raw).collect()
 }
 
 /// The processes of which the `parent` is this, of all that there are.
