@@ -9,8 +9,9 @@ use crate::base::system::System;
 use crate::effects::exec::{Discovered, Executor, Start, see};
 use crate::effects::store::{Entry, OutcomeStore, StoreError};
 use crate::engine::session::programs::{
-    KnownOutputs, Listed, Listing, ProgramContext, ProgramNow, ReadProgram, dependencies_action,
-    discovered_from, entry, grown, is_outgrown, listed, loaded_of, program_now,
+    FoundListing, KnownOutputs, Listing, ProgramContext, ProgramNow, ReadProgram,
+    dependencies_action, discovered_from, entry, grown, is_outgrown, listed, loaded_of,
+    program_now,
 };
 use crate::pipeline::key::{ActionKey, key_of};
 use crate::pipeline::outcome::Stored;
@@ -62,7 +63,7 @@ pub(crate) async fn prepare(
     let mut loads = Listing::default();
     if spec.language.has_worker() {
         loads = match (listed(&read, None, store, "", system), executor) {
-            (Some(Listed { listing, is_current: true }), _) => listing,
+            (Some(FoundListing { listing, is_current: true }), _) => listing,
             (found, None) => found.map(|found| found.listing).unwrap_or_default(),
             (found, Some(executor)) => {
                 let before = found.map(|found| found.listing);

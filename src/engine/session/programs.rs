@@ -37,7 +37,7 @@ use crate::pipeline::program::{
 use crate::pipeline::spec::{Language, ProgramSpec, Variable};
 
 use inputs::DeclaredInputs;
-pub(crate) use listings::{Listed, entry, listed};
+pub(crate) use listings::{FoundListing, entry, listed};
 pub(crate) use loads::{depfile_of, grown, is_outgrown, loaded_of};
 pub(crate) use outputs::{KnownOutputs, ProgramNow, program_now};
 pub(crate) use program_set::{Listing, ProgramSet};

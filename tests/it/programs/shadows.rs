@@ -242,7 +242,7 @@ fn what_is_not_loaded_any_more_is_in_no_key() {
     }
     let dependencies = |space: &Space| {
         let header: serde_json::Value = serde_json::from_str(&space.record("header.json")).unwrap();
-        let graders = header["graders"].clone();
+        let graders = header["settings"]["graders"].clone();
         assert!(graders.to_string().contains("helper/__init__.py"), "{graders}");
         graders
     };

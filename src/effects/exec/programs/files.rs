@@ -97,10 +97,10 @@ pub(super) fn is_newer(path: &str, begin: SystemTime) -> bool {
 }
 
 /// What tells that a file was written: when, and how long it is. None where there is none.
-pub(crate) type FileStamp = Option<(SystemTime, u64)>;
+pub(crate) type WrittenStamp = Option<(SystemTime, u64)>;
 
 /// The stamp of the file at a path.
-pub(crate) fn stamp(path: &str) -> FileStamp {
+pub(crate) fn stamp(path: &str) -> WrittenStamp {
     let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let times = [metadata.modified().ok(), moved(&metadata)];
     Some((times.into_iter().flatten().max()?, metadata.len()))

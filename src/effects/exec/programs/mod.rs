@@ -32,7 +32,7 @@ use tokio::select;
 use tokio::sync::{Notify, Semaphore, SemaphorePermit};
 
 pub(crate) use environment::environment_of;
-pub(crate) use files::{FileStamp, stamp};
+pub(crate) use files::{WrittenStamp, stamp};
 
 use super::{
     Changed, Checking, Discovered, Executing, Loading, Notice, ProgramLaunch, Room, Start,

@@ -9,11 +9,11 @@ use std::sync::Arc;
 
 use super::TargetLaunch;
 use crate::effects::exec::Discovered;
-use crate::effects::exec::programs::{FileStamp, stamp};
+use crate::effects::exec::programs::{WrittenStamp, stamp};
 use crate::pipeline::program::ProgramIdentity;
 
 /// The files that a conversation may write, as they are when it begins.
-pub(super) type FilesBefore = Vec<(String, FileStamp)>;
+pub(super) type FilesBefore = Vec<(String, WrittenStamp)>;
 
 /// What agents were seen to write.
 #[derive(Debug, Default)]
@@ -21,7 +21,7 @@ pub(super) struct WrittenFiles {
     /// The files that they write.
     outputs: BTreeSet<String>,
     /// Those that changed in a conversation, as it left them.
-    suspects: BTreeMap<String, FileStamp>,
+    suspects: BTreeMap<String, WrittenStamp>,
     /// What nobody was told of yet.
     news: Vec<(Arc<ProgramIdentity>, Discovered)>,
 }

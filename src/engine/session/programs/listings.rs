@@ -13,7 +13,7 @@ use crate::pipeline::program::Depfile;
 
 /// What is known of what a program loads.
 #[derive(Clone, Debug)]
-pub(crate) struct Listed {
+pub(crate) struct FoundListing {
     /// What is listed, under the highest generation that is.
     pub(crate) listing: Listing,
     /// Whether it was found out from files as they are now. If not, the program is to be loaded once more.
@@ -28,7 +28,7 @@ pub(crate) fn listed(
     store: &dyn OutcomeStore,
     folder: &str,
     system: &dyn System,
-) -> Option<Listed> {
+) -> Option<FoundListing> {
     let key = read.dependencies_action().key();
     let stored = store.all_of(key).into_iter().filter_map(|entry| {
         let depfile = Depfile::read(&text(&entry)?)?;
@@ -47,7 +47,7 @@ pub(crate) fn listed(
         depfile.extend(&other.depfile.of_calls());
     }
     let listing = Listing { generation, depfile, seen: SeenFiles::new() };
-    Some(Listed { listing, is_current: current.is_some() })
+    Some(FoundListing { listing, is_current: current.is_some() })
 }
 
 pub(super) fn text(entry: &Entry) -> Option<String> {
@@ -75,7 +75,7 @@ mod tests {
 
     use jiff::Timestamp;
 
-    use super::{Listed, entry, listed};
+    use super::{FoundListing, entry, listed};
     use crate::base::system::memory::MemorySystem;
     use crate::effects::store::{MemoryStore, OutcomeStore};
     use crate::engine::session::programs::{ProgramContext, ReadProgram};
@@ -104,7 +104,7 @@ mod tests {
         let entry = entry(&read.dependencies_action(), &depfile, 3, Timestamp::UNIX_EPOCH);
         store.put_many(&[entry]).unwrap();
         let is_current = || {
-            let Listed { listing, is_current } = find().unwrap();
+            let FoundListing { listing, is_current } = find().unwrap();
             assert_eq!((listing.depfile, listing.generation), (depfile.clone(), 3));
             is_current
         };

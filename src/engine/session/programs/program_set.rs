@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
-use super::listings::{Listed, entry, listed};
+use super::listings::{FoundListing, entry, listed};
 use super::outputs::{KnownOutputs, outputs_key};
 use super::{
     ProgramContext, ReadProgram, dependencies_action, discovered_from, inputs, loaded_of, state,
@@ -170,8 +170,10 @@ impl Session {
             let Some(read) = self.programs.read(program) else { continue };
             let held = self.programs.listing(program);
             match listed(read, held, store, self.folder(), system) {
-                Some(Listed { listing, is_current: true }) => self.know(program, listing, system),
-                Some(Listed { listing, .. }) => {
+                Some(FoundListing { listing, is_current: true }) => {
+                    self.know(program, listing, system)
+                }
+                Some(FoundListing { listing, .. }) => {
                     let base = read.dependencies_action().key();
                     self.programs.listings.insert(base, listing);
                 }
