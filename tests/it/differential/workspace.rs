@@ -1,12 +1,11 @@
 //! The workspace that is edited at random: a suite of programs and a judge, its rows, and every file that an import may find.
-#![expect(clippy::disallowed_methods, reason = "tests save files as editors do")]
 
 use std::collections::BTreeMap;
 
 use serde_json::json;
 
-use crate::programs::executable;
-use crate::space::{Space, jsonl};
+use super::folder::{Files, PathContent};
+use crate::space::jsonl;
 
 /// Imports what may be there or not, beside what always is: modules, packages, and a name of the standard library.
 const FUNCTION: &str = "\
@@ -272,8 +271,8 @@ impl Workspace {
         "suite".to_owned()
     }
 
-    /// Every file: path → text.
-    pub(super) fn files(&self) -> BTreeMap<String, String> {
+    /// Every file.
+    pub(super) fn files(&self) -> Files {
         let mut files = self.programs.clone();
         let row = |(id, (answer, truth)): (&u32, &(u32, u32))| {
             let output = format!("The answer is {answer}.");
@@ -284,7 +283,11 @@ impl Workspace {
         let rubric = format!("Is it {adverb}polite? {{submission}}\n");
         files.insert("rubric.txt".to_owned(), rubric);
         files.insert("suite.yaml".to_owned(), self.suite());
-        files
+        let content = |path: &str, text| match path {
+            SCRIPT => PathContent::Script(text),
+            _ => PathContent::Text(text),
+        };
+        files.into_iter().map(|(path, text)| (path.clone(), content(&path, text))).collect()
     }
 
     fn suite(&self) -> String {
@@ -311,25 +314,4 @@ gate: {{metric_key: f, metric: avg_score, op: gte, value: {threshold}}}
 
 fn score(random: &mut fastrand::Rng) -> &'static str {
     SCORES[random.usize(..SCORES.len())]
-}
-
-/// Saves a file as careful editors do: never is a half of it there.
-pub(super) fn save(space: &Space, path: &str, text: &str) {
-    space.write(".saved", text);
-    if path == SCRIPT {
-        executable(space, ".saved");
-    }
-    let target = space.path(path);
-    std::fs::create_dir_all(target.parent().unwrap()).unwrap();
-    std::fs::rename(space.path(".saved"), target).unwrap();
-}
-
-/// Removes a file, and its folder where nothing else stands in it.
-pub(super) fn remove(space: &Space, path: &str) {
-    let path = space.path(path);
-    std::fs::remove_file(&path).unwrap();
-    let folder = path.parent().unwrap();
-    if folder != space.path("") && std::fs::read_dir(folder).unwrap().next().is_none() {
-        std::fs::remove_dir(folder).unwrap();
-    }
 }
