@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::judge::{Answer, Asked, Judge};
 use crate::letta_server::{LettaServer, Said};
 
-/// The input that an agent answers in one way, whatever else it is told.
+/// How inputs begin that an agent answers in one way, whatever else it is told.
 pub(super) const SHARED: &str = "shared";
 
 /// Says what stands in the folder it works in, and what its script there says.
@@ -24,7 +24,7 @@ pub(super) fn command(sees_id: bool) -> String {
     let unseen = if sees_id { "" } else { r#"s/"id":"[^"]*"//; "# };
     format!(
         r#"read -r asked
-case $asked in *'"{SHARED}"'*) echo {SHARED} command; exit;; esac
+case $asked in *'"{SHARED}'*) echo {SHARED} command; exit;; esac
 {LOOKS_AROUND}
 told=$(printf '%s' "$asked" | sed '{unseen}s/"workspace":"[^"]*"//')
 echo "told $told in $here, tool $tool""#
@@ -53,7 +53,7 @@ from words import WORD
 
 
 def run(sample):
-    if sample['input'] == '{SHARED}':
+    if sample['input'].startswith('{SHARED}'):
         return '{SHARED} function'
     place = sample.pop('workspace', None)
 {unseen}    told = f'{{WORD}} {{json.dumps(sample, sort_keys=True)}}'
@@ -88,7 +88,7 @@ impl LiveServers {
         });
         let letta = ["one", "two"].map(|name| {
             LettaServer::new(move |_, text| match text {
-                SHARED => Said::Text(format!("{SHARED} letta")),
+                _ if text.starts_with(SHARED) => Said::Text(format!("{SHARED} letta")),
                 _ => Said::Text(format!("{name} {text}")),
             })
         });

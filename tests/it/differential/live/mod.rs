@@ -364,18 +364,18 @@ impl LiveWorkspace {
             let metadata = json!({"read": row.read, "unread": row.unread});
             json!({"id": id, "input": input, "ground_truth": format!("q{}", row.truth), "metadata": metadata})
         };
-        let of_crowd = |read| LiveRow { input: 0, truth: 0, read, unread: 0 };
+        let of_crowd = LiveRow { input: 0, truth: 0, read: 0, unread: 0 };
         let graded_by = |graders: &[&str], mut row: Value| {
             row["graders"] = json!(graders);
             row
         };
-        let shared = |id: &str, read| row(id.to_owned(), SHARED.to_owned(), &of_crowd(read));
+        let shared = |id: &str| row(id.to_owned(), format!("{SHARED} {id}"), &of_crowd);
         let mut rows = Vec::new();
         if self.has_crowd {
-            rows.push(graded_by(&["right"], shared("first", 0)));
-            let in_crowd = |at| row(format!("c{at}"), format!("x{}", at % 6), &of_crowd(0));
-            rows.extend((0..240).map(|at| graded_by(&["right", "picked"], in_crowd(at))));
-            rows.push(graded_by(&["right", "picked"], shared("last", 1)));
+            rows.push(graded_by(&["right"], shared("first")));
+            let in_crowd = |at| row(format!("c{at}"), format!("x{}", at % 6), &of_crowd);
+            rows.extend((0..240).map(|at| graded_by(&["right"], in_crowd(at))));
+            rows.push(graded_by(&["right", "picked"], shared("last")));
         }
         rows.extend(
             self.rows
