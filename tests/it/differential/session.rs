@@ -1,5 +1,4 @@
 //! A session of `evalrs watch` over a workspace that is edited, and a run that replays nothing.
-#![expect(clippy::disallowed_methods, reason = "tests remove stores")]
 
 use std::collections::BTreeMap;
 

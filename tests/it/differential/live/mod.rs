@@ -79,7 +79,7 @@ struct AdapterState {
 
 impl AdapterState {
     fn text(&self) -> String {
-        let mut members = vec![
+        let mut members = [
             ("version", json!(1)),
             ("name", json!(format!("agent-{}", self.name))),
             ("command", json!(["./agent.sh", format!("--flag-{}", self.flag)])),
