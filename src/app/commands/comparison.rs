@@ -7,7 +7,7 @@ use crate::pipeline::report::diff::{Diff, DiffLabels, DiffSide, compare_with};
 
 /// What is compared, and how much of it is told.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Comparison<'a> {
+pub(super) struct RunComparison<'a> {
     /// The records of both sides.
     pub(super) pasts: [&'a PastRun; 2],
     /// What people say of both.
@@ -18,7 +18,7 @@ pub(super) struct Comparison<'a> {
     pub(super) explained: usize,
 }
 
-impl Comparison<'_> {
+impl RunComparison<'_> {
     /// What moved between these sides, and why.
     pub(super) fn of(self, sides: [DiffSide; 2], system: &dyn System) -> Diff {
         let [before, now] = sides;

@@ -3,7 +3,7 @@
 use std::io::Write;
 
 use super::Console;
-use super::comparison::Comparison;
+use super::comparison::RunComparison;
 use super::diff_labels::LabelSource;
 use super::records::{home, record};
 use crate::app::cli::{DiffArgs, DiffFormat};
@@ -30,7 +30,8 @@ pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitSta
     let format = if args.json { DiffFormat::Json } else { args.format };
     let explained = if format == DiffFormat::Json { usize::MAX } else { args.moved };
     let grader = args.grader.as_deref();
-    let comparison = Comparison { pasts: [&before.0, &now.0], labels: &labels, grader, explained };
+    let comparison =
+        RunComparison { pasts: [&before.0, &now.0], labels: &labels, grader, explained };
     let mut diff = comparison.of([old, new], console.system);
     let reasons = unlike(&diff);
     if !args.force && !reasons.is_empty() {

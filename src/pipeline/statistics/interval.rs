@@ -55,14 +55,14 @@ pub(crate) fn read_interval<'de, D: Deserializer<'de>>(
     deserializer: D,
 ) -> Result<Option<ConfidenceInterval>, D::Error> {
     #[derive(Deserialize)]
-    struct Written {
+    struct WrittenInterval {
         low: Option<f64>,
         high: Option<f64>,
         level: f64,
         method: IntervalMethod,
     }
-    let written = Option::<Written>::deserialize(deserializer)?;
-    Ok(written.and_then(|Written { low, high, level, method }| {
+    let written = Option::<WrittenInterval>::deserialize(deserializer)?;
+    Ok(written.and_then(|WrittenInterval { low, high, level, method }| {
         Some(ConfidenceInterval { low: low?, high: high?, level, method })
     }))
 }

@@ -267,8 +267,7 @@ pub(super) fn with_settings_and(
     let timeout = fields.seconds("timeout", &mut reader.findings);
     let mut spec = spec?;
     spec.runtime = runtime.or(spec.runtime);
-    let said = inputs.iter().map(|(input, _)| input).chain(&template);
-    spec.inputs = sorted(said.cloned().collect());
+    spec.inputs = sorted(inputs.iter().map(|(input, _)| input).chain(&template).cloned().collect());
     spec.template = template;
     spec.outputs = sorted(outputs.into_iter().map(|(output, _)| output).collect());
     spec.env = env.unwrap_or_default();

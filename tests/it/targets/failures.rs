@@ -125,7 +125,7 @@ fn what_cannot_run_is_told_before_anything_runs() {
         assert_eq!(ran.code(), 2, "{what}: {}", ran.shown());
         shown.push_str(&format!("--- {what}\n{}", ran.stderr()));
     }
-    insta::assert_snapshot!(shown, @r"
+    insta::assert_snapshot!(shown, @"
     --- no such program
     error: cannot call `no-such-agent`: there is no program `no-such-agent` in PATH
      --> suite.yaml:4:34
@@ -205,7 +205,7 @@ fn what_cannot_run_is_told_before_anything_runs() {
     4 | target: {kind: command, command: [sh], template: shop}
       |                                        ^^^^^^^^
       |
-      = help: known fields: `kind`, `command`, `sandbox`, `cwd`, `version`, `inputs`, `env`, `cache`, `timeout`, `retries`, `setup`, `teardown`, `sees`, `workspace`, `setup_each`, `teardown_each`
+      = help: known fields: `kind`, `command`, `sandbox`, `cwd`, `version`, `inputs`, `env`, `cache`, `timeout`, `retries`, `setup`, `teardown`, `sees`, `workspace`, `outputs`, `setup_each`, `teardown_each`
     ");
 }
 

@@ -40,7 +40,10 @@ graders:
     assert_eq!(results(), first);
     let line = first.lines().next().unwrap();
     let line: serde_json::Value = serde_json::from_str(line).unwrap();
-    assert_eq!((&line["submission"], &line["submissions"]), (&json!("out"), &json!({})));
+    assert_eq!(
+        (&line["submission"], &line["submissions"]),
+        (&json!("out"), &serde_json::Value::Null)
+    );
     let last = first.lines().last().unwrap();
     let last: serde_json::Value = serde_json::from_str(last).unwrap();
     assert_eq!(last["submissions"], json!({"g": "picked"}));

@@ -12,7 +12,7 @@ use super::answer::{
 };
 use super::served::{Served, beside, locked};
 use crate::app::commands::Console;
-use crate::app::commands::comparison::Comparison;
+use crate::app::commands::comparison::RunComparison;
 use crate::app::commands::diff_labels::LabelSource;
 use crate::app::view::run::{RunDetails, RunSurroundings, RunView, open_run, run_ids};
 use crate::base::system::disk::DiskStamp;
@@ -203,7 +203,8 @@ pub(super) async fn diff(
         let without = |_| ApiError::not_found("the run has no results");
         let [old, new] = [old.map_err(without)?.side, new.map_err(without)?.side];
         let pasts = [&sides[0], &sides[1]];
-        let comparison = Comparison { pasts, labels: &labels, grader: None, explained: usize::MAX };
+        let comparison =
+            RunComparison { pasts, labels: &labels, grader: None, explained: usize::MAX };
         let diff = comparison.of([old, new], &OsSystem);
         let value = serde_json::to_value(&diff);
         value.map(Data).map_err(|error| ApiError::internal(error.to_string()))

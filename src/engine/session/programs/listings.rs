@@ -29,8 +29,11 @@ pub(crate) fn listed(
     folder: &str,
     system: &dyn System,
 ) -> Option<FoundListing> {
-    let key = read.dependencies_action().key();
-    let stored = store.all_of(key).into_iter().filter_map(|entry| {
+    let action = read.dependencies_action();
+    // What it loaded under an earlier key tells which judgments of then are its own, until it is loaded anew.
+    let keys = [action.key(), action.superseded_key()];
+    let entries = keys.into_iter().flat_map(|key| store.all_of(key));
+    let stored = entries.filter_map(|entry| {
         let depfile = Depfile::read(&text(&entry)?)?;
         Some(Listing { generation: entry.generation, depfile, seen: SeenFiles::new() })
     });

@@ -79,7 +79,10 @@ fn of_rows(kind: MetricKind) -> MetricSpec {
 fn whatever_is_counted_as_an_error_widens_the_ends() {
     let of = MetricKind::Of;
     let mean = Statistic::Mean;
-    let words = |text: &str| MetricTable { of: classes(text), ..table(text) };
+    let words = |text: &str| {
+        let places = table(&"0 ".repeat(text.split_whitespace().count()));
+        MetricTable { of: classes(text), ..places }
+    };
     let cases = [
         // What is no pass may have been one, or none.
         (of_rows(of(Statistic::PassRate)), words("pass pass maybe fail"), [Some(0.5), Some(0.75)]),
