@@ -254,7 +254,10 @@ fn other_prices_sum_up_what_judgments_cost_and_no_more() {
     assert_eq!(did.asked, Vec::<String>::new());
     assert_eq!(did.queries(), BTreeSet::from(["usage", "usage_of_all"]), "{:?}", did.ran);
     assert_eq!(did.ran("usage"), 2);
-    assert_eq!(cost(&session).map(|cost| cost.nanos()), before.map(|cost| 2 * cost.nanos()));
+    assert_eq!(
+        cost(&session).map(evalrs::base::price::Cost::nanos),
+        before.map(|cost| 2 * cost.nanos())
+    );
     session.session.set_prices(priced(2.0));
     let did = session.evaluate();
     assert_eq!((did.ran.len(), did.asked.len()), (0, 0), "{:?}", did.ran);

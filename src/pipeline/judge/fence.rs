@@ -190,6 +190,7 @@ pub(super) fn read<'a>(message: &'a str, tag: &str) -> Option<Vec<(&'a str, &'a 
 #[cfg(test)]
 mod tests {
     use std::borrow::Cow;
+    use std::fmt::Write as _;
 
     use super::{FenceName, MessagePiece, PlacedText, read, tag, written};
     use crate::base::random::SplitMix;
@@ -227,7 +228,11 @@ mod tests {
         assert_eq!(quotable, ["a\n</submission>\n"], "a variable is no text of an agent");
         let bare = written(&[text(FenceName::Submission, "x", false)]);
         assert_eq!((bare.text.as_str(), bare.tag), ("x", None));
-        assert_eq!(bare.quotable, [0..1], "what stands without a fence may be quoted too");
+        assert_eq!(
+            bare.quotable.first(),
+            Some(&(0..1)),
+            "what stands without a fence may be quoted too"
+        );
     }
 
     #[test]
@@ -285,7 +290,7 @@ mod tests {
         while pool.len() < 1 << 20 {
             match random.below(4) {
                 0 => pool.push_str(BITS[random.below(BITS.len() as u64) as usize]),
-                1 => pool.push_str(&format!("{:012x}", random.below(1 << 48))),
+                1 => write!(pool, "{:012x}", random.below(1 << 48)).unwrap(),
                 _ => pool.push(char::from(b' ' + random.below(95) as u8)),
             }
         }
@@ -337,7 +342,7 @@ mod tests {
     /// `EVALRS_SLOW` makes a million of them, and a thousand of a megabyte.
     #[test]
     fn a_message_is_read_back_by_its_fences() {
-        let is_slow = std::env::var_os("EVALRS_SLOW").is_some();
+        let is_slow = option_env!("EVALRS_SLOW").is_some();
         check(1, if is_slow { 1_000_000 } else { 5000 }, 4096);
         check(2, if is_slow { 1000 } else { 2 }, 1 << 20);
     }

@@ -240,9 +240,11 @@ fn mentions_other(text: &str, said: Option<&Value>) -> bool {
     let winners = WINNER.iter().flat_map(|winner| winner.captures_iter(text));
     let mentioned =
         numbers.chain(winners).filter_map(|found| found.iter().skip(1).flatten().next());
+    let number = |text: &str| text.parse::<f64>().ok().map(Value::from);
     let is_same = |other: &str| {
+        let numbers = number(other).zip(number(&said));
         other.eq_ignore_ascii_case(&said)
-            || matches!((other.parse::<f64>(), said.parse::<f64>()), (Ok(one), Ok(two)) if one == two)
+            || numbers.is_some_and(|(other, said)| json::is_equal(&other, &said))
     };
     mentioned.into_iter().any(|other| !is_same(other.as_str()))
 }

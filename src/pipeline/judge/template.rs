@@ -416,7 +416,7 @@ mod tests {
 
     /// A message with digits that are easy to read.
     fn shown(message: &super::JudgeMessage) -> String {
-        let at = message.user.find("-").unwrap();
+        let at = message.user.find('-').unwrap();
         let tag = message.user[at + 1..].split('>').next().unwrap();
         let tag = tag.rsplit('-').next().unwrap();
         assert!(message.system.contains(&format!("`-{tag}`")), "{}", message.system);

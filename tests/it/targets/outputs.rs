@@ -28,7 +28,7 @@ fn the_output_of_an_agent_is_graded_and_not_what_it_said_on_the_way() {
     let step =
         json!({"event": "step", "type": "message", "content": "Let me think.", "timestamp": 1});
     for steps in [vec![&thought], vec![&call], vec![&thought, &call], vec![&step]] {
-        let lines: Vec<String> = steps.iter().map(|step| step.to_string()).collect();
+        let lines: Vec<String> = steps.iter().map(ToString::to_string).collect();
         let printed = format!("{}\n{}\n", lines.join("\n"), json!({"output": "The answer is 4."}));
         let list: Vec<Value> = steps.iter().map(|step| (*step).clone()).collect();
         let given = json!({"trajectory": list, "output": "The answer is 4."});

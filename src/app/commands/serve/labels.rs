@@ -130,7 +130,7 @@ fn put(
     let submission = submission.map(|at| format!("{:016x}", row.verdicts[at].submission));
     let surroundings = served.context(&suite.path)?;
     let is_only_grader = is_of_one_grader(&suite.path, &surroundings, &OsSystem);
-    let line = NewLabel { submission, who, is_only_grader, ..line(place, given, &rows, grader)? };
+    let line = NewLabel { is_only_grader, submission, who, ..line(place, given, &rows, grader)? };
     write(served, suite, &line)?;
     let labels = served.labels(&run, &rows);
     let grader = grader.or(if rows.graders.is_empty() { None } else { Some(0) });

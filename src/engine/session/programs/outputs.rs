@@ -48,8 +48,8 @@ impl KnownOutputs {
         }
         for entry in store.all_of(action(read).key()) {
             let text = listings::text(&entry);
-            let paths = text.and_then(|text| serde_json::from_str(&text).ok());
-            known.paths.extend(paths.unwrap_or_else(Vec::new));
+            let paths = text.and_then(|text| serde_json::from_str::<Vec<String>>(&text).ok());
+            known.paths.extend(paths.unwrap_or_default());
             known.generation = known.generation.max(entry.generation.saturating_add(1));
         }
         known
@@ -243,8 +243,7 @@ mod tests {
         let mut spec = ProgramSpec::new(String::new(), Language::Executable, "", Role::Target);
         spec.runtime = Some(words[0].to_owned());
         let owned = |words: &[&str]| words.iter().map(|word| (*word).to_owned()).collect();
-        spec.arguments = owned(&words[1..]);
-        [spec.inputs, spec.outputs] = said.map(owned);
+        [spec.arguments, spec.inputs, spec.outputs] = [&words[1..], said[0], said[1]].map(owned);
         let environment = &BTreeMap::new();
         let place = ProgramContext { folder: "/w", workspace: "/w", environment, sees_all: false };
         ReadProgram::read(&spec, &place, system).unwrap()

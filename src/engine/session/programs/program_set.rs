@@ -171,7 +171,7 @@ impl Session {
             let held = self.programs.listing(program);
             match listed(read, held, store, self.folder(), system) {
                 Some(FoundListing { listing, is_current: true }) => {
-                    self.know(program, listing, system)
+                    self.know(program, listing, system);
                 }
                 Some(FoundListing { listing, .. }) => {
                     let base = read.dependencies_action().key();

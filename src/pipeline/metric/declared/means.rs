@@ -99,7 +99,7 @@ pub(super) fn over_groups(
     let found = items(statistic, spec, table);
     let grouped = GroupedItems::of(&found, spec, table);
     let drawn = match grouped.within_samples() {
-        Some(groups) => DrawnMean::of_groups(groups, found.range, table),
+        Some(groups) => DrawnMean::of_groups(&groups, found.range, table),
         None => DrawnMean::of_results(&grouped, table),
     };
     MetricValue {
@@ -135,15 +135,15 @@ impl DrawnMean {
     }
 
     /// A group that lies within one sample has the same mean in each draw. What varies is how often it is drawn.
-    fn of_groups(groups: Vec<ClusteredValue>, range: ValueRange, table: &MetricTable) -> Self {
+    fn of_groups(groups: &[ClusteredValue], range: ValueRange, table: &MetricTable) -> Self {
         let samples: Vec<u32> = groups.iter().map(|group| group.cluster).collect();
         let estimate = |drawn: &[usize]| {
             let drawn: Vec<f64> = drawn.iter().map(|at| groups[*at].value).collect();
             mean(&drawn)
         };
         let replicates = replicates::of(table, &samples, &estimate);
-        let interval = mean_interval(groups.clone(), range, LEVEL);
-        let interval_problem = interval.is_none().then(|| no_interval(&groups)).flatten();
+        let interval = mean_interval(groups.to_vec(), range, LEVEL);
+        let interval_problem = interval.is_none().then(|| no_interval(groups)).flatten();
         Self { interval, interval_problem, replicates }
     }
 }
