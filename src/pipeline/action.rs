@@ -120,7 +120,7 @@ mod tests {
     use crate::pipeline::judge::question::Question;
     use crate::pipeline::judge::template::Placeholders;
     use crate::pipeline::judge::{Judge, JudgeAction, JudgeAgent, JudgeProgram};
-    use crate::pipeline::key::{self, ActionKey, Ingredient, KEY_CONTEXT, KEY_VERSION};
+    use crate::pipeline::key::{self, ActionKey, Ingredient, KEY_CONTEXT, KEY_VERSION, KeyVersion};
     use crate::pipeline::program::ProgramIdentity;
     use crate::pipeline::spec::{
         AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
@@ -287,7 +287,7 @@ mod tests {
         let base = of(|_, _| ());
         let plain = Action::Judge(action()).ingredients();
         assert_eq!(base.ingredients()[..plain.len()], plain);
-        assert_eq!(key::key_of(&base.ingredients()), Some(base.key()));
+        assert_eq!(key::key_of(&base.ingredients(), KeyVersion::Current), Some(base.key()));
         let mut keys = BTreeSet::from([base.key(), key_of(action())]);
         for (name, change) in PROGRAM_CHANGES {
             let changed = of(*change);
@@ -343,7 +343,7 @@ mod tests {
                 let action = Action::Judge(action);
                 let text = serde_json::to_string(&action.ingredients()).unwrap();
                 let kept: Vec<Ingredient> = serde_json::from_str(&text).unwrap();
-                assert_eq!(key::key_of(&kept), Some(action.key()));
+                assert_eq!(key::key_of(&kept, KeyVersion::Current), Some(action.key()));
             }
         }
         let kept = |preview: &str, digest: Option<&str>, number| Ingredient {
@@ -352,10 +352,14 @@ mod tests {
             digest: digest.map(str::to_owned),
             number,
         };
-        assert_eq!(key::key_of(&[]), None);
-        assert_eq!(key::key_of(&[kept("x", Some("no digest"), false)]), None);
-        assert_eq!(key::key_of(&[kept("no number", None, true)]), None);
-        assert_eq!(key::key_of(&[kept(&long, None, false)]), None, "a text without its digest");
+        assert_eq!(key::key_of(&[], KeyVersion::Current), None);
+        assert_eq!(key::key_of(&[kept("x", Some("no digest"), false)], KeyVersion::Current), None);
+        assert_eq!(key::key_of(&[kept("no number", None, true)], KeyVersion::Current), None);
+        assert_eq!(
+            key::key_of(&[kept(&long, None, false)], KeyVersion::Current),
+            None,
+            "a text without its digest"
+        );
     }
 
     #[test]

@@ -31,6 +31,17 @@ pub(crate) enum KeyVersion {
     Superseded,
 }
 
+impl KeyVersion {
+    /// The version with this number, if its keys can be made.
+    pub(crate) fn numbered(number: u32) -> Option<Self> {
+        match number {
+            KEY_VERSION => Some(Self::Current),
+            2 => Some(Self::Superseded),
+            _ => None,
+        }
+    }
+}
+
 /// What walks over an action's ingredients.
 pub trait Ingredients {
     /// A text, or its absence.
@@ -58,7 +69,7 @@ pub(crate) fn hashed(walk: impl FnOnce(&mut dyn Ingredients)) -> ActionKey {
 
 /// The key of what `walk` visits in the version before.
 pub(crate) fn hashed_before(walk: impl FnOnce(&mut dyn Ingredients)) -> ActionKey {
-    let mut hasher = KeyFields(blake3::Hasher::new_derive_key(SUPERSEDED_CONTEXT));
+    let mut hasher = KeyHasher::of(KeyVersion::Superseded);
     walk(&mut hasher);
     hasher.finish()
 }
@@ -171,7 +182,15 @@ type KeyHasher = KeyFields<blake3::Hasher>;
 
 impl KeyHasher {
     fn new() -> Self {
-        Self(blake3::Hasher::new_derive_key(KEY_CONTEXT))
+        Self::of(KeyVersion::Current)
+    }
+
+    fn of(version: KeyVersion) -> Self {
+        let context = match version {
+            KeyVersion::Current => KEY_CONTEXT,
+            KeyVersion::Superseded => SUPERSEDED_CONTEXT,
+        };
+        Self(blake3::Hasher::new_derive_key(context))
     }
 
     fn finish(&self) -> ActionKey {
@@ -233,8 +252,8 @@ fn end_of_preview(text: &str) -> Option<usize> {
 
 /// The key that is made of these ingredients, as they are kept beside an outcome. None if they are no such
 /// ingredients.
-pub(crate) fn key_of(ingredients: &[Ingredient]) -> Option<ActionKey> {
-    let mut hasher = KeyHasher::new();
+pub(crate) fn key_of(ingredients: &[Ingredient], version: KeyVersion) -> Option<ActionKey> {
+    let mut hasher = KeyHasher::of(version);
     for Ingredient { name, preview, digest, number } in ingredients {
         match (preview, digest) {
             (None, _) => hasher.absent(name),

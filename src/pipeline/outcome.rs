@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 pub use usage::{ServiceTier, Usage};
 
-use super::key::{ActionKey, Ingredient, KEY_VERSION, key_of};
+use super::key::{ActionKey, Ingredient, KEY_VERSION, KeyVersion, key_of};
 use crate::base::price::{Cost, Prices};
 
 /// What came of an action.
@@ -397,7 +397,7 @@ impl Stored {
 
     /// The key that the kept ingredients come to; none where it was made in another way than keys are now.
     pub fn key(&self) -> Option<ActionKey> {
-        (self.key_version == KEY_VERSION).then(|| key_of(&self.ingredients)).flatten()
+        key_of(&self.ingredients, KeyVersion::numbered(self.key_version)?)
     }
 
     /// The body of a store entry.

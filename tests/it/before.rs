@@ -165,7 +165,7 @@ fn a_frozen_run_says_that_a_judgment_has_an_earlier_key_version() {
     --- stderr
     ");
     assert_eq!(judge.count(), 0);
-    let explained = space.run(&["explain", "support.yaml", "one", "--grader", "polite"]);
+    let explained = space.run(&["explain", "support.yaml", "one", "polite"]);
     assert!(explained.stdout().contains("key version"), "{}", explained.shown());
 }
 

@@ -292,7 +292,7 @@ mod tests {
             )
         };
         let entry = |body: String| Entry { key: ActionKey([1; 32]), generation: 0, body };
-        assert_eq!(check_entry(&entry(body(KEY_VERSION - 1, "judge"))), Ok(EntryCheck::Read));
+        assert_eq!(check_entry(&entry(body(KEY_VERSION - 2, "judge"))), Ok(EntryCheck::Read));
         let error = check_entry(&entry(body(KEY_VERSION, "judge"))).unwrap_err();
         let key = error.strip_prefix("was asked under another key: its ingredients come to ");
         let key = ActionKey::parse(key.unwrap()).unwrap();

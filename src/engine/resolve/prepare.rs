@@ -13,7 +13,7 @@ use crate::engine::session::programs::{
     dependencies_action, discovered_from, entry, grown, is_outgrown, listed, loaded_of,
     program_now,
 };
-use crate::pipeline::key::{ActionKey, key_of};
+use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Stored;
 use crate::pipeline::program::ProgramIdentity;
 use crate::pipeline::spec::ProgramSpec;
@@ -170,7 +170,7 @@ impl Prepared {
             let mut stored: Stored = serde_json::from_str(&entry.body).ok()?;
             let part = stored.ingredients.iter_mut().find(|part| part.name == "dependencies")?;
             part.clone_from(whole?);
-            let key = key_of(&stored.ingredients)?;
+            let key = stored.key()?;
             Some(Entry { key, generation: 0, body: stored.to_body() })
         };
         for keys in keys.chunks(MAX_MOVED) {

@@ -56,7 +56,8 @@ pub(super) fn agree_less(earlier: &[HistoryLine], now: &HistoryLine) -> Vec<Agre
             let old = line.metrics.get(grader)?;
             let before = old.agreement?;
             let mean = [old.mean?, metric.mean?];
-            let (grader, since) = (grader.clone(), line.id.clone());
+            let grader = grader.clone();
+            let since = line.id.clone();
             Some(AgreesLess { grader, since, mean, before, now: agreement })
         })
     });

@@ -269,7 +269,7 @@ mod tests {
         runtime_name, shebang,
     };
     use crate::pipeline::action::Action;
-    use crate::pipeline::key::{ActionKey, key_of};
+    use crate::pipeline::key::{ActionKey, KeyVersion, key_of};
     use crate::pipeline::spec::{Language, ProgramSpec, Repeat, Role, SandboxKind};
 
     fn identity() -> ProgramIdentity {
@@ -380,7 +380,7 @@ mod tests {
                 format: DepfileFormat::All,
             }),
         ] {
-            assert_eq!(key_of(&action.ingredients()), Some(action.key()));
+            assert_eq!(key_of(&action.ingredients(), KeyVersion::Current), Some(action.key()));
         }
     }
 
