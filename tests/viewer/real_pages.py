@@ -329,13 +329,13 @@ class Reader(pages.PageTest):
         page = self.open(case_address(run, api(f"runs/{run}/samples?limit=1")["samples"][0]))
         expect(page.locator(".case-main")).to_contain_text("When are you open on Saturdays?")
         vote = page.locator(".judgments > li").first
-        expect(vote).to_contain_text("Vote 1 · SmolLM2-135M-Instruct · 1.000")
+        expect(vote).to_contain_text("Vote 1 · scripted-judge · 1.000")
         vote.locator("summary").first.click()
         expect(vote).to_contain_text('"score": 1')
         vote.locator("summary", has_text="Prompt").click()
         expect(vote).to_contain_text("You are an evaluator.")
         vote.locator("summary", has_text="key is made of").click()
-        expect(vote).to_contain_text("smollm2-local")
+        expect(vote).to_contain_text("scripted-judge")
         self.assertNotIn("undefined", page.locator("main").inner_text())
         self.check_quiet()
 
