@@ -47,10 +47,10 @@ pub(crate) const UNKNOWN: &str = "unknown";
 pub(crate) fn person(who: &Value) -> Option<String> {
     let name = match who {
         Value::Null => return None,
-        Value::String(name) => name.clone(),
+        Value::String(name) => name.trim().to_owned(),
         other => other.to_string(),
     };
-    (!name.trim().is_empty() && name != UNKNOWN).then_some(name)
+    (!name.is_empty() && name != UNKNOWN).then_some(name)
 }
 
 /// Labels in the order in which they were given.

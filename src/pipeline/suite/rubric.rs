@@ -192,7 +192,7 @@ fn unfenced(
     let taken = findings.texts(field).unwrap_or_default();
     let Some(text) = text else { return taken };
     let mut known = vec!["input", "submission", "ground_truth", "row"];
-    known.extend(open_names(&text.text, true));
+    known.extend(open_names(&text.text, false));
     for name in &taken {
         if !known.contains(&name.as_str()) {
             let message = format!("`unfenced` names `{name}`, and the rubric has no `{{{name}}}`");

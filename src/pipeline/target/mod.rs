@@ -145,7 +145,7 @@ impl TargetAction {
         if paid.told || self.identity.spec.user.is_some() {
             return paid.cost;
         }
-        outcome.list_cost(prices, self.model_name()).or(paid.cost)
+        outcome.list_cost(prices, self.model_name())
     }
 
     /// The turns of the user, in order; what is not text is its JSON.

@@ -105,8 +105,10 @@ impl Supervisor {
 
     fn signal(&self, signal: rustix::process::Signal) {
         // That it has ended already is as good.
-        let _ =
-            self.handle.as_ref().map(|handle| rustix::process::pidfd_send_signal(handle, signal));
+        let Some(handle) = &self.handle else { return };
+        let _ = rustix::process::pidfd_send_signal(handle, signal);
+        // A program may have stopped it.
+        let _ = rustix::process::pidfd_send_signal(handle, rustix::process::Signal::CONT);
     }
 }
 

@@ -25,7 +25,7 @@ const HOME: &str = ".evalrs/workspaces";
 /// Where those are that are kept.
 const KEPT: &str = "kept";
 /// The most bytes of a diff that are kept.
-const MOST_DIFF: usize = 1 << 20;
+pub(super) const MOST_DIFF: usize = 1 << 20;
 
 /// Tells folders of one process apart.
 static MADE: AtomicU64 = AtomicU64::new(0);

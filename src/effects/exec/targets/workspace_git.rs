@@ -13,9 +13,11 @@ use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::time::Duration;
 
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
+
+use super::workspace::MOST_DIFF;
 
 /// How long git may take for one thing.
 const OF_GIT: Duration = Duration::from_mins(1);
@@ -114,7 +116,7 @@ impl WorkspaceGit {
         let files = self.without_ignored(listed.files, environment).await?;
         let tree = self.keep(&files, environment).await?;
         let compare = ["diff", "--no-color", "--no-ext-diff", "--no-textconv", &self.tree, &tree];
-        let diff = self.git(environment).run(&compare, &[]).await?;
+        let diff = self.git(environment).beginning(&compare, MOST_DIFF).await?;
         let mut diff = String::from_utf8_lossy(&diff).into_owned();
         for path in listed.left_out.difference(&self.left_out).take(MOST_NAMED) {
             let path = String::from_utf8_lossy(path);
@@ -244,16 +246,29 @@ struct Git<'a> {
 }
 
 impl Git<'_> {
-    /// Runs it with `input`, and gives what it says. Nobody else's settings decide that.
+    /// The beginning of what it says, and one byte more where that is not all.
+    async fn beginning(&self, arguments: &[&str], most: usize) -> io::Result<Vec<u8>> {
+        let mut child = self.command(arguments).stdin(Stdio::null()).spawn()?;
+        let mut said = Vec::new();
+        if let Some(stdout) = child.stdout.take() {
+            let mut beginning = stdout.take(most as u64 + 1);
+            let reading = beginning.read_to_end(&mut said);
+            tokio::time::timeout(OF_GIT, reading).await.map_err(|_| too_slow())??;
+        }
+        if said.len() > most {
+            return Ok(said);
+        }
+        let output = tokio::time::timeout(OF_GIT, child.wait_with_output()).await;
+        let output = output.map_err(|_| too_slow())??;
+        if output.status.success() {
+            return Ok(said);
+        }
+        Err(failed(arguments, &output.stderr))
+    }
+
+    /// Runs it with `input`, and gives what it says.
     async fn run(&self, arguments: &[&str], input: &[u8]) -> io::Result<Vec<u8>> {
-        let mut command = Command::new("git");
-        command.arg("-C").arg(&self.files).args(SETTINGS.iter().flat_map(|it| ["-c", it]));
-        command.args(arguments).env_clear().envs(self.environment);
-        command.env("GIT_DIR", &self.folder).env("GIT_WORK_TREE", &self.files);
-        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
-        command.env("GIT_ATTR_NOSYSTEM", "1");
-        command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        let mut child = command.kill_on_drop(true).spawn()?;
+        let mut child = self.command(arguments).stdin(Stdio::piped()).spawn()?;
         let stdin = child.stdin.take();
         let feeding = async {
             if let Some(mut stdin) = stdin {
@@ -263,13 +278,33 @@ impl Git<'_> {
         };
         let run = futures_util::future::join(feeding, child.wait_with_output());
         let ended = tokio::time::timeout(OF_GIT, run).await;
-        let output = ended.map_err(|_| io::Error::other("git did not end within a minute"))?.1?;
+        let output = ended.map_err(|_| too_slow())?.1?;
         // It says so by its code that nothing is ignored.
         let is_fine = |code: i32| code == 0 || code == 1 && arguments[0] == "check-ignore";
         if output.status.code().is_some_and(is_fine) {
             return Ok(output.stdout);
         }
-        let said = String::from_utf8_lossy(&output.stderr);
-        Err(io::Error::other(format!("git {}: {}", arguments.join(" "), said.trim())))
+        Err(failed(arguments, &output.stderr))
     }
+
+    /// Nobody else's settings decide what it says.
+    fn command(&self, arguments: &[&str]) -> Command {
+        let mut command = Command::new("git");
+        command.arg("-C").arg(&self.files).args(SETTINGS.iter().flat_map(|it| ["-c", it]));
+        command.args(arguments).env_clear().envs(self.environment);
+        command.env("GIT_DIR", &self.folder).env("GIT_WORK_TREE", &self.files);
+        command.env("GIT_CONFIG_GLOBAL", "/dev/null").env("GIT_CONFIG_NOSYSTEM", "1");
+        command.env("GIT_ATTR_NOSYSTEM", "1");
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).kill_on_drop(true);
+        command
+    }
+}
+
+fn too_slow() -> io::Error {
+    io::Error::other("git did not end within a minute")
+}
+
+fn failed(arguments: &[&str], stderr: &[u8]) -> io::Error {
+    let said = String::from_utf8_lossy(stderr);
+    io::Error::other(format!("git {}: {}", arguments.join(" "), said.trim()))
 }

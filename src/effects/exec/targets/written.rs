@@ -4,7 +4,7 @@
 //! A file that was not there before is an output at once. One that was may have been saved by somebody else meanwhile; so
 //! the conversation is held once more, and only a file that changes again is the agent's.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::TargetLaunch;
@@ -12,43 +12,65 @@ use crate::effects::exec::Discovered;
 use crate::effects::exec::programs::{WrittenStamp, stamp};
 use crate::pipeline::program::ProgramIdentity;
 
-/// The files that a conversation may write, as they are when it begins.
-pub(super) type FilesBefore = Vec<(String, WrittenStamp)>;
+/// A file that a conversation may write, as it is when that begins.
+#[derive(Debug)]
+pub(super) struct FileBefore {
+    path: String,
+    stamp: WrittenStamp,
+    /// Whether it had changed in an earlier conversation: if it does again, that is the agent.
+    is_suspect: bool,
+}
 
 /// What agents were seen to write.
 #[derive(Debug, Default)]
 pub(super) struct WrittenFiles {
     /// The files that they write.
     outputs: BTreeSet<String>,
-    /// Those that changed in a conversation, as it left them.
-    suspects: BTreeMap<String, WrittenStamp>,
+    /// Those that changed in a conversation.
+    suspects: BTreeSet<String>,
     /// What nobody was told of yet.
     news: Vec<(Arc<ProgramIdentity>, Discovered)>,
 }
 
 impl WrittenFiles {
     /// Looks at the files that a conversation may write.
-    pub(super) fn before(&self, launch: &TargetLaunch) -> FilesBefore {
+    pub(super) fn before(&self, launch: &TargetLaunch) -> Vec<FileBefore> {
         let paths = launch.start.may_write.iter();
         let open = paths.filter(|path| !self.outputs.contains(*path));
-        open.map(|path| (path.clone(), stamp(path))).collect()
+        let file = |path: &String| FileBefore {
+            path: path.clone(),
+            stamp: stamp(path),
+            is_suspect: self.suspects.contains(path),
+        };
+        open.map(file).collect()
     }
 
     /// Looks at them again after the conversation was held. Says which may have been saved by somebody else.
-    pub(super) fn after(&mut self, launch: &TargetLaunch, before: FilesBefore) -> Option<String> {
+    pub(super) fn after(
+        &mut self,
+        launch: &TargetLaunch,
+        before: Vec<FileBefore>,
+    ) -> Option<String> {
         let mut doubtful = None;
         let mut outputs = BTreeSet::new();
-        for (path, was) in before {
-            let suspected = self.suspects.remove(&path);
+        for FileBefore { path, stamp: was, is_suspect } in before {
             let is = stamp(&path);
-            if is == was || is.is_none() || self.outputs.contains(&path) {
+            if self.outputs.contains(&path) {
                 continue;
             }
-            if was.is_none() || suspected.is_some_and(|suspected| suspected != is) {
+            if is == was || is.is_none() {
+                // It was somebody else who saved it, if a conversation leaves it as it is.
+                if is_suspect {
+                    self.suspects.remove(&path);
+                }
+                continue;
+            }
+            if was.is_none() || is_suspect {
+                self.suspects.remove(&path);
                 outputs.insert(path);
             } else {
                 doubtful = Some(path.clone());
-                self.suspects.insert(path, is);
+                self.suspects.insert(path);
             }
         }
         if !outputs.is_empty() {

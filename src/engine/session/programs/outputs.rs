@@ -90,10 +90,13 @@ impl KnownOutputs {
     }
 }
 
-/// The question which outputs a program has.
+/// The question which outputs a program has. Equal words in two folders name two files.
 fn action(read: &ReadProgram) -> Action {
+    let mut identity = read.identity().as_ref().clone();
+    let folder = seen_from(&read.start.workspace, &read.home);
+    identity.known.path = join(&folder, &identity.known.path);
     let format = DepfileFormat::Outputs;
-    Action::Dependencies(DependenciesAction { identity: read.identity(), format })
+    Action::Dependencies(DependenciesAction { identity: Arc::new(identity), format })
 }
 
 /// The key of the entry that lists the outputs of a program; none where its words name nothing.

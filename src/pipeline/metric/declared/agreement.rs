@@ -98,7 +98,8 @@ fn alpha(level: AlphaLevel, table: &MetricTable) -> MetricValue {
     let rated = RatedUnits::new(&units, level);
     let drawn = |drawn: &[usize]| rated.alpha(drawn);
     let value = rated.alpha(&(0..units.len()).collect::<Vec<usize>>());
-    let found = Coefficient { value, n: units.len(), errors: ratings.errors() };
+    let errors = ratings.errors_where(|value| rating(value).is_none());
+    let found = Coefficient { value, n: units.len(), errors };
     coefficient(table, found, &samples, &drawn)
 }
 
@@ -153,9 +154,18 @@ impl<'t> Ratings<'t> {
 
     /// How many results lack what a rater would have said for an error.
     fn errors(&self) -> usize {
-        let is_errored =
-            |at: &usize| self.readings(*at).any(|reading| *reading == Reading::Errored);
-        (0..self.table.places.len()).filter(is_errored).count()
+        self.errors_where(|_| false)
+    }
+
+    /// The same where a value is as good as an error if `is_lost`.
+    fn errors_where(&self, is_lost: impl Fn(&ReadValue) -> bool) -> usize {
+        let is_error = |reading: &Reading| match reading {
+            Reading::Errored => true,
+            Reading::Is(value) => is_lost(value),
+            Reading::Missing => false,
+        };
+        let has_error = |at: &usize| self.readings(*at).any(is_error);
+        (0..self.table.places.len()).filter(has_error).count()
     }
 }
 

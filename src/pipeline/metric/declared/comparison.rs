@@ -231,10 +231,13 @@ impl Matches {
             match reading {
                 Reading::Missing => {}
                 Reading::Errored => matches.errors += 1,
-                Reading::Is(value) => {
-                    let own = by_sample.entry((place.sample, place.trial)).or_default();
-                    own.extend(value.number.map(|number| (place.model as usize, number)));
-                }
+                Reading::Is(value) => match value.number {
+                    Some(number) => {
+                        let own = by_sample.entry((place.sample, place.trial)).or_default();
+                        own.push((place.model as usize, number));
+                    }
+                    None => matches.errors += 1,
+                },
             }
         }
         for ((sample, _), scores) in by_sample {
