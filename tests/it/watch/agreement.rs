@@ -57,7 +57,9 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
         shown.contains("save 1") && shown.contains("idle, waiting") && shown.contains("46.7% (was")
     });
     terminal.press("g");
-    let shown = terminal.wait_for(" 1 of 6 ");
+    terminal.wait_for(" 1 of 6 ");
+    // What the key of the verdict before was made of comes a moment later.
+    let shown = terminal.wait_for("* user ");
     insta::assert_snapshot!(shown, @"
      support  save 1  rubric.txt                                                   360 tokens this save · 720 tokens in all
      ▼ agrees less 46.7% (was 60.0%)   kappa -0.07 (was 0.05)   false passes 11 (+5)   false fails 5 (-1)          30 asked
@@ -82,10 +84,10 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
                                                                       │ key 70af25d9f291b57f                               ▐
                                                                       │   kind             judge                           ▐
                                                                       │   provider         openai                          ▐
-                                                                      │   endpoint         test                            ▐
+                                                                      │   endpoint         test
                                                                       │   model            judge-1
                                                                       │   system           You are an evaluator. You are…
-                                                                      │   user             Does it follow? Be lenient. <s…
+                                                                      │ * user             Does it follow? Be lenient. <s…
                                                                       │   temperature      0
                                                                       │   seed             (none)
      q quit  y n label  d disagree  f failing  a all  / search  u prev save  s saves  D diff  e edit  v detail  ? help
