@@ -228,9 +228,7 @@ impl Trajectory {
     /// The same, ended by the `answer` of the target: said at last, unless it was or there is nothing to say.
     #[must_use]
     pub fn ended_by(mut self, answer: &str) -> Self {
-        // Agents and those who record them set blanks otherwise.
-        let is_said = |said: &str| said.split_whitespace().eq(answer.split_whitespace());
-        if answer.trim().is_empty() || self.final_output().is_some_and(is_said) {
+        if answer.trim().is_empty() || self.final_output() == Some(answer) {
             return self;
         }
         let message = Message { body: MessageBody::Assistant(answer.to_owned()), subagent: false };
