@@ -93,8 +93,10 @@ impl KnownOutputs {
 /// The question which outputs a program has. Equal words in two folders name two files.
 fn action(read: &ReadProgram) -> Action {
     let mut identity = read.identity().as_ref().clone();
-    let folder = seen_from(&read.start.workspace, &read.home);
-    identity.known.path = join(&folder, &identity.known.path);
+    if read.home != read.start.workspace {
+        let folder = seen_from(&read.start.workspace, &read.home);
+        identity.known.path = join(&folder, &identity.known.path);
+    }
     let format = DepfileFormat::Outputs;
     Action::Dependencies(DependenciesAction { identity: Arc::new(identity), format })
 }
@@ -289,6 +291,26 @@ mod tests {
                 read.start.may_write.iter().filter_map(|path| path.strip_prefix("/w/")).collect();
             assert_eq!(found.join(" "), may_write, "{words:?}");
         }
+    }
+
+    #[test]
+    fn equal_words_in_two_folders_are_two_programs_on_every_machine() {
+        let words = ["python3", "agent.py", "--log", "a.log"];
+        let key_in = |workspace: &str, folder: &str| {
+            let system =
+                MemorySystem::default().with_program("python3", "/usr/bin/python3", "3.11.7");
+            system.set(&format!("{folder}/agent.py"), "");
+            let mut spec = ProgramSpec::new(String::new(), Language::Executable, "", Role::Target);
+            spec.runtime = Some(words[0].to_owned());
+            spec.arguments = words[1..].iter().map(|word| (*word).to_owned()).collect();
+            let environment = &BTreeMap::new();
+            let place = ProgramContext { folder, workspace, environment, sees_all: false };
+            super::outputs_key(&ReadProgram::read(&spec, &place, &system).unwrap()).unwrap()
+        };
+        assert_eq!(key_in("/w", "/w"), key_in("/elsewhere/x", "/elsewhere/x"));
+        assert_eq!(key_in("/w", "/w/a"), key_in("/x", "/x/a"));
+        assert_ne!(key_in("/w", "/w/a"), key_in("/w", "/w/b"));
+        assert_ne!(key_in("/w", "/w/a"), key_in("/w", "/w"));
     }
 
     #[test]
