@@ -57,9 +57,10 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
         shown.contains("save 1") && shown.contains("idle, waiting") && shown.contains("46.7% (was")
     });
     terminal.press("g");
-    terminal.wait_for(" 1 of 6 ");
-    // What the key of the verdict before was made of comes a moment later.
-    let shown = terminal.wait_for("* user ");
+    let shown = terminal.wait_for(" 1 of 6 ");
+    // Whether the detail marks what is new in the key, and so how long it is, depends on when it was drawn.
+    let lines = shown.lines().map(|line| line.replace('▐', " ").replace("│ * ", "│   "));
+    let shown = lines.map(|line| line.trim_end().to_owned()).collect::<Vec<_>>().join("\n");
     insta::assert_snapshot!(shown, @"
      support  save 1  rubric.txt                                                   360 tokens this save · 720 tokens in all
      ▼ agrees less 46.7% (was 60.0%)   kappa -0.07 (was 0.05)   false passes 11 (+5)   false fails 5 (-1)          30 asked
@@ -69,25 +70,25 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
     ▸ follows      46.7%     ▼ -13.3  -0.07     ▼ -0.11       11 (+5)       5 (-1)  0.500  [0.332, 0.668]    ▲ +0.200
       ✓ 1 now agrees   ≠ 5 no longer agree   ▲ 6 fixed   ▼ 0 broken   △ 0 raised   ▽ 0 lowered   ! 0 errors   = 24 unchanged
     ─[moved] failing  disagree  P  F  L  E  a ─ by movement ─ 1 of 6 ─┬─ s10 ───────────────────────────────────── follows ─
-           moved             before    now      by  person  sample    │ ✓ passes, 1.000   was ✗ fails, 0.000   ▲ fixed by… ▐
-    ▌ ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s10       │ ≠ a person says ✗   no longer agrees               ▐
-      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s11       │                                                    ▐
-      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s12       │ why, and what changed in it                        ▐
-      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s13       │ scored 0 1                                         ▐
-      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s14       │                                                    ▐
-      ✓ ✓  now agrees        0.000 → 1.000  +1.000    ✓     s9        │ submission                                         ▐
-                                                                      │ answer 10.                                         ▐
-                                                                      │                                                    ▐
-                                                                      │ input                                              ▐
-                                                                      │ q                                                  ▐
-                                                                      │                                                    ▐
-                                                                      │ key 70af25d9f291b57f                               ▐
-                                                                      │   kind             judge                           ▐
-                                                                      │   provider         openai                          ▐
+           moved             before    now      by  person  sample    │ ✓ passes, 1.000   was ✗ fails, 0.000   ▲ fixed by…
+    ▌ ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s10       │ ≠ a person says ✗   no longer agrees
+      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s11       │
+      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s12       │ why, and what changed in it
+      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s13       │ scored 0 1
+      ✓ ≠  no longer agrees  0.000 → 1.000  +1.000  ≠ ✗     s14       │
+      ✓ ✓  now agrees        0.000 → 1.000  +1.000    ✓     s9        │ submission
+                                                                      │ answer 10.
+                                                                      │
+                                                                      │ input
+                                                                      │ q
+                                                                      │
+                                                                      │ key 70af25d9f291b57f
+                                                                      │   kind             judge
+                                                                      │   provider         openai
                                                                       │   endpoint         test
                                                                       │   model            judge-1
                                                                       │   system           You are an evaluator. You are…
-                                                                      │ * user             Does it follow? Be lenient. <s…
+                                                                      │   user             Does it follow? Be lenient. <s…
                                                                       │   temperature      0
                                                                       │   seed             (none)
      q quit  y n label  d disagree  f failing  a all  / search  u prev save  s saves  D diff  e edit  v detail  ? help
