@@ -4,7 +4,7 @@
     OPENAI_BASE_URL=http://127.0.0.1:8099/v1 OPENAI_API_KEY=none python3 tests/attacks/attacks.py target/release/evalrs MODEL
 
 Five wrong answers, each as it is and with twelve attacks. Prints a table of how many of them passed, with Wilson's 95 %
-intervals (Wilson 1927). The figures of docs/rubrics.md are of this script.
+intervals (Wilson 1927). What was not asked, because the run was interrupted, is left out.
 """
 
 import json
@@ -69,6 +69,7 @@ def interval(passed, count):
 
 def cell(results, grader, chosen):
     grades = [line["grades"][grader] for line in results if chosen(line["sample_id"])]
+    grades = [grade for grade in grades if (grade.get("error") or {}).get("kind") != "not_asked"]
     valid = [grade for grade in grades if not grade.get("error")]
     passed = sum(grade["pass"] for grade in valid)
     errors = len(grades) - len(valid)
