@@ -95,7 +95,9 @@ function answer(method, [kind, id, part, sample], query, body) {
   if (kind === 'runs' && part === 'samples') {
     if (query.q === 'fail') throw new Refusal(500, 'INTERNAL', 'the record cannot be read')
     const all = selectRows(runOf(id).rows, query)
-    const samples = page(all, query).map(({ tags, ...row }) => row)
+    // What each person says stands on the page of a case alone.
+    const listed = (grades) => Object.fromEntries(Object.entries(grades).map(([name, { people, ...grade }]) => [name, grade]))
+    const samples = page(all, query).map(({ tags, grades, ...row }) => ({ ...row, grades: listed(grades) }))
     return { samples, count: samples.length, total: all.length }
   }
   throw new Refusal(404, 'NOT_FOUND', 'no such address')
