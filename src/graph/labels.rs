@@ -241,7 +241,8 @@ pub(crate) fn case_opinions<'db>(
     opinions(lines.get(case).into_iter().flatten().filter(is_of_it))
 }
 
-/// What each person says of the cases of a chunk on the scale of a grader, by their names, where somebody says who they are. What is missing at the end are cases of which that is not so.
+/// What each person says of the cases of a chunk on the scale of a grader, by their names; nothing of cases where nobody says
+/// who they are. It is empty where there is no such case.
 #[salsa::tracked]
 pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[CasePeople]> {
     let Readable { file, scale, .. } = readable(db, grader);

@@ -59,7 +59,7 @@ pub(crate) mod validate_refs;
 pub(crate) mod watch;
 
 use std::fmt::Display;
-use std::io::Write;
+use std::io::{Sink, Write};
 
 use serde::Serialize;
 
@@ -84,6 +84,22 @@ pub struct Console<'a> {
     pub has_color: bool,
     /// How much is said of each request: 0 nothing, 1 a line, 2 the bodies too.
     pub verbosity: u8,
+}
+
+impl<'a> Console<'a> {
+    /// One that nobody reads: what is said goes `nowhere`.
+    fn silent(system: &'a dyn System, nowhere: &'a mut [Sink; 2]) -> Self {
+        let [out, err] = nowhere;
+        Self {
+            system,
+            out,
+            err,
+            is_terminal: false,
+            width: usize::MAX,
+            has_color: false,
+            verbosity: 0,
+        }
+    }
 }
 
 impl Console<'_> {

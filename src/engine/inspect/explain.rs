@@ -202,8 +202,10 @@ impl<'a> Explaining<'a> {
         let action = results::action_of(db, cell.chunk, cell.case, grader, ballot)?;
         let is_there = db.outcome(key).is_some();
         let mut to_ask = *to_ask;
-        let earlier = earlier_key(self.session, cell, ballot, to_ask.purpose);
-        if !is_there && earlier.is_some_and(|earlier| self.stored(earlier).is_some()) {
+        if !is_there
+            && let Some(earlier) = earlier_key(self.session, cell, ballot, to_ask.purpose)
+            && self.stored(earlier).is_some()
+        {
             to_ask.held = StoreMiss::Superseded;
         }
         let which = ready.judge().map(|judge| (judge.ballot(ballot.ballot), judge.question()));

@@ -18,8 +18,9 @@ pub(crate) fn superseded<'a>(
     missing: impl IntoIterator<Item = &'a Waiting>,
 ) -> KeySet {
     let mut found = KeySet::default();
+    let mut missing = missing.into_iter().peekable();
     // A first run has no earlier judgments, and nothing need be rendered to know it.
-    if store.is_empty() {
+    if missing.peek().is_none() || store.is_empty() {
         return found;
     }
     let mut pairs = Vec::new();

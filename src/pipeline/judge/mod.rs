@@ -278,11 +278,7 @@ impl Judge {
         placeholders: &Placeholders<'_>,
         at: u32,
     ) -> Option<AskedBallot<'_>> {
-        let Ballot { judge, vote, order } = self.ballot(at);
-        let seat = self.seats.get(judge)?;
-        let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
-        let kind = MessageKind { question: self.question, order, tool, fences: &self.rubric };
-        Some(AskedBallot { seat, message: template::message(template, placeholders, kind), vote })
+        self.asked_by(at, |kind| template::message(template, placeholders, kind))
     }
 
     /// What the ballot `at` asked in the words of key version 2.
@@ -292,17 +288,19 @@ impl Judge {
         placeholders: &Placeholders<'_>,
         at: u32,
     ) -> Option<AskedBallot<'_>> {
+        self.asked_by(at, |kind| superseded::message(template, placeholders, kind))
+    }
+
+    fn asked_by(
+        &self,
+        at: u32,
+        message: impl FnOnce(MessageKind<'_>) -> JudgeMessage,
+    ) -> Option<AskedBallot<'_>> {
         let Ballot { judge, vote, order } = self.ballot(at);
         let seat = self.seats.get(judge)?;
-        let question = self.question;
         let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
-        let user = superseded::user_message(template, placeholders, question, order, tool);
-        let system = match tool {
-            None => superseded::system_message(question),
-            Some(_) => String::new(),
-        };
-        let message = JudgeMessage { system, user, quotable: Vec::new() };
-        Some(AskedBallot { seat, message, vote })
+        let kind = MessageKind { question: self.question, order, tool, fences: &self.rubric };
+        Some(AskedBallot { seat, message: message(kind), vote })
     }
 
     /// What is asked where a text is embedded.

@@ -315,20 +315,17 @@ fn bare(text: &str) -> String {
 /// What an escape stands for, if it is no blank; `rest` begins behind its backslash. Texts that are put in as JSON escape
 /// twice.
 fn escaped(rest: &mut std::str::Chars<'_>) -> Option<char> {
-    let mut ahead = rest.clone();
-    match ahead.find(|c| *c != '\\')? {
-        'n' | 'r' | 't' => {
-            *rest = ahead;
-            None
-        }
-        'u' => {
-            let digits = ahead.as_str().get(..4)?;
-            let c = char::from_u32(u32::from_str_radix(digits, 16).ok()?)?;
-            *rest = ahead.as_str()[4..].chars();
-            (!c.is_whitespace()).then_some(c)
-        }
-        _ => None,
+    // All backslashes at once: a text may hold nothing else.
+    let behind = rest.as_str().trim_start_matches('\\');
+    *rest = behind.chars();
+    if let Some(behind) = behind.strip_prefix(['n', 'r', 't']) {
+        *rest = behind.chars();
+        return None;
     }
+    let behind = behind.strip_prefix('u')?;
+    let c = char::from_u32(u32::from_str_radix(behind.get(..4)?, 16).ok()?)?;
+    *rest = behind[4..].chars();
+    (!c.is_whitespace()).then_some(c)
 }
 
 #[cfg(test)]
@@ -494,6 +491,9 @@ mod tests {
             [verdict],
         );
         assert_eq!(read.map(|verdict| verdict.native), Ok(1.0));
+        let backslashes = "\\".repeat(1 << 20);
+        let read = read_beside("So: {\"score\": 1}", Question::Score(Scale::UNIT), [&*backslashes]);
+        assert!(read.is_ok());
         let braces = "{\"a\":[".repeat(100_000);
         assert!(read_beside(&format!("So {braces}"), Question::Score(Scale::UNIT), []).is_err());
     }

@@ -4,13 +4,25 @@
 //! never made, and go when nobody has such judgments.
 
 use super::question::{Order, Question};
-use super::template::{self, Placeholders, is_arranged};
+use super::template::{self, JudgeMessage, MessageKind, Placeholders, is_arranged};
+
+/// Everything that a judge was sent.
+pub(super) fn message(
+    rubric: &str,
+    placeholders: &Placeholders<'_>,
+    kind: MessageKind<'_>,
+) -> JudgeMessage {
+    let MessageKind { question, order, tool, .. } = kind;
+    let system = match tool {
+        None => system_message(question),
+        Some(_) => String::new(),
+    };
+    let user = user_message(rubric, placeholders, question, order, tool);
+    JudgeMessage { system, user, quotable: Vec::new() }
+}
 
 /// The system message.
-pub(super) fn system_message(question: Question) -> String {
-    if matches!(question, Question::Embed { .. }) {
-        return String::new();
-    }
+fn system_message(question: Question) -> String {
     let task = template::task(question);
     let meaning = template::meaning(question);
     format!(
@@ -20,7 +32,7 @@ pub(super) fn system_message(question: Question) -> String {
 }
 
 /// The user message; an agent calls its `tool`.
-pub(super) fn user_message(
+fn user_message(
     rubric: &str,
     placeholders: &Placeholders<'_>,
     question: Question,

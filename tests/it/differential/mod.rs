@@ -41,6 +41,21 @@ fn rounds(tests: u32) -> u32 {
     all.div_ceil(tests)
 }
 
+/// One to three edits at random, or back to how it was `earlier`. Returns what was done.
+fn some_edits<W: Clone>(
+    workspace: &mut W,
+    earlier: &[W],
+    random: &mut fastrand::Rng,
+    edit_once: fn(&mut W, &mut fastrand::Rng) -> String,
+) -> Vec<String> {
+    if random.u32(..8) == 0 {
+        let round = random.usize(..earlier.len());
+        *workspace = earlier[round].clone();
+        return vec![format!("back to round {round}")];
+    }
+    (0..random.u32(1..=3)).map(|_| edit_once(workspace, random)).collect()
+}
+
 /// Edits the workspace of programs, and compares after each round.
 fn check_programs(seed: u64) {
     if !has("python3") || !has("node") || !has("sh") {

@@ -210,12 +210,7 @@ impl Workspace {
 
     /// One to three edits at random, or back to how it was `earlier`. Returns what was done.
     pub(super) fn edit(&mut self, earlier: &[Self], random: &mut fastrand::Rng) -> Vec<String> {
-        if random.u32(..8) == 0 {
-            let round = random.usize(..earlier.len());
-            *self = earlier[round].clone();
-            return vec![format!("back to round {round}")];
-        }
-        (0..random.u32(1..=3)).map(|_| self.edit_once(random)).collect()
+        super::some_edits(self, earlier, random, Self::edit_once)
     }
 
     fn edit_once(&mut self, random: &mut fastrand::Rng) -> String {

@@ -3,6 +3,8 @@
 //! Judges are asked and programs are run as by `evalrs run`, with the same keys: what is stored is not asked again, and
 //! what is asked here is stored for later runs.
 
+use std::io::sink;
+
 use serde_json::{Map, Value};
 
 use super::answer::ApiError;
@@ -105,15 +107,8 @@ fn settle_row(
     system: &dyn System,
 ) -> Result<(), ApiError> {
     let settings = surroundings.settings(&LimitArgs::default(), session.suite());
-    let mut console = Console {
-        system,
-        out: &mut std::io::sink(),
-        err: &mut std::io::sink(),
-        is_terminal: false,
-        width: usize::MAX,
-        has_color: false,
-        verbosity: 0,
-    };
+    let mut nowhere = [sink(), sink()];
+    let mut console = Console::silent(system, &mut nowhere);
     let store = surroundings.store(&mut console);
     let store = store.map_err(|error| ApiError::internal(error.to_string()))?;
     let mut quiet = Quiet;

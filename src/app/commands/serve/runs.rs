@@ -1,5 +1,6 @@
 //! Recorded runs: lists of them, and what a page shows of one.
 
+use std::io::sink;
 use std::sync::Arc;
 
 use axum::extract::State;
@@ -158,15 +159,8 @@ fn labels_of(served: &Served, past: &PastRun) -> DiffLabels {
         home: &served.home,
         cache_dir: served.cache_dir.as_deref(),
     };
-    let mut console = Console {
-        system: &OsSystem,
-        out: &mut std::io::sink(),
-        err: &mut std::io::sink(),
-        is_terminal: false,
-        width: usize::MAX,
-        has_color: false,
-        verbosity: 0,
-    };
+    let mut nowhere = [sink(), sink()];
+    let mut console = Console::silent(&OsSystem, &mut nowhere);
     source.read(&mut console).unwrap_or_default()
 }
 

@@ -248,7 +248,9 @@ struct Git<'a> {
 impl Git<'_> {
     /// The beginning of what it says, and one byte more where that is not all.
     async fn beginning(&self, arguments: &[&str], most: usize) -> io::Result<Vec<u8>> {
-        let mut child = self.command(arguments).stdin(Stdio::null()).spawn()?;
+        // What it complains of is not read: it must not be waited for by one who has enough.
+        let mut command = self.command(arguments);
+        let mut child = command.stdin(Stdio::null()).stderr(Stdio::null()).spawn()?;
         let mut said = Vec::new();
         if let Some(stdout) = child.stdout.take() {
             let mut beginning = stdout.take(most as u64 + 1);
@@ -258,12 +260,11 @@ impl Git<'_> {
         if said.len() > most {
             return Ok(said);
         }
-        let output = tokio::time::timeout(OF_GIT, child.wait_with_output()).await;
-        let output = output.map_err(|_| too_slow())??;
-        if output.status.success() {
+        let status = tokio::time::timeout(OF_GIT, child.wait()).await.map_err(|_| too_slow())??;
+        if status.success() {
             return Ok(said);
         }
-        Err(failed(arguments, &output.stderr))
+        Err(failed(arguments, status.to_string().as_bytes()))
     }
 
     /// Runs it with `input`, and gives what it says.
