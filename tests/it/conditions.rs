@@ -252,3 +252,37 @@ fn wrong_conditions_are_shown_where_they_are_wrong() {
       help: check `where` of the dataset, `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0
     ");
 }
+
+#[test]
+fn a_rationale_names_what_was_compared_where_the_row_does_not_show_it() {
+    let graders = "  re: {kind: tool, function: regex_match, config: {pattern: /paris/i}}
+  value: {kind: tool, function: exact_match, config: {value: Hello}}
+  mapped: {kind: tool, function: exact_match, ground_truth: row.kind}
+  picked: {kind: tool, function: string_match, ground_truth_pattern: '^(.)'}
+  either: {kind: tool, function: one_of, config: {values: [x, y]}}
+  plain: {kind: tool, function: exact_match}";
+    let row = r#"{"id": "q", "input": "?", "ground_truth": "Paris", "kind": "city", "output": "It is Paris."}"#;
+    let space = Space::new(&[("suite.yaml", &suite("data.jsonl", graders)), ("data.jsonl", row)]);
+    assert_eq!(space.run(&["run", "suite.yaml"]).code(), 0);
+    let rationales = |text: &str| -> String {
+        let lines = text.lines().filter(|line| line.contains(": False"));
+        lines.collect::<Vec<_>>().join("\n")
+    };
+    insta::assert_snapshot!(rationales(&space.run(&["report", "--format", "csv"]).stdout()), @r#"
+    s,q,,0,re,0,false,,,"Regex match: False (expected `/paris/i`, found `It is Paris.`)",It is Paris.,?,Paris,
+    s,q,,0,value,0,false,,,"Exact match: False (expected `Hello`, found `It is Paris.`)",It is Paris.,?,Paris,
+    s,q,,0,mapped,0,false,,,"Exact match: False (expected `city`, found `It is Paris.`)",It is Paris.,?,Paris,
+    s,q,,0,picked,0,false,,,"String match: False (expected `P`, found `It is Paris.`)",It is Paris.,?,Paris,
+    s,q,,0,either,0,false,,,"One of 2 accepted values: False (expected `[""x"",""y""]`, found `It is Paris.`)",It is Paris.,?,Paris,
+    s,q,,0,plain,0,false,,,Exact match: False,It is Paris.,?,Paris,
+    "#);
+    let shown = space.run(&["report"]).stdout();
+    insta::assert_snapshot!(rationales(&shown), @r#"
+    q           re      0.000  Regex match: False (expected `/paris/i`, found `It is Paris.`)
+    q           value   0.000  Exact match: False (expected `Hello`, found `It is Paris.`)
+    q           mapped  0.000  Exact match: False (expected `city`, found `It is Paris.`)
+    q           picked  0.000  String match: False (expected `P`, found `It is Paris.`)
+    q           either  0.000  One of 2 accepted values: False (expected `["x","y"]`, found `It is Pari…
+    q           plain   0.000  Exact match: False (expected `Paris`, found `It is Paris.`)
+    "#);
+}

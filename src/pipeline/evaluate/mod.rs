@@ -33,6 +33,7 @@ use super::extract::{ExtractError, ExtractFrom, Extractor};
 use super::grade::ToolGrader;
 use super::grade::reference::ReferencePattern;
 use super::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_OUTPUT, Subject};
+use super::grade::{is_bare_mismatch, with_compared};
 use super::judge::Judge;
 use super::key::ActionKey;
 use super::program::ProgramIdentity;
@@ -445,5 +446,15 @@ fn grade_with_tool(
         include_subagents: grader.include_subagents,
         votes: part.votes,
     };
-    Ok(if grader.negated { tool.grader.opposite(&subject) } else { tool.grader.grade(&subject) })
+    let mut grade =
+        if grader.negated { tool.grader.opposite(&subject) } else { tool.grader.grade(&subject) };
+    // The row shows another text as its ground truth, or a longer one.
+    let has_own = grader.ground_truth.is_some() || grader.reference.is_some();
+    if let Some(expected) = &ground_truth
+        && has_own
+        && is_bare_mismatch(&grade.rationale)
+    {
+        grade.rationale = with_compared(&grade.rationale, expected, text).into();
+    }
+    Ok(grade)
 }

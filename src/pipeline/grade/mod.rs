@@ -28,7 +28,7 @@ pub(crate) mod votes;
 
 pub(crate) use grader::ToolGrader;
 pub(crate) use recorded::recorded_scale;
-pub(crate) use text::is_bare_mismatch;
+pub(crate) use text::{is_bare_mismatch, with_compared};
 
 use std::borrow::Cow;
 

@@ -42,6 +42,30 @@ pub(crate) fn is_bare_mismatch(rationale: &str) -> bool {
     })
 }
 
+/// How much a rationale shows of what was expected and of what came, in characters.
+const SHOWN_BESIDE: usize = 60;
+
+/// The rationale of a submission that is not what was expected, with both beside it.
+pub(crate) fn with_compared(rationale: &str, expected: &str, found: &str) -> String {
+    format!("{rationale} (expected `{}`, found `{}`)", beginning(expected), beginning(found))
+}
+
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_BESIDE) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// The verdict of a comparison. Where the suite gives what is compared, the row does not show it: a refusal names it.
+fn compared(what: &str, holds: bool, given: Option<&str>, subject: &Subject<'_>) -> Grade {
+    let mut grade = verdict(what, holds);
+    if let Some(given) = given.filter(|_| !holds) {
+        grade.rationale = with_compared(&grade.rationale, given, subject.submission).into();
+    }
+    grade
+}
+
 /// 1.0 or 0.0, and a rationale that ends as Python prints a boolean.
 pub(super) fn verdict(what: &str, holds: bool) -> Grade {
     Grade::new(f64::from(u8::from(holds)), format!("{what}: {}", python_bool(holds)))
@@ -99,7 +123,8 @@ pub(super) struct ComparedText {
 /// Equal but for white space at the ends.
 pub(super) fn exact_match(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
     let expected = given_or_reference(options.value.as_ref(), subject)?;
-    Ok(verdict("Exact match", strip(subject.submission) == strip(expected)))
+    let holds = strip(subject.submission) == strip(expected);
+    Ok(compared("Exact match", holds, options.value.as_ref().map(GivenText::text), subject))
 }
 
 /// `contains`.
@@ -164,7 +189,8 @@ impl RegexMatch {
             return Err(Grade::without_ground_truth("No ground_truth regex pattern provided"));
         };
         let found = Regex::new(pattern).and_then(|regex| regex.is_match(subject.submission));
-        found.map(|found| verdict("Regex match", found)).map_err(|problem| regex_failure(&problem))
+        let found = found.map_err(|problem| regex_failure(&problem))?;
+        Ok(compared("Regex match", found, self.pattern.as_deref(), subject))
     }
 }
 
@@ -233,7 +259,7 @@ impl StringMatch {
     pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let expected = given_or_reference(self.value.as_ref(), subject)?;
         let same = self.normal(subject.submission) == self.normal(expected);
-        Ok(verdict("String match", same))
+        Ok(compared("String match", same, self.value.as_ref().map(GivenText::text), subject))
     }
 
     fn normal(&self, text: &str) -> String {
@@ -337,7 +363,8 @@ impl OneOf {
             Value::String(text) => self.normal(text) == submission,
             other => self.normal(&other.to_string()) == submission,
         });
-        Ok(verdict(&format!("One of {}{what}", accepted.len()), found))
+        let given = self.values.as_ref().map(|values| Value::from(values.clone()).to_string());
+        Ok(compared(&format!("One of {}{what}", accepted.len()), found, given.as_deref(), subject))
     }
 
     fn normal(&self, text: &str) -> String {

@@ -4,7 +4,7 @@
 //! not pass; a grade that could not be made is no failure and is kept apart.
 
 use super::Report;
-use crate::pipeline::grade::{is_bare_mismatch, is_of_nothing};
+use crate::pipeline::grade::{is_bare_mismatch, is_of_nothing, with_compared};
 use crate::pipeline::outcome::quoted;
 use crate::pipeline::results::brief::{BriefResult, BriefResults};
 use crate::pipeline::results::{GradeLine, ResultLine};
@@ -17,9 +17,6 @@ const RATIONALE: usize = 2000;
 
 /// How much is shown of what a judge replied in place of a verdict, in characters.
 const QUOTED: usize = 40;
-
-/// How much is shown of what was expected and of what came, in characters.
-const COMPARED: usize = 60;
 
 /// What was found in one pass over the results.
 #[derive(Debug, Default)]
@@ -184,8 +181,8 @@ fn replied(grade: &GradeLine) -> Option<&str> {
     (!reply.trim().is_empty()).then_some(reply)
 }
 
-/// The rationale of a grade for people. One that only says no to a comparison with the ground truth is followed by what
-/// was expected and what came: records hold both anyway, and their rationale is fixed.
+/// The rationale of a grade for people. One that only says no to a comparison with the ground truth of the row is followed
+/// by what was expected and what came: records hold both anyway, and their rationale is fixed.
 pub(crate) fn reason(result: &ResultLine, grader: &str, grade: &GradeLine) -> String {
     let rationale = &grade.rationale;
     let (Some(submission), Some(truth)) =
@@ -196,14 +193,7 @@ pub(crate) fn reason(result: &ResultLine, grader: &str, grade: &GradeLine) -> St
     if !is_bare_mismatch(rationale) {
         return rationale.clone();
     }
-    format!("{rationale} (expected `{}`, found `{}`)", beginning(truth), beginning(submission))
-}
-
-fn beginning(text: &str) -> String {
-    match text.char_indices().nth(COMPARED) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
+    with_compared(rationale, truth, submission)
 }
 
 /// The name of one result: `id [model] [trial n]`, the trial only where there are several.
