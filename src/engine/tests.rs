@@ -531,6 +531,27 @@ fn a_broken_file_asks_nothing_and_mending_it_asks_for_what_the_edit_before_did()
 }
 
 #[test]
+fn a_rubric_that_comes_to_name_what_no_row_has_asks_nothing() {
+    let toned = |at: usize| row(at).replacen('{', "{\"rubric_vars\": {\"tone\": \"warm\"}, ", 1);
+    let all = || (0..ROWS).map(toned).collect::<String>();
+    let one = || (0..ROWS).map(|at| if at == 3 { toned(at) } else { row(at) }).collect::<String>();
+    let mut living = Evaluation::stored();
+    for (what, edit, is_good) in [
+        ("no row has a tone", ("suite.yaml", SUITE.replace("kind?", "{tone}?")), false),
+        ("all have", ("data.jsonl", all()), true),
+        ("one has", ("data.jsonl", one()), true),
+        ("none has again", ("data.jsonl", rows()), false),
+        ("one has again", ("data.jsonl", one()), true),
+        ("another name", ("suite.yaml", SUITE.replace("kind?", "{tune}?")), false),
+        ("back", ("suite.yaml", SUITE.to_owned()), true),
+    ] {
+        living.system.set(edit.0, edit.1);
+        let reloaded = living.session.reload(&living.system, &ChangedPaths::Any, None);
+        assert_eq!(matches!(reloaded, Reloaded::Broken { .. }), !is_good, "{what}: {reloaded:?}");
+    }
+}
+
+#[test]
 fn a_row_that_comes_to_name_an_unknown_grader_is_refused() {
     let mut living = Evaluation::stored();
     for (named, is_good) in [("kind", true), ("nobody", false), ("right", true)] {

@@ -66,7 +66,7 @@ fn snippets(language: &str) -> Vec<Snippet> {
 
 /// The files that snippets name.
 fn space() -> Space {
-    let row = r#"{"id": "s", "input": "q", "ground_truth": "a", "output": "a", "tags": ["smoke"], "metadata": {"stars": 3}}"#;
+    let row = r#"{"id": "s", "input": "q", "ground_truth": "a", "output": "a", "tags": ["smoke"], "metadata": {"stars": 3}, "item": {"ticket": "t"}}"#;
     let episode = r#"[{"task_id": 7, "traj": [{"role": "user", "content": "hi"}], "info": {"task": {"instruction": "greet"}}}]"#;
     let answers = r#"{"question": "q", "answer": "a", "answers": {"small": {"text": "x", "human": "pass"}, "large": {"text": "y", "human": "fail"}}}"#;
     let trajectory = r#"{"id": "s", "messages": [{"role": "assistant", "content": "a"}]}"#;

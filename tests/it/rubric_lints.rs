@@ -5,6 +5,7 @@ use evalrs::engine::session::reload::Reloaded;
 use serde_json::{Value, json};
 
 use crate::incremental::Loop;
+use crate::judge::{Answer, Judge};
 use crate::space::{Space, lines};
 
 const SUITE: &str = "\
@@ -47,7 +48,7 @@ fn space(suite: &str, rubric: &str) -> Space {
 #[test]
 fn validate_says_what_is_probably_not_meant_and_where() {
     let ran = space(SUITE, RUBRIC).run(&["validate", "suite.yaml"]);
-    assert_eq!(ran.code(), 0);
+    assert_eq!(ran.code(), 2);
     insta::assert_snapshot!(ran.stderr(), @r#"
     warning[threshold-out-of-reach]: scores lie between 0 and 1: none meets this gate
       --> suite.yaml:17:64
@@ -57,13 +58,13 @@ fn validate_says_what_is_probably_not_meant_and_where() {
        |
        = help: scores of other scales are mapped to 0 to 1: 4 on a scale of 1 to 5 is 0.75
 
-    warning[unknown-placeholder]: the rubric of `quality` names `{question}`, which no row has: the judge is sent the braces
+    error[unknown-placeholder]: the rubric of `quality` names `{question}`, which stands for nothing in any row
      --> rubric.txt:1:11
       |
     1 | Question: {question}
       |           ^^^^^^^^^^
       |
-      = help: did you mean `{input}`?
+      = help: did you mean `{input}`? (braces that are meant: `allow_unknown: true`)
 
     warning[doubled-braces]: in the rubric of `quality`, `{{submission}}` stands in two pairs of braces: the judge is sent one
      --> rubric.txt:5:6
@@ -112,7 +113,38 @@ fn validate_says_what_is_probably_not_meant_and_where() {
        |                     ^
        |
        = help: write the least score that is good enough, from 0 to 1
+
+    1 error
     "#);
+}
+
+#[test]
+fn a_rubric_that_names_what_no_row_has_is_not_paid_for() {
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    let suite = |more: &str| {
+        format!(
+            "name: t\ndataset: data.jsonl\ngraders:\n  right: {{kind: rubric, prompt: 'Is {{output}} right?', model: judge-1, endpoint: test{more}}}\n"
+        )
+    };
+    let row = "{\"id\": \"a\", \"input\": \"q\", \"output\": \"o\"}\n";
+    let space = Space::new(&[("suite.yaml", &suite("")), ("data.jsonl", row)]);
+    let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+    insta::assert_snapshot!(ran.shown(), @"
+    exit: 2
+    --- stdout
+    --- stderr
+    error[unknown-placeholder]: the rubric of `right` names `{output}`, which stands for nothing in any row
+     --> suite.yaml:4:37
+      |
+    4 |   right: {kind: rubric, prompt: 'Is {output} right?', model: judge-1, endpoint: test}
+      |                                     ^^^^^^^^
+      |
+      = help: did you mean `{submission}`? The field of the rows is `{row.output}` (braces that are meant: `allow_unknown: true`)
+    ");
+    assert_eq!(judge.asked().len(), 0);
+    space.write("suite.yaml", &suite(", allow_unknown: true"));
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
+    assert!(judge.asked()[0].prompt().contains("Is {output} right?"));
 }
 
 #[test]
@@ -137,7 +169,8 @@ fn warnings_have_names_in_json_and_are_shown_by_plan_and_run() {
     for args in [&["plan", "suite.yaml"][..], &["run", "suite.yaml", "--offline"]] {
         let said = space.run(args).stderr();
         for name in expected {
-            assert!(said.contains(&format!("warning[{name}]")), "{args:?} {name}: {said}");
+            let level = if name == "unknown-placeholder" { "error" } else { "warning" };
+            assert!(said.contains(&format!("{level}[{name}]")), "{args:?} {name}: {said}");
         }
     }
 }

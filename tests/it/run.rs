@@ -480,27 +480,29 @@ fn what_a_grader_looks_for_in_vain_is_said_before_it_is_paid_for() {
     let row = "{\"input\": \"q\", \"output\": \"o\", \"lang\": \"de\", \"rubric_vars\": {\"tone\": \"kind\"}}\n";
     let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", row)]);
     let ran = space.run(&["validate", "suite.yaml"]);
-    assert_eq!(ran.code(), 0);
+    assert_eq!(ran.code(), 2);
     insta::assert_snapshot!(ran.stderr(), @r#"
     warning: no row has a `ground_truth`: `a` (contains) cannot grade any of them
     --> suite.yaml
      = help: say where it is: `fields: {ground_truth: NAME}`
 
-    warning[unknown-placeholder]: the rubric of `b` names `{inptu}`, which no row has: the judge is sent the braces
+    error[unknown-placeholder]: the rubric of `b` names `{inptu}`, which stands for nothing in any row
      --> suite.yaml:5:30
       |
     5 |   b: {kind: rubric, prompt: '{inptu} {tone} {row.lang} {row.nope} {"score": 1} {submission}', model: m, endpoint: e}
       |                              ^^^^^^^
       |
-      = help: did you mean `{input}`?
+      = help: did you mean `{input}`? (braces that are meant: `allow_unknown: true`)
 
-    warning[unknown-placeholder]: the rubric of `b` names `{row.nope}`, which no row has: the judge is sent the braces
+    error[unknown-placeholder]: the rubric of `b` names `{row.nope}`, which stands for nothing in any row
      --> suite.yaml:5:56
       |
     5 |   b: {kind: rubric, prompt: '{inptu} {tone} {row.lang} {row.nope} {"score": 1} {submission}', model: m, endpoint: e}
       |                                                        ^^^^^^^^^^
       |
-      = help: a rubric can name `{input}`, `{submission}`, `{ground_truth}`, the names in `rubric_vars`, and `{row.KEY}`
+      = help: a rubric can name `{input}`, `{submission}`, `{ground_truth}`, the names in `rubric_vars`, and `{row.KEY}` (braces that are meant: `allow_unknown: true`)
+
+    2 errors
     "#);
 }
 
@@ -512,7 +514,29 @@ fn what_is_compared_and_by_whom_is_said_before_it_is_paid_for() {
     let row = "{\"input\": \"q\", \"output\": \"o\", \"old\": \"p\"}\n";
     let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", row)]);
     let ran = space.run(&["validate", "suite.yaml"]);
-    assert_eq!(ran.code(), 0);
+    assert_eq!(ran.code(), 2);
+    insta::assert_snapshot!(ran.stderr(), @r"
+    error[unknown-placeholder]: the rubric of `a` names `{submission_c}`, which stands for nothing in any row
+     --> suite.yaml:4:58
+      |
+    4 |   a: {kind: rubric, prompt: '{submission_a}{submission_b}{submission_c}', compare_to: old, endpoint: e, panel: [{model: …
+      |                                                          ^^^^^^^^^^^^^^
+      |
+      = help: did you mean `{submission_a}`? (braces that are meant: `allow_unknown: true`)
+
+    error[unknown-placeholder]: the rubric of `b` names `{submission_a}`, which stands for nothing in any row
+     --> suite.yaml:5:43
+      |
+    5 |   b: {kind: rubric, prompt: '{submission} {submission_a}', model: m, endpoint: e, panel: [{}, {model: n}]}
+      |                                           ^^^^^^^^^^^^^^
+      |
+      = help: two submissions are compared where the grader says `compare_to` (braces that are meant: `allow_unknown: true`)
+
+    2 errors
+    ");
+    let named = suite.replace("{submission_c}", "").replace(" {submission_a}'", "'");
+    space.write("suite.yaml", &named);
+    let ran = space.run(&["validate", "suite.yaml"]);
     insta::assert_snapshot!(ran.stdout(), @r###"
     suite.yaml: valid
       suite    t
@@ -521,23 +545,6 @@ fn what_is_compared_and_by_whom_is_said_before_it_is_paid_for() {
       grader   b: rubric of last_assistant, by m and n
       gate     none: the exit code is 0 whatever the scores
     "###);
-    insta::assert_snapshot!(ran.stderr(), @r"
-    warning[unknown-placeholder]: the rubric of `a` names `{submission_c}`, which no row has: the judge is sent the braces
-     --> suite.yaml:4:58
-      |
-    4 |   a: {kind: rubric, prompt: '{submission_a}{submission_b}{submission_c}', compare_to: old, endpoint: e, panel: [{model: …
-      |                                                          ^^^^^^^^^^^^^^
-      |
-      = help: did you mean `{submission_a}`?
-
-    warning[unknown-placeholder]: the rubric of `b` names `{submission_a}`, which no row has: the judge is sent the braces
-     --> suite.yaml:5:43
-      |
-    5 |   b: {kind: rubric, prompt: '{submission} {submission_a}', model: m, endpoint: e, panel: [{}, {model: n}]}
-      |                                           ^^^^^^^^^^^^^^
-      |
-      = help: two submissions are compared where the grader says `compare_to`
-    ");
 }
 
 #[test]

@@ -34,7 +34,7 @@ impl Session {
         }
         let edit = self.row_edit(chunks, spec);
         self.are_new_rows_good(&edit, spec)
-            && self.is_every_field_found(&edit, spec)
+            && self.is_every_name_found(&edit, spec)
             && self.are_new_cases_others(&edit)
     }
 
@@ -63,9 +63,14 @@ impl Session {
             && edit.fresh.iter().all(|rows| queries::unmet_in(rows, spec, needs).is_empty())
     }
 
-    /// Whether every path that the suite maps stands in a row: a new one, or one that stays.
-    fn is_every_field_found(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
-        let fields: Vec<Sought> = Sought::by_fields(spec).collect();
+    /// Whether every path that the suite maps stands in a row, a new one or one that stays, and every name that a rubric
+    /// found in the rows before.
+    fn is_every_name_found(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
+        let in_vain = rows::in_vain(&self.db, self.root);
+        let sought = rows::sought(&self.db, self.root).iter();
+        let names = sought.filter(|sought| matches!(sought, Sought::Name(_)));
+        let names = names.filter(|name| !in_vain.contains(name)).cloned();
+        let fields: Vec<Sought> = Sought::by_fields(spec).chain(names).collect();
         let in_fresh: Vec<Box<[bool]>> =
             edit.fresh.iter().map(|records| found_in(records, spec, &fields)).collect();
         let all = rows::sought(&self.db, self.root);

@@ -29,7 +29,8 @@ use crate::graph::labels::{are_rows_labelled, file as labels_file, scales};
 use crate::graph::votes::row_files;
 use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::chunk::{Chunked, Records};
-use crate::pipeline::spec::ProgramSpec;
+use crate::pipeline::evaluate::sought::Sought;
+use crate::pipeline::spec::{ProgramSpec, Suite};
 use crate::pipeline::suite::{FileText, ProgramPlaces};
 
 /// What reloading found.
@@ -178,6 +179,7 @@ impl Session {
             && (!are_rows_labelled(db, root) || scales(db, root) == scales(&apart.db, apart.root))
             && before.target == suite.target
             && queries::row_needs(db, root) == queries::row_needs(&apart.db, apart.root)
+            && self.are_names_known(suite)
             && runs(self) == runs(apart)
             && !edited.iter().any(is_of_rows);
         if !is_same {
@@ -187,6 +189,14 @@ impl Session {
         apart.read_rubrics(rubrics, system);
         let rubric = |path: &String| queries::row_rubric(&apart.db, apart.root, path);
         rubrics.iter().all(|path| unreadable(rubric(path)).is_none())
+    }
+
+    /// Whether rubrics name nothing in braces but what those that are held name: a name that stands for nothing is
+    /// an error, and only rows tell.
+    fn are_names_known(&self, suite: &Suite) -> bool {
+        let held = rows::sought(&self.db, self.root);
+        let sought = suite.graders.iter().flat_map(Sought::by_grader);
+        sought.filter(|sought| matches!(sought, Sought::Name(_))).all(|name| held.contains(&name))
     }
 
     /// Programs cannot be called. What is named as the place of a problem may be what keeps one from being loaded, and so

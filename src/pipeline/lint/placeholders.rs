@@ -71,7 +71,7 @@ fn ours(name: &str, compares: bool) -> Option<&'static str> {
     pair.chain(known).find(|(theirs, _)| theirs.contains(&name.as_str())).map(|(_, ours)| ours)
 }
 
-/// Warns of names in braces that stand for something in no row.
+/// Refuses names in braces that stand for something in no row: every judgment would be paid for in vain.
 pub(super) fn unknown(linted: LintedRubric<'_>, facts: &RowFacts) -> Vec<Diagnostic> {
     let text = linted.rubric.prompt.as_str();
     let compares = linted.rubric.compare_to.is_some();
@@ -79,24 +79,35 @@ pub(super) fn unknown(linted: LintedRubric<'_>, facts: &RowFacts) -> Vec<Diagnos
     for Placeholder { at, name, .. } in placeholders(text) {
         let is_known = NAMES.contains(&name) || compares && PAIR_NAMES.contains(&name);
         let is_missing = facts.missing.iter().any(|missing| missing == name);
-        if is_known || !is_missing || found.iter().any(|(known, _)| *known == name) {
+        // Where every row that is judged must have it, the rows say what is wrong.
+        let is_required = linted.rubric.rubric_vars.iter().any(|required| required == name);
+        if is_known || is_required || !is_missing || found.iter().any(|(known, _)| *known == name) {
             continue;
         }
         let message = format!(
-            "the rubric of `{}` names `{{{}}}`, which no row has: the judge is sent the braces",
+            "the rubric of `{}` names `{{{}}}`, which stands for nothing in any row",
             linted.name(),
             clipped(name)
         );
-        let warning = linted.at_text(Lint::UnknownPlaceholder, at, name.len() + 2, message);
-        found.push((name, warning.hint(instead(name, compares, facts))));
+        let place = linted.places.of_text(text, at, name.len() + 2);
+        let problem = Diagnostic::error(place, message).lint(Lint::UnknownPlaceholder.name());
+        let hint = instead(name, compares, facts);
+        let hint = format!("{hint} (braces that are meant: `allow_unknown: true`)");
+        found.push((name, problem.hint(hint)));
     }
-    found.into_iter().map(|(_, warning)| warning).collect()
+    found.into_iter().map(|(_, problem)| problem).collect()
 }
 
 /// What was probably meant by `{name}`.
 pub(super) fn instead(name: &str, compares: bool, facts: &RowFacts) -> String {
     let known = if compares { [&NAMES[..], &PAIR_NAMES].concat() } else { NAMES.to_vec() };
-    if facts.row_fields.iter().any(|field| field == name) {
+    let is_field = facts.row_fields.iter().any(|field| field == name);
+    if let Some(ours) = ours(name, compares).filter(|_| is_field) {
+        // A field of rows by the name that other tools give to what is judged, `output`, is read into the submission.
+        let field = clipped(name);
+        return format!("did you mean `{{{ours}}}`? The field of the rows is `{{row.{field}}}`");
+    }
+    if is_field {
         return format!("the rows have a field of that name: write `{{row.{}}}`", clipped(name));
     }
     if PAIR_NAMES.contains(&name) {

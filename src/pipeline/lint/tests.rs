@@ -146,6 +146,9 @@ fn placeholders_are_known_in_single_braces_and_named_once() {
         ),
         ("Better for {input}?", ", compare_to: other", &["sent-twice r.txt:1:12 `{input}`"]),
         ("{input}", ", allow: sent-twice", &[]),
+        ("{submission} {tone}", ", allow: unknown-placeholder", &[]),
+        ("{submission} {tone}", ", allow_unknown: true", &[]),
+        ("---\nallow_unknown: true\n---\n{submission} {tone}", "", &[]),
         ("---\nallow: [sent-twice]\n---\n{input}", "", &[]),
     ] {
         assert_eq!(lints(text, settings, &facts), expected, "{text}");
@@ -154,14 +157,16 @@ fn placeholders_are_known_in_single_braces_and_named_once() {
 
 #[test]
 fn the_likely_fix_is_named() {
-    let missing = ["output", "question", "expected", "tone", "context", "inptu", "answer_b"];
+    let missing =
+        ["output", "answer", "question", "expected", "tone", "context", "inptu", "answer_b"];
     let facts = RowFacts {
         missing: missing.map(str::to_owned).to_vec(),
-        row_fields: vec!["context".to_owned()],
+        row_fields: vec!["context".to_owned(), "answer".to_owned()],
         ..RowFacts::default()
     };
     for (name, expected) in [
         ("output", "did you mean `{submission}`?"),
+        ("answer", "did you mean `{submission}`? The field of the rows is `{row.answer}`"),
         ("question", "did you mean `{input}`?"),
         ("expected", "did you mean `{ground_truth}`?"),
         ("inptu", "did you mean `{input}`?"),

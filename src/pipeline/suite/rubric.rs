@@ -10,7 +10,7 @@ use super::rubric_file::{self, RubricText};
 use super::sections::{COMPARE_TO, SCALE, VOTE_COUNT, VOTES};
 use super::tree::{Yaml, YamlEntry};
 use crate::pipeline::judge::template::{PAIR_NAMES, names, open_names};
-use crate::pipeline::spec::{Combine, CompareTo, JudgeSpec, RubricSpec, Scale};
+use crate::pipeline::spec::{Combine, CompareTo, JudgeSpec, Lint, RubricSpec, Scale};
 
 pub(super) const COMBINES: [(&str, Combine); 3] =
     [("median", Combine::Median), ("mean", Combine::Mean), ("majority", Combine::Majority)];
@@ -30,7 +30,10 @@ pub(super) fn rubric(
         check_agents_score(field, &judges, findings);
     }
     let rubric_vars = fields.texts("rubric_vars", findings);
-    let allow = fields.take("allow").map(|field| allowed(field, findings)).unwrap_or_default();
+    let mut allow = fields.take("allow").map(|field| allowed(field, findings)).unwrap_or_default();
+    if fields.truth("allow_unknown", findings) == Some(true) {
+        allow.push(Lint::UnknownPlaceholder);
+    }
     let fence = fields.truth("fence", findings).unwrap_or(true);
     let unfenced = unfenced(text.as_ref(), fields, findings);
     let Votes { count, combine } = votes(fields, findings);

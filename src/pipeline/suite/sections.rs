@@ -299,6 +299,7 @@ pub(crate) static RUBRIC: Section = Section::new(
             "fence": Truth, or "true" => "whether texts that are put into the rubric stand between tags";
             "unfenced": Texts => "placeholders whose texts stand without tags: input, submission, ground_truth, row, or a name";
             "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
+            "allow_unknown": Truth, or "false" => "whether names in braces that stand for nothing are sent as they are";
         ],
     ],
 );
@@ -382,6 +383,7 @@ pub(crate) const FRONT_SETTINGS: &[FieldSpec] = fields![
     "unfenced": Texts => "placeholders whose texts stand without tags";
     "pass_threshold": FRACTION => "the least score that counts as a pass";
     "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
+    "allow_unknown": Truth => "whether names in braces that stand for nothing are sent as they are";
 ];
 
 const EXPRESSION: &[FieldSpec] = fields![

@@ -66,7 +66,7 @@ fn front_matter_is_checked() {
     3 | api_key: **************
       | ^^^^^^^
       |
-      = help: known fields: `include`, `model`, `scale`, `fence`, `unfenced`, `pass_threshold`, `allow` (a rubric that begins with a rule has a blank line before it, or writes the rule `***`)
+      = help: known fields: `include`, `model`, `scale`, `fence`, `unfenced`, `pass_threshold`, `allow`, `allow_unknown` (a rubric that begins with a rule has a blank line before it, or writes the rule `***`)
 
     error: the front matter of a rubric has no field `votes`
      --> rubrics/r.txt:4:1
@@ -74,7 +74,7 @@ fn front_matter_is_checked() {
     4 | votes: 3
       | ^^^^^
       |
-      = help: known fields: `include`, `model`, `scale`, `fence`, `unfenced`, `pass_threshold`, `allow` (a rubric that begins with a rule has a blank line before it, or writes the rule `***`)
+      = help: known fields: `include`, `model`, `scale`, `fence`, `unfenced`, `pass_threshold`, `allow`, `allow_unknown` (a rubric that begins with a rule has a blank line before it, or writes the rule `***`)
     ");
     insta::assert_snapshot!(of_file("", "---\nmodel: 4\nscale: {min: 5, max: 1}\npass_threshold: 2\n---\nJudge.\n", &[]), @r###"
     error: `model` must be text, not a number
