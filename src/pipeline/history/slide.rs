@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{HistoryLine, HistoryMetric};
-use crate::pipeline::metric::paired::{Paired, mcnemar_exact};
+use crate::pipeline::metric::paired::Paired;
 
 /// A slide is told where chance explains it more seldom than this.
 const P_VALUE: f64 = 0.05;
@@ -44,7 +44,7 @@ pub(crate) struct Slide {
 pub(crate) enum SlideTest {
     /// Each sample with itself, of passes and fails: McNemar's exact test.
     PairedPasses,
-    /// Each sample with itself: the mean of the differences over its standard error.
+    /// Each sample with itself: Student's t test of the differences, or their signs where all are the same.
     PairedScores,
     /// Two means with their standard errors, because a record is gone.
     TwoSample,
@@ -55,7 +55,7 @@ impl SlideTest {
     pub(crate) fn name(self) -> &'static str {
         match self {
             Self::PairedPasses => "paired by sample, McNemar",
-            Self::PairedScores => "paired by sample, z",
+            Self::PairedScores => "paired by sample, t",
             Self::TwoSample => "two-sample z, for a record is gone",
         }
     }
@@ -113,7 +113,7 @@ impl PairedGrades {
         let (p_value, test) = if self.is_binary {
             (self.of_passes(), SlideTest::PairedPasses)
         } else {
-            (self.of_scores(), SlideTest::PairedScores)
+            (self.paired.difference_p_value, SlideTest::PairedScores)
         };
         Some(Compared { before, now, p_value, test })
     }
@@ -122,16 +122,6 @@ impl PairedGrades {
     fn of_passes(&self) -> Option<f64> {
         let Paired { samples_fixed, samples_broken, p_value, .. } = &self.paired;
         p_value.filter(|_| samples_broken > samples_fixed)
-    }
-
-    /// Where all differences are the same, nothing says how they spread, and their signs are counted.
-    fn of_scores(&self) -> Option<f64> {
-        let Paired { n, difference, stderr, .. } = &self.paired;
-        let (difference, stderr) = difference.zip(*stderr)?;
-        if stderr == 0.0 && difference != 0.0 {
-            return mcnemar_exact(0, *n);
-        }
-        two_sided(difference, stderr)
     }
 }
 
@@ -172,6 +162,7 @@ mod tests {
     use crate::base::ordered_map::Ordered;
     use crate::pipeline::gate::GateReport;
     use crate::pipeline::history::{GraderDigests, HISTORY_FORMAT};
+    use crate::pipeline::metric::paired::{Pair, PairedVerdict, mcnemar_exact};
 
     fn line(id: &str, rubric: &str, mean: f64) -> HistoryLine {
         let metric = HistoryMetric {
@@ -219,21 +210,26 @@ mod tests {
 
     #[test]
     fn a_slide_is_more_than_chance_explains() {
-        let paired = |difference: f64, stderr: f64| Paired {
-            n: 10,
-            mean_before: Some(0.8),
-            mean_now: Some(0.8 + difference),
-            difference: Some(difference),
-            stderr: Some(stderr),
-            ..Paired::default()
+        let scores = |pairs: &[(u32, f64, f64)]| {
+            let verdict = |score: f64| PairedVerdict { score, pass: score >= 0.5 };
+            let pair = |(sample, before, now): &(u32, f64, f64)| Pair {
+                sample: *sample,
+                before: verdict(*before),
+                now: verdict(*now),
+            };
+            let paired = Paired::of(&pairs.iter().map(pair).collect::<Vec<_>>());
+            Some(PairedGrades { paired, is_binary: false })
         };
-        let scores = |difference: f64, stderr: f64| {
-            Some(PairedGrades { paired: paired(difference, stderr), is_binary: false })
+        let samples = |count: u32, lost: fn(u32) -> f64| -> Vec<(u32, f64, f64)> {
+            (0..count).map(|at| (at, 0.8, 0.8 - lost(at))).collect()
         };
+        let trials: Vec<(u32, f64, f64)> = (0..10).map(|at| (at % 2, 0.75, 0.5)).collect();
         let passes = |fixed: usize, broken: usize| {
             let p_value = mcnemar_exact(fixed, broken);
-            let paired = paired(-0.05, 0.02);
-            let paired = Paired { samples_fixed: fixed, samples_broken: broken, p_value, ..paired };
+            let means = [Some(0.8), Some(0.75)];
+            let paired =
+                Paired { mean_before: means[0], mean_now: means[1], p_value, ..Paired::default() };
+            let paired = Paired { samples_fixed: fixed, samples_broken: broken, ..paired };
             Some(PairedGrades { paired, is_binary: true })
         };
         for (mean, pairs, expected) in [
@@ -241,12 +237,21 @@ mod tests {
             (0.79, None, None),
             (0.77, None, Some((SlideTest::TwoSample, 0.034))),
             (0.90, None, None),
-            (0.79, scores(-0.05, 0.02), Some((SlideTest::PairedScores, 0.012))),
-            (0.79, scores(-0.03, 0.02), None),
-            (0.79, scores(0.05, 0.02), None),
+            // SciPy: ttest_rel of four that lost 0.1 and 0.2 in turn.
+            (
+                0.79,
+                scores(&samples(4, |at| 0.1 + 0.1 * f64::from(at % 2))),
+                Some((SlideTest::PairedScores, 0.014)),
+            ),
+            (0.79, scores(&samples(4, |at| if at == 0 { 0.3 } else { 0.0 })), None),
+            (0.79, scores(&samples(4, |at| -0.1 - 0.1 * f64::from(at % 2))), None),
             // All samples lost the same: nothing spreads, and none went the other way.
-            (0.79, scores(-0.05, 0.0), Some((SlideTest::PairedScores, 0.002))),
-            (0.79, scores(0.0, 0.0), None),
+            (0.79, scores(&samples(10, |_| 0.05)), Some((SlideTest::PairedScores, 0.002))),
+            (0.79, scores(&samples(10, |_| 0.0)), None),
+            // Two are no more than chance, also where rounding parts their differences.
+            (0.79, scores(&[(0, 0.8, 0.7), (1, 0.9, 0.8)]), None),
+            // Trials of one sample are one.
+            (0.79, scores(&trials), None),
             (0.79, passes(0, 8), Some((SlideTest::PairedPasses, 0.008))),
             (0.79, passes(1, 5), None),
             (0.50, passes(0, 0), None),
