@@ -10,6 +10,7 @@ pub(crate) mod random;
 pub(crate) mod json_syntax;
 pub(crate) mod ordered_map;
 pub(crate) mod json_exact;
+pub(crate) mod json_path;
 pub mod path;
 pub mod price;
 pub(crate) mod python;

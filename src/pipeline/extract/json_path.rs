@@ -12,6 +12,7 @@ use serde_json_path::JsonPath;
 
 use super::ExtractView;
 use super::extractor::{ExtractorInfo, options};
+use crate::base::json_path;
 use crate::pipeline::options::{problem, schema};
 
 pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
@@ -21,7 +22,7 @@ pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
     options: schema::<Query>,
     compile: |config| {
         let Query { path, source } = options(config)?;
-        let path = JsonPath::parse(&path).map_err(|error| {
+        let path = json_path::parse(&path).map_err(|error| {
             let message = format!("`path` is not a valid JSONPath: {error}");
             vec![problem(vec!["path".to_owned()], message)]
         })?;

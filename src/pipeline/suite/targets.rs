@@ -4,7 +4,6 @@
 //! rubrics are. What files an agent rests on is said by `inputs`, and read with those of its program.
 
 use serde_json::Value;
-use serde_json_path::JsonPath;
 
 use super::fields::{FieldSet, Findings};
 use super::headers::headers;
@@ -18,6 +17,7 @@ use super::target_sections::{
     TARGET_MODEL, USER, WORKSPACE,
 };
 use super::tree::{Yaml, YamlEntry};
+use crate::base::json_path;
 use crate::pipeline::adapter::{Adapter, BUILT_IN};
 use crate::pipeline::spec::{
     AdapterSource, AgentKind, ChatTarget, HeaderSpec, HeaderValue, HttpTarget, KeepWorkspace,
@@ -242,7 +242,7 @@ fn check_exchange(fields: &FieldSet<'_>, headers: &[HeaderSpec], findings: &mut 
     for name in ["answer", "messages", "session"] {
         if let Some(field) = fields.take(name)
             && let Yaml::Str(text) = &field.value.value
-            && let Err(error) = JsonPath::parse(text)
+            && let Err(error) = json_path::parse(text)
         {
             let message = format!("`{name}` is not a JSONPath: {error}");
             findings.error(field.value.span, message).hint =

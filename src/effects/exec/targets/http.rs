@@ -6,6 +6,7 @@ use serde_json_path::JsonPath;
 use super::user::{UserTurns, usage_of_both};
 use super::web::{RefusedReply, WebReply, WebRequest};
 use super::{Agent, Conversing, Talk};
+use crate::base::json_path;
 use crate::effects::exec::judges::errors;
 use crate::effects::exec::{Endpoint, RequestHeader};
 use crate::pipeline::judge::provider;
@@ -49,7 +50,7 @@ async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
 
 /// A path, which was checked when the suite was read.
 fn path(text: Option<&str>) -> Result<Option<JsonPath>, Failure> {
-    let parsed = text.map(JsonPath::parse).transpose();
+    let parsed = text.map(json_path::parse).transpose();
     parsed.map_err(|error| Failure::new(FailureKind::Unloadable, format!("no path: {error}")))
 }
 
