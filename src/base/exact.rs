@@ -5,6 +5,20 @@
 //! were chunked, ten times 0.1 is 1.0, equal values have themselves as their mean, and a greater score can never give a
 //! smaller mean, which is what a gate's bounds rest on.
 
+/// From here on floats leave whole numbers out.
+const WHOLE_FLOATS: u64 = 1 << f64::MANTISSA_DIGITS;
+
+/// The whole number that a float is, where it is one of those that all are floats.
+pub(crate) fn whole(value: f64) -> Option<i128> {
+    let is_whole = value.fract() == 0.0 && value.abs() <= WHOLE_FLOATS as f64;
+    is_whole.then_some(value as i128)
+}
+
+/// Whether a whole number may be another one as a float.
+pub(crate) fn is_beyond_floats(value: i128) -> bool {
+    value.unsigned_abs() > u128::from(WHOLE_FLOATS)
+}
+
 /// The arithmetic mean, rounded once from the exact one; none of nothing.
 pub(crate) fn mean(values: &[f64]) -> Option<f64> {
     mean_of(values, values.len())

@@ -5,6 +5,7 @@ use std::ops::Range;
 use super::Vocabulary;
 use super::parse::{Parsed, problem};
 use super::tree::{Function, OF_ROWS, OF_SCORES};
+use crate::base::exact::is_beyond_floats;
 
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
@@ -185,6 +186,12 @@ impl<'t> Lexer<'t> {
             } else {
                 wrong.hint("write `*` to multiply; put a name that begins with a digit in quotes")
             });
+        }
+        // What rows hold is compared with it to the last digit.
+        let whole =
+            self.text[from..end].parse().ok().filter(|_| self.vocabulary == Vocabulary::Rows);
+        if whole.is_some_and(is_beyond_floats) {
+            return Ok(Token::Text(self.text[from..end].to_owned()));
         }
         let value: f64 = self.text[from..end].parse().unwrap_or(f64::INFINITY);
         if value.is_finite() {

@@ -9,7 +9,8 @@ use std::sync::Arc;
 use python_re::{Regex, RegexProblem};
 use serde_json::Value;
 
-use crate::base::threshold;
+use crate::base::exact::is_beyond_floats;
+use crate::base::{exact, threshold};
 
 /// A value in an expression.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +30,10 @@ impl From<Value> for Operand {
         match value {
             Value::Null => Self::Nothing,
             Value::Bool(truth) => Self::truth(truth),
+            // As digits, which are compared to the last one.
+            Value::Number(number) if number.as_i128().is_some_and(is_beyond_floats) => {
+                Self::Text(number.to_string())
+            }
             Value::Number(number) => Self::Number(number.as_f64().unwrap_or(f64::NAN)),
             Value::String(text) => Self::Text(text),
             Value::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
@@ -61,9 +66,21 @@ impl Operand {
         }
     }
 
-    /// Which of two comes first: numbers as scores are compared with thresholds, texts by their characters unless both
-    /// stand for numbers. None where they cannot be compared.
+    /// The whole number that it is, or that its text stands for.
+    fn whole(&self) -> Option<i128> {
+        match self {
+            Self::Number(number) => exact::whole(*number),
+            Self::Text(text) => text.trim().parse().ok(),
+            Self::List(_) | Self::Nothing => None,
+        }
+    }
+
+    /// Which of two comes first: whole numbers to the last digit, others as scores are compared with thresholds, texts by their
+    /// characters unless both stand for numbers. None where they cannot be compared.
     pub(super) fn order(&self, other: &Self) -> Option<Ordering> {
+        if let (Some(left), Some(right)) = (self.whole(), other.whole()) {
+            return Some(left.cmp(&right));
+        }
         let [left, right] = [self.number(), other.number()];
         match (self, other) {
             _ if !left.is_nan() && !right.is_nan() => Some(threshold::compare(left, right)),

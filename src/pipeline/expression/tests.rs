@@ -128,7 +128,7 @@ fn held(name: &str) -> Operand {
     let row = serde_json::json!({
         "n": 3, "cell": "3.5", "flag": true, "no": "False", "text": "Refund now", "empty": "",
         "tags": ["refund", "eu"], "null": null, "object": {"a": 1}, "model": "gpt-4o",
-        "a.b[0]": 7, "a.b-c": 8, "odd name": 9,
+        "a.b[0]": 7, "a.b-c": 8, "odd name": 9, "big": 9_007_199_254_740_993_u64, "digits": "9007199254740993",
     });
     Operand::from(row[name].clone())
 }
@@ -184,6 +184,15 @@ fn conditions_hold_or_do_not() {
         ("text * 2 > 0", false),
         ("max(n, absent, cell) == 3.5", true),
         ("min == null", true),
+        ("big == 9007199254740993", true),
+        ("big == 9007199254740992", false),
+        ("big > 9007199254740992", true),
+        ("big != 9007199254740994 and big < 9007199254740994", true),
+        ("digits == big and digits > 9007199254740992", true),
+        ("big == -9007199254740993", false),
+        ("big > n and big > 1.5 and big + 1 > 1e15", true),
+        ("big in [1, 9007199254740992]", false),
+        ("big in [1, 9007199254740993]", true),
     ] {
         let condition =
             RowCondition::parse(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));

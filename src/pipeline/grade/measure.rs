@@ -1,13 +1,17 @@
 //! Graders that measure: how long a submission is, how many turns there were, and any number of the row.
 
+use std::cmp::Ordering;
+use std::fmt;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Number, Value};
 
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
 use super::spent::number_at;
 use super::text::{explained, verdict};
 use super::{Grade, Subject};
+use crate::base::exact::{is_beyond_floats, whole};
 use crate::base::python::strip;
 use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::OptionProblem;
@@ -136,7 +140,8 @@ struct Compare {
     /// How it is compared.
     op: CompareOp,
     /// With what.
-    value: f64,
+    #[schemars(with = "f64")]
+    value: Number,
 }
 
 /// How two numbers are compared.
@@ -170,15 +175,55 @@ impl CompareOp {
         }
     }
 
-    #[expect(clippy::float_cmp, reason = "both are as they were written")]
-    fn holds(self, left: f64, right: f64) -> bool {
+    fn holds(self, order: Ordering) -> bool {
         match self {
-            Self::Lt => left < right,
-            Self::Lte => left <= right,
-            Self::Gt => left > right,
-            Self::Gte => left >= right,
-            Self::Eq => left == right,
-            Self::Ne => left != right,
+            Self::Lt => order.is_lt(),
+            Self::Lte => order.is_le(),
+            Self::Gt => order.is_gt(),
+            Self::Gte => order.is_ge(),
+            Self::Eq => order.is_eq(),
+            Self::Ne => order.is_ne(),
+        }
+    }
+}
+
+/// A number to the last digit where it is a whole one, which floats may leave out.
+struct ComparedNumber {
+    whole: Option<i128>,
+    value: f64,
+}
+
+impl ComparedNumber {
+    fn of(number: &Number) -> Self {
+        let value = number.as_f64().unwrap_or(f64::NAN);
+        Self { whole: number.as_i128().or_else(|| whole(value)), value }
+    }
+
+    /// The number at `path` of the row, also as the text of a cell, or the grade without one.
+    fn at(subject: &Subject<'_>, path: &str) -> Result<Self, Grade> {
+        let value = number_at(subject.row, path)?;
+        let written = match subject.row.get(path) {
+            Some(Value::Number(number)) => number.as_i128(),
+            Some(Value::String(text)) => strip(&text).parse().ok(),
+            _ => None,
+        };
+        Ok(Self { whole: written.or_else(|| whole(value)), value })
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        match (self.whole, other.whole) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            // Adding zero turns -0.0 into 0.0.
+            _ => (self.value + 0.0).total_cmp(&(other.value + 0.0)),
+        }
+    }
+}
+
+impl fmt::Display for ComparedNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.whole.filter(|whole| is_beyond_floats(*whole)) {
+            Some(whole) => whole.fmt(f),
+            None => self.value.fmt(f),
         }
     }
 }
@@ -186,8 +231,9 @@ impl CompareOp {
 impl Compare {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let path = &self.path;
-        let number = number_at(subject.row, path)?;
-        let what = format!("{path} {number} {} {}", self.op.name(), self.value);
-        Ok(verdict(&what, self.op.holds(number, self.value)))
+        let found = ComparedNumber::at(subject, path)?;
+        let value = ComparedNumber::of(&self.value);
+        let what = format!("{path} {found} {} {value}", self.op.name());
+        Ok(verdict(&what, self.op.holds(found.order(&value))))
     }
 }

@@ -149,6 +149,42 @@ fn submissions_rows_and_conversations_are_measured() {
 }
 
 #[test]
+fn whole_numbers_are_compared_to_the_last_digit() {
+    let row = r#"{"n": 9007199254740993, "cell": " 9007199254740993 ", "f": 9007199254740992.0, "z": -0.0}"#;
+    for (path, op, value, expected) in [
+        (
+            "n",
+            "eq",
+            json!(9_007_199_254_740_992_u64),
+            "9007199254740993 == 9007199254740992: False",
+        ),
+        ("n", "gt", json!(9_007_199_254_740_992_u64), "9007199254740993 > 9007199254740992: True"),
+        (
+            "cell",
+            "eq",
+            json!(9_007_199_254_740_993_u64),
+            "9007199254740993 == 9007199254740993: True",
+        ),
+        ("f", "lt", json!(9_007_199_254_740_993_u64), "9007199254740992 < 9007199254740993: True"),
+        ("n", "gt", json!(0.5), "9007199254740993 > 0.5: True"),
+        ("z", "eq", json!(0), "-0 == 0: True"),
+    ] {
+        let config = json!({"path": path, "op": op, "value": value});
+        let subject = Subject {
+            submission: "",
+            ground_truth: None,
+            trajectory: &Trajectory::default(),
+            row: Row::new(row),
+            output: None,
+            include_subagents: false,
+            votes: None,
+        };
+        let graded = compiled("compare", &config).unwrap().grade(&subject);
+        assert_eq!(graded.rationale, format!("{path} {expected}"));
+    }
+}
+
+#[test]
 fn the_opposite_of_what_cannot_be_graded_is_no_pass() {
     let opposite = |function: &str, config: &Value, submission: &str, truth: Option<&str>| {
         let subject = Subject {
