@@ -129,8 +129,11 @@ fn simple(
 ) -> Option<Gate> {
     let metric_key = metric_key(&fields, field, names, nesting, findings);
     let is_declared = metric_key.as_ref().is_some_and(|key| names.metrics.contains(&key.as_str()));
-    let aggregation =
-        if is_declared { declared(&fields, findings) } else { aggregation(&fields, findings) };
+    let aggregation = if is_declared {
+        declared(&fields, findings)
+    } else {
+        aggregation(&fields, metric_key.as_deref().unwrap_or("GRADER"), findings)
+    };
     let comparison = comparison(&fields, aggregation, findings);
     let pass_op = fields.take("pass_op");
     let op = pass_op.and_then(|op| read_op(op, findings));
@@ -162,7 +165,7 @@ fn simple(
 }
 
 fn weighted(fields: FieldSet<'_>, names: GateNames<'_>, findings: &mut Findings) -> Option<Gate> {
-    let aggregation = aggregation(&fields, findings);
+    let aggregation = aggregation(&fields, "GRADER", findings);
     let comparison = comparison(&fields, aggregation, findings);
     let weights = fields.take("weights");
     let weights = weights.and_then(|weights| read_weights(weights, names.graders, findings));
@@ -263,6 +266,10 @@ pub(super) fn metric_key(
     };
     let name = findings.text(field)?;
     let known = [names.graders, names.metrics].concat();
+    if known.is_empty() {
+        // The missing graders are reported already.
+        return None;
+    }
     if !known.contains(&name.as_str()) {
         let what = if names.has_no_graders() { "metric" } else { "grader" };
         findings.unknown(field, &name, what, &known);
@@ -283,9 +290,31 @@ fn declared(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<Aggregatio
     None
 }
 
-fn aggregation(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<Aggregation> {
+/// The kind of declared metric that is meant by `pass_at_k`, `pass@3` and the like.
+fn of_trials(field: &YamlEntry) -> Option<&'static str> {
+    let Yaml::Str(text) = &field.value.value else { return None };
+    let kinds = [("pass_at", "pass@"), ("pass_hat", "pass^")];
+    let meant =
+        kinds.into_iter().find(|(kind, sign)| text.starts_with(kind) || text.starts_with(sign));
+    meant.map(|(kind, _)| kind)
+}
+
+fn aggregation(
+    fields: &FieldSet<'_>,
+    grader: &str,
+    findings: &mut Findings,
+) -> Option<Aggregation> {
     match fields.take_either("metric", "aggregation", findings) {
-        Some(field) => findings.choice(field, &AGGREGATIONS),
+        Some(field) => {
+            if let Some(kind) = of_trials(field) {
+                let message = "a gate over trials names a declared metric";
+                findings.error(field.value.span, message).hint = Some(format!(
+                    "write `metrics: {{any: {{kind: {kind}, of: {grader}, k: 3}}}}` in the suite, and `metric_key: any` here"
+                ));
+                return None;
+            }
+            findings.choice(field, &AGGREGATIONS)
+        }
         None => Some(Aggregation::AvgScore),
     }
 }

@@ -159,6 +159,16 @@ fn names() -> Vec<Case> {
         case("command line names an unknown grader").grader("sane"),
         case("gate of an unknown grader").with("metric_key: same", "metric_key: sane"),
         case("gate of a metric that is none").with("op: gte", "metric: avg_scor, op: gte"),
+        case("gate of a metric over trials").with("op: gte", "metric: pass_at_k, op: gte"),
+        case("graders misspelt").with("graders:", "graderz:"),
+        case("a JSONPath that is nested deep").with(
+            "function: exact_match",
+            &format!(
+                "function: exact_match, extractor: json_path, extractor_config: {{path: \"$[?{}@.a{}]\"}}",
+                "(".repeat(5_000),
+                ")".repeat(5_000)
+            ),
+        ),
         case("gate of an unknown operator").with("op: gte", "op: \">>\""),
         case("weights of an unknown grader").with(
             "{metric_key: same, op: gte, value: 0.5}",
