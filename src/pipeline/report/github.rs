@@ -98,7 +98,7 @@ impl ReportWriter for Annotations {
             None => write_summary(run.report, sink.out),
             Some(page) => {
                 let failures = self.failures.unwrap_or(markdown::FAILURES);
-                self.page.add(run.report, failures, page)?;
+                self.page.add(run, failures, page)?;
                 writeln!(page)
             }
         }

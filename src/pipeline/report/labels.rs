@@ -59,14 +59,17 @@ fn renamed<T>(map: Ordered<T>, labels: &Ordered<String>) -> Ordered<T> {
 mod tests {
     use super::labelled;
     use crate::base::ordered_map::Ordered;
+    use crate::pipeline::report::origin::ReportOrigin;
     use crate::pipeline::report::{fixtures, markdown};
 
     #[test]
     fn people_read_labels_and_machines_keys() {
         let mut run = fixtures::hostile();
         run.summary.labels = Ordered(vec![("accuracy".to_owned(), "Is right".to_owned())]);
-        let text =
-            run.written(|report, out| labelled(report, |report| markdown::write(report, 0, out)));
+        let text = run.written(|report, out| {
+            let origin = ReportOrigin::default();
+            labelled(report, |report| markdown::write(report, &origin, 0, out))
+        });
         assert!(text.contains("| `Is right` |") && !text.contains("`accuracy`"), "{text}");
         let lines = run.written(crate::pipeline::report::jsonl::write);
         assert!(lines.contains("\"accuracy\":{") && !lines.contains("Is right"), "{lines}");

@@ -6,8 +6,9 @@
 use std::io::{self, Write};
 
 use super::declared::write_declared;
-use super::digest::{ErrorGroup, ReportDigest};
+use super::digest::{ErrorGroup, ReportDigest, label};
 use super::intervals::{self, TITLE};
+use super::origin::ReportOrigin;
 use super::rater_pairs::write_pairs;
 use super::{
     Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, human,
@@ -57,7 +58,7 @@ struct MarkdownWriter {
 
 impl ReportWriter for MarkdownWriter {
     fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
-        self.page.add(run.report, self.failures, sink.out)
+        self.page.add(run, self.failures, sink.out)
     }
 
     fn add_rollup(
@@ -89,12 +90,12 @@ impl LimitedPage {
     /// Adds the report with at most `failures` failures, or as much of it as fits.
     pub(super) fn add(
         &mut self,
-        report: &Report<'_>,
+        run: &ReportedRun<'_, '_>,
         failures: usize,
         out: &mut dyn Write,
     ) -> io::Result<()> {
         let mut whole = Vec::new();
-        write(report, failures, &mut whole)?;
+        write(run.report, run.origin, failures, &mut whole)?;
         self.add_text(&String::from_utf8_lossy(&whole), out)
     }
 
@@ -129,14 +130,19 @@ fn fitted(text: &str, room: usize) -> String {
 }
 
 /// Writes the report with at most `failures` failures.
-pub(super) fn write(report: &Report<'_>, failures: usize, out: &mut dyn Write) -> io::Result<()> {
+pub(super) fn write(
+    report: &Report<'_>,
+    origin: &ReportOrigin,
+    failures: usize,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     let digest = ReportDigest::of(report, failures);
     write_summary(report, out)?;
     if let Some(line) = digest.empty_line() {
         writeln!(out, "\n{line}")?;
     }
-    write_failures(&digest, out)?;
-    write_errors(&digest, out)
+    write_failures(&digest, origin, out)?;
+    write_errors(&digest, origin, out)
 }
 
 /// Writes what needs no result: the verdict and the tables.
@@ -273,13 +279,19 @@ fn write_rest(rest: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
     if rest == 0 { Ok(()) } else { writeln!(out, "\n{} not shown", count(rest, noun)) }
 }
 
-fn write_failures(digest: &ReportDigest, out: &mut dyn Write) -> io::Result<()> {
+fn write_failures(
+    digest: &ReportDigest,
+    origin: &ReportOrigin,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if digest.failed == 0 {
         return Ok(());
     }
     writeln!(out, "\n<details><summary>{}</summary>\n", count(digest.failed, "failure"))?;
     for failure in &digest.failures {
-        let label = code(&cut_middle(&failure.label(digest.trials), LABEL));
+        let id = origin.named(failure.at, &failure.sample_id);
+        let trial = digest.trials.then_some(failure.trial);
+        let label = code(&cut_middle(&label(&id, failure.model.as_deref(), trial), LABEL));
         let grader = code(&failure.grader);
         let score = score(failure.score);
         let rationale = code(&cut(&failure.rationale, RATIONALE));
@@ -290,14 +302,19 @@ fn write_failures(digest: &ReportDigest, out: &mut dyn Write) -> io::Result<()> 
     writeln!(out, "\n</details>")
 }
 
-fn write_errors(digest: &ReportDigest, out: &mut dyn Write) -> io::Result<()> {
+fn write_errors(
+    digest: &ReportDigest,
+    origin: &ReportOrigin,
+    out: &mut dyn Write,
+) -> io::Result<()> {
     if digest.errored == 0 {
         return Ok(());
     }
     let errored = count(digest.errored, "grade");
     writeln!(out, "\n<details><summary>{errored} could not be made</summary>\n")?;
     let shown = &digest.errors[..digest.errors.len().min(ERRORS)];
-    for ErrorGroup { kind, message, count, sample_id, grader, .. } in shown {
+    for ErrorGroup { kind, message, count, sample_id, grader, at, .. } in shown {
+        let sample_id = &origin.named(*at, sample_id);
         let message = code(&cut(message, RATIONALE));
         let first = format!("{} {}", code(&cut_middle(sample_id, LABEL)), code(grader));
         writeln!(out, "- {count} × {}: {message}, first {first}", code(kind))?;
@@ -328,11 +345,12 @@ pub(super) fn code(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::pipeline::gate::GateStatus;
-    use crate::pipeline::report::fixtures;
+    use crate::pipeline::report::{ProcessFacts, fixtures};
 
     #[test]
     fn hostile_texts_stay_texts() {
-        let text = fixtures::hostile().written(|report, out| write(report, 2, out));
+        let text = fixtures::hostile()
+            .written(|report, out| write(report, &ReportOrigin::default(), 2, out));
         insta::assert_snapshot!(text, @r"
         ### `support-bot`: undecided
 
@@ -374,7 +392,8 @@ mod tests {
 
     #[test]
     fn a_run_of_nothing_has_no_tables() {
-        let text = fixtures::empty().written(|report, out| write(report, 2, out));
+        let text = fixtures::empty()
+            .written(|report, out| write(report, &ReportOrigin::default(), 2, out));
         assert_eq!(text, "### `support-bot`: no gate\n\n0 samples, 0 results\n");
     }
 
@@ -394,7 +413,7 @@ mod tests {
             conditions: vec![leaf(GateStatus::Passed, "a"), inner],
             ..leaf(GateStatus::Passed, "a and (b or c)")
         };
-        let text = run.written(|report, out| write(report, 2, out));
+        let text = run.written(|report, out| write(report, &ReportOrigin::default(), 2, out));
         let list = "`a and (b or c)`\n\n- passed: `a`\n- passed: `b or c`\n  - passed: `b`\n  - failed: `c`\n\n0 samples";
         assert!(text.contains(list), "{text}");
     }
@@ -426,8 +445,10 @@ mod tests {
         for failures in [20, 100_000] {
             let written = |report: &Report<'_>, out: &mut dyn Write| {
                 let mut page = LimitedPage::new(COMMENT);
-                page.add(report, failures, out)?;
-                page.add(report, failures, out)
+                let facts = ProcessFacts::default();
+                let run = ReportedRun { report, facts: &facts, origin: &ReportOrigin::default() };
+                page.add(&run, failures, out)?;
+                page.add(&run, failures, out)
             };
             let text = run.written(written);
             assert!(text.len() <= COMMENT, "{}", text.len());

@@ -25,6 +25,15 @@ impl ReportOrigin {
         self.lines.get(at).filter(|line| **line > 0).map(|line| (file, *line))
     }
 
+    /// The id of the sample of result `at` for people: with the line of its row beside one that is made of its content, which
+    /// says nothing to them.
+    pub(crate) fn named(&self, at: usize, id: &str) -> String {
+        match self.lines.get(at) {
+            Some(line) if *line > 0 && is_of_content(id) => format!("{id} (line {line})"),
+            _ => id.to_owned(),
+        }
+    }
+
     /// Whether the gate looks at this grader. Without a gate, every grader counts.
     pub(crate) fn counts(&self, grader: &str) -> bool {
         self.gated.as_ref().is_none_or(|gated| gated.iter().any(|name| name == grader))
@@ -43,6 +52,12 @@ impl ReportOrigin {
         let gated = self.gated.as_ref().map(|gated| gated.iter().map(rename).collect());
         Self { gated, ..self.clone() }
     }
+}
+
+/// Whether an id looks like those of rows that have none: twelve digits of a digest, and which of several alike it is.
+fn is_of_content(id: &str) -> bool {
+    let digest = id.split_once('-').map_or(id, |(digest, _)| digest);
+    digest.len() == 12 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
 }
 
 #[cfg(test)]
@@ -68,6 +83,21 @@ mod tests {
         }
         let labels = Ordered(vec![("a".to_owned(), "A".to_owned())]);
         assert!(origin.renamed(&labels).counts("A") && !origin.renamed(&labels).counts("a"));
+    }
+
+    #[test]
+    fn a_sample_without_an_id_is_told_by_its_line() {
+        let origin = ReportOrigin { lines: vec![12, 0], ..ReportOrigin::default() };
+        for (at, id, expected) in [
+            (0, "9e408ad0c61f", "9e408ad0c61f (line 12)"),
+            (0, "9e408ad0c61f-2", "9e408ad0c61f-2 (line 12)"),
+            (0, "q1", "q1"),
+            (0, "9e408ad0c61g", "9e408ad0c61g"),
+            (1, "9e408ad0c61f", "9e408ad0c61f"),
+            (2, "9e408ad0c61f", "9e408ad0c61f"),
+        ] {
+            assert_eq!(origin.named(at, id), expected);
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use anstyle::{AnsiColor, Style};
 
 use super::declared::declared_lines;
 use super::digest::{ReportDigest, label};
+use super::origin::ReportOrigin;
 use super::rater_pairs::pair_lines;
 use super::{
     Audience, ProcessFacts, Report, ReportFormat, ReportOptions, ReportSink, ReportWriter,
@@ -86,7 +87,7 @@ impl ReportWriter for TerminalWriter {
 }
 
 fn write(run: &ReportedRun<'_, '_>, options: ReportOptions, out: &mut dyn Write) -> io::Result<()> {
-    let ReportedRun { report, facts, .. } = *run;
+    let ReportedRun { report, facts, origin } = *run;
     let failures = options.failures.unwrap_or(FAILURES);
     let digest = ReportDigest::of(report, failures);
     let summary = report.summary;
@@ -98,8 +99,8 @@ fn write(run: &ReportedRun<'_, '_>, options: ReportOptions, out: &mut dyn Write)
         pair_lines(summary, width),
     ];
     let tail = [
-        failure_lines(&digest, facts, width),
-        error_lines(&digest, width),
+        failure_lines(&digest, run, width),
+        error_lines(&digest, origin, width),
         fact_lines(summary, &digest, facts, width),
     ];
     let asked_for = failures.saturating_sub(FAILURES);
@@ -325,7 +326,7 @@ fn group_lines(
     lines
 }
 
-fn failure_lines(digest: &ReportDigest, facts: &ProcessFacts, width: usize) -> Vec<String> {
+fn failure_lines(digest: &ReportDigest, run: &ReportedRun<'_, '_>, width: usize) -> Vec<String> {
     if digest.failed == 0 {
         return Vec::new();
     }
@@ -339,7 +340,7 @@ fn failure_lines(digest: &ReportDigest, facts: &ProcessFacts, width: usize) -> V
     for failure in &digest.failures {
         rows.push(vec![
             name(&case_name(
-                &failure.sample_id,
+                &run.origin.named(failure.at, &failure.sample_id),
                 failure.model.as_deref(),
                 digest.trials.then_some(failure.trial),
             )),
@@ -351,7 +352,7 @@ fn failure_lines(digest: &ReportDigest, facts: &ProcessFacts, width: usize) -> V
     let mut shown = lines(&rows, width);
     let rest = digest.failed - digest.failures.len();
     if rest > 0 {
-        let place = match &facts.report {
+        let place = match &run.facts.report {
             Some(report) => format!("in {}", sanitize(report)),
             None => "with --format jsonl".to_owned(),
         };
@@ -368,7 +369,7 @@ pub(crate) fn case_name(sample_id: &str, model: Option<&str>, trial: Option<u32>
     label(&sample_id, model.as_deref(), trial)
 }
 
-fn error_lines(digest: &ReportDigest, width: usize) -> Vec<String> {
+fn error_lines(digest: &ReportDigest, origin: &ReportOrigin, width: usize) -> Vec<String> {
     if digest.errored == 0 {
         return Vec::new();
     }
@@ -376,11 +377,12 @@ fn error_lines(digest: &ReportDigest, width: usize) -> Vec<String> {
     let mut shown = vec![format!("{DOUBTFUL}{heading}{DOUBTFUL:#}")];
     let mut rows = Vec::new();
     for group in digest.errors.iter().take(ERRORS) {
+        let first = origin.named(group.at, &group.sample_id);
         rows.push(vec![
             number(format!("{} ×", group.count)),
             words(&cut(&group.kind, GRADER)),
             words(&cut(&group.message, width)),
-            words(&format!("first {} {}", cut_middle(&group.sample_id, SAMPLE), group.grader)),
+            words(&format!("first {} {}", cut_middle(&first, SAMPLE), group.grader)),
         ]);
     }
     shown.extend(lines(&rows, width));
@@ -460,7 +462,6 @@ mod tests {
     use crate::pipeline::report::ending::RunEnding;
     use crate::pipeline::report::fixtures;
     use crate::pipeline::report::fixtures::Run;
-    use crate::pipeline::report::origin::ReportOrigin;
 
     fn facts() -> ProcessFacts {
         ProcessFacts {
