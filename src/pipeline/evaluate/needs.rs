@@ -23,22 +23,14 @@ struct GraderNeeds {
     scope: GraderScope,
     /// The rubric variables that it names.
     vars: Vec<String>,
-    /// How it reads the input, if it does.
-    input: Option<InputReader>,
+    /// What its judges are shown of the input; none if it has none. What a program reads of its sample is not known.
+    input: Option<JudgeView>,
     /// Its function, if that compares with one text.
     one_truth: Option<String>,
     /// Whether it reads trajectories.
     trajectory: bool,
     /// Whether it reads what the target answered.
     answer: bool,
-}
-
-/// Who reads the input.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum InputReader {
-    /// A program, which is handed the whole sample.
-    Program,
-    Judge(JudgeView),
 }
 
 /// What judges are shown.
@@ -108,13 +100,10 @@ impl GraderNeeds {
             GraderKind::Rubric(rubric) => {
                 let compares = rubric.compare_to.is_some();
                 let input = template::shows_input(&rubric.prompt, compares);
-                needs.input = Some(InputReader::Judge(JudgeView { input, compares }));
+                needs.input = Some(JudgeView { input, compares });
                 needs.vars.clone_from(&rubric.rubric_vars);
             }
-            GraderKind::Program(_) => {
-                needs.input = Some(InputReader::Program);
-                needs.answer = true;
-            }
+            GraderKind::Program(_) => needs.answer = true,
             GraderKind::Reward(_) => return None,
         }
         needs.trajectory |= OF_TRAJECTORIES.contains(&grader.extractor.name.as_str());
@@ -166,11 +155,10 @@ fn without_input(needs: &[&GraderNeeds], row: &OpenedRow<'_>) -> Option<RowProbl
     let problem = row.no_input()?;
     let own = row.rubric().ok().flatten();
     let has_own_file = row.rubric_path().is_ok_and(|path| path.is_some());
-    let reads = |reader: InputReader| match (reader, &own) {
-        (InputReader::Program, _) => true,
-        (InputReader::Judge(judge), Some(rubric)) => template::shows_input(rubric, judge.compares),
+    let reads = |judge: JudgeView| match &own {
+        Some(rubric) => template::shows_input(rubric, judge.compares),
         // What the file says is not known here.
-        (InputReader::Judge(judge), None) => judge.input || has_own_file,
+        None => judge.input || has_own_file,
     };
     let reader = needs.iter().find(|needs| needs.input.is_some_and(reads))?;
     let grader = clipped(&reader.scope.name);

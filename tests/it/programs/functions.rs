@@ -49,6 +49,25 @@ fn space(graders: &str) -> Space {
 }
 
 #[test]
+fn a_function_needs_no_input() {
+    if !has("python3") {
+        return;
+    }
+    let suite = "name: s
+dataset: {path: rows.jsonl, fields: {id: task_id, output: completion}}
+graders:
+  g: {kind: program, path: 'g.py:g'}
+";
+    let program =
+        "def g(sample, submission):\n    return sample.input is None and submission == 'x'\n";
+    let row = "{\"task_id\": \"t\", \"completion\": \"x\"}\n";
+    let space = Space::new(&[("suite.yaml", suite), ("rows.jsonl", row), ("g.py", program)]);
+    let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    assert!(space.record("results.jsonl").contains("\"score\":1.0"));
+}
+
+#[test]
 fn functions_of_every_kind_grade_in_workers() {
     if !has("python3") {
         return;
