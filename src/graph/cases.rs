@@ -6,6 +6,7 @@ use super::inputs::{Chunk, Overrides, Root};
 use super::selection::{CaseOrdinals, ChunkCases, Narrowing, SelectableCase, Selection, select};
 use crate::pipeline::dataset::Sample;
 use crate::pipeline::dataset::chunk::Records;
+use crate::pipeline::dataset::condition::is_left_out;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::dataset::row;
@@ -24,13 +25,23 @@ pub struct CheckedRecords {
     pub rubric_files: Vec<(usize, String)>,
     /// Graders that rows name, each list once: the first record, names.
     pub named_graders: Vec<(usize, Vec<String>)>,
+    /// Which cases the condition on rows leaves out, whose shapes are nobody's business; nothing if there is no condition.
+    pub left_out: Box<[bool]>,
 }
 
 impl CheckedRecords {
     /// What `records` say, whether the database holds them or not.
-    pub fn of(records: &Records, spec: &RowSpec) -> Self {
+    pub fn of(records: &Records, spec: &RowSpec, condition: Option<&RowCondition>) -> Self {
         let mut checked = Self::default();
-        for (at, record) in cases(records, spec) {
+        if condition.is_some() {
+            let is_left_out = |(_, record)| is_left_out(record, spec, condition);
+            checked.left_out = cases(records, spec).map(is_left_out).collect();
+        }
+        for (case, (at, record)) in cases(records, spec).enumerate() {
+            if checked.left_out.get(case) == Some(&true) {
+                checked.whos.push(left_out(record, spec));
+                continue;
+            }
             checked.add_named_graders(at, record, spec);
             match row::check(record, spec) {
                 Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
@@ -53,6 +64,19 @@ impl CheckedRecords {
         checked
     }
 
+    /// Who the cases that count are.
+    pub(crate) fn counted(&self) -> impl Iterator<Item = &SelectableCase> {
+        let counts = |(at, _): &(usize, _)| self.left_out.get(*at) != Some(&true);
+        self.whos.iter().enumerate().filter(counts).map(|(_, who)| who)
+    }
+
+    /// Whether a record does not count, whichever of its cases is meant.
+    pub(crate) fn is_left_out(&self, at: usize, spec: &RowSpec) -> bool {
+        let per_record = spec.cases();
+        let cases = self.left_out.get(at * per_record..(at + 1) * per_record);
+        cases.is_some_and(|cases| cases.iter().all(|left_out| *left_out))
+    }
+
     fn add_named_graders(&mut self, at: usize, record: RowRecord<'_>, spec: &RowSpec) {
         // Hardly any row names some.
         if record.case > 0 || !row::may_name_graders(record.row, spec) {
@@ -66,11 +90,21 @@ impl CheckedRecords {
     }
 }
 
+/// Who a case is that does not count, as far as that can be read.
+fn left_out(record: RowRecord<'_>, spec: &RowSpec) -> SelectableCase {
+    let identity = OpenedRow::new(record, spec).and_then(|row| row.identity());
+    let unknown = |_| RowId { id: None, model: None, trial: 0, tags: Vec::new() };
+    let identity = identity.unwrap_or_else(unknown);
+    let content_id = identity.id.is_none().then(|| row::content_id(record, spec));
+    SelectableCase { identity, content_id }
+}
+
 /// The cases of a chunk and everything that is wrong with them.
 #[salsa::tracked]
 pub fn checked(db: &dyn Db, chunk: Chunk) -> CheckedRecords {
-    let Some(spec) = row_spec(db, chunk.root(db)) else { return CheckedRecords::default() };
-    CheckedRecords::of(chunk.records(db), spec)
+    let root = chunk.root(db);
+    let Some(spec) = row_spec(db, root) else { return CheckedRecords::default() };
+    CheckedRecords::of(chunk.records(db), spec, row_condition(db, root).as_ref())
 }
 
 /// The cases of some records: the position of the record, and the case.
@@ -102,11 +136,16 @@ pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<RowRecord<'_>
 pub fn unmet(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
     let root = chunk.root(db);
     let Some(spec) = row_spec(db, root) else { return Vec::new() };
-    unmet_in(chunk.records(db), spec, row_needs(db, root))
+    unmet_in(chunk.records(db), spec, row_needs(db, root), checked(db, chunk))
 }
 
-/// What records lack, whether the database holds them or not.
-pub fn unmet_in(records: &Records, spec: &RowSpec, needs: &RowNeeds) -> Vec<(usize, RowProblem)> {
+/// What records that count lack, whether the database holds them or not.
+pub fn unmet_in(
+    records: &Records,
+    spec: &RowSpec,
+    needs: &RowNeeds,
+    checked: &CheckedRecords,
+) -> Vec<(usize, RowProblem)> {
     if *needs == RowNeeds::default() {
         return Vec::new();
     }
@@ -116,7 +155,8 @@ pub fn unmet_in(records: &Records, spec: &RowSpec, needs: &RowNeeds) -> Vec<(usi
         let problems = needs.problems(RowRecord { row, recorded, case: 0 }, spec);
         problems.into_iter().map(move |problem| (at, problem))
     };
-    records.iter().enumerate().flat_map(problems).collect()
+    let counts = |(at, _): &(usize, _)| !checked.is_left_out(*at, spec);
+    records.iter().enumerate().filter(counts).flat_map(problems).collect()
 }
 
 /// What graders need of every row.
@@ -151,26 +191,16 @@ pub fn narrowing(db: &dyn Db, root: Root) -> Narrowing {
 
 /// The condition on rows that count.
 #[salsa::tracked]
-fn row_condition(db: &dyn Db, root: Root) -> Option<RowCondition> {
+pub fn row_condition(db: &dyn Db, root: Root) -> Option<RowCondition> {
     suite(db, root).suite.as_ref()?.dataset.condition.clone()
-}
-
-/// Of which of a chunk's cases the condition on rows holds; none if there is no condition.
-#[salsa::tracked]
-fn wanted(db: &dyn Db, chunk: Chunk) -> Option<Box<[bool]>> {
-    let root = chunk.root(db);
-    let condition = row_condition(db, root).as_ref()?;
-    let spec = row_spec(db, root).as_ref()?;
-    let holds = |record| OpenedRow::new(record, spec).is_ok_and(|row| row.holds(condition));
-    Some(cases(chunk.records(db), spec).map(|(_, record)| holds(record)).collect())
 }
 
 /// Which cases are evaluated.
 #[salsa::tracked]
 pub fn selection(db: &dyn Db, root: Root) -> Selection {
     let of_chunk = |chunk: &Chunk| {
-        let wanted = wanted(db, *chunk).as_deref();
-        ChunkCases { whos: &checked(db, *chunk).whos, wanted }
+        let checked = checked(db, *chunk);
+        ChunkCases { whos: &checked.whos, left_out: &checked.left_out }
     };
     let chunks: Vec<ChunkCases<'_>> = root.chunks(db).iter().map(of_chunk).collect();
     select(&chunks, narrowing(db, root))

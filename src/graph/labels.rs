@@ -136,7 +136,11 @@ pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
     let section = section_of_rows(db, root);
     let mut extents = LabelExtents::default();
     let mut all = Vec::new();
+    let checked = checked(db, chunk);
     for (at, (row, _)) in chunk.records(db).iter().enumerate() {
+        if checked.is_left_out(at, spec) {
+            continue;
+        }
         if let Some(found) = said::of_row(row, spec, section) {
             extents.add(None, &found, scales(db, root));
             all.resize(at, None);
@@ -155,7 +159,9 @@ pub fn label_problems(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
     };
     let section = section_of_rows(db, root);
     let problem = |row| said::problem_of_row(row, spec, section, scales(db, root));
+    let checked = checked(db, chunk);
     let rows = chunk.records(db).iter().enumerate();
+    let rows = rows.filter(|(at, _)| !checked.is_left_out(*at, spec));
     rows.filter_map(|(at, (row, _))| Some((at, problem(row)?))).collect()
 }
 

@@ -10,8 +10,8 @@ use std::sync::Arc;
 use super::answers::{ChunkCase, HeldCase, answers, is_live};
 use super::baselines::Baselines;
 pub use super::cases::{
-    CheckedRecords, cases, checked, mask, narrowing, places, record_of, row_needs, selection,
-    unmet, unmet_in,
+    CheckedRecords, cases, checked, mask, narrowing, places, record_of, row_condition, row_needs,
+    selection, unmet, unmet_in,
 };
 pub use super::graders::{
     Grader, SharedExtractor, Threshold, gate_rule, graders, ready, row_file, row_rubric, row_spec,

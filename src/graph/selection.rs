@@ -108,8 +108,8 @@ pub struct Narrowing {
 pub(crate) struct ChunkCases<'a> {
     /// Who they are.
     pub(crate) whos: &'a [SelectableCase],
-    /// Whether the condition of the dataset holds of each; none if there is no condition.
-    pub(crate) wanted: Option<&'a [bool]>,
+    /// Which of them the condition of the dataset leaves out; nothing if there is no condition.
+    pub(crate) left_out: &'a [bool],
 }
 
 /// Selects over the cases of every chunk, in order.
@@ -117,10 +117,13 @@ pub(crate) fn select(chunks: &[ChunkCases<'_>], narrowing: &Narrowing) -> Select
     let mut selecting = Selecting::new(narrowing);
     let mut record = 0;
     let mut places = Vec::with_capacity(chunks.len());
-    for ChunkCases { whos, wanted } in chunks {
-        let is_wanted = |at: usize| wanted.is_none_or(|wanted| wanted.get(at) == Some(&true));
+    for ChunkCases { whos, left_out } in chunks {
         let placed = whos.iter().enumerate().map(|(at, who)| {
-            selecting.place(who, record + at / narrowing.cases_per_record, is_wanted(at))
+            let record = record + at / narrowing.cases_per_record;
+            match left_out.get(at) {
+                Some(true) => selecting.leave_out(who, record),
+                _ => selecting.place(who, record),
+            }
         });
         places.push(placed.collect());
         record += whos.len() / narrowing.cases_per_record;
@@ -157,9 +160,18 @@ impl<'a> Selecting<'a> {
         Self { narrowing, samples, cases, models, done: Selection::default() }
     }
 
-    fn place(&mut self, who: &SelectableCase, record: usize, is_wanted: bool) -> CaseOrdinals {
+    /// A case that does not count: it takes no id from another.
+    fn leave_out(&mut self, who: &SelectableCase, record: usize) -> CaseOrdinals {
+        match &who.identity.id {
+            Some(id) => self.state(hash(&[id], 1)),
+            None => self.state(hash(&["", "left out"], record as u32)),
+        };
+        CaseOrdinals { occurrence: 1, selected: None }
+    }
+
+    fn place(&mut self, who: &SelectableCase, record: usize) -> CaseOrdinals {
         let occurrence = self.occurrence(who, record);
-        let selected = self.sample(who, occurrence, is_wanted).map(|sample| {
+        let selected = self.sample(who, occurrence).map(|sample| {
             self.done.cases += 1;
             SelectedOrdinals { sample, model: self.model(who.identity.model.as_ref()) }
         });
@@ -185,20 +197,24 @@ impl<'a> Selecting<'a> {
         1
     }
 
-    /// The ordinal of a case's sample, if both are evaluated. The first case that is wanted and whose trial is in decides
-    /// whether the sample is: one that has no such case takes no place of `max_samples`.
-    fn sample(&mut self, who: &SelectableCase, occurrence: u32, is_wanted: bool) -> Option<u32> {
-        let narrowing = self.narrowing;
-        let key = hash(&[who.id()], occurrence);
-        let state = self.samples.entry(key).or_insert_with(|| {
+    /// What is known of a sample, which is counted where it is new.
+    fn state(&mut self, sample: u128) -> SampleState {
+        *self.samples.entry(sample).or_insert_with(|| {
             self.done.all_samples += 1;
             SampleState::Undecided
-        });
-        let is_out = narrowing.trials.is_some_and(|trials| who.identity.trial >= trials);
-        if is_out || !is_wanted {
+        })
+    }
+
+    /// The ordinal of a case's sample, if both are evaluated. The first case whose trial is in decides whether the sample
+    /// is: one that has no such case takes no place of `max_samples`.
+    fn sample(&mut self, who: &SelectableCase, occurrence: u32) -> Option<u32> {
+        let narrowing = self.narrowing;
+        let key = hash(&[who.id()], occurrence);
+        let state = self.state(key);
+        if narrowing.trials.is_some_and(|trials| who.identity.trial >= trials) {
             return None;
         }
-        match *state {
+        match state {
             SampleState::In(ordinal) => return Some(ordinal),
             SampleState::Out => return None,
             SampleState::Undecided => {}
@@ -209,12 +225,12 @@ impl<'a> Selecting<'a> {
             || narrowing.samples.iter().any(|id| *id == named(who.id(), occurrence));
         let room = narrowing.max_samples.is_none_or(|most| self.done.samples < most);
         if !(tagged && named && room) {
-            *state = SampleState::Out;
+            self.samples.insert(key, SampleState::Out);
             return None;
         }
         let ordinal = self.done.samples as u32;
         self.done.samples += 1;
-        *state = SampleState::In(ordinal);
+        self.samples.insert(key, SampleState::In(ordinal));
         Some(ordinal)
     }
 
@@ -273,7 +289,7 @@ mod tests {
     fn run(whos: &[SelectableCase], narrowing: &Narrowing) -> Selection {
         let narrowing = Narrowing { cases_per_record: 1, ..narrowing.clone() };
         let (left, right) = whos.split_at(whos.len() / 2);
-        let chunk = |whos| ChunkCases { whos, wanted: None };
+        let chunk = |whos| ChunkCases { whos, left_out: &[] };
         select(&[chunk(left), chunk(right)], &narrowing)
     }
 
@@ -331,16 +347,21 @@ mod tests {
     fn cases_that_are_not_wanted_take_no_place() {
         let whos = [
             who("a", None, 0, &[]),
-            who("a", None, 1, &[]),
+            who("a", None, 0, &[]),
             who("b", None, 0, &[]),
-            who("c", None, 0, &[]),
+            who("#c", None, 0, &[]),
+            who("#c", None, 0, &[]),
         ];
-        let wanted = [false, true, false, true];
+        let left_out = [true, false, true, true, false];
         let narrowing =
             Narrowing { max_samples: Some(2), cases_per_record: 1, ..Narrowing::default() };
-        let selection = select(&[ChunkCases { whos: &whos, wanted: Some(&wanted) }], &narrowing);
-        assert_eq!(samples(&selection), [None, Some(0), None, Some(1)]);
-        assert_eq!((selection.samples, selection.cases, selection.all_samples), (2, 2, 3));
+        let chunk = ChunkCases { whos: &whos, left_out: &left_out };
+        let selection = select(&[chunk], &narrowing);
+        assert_eq!(samples(&selection), [None, Some(0), None, None, Some(1)]);
+        assert_eq!((selection.samples, selection.cases, selection.all_samples), (2, 2, 4));
+        // Who does not count takes no id from those that do.
+        assert_eq!(selection.duplicates, []);
+        assert_eq!(selection.places[0][4].occurrence, 1);
     }
 
     #[test]

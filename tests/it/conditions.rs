@@ -147,6 +147,44 @@ fn rows_that_do_not_count_are_not_evaluated() {
 }
 
 #[test]
+fn rows_that_do_not_count_have_any_shape_and_any_id() {
+    let rows = jsonl([
+        json!({"id": "s1", "type": "spec", "prompt": {"q": 1}, "tags": {"a": 1}, "trial": "x"}),
+        json!({"id": {"no": "id"}, "type": "sampling", "input": ["a", "b"], "ground_truth": ["c"]}),
+        json!({"id": "s1", "type": "match", "output": "a", "ground_truth": "a"}),
+        json!({"id": "s1", "type": "event", "graders": ["nobody"], "rubric_path": "none.txt"}),
+        json!({"id": "s2", "type": "match", "output": "b", "ground_truth": "a"}),
+    ]);
+    let suite = |dataset: &str| suite(dataset, "  exact: {kind: tool, function: exact_match}");
+    let space = Space::new(&[
+        ("suite.yaml", &suite("{path: data.jsonl, where: type == 'match'}")),
+        ("data.jsonl", &rows),
+    ]);
+    assert_eq!(space.run(&["run", "suite.yaml", "--quiet"]).code(), 0);
+    assert_eq!(said(&space), "s1: exact 1.0\ns2: exact 0.0");
+    // Neither are they numbered, nor do they need an answer that is recorded elsewhere.
+    let joined = "{path: data.jsonl, where: type == 'match', trials: by_order}\ntarget: {kind: recorded, path: answers.jsonl}";
+    space.write("suite.yaml", suite(joined));
+    space.write(
+        "answers.jsonl",
+        jsonl([json!({"id": "s1", "output": "z"}), json!({"id": "s2", "output": "z"})]),
+    );
+    let ran = space.run(&["run", "suite.yaml", "--quiet"]);
+    assert_eq!((ran.code(), said(&space).as_str()), (0, "s1: exact 0.0\ns2: exact 0.0"));
+    assert!(!ran.stderr().contains("warning"), "{}", ran.stderr());
+    let ids = space.record("results.jsonl");
+    assert!(!ids.contains("\"trial\":1"), "{ids}");
+    // A row that counts is read as ever.
+    space.write(
+        "suite.yaml",
+        suite("{path: data.jsonl, where: type == 'match' or type == 'event'}"),
+    );
+    let ran = space.run(&["validate", "suite.yaml"]);
+    assert_eq!(ran.code(), 2);
+    assert!(ran.stderr().contains("data.jsonl:4"), "{}", ran.stderr());
+}
+
+#[test]
 fn rows_name_their_graders() {
     let graders =
         "  one: {kind: tool, function: contains}\n  two: {kind: tool, function: exact_match}";

@@ -306,7 +306,8 @@ impl FoundRows<'_> {
             Some(source) => join_with(source, trace, dataset, rows, &place)?,
         };
         if dataset.trials == TrialNumbers::ByOrder {
-            trials::number(&mut joined, &RowSpec::unnumbered(dataset));
+            let spec = RowSpec::unnumbered(dataset);
+            trials::number(&mut joined, &spec, dataset.condition.as_ref());
         }
         let starts: Vec<RecordStart> = joined.iter().map(|record| record.start).collect();
         let none = Arc::default();
@@ -343,6 +344,7 @@ fn join_with<'a>(
         place,
         recordings: &source.path,
         by: &source.join.by,
+        condition: dataset.condition.as_ref(),
     };
     let spec = RowSpec::unnumbered(dataset);
     let (joined, diagnostics) = join::join(rows, recordings, &spec, files);

@@ -40,7 +40,9 @@ impl Session {
 
     fn row_edit<'a>(&self, chunks: &'a [Chunked], spec: &RowSpec) -> RowEdit<'a> {
         let fresh: Vec<&Records> = chunks.iter().filter_map(|chunk| chunk.fresh.as_ref()).collect();
-        let checked = fresh.iter().map(|records| CheckedRecords::of(records, spec)).collect();
+        let condition = queries::row_condition(&self.db, self.root).as_ref();
+        let checked =
+            fresh.iter().map(|records| CheckedRecords::of(records, spec, condition)).collect();
         let kept = chunks.iter().filter(|chunk| chunk.fresh.is_none());
         let mut kept: HeldChunks = kept.map(|chunk| chunk.hash).collect();
         let all = self.root.chunks(&self.db).iter().copied();
@@ -60,7 +62,11 @@ impl Session {
                 && checked.named_graders.iter().flat_map(|(_, named)| named).all(is_grader)
         };
         edit.checked.iter().all(|checked| checked.problems.is_empty() && are_known(checked))
-            && edit.fresh.iter().all(|rows| queries::unmet_in(rows, spec, needs).is_empty())
+            && edit
+                .fresh
+                .iter()
+                .zip(&edit.checked)
+                .all(|(rows, checked)| queries::unmet_in(rows, spec, needs, checked).is_empty())
     }
 
     /// Whether every path that the suite maps stands in a row, a new one or one that stays, and every name that a rubric
@@ -84,13 +90,13 @@ impl Session {
     /// Whether no case of the new rows claims to be one that stays, or another new one.
     fn are_new_cases_others(&self, edit: &RowEdit<'_>) -> bool {
         let mut cases = HashSet::new();
-        let named = edit.checked.iter().flat_map(|checked| checked.whos.iter());
+        let named = edit.checked.iter().flat_map(CheckedRecords::counted);
         for who in named.filter(|who| who.content_id.is_none()) {
             if !cases.insert(who.case()) {
                 return false;
             }
         }
-        let whos = |chunk: &Chunk| queries::checked(&self.db, *chunk).whos.iter();
+        let whos = |chunk: &Chunk| queries::checked(&self.db, *chunk).counted();
         // Mostly the new cases are those of the rows that were edited: then the others need no look.
         let gone: HashSet<u128> = edit.go.iter().flat_map(whos).map(SelectableCase::case).collect();
         cases.is_subset(&gone)

@@ -1,7 +1,7 @@
 //! What the names in conditions on rows stand for.
 
-use super::fields::FIELDS;
-use super::row::OpenedRow;
+use super::fields::{FIELDS, RowSpec};
+use super::row::{OpenedRow, RowRecord};
 use crate::base::path::lookup;
 use crate::pipeline::expression::{Operand, RowCondition};
 
@@ -16,6 +16,16 @@ pub(crate) fn sought_path(name: &str) -> Option<&str> {
     let path = name.strip_prefix(ROW).unwrap_or(name);
     let is_ours = FIELDS.iter().any(|(ours, _)| *ours == name) || IDENTITY.contains(&name);
     (!is_ours).then_some(path)
+}
+
+/// Whether the condition leaves a case out. One that cannot be read as a row at all is a mistake, whatever the condition.
+pub(crate) fn is_left_out(
+    record: RowRecord<'_>,
+    spec: &RowSpec,
+    condition: Option<&RowCondition>,
+) -> bool {
+    let Some(condition) = condition else { return false };
+    OpenedRow::new(record, spec).is_ok_and(|row| !row.holds(condition))
 }
 
 impl OpenedRow<'_> {
@@ -42,13 +52,15 @@ impl OpenedRow<'_> {
     }
 
     fn of_identity(&self, name: &str) -> Operand {
-        let Ok(identity) = self.identity() else { return Operand::Nothing };
-        let text = |text: Option<String>| text.map_or(Operand::Nothing, Operand::Text);
-        match name {
-            "id" => text(identity.id),
-            "model" => text(identity.model),
-            "trial" => Operand::Number(f64::from(identity.trial)),
-            _ => Operand::List(identity.tags.into_iter().map(Operand::Text).collect()),
-        }
+        // What a row is said to be left out by may be all of it that can be read.
+        let read = match name {
+            "id" => self.id().map(|id| id.map(Operand::Text)),
+            "model" => self.run().map(|run| run.model.map(Operand::Text)),
+            "trial" => self.run().map(|run| Some(Operand::Number(f64::from(run.trial?)))),
+            _ => self
+                .tags()
+                .map(|tags| Some(Operand::List(tags.into_iter().map(Operand::Text).collect()))),
+        };
+        read.ok().flatten().unwrap_or(Operand::Nothing)
     }
 }

@@ -9,9 +9,12 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
+use super::condition::is_left_out;
 use super::fields::{RowFields, RowSpec, json_text};
+use super::row::RowRecord;
 use super::split::{RawRecord, RecordStart};
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
+use crate::pipeline::expression::RowCondition;
 use crate::pipeline::spec::JoinBy;
 
 /// A dataset row with what was recorded for it; several rows of one sample are its trials and models.
@@ -141,6 +144,8 @@ pub(crate) struct JoinedFiles<'a> {
     pub recordings: &'a str,
     /// Which row a recording belongs to.
     pub by: &'a JoinBy,
+    /// What holds of the rows that count.
+    pub condition: Option<&'a RowCondition>,
 }
 
 /// Rows that carry their own recordings.
@@ -166,7 +171,7 @@ pub(crate) fn join<'a>(
         let problem = other_count(alone.len(), recordings.len(), files);
         return (alone, vec![problem]);
     }
-    let table = RowIndex::new(&rows, spec, files.by);
+    let table = RowIndex::new(&rows, spec, files);
     let assigned = table.assign(&recordings);
     let claims = table.claims;
     let mut left = Leftovers {
@@ -189,15 +194,18 @@ pub(crate) fn join<'a>(
         }
     }
     let mut diagnostics = Vec::new();
+    let mut left_out = 0;
     for ((row, claim), found) in rows.into_iter().zip(claims).zip(own) {
-        if let Some(other) =
-            found.iter().find(|recording| input_differs(&row.text, spec, recording))
-        {
+        let differs = |recording: &&RecordedTrajectory| input_differs(&row.text, spec, recording);
+        if let Some(other) = found.iter().find(differs).filter(|_| !claim.is_left_out) {
             diagnostics.push(input_mismatch(&row, files, &claim.name, other));
         }
+        left_out += usize::from(claim.is_left_out) * found.len().max(1);
         if found.is_empty() {
-            left.has_ids |= claim.id.is_some();
-            left.without.push(claim.run.named(&claim.name));
+            if !claim.is_left_out {
+                left.has_ids |= claim.id.is_some();
+                left.without.push(claim.run.named(&claim.name));
+            }
             let recorded = Cow::Borrowed(NOT_RECORDED);
             joined.push(Joined { row: row.text, recorded, start: row.start });
             continue;
@@ -210,10 +218,14 @@ pub(crate) fn join<'a>(
             });
         }
     }
-    let nothing = left.without.len() == joined.len();
+    let nothing = left.without.len() + left_out == joined.len();
+    let nothing = nothing && (left_out == 0 || !left.without.is_empty());
     diagnostics.extend(left.diagnostics(nothing, files));
     (joined, diagnostics)
 }
+
+/// What conditions call what a [`RunIdentity`] says.
+const RUN: [&str; 2] = ["trial", "model"];
 
 /// What a row asks of recordings.
 struct RowIdentity {
@@ -221,14 +233,23 @@ struct RowIdentity {
     name: String,
     id: Option<String>,
     run: RunIdentity,
+    /// Whether the row does not count.
+    is_left_out: bool,
 }
 
 impl RowIdentity {
-    fn of(at: usize, row: &str, spec: &RowSpec, by: &JoinBy) -> Self {
+    fn of(at: usize, row: &str, spec: &RowSpec, files: JoinedFiles<'_>) -> Self {
         let fields = RowFields::new(row, spec).ok();
-        let id = fields.as_ref().and_then(|fields| row_id(fields, by));
+        let id = fields.as_ref().and_then(|fields| row_id(fields, files.by));
         let run = fields.as_ref().map(RunIdentity::of).unwrap_or_default();
-        Self { name: id.clone().unwrap_or_else(|| format!("row {}", at + 1)), id, run }
+        let record = RowRecord { row, recorded: NOT_RECORDED, case: 0 };
+        // A recording may say which model and trial the row is of.
+        let is_of_rows = |condition: &&RowCondition| {
+            !condition.names().iter().any(|name| RUN.contains(&&**name))
+        };
+        let is_left_out = is_left_out(record, spec, files.condition.filter(is_of_rows));
+        let name = id.clone().unwrap_or_else(|| format!("row {}", at + 1));
+        Self { name, id, run, is_left_out }
     }
 }
 
@@ -241,8 +262,9 @@ struct RowIndex<'t, 'a> {
 }
 
 impl<'t, 'a> RowIndex<'t, 'a> {
-    fn new(rows: &'t [RawRecord<'a>], spec: &'t RowSpec, by: &JoinBy) -> Self {
-        let claim = |(at, row): (usize, &RawRecord<'a>)| RowIdentity::of(at, &row.text, spec, by);
+    fn new(rows: &'t [RawRecord<'a>], spec: &'t RowSpec, files: JoinedFiles<'_>) -> Self {
+        let claim =
+            |(at, row): (usize, &RawRecord<'a>)| RowIdentity::of(at, &row.text, spec, files);
         let claims = rows.iter().enumerate().map(claim);
         let claims: Vec<RowIdentity> = claims.collect();
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
@@ -255,7 +277,8 @@ impl<'t, 'a> RowIndex<'t, 'a> {
     }
 
     /// The row of each recording. Of several rows that it fits, the one that says most, then the first. One that does not
-    /// say its trial or model fits a row that does only where no other recording is surely that row's.
+    /// say its trial or model fits a row that does only where no other recording is surely that row's. Rows that do not count
+    /// have what is left.
     fn assign(&self, recordings: &[RecordedTrajectory]) -> Vec<Option<usize>> {
         let mut has_own = vec![false; self.claims.len()];
         let mut assigned = Vec::with_capacity(recordings.len());
@@ -271,6 +294,9 @@ impl<'t, 'a> RowIndex<'t, 'a> {
             if row.is_none() {
                 *row = self.fitting(recording, Compatibility::Perhaps).find(|row| !has_own[*row]);
             }
+            if row.is_none() {
+                *row = self.rows_of(recording).into_iter().find(|row| self.is_left_out(*row));
+            }
         }
         assigned
     }
@@ -282,7 +308,14 @@ impl<'t, 'a> RowIndex<'t, 'a> {
     ) -> impl DoubleEndedIterator<Item = usize> + use<'_, 't, 'a> {
         let run = recording.run.clone();
         let rows = self.rows_of(recording).into_iter();
-        rows.filter(move |row| self.claims[*row].run.fit(&run) == fit)
+        rows.filter(move |row| {
+            !self.is_left_out(*row)
+                && self.claims.get(*row).is_some_and(|claim| claim.run.fit(&run) == fit)
+        })
+    }
+
+    fn is_left_out(&self, row: usize) -> bool {
+        self.claims.get(row).is_some_and(|claim| claim.is_left_out)
     }
 
     /// The rows of a recording's sample.
@@ -465,6 +498,7 @@ mod tests {
     use crate::base::diagnostic::Place;
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::dataset::split::{RecordStart, split};
+    use crate::pipeline::expression::RowCondition;
     use crate::pipeline::spec::{DatasetFormat, FieldMap, JoinBy, MissingAnswer};
 
     /// A recording: `s/1/m=q` is of the sample `s`, trial 1, model `m`, made with the input `q`; `#3` is of row 3.
@@ -492,6 +526,16 @@ mod tests {
     /// Rows and recordings, and which of them belong together: `0: a b` are those of the first row.
     #[track_caller]
     fn check(rows: &[Value], recordings: &str, expected: &str) -> Vec<String> {
+        check_where(None, rows, recordings, expected)
+    }
+
+    #[track_caller]
+    fn check_where(
+        condition: Option<&str>,
+        rows: &[Value],
+        recordings: &str,
+        expected: &str,
+    ) -> Vec<String> {
         let text = rows.iter().map(Value::to_string).collect::<Vec<_>>().join("\n");
         let rows = split("data.jsonl", &text, DatasetFormat::Jsonl).unwrap();
         let lines: Vec<u32> = rows.iter().map(|row| row.start.line).collect();
@@ -504,11 +548,13 @@ mod tests {
         };
         let recordings = recordings.split_whitespace().map(recording).collect();
         let place = |_: RecordStart| Place::file("data.jsonl");
+        let condition = condition.map(|condition| RowCondition::parse(condition).unwrap());
         let files = JoinedFiles {
             dataset: "data.jsonl",
             place: &place,
             recordings: "t.jsonl",
             by: &JoinBy::Id,
+            condition: condition.as_ref(),
         };
         let (joined, diagnostics) = join(rows, recordings, &spec, files);
         let of_row = |line: &u32| {
@@ -543,6 +589,21 @@ mod tests {
         assert!(check(&[json!({"id": "s", "trial": 3})], "s", "s").is_empty());
         check(&trials, "s s/1", "s | s/1");
         check(&[json!({"id": "s", "trial": 1, "model": "m"})], "s//m s/1/m s/0", "s/1/m");
+    }
+
+    #[test]
+    fn rows_that_do_not_count_take_no_recording_from_those_that_do() {
+        let row =
+            |id: &str, counts: bool, input: &str| json!({"id": id, "c": counts, "input": input});
+        let check = |rows: &[Value], recordings, expected| {
+            check_where(Some("c"), rows, recordings, expected)
+        };
+        let events = [row("s", false, "a"), row("s", true, "a"), row("t", false, "a")];
+        assert!(check(&events, "s", "null | s | null").is_empty());
+        // What is of a row that does not count is no surprise, and may say what it wants.
+        assert!(check(&events, "s t=z", "null | s | t=z").is_empty());
+        assert_eq!(check(&events, "t", "null | null | t").len(), 1);
+        assert!(check(&events[2..], "u t", "t").len() == 1);
     }
 
     #[test]

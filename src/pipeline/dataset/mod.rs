@@ -7,6 +7,7 @@
 pub(crate) mod cells;
 pub(crate) mod chunk;
 pub(crate) mod condition;
+mod content_id;
 pub mod fields;
 pub(crate) mod files;
 pub(crate) mod id_search;

@@ -4,8 +4,9 @@
 
 use serde_json::{Map, Value};
 
+pub(crate) use super::content_id::content_id;
 use super::fields::{FIELDS, RowFields, RowProblem, RowSpec, deep_problem, json_text};
-use super::join::NOT_RECORDED;
+use super::join::{NOT_RECORDED, RunIdentity};
 use super::recorded::{holds_nothing, ignored, recorded, session_hint};
 use super::split::too_deep;
 use super::{GroundTruth, Input, Recorded, Sample};
@@ -62,7 +63,23 @@ impl<'a> OpenedRow<'a> {
 
     /// Who the case is.
     pub(crate) fn identity(&self) -> Result<RowId, RowProblem> {
-        identity_of(&self.fields, self.record)
+        let RunIdentity { trial, model } = self.run()?;
+        Ok(RowId { id: self.id()?, model, trial: trial.unwrap_or(0), tags: self.tags()? })
+    }
+
+    /// The id as written.
+    pub(super) fn id(&self) -> Result<Option<String>, RowProblem> {
+        read_id(&self.fields)
+    }
+
+    /// The tags.
+    pub(super) fn tags(&self) -> Result<Vec<String>, RowProblem> {
+        read_tags(&self.fields)
+    }
+
+    /// Which run of its sample the case is.
+    pub(super) fn run(&self) -> Result<RunIdentity, RowProblem> {
+        run_of(&self.fields, self.record)
     }
 
     /// What the target was given; without an `input`, what the user said in the trajectory; else nothing is known.
@@ -233,7 +250,7 @@ fn answered<T>(read: Result<T, RowProblem>) -> Result<Option<T>, RowProblem> {
     }
 }
 
-fn identity_of(fields: &RowFields<'_>, record: RowRecord<'_>) -> Result<RowId, RowProblem> {
+fn run_of(fields: &RowFields<'_>, record: RowRecord<'_>) -> Result<RunIdentity, RowProblem> {
     let mut trial = read_trial(fields)?;
     let mut model = read_model(fields)?;
     if !matches!(record.recorded, "" | NOT_RECORDED) && fields.spec.live.is_none() {
@@ -248,7 +265,7 @@ fn identity_of(fields: &RowFields<'_>, record: RowRecord<'_>) -> Result<RowId, R
     } else if let Some((name, _)) = fields.spec.fields.outputs.get(record.case) {
         model = Some(name.clone());
     }
-    Ok(RowId { id: read_id(fields)?, model, trial: trial.unwrap_or(0), tags: read_tags(fields)? })
+    Ok(RunIdentity { trial, model })
 }
 
 /// The trial and the model that a joined recording names.
@@ -439,39 +456,6 @@ pub(crate) fn check(record: RowRecord<'_>, spec: &RowSpec) -> Result<Sample, Row
         answered(opened.recorded())?;
     }
     Ok(read)
-}
-
-/// The fields that say what a sample is. What was recorded for it, how it is graded and what people say of it is edited
-/// while it stays the same.
-const SAMPLE: [&str; 6] =
-    ["input", "ground_truth", "rubric_vars", "extra_vars", "agent_args", "metadata"];
-
-/// Stands for the id of a row without one: a digest of what the sample is. Of a row without an `input` that is what was
-/// said before the target's first answer.
-pub(crate) fn content_id(record: RowRecord<'_>, spec: &RowSpec) -> Box<str> {
-    let mut sample = Map::new();
-    if let Ok(opened) = OpenedRow::new(RowRecord { case: 0, ..record }, spec) {
-        let value = |name: &str| Some((name.to_owned(), opened.fields.value(name).ok()??));
-        sample.extend(SAMPLE.into_iter().filter_map(value));
-        if !sample.contains_key("input") && record.recorded != NOT_RECORDED {
-            let trajectory = opened.recorded().map(|recorded| recorded.trajectory);
-            let said = trajectory.map(|trajectory| opening(&trajectory)).unwrap_or_default();
-            sample.insert("messages".to_owned(), Value::from(said));
-        }
-    }
-    let mut sample = Value::Object(sample);
-    sample.sort_all_objects();
-    blake3::hash(sample.to_string().as_bytes()).to_hex()[..12].into()
-}
-
-/// What was said before the target said or did anything.
-fn opening(trajectory: &Trajectory) -> Vec<String> {
-    let said = trajectory.messages(false).map_while(|message| match &message.body {
-        MessageBody::System(text) => Some(format!("system: {text}")),
-        MessageBody::User(text) => Some(format!("user: {text}")),
-        _ => None,
-    });
-    said.collect()
 }
 
 /// Two aliases of one field, and neither is our name nor mapped.

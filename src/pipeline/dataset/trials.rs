@@ -5,11 +5,13 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
+use super::condition::is_left_out;
 use super::fields::{RowFields, RowSpec};
 use super::join::Joined;
 use super::members::{AddedMembers, with_members};
 use super::row::{RowRecord, content_id};
 use super::split::RawRecord;
+use crate::pipeline::expression::RowCondition;
 use crate::pipeline::spec::FieldMap;
 
 /// Where a row holds the trial that it was numbered as. No row has a key of this name of its own.
@@ -18,10 +20,17 @@ pub(super) const NUMBERED: &str = "trial.by_order";
 /// A sample and a model.
 type RunKey = (String, Option<String>);
 
-/// Gives every row the number of its trial, from 0. `spec` reads what rows say themselves.
-pub(crate) fn number(rows: &mut [Joined<'_>], spec: &RowSpec) {
+/// Gives every row the number of its trial, from 0. `spec` reads what rows say themselves. Rows that the condition leaves
+/// out are not counted, unless it names that number.
+pub(crate) fn number(rows: &mut [Joined<'_>], spec: &RowSpec, condition: Option<&RowCondition>) {
+    let condition =
+        condition.filter(|condition| !condition.names().iter().any(|name| name == "trial"));
     let mut groups: HashMap<RunKey, Vec<(f64, usize)>> = HashMap::new();
     for (at, row) in rows.iter().enumerate() {
+        let record = RowRecord { row: &row.row, recorded: &row.recorded, case: 0 };
+        if is_left_out(record, spec, condition) {
+            continue;
+        }
         let (key, said) = identity(row, spec);
         groups.entry(key).or_default().push((said, at));
     }
@@ -63,6 +72,7 @@ mod tests {
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::dataset::join::Joined;
     use crate::pipeline::dataset::split::RecordStart;
+    use crate::pipeline::expression::RowCondition;
     use crate::pipeline::spec::{DatasetFormat, DatasetSpec};
 
     #[test]
@@ -87,10 +97,32 @@ mod tests {
         };
         let mut joined: Vec<Joined<'_>> = rows.iter().map(joined).collect();
         let spec = RowSpec::new(&DatasetSpec::file("d.jsonl", DatasetFormat::Jsonl), None);
-        number(&mut joined, &spec);
+        number(&mut joined, &spec, None);
         for (joined, (row, trial)) in joined.iter().zip(rows) {
             let value: Value = serde_json::from_str(&joined.row).unwrap();
             assert_eq!(value["trial.by_order"], trial, "{row}");
+        }
+    }
+
+    #[test]
+    fn rows_that_do_not_count_are_not_numbered() {
+        let rows = [r#"{"id": "a", "n": 1}"#, r#"{"id": "a", "n": 2}"#, r#"{"id": "a", "n": 3}"#];
+        let spec = RowSpec::new(&DatasetSpec::file("d.jsonl", DatasetFormat::Jsonl), None);
+        for (condition, expected) in [("n > 1", [0, 0, 1]), ("n > 1 and trial < 9", [0, 1, 2])] {
+            let joined = |row: &&'static str| Joined {
+                row: Cow::Borrowed(*row),
+                recorded: Cow::Borrowed(""),
+                start: RecordStart::default(),
+            };
+            let mut joined: Vec<Joined<'_>> = rows.iter().map(joined).collect();
+            let condition = RowCondition::parse(condition).unwrap();
+            number(&mut joined, &spec, Some(&condition));
+            let trial = |row: &Joined<'_>| {
+                let value: Value = serde_json::from_str(&row.row).unwrap();
+                value["trial.by_order"].as_u64().unwrap()
+            };
+            let trials: Vec<u64> = joined.iter().map(trial).collect();
+            assert_eq!(trials, expected, "{}", condition.text());
         }
     }
 }
