@@ -18,7 +18,7 @@ use crate::pipeline::delta::CellState;
 use crate::pipeline::evaluate::Submission;
 use crate::pipeline::expression::Operand;
 use crate::pipeline::metric::declared::{
-    MetricTable, MetricValue, ReadValue, Reading, ResultPlace, measure,
+    GroupName, MetricTable, MetricValue, ReadValue, Reading, ResultPlace, measure,
 };
 use crate::pipeline::spec::{
     Dimension, GraderValue, Label, MetricKind, MetricSpec, Scale, Series, SeriesSource,
@@ -149,15 +149,18 @@ impl TableMaker<'_> {
                         let mut tags = who.identity.tags.clone();
                         tags.sort();
                         tags.dedup();
-                        tags
+                        by_name(tags)
                     }
                     Dimension::Model => {
                         let model = models.get(selected.model as usize).cloned().flatten();
-                        vec![model.unwrap_or_else(|| "(none)".to_owned())]
+                        by_name(vec![model.unwrap_or_else(|| "(none)".to_owned())])
                     }
-                    Dimension::Sample => vec![selected.sample.to_string()],
+                    Dimension::Sample => {
+                        let name = named(who.id(), place.occurrence);
+                        vec![GroupName { sample: selected.sample, name }]
+                    }
                     Dimension::Field(path) => {
-                        groups_of(fields.get(path).and_then(|values| values.get(at)))
+                        by_name(groups_of(fields.get(path).and_then(|values| values.get(at))))
                     }
                 });
                 ResultPlace {
@@ -254,10 +257,7 @@ impl TableMaker<'_> {
         self.each(|chunk| {
             let texts = graded_texts(self.db, chunk, grader);
             let read = texts.iter().map(|submission| match submission {
-                Submission::Text(text) => {
-                    let class = text.trim().to_owned();
-                    Reading::Is(ReadValue { number: None, native: None, pass: None, class })
-                }
+                Submission::Text(text) => Reading::Is(ReadValue::of_text(&text)),
                 _ => Reading::Errored,
             });
             read.collect()
@@ -330,6 +330,10 @@ impl SeriesReader<'_, '_> {
             self.maker.spec.against.iter().filter_map(|series| series.model.as_deref()).collect();
         for (reading, place) in readings.iter_mut().zip(self.places) {
             let is_wanted = match &of.model {
+fn by_name(names: Vec<String>) -> Vec<GroupName> {
+    names.into_iter().map(GroupName::from).collect()
+}
+
                 Some(model) => self.is_of(place, model),
                 None => !others.iter().any(|model| self.is_of(place, model)),
             };

@@ -134,6 +134,7 @@ fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
             n: of.n,
             interval: of.interval,
             weight: metric.is_weighted.then_some(component.weight),
+            ..GroupValue::default()
         };
         (component.text.clone(), group)
     };

@@ -20,7 +20,7 @@ use crate::graph::labels::has_labels;
 use crate::graph::queries;
 use crate::graph::queries::Grader;
 use crate::pipeline::metric::annotators::DisputedCase;
-use crate::pipeline::metric::declared::{MetricTable, Reading};
+use crate::pipeline::metric::declared::{GroupName, MetricTable, Reading};
 use crate::pipeline::metric::sides::{SideAgreement, side_pairs};
 use crate::pipeline::report::agree::{AgreementReport, write};
 use crate::pipeline::report::human::disputed_line;
@@ -73,7 +73,7 @@ fn report(
     spec: &MetricSpec,
     table: &MetricTable,
 ) -> AgreementReport {
-    let mut places: BTreeMap<&String, Vec<usize>> = BTreeMap::new();
+    let mut places: BTreeMap<&GroupName, Vec<usize>> = BTreeMap::new();
     for (at, place) in table.places.iter().enumerate() {
         for group in place.groups.iter().flatten() {
             places.entry(group).or_default().push(at);
@@ -83,7 +83,7 @@ fn report(
         |agreement: &SideAgreement| agreement.n + agreement.only_one + agreement.only_other > 0;
     let groups = places.into_iter().filter_map(|(group, places)| {
         let agreement = SideAgreement::of(&side_pairs(spec, table, places));
-        is_said(&agreement).then(|| (group.clone(), agreement))
+        is_said(&agreement).then(|| (group.name.clone(), agreement))
     });
     let groups = groups.collect();
     AgreementReport {

@@ -16,7 +16,9 @@ mod within;
 
 use serde::{Deserialize, Serialize};
 
-pub(crate) use reading::{MetricTable, ReadValue, Reading, ResultPlace, class_of};
+pub(crate) use reading::{
+    GroupName, MetricTable, ReadValue, Reading, ResultPlace, class_of, verdict,
+};
 pub use replicates::Replicates;
 
 use crate::base::ordered_map::Ordered;
@@ -85,6 +87,9 @@ pub struct MetricValue {
 pub struct GroupValue {
     /// The number.
     pub value: Option<f64>,
+    /// The same on the grader's own scale, as of the metric.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub native: Option<f64>,
     /// What it is over.
     pub n: usize,
     /// Where the true value lies.
@@ -132,11 +137,16 @@ pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
         Some(value) if spec.native => native(value).or(Some(value)),
         value => value,
     };
-    let interval = told.interval.map(|interval| ConfidenceInterval {
+    let shown_interval = |interval: ConfidenceInterval| ConfidenceInterval {
         low: shown(Some(interval.low)).unwrap_or(interval.low),
         high: shown(Some(interval.high)).unwrap_or(interval.high),
         ..interval
-    });
+    };
+    for (_, group) in &mut told.groups.0 {
+        group.native = group.value.and_then(native);
+        group.value = shown(group.value);
+        group.interval = group.interval.map(shown_interval);
+    }
     if let Some(replicates) = &mut told.replicates {
         [replicates.least, replicates.greatest] = replicates::bounds(spec);
         replicates.draws.iter_mut().for_each(|value| *value = shown(*value));
@@ -145,7 +155,7 @@ pub(crate) fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
         kind: name_of(&spec.kind) + if spec.within { " in groups" } else { "" },
         native: told.value.and_then(native),
         value: shown(told.value),
-        interval,
+        interval: told.interval.map(shown_interval),
         problem,
         lowest: shown(ends[0]),
         highest: shown(ends[1]),

@@ -16,6 +16,7 @@ use crate::pipeline::statistics::classes::{
     AverageScores, ClassPair, ClassScores, ConfusionMatrix, compare_classes,
 };
 use crate::pipeline::statistics::correlation::{kendall_tau_b, pearson, spearman};
+use crate::pipeline::statistics::equal_numbers::levelled;
 use crate::pipeline::statistics::interval::{
     ClusteredValue, ConfidenceInterval, ValueRange, mean_interval,
 };
@@ -251,9 +252,10 @@ fn side_mean(
 
 /// The scores of both sides; none unless all are numbers.
 fn numbers(both: &[BothSides<'_>]) -> Option<Vec<ScorePair>> {
-    both.iter()
-        .map(|both| Some(ScorePair { one: both.one.number?, other: both.other.number? }))
-        .collect()
+    let pair =
+        |both: &BothSides<'_>| Some(ScorePair { one: both.one.number?, other: both.other.number? });
+    let pairs: Option<Vec<ScorePair>> = both.iter().map(pair).collect();
+    pairs.map(|pairs| levelled(&pairs))
 }
 
 /// All that both sides say, once each, in order.

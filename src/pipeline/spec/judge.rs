@@ -28,18 +28,27 @@ impl Scale {
         (self.min..=self.max).contains(&score)
     }
 
-    /// A score from 0.0 to 1.0 as one on it, without what rounding leaves: a whole number that was made one from 0.0 to 1.0 is
-    /// whole again.
+    /// A score from 0.0 to 1.0 as one on it, with all its digits but those that rounding leaves: a whole number that was made
+    /// one from 0.0 to 1.0 is whole again.
     pub fn native(self, unit: f64) -> f64 {
-        const DIGITS: f64 = 1e9;
+        /// What rounding moves a number by, as a part of the greatest that it was computed with.
+        const ROUNDING: f64 = 1e-14;
         let native = self.min + unit * (self.max - self.min);
-        if native.abs() < 1e6 { (native * DIGITS).round() / DIGITS } else { native }
+        let short = nine_digits(native);
+        let is_rounding = (native - short).abs() <= ROUNDING * self.min.abs().max(self.max.abs());
+        if is_rounding { short } else { native }
     }
 
     /// A score on it as one from 0.0 to 1.0.
     pub fn unit(self, score: f64) -> f64 {
         (score - self.min) / (self.max - self.min)
     }
+}
+
+/// Without the digits after the ninth that people write none of; of large numbers, all.
+pub(crate) fn nine_digits(value: f64) -> f64 {
+    const DIGITS: f64 = 1e9;
+    if value.abs() < 1e6 { (value * DIGITS).round() / DIGITS } else { value }
 }
 
 /// A rubric and who judges by it.

@@ -19,6 +19,7 @@ mod variable;
 pub use dataset::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TrialNumbers};
 pub use gate::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 pub use grader::{ExtractorSpec, GraderKind, GraderSpec, OptionProblem, RewardSpec, ToolSpec};
+pub(crate) use judge::nine_digits;
 pub use judge::{
     AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
     JudgeSpec, Patience, ReplyFormat, RubricSpec, Scale,

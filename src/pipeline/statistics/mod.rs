@@ -14,6 +14,7 @@ pub mod classes;
 pub mod binary;
 pub mod kappa;
 pub mod krippendorff;
+pub(crate) mod equal_numbers;
 pub mod correlation;
 pub mod paired;
 pub mod comparison;

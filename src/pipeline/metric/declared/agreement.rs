@@ -5,6 +5,7 @@ use super::{MetricValue, replicates};
 use crate::pipeline::spec::{AgreementMeasure, AlphaLevel};
 use crate::pipeline::statistics::classes::compare_classes;
 use crate::pipeline::statistics::correlation::{kendall_tau_b, pearson, spearman};
+use crate::pipeline::statistics::equal_numbers::{EqualNumbers, levelled};
 use crate::pipeline::statistics::kappa::{
     CategoryPair, KappaWeights, ScorePair, cohen_kappa, fleiss_kappa, ranked,
 };
@@ -48,6 +49,11 @@ fn of_numbers(table: &MetricTable, estimate: &dyn Fn(&[ScorePair]) -> Option<f64
             _ => errors += 1,
         }
     }
+    if pairs.is_empty() && !rows.is_empty() {
+        let problem = "what it compares are texts, and not numbers";
+        return MetricValue { errors, ..MetricValue::without(problem) };
+    }
+    let pairs = levelled(&pairs);
     let drawn =
         |drawn: &[usize]| estimate(&drawn.iter().map(|at| pairs[*at]).collect::<Vec<ScorePair>>());
     let value = estimate(&pairs);
@@ -95,6 +101,8 @@ fn alpha(level: AlphaLevel, table: &MetricTable) -> MetricValue {
             samples.push(place.sample);
         }
     }
+    let levels = EqualNumbers::of(units.iter().flatten().copied());
+    units.iter_mut().flatten().for_each(|value| *value = levels.level(*value));
     let rated = RatedUnits::new(&units, level);
     let drawn = |drawn: &[usize]| rated.alpha(drawn);
     let value = rated.alpha(&(0..units.len()).collect::<Vec<usize>>());

@@ -30,6 +30,9 @@ pub(super) fn of(measure: &ClassMeasure, table: &MetricTable) -> MetricValue {
     let names: Vec<&str> = matrix.classes.iter().map(String::as_str).collect();
     let average = match &measure.average {
         ClassAverage::Class(None) => default_average(&names),
+        ClassAverage::Class(Some(class)) => {
+            ClassAverage::Class(Some(table.named_class(class).to_owned()))
+        }
         said => said.clone(),
     };
     if let ClassAverage::Class(Some(class)) = &average
@@ -120,7 +123,7 @@ fn scored(
             continue;
         };
         let positive = match class {
-            Some(class) => Some(table.class(truth) == class),
+            Some(class) => Some(table.class(truth) == table.named_class(class)),
             None => truth.pass,
         };
         match (score.number, positive) {
@@ -136,10 +139,16 @@ fn scored(
     };
     let value = estimate(&items);
     let has_both = [true, false].iter().all(|side| items.iter().any(|item| item.positive == *side));
-    let problem = match (value, has_both) {
-        (None, false) => Some("everything is of one class: name what is positive with `class`"),
-        (None, true) => Some("a score is not between 0 and 1"),
+    let problem = match (value, class) {
         (Some(_), _) => None,
+        (None, _) if has_both => Some("a score is not between 0 and 1".to_owned()),
+        (None, None) => {
+            Some("everything is of one class: name what is positive with `class`".to_owned())
+        }
+        (None, Some(class)) => Some(match items.first() {
+            Some(item) if item.positive => format!("every result is of the class `{class}`"),
+            _ => format!("no result is of the class `{class}`"),
+        }),
     };
     MetricValue {
         value,
@@ -147,7 +156,7 @@ fn scored(
         errors,
         interval: value.and_then(|_| percentile_interval(&samples, &drawn)),
         replicates: value.and_then(|_| replicates::of(table, &samples, &drawn)),
-        problem: problem.map(str::to_owned),
+        problem,
         ..MetricValue::default()
     }
 }

@@ -126,7 +126,7 @@ pub(super) fn strengths(players: Option<&Players>, table: &MetricTable) -> Metri
                     value: Some(strength.strength),
                     n: strength.n,
                     interval,
-                    weight: None,
+                    ..GroupValue::default()
                 },
             )
         })

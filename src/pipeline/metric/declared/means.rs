@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::reading::{MetricTable, ReadValue, Reading};
+use super::reading::{GroupName, MetricTable, ReadValue, Reading};
 use super::weighted::WeightedItems;
 use super::{GroupValue, MetricValue, Replicates, UngroupedResults, replicates};
 use crate::base::exact::mean;
@@ -65,7 +65,7 @@ fn each_group(
             value: value_of(statistic, &own),
             n: own.len(),
             interval: interval_of(statistic, &own, found.range),
-            weight: None,
+            ..GroupValue::default()
         };
         (name, group)
     };
@@ -162,7 +162,7 @@ fn ungrouped(spec: &MetricSpec, table: &MetricTable) -> Option<LeftOut> {
     let results: Vec<usize> =
         (0..table.places.len()).filter(is_graded).filter(is_outside).collect();
     let values = results.iter().filter_map(|at| table.places[*at].groups.last());
-    let mut values: Vec<String> = values.flatten().cloned().collect();
+    let mut values: Vec<String> = values.flatten().map(|group| group.name.clone()).collect();
     values.sort();
     values.dedup();
     values.truncate(SHOWN_VALUES);
@@ -259,7 +259,7 @@ impl Reads {
 /// Numbers, and the groups that each is of.
 struct GroupedItems<'i> {
     items: &'i [MeanItem],
-    paths: Vec<Vec<Vec<String>>>,
+    paths: Vec<Vec<Vec<GroupName>>>,
 }
 
 impl<'i> GroupedItems<'i> {
@@ -274,7 +274,7 @@ impl<'i> GroupedItems<'i> {
 
     /// The mean of each outermost group with the sample that it lies within; none where one holds results of several.
     fn within_samples(&self) -> Option<Vec<ClusteredValue>> {
-        let mut groups: BTreeMap<&String, (u32, MeanTree)> = BTreeMap::new();
+        let mut groups: BTreeMap<&GroupName, (u32, MeanTree)> = BTreeMap::new();
         for (item, paths) in self.items.iter().zip(&self.paths) {
             for path in paths {
                 let [outermost, inner @ ..] = &path[..] else { return None };
@@ -395,32 +395,36 @@ fn clustered(items: &[MeanItem]) -> Vec<ClusteredValue> {
     items.iter().map(value).collect()
 }
 
-/// The innermost groups and the results of each, in the order of their names.
-fn leaf_groups(spec: &MetricSpec, table: &MetricTable) -> BTreeMap<String, Vec<usize>> {
-    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+/// The innermost groups and the results of each, in the order of groups.
+fn leaf_groups(spec: &MetricSpec, table: &MetricTable) -> Vec<(String, Vec<usize>)> {
+    let mut groups: BTreeMap<Vec<GroupName>, Vec<usize>> = BTreeMap::new();
     if spec.by.is_empty() {
-        return groups;
+        return Vec::new();
     }
     for at in 0..table.places.len() {
         for path in group_paths(spec, table, at) {
-            let own = groups.entry(path.join(" / ")).or_default();
+            let own = groups.entry(path).or_default();
             if own.last() != Some(&at) {
                 own.push(at);
             }
         }
     }
-    groups
+    let joined = |(path, members): (Vec<GroupName>, Vec<usize>)| {
+        let names: Vec<String> = path.into_iter().map(|group| group.name).collect();
+        (names.join(" / "), members)
+    };
+    groups.into_iter().map(joined).collect()
 }
 
 /// The ways through the groups that lead to a result, the outermost group first. A result without a value of a dimension is in
 /// none.
-fn group_paths(spec: &MetricSpec, table: &MetricTable, at: usize) -> Vec<Vec<String>> {
-    let mut paths: Vec<Vec<String>> = vec![Vec::new()];
+fn group_paths(spec: &MetricSpec, table: &MetricTable, at: usize) -> Vec<Vec<GroupName>> {
+    let mut paths: Vec<Vec<GroupName>> = vec![Vec::new()];
     for values in &table.places[at].groups {
-        let longer = |path: &Vec<String>| {
+        let longer = |path: &Vec<GroupName>| {
             let further =
                 values.iter().map(|value| [&path[..], std::slice::from_ref(value)].concat());
-            further.collect::<Vec<Vec<String>>>()
+            further.collect::<Vec<Vec<GroupName>>>()
         };
         paths = paths.iter().flat_map(longer).collect();
     }
@@ -429,11 +433,11 @@ fn group_paths(spec: &MetricSpec, table: &MetricTable, at: usize) -> Vec<Vec<Str
     }
     // The groups that a suite names stand around the values of the innermost dimension.
     let placed = paths.into_iter().flat_map(|path| {
-        let value = path.last().cloned().unwrap_or_default();
+        let value = path.last().map(|group| group.name.clone()).unwrap_or_default();
         let named = spec.groups.iter().filter(move |(_, values)| values.contains(&value));
         named.map(move |(name, _)| {
             let mut path = path.clone();
-            path.insert(path.len().saturating_sub(1), name.clone());
+            path.insert(path.len().saturating_sub(1), name.clone().into());
             path
         })
     });
@@ -443,12 +447,12 @@ fn group_paths(spec: &MetricSpec, table: &MetricTable, at: usize) -> Vec<Vec<Str
 /// Groups of groups, and the values of the innermost.
 #[derive(Default)]
 struct MeanTree {
-    groups: BTreeMap<String, MeanTree>,
+    groups: BTreeMap<GroupName, MeanTree>,
     values: Vec<f64>,
 }
 
 impl MeanTree {
-    fn add(&mut self, path: &[String], value: f64) {
+    fn add(&mut self, path: &[GroupName], value: f64) {
         match path {
             [] => self.values.push(value),
             [first, rest @ ..] => self.groups.entry(first.clone()).or_default().add(rest, value),

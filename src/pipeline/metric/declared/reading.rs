@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::pipeline::expression::Operand;
-use crate::pipeline::spec::Scale;
+use crate::pipeline::spec::{Scale, nine_digits};
 
 /// What a series holds for one result.
 #[derive(Clone, Debug, PartialEq)]
@@ -29,6 +29,20 @@ pub(crate) struct ReadValue {
     pub(crate) class: String,
 }
 
+/// What a group is called: samples stand in their order, all others in that of their names.
+#[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct GroupName {
+    /// The number of the sample that the group is; 0 of all others.
+    pub(crate) sample: u32,
+    pub(crate) name: String,
+}
+
+impl From<String> for GroupName {
+    fn from(name: String) -> Self {
+        Self { sample: 0, name }
+    }
+}
+
 /// A result as metrics see it.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct ResultPlace {
@@ -39,7 +53,7 @@ pub(crate) struct ResultPlace {
     /// The repetition.
     pub(crate) trial: u32,
     /// For each dimension of the metric, the groups it is of.
-    pub(crate) groups: Vec<Vec<String>>,
+    pub(crate) groups: Vec<Vec<GroupName>>,
 }
 
 /// What a metric reads: one entry for each result everywhere.
@@ -110,6 +124,14 @@ impl MetricTable {
         match value.pass {
             Some(pass) if self.by_verdict => verdict(pass),
             _ => &value.class,
+        }
+    }
+
+    /// The class that a suite names, in the words that values are read in.
+    pub(crate) fn named_class<'c>(&self, class: &'c str) -> &'c str {
+        match pass_of(class) {
+            Some(pass) if self.by_verdict => verdict(pass),
+            _ => class,
         }
     }
 
@@ -192,6 +214,15 @@ pub(crate) fn class_of(value: &Operand) -> Option<String> {
     }
 }
 
+/// Whether a word says that something passes, or fails.
+fn pass_of(class: &str) -> Option<bool> {
+    match class.to_ascii_lowercase().as_str() {
+        "pass" | "passed" | "true" | "yes" | "1" => Some(true),
+        "fail" | "failed" | "false" | "no" | "0" => Some(false),
+        _ => None,
+    }
+}
+
 impl ReadValue {
     /// A value of a row. `map` says what is meant by what is written.
     pub(crate) fn of_field(value: &Operand, map: &[(String, String)]) -> Option<Self> {
@@ -202,19 +233,23 @@ impl ReadValue {
         let number = number.is_finite().then_some(number);
         // A cell says `3.0` where a score is 3.
         let class = number.map_or(class, |number| (number + 0.0).to_string());
-        let pass = match class.to_ascii_lowercase().as_str() {
-            "pass" | "passed" | "true" | "yes" | "1" => Some(true),
-            "fail" | "failed" | "false" | "no" | "0" => Some(false),
-            _ => None,
-        };
+        let pass = pass_of(&class);
         let number = number.or_else(|| pass.map(|pass| f64::from(u8::from(pass))));
         Some(Self { number, native: number, pass, class })
     }
 
     /// A score from 0 to 1 on a scale.
     pub(crate) fn of_score(score: f64, pass: Option<bool>, scale: Option<Scale>) -> Self {
-        // What a scale of whole numbers is mapped to and back is a whole number.
         let native = scale.unwrap_or(Scale::UNIT).native(score);
-        Self { number: Some(score), native: Some(native), pass, class: native.to_string() }
+        // Scores that only rounding parts are one class.
+        let class = nine_digits(native).to_string();
+        Self { number: Some(score), native: Some(native), pass, class }
+    }
+
+    /// A text that was submitted, which is a number where it says one.
+    pub(crate) fn of_text(text: &str) -> Self {
+        let class = text.trim().to_owned();
+        let number = Operand::Text(class.clone()).number();
+        Self { number: None, native: number.is_finite().then_some(number), pass: None, class }
     }
 }

@@ -1,6 +1,6 @@
 //! Metrics of small tables, whose numbers can be told by hand.
 
-use super::{MetricTable, MetricValue, ReadValue, Reading, ResultPlace, measure};
+use super::{GroupName, MetricTable, MetricValue, ReadValue, Reading, ResultPlace, measure};
 use crate::pipeline::expression::Operand;
 use crate::pipeline::spec::{
     AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Dimension, GraderValue,
@@ -154,7 +154,7 @@ fn numbers_without_bounds_have_an_interval_only_where_they_differ() {
         let bare: Vec<&str> = bare.collect();
         let places = text.split_whitespace().zip(0..).map(|(word, at)| ResultPlace {
             sample: word.split_once(':').map_or(at, |(sample, _)| sample.parse().unwrap()),
-            groups: vec![vec!["all".to_owned()]],
+            groups: vec![vec!["all".to_owned().into()]],
             ..ResultPlace::default()
         });
         let of = classes(&bare.join(" "));
@@ -230,7 +230,8 @@ fn trials_of_a_sample_are_one_estimate() {
 fn grouped(of: &str, groups: &[&[&[&str]]]) -> MetricTable {
     let mut table = table(of);
     for (place, dimensions) in table.places.iter_mut().zip(groups) {
-        let owned = |values: &&[&str]| values.iter().map(|value| (*value).to_owned()).collect();
+        let owned =
+            |values: &&[&str]| values.iter().map(|value| (*value).to_owned().into()).collect();
         place.groups = dimensions.iter().map(owned).collect();
     }
     table
@@ -277,7 +278,7 @@ fn groups_within_one_sample_vary_with_the_samples() {
     for (size, as_mean_of) in [(1, Some(of_results)), (2, Some("0.5 0 1")), (4, None)] {
         let mut grouped = table(of_results);
         for (at, place) in grouped.places.iter_mut().enumerate() {
-            place.groups = vec![vec![format!("group {}", at / size)]];
+            place.groups = vec![vec![format!("group {}", at / size).into()]];
         }
         let found = measure(&of_groups, &grouped).interval;
         assert!(found.is_some(), "{size}");
@@ -426,6 +427,96 @@ fn players_are_models_or_named_by_rows() {
     let players = Players { one: "one".to_owned(), other: "other".to_owned() };
     let found = measure(&spec(MetricKind::BradleyTerry(Some(players))), &table);
     assert!(found.problem.unwrap().contains("no chain of wins"));
+}
+
+#[test]
+fn groups_have_the_scale_of_their_metric_and_all_digits() {
+    let mut table = grouped("0.75 0.25 0.1 0.3", &[&[&["a"]], &[&["a"]], &[&["b"]], &[&["b"]]]);
+    table.scale = Some(Scale { min: 1.0, max: 5.0 });
+    let by_tags = |native| MetricSpec {
+        by: vec![Dimension::Tags],
+        native,
+        ..spec(MetricKind::Of(Statistic::Mean))
+    };
+    let groups = |native, table: &MetricTable| {
+        let found = measure(&by_tags(native), table).groups.0.into_iter();
+        found.map(|(_, group)| (group.value, group.native)).collect::<Vec<_>>()
+    };
+    let own = [Some(3.0), Some(1.8)];
+    assert_eq!(groups(false, &table), [(Some(0.5), own[0]), (Some(0.2), own[1])]);
+    assert_eq!(groups(true, &table), [(own[0], own[0]), (own[1], own[1])]);
+    let interval = measure(&by_tags(true), &table).groups.0[0].1.interval.unwrap();
+    assert!((1.0..3.0).contains(&interval.low) && (3.0..=5.0).contains(&interval.high));
+    table.of = series("1 0.123456789012345 0 0");
+    assert_eq!(groups(true, &table)[0].0, Some(1.0 + 4.0 * f64::midpoint(1.0, 0.123456789012345)));
+}
+
+#[test]
+fn samples_are_groups_in_their_own_order() {
+    let mut table = table("0 1 0.5");
+    for (place, name) in table.places.iter_mut().zip(["q2", "q10", "a"]) {
+        place.groups = vec![vec![GroupName { sample: place.sample, name: name.to_owned() }]];
+    }
+    let of_kind = |within, kind| MetricSpec { by: vec![Dimension::Sample], within, ..spec(kind) };
+    for (within, kind) in [
+        (false, MetricKind::Of(Statistic::Mean)),
+        (false, MetricKind::Macro(Statistic::Mean)),
+        (true, MetricKind::Of(Statistic::Mean)),
+    ] {
+        let found = measure(&of_kind(within, kind), &table);
+        let names: Vec<&str> = found.groups.0.iter().map(|(name, _)| name.as_str()).collect();
+        assert_eq!(names, ["q2", "q10", "a"]);
+    }
+}
+
+#[test]
+fn scores_that_differ_in_late_digits_are_compared_as_they_are() {
+    let of = "0.123456789012345 0.123456789112345 0.123456789212345";
+    let mut compared = table(of);
+    compared.against = vec![series("0.9 0.1 0.3")];
+    let pearson = value(&spec(MetricKind::Agreement(AgreementMeasure::Pearson)), &compared);
+    assert_eq!(pearson, Some(-0.720_577));
+    let spearman = value(&spec(MetricKind::Agreement(AgreementMeasure::Spearman)), &compared);
+    assert_eq!(spearman, Some(-0.5));
+    // What only rounding parts is a tie, on either side.
+    let third = 1.0 - 2.0 / 3.0;
+    compared = table(&format!("{} {third} 0.3", 1.0 / 3.0));
+    compared.against = vec![series(&format!("{third} {} {}", 1.0 / 3.0, 0.1 + 0.2))];
+    for measure in [AgreementMeasure::QuadraticKappa, AgreementMeasure::Kendall] {
+        assert_eq!(value(&spec(MetricKind::Agreement(measure)), &compared), Some(1.0));
+    }
+}
+
+#[test]
+fn a_class_is_named_as_it_is_written() {
+    let mut table = table("0.9 0.2 0.1");
+    table.by_verdict = true;
+    for (words, class) in [("yes no no", "yes"), ("true false false", "true"), ("1 0 0", "1")] {
+        table.against = vec![classes(words)];
+        let auc = |class: &str| spec(MetricKind::AreaUnderCurve(Some(class.to_owned())));
+        assert_eq!(value(&auc(class), &table), Some(1.0), "{class}");
+        assert_eq!(value(&auc("pass"), &table), Some(1.0), "{class}");
+        let average = ClassAverage::Class(Some(class.to_owned()));
+        let recall = spec(MetricKind::Classes(ClassMeasure { score: ClassScore::Recall, average }));
+        assert_eq!(value(&recall, &table), Some(1.0), "{class}");
+        let problem = measure(&auc("yess"), &table).problem.unwrap();
+        assert_eq!(problem, "no result is of the class `yess`");
+    }
+}
+
+#[test]
+fn submitted_numbers_are_correlated_and_texts_are_said_to_be_texts() {
+    let texts = |text: &str| -> Vec<Reading> {
+        text.split_whitespace().map(|word| Reading::Is(ReadValue::of_text(word))).collect()
+    };
+    let mut table = table("0.9 0.2 0.1");
+    let pearson = spec(MetricKind::Agreement(AgreementMeasure::Pearson));
+    table.against = vec![texts("9 2 1")];
+    assert_eq!(value(&pearson, &table), Some(1.0));
+    table.against = vec![texts("a b c")];
+    let found = measure(&pearson, &table);
+    assert_eq!(found.problem.unwrap(), "what it compares are texts, and not numbers");
+    assert_eq!(found.errors, 3);
 }
 
 #[test]

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::means::no_interval;
-use super::{GroupValue, MetricTable, MetricValue, measured, replicates};
+use super::{GroupName, GroupValue, MetricTable, MetricValue, measured, replicates};
 use crate::base::exact::mean;
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::spec::MetricSpec;
@@ -22,7 +22,7 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
     let inner = MetricSpec { by: Vec::new(), within: false, ..spec.clone() };
     let found: Vec<(String, MetricValue)> = members(table)
         .into_iter()
-        .map(|(name, rows)| (name, measured(&inner, &table.of_rows(&rows))))
+        .map(|(group, rows)| (group.name.clone(), measured(&inner, &table.of_rows(&rows))))
         .collect();
     let defined = || found.iter().filter_map(|(name, of)| Some((name.as_str(), of.value?)));
     let values: Vec<f64> = defined().map(|(_, value)| value).collect();
@@ -73,15 +73,15 @@ fn clustered(values: &[f64]) -> Vec<ClusteredValue> {
 }
 
 fn group(of: &MetricValue) -> GroupValue {
-    GroupValue { value: of.value, n: of.n, interval: of.interval, weight: None }
+    GroupValue { value: of.value, n: of.n, interval: of.interval, ..GroupValue::default() }
 }
 
-/// Group → its results, in the order of their names. A result of several groups is in each, one of none in none.
-fn members(table: &MetricTable) -> BTreeMap<String, Vec<usize>> {
-    let mut groups: BTreeMap<String, Vec<usize>> = BTreeMap::new();
+/// Group → its results, in the order of groups. A result of several groups is in each, one of none in none.
+fn members(table: &MetricTable) -> BTreeMap<&GroupName, Vec<usize>> {
+    let mut groups: BTreeMap<&GroupName, Vec<usize>> = BTreeMap::new();
     for (at, place) in table.places.iter().enumerate() {
         for name in place.groups.first().into_iter().flatten() {
-            groups.entry(name.clone()).or_default().push(at);
+            groups.entry(name).or_default().push(at);
         }
     }
     groups
