@@ -3,7 +3,7 @@
 //! A table is made of cells, labels and fields of rows, all of which are queries already: so a metric that is edited asks nothing and
 //! grades nothing, and one whose readings stay is not computed again.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Db;
@@ -18,7 +18,7 @@ use crate::pipeline::delta::CellState;
 use crate::pipeline::evaluate::Submission;
 use crate::pipeline::expression::Operand;
 use crate::pipeline::metric::declared::{
-    GroupName, MetricTable, MetricValue, ReadValue, Reading, ResultPlace, measure,
+    GroupName, MetricTable, MetricValue, ReadValue, Reading, ResultPlace, measure, verdict,
 };
 use crate::pipeline::spec::{
     Dimension, GraderValue, Label, MetricKind, MetricSpec, Scale, Series, SeriesSource,
@@ -62,6 +62,35 @@ pub fn metric_value<'db>(db: &'db dyn Db, metric: DeclaredMetric<'db>) -> Metric
 /// What a metric reads, also one that no suite declares.
 pub(crate) fn metric_table(db: &dyn Db, root: Root, spec: &MetricSpec) -> MetricTable {
     TableMaker { db, root, spec }.table()
+}
+
+/// The classes of which a metric is to be of one, though no row is of it; nothing where that is not known of the rows alone.
+pub(crate) fn other_classes(
+    db: &dyn Db,
+    root: Root,
+    spec: &MetricSpec,
+) -> Option<BTreeSet<String>> {
+    let maker = TableMaker { db, root, spec };
+    let truths = spec.series().skip(usize::from(!matches!(spec.kind, MetricKind::Classes(_))));
+    let by_verdict = spec.series().any(|series| maker.is_verdict(series));
+    let table = MetricTable { by_verdict, ..MetricTable::default() };
+    let mut classes = BTreeSet::new();
+    for series in truths {
+        match &series.source {
+            SeriesSource::Field(path) => {
+                for value in maker.field(path) {
+                    let read = ReadValue::of_field(&value, &spec.map);
+                    classes.extend(read.map(|value| table.class(&value).to_owned()));
+                }
+            }
+            _ if maker.is_verdict(series) => {
+                classes.extend([true, false].map(|pass| verdict(pass).to_owned()));
+            }
+            SeriesSource::Grader(..) | SeriesSource::Labels(_) => return None,
+        }
+    }
+    let class = table.named_class(spec.class()?);
+    (!classes.contains(class)).then_some(classes)
 }
 
 /// What each sample is drawn by, in the order of samples: it follows from its name.
@@ -301,6 +330,10 @@ impl TableMaker<'_> {
     }
 }
 
+fn by_name(names: Vec<String>) -> Vec<GroupName> {
+    names.into_iter().map(GroupName::from).collect()
+}
+
 fn groups_of(value: Option<&Operand>) -> Vec<String> {
     match value {
         Some(Operand::List(items)) => items.iter().flat_map(|item| groups_of(Some(item))).collect(),
@@ -330,10 +363,6 @@ impl SeriesReader<'_, '_> {
             self.maker.spec.against.iter().filter_map(|series| series.model.as_deref()).collect();
         for (reading, place) in readings.iter_mut().zip(self.places) {
             let is_wanted = match &of.model {
-fn by_name(names: Vec<String>) -> Vec<GroupName> {
-    names.into_iter().map(GroupName::from).collect()
-}
-
                 Some(model) => self.is_of(place, model),
                 None => !others.iter().any(|model| self.is_of(place, model)),
             };

@@ -19,8 +19,9 @@ pub fn sought(db: &dyn Db, root: Root) -> Vec<Sought> {
     let conditions = suite.graders.iter().map(|grader| grader.only.as_ref());
     let conditions = conditions.chain([suite.dataset.condition.as_ref()]);
     let by_conditions = conditions.flat_map(Sought::by_condition);
-    let all: BTreeSet<Sought> =
-        by_graders.chain(by_conditions).chain(Sought::by_fields(spec)).collect();
+    let by_metrics = suite.metrics.iter().flat_map(Sought::by_metric);
+    let all = by_graders.chain(by_conditions).chain(by_metrics).chain(Sought::by_fields(spec));
+    let all: BTreeSet<Sought> = all.collect();
     all.into_iter().collect()
 }
 

@@ -366,3 +366,90 @@ fn a_metric_within_groups_is_the_mean_over_those_where_it_is_defined() {
         refused.shown()
     );
 }
+
+#[test]
+fn weights_and_classes_that_nothing_has_are_mistakes_of_the_suite() {
+    let suite =
+        |metrics: &str| format!("name: s\ndataset: data.jsonl\n{GRADERS}metrics:\n{metrics}");
+    let space = Space::new(&[("suite.yaml", ""), ("data.jsonl", &rows())]);
+    space.write(
+        "suite.yaml",
+        suite(
+            "  w: {kind: weighted, weight: m}
+  a: {kind: auc, against: row.subject, class: phisics}
+  f: {kind: f1, of: row.subject, against: row.subject, class: 7}
+  ok: {kind: recall, of: right.submission, against: row.subject, class: law}
+",
+        ),
+    );
+    insta::assert_snapshot!(space.run(&["validate", "suite.yaml"]).shown(), @r"
+    exit: 2
+    --- stdout
+    --- stderr
+    error: the metric `w` needs `row.m`, which no row has
+     --> suite.yaml:6:31
+      |
+    6 |   w: {kind: weighted, weight: m}
+      |                               ^
+      |
+      = help: the first row has `id`, `input`, `output`, `ground_truth`, `subject`, `n`, `tags`
+
+    error: the metric `a` is of the class `phisics`, which nothing has
+     --> suite.yaml:7:47
+      |
+    7 |   a: {kind: auc, against: row.subject, class: phisics}
+      |                                               ^^^^^^^
+      |
+      = help: did you mean `physics`?
+
+    error: the metric `f` is of the class `7`, which nothing has
+     --> suite.yaml:8:63
+      |
+    8 |   f: {kind: f1, of: row.subject, against: row.subject, class: 7}
+      |                                                               ^
+      |
+      = help: there are `ethics`, `law`, `physics`
+
+    3 errors
+    ");
+    space.write("suite.yaml", suite("  m: {kind: mean, of: row.mm, by: row.subjects}\n"));
+    let told = space.run(&["validate", "suite.yaml"]);
+    assert_eq!(told.code(), 0);
+    for path in ["mm", "subjects"] {
+        let warning = format!("warning: the metric `m` names `{path}`, which no row has");
+        assert!(told.stderr().contains(&warning), "{}", told.stderr());
+    }
+}
+
+#[test]
+fn groups_of_samples_are_named_by_their_ids_and_have_the_scale_of_the_metric() {
+    let metrics =
+        "graders: {s: {kind: tool, function: recorded_score, config: {path: n, scale: {min: 1, max: 5}}}}
+metrics:
+  by_sample: {kind: mean, of: s, by: sample, scale: native}
+";
+    let rows = [("q2", 4), ("q10", 2), ("q1", 3)];
+    let rows = rows.map(|(id, n)| json!({"id": id, "input": "q", "output": "a", "n": n}));
+    let space = Space::new(&[
+        ("suite.yaml", &format!("name: s\ndataset: data.jsonl\n{metrics}")),
+        ("data.jsonl", &jsonl(rows)),
+    ]);
+    let ran = space.run(&["run", "suite.yaml", "--format", "markdown"]);
+    assert_eq!(ran.code(), 0, "{}", ran.stderr());
+    let groups = declared(&space, "by_sample")["groups"].clone();
+    let told: Vec<String> = groups
+        .as_object()
+        .unwrap()
+        .iter()
+        .map(|(id, group)| format!("{id} {}", group["value"]))
+        .collect();
+    assert_eq!(told.join(", "), "q2 4.0, q10 2.0, q1 3.0");
+    let shown = ran.stdout();
+    for group in
+        ["| `q2` |  | 4.000 | [1.075, 4.975] | 1 |", "| `q10` |  | 2.000 |", "| `q1` |  | 3.000 |"]
+    {
+        assert!(shown.contains(group), "{shown}");
+    }
+    let terminal = space.run(&["run", "suite.yaml"]).stdout();
+    assert!(terminal.contains("q2             4.000 [1.075, 4.975]  1"), "{terminal}");
+}

@@ -9,7 +9,8 @@ use crate::graph::{Database, lints as rubric_lints, queries, rows};
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::evaluate::sought::Sought;
 use crate::pipeline::expression::RowCondition;
-use crate::pipeline::spec::{GraderKind, GraderSpec};
+use crate::pipeline::grade;
+use crate::pipeline::spec::{GraderKind, GraderSpec, MetricSpec};
 
 /// Everything that graders look for in vain.
 pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
@@ -35,9 +36,15 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     let lints = suite.graders.iter().flat_map(of_grader);
     let lints = of_dataset.into_iter().chain(suite.graders.iter().flat_map(of_scope)).chain(lints);
     let found = lints.map(|doubt| doubt.diagnostic(path)).chain(unused_votes(db, root));
+    let of_metric = |metric: &MetricSpec| -> Vec<SuiteLint> {
+        let name = format!("the metric `{}`", clipped(&metric.name));
+        let missing = Sought::by_metric(metric).filter(|sought| in_vain.contains(sought));
+        missing.filter_map(|sought| unknown_field(&name, &sought)).collect()
+    };
     found.chain(rubric_lints::all(db, root)).collect()
 }
 
+    let lints = lints.chain(suite.metrics.iter().flat_map(of_metric));
 struct SuiteLint {
     message: String,
     hint: String,
@@ -59,17 +66,34 @@ fn doubt(grader: &GraderSpec, spec: &RowSpec, sought: &Sought) -> Option<SuiteLi
     }
 }
 
-fn unknown_field(condition: &str, sought: &Sought) -> Option<SuiteLint> {
+fn unknown_field(by: &str, sought: &Sought) -> Option<SuiteLint> {
     let Sought::Condition(path) = sought else { return None };
     let path = clipped(path);
     Some(SuiteLint {
-        message: format!("{condition} names `{path}`, which no row has"),
-        hint: "a condition names fields of the rows; texts stand in quotes: `'refund' in tags`"
-            .to_owned(),
+        message: format!("{by} names `{path}`, which no row has"),
+        hint: if by.starts_with("the metric") {
+            "`row.NAME` is a field of the rows".to_owned()
+        } else {
+            "a condition names fields of the rows; texts stand in quotes: `'refund' in tags`"
+                .to_owned()
+        },
     })
 }
 
-fn no_ground_truth(grader: &GraderSpec, function: &str, spec: &RowSpec) -> SuiteLint {
+/// What others call the reference answer, and evalrs does not: that may be something else.
+const REFERENCES: [&str; 9] = [
+    "expected_output",
+    "reference_answer",
+    "expected_answer",
+    "correct_answer",
+    "reference_output",
+    "references",
+    "gold",
+    "answers",
+    "solution",
+];
+
+fn no_ground_truth(grader: &GraderSpec, function: &str, rows: &LintedRows<'_>) -> SuiteLint {
     let name = clipped(&grader.name);
     let mapped = spec.fields.paths.iter().any(|(ours, _)| ours == "ground_truth");
     SuiteLint {

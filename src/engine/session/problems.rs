@@ -3,11 +3,12 @@
 //! The queries find problems and know no file; this knows where every row was read. Problems of joined recordings
 //! are found again by `recordings`, where they stand.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::dataset::{OriginFile, RecordOrigins};
 use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use crate::base::path::key_ends;
+use crate::graph::declared::other_classes;
 use crate::graph::inputs::Root;
 use crate::graph::selection::Duplicate;
 use crate::graph::{Database, labels, queries, rows};
@@ -37,6 +38,9 @@ impl LoadedRows<'_> {
         }
         let mut found = self.of_rows(dataset);
         let (db, root) = self.session;
+        if found.is_empty() {
+            found = metric_problems(db, root);
+        }
         // Who a case is can be told only where everything could be read.
         if found.is_empty()
             && root.chunks(db).iter().all(|chunk| queries::checked(db, *chunk).problems.is_empty())
@@ -203,6 +207,56 @@ impl LoadedRows<'_> {
         };
         queries::selection(db, root).duplicates.iter().map(diagnostic).collect()
     }
+}
+
+/// Metrics of which there is no number whatever the grades: by a weight that no row has, of a class that none is of.
+fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
+    let reading = queries::suite(db, root);
+    let (Some(suite), Some(spec)) = (&reading.suite, queries::row_spec(db, root)) else {
+        return Vec::new();
+    };
+    let in_vain = rows::in_vain(db, root);
+    let mut found = Vec::new();
+    for metric in &suite.metrics {
+        let said = reading.metric_places.iter().find(|(name, _)| *name == metric.name);
+        let place = || said.map_or_else(|| Place::file(""), |(_, place)| place.clone());
+        let name = clipped(&metric.name);
+        for path in metric.kind.paths() {
+            if in_vain.contains(&Sought::Condition(path.to_owned())) {
+                let first =
+                    root.chunks(db).first().and_then(|chunk| chunk.records(db).iter().next());
+                let first = first.and_then(|(row, _)| RowFields::new(row, spec).ok());
+                let message =
+                    format!("the metric `{name}` needs `row.{}`, which no row has", clipped(path));
+                let hint = first.and_then(|fields| instead(&fields, path));
+                found.push(Diagnostic { hint, ..Diagnostic::error(place(), message) });
+            }
+        }
+        let Some(class) = metric.class() else { continue };
+        if let Some(classes) = other_classes(db, root, metric) {
+            let message = format!(
+                "the metric `{name}` is of the class `{}`, which nothing has",
+                clipped(class)
+            );
+            found.push(Diagnostic::error(place(), message).hint(class_hint(class, &classes)));
+        }
+    }
+    found
+}
+
+/// Which class is probably meant.
+fn class_hint(class: &str, classes: &BTreeSet<String>) -> String {
+    const SOME: usize = 5;
+    if let Some(near) = suggest(class, classes.iter().map(String::as_str)) {
+        return format!("did you mean `{}`?", clipped(near));
+    }
+    if classes.is_empty() {
+        return "no row says of which class it is".to_owned();
+    }
+    let some: Vec<String> =
+        classes.iter().take(SOME).map(|class| format!("`{}`", clipped(class))).collect();
+    let more = if classes.len() > SOME { ", …" } else { "" };
+    format!("there are {}{more}", some.join(", "))
 }
 
 /// Why a row's rubric cannot be read.

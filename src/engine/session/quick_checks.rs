@@ -15,6 +15,7 @@ use crate::graph::selection::SelectableCase;
 use crate::pipeline::dataset::chunk::{Chunked, HeldChunks, Records};
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::evaluate::sought::{Sought, found_in};
+use crate::pipeline::spec::MetricSpec;
 
 /// An edit of rows: what is new, and which chunks stay and go.
 struct RowEdit<'a> {
@@ -30,6 +31,11 @@ impl Session {
         let Some(spec) = queries::row_spec(&self.db, self.root) else { return false };
         // Labels that the suite names are wrong where no grader can read them, which rows alone do not tell.
         if are_rows_labelled(&self.db, self.root) {
+            return false;
+        }
+        let suite = queries::suite(&self.db, self.root).suite.as_ref();
+        let mut metrics = suite.iter().flat_map(|suite| &suite.metrics);
+        if metrics.any(MetricSpec::asks_rows) {
             return false;
         }
         let edit = self.row_edit(chunks, spec);

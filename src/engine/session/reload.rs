@@ -30,7 +30,7 @@ use crate::graph::votes::row_files;
 use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::chunk::{Chunked, Records};
 use crate::pipeline::evaluate::sought::Sought;
-use crate::pipeline::spec::{ProgramSpec, Suite};
+use crate::pipeline::spec::{MetricSpec, ProgramSpec, Suite};
 use crate::pipeline::suite::{FileText, ProgramPlaces};
 
 /// What reloading found.
@@ -173,9 +173,13 @@ impl Session {
             files.iter().map(|file| file.path(&session.db).clone()).collect()
         };
         let is_of_rows = |path: &String| db.known_file(path).is_some_and(|file| self.is_big(file));
+        let ask = |suite: &Suite| -> Vec<MetricSpec> {
+            suite.metrics.iter().filter(|metric| metric.asks_rows()).cloned().collect()
+        };
         // Labels that the suite names are good or not by the scales of its graders.
         let is_same = before.dataset == suite.dataset
             && before.labels == suite.labels
+            && ask(before) == ask(suite)
             && (!are_rows_labelled(db, root) || scales(db, root) == scales(&apart.db, apart.root))
             && before.target == suite.target
             && queries::row_needs(db, root) == queries::row_needs(&apart.db, apart.root)

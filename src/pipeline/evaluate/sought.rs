@@ -9,7 +9,7 @@ use crate::pipeline::expression::RowCondition;
 use crate::pipeline::grade;
 use crate::pipeline::judge::template::open_names;
 use crate::pipeline::lint::speaks_of_unshown_reference;
-use crate::pipeline::spec::{GraderKind, GraderSpec};
+use crate::pipeline::spec::{GraderKind, GraderSpec, MetricSpec};
 
 /// Something that may stand in rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -65,6 +65,12 @@ impl Sought {
     ) -> impl Iterator<Item = Self> + '_ {
         let names = condition.map(RowCondition::names).unwrap_or_default();
         names.iter().filter_map(|name| Some(Self::Condition(sought_path(name)?.to_owned())))
+    }
+
+    /// What a metric looks for.
+    pub(crate) fn by_metric(metric: &MetricSpec) -> impl Iterator<Item = Self> + '_ {
+        let paths = metric.paths().into_iter();
+        paths.filter_map(|path| Some(Self::Condition(sought_path(path)?.to_owned())))
     }
 
     /// What the `fields` of a dataset look for.

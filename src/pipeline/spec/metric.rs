@@ -192,15 +192,39 @@ impl MetricSpec {
             Dimension::Field(path) => Some(path.as_str()),
             Dimension::Tags | Dimension::Model | Dimension::Sample => None,
         });
-        let of_kind: Vec<&str> = match &self.kind {
-            MetricKind::Weighted(path) => vec![path],
-            MetricKind::LengthControlledWinRate(lengths) => {
+        of_series.chain(of_groups).chain(self.kind.paths()).collect()
+    }
+
+    /// Whether there is no number of it where rows lack something, whatever the grades.
+    pub(crate) fn asks_rows(&self) -> bool {
+        self.class().is_some() || !self.kind.paths().is_empty()
+    }
+
+    /// The class that it is of, where the suite names one.
+    pub(crate) fn class(&self) -> Option<&str> {
+        match &self.kind {
+            MetricKind::AreaUnderCurve(class) | MetricKind::CalibrationError { class, .. } => {
+                class.as_deref()
+            }
+            MetricKind::Classes(ClassMeasure { average: ClassAverage::Class(class), .. }) => {
+                class.as_deref()
+            }
+            _ => None,
+        }
+    }
+}
+
+impl MetricKind {
+    /// The dotted paths of rows without which there is no number: weights, lengths, players.
+    pub(crate) fn paths(&self) -> Vec<&str> {
+        match self {
+            Self::Weighted(path) => vec![path],
+            Self::LengthControlledWinRate(lengths) => {
                 let further = [&lengths.own, &lengths.difficulty].into_iter().flatten();
                 further.map(String::as_str).chain([lengths.baseline.as_str()]).collect()
             }
-            MetricKind::BradleyTerry(Some(players)) => vec![&players.one, &players.other],
+            Self::BradleyTerry(Some(players)) => vec![&players.one, &players.other],
             _ => Vec::new(),
-        };
-        of_series.chain(of_groups).chain(of_kind).collect()
+        }
     }
 }

@@ -60,6 +60,8 @@ pub struct SuiteReading {
     pub target_place: Option<Place>,
     /// Where the dataset's `fields` name what of a row: our name or the output's, and the place.
     pub field_places: Vec<(String, Place)>,
+    /// Where each metric is declared.
+    pub metric_places: Vec<(String, Place)>,
     /// Where the suite says what of each program. One that several graders name stands here as often.
     pub program_places: Vec<(ProgramSpec, ProgramPlaces)>,
     /// The file that each rubric is written in, by grader.
@@ -85,6 +87,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         reading.dataset_place = place_of(&root, "dataset", &reader.findings);
         reading.target_place = place_of(&root, "target", &reader.findings);
         reading.field_places = field_places(&root, &reader.findings);
+        reading.metric_places = metric_places(&root, &reader.findings);
         reading.suite = suite(&root, &mut reader);
     }
     if reader.findings.failed() || !reader.looked.unread.is_empty() {
@@ -210,6 +213,17 @@ fn place_of(root: &YamlNode, section: &str, findings: &Findings) -> Option<Place
 /// What the path of the label of an output is called, which has a path under its own name.
 pub(crate) fn label_of(model: &str) -> String {
     format!("label.{model}")
+}
+
+/// Where a metric says its weight or its class, else where it stands.
+fn metric_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
+    let metrics = root.get("metrics").map(YamlNode::entries).unwrap_or_default();
+    let place = |entry: &YamlEntry| {
+        let mut own = entry.value.entries().iter();
+        let said = own.find(|own| ["weight", "class"].contains(&own.key.as_str()));
+        findings.sources.place(said.map_or(entry.key_span, |said| said.value.span))
+    };
+    metrics.iter().map(|entry| (entry.key.clone(), place(entry))).collect()
 }
 
 /// The places of the paths in the dataset's `fields`, those of `outputs` and of their labels among them, and of labels
