@@ -4,10 +4,12 @@
 use std::collections::BTreeSet;
 
 use super::Db;
-use super::cases::checked;
+use super::cases::{cases, checked};
 use super::graders::{row_spec, suite};
 use super::inputs::{Chunk, Root};
+use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::evaluate::sought::{Sought, found_in};
+use crate::pipeline::trajectory::CallMarks;
 
 /// What the suite looks for in rows, each once.
 #[salsa::tracked]
@@ -31,6 +33,25 @@ pub fn found(db: &dyn Db, chunk: Chunk) -> Box<[bool]> {
     let root = chunk.root(db);
     let Some(spec) = row_spec(db, root) else { return Box::default() };
     found_in(chunk.records(db), spec, sought(db, root))
+}
+
+/// How the rows of a chunk tell of failed calls.
+#[salsa::tracked(returns(copy))]
+fn call_marks(db: &dyn Db, chunk: Chunk) -> CallMarks {
+    let Some(spec) = row_spec(db, chunk.root(db)) else { return CallMarks::default() };
+    let checked = checked(db, chunk);
+    let rows = cases(chunk.records(db), spec).enumerate();
+    let counted = rows.filter(|(case, _)| checked.left_out.get(*case) != Some(&true));
+    counted.fold(CallMarks::default(), |marks, (_, (_, record))| {
+        OpenedRow::new(record, spec).map_or(marks, |row| marks.or(row.call_marks()))
+    })
+}
+
+/// Whether tools answered in rows whose format has no sign of a failed call, and none of them says so all the same.
+pub(crate) fn are_calls_unmarked(db: &dyn Db, root: Root) -> bool {
+    let chunks = root.chunks(db).iter().map(|chunk| call_marks(db, *chunk));
+    let all = chunks.fold(CallMarks::default(), CallMarks::or);
+    all.unmarked && !all.marked
 }
 
 /// What no row has. Looks no further than the first chunks that have everything.

@@ -324,3 +324,50 @@ fn a_rationale_names_what_was_compared_where_the_row_does_not_show_it() {
     q           plain   0.000  Exact match: False (expected `Paris`, found `It is Paris.`)
     "#);
 }
+
+#[test]
+fn a_grader_of_failed_calls_is_warned_of_where_none_can_be_known() {
+    let messages = |answer: &Value| {
+        json!([{"role": "user", "content": "q"},
+            {"role": "assistant", "content": null, "tool_calls":
+                [{"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}]},
+            answer, {"role": "assistant", "content": "done"}])
+    };
+    let answer = json!({"role": "tool", "tool_call_id": "c", "content": "Error: no"});
+    let marked = json!({"role": "tool", "tool_call_id": "c", "content": "no", "is_error": true});
+    let row = |id: &str, answer: &Value| json!({"id": id, "messages": messages(answer)});
+    let space = Space::new(&[("suite.yaml", ""), ("data.jsonl", "")]);
+    let warned = |graders: &str, rows: Vec<Value>| {
+        space.write("suite.yaml", suite("data.jsonl", graders));
+        space.write("data.jsonl", jsonl(rows));
+        let told = space.run(&["validate", "suite.yaml"]);
+        assert_eq!(told.code(), 0, "{}", told.stderr());
+        told.stderr()
+    };
+    let plain = "  ok: {kind: tool, function: no_tool_errors}";
+    insta::assert_snapshot!(warned(plain, vec![row("a", &answer)]), @r"
+    warning: `ok` (no_tool_errors) passes whatever tools answer in rows of `openai_chat`, which cannot mark a call as failed
+    --> suite.yaml
+     = help: say what the answer of a failed call looks like: `config: {pattern: '^Error'}`
+    ");
+    let pattern = "  ok: {kind: tool, function: no_tool_errors, config: {pattern: '^Error'}}";
+    assert_eq!(warned(pattern, vec![row("a", &answer)]), "");
+    assert_eq!(warned(plain, vec![row("a", &answer), row("b", &marked)]), "");
+    let other =
+        json!({"id": "a", "trajectory": [{"type": "tool_call", "name": "f", "status": "failed"}]});
+    assert_eq!(warned(plain, vec![other]), "");
+}
+
+#[test]
+fn a_missing_reference_is_looked_for_among_the_keys_of_the_row() {
+    let graders = "  exact: {kind: tool, function: exact_match}";
+    let space = Space::new(&[("suite.yaml", &suite("data.jsonl", graders)), ("data.jsonl", "")]);
+    for (key, expected) in [
+        ("expected_output", "say where it is: `fields: {ground_truth: expected_output}`"),
+        ("right", "`fields: {ground_truth: NAME}`; the first row has `id`, `output`, `right`"),
+    ] {
+        space.write("data.jsonl", jsonl([json!({"id": "a", "output": "x", key: "x"})]));
+        let told = space.run(&["validate", "suite.yaml"]).stderr();
+        assert!(told.contains(expected), "{told}");
+    }
+}

@@ -6,7 +6,7 @@ use crate::base::diagnostic::{Diagnostic, Place, clipped};
 use crate::graph::inputs::Root;
 use crate::graph::votes::unused_votes;
 use crate::graph::{Database, lints as rubric_lints, queries, rows};
-use crate::pipeline::dataset::fields::RowSpec;
+use crate::pipeline::dataset::fields::{RowFields, RowSpec};
 use crate::pipeline::evaluate::sought::Sought;
 use crate::pipeline::expression::RowCondition;
 use crate::pipeline::grade;
@@ -18,12 +18,16 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     else {
         return Vec::new();
     };
+    let first = root.chunks(db).first().and_then(|chunk| chunk.records(db).iter().next());
+    let first = first.and_then(|(row, _)| RowFields::new(row, spec).ok());
+    let rows = LintedRows { spec, first };
     let in_vain = rows::in_vain(db, root);
     let path = root.suite(db).path(db);
     let of_grader = |grader: &GraderSpec| -> Vec<SuiteLint> {
         let sought = Sought::by_grader(grader).into_iter();
         let missing = sought.filter(|sought| in_vain.contains(sought));
-        missing.filter_map(|sought| doubt(grader, spec, &sought)).collect()
+        let looked_for = missing.filter_map(|sought| doubt(grader, &rows, &sought));
+        looked_for.chain(no_tool_errors(db, root, grader)).collect()
     };
     let of_condition = |name: &str, condition: Option<&RowCondition>| -> Vec<SuiteLint> {
         let missing = Sought::by_condition(condition).filter(|sought| in_vain.contains(sought));
@@ -32,19 +36,19 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     let of_scope = |grader: &GraderSpec| {
         of_condition(&format!("`only` of `{}`", clipped(&grader.name)), grader.only.as_ref())
     };
-    let of_dataset = of_condition("`where` of the dataset", suite.dataset.condition.as_ref());
-    let lints = suite.graders.iter().flat_map(of_grader);
-    let lints = of_dataset.into_iter().chain(suite.graders.iter().flat_map(of_scope)).chain(lints);
-    let found = lints.map(|doubt| doubt.diagnostic(path)).chain(unused_votes(db, root));
     let of_metric = |metric: &MetricSpec| -> Vec<SuiteLint> {
         let name = format!("the metric `{}`", clipped(&metric.name));
         let missing = Sought::by_metric(metric).filter(|sought| in_vain.contains(sought));
         missing.filter_map(|sought| unknown_field(&name, &sought)).collect()
     };
+    let of_dataset = of_condition("`where` of the dataset", suite.dataset.condition.as_ref());
+    let lints = suite.graders.iter().flat_map(of_grader);
+    let lints = of_dataset.into_iter().chain(suite.graders.iter().flat_map(of_scope)).chain(lints);
+    let lints = lints.chain(suite.metrics.iter().flat_map(of_metric));
+    let found = lints.map(|doubt| doubt.diagnostic(path)).chain(unused_votes(db, root));
     found.chain(rubric_lints::all(db, root)).collect()
 }
 
-    let lints = lints.chain(suite.metrics.iter().flat_map(of_metric));
 struct SuiteLint {
     message: String,
     hint: String,
@@ -56,10 +60,30 @@ impl SuiteLint {
     }
 }
 
-fn doubt(grader: &GraderSpec, spec: &RowSpec, sought: &Sought) -> Option<SuiteLint> {
+/// The rows that graders look at.
+struct LintedRows<'a> {
+    spec: &'a RowSpec,
+    first: Option<RowFields<'a>>,
+}
+
+/// Warns of a grader of failed calls over rows that cannot say that one failed.
+fn no_tool_errors(db: &Database, root: Root, grader: &GraderSpec) -> Option<SuiteLint> {
+    let GraderKind::Tool(tool) = &grader.kind else { return None };
+    let is_blind = grade::sees_marked_errors_alone(tool) && rows::are_calls_unmarked(db, root);
+    is_blind.then(|| SuiteLint {
+        message: format!(
+            "`{}` ({}) passes whatever tools answer in rows of `openai_chat`, which cannot mark a call as failed",
+            clipped(&grader.name),
+            tool.function
+        ),
+        hint: "say what the answer of a failed call looks like: `config: {pattern: '^Error'}`".to_owned(),
+    })
+}
+
+fn doubt(grader: &GraderSpec, rows: &LintedRows<'_>, sought: &Sought) -> Option<SuiteLint> {
     match (sought, &grader.kind) {
         (Sought::GroundTruth, GraderKind::Tool(tool)) => {
-            Some(no_ground_truth(grader, &tool.function, spec))
+            Some(no_ground_truth(grader, &tool.function, rows))
         }
         (Sought::Trajectory, GraderKind::Tool(tool)) => Some(no_trajectory(grader, &tool.function)),
         _ => None,
@@ -95,15 +119,22 @@ const REFERENCES: [&str; 9] = [
 
 fn no_ground_truth(grader: &GraderSpec, function: &str, rows: &LintedRows<'_>) -> SuiteLint {
     let name = clipped(&grader.name);
-    let mapped = spec.fields.paths.iter().any(|(ours, _)| ours == "ground_truth");
+    let mapped = rows.spec.fields.paths.iter().any(|(ours, _)| ours == "ground_truth");
+    let first = rows.first.as_ref();
+    let meant =
+        REFERENCES.into_iter().find(|name| first.is_some_and(|row| row.at_path(name).is_some()));
     SuiteLint {
         message: format!(
             "no row has a `ground_truth`: `{name}` ({function}) cannot grade any of them"
         ),
-        hint: if mapped {
-            "check the path of `ground_truth` in `fields`".to_owned()
-        } else {
-            "say where it is: `fields: {ground_truth: NAME}`".to_owned()
+        hint: match (meant, first) {
+            _ if mapped => "check the path of `ground_truth` in `fields`".to_owned(),
+            (Some(meant), _) => format!("say where it is: `fields: {{ground_truth: {meant}}}`"),
+            (None, Some(first)) => format!(
+                "say where it is: `fields: {{ground_truth: NAME}}`; the first row has {}",
+                first.some_names()
+            ),
+            (None, None) => "say where it is: `fields: {ground_truth: NAME}`".to_owned(),
         },
     }
 }

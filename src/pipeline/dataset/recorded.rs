@@ -14,7 +14,7 @@ use super::join::NOT_RECORDED;
 use super::row::{RowRecord, joined_spec};
 use crate::pipeline::spec::MissingAnswer;
 use crate::pipeline::trajectory;
-use crate::pipeline::trajectory::{Trajectory, TrajectoryProblem};
+use crate::pipeline::trajectory::{CallMarks, Trajectory, TrajectoryProblem};
 
 const NOTHING_RECORDED: &str =
     "nothing was recorded for this row: it has no `output`, `trajectory` or `messages`";
@@ -48,6 +48,27 @@ pub(super) fn recorded(
     };
     let read = |fields: RowFields<'_>| recorded_of(&fields)?.ok_or_else(|| nothing(&fields));
     RowFields::new(record.recorded, &joined_spec).and_then(read).map_err(RowProblem::of_recording)
+}
+
+/// How what is recorded for a case tells of failed calls.
+pub(super) fn call_marks(fields: &RowFields<'_>, record: RowRecord<'_>) -> CallMarks {
+    let of_fields = |fields: &RowFields<'_>| {
+        let values = ["trajectory", "messages", "output"].into_iter();
+        let mut values = values.filter_map(|name| fields.value(name).ok().flatten());
+        let value = values.find(|value| value.is_array() || value.is_object());
+        value.map_or_else(CallMarks::default, |value| {
+            trajectory::call_marks(&value, fields.spec.format)
+        })
+    };
+    match record.recorded {
+        "" => of_fields(fields),
+        NOT_RECORDED => CallMarks::default(),
+        recorded => {
+            let spec = joined_spec(fields.spec);
+            RowFields::new(recorded, &spec)
+                .map_or_else(|_| CallMarks::default(), |own| of_fields(&own))
+        }
+    }
 }
 
 /// What the fields record; none if they hold nothing recorded.

@@ -7,7 +7,7 @@ use serde_json::{Map, Value};
 pub(crate) use super::content_id::content_id;
 use super::fields::{FIELDS, RowFields, RowProblem, RowSpec, deep_problem, json_text};
 use super::join::{NOT_RECORDED, RunIdentity};
-use super::recorded::{holds_nothing, ignored, recorded, session_hint};
+use super::recorded::{call_marks, holds_nothing, ignored, recorded, session_hint};
 use super::split::too_deep;
 use super::{GroundTruth, Input, Recorded, Sample};
 use crate::base::diagnostic::clipped;
@@ -15,7 +15,7 @@ use crate::base::json_syntax::kind_of;
 use crate::base::path::Row;
 use crate::pipeline::grade::RowOutput;
 use crate::pipeline::spec::{FieldMap, MissingAnswer};
-use crate::pipeline::trajectory::{MessageBody, Trajectory};
+use crate::pipeline::trajectory::{CallMarks, MessageBody, Trajectory};
 
 /// One record: a dataset row, and what another file recorded for it.
 #[derive(Clone, Copy, Debug)]
@@ -228,6 +228,11 @@ impl<'a> OpenedRow<'a> {
             Some(raw) => serde_json::from_str(raw.get()).ok(),
             None => Row { text: "{}", answer: self.row().answer }.get(path),
         }
+    }
+
+    /// How what was recorded tells of failed calls.
+    pub(crate) fn call_marks(&self) -> CallMarks {
+        call_marks(&self.fields, self.record)
     }
 
     /// What was recorded of the target.

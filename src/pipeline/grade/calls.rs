@@ -11,7 +11,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::expected_calls::{ExpectedCall, expected_calls, list};
-use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
+use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
 use super::json::JsonMatch;
 use super::number;
 use super::pairing::pair;
@@ -21,7 +21,7 @@ use super::{Grade, Subject};
 use crate::base::python::lower;
 use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::OptionProblem;
-use crate::pipeline::trajectory::{MessageBody, ToolCall};
+use crate::pipeline::trajectory::ToolCall;
 
 /// Most calls that are paired with one another where order does not count.
 const MAX_PAIRED: usize = 1000;
@@ -66,27 +66,6 @@ impl MaxToolCalls {
         let holds = count <= self.max;
         verdict(&format!("Tool calls: {count} of at most {}", self.max), holds)
     }
-}
-
-/// `no_tool_errors`.
-pub(super) const NO_TOOL_ERRORS: GraderInfo = GraderInfo {
-    id: "no_tool_errors",
-    aliases: &["no-tool-errors"],
-    name: "No tool errors",
-    description: "No tool answered the target with an error.",
-    reads_trajectory: true,
-    compile: |config| without_options(config, |subject| Ok(no_tool_errors(subject))),
-    ..GraderInfo::PLAIN
-};
-
-/// No tool answered with an error.
-pub(super) fn no_tool_errors(subject: &Subject<'_>) -> Grade {
-    let messages = subject.trajectory.messages(subject.include_subagents);
-    let failed = messages
-        .filter(|message| matches!(&message.body, MessageBody::ToolReturn(answer) if answer.failed))
-        .count();
-    let wrong = (failed > 0).then(|| format!("{failed} failed"));
-    explained("No tool errors", wrong)
 }
 
 /// `tool_calls_match`.

@@ -23,6 +23,7 @@ mod tests;
 mod text;
 mod text_metric;
 mod tool_called;
+mod tool_errors;
 mod written_calls;
 pub(crate) mod votes;
 
@@ -76,7 +77,7 @@ pub(crate) static GRADERS: &[GraderInfo] = &[
     tool_called::TOOL_CALLED,
     calls::TOOL_CALLS_MATCH,
     calls::MAX_TOOL_CALLS,
-    calls::NO_TOOL_ERRORS,
+    tool_errors::NO_TOOL_ERRORS,
     measure::MAX_TURNS,
     recorded::RECORDED_SCORE,
     votes::RECORDED_VOTES,
@@ -111,6 +112,12 @@ pub(crate) fn needs_ground_truth(spec: &ToolSpec) -> bool {
 /// Whether the grader that `spec` names looks at the trajectory, and not at the submission.
 pub(crate) fn reads_trajectory(spec: &ToolSpec) -> bool {
     find(&spec.function).is_none_or(|info| info.reads_trajectory && !reads_text(info, spec))
+}
+
+/// Whether the grader that `spec` names knows failed calls by what the recording says of them alone.
+pub(crate) fn sees_marked_errors_alone(spec: &ToolSpec) -> bool {
+    let has_pattern = spec.config.get("pattern").is_some_and(|pattern| !pattern.is_null());
+    find(&spec.function).is_some_and(|info| info.id == "no_tool_errors") && !has_pattern
 }
 
 /// Whether its options have a grader read the submission in place of the trajectory.

@@ -32,8 +32,9 @@ use serde_json::{Map, Value};
 pub(crate) use claude_code::is_event;
 pub(crate) use inspect::messages_of as inspect_messages;
 use node::RecordedNode;
+pub(crate) use openai::CallMarks;
 pub(crate) use otel::spans_in;
-pub(crate) use read::{detect, read};
+pub(crate) use read::{call_marks, detect, read};
 
 /// The recorded formats under the names that a suite calls them by, one file a format.
 pub(crate) const FORMATS: [(&str, &TrajectoryFormat); 9] = [

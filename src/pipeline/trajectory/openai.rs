@@ -19,6 +19,41 @@ pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     read: |root| by_message(root, read),
 };
 
+/// How a recording tells of failed calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct CallMarks {
+    /// A tool answered, in a format that has no sign of a failed call, without one.
+    pub(crate) unmarked: bool,
+    /// One that has such a sign all the same.
+    pub(crate) marked: bool,
+}
+
+impl CallMarks {
+    /// Those of two recordings.
+    pub(crate) fn or(self, other: Self) -> Self {
+        Self { unmarked: self.unmarked || other.unmarked, marked: self.marked || other.marked }
+    }
+
+    /// Those of the messages of this format.
+    pub(super) fn of(messages: &Value) -> Self {
+        let inner = match messages {
+            Value::Object(wrapper) => {
+                return wrapper.get("messages").map(Self::of).unwrap_or_default();
+            }
+            Value::Array(items) => items,
+            _ => return Self::default(),
+        };
+        let of_message = |message: &Value| {
+            let role = message.get("role").and_then(Value::as_str);
+            let is_answer = matches!(role, Some("tool" | "function"));
+            let marked = is_answer && message.get("is_error").is_some();
+            let own = Self { marked, unmarked: is_answer && !marked };
+            if message.is_array() { Self::of(message) } else { own }
+        };
+        inner.iter().map(of_message).fold(Self::default(), Self::or)
+    }
+}
+
 /// Whether only servers that speak like OpenAI's write such a message. What holds Anthropic's blocks is Anthropic's.
 fn is_own(message: &Value) -> bool {
     let Some(role) = message.get("role").and_then(Value::as_str) else { return false };

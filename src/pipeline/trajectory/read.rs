@@ -8,7 +8,8 @@ use serde_json::Value;
 use super::content::is_chat;
 use super::node::RecordedNode;
 use super::{
-    FORMATS, MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, letta, openai, text,
+    CallMarks, FORMATS, MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, letta,
+    openai, text,
 };
 
 /// Reads a recorded trajectory: of `format`, or of whichever format it looks like.
@@ -29,6 +30,12 @@ pub(crate) fn read(
         return Err(root.problem("at least one message of a known kind"));
     }
     Ok(trajectory)
+}
+
+/// How a recorded trajectory tells of failed calls: of formats that have a sign for them, nothing.
+pub(crate) fn call_marks(value: &Value, format: Option<&'static TrajectoryFormat>) -> CallMarks {
+    let is_openai = format.or_else(|| detect(value)) == Some(&openai::FORMAT);
+    if is_openai { CallMarks::of(value) } else { CallMarks::default() }
 }
 
 /// Whether there are messages, and none of them was understood.

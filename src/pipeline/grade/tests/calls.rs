@@ -107,6 +107,29 @@ fn calls_are_counted() {
 }
 
 #[test]
+fn answers_that_look_like_errors_are_some_where_the_suite_says_so() {
+    let said = |output: &str| {
+        let answer = ToolReturn {
+            call_id: None,
+            output: output.to_owned(),
+            says_error: false,
+            failed: false,
+        };
+        let answer = Message { body: MessageBody::ToolReturn(answer), subagent: false };
+        trajectory(vec![call("a", "{}"), answer])
+    };
+    for (output, pattern, expected) in [
+        ("Error: booking is not refundable", "^Error", "No tool errors: False (1 failed)"),
+        ("no Error", "^Error", "No tool errors: True"),
+        ("it FAILED", "(?i)failed", "No tool errors: False (1 failed)"),
+    ] {
+        let config = json!({"pattern": pattern});
+        assert_eq!(grade_calls("no_tool_errors", &config, &said(output), None).rationale, expected);
+    }
+    assert!(compiled("no_tool_errors", &json!({"pattern": "("})).is_err());
+}
+
+#[test]
 fn other_arguments_than_expected_are_named() {
     for (config, expected) in [
         (
