@@ -37,6 +37,7 @@ pub mod folds;
 pub(crate) mod held_out;
 pub(crate) mod labelling;
 pub mod results;
+pub(crate) mod following;
 pub(crate) mod briefs;
 pub(crate) mod result_inputs;
 pub(crate) mod exports;

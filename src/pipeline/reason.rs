@@ -18,6 +18,8 @@ pub(crate) enum Reason {
     FailedBefore,
     /// It is stored under a key of an earlier version of evalrs, which made keys of other texts.
     KeyVersion,
+    /// It is stored for another endpoint, which is part of its key.
+    OtherEndpoint,
     /// There is no record of an earlier run of the suite.
     FirstRun,
     /// The previous run had no such grader.
@@ -45,10 +47,11 @@ pub(crate) enum Reason {
 impl Reason {
     /// Every reason, in the order in which they win.
     #[cfg(test)]
-    const ALL: [Self; 14] = [
+    const ALL: [Self; 15] = [
         Self::Refreshed,
         Self::FailedBefore,
         Self::KeyVersion,
+        Self::OtherEndpoint,
         Self::FirstRun,
         Self::NewGrader,
         Self::NewSample,
@@ -68,6 +71,7 @@ impl Reason {
             Self::Refreshed => "refreshed",
             Self::FailedBefore => "failed before",
             Self::KeyVersion => "key version",
+            Self::OtherEndpoint => "other endpoint",
             Self::FirstRun => "first run",
             Self::NewGrader => "new grader",
             Self::NewSample => "new sample",
@@ -221,6 +225,8 @@ pub(crate) enum StoreMiss {
     Failed,
     /// It has an outcome under the key of an earlier version.
     Superseded,
+    /// It has an outcome of the same model and prompt, asked of another endpoint.
+    Elsewhere,
 }
 
 /// The action as it would be asked now.
@@ -248,6 +254,7 @@ pub(crate) fn reason(before: &PreviousCase<'_>, now: &PlannedJudgment<'_>) -> Re
         StoreMiss::Refreshed => return Reason::Refreshed,
         StoreMiss::Failed => return Reason::FailedBefore,
         StoreMiss::Superseded => return Reason::KeyVersion,
+        StoreMiss::Elsewhere => return Reason::OtherEndpoint,
         StoreMiss::Nothing => {}
     }
     match before {
@@ -468,6 +475,7 @@ mod tests {
         assert_eq!(of(PreviousCase::NoSample, StoreMiss::Refreshed, false), Reason::Refreshed);
         assert_eq!(of(case, StoreMiss::Failed, false), Reason::FailedBefore);
         assert_eq!(of(PreviousCase::NoRun, StoreMiss::Superseded, false), Reason::KeyVersion);
+        assert_eq!(of(case, StoreMiss::Elsewhere, false), Reason::OtherEndpoint);
         assert_eq!(of(case, StoreMiss::Nothing, false), Reason::RubricEdited);
         assert_eq!(
             of(case, StoreMiss::Nothing, true),

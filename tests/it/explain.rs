@@ -331,13 +331,13 @@ fn what_cannot_be_explained_is_an_error() {
         let ran = space.run(args);
         assert_eq!((ran.code(), ran.stdout()), (2, String::new()), "{}", ran.shown());
     }
-    insta::assert_snapshot!(shown(&space.run(&["explain", "suite.yaml", "z"])), @r#"
+    insta::assert_snapshot!(shown(&space.run(&["explain", "suite.yaml", "z"])), @"
     exit: 2
     --- stdout
     --- stderr
     error: suite.yaml: no sample has the id `z`
       help: ids are those of results.jsonl
-    "#);
+    ");
     assert_eq!(space.names(".evalrs"), Vec::<String>::new());
 }
 
@@ -433,4 +433,30 @@ fn a_sample_of_a_stream_is_explained_with_its_labels() {
     let ended = child.wait_with_output().unwrap();
     let told = String::from_utf8(ended.stdout).unwrap();
     assert!(ended.status.success() && told.contains("fail; the verdict agrees"), "{told}");
+}
+
+#[test]
+fn what_waits_for_the_agent_is_pending() {
+    let suite = "\
+name: s
+dataset: data.jsonl
+target: {kind: command, command: [sh, -c, 'cat >/dev/null; echo hello'], version: '1'}
+graders:
+  right: {kind: tool, function: contains, config: {value: hello}}
+  tone: {kind: rubric, prompt: 'Polite? {submission}', model: judge-1, endpoint: test}
+";
+    let row = json!({"id": "a", "input": "q"});
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", &lines([row]))]);
+    let told = space.run(&["explain", "suite.yaml", "a"]).stdout();
+    for grader in ["right", "tone"] {
+        let pending = format!("{grader}: pending: the agent has not been run on this sample\n");
+        assert!(told.contains(&pending), "{told}");
+    }
+    for wrong in ["the run ended", "no judge is asked", "error"] {
+        assert!(!told.contains(wrong), "{wrong}: {told}");
+    }
+    let json = space.run(&["explain", "suite.yaml", "a", "--json"]).stdout();
+    let json: Value = serde_json::from_str(&json).unwrap();
+    let right = &json["results"][0]["graders"]["right"];
+    assert_eq!((&right["grade"], right["pending"].is_string()), (&Value::Null, true));
 }

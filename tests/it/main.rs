@@ -44,6 +44,7 @@ mod diff_labels;
 mod differential;
 mod docs;
 mod durability;
+mod elsewhere;
 mod examples;
 mod explain;
 #[cfg(unix)]

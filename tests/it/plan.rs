@@ -188,7 +188,7 @@ fn an_edited_grader_has_its_reason() {
         ("seed", "judge-2,", "judge-2, seed: 7,", "settings changed"),
         ("scale", "judge-2,", "judge-2, scale: {min: 1, max: 5},", "settings changed"),
         ("body", "judge-2,", "judge-2, extra_body: {top_k: 1},", "settings changed"),
-        ("endpoint", "judge-2, endpoint: test", "judge-2, endpoint: other", "settings changed"),
+        ("endpoint", "judge-2, endpoint: test", "judge-2, endpoint: other", "other endpoint"),
         ("format", "judge-2,", "judge-2, response_format: text,", "settings changed"),
         ("header", "judge-2,", "judge-2, headers: {x-a: b},", "settings changed"),
         ("panel", "model: judge-2,", "panel: [{model: judge-3}, {model: judge-2}],", "new vote"),
@@ -427,13 +427,13 @@ fn what_cannot_be_planned_is_an_error() {
     error: `--refresh=tune` names no grader
       help: there is `exact`, `quality`, `tone`
     "#);
-    insta::assert_snapshot!(shown(&space.run(&["plan", "suite.yaml", "--sample", "s9"])), @r#"
+    insta::assert_snapshot!(shown(&space.run(&["plan", "suite.yaml", "--sample", "s9"])), @"
     exit: 2
     --- stdout
     --- stderr
     error: suite.yaml: no sample has the id `s9`
       help: ids are those of results.jsonl
-    "#);
+    ");
     assert_eq!(space.run(&["plan", "none.yaml"]).code(), 2);
 }
 
@@ -461,9 +461,93 @@ fn a_plan_that_leads_to_more_is_a_lower_bound() {
     let before = planned(&space, &judge, &[]);
     assert_eq!(told(&before), ([(2, true), (0, true), (0, false), (0, true)], (2, true)));
     let shown = space.run_with(&judge, &["plan", "suite.yaml"]).stdout();
-    assert!(shown.contains("plan: at least 2 to run of 2\n"), "{shown}");
+    assert!(
+        shown.contains(
+            "plan: at least 2 to run of 2; then `judged` asks up to 2 judgments of judge-1"
+        ),
+        "{shown}"
+    );
     let ran = space.run_with(&judge, &["run", "suite.yaml", "--quiet"]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
     let after = planned(&space, &judge, &[]);
     assert_eq!(told(&after), ([(0, false); 4], (0, false)));
+}
+
+#[test]
+fn judgments_that_follow_conversations_are_counted() {
+    let suite = "\
+name: s
+dataset: data.jsonl
+target: {kind: command, command: [sh, -c, 'cat >/dev/null; echo hello'], version: '1'}
+graders:
+  tone: {kind: rubric, prompt: 'Is it polite? {input} {submission}', model: gpt-4o-mini, pass_threshold: 0.5}
+  own: {kind: rubric, prompt: x, model: judge-1, votes: 2, only: 'id == \"s1\"'}
+  right: {kind: tool, function: contains, config: {value: hello}}
+";
+    let rows = (0..3).map(|id| json!({"id": format!("s{id}"), "input": format!("q{id}")}));
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", &lines(rows))]);
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &["plan", "suite.yaml"])), @"
+    exit: 0
+    --- stdout
+    plan  s
+
+    grader  actions  cached  to ask  because  tokens in  out  cost
+    tone          0       0     ≥ 0
+    own           0       0     ≥ 0
+    all           0       0     ≥ 0
+
+    target: 3 to run of 3 conversations; what they cost is not known: none is stored
+    plan: 3 conversations; then `tone` asks up to 3 judgments of gpt-4o-mini, `own` asks up to 2
+    judgments of judge-1, cost not known: no price of `judge-1`
+    output tokens: 150 a judgment, since none is recorded; input tokens: estimated by a tokenizer
+    what follows: a submission is taken to have 500 tokens
+    at least: what rests on extracted submissions, on grades or on first verdicts is known once those
+    are there
+    --- stderr
+    ");
+    let tone = ["plan", "suite.yaml", "--grader", "tone"];
+    insta::assert_snapshot!(shown(&space.run_with(&judge, &tone)), @"
+    exit: 0
+    --- stdout
+    plan  s
+
+    grader  actions  cached  to ask  because  tokens in  out  cost
+    tone          0       0     ≥ 0
+
+    target: 3 to run of 3 conversations; what they cost is not known: none is stored
+    plan: 3 conversations; then `tone` asks up to 3 judgments of gpt-4o-mini, at most about $0.000581
+    output tokens: 150 a judgment, since none is recorded; input tokens: estimated by a tokenizer
+    what follows: a submission is taken to have 500 tokens
+    prices: evalrs.toml, else list prices of 2026-11-12
+    at least: what rests on extracted submissions, on grades or on first verdicts is known once those
+    are there
+    --- stderr
+    ");
+    let plan = planned(&space, &judge, &[]);
+    assert_eq!(plan["graders"]["tone"]["following"]["at_most"], 3);
+    assert_eq!(plan["graders"]["tone"]["following"]["models"], json!(["gpt-4o-mini"]));
+    let price = |line: &Value| line["following"]["cost"].as_f64();
+    assert!(price(&plan["graders"]["tone"]).unwrap() > 0.0, "{plan}");
+    assert_eq!(price(&plan["totals"]), None, "no price of one of the models: {plan}");
+    assert_eq!(
+        (&plan["graders"]["tone"]["cost"], &plan["graders"]["right"]["cost"]),
+        (&Value::Null, &json!(0.0))
+    );
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--quiet"]);
+    assert_eq!((ran.code(), judge.count()), (0, 5), "{}", ran.shown());
+    assert_eq!(planned(&space, &judge, &[])["totals"]["following"], Value::Null);
+}
+
+#[test]
+fn a_frozen_miss_is_no_base() {
+    let (space, judge) = (space(), judge());
+    assert_eq!(asked_by(&space, &judge, &[]), 8);
+    space.write("rubric.txt", "{input}: is {submission} rude?\n");
+    let frozen = space.run_with(&judge, &["run", "suite.yaml", "--frozen", "--format", "github"]);
+    let annotation = "::error file=rubric.txt,title=4 grades%3A could not be made::not_stored";
+    assert!(frozen.stdout().contains(annotation), "{}", frozen.shown());
+    check_plan("a frozen miss", (&space, &judge), &[], &[("quality", "rubric edited", 4)]);
+    let diff = space.run_with(&judge, &["diff"]).stdout();
+    assert!(!diff.contains("not every grade is known"), "{diff}");
 }

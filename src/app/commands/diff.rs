@@ -10,7 +10,7 @@ use crate::app::cli::{DiffArgs, DiffFormat};
 use crate::app::error::{Error, ExitStatus};
 use crate::base::text::sanitize;
 use crate::effects::record::read::PastRun;
-use crate::effects::record::reference::{LATEST, Reference, SaveAt, run_before};
+use crate::effects::record::reference::{LATEST, Reference, SaveAt, base_of};
 use crate::effects::record::saves::read_saves;
 use crate::effects::record::side::{SideError, read_side};
 use crate::pipeline::report::diff::{
@@ -129,9 +129,9 @@ fn evaluations(
     Ok([before, (last, None)])
 }
 
-/// The run of the same suite before `now`.
+/// The run of the same suite that `now` is compared with.
 fn before(now: &PastRun, home: &str, console: &Console<'_>) -> Result<PastRun, Error> {
-    run_before(console.system, home, now).ok_or_else(|| {
+    base_of(console.system, home, now).ok_or_else(|| {
         let run = sanitize(&now.id);
         let suite = sanitize(&now.header.suite);
         Error::plain(

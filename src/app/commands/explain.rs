@@ -41,7 +41,8 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let home = surroundings.records();
     let earlier = earlier(args, &home, &suite, console.system)?;
     let store = surroundings.store(console)?;
-    let found = preview(&mut session, store.as_ref(), console.system, &Settings::default());
+    let mut found = preview(&mut session, store.as_ref(), console.system, &Settings::default());
+    found.look_elsewhere(&session, store.as_ref());
     console.warn(&found.warnings)?;
     drop(store);
     let mut layers = surroundings.layers(console.system);
@@ -65,6 +66,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let reasons = AskReasons::new(&session, &history);
     let earlier = EarlierRuns { pasts: &earlier, lines: &lines };
     let mut explaining = Explaining::new(&session, &mut layers, &reasons, Some(earlier));
+    explaining.elsewhere = found.elsewhere;
     let explained =
         places.into_iter().filter_map(|place| explaining.case(place.0, place.1)).collect();
     let explanation =

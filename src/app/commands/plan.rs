@@ -12,7 +12,7 @@ use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use crate::effects::record;
 use crate::effects::record::history::History;
-use crate::engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, Forecast, forecast};
+use crate::engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, FollowingBill, Forecast, forecast};
 use crate::engine::inspect::preview::{Preview, preview};
 use crate::engine::inspect::reasons::AskReasons;
 use crate::engine::resolve::settings::Settings;
@@ -24,7 +24,9 @@ use crate::pipeline::evaluate::Purpose;
 use crate::pipeline::outcome::{ActionTally, Usage};
 use crate::pipeline::reason::Reason;
 use crate::pipeline::report::plan as report;
-use crate::pipeline::report::plan::{Plan, PlanBasis, PlanLine, TokenEstimate};
+use crate::pipeline::report::plan::{
+    FollowingJudgments, Plan, PlanBasis, PlanLine, StoredElsewhere, TokenEstimate,
+};
 use crate::pipeline::spec::GraderSpec;
 
 /// Plans every suite in turn. Nothing is planned unless all of them are valid.
@@ -70,6 +72,7 @@ fn plan_one(
 ) -> Result<(Plan, PlanBasis), Error> {
     let store = surroundings.store(console)?;
     let mut preview = preview(session, store.as_ref(), console.system, settings);
+    preview.look_elsewhere(session, store.as_ref());
     let home = surroundings.records();
     if preview.conversations_used.0 == 0
         && let Some(id) = record::last_id(console.system, &home)
@@ -95,6 +98,8 @@ fn plan_one(
         previous,
         recorded: forecast.recorded,
         assumed: forecast.is_assumed.then_some(DEFAULT_OUTPUT),
+        answer: forecast.answer,
+        elsewhere: elsewhere(&preview),
         unpriced: forecast.unpriced.clone(),
         secrets: secrets(session),
     };
@@ -103,6 +108,20 @@ fn plan_one(
     });
     let labels = Ordered(counted.collect());
     Ok((Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) }, basis))
+}
+
+/// How many judgments are stored for other endpoints than would be asked.
+fn elsewhere(preview: &Preview) -> Vec<StoredElsewhere> {
+    let mut counted: BTreeMap<(&str, &str), u64> = BTreeMap::new();
+    for endpoint in preview.elsewhere.values() {
+        *counted.entry((&endpoint.stored, &endpoint.asked)).or_default() += 1;
+    }
+    let counted = counted.into_iter().map(|((stored, asked), judgments)| StoredElsewhere {
+        judgments,
+        stored: stored.to_owned(),
+        asked: asked.to_owned(),
+    });
+    counted.collect()
 }
 
 /// The variables of programs whose values are in no key.
@@ -140,13 +159,18 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
     let mut all = PlanCounts::default();
     let mut all_reasons = BTreeMap::new();
     let mut bill = Bill::default();
+    let mut all_following = FollowingBill::default();
     for (at, (name, tally)) in preview.tallies.iter().enumerate() {
         let own = reasons.get(&at).unwrap_or(&none);
         let own_bill = forecast.graders.get(at).copied().unwrap_or_default();
         let failures = preview.failures.get(at).copied().unwrap_or_default();
         let is_open = preview.is_open.get(at).copied().unwrap_or_default();
         let counts = PlanCounts { total: tally.total, cached: tally.cached, failures, is_open };
-        graders.push((name.clone(), line(counts, own, own_bill)));
+        let following = forecast.following.get(at).cloned().unwrap_or_default();
+        all_following.judgments += following.judgments;
+        all_following.bill = all_following.bill.and(following.bill);
+        all_following.models.extend(following.models.iter().cloned());
+        graders.push((name.clone(), with_following(line(counts, own, own_bill), following)));
         all.add(counts);
         for (reason, n) in own {
             *all_reasons.entry(*reason).or_default() += n;
@@ -154,7 +178,7 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
         bill = bill.and(own_bill);
     }
     let target = preview.conversations.map(|tally| target_line(tally, preview.conversations_used));
-    let totals = line(all, &all_reasons, bill);
+    let totals = with_following(line(all, &all_reasons, bill), all_following);
     Plan { suite, target, graders: Ordered(graders), totals, labels: Ordered::default() }
 }
 
@@ -210,5 +234,22 @@ fn line(counts: PlanCounts, reasons: &BTreeMap<Reason, u64>, bill: Bill) -> Plan
         reasons: Ordered(named.collect()),
         tokens: TokenEstimate { input: bill.input, output: bill.output },
         cost: bill.cost,
+        following: None,
     }
+}
+
+/// With the judgments that follow. Where nothing but those can be priced, zero is not what the grader costs.
+fn with_following(line: PlanLine, following: FollowingBill) -> PlanLine {
+    let FollowingBill { judgments, models, bill } = following;
+    if judgments == 0 {
+        return line;
+    }
+    let following = FollowingJudgments {
+        at_most: judgments,
+        models: models.into_iter().collect(),
+        tokens: TokenEstimate { input: bill.input, output: bill.output },
+        cost: bill.cost,
+    };
+    let cost = if line.asks_judges() { line.cost } else { None };
+    PlanLine { cost, following: Some(following), ..line }
 }

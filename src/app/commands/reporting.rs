@@ -11,6 +11,7 @@ use crate::effects::record::RunFacts;
 use crate::effects::record::origin::{RecordedOrigin, RowLines};
 use crate::engine::session::Session;
 use crate::graph::exports::{self, ExportedResult};
+use crate::graph::queries;
 use crate::graph::queries::gate_rule;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::report::ending::RunEnding;
@@ -113,12 +114,16 @@ pub(super) fn recorded_origin(
         crate::pipeline::gate::graders(gate).into_iter().map(str::to_owned).collect::<Vec<String>>()
     });
     let (dataset, lines) = session.rows();
+    let rubrics = queries::suite(&session.db, session.root).rubric_files.iter();
+    let rubrics =
+        rubrics.map(|(grader, path)| (grader.clone(), surroundings.in_workspace(path, system)));
     RecordedOrigin {
         command: suite.to_owned(),
         suite: surroundings.in_workspace(suite, system),
         dataset: dataset.map(|path| surroundings.in_workspace(path, system)),
         lines: RowLines::new(&lines),
         gated,
+        rubrics: rubrics.collect(),
     }
 }
 
@@ -137,6 +142,11 @@ pub(crate) fn report_origin(
         dataset: recorded.dataset.as_deref().and_then(shown),
         lines: recorded.lines.all(),
         gated: recorded.gated.clone(),
+        rubrics: recorded
+            .rubrics
+            .iter()
+            .filter_map(|(grader, path)| Some((grader.clone(), shown(path)?)))
+            .collect(),
     }
 }
 

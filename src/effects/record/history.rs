@@ -1,7 +1,8 @@
 //! What earlier runs of a suite asked, for the comparison with what would be asked now.
 //!
 //! The previous run decides. Where it was narrowed down, to some samples or graders, the runs before it answer for what
-//! it left out. Texts are kept as digests: a history is as small as the keys it holds.
+//! it left out; so they do for judgments that it neither had nor asked, as a frozen run may. Texts are kept as digests: a
+//! history is as small as the keys it holds.
 
 use std::collections::HashMap;
 
@@ -28,6 +29,8 @@ struct RunActions {
     id: String,
     panels: Vec<(String, Panel)>,
     cases: HashMap<CaseIdentity, Vec<Option<AskedKeys>>>,
+    /// Whether it left judgments unasked.
+    has_unasked: bool,
 }
 
 /// What was judged by one grader, and the key of its first judgment.
@@ -35,10 +38,13 @@ struct RunActions {
 struct AskedKeys {
     texts: Texts,
     key: Option<ActionKey>,
+    /// Whether it was neither stored nor asked then.
+    was_not_asked: bool,
 }
 
 impl History {
-    /// Reads the records under `home` back to the last run of `suite` that was of all samples and of all `graders`.
+    /// Reads the records under `home` back to the last run of `suite` that was of all samples and of all `graders`, and
+    /// left nothing unasked.
     pub(crate) fn read(system: &dyn System, home: &str, suite: &str, graders: &[&str]) -> Self {
         Self::of(runs(system, home, suite), graders, &|past| RunActions::read(past, system))
     }
@@ -65,17 +71,19 @@ impl History {
         for past in pasts.take(MAX_RUNS) {
             let run = read(&past);
             let has_all = graders.iter().all(|name| run.grader(name).is_some());
+            let is_whole = has_all && !run.has_unasked;
             history.runs.push(run);
-            if has_all && !past.header.is_narrowed() {
+            if is_whole && !past.header.is_narrowed() {
                 break;
             }
         }
         history
     }
 
-    /// The id of the previous run.
+    /// The id of the previous run: the newest that left nothing unasked, else the newest.
     pub(crate) fn newest(&self) -> Option<&str> {
-        self.runs.first().map(|run| run.id.as_str())
+        let whole = self.runs.iter().find(|run| !run.has_unasked);
+        whole.or_else(|| self.runs.first()).map(|run| run.id.as_str())
     }
 
     /// What was asked of a case by `grader`.
@@ -85,13 +93,21 @@ impl History {
         }
         let name: CaseIdentity = (case.0.to_owned(), case.1.map(str::to_owned), case.2);
         let mut had_grader = false;
+        let mut unasked = None;
         for run in &self.runs {
             let Some(at) = run.grader(grader) else { continue };
             had_grader = true;
             if let Some(Some(asked)) = run.cases.get(&name).and_then(|case| case.get(at)) {
                 let panel = &run.panels[at].1;
-                return PreviousCase::Case { panel, texts: asked.texts, key: asked.key };
+                let found = PreviousCase::Case { panel, texts: asked.texts, key: asked.key };
+                if !asked.was_not_asked {
+                    return found;
+                }
+                unasked.get_or_insert(found);
             }
+        }
+        if let Some(found) = unasked {
+            return found;
         }
         if had_grader { PreviousCase::NoSample } else { PreviousCase::NoGrader }
     }
@@ -108,12 +124,13 @@ impl RunActions {
         let graders = past.header.graders();
         let panels =
             graders.map(|(name, settings)| (name.to_owned(), Panel::read(settings))).collect();
-        Self { id: past.id.clone(), panels, cases: HashMap::new() }
+        Self { id: past.id.clone(), panels, cases: HashMap::new(), has_unasked: false }
     }
 
     fn add(&mut self, line: &PastLine) {
         let of = |(grader, _): &(String, Panel)| AskedKeys::of(line, grader);
-        let asked = self.panels.iter().map(of).collect();
+        let asked: Vec<Option<AskedKeys>> = self.panels.iter().map(of).collect();
+        self.has_unasked |= asked.iter().flatten().any(|asked| asked.was_not_asked);
         self.cases.insert((line.sample_id.clone(), line.model.clone(), line.trial), asked);
     }
 
@@ -129,6 +146,7 @@ impl AskedKeys {
         Some(Self {
             texts: Texts::new(submission, line.input(), line.ground_truth()),
             key: grade.key.as_deref().and_then(ActionKey::parse),
+            was_not_asked: grade.was_not_asked(),
         })
     }
 }
@@ -181,6 +199,27 @@ mod tests {
         assert_eq!(before(&history, "a", "other"), "no grader");
         let nothing = History::read(&system, "h", "other", &["g"]);
         assert_eq!((before(&nothing, "a", "g"), nothing.newest()), ("no run", None));
+    }
+
+    #[test]
+    fn what_a_frozen_run_did_not_have_is_that_of_the_run_before_it() {
+        let [old, new] = [r#"{"name": "g"}"#, r#"{"name": "g", "votes": 2}"#];
+        let missed = |id: &str| {
+            line(id, "g")
+                .replace(r#""g":{}"#, r#""g":{"error":{"kind":"not_stored","message":"no"}}"#)
+        };
+        let system = MemorySystem::with(&[
+            ("h/runs/1/header.json", &header(old, "[]")),
+            ("h/runs/1/results.jsonl", &(line("a", "g") + &line("b", "g"))),
+            ("h/runs/2/header.json", &header(new, "[]")),
+            ("h/runs/2/results.jsonl", &(missed("a") + &line("b", "g") + &missed("c"))),
+        ]);
+        let history = History::read(&system, "h", "s", &["g"]);
+        assert_eq!(history.newest(), Some("1"));
+        assert_eq!(
+            ["a", "b", "c", "d"].map(|id| before(&history, id, "g")),
+            ["old", "new", "new", "no sample"]
+        );
     }
 
     #[test]

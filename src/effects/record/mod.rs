@@ -255,6 +255,20 @@ pub(crate) fn last_id(system: &dyn System, home: &str) -> Option<String> {
     system.list(&runs_of(home))?.pop()
 }
 
+/// Whether the run in `folder` left judgments unasked: `--frozen`, a budget or an interrupt.
+pub(crate) fn left_unasked(system: &dyn System, folder: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct OfActions {
+        actions: std::collections::BTreeMap<String, UnaskedTally>,
+    }
+    #[derive(serde::Deserialize)]
+    struct UnaskedTally {
+        pending: u64,
+    }
+    let run: Option<OfActions> = read::read_json(system, &join(folder, "run.json"));
+    run.is_some_and(|run| run.actions.values().any(|tally| tally.pending > 0))
+}
+
 /// The id of a run that began at `started`: unique by its suffix, and it sorts after `last`, the run before
 /// it, also within one second.
 pub(crate) fn run_id(started: Timestamp, last: Option<&str>) -> String {

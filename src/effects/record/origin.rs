@@ -1,5 +1,7 @@
 //! Where the results of a run came from, as `run.json` keeps it: a report that is written later points into the same files.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// The most rows whose lines are read back.
@@ -19,6 +21,9 @@ pub(crate) struct RecordedOrigin {
     pub lines: RowLines,
     /// The graders that the gate looks at; none without a gate.
     pub gated: Option<Vec<String>>,
+    /// Rubric grader → the file of its rubric, from the root of the workspace if it is inside.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub rubrics: BTreeMap<String, String>,
 }
 
 /// Line numbers of rows in few characters: `2-5*3 9` are the lines 2 to 5, three results of each, and one of line 9.

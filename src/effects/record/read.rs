@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
-use serde::de::{DeserializeOwned, IgnoredAny};
+use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
@@ -111,9 +111,31 @@ pub(crate) struct PastGrade {
     /// Why, in the words of the judge.
     pub rationale: Option<String>,
     /// Set where it could not be made.
-    pub error: Option<IgnoredAny>,
+    pub error: Option<PastError>,
     /// The key of its first judgment.
     pub key: Option<String>,
+}
+
+/// Why a grade could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "Value")]
+pub(crate) struct PastError {
+    kind: String,
+}
+
+impl From<Value> for PastError {
+    fn from(error: Value) -> Self {
+        let kind = error.get("kind").and_then(Value::as_str);
+        Self { kind: kind.unwrap_or_default().to_owned() }
+    }
+}
+
+impl PastGrade {
+    /// Whether its judgment was neither stored nor asked.
+    pub(crate) fn was_not_asked(&self) -> bool {
+        let kind = self.error.as_ref().map_or("", |error| error.kind.as_str());
+        ["not_stored", "not_asked"].contains(&kind)
+    }
 }
 
 impl PastLine {

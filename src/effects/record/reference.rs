@@ -1,7 +1,7 @@
 //! How a user names a recorded evaluation: a run, or a save of a `watch` session.
 
 use super::read::{PastRun, open, runs};
-use super::{last_id, runs_of};
+use super::{last_id, left_unasked, runs_of};
 use crate::base::system::{FileBytes, System, join};
 
 /// The name of the last run.
@@ -104,6 +104,15 @@ pub(crate) fn run_before(system: &dyn System, home: &str, past: &PastRun) -> Opt
     runs(system, home, &past.header.suite).find(|other| other.id < past.id)
 }
 
+/// The run to compare `past` with where nobody names one: the last before it that left nothing unasked; where all did, the
+/// last before it.
+pub(crate) fn base_of(system: &dyn System, home: &str, past: &PastRun) -> Option<PastRun> {
+    let mut earlier = runs(system, home, &past.header.suite).filter(|other| other.id < past.id);
+    earlier
+        .find(|other| !left_unasked(system, &other.folder))
+        .or_else(|| run_before(system, home, past))
+}
+
 /// The id that `latest` holds; where there is no such file, that of the last run.
 fn latest(system: &dyn System, home: &str) -> Option<String> {
     match system.read(&join(home, LATEST)) {
@@ -117,7 +126,7 @@ fn latest(system: &dyn System, home: &str) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{NotFound, Reference, SaveAt, find};
+    use super::{NotFound, Reference, SaveAt, base_of, find};
     use crate::base::system::memory::MemorySystem;
 
     #[test]
@@ -166,6 +175,33 @@ mod tests {
             let found = find(&system, "h", run).ok().map(|past| past.id);
             assert_eq!(found.as_deref(), expected, "{run}");
         }
+    }
+
+    #[test]
+    fn a_run_that_left_judgments_unasked_is_no_base() {
+        let header = r#"{"format": 1, "suite": "s"}"#;
+        let run = |pending: u64| format!(r#"{{"actions": {{"g": {{"pending": {pending}}}}}}}"#);
+        let (whole, frozen) = (run(0), run(2));
+        let base = |jsons: [&str; 3]| {
+            let system = MemorySystem::with(&[
+                ("h/runs/1/header.json", header),
+                ("h/runs/1/run.json", jsons[0]),
+                ("h/runs/2/header.json", header),
+                ("h/runs/2/run.json", jsons[1]),
+                ("h/runs/3/header.json", header),
+                ("h/runs/3/run.json", jsons[2]),
+            ]);
+            let now = find(&system, "h", "3").unwrap();
+            base_of(&system, "h", &now).unwrap().id
+        };
+        for (runs, expected) in [
+            ([&whole, &whole, &frozen], "2"),
+            ([&whole, &frozen, &whole], "1"),
+            ([&frozen, &frozen, &whole], "2"),
+        ] {
+            assert_eq!(base(runs.map(String::as_str)), expected);
+        }
+        assert_eq!(base(["", "", ""]), "2", "what cannot be read is taken as it is");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::base::ordered_map::Ordered;
 use crate::effects::record::read::{PastLine, PastRun};
 use crate::effects::record::sample_lines::SampleLines;
 use crate::effects::store::OutcomeStore;
+use crate::engine::resolve::elsewhere::OtherEndpoint;
 use crate::engine::resolve::superseded::earlier_key;
 use crate::engine::session::Session;
 use crate::graph::inputs::{CellId, Chunk};
@@ -20,10 +21,11 @@ use crate::graph::labels::{labels, people};
 use crate::graph::queries;
 use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, results};
-use crate::pipeline::evaluate::{Purpose, ReadyGrader, each_wanted};
+use crate::pipeline::evaluate;
+use crate::pipeline::evaluate::{Planned, Purpose, ReadyGrader, each_wanted};
 use crate::pipeline::grade;
 use crate::pipeline::judge::question::{Order, Question};
-use crate::pipeline::key::{ActionKey, Ingredient};
+use crate::pipeline::key::{ActionKey, Ingredient, KeyMap};
 use crate::pipeline::reason::{Reason, StoreMiss};
 use crate::pipeline::report::explain::{
     Against, Explained, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, Kept,
@@ -86,6 +88,8 @@ pub(crate) struct Explaining<'a> {
     pub earlier: Option<EarlierRuns<'a>>,
     /// The settings of the graders, in their order.
     pub settings: Vec<Value>,
+    /// What is stored for another endpoint, where that was looked for.
+    pub elsewhere: KeyMap<Arc<OtherEndpoint>>,
 }
 
 impl<'a> Explaining<'a> {
@@ -96,7 +100,8 @@ impl<'a> Explaining<'a> {
         reasons: &'a AskReasons<'a>,
         earlier: Option<EarlierRuns<'a>>,
     ) -> Self {
-        Self { session, layers, reasons, earlier, settings: grader_settings(session) }
+        let settings = grader_settings(session);
+        Self { session, layers, reasons, earlier, settings, elsewhere: KeyMap::default() }
     }
 
     /// Explains one case.
@@ -133,7 +138,7 @@ impl<'a> Explaining<'a> {
         let planned = queries::plans(db, cell.chunk, grader).get(cell.case)?;
         let mut actions = Vec::new();
         let ready = queries::ready(db, grader);
-        let is_per_turn = matches!(planned, crate::pipeline::evaluate::Planned::Turns(_));
+        let is_per_turn = matches!(planned, Planned::Turns(_));
         // Ballots that confirm are no part of a verdict that needs no confirmation.
         let outcomes = |key| db.outcome(key);
         let Threshold(threshold) = grader.pass_threshold(db);
@@ -151,12 +156,15 @@ impl<'a> Explaining<'a> {
             action.turn = is_per_turn.then_some(to_ask.ballot.turn);
             actions.push(action);
         }
-        let is_whole = actions.iter().all(|action| action.outcome.is_some());
+        let is_graded = evaluate::grade(planned, ready, &outcomes, threshold).is_some();
+        let is_whole = is_graded && actions.iter().all(|action| action.outcome.is_some());
         let grade = line.grades.get(name).filter(|_| is_whole).cloned();
         let now = NowLine { line, name, settings: &settings, own_rubric: head.own_rubric };
         let against = self.against(&now, actions.first().map(|action| &action.ingredients[..]));
         Some(ExplainedGrade {
             label: self.label(cell, grader, grade.as_ref()),
+            pending: matches!(planned, Planned::Converse(_))
+                .then_some("the agent has not been run on this sample"),
             looked_at: looked_at(grader.kind(db)),
             submission: line.submission_of(name).unwrap_or_default().to_owned(),
             settings,
@@ -208,6 +216,10 @@ impl<'a> Explaining<'a> {
         {
             to_ask.held = StoreMiss::Superseded;
         }
+        let elsewhere = self.elsewhere.get(&key).map(|endpoint| endpoint.stored.clone());
+        if elsewhere.is_some() {
+            to_ask.held = StoreMiss::Elsewhere;
+        }
         let which = ready.judge().map(|judge| (judge.ballot(ballot.ballot), judge.question()));
         let program = ready.program().map(|identity| identity.spec.shown());
         let program = program.or_else(|| Some(grader.extractor(db).program.as_ref()?.shown()));
@@ -231,6 +243,7 @@ impl<'a> Explaining<'a> {
                 .then(|| self.reasons.reason(&to_ask, head))
                 .flatten()
                 .map(Reason::name),
+            stored_for: elsewhere,
         })
     }
 

@@ -3,6 +3,9 @@
 //! Sent tokens are those of the prompts as a tokenizer counts them, times how far recorded judgments of the same
 //! judge were from that count. Received tokens are the mean of recorded judgments of the same grader and model, else of
 //! the same model, else [`DEFAULT_OUTPUT`].
+//!
+//! What follows the answers of a target or an extractor is counted by its rows, each answer as long as recorded ones,
+//! else [`DEFAULT_ANSWER`]: no more judgments than that are asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -10,6 +13,7 @@ use super::preview::{Preview, ToAsk};
 use crate::base::price::{Cost, Prices};
 use crate::base::tokens::{Estimator, estimate};
 use crate::engine::session::Session;
+use crate::graph::following::each_following;
 use crate::graph::inputs::CellId;
 use crate::graph::planned_actions::planned_actions;
 use crate::graph::queries::Grader;
@@ -21,6 +25,9 @@ use crate::pipeline::key::KeySet;
 /// Tokens received for a judgment where none is recorded: a verdict with a rationale of some sentences.
 pub(crate) const DEFAULT_OUTPUT: u64 = 150;
 
+/// Tokens that an answer is taken to have where none is recorded.
+pub(crate) const DEFAULT_ANSWER: u64 = 500;
+
 /// How many recorded judgments of a judge are compared with the tokenizer.
 const COMPARED: usize = 50;
 
@@ -29,12 +36,27 @@ const COMPARED: usize = 50;
 pub(crate) struct Forecast {
     /// For each grader, in the order of the suite.
     pub graders: Vec<Bill>,
+    /// For each grader what follows: judgments of submissions that are not there yet.
+    pub following: Vec<FollowingBill>,
+    /// The tokens that each of those submissions is taken to have.
+    pub answer: u64,
     /// The recorded judgments whose mean stands for what is received.
     pub recorded: u64,
     /// Whether [`DEFAULT_OUTPUT`] stands for what some judges write.
     pub is_assumed: bool,
     /// The models that have no known price, sorted.
     pub unpriced: Vec<String>,
+}
+
+/// Judgments that can be asked once their submissions are there.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct FollowingBill {
+    /// How many there are at most.
+    pub judgments: u64,
+    /// Who is asked, sorted.
+    pub models: BTreeSet<String>,
+    /// What they take, if all are asked.
+    pub bill: Bill,
 }
 
 /// Tokens and what they cost.
@@ -111,39 +133,96 @@ pub(crate) fn forecast(session: &Session, preview: &Preview, prices: &Prices) ->
             asked.entry(judge).or_default().add(&prompt);
         }
     }
-    let mut forecast =
-        Forecast { graders: vec![Bill::default(); preview.tallies.len()], ..Forecast::default() };
-    if asked.is_empty() {
+    let following = following(session);
+    let graders = preview.tallies.len();
+    let mut forecast = Forecast {
+        graders: vec![Bill::default(); graders],
+        following: vec![FollowingBill::default(); graders],
+        answer: answer_tokens(preview),
+        ..Forecast::default()
+    };
+    if asked.is_empty() && following.is_empty() {
         return forecast;
     }
-    let averages = Averages::of(session, preview);
-    let mut sources = BTreeMap::new();
-    let mut unpriced = BTreeSet::new();
+    let mut pricing = Pricing::new(Averages::of(session, preview), prices);
     for (judge, estimator) in &asked {
-        let model = model_of(session, *judge);
-        let mean = match averages.output(*judge, &model) {
-            _ if embeds(session, *judge) => 0.0,
+        let bill = pricing.bill(session, *judge, estimator, 0);
+        let sum = &mut forecast.graders[judge.grader];
+        *sum = sum.and(bill);
+    }
+    for (judge, estimator) in &following {
+        let bill = pricing.bill(session, *judge, estimator, forecast.answer);
+        let sum = &mut forecast.following[judge.grader];
+        sum.judgments += estimator.prompts();
+        sum.models.insert(model_of(session, *judge));
+        sum.bill = sum.bill.and(bill);
+    }
+    forecast.recorded = pricing.sources.into_values().sum();
+    forecast.is_assumed = pricing.is_assumed;
+    forecast.unpriced = pricing.unpriced.into_iter().collect();
+    forecast
+}
+
+/// What will be sent at most to the judges of submissions that are not there yet, but for those.
+fn following(session: &Session) -> BTreeMap<JudgeRef, Estimator> {
+    let db = &session.db;
+    let mut asked: BTreeMap<JudgeRef, Estimator> = BTreeMap::new();
+    each_following(db, session.root, &mut |cell, ballot, action| {
+        let judge = session.grader(cell.grader).and_then(|one| queries::ready(db, one).judge());
+        let Some(judge) = judge.map(|judge| judge.ballot(ballot.ballot).judge) else { return };
+        let of = asked.entry(JudgeRef { grader: cell.grader, judge }).or_default();
+        of.add(&format!("{}\n{}", action.system, action.user));
+    });
+    asked
+}
+
+/// The tokens that an answer is taken to have.
+fn answer_tokens(preview: &Preview) -> u64 {
+    let (conversations, used) = preview.conversations_used;
+    match used.output.checked_div(conversations) {
+        None | Some(0) => DEFAULT_ANSWER,
+        Some(mean) => mean,
+    }
+}
+
+/// Puts a price on what is sent to judges, and notes what that rests on.
+struct Pricing<'a> {
+    averages: Averages,
+    prices: &'a Prices,
+    sources: BTreeMap<AverageSource, u64>,
+    is_assumed: bool,
+    unpriced: BTreeSet<String>,
+}
+
+impl<'a> Pricing<'a> {
+    fn new(averages: Averages, prices: &'a Prices) -> Self {
+        let sources = BTreeMap::new();
+        Self { averages, prices, sources, is_assumed: false, unpriced: BTreeSet::new() }
+    }
+
+    /// What it takes to send the prompts, each with `more` tokens, to a judge.
+    fn bill(&mut self, session: &Session, judge: JudgeRef, prompts: &Estimator, more: u64) -> Bill {
+        let model = model_of(session, judge);
+        let mean = match self.averages.output(judge, &model) {
+            _ if embeds(session, judge) => 0.0,
             Some((mean, source, judgments)) => {
-                sources.insert(source, judgments);
+                self.sources.insert(source, judgments);
                 mean
             }
             None => {
-                forecast.is_assumed = true;
+                self.is_assumed = true;
                 DEFAULT_OUTPUT as f64
             }
         };
-        let input = (estimator.tokens() as f64 * averages.ratio(*judge, &model)).round() as u64;
-        let output = (estimator.prompts() as f64 * mean).round() as u64;
-        let cost = prices.of(&model).map(|price| price.cost(input, output));
+        let sent = (prompts.tokens() + prompts.prompts() * more) as f64;
+        let input = (sent * self.averages.ratio(judge, &model)).round() as u64;
+        let output = (prompts.prompts() as f64 * mean).round() as u64;
+        let cost = self.prices.of(&model).map(|price| price.cost(input, output));
         if cost.is_none() {
-            unpriced.insert(model.clone());
+            self.unpriced.insert(model);
         }
-        let bill = &mut forecast.graders[judge.grader];
-        *bill = bill.and(Bill { input, output, cost });
+        Bill { input, output, cost }
     }
-    forecast.recorded = sources.into_values().sum();
-    forecast.unpriced = unpriced.into_iter().collect();
-    forecast
 }
 
 /// What recorded judgments used, by judge and by model.

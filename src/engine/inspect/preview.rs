@@ -9,6 +9,7 @@ use std::sync::Arc;
 use crate::base::price::Cost;
 use crate::base::system::System;
 use crate::effects::store::{Entry, OutcomeStore};
+use crate::engine::resolve::elsewhere::{OtherEndpoint, stored_elsewhere};
 use crate::engine::resolve::settings::Settings;
 use crate::engine::resolve::stored::StoredReader;
 use crate::engine::resolve::superseded::superseded;
@@ -45,8 +46,29 @@ pub(crate) struct Preview {
     pub used: KeyMap<Usage>,
     /// How many stored conversations tell what they used, and what that is.
     pub conversations_used: (u64, Usage),
+    /// What is missing here and stored for another endpoint, once that was looked for.
+    pub elsewhere: KeyMap<Arc<OtherEndpoint>>,
     /// What went wrong while reading the store.
     pub warnings: Vec<String>,
+}
+
+impl Preview {
+    /// Looks for what is missing among the judgments of other endpoints.
+    pub(crate) fn look_elsewhere(&mut self, session: &Session, store: &dyn OutcomeStore) {
+        let is_missing =
+            |to_ask: &&ToAsk| to_ask.held == StoreMiss::Nothing && to_ask.purpose == Purpose::Grade;
+        let missing: Vec<Waiting> = self.to_ask.iter().filter(is_missing).map(waiting).collect();
+        self.elsewhere = stored_elsewhere(session, store, &missing);
+        for to_ask in &mut self.to_ask {
+            if self.elsewhere.contains_key(&to_ask.key) {
+                to_ask.held = StoreMiss::Elsewhere;
+            }
+        }
+    }
+}
+
+fn waiting(to_ask: &ToAsk) -> Waiting {
+    Waiting::new(to_ask.cell, to_ask.ballot, to_ask.key)
 }
 
 /// An action that would be asked.

@@ -29,5 +29,6 @@ pub(crate) mod spending;
 pub(crate) mod store_writer;
 pub(crate) mod stored;
 pub(crate) mod superseded;
+pub(crate) mod elsewhere;
 pub(crate) mod waiting;
 pub(crate) mod whole_answers;

@@ -1,5 +1,6 @@
 //! Settles a session once: every action the graph waits for is looked up, executed or given up.
 
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
@@ -8,6 +9,7 @@ use tokio::task::yield_now;
 
 use super::allowance::Blocked;
 use super::credentials::{calls_program, check_credentials};
+use super::elsewhere::{OtherEndpoint, stored_elsewhere};
 use super::in_flight::InFlightEvent;
 use super::plan_beside::plan_beside;
 use super::repeat::RepeatedCalls;
@@ -22,6 +24,7 @@ use crate::engine::session::Session;
 use crate::graph::{Db, answers};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{ActionTally, FailureKind, Outcome, Usage, read_body};
+use crate::pipeline::report::ending::STORED_ELSEWHERE;
 use crate::pipeline::spec::SandboxKind;
 
 /// Entries that are in memory together when others may have kept better ones.
@@ -262,7 +265,9 @@ fn give_up_forbidden(resolver: &mut Resolver<'_>) {
     if let Some(flag) = resolver.settings.ask.flag() {
         let earlier = superseded(resolver.session, resolver.store.as_ref(), &forbidden);
         let is_earlier = |waiting: &Waiting| earlier.contains(&waiting.key);
-        let (superseded, missing) = forbidden.into_iter().partition(is_earlier);
+        let (superseded, missing): (Vec<Waiting>, Vec<Waiting>) =
+            forbidden.into_iter().partition(is_earlier);
+        let missing = give_up_elsewhere(resolver, missing, flag);
         let message = format!("no stored judgment, and {flag} forbids asking");
         resolver.give_up(missing, FailureKind::NotStored, &message);
         let message = format!(
@@ -270,6 +275,29 @@ fn give_up_forbidden(resolver: &mut Resolver<'_>) {
         );
         resolver.give_up(superseded, FailureKind::NotStored, &message);
     }
+}
+
+/// Gives up what is stored for another endpoint, and says so; the rest is left.
+fn give_up_elsewhere(
+    resolver: &mut Resolver<'_>,
+    missing: Vec<Waiting>,
+    flag: &str,
+) -> Vec<Waiting> {
+    let found = stored_elsewhere(resolver.session, resolver.store.as_ref(), &missing);
+    let (elsewhere, rest): (Vec<Waiting>, Vec<Waiting>) =
+        missing.into_iter().partition(|waiting| found.contains_key(&waiting.key));
+    let mut by_message: BTreeMap<String, Vec<Waiting>> = BTreeMap::new();
+    for waiting in elsewhere {
+        let endpoint = found.get(&waiting.key).map(Arc::as_ref);
+        let message = endpoint.map(|OtherEndpoint { asked, stored }| {
+            format!("{STORED_ELSEWHERE} `{stored}`, not for `{asked}`, and {flag} forbids asking")
+        });
+        by_message.entry(message.unwrap_or_default()).or_default().push(waiting);
+    }
+    for (message, waiting) in by_message {
+        resolver.give_up(waiting, FailureKind::NotStored, &message);
+    }
+    rest
 }
 
 /// What was neither found nor executed becomes a failure that says why.

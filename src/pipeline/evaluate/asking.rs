@@ -12,11 +12,12 @@ use super::{
 };
 use crate::base::path::Row;
 use crate::pipeline::action::Action;
+use crate::pipeline::dataset::GroundTruth;
 use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::grade::Grade;
 use crate::pipeline::judge::question::Order;
 use crate::pipeline::judge::template::Placeholders;
-use crate::pipeline::judge::{AskedBallot, Judge};
+use crate::pipeline::judge::{AskedBallot, Judge, JudgeAction};
 use crate::pipeline::key::KeyVersion;
 use crate::pipeline::spec::EmbeddingSpec;
 
@@ -141,6 +142,47 @@ pub(super) fn plan(
     }
     let keys = (0..first + confirming).map(key).collect::<Result<_, Grade>>()?;
     Ok(if confirming == 0 { Planned::Votes(keys) } else { Planned::Confirmed { first, keys } })
+}
+
+/// What judges will be asked of a case once its submission is there: every ballot, with nothing in the place of the
+/// submission.
+pub(crate) fn following(
+    case: &Case<'_>,
+    grader: &ReadyGrader,
+    files: RubricFiles<'_>,
+) -> Vec<(BallotId, JudgeAction)> {
+    let Method::Judge(judge) = &grader.method else { return Vec::new() };
+    if grader.scope.leaves_out_record(case.record, case.spec).is_some() {
+        return Vec::new();
+    }
+    let turns = turns(case);
+    let nothing = Submission::Text("".into());
+    let submission = match turns {
+        None => nothing,
+        Some(turns) => Submission::Turns(vec![nothing; turns].into()),
+    };
+    let case = Case { submission: &submission, ..*case };
+    let mut asked = Vec::new();
+    for turn in 0..turns.unwrap_or(1) {
+        for ballot in 0..judge.first_ballots() + judge.confirming_ballots() {
+            let ballot = BallotId { turn, ballot };
+            if let Some(Action::Judge(action)) =
+                action(&case, grader, files, ballot, KeyVersion::Current)
+            {
+                asked.push((ballot, action));
+            }
+        }
+    }
+    asked
+}
+
+/// How many turns of a case are graded one by one; none where it is graded as a whole.
+fn turns(case: &Case<'_>) -> Option<usize> {
+    let opened = OpenedRow::new(case.record, case.spec).ok()?;
+    match opened.ground_truth().ok()? {
+        Some(GroundTruth::Turns(turns)) if opened.may_be_per_turn() => Some(turns.len()),
+        _ => None,
+    }
 }
 
 /// Renders one action of a case again, as it is in a version of keys: plans keep keys, not prompts.

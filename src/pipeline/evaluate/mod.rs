@@ -42,7 +42,7 @@ use super::trajectory::Trajectory;
 use super::votes::GivenVotes;
 use crate::base::path::Row;
 
-pub(crate) use asking::action;
+pub(crate) use asking::{action, following};
 use baseline::RecordedSubmission;
 use case_part::CasePart;
 pub(crate) use conversation::UnansweredCase;
@@ -215,6 +215,15 @@ impl Planned {
             Self::Turns(turns) => turns.iter().any(|turn| turn.may_want_more(missing)),
             Self::Blocked => true,
             Self::Graded(_) | Self::Ask(_) | Self::Votes(_) | Self::Skipped => false,
+        }
+    }
+
+    /// Whether what is graded must be made first, of any of its turns.
+    pub(crate) fn waits_for_submission(&self) -> bool {
+        match self {
+            Self::Extract(_) | Self::Converse(_) => true,
+            Self::Turns(turns) => turns.iter().any(Self::waits_for_submission),
+            _ => false,
         }
     }
 

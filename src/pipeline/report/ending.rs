@@ -17,6 +17,9 @@ pub(crate) struct RunEnding {
     pub in_vain: usize,
 }
 
+/// How the message begins of a judgment that is stored for another endpoint.
+pub(crate) const STORED_ELSEWHERE: &str = "its judgment is stored for the endpoint";
+
 /// The exit code of a run that is incomplete or undecided.
 const INCOMPLETE: u8 = 3;
 
@@ -79,6 +82,9 @@ impl RunEnding {
 pub(crate) fn cure(group: &ErrorGroup, suite: &str) -> String {
     let suite = sanitize(suite);
     match group.kind.as_str() {
+        "not_stored" if group.message.starts_with(STORED_ELSEWHERE) => format!(
+            "they are stored for another endpoint: write that one as `endpoint:` in {suite}, or set the variable of its base URL as it was"
+        ),
         "not_stored" => format!(
             "run `evalrs run {suite}` with an API key, then `evalrs cache export {suite}`, and commit the file"
         ),

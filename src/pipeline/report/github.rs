@@ -8,7 +8,7 @@
 use std::io::{self, Write};
 
 use super::digest::{ErrorGroup, FailedResult, ReportDigest};
-use super::ending::cure;
+use super::ending::{STORED_ELSEWHERE, cure};
 use super::markdown::{self, LimitedPage};
 use super::origin::ReportOrigin;
 use super::{
@@ -175,9 +175,9 @@ impl Annotations {
             });
         }
         let fails = gate.status == Some(GateStatus::Failed) && !is_incomplete;
-        self.add_digest(&counted, origin, [is_incomplete, fails], AnnotationRank::Gated);
+        self.add_digest(&counted, report, origin, [is_incomplete, fails], AnnotationRank::Gated);
         let others_decide = is_incomplete && counted.errored == 0;
-        self.add_digest(&others, origin, [others_decide, false], AnnotationRank::Other);
+        self.add_digest(&others, report, origin, [others_decide, false], AnnotationRank::Other);
     }
 
     /// Adds what a digest holds. `are_errors` says of grades that could not be made and of those that did not pass whether
@@ -185,6 +185,7 @@ impl Annotations {
     fn add_digest(
         &mut self,
         digest: &ReportDigest,
+        report: &Report<'_>,
         origin: &ReportOrigin,
         [missing, failing]: [bool; 2],
         rank: AnnotationRank,
@@ -194,7 +195,7 @@ impl Annotations {
         let kind = if missing { &mut self.errors } else { &mut self.warnings };
         let rank_of_missing = if missing { AnnotationRank::Missing } else { rank };
         for group in &digest.errors {
-            kind.push(rank_of_missing, || of_group(group, origin));
+            kind.push(rank_of_missing, || of_group(group, report, origin));
         }
         let kind = if failing { &mut self.errors } else { &mut self.warnings };
         for failure in &digest.failures {
@@ -225,16 +226,32 @@ fn of_failure(failure: &FailedResult, trials: bool, origin: &ReportOrigin) -> An
     }
 }
 
-fn of_group(group: &ErrorGroup, origin: &ReportOrigin) -> Annotation {
+fn of_group(group: &ErrorGroup, report: &Report<'_>, origin: &ReportOrigin) -> Annotation {
     let ErrorGroup { kind, message, sample_id, grader, .. } = group;
     Annotation {
-        place: row(group.at, origin),
+        place: edited_file(group, report, origin).or_else(|| row(group.at, origin)),
         title: format!("{}: could not be made", count(group.count, "grade")),
         message: format!(
             "{kind}: {message} (first: sample {sample_id}, grader {grader})\n{}",
             cure(group, &origin.command)
         ),
     }
+}
+
+/// The file that was edited, where that is no row: of a judge that was asked elsewhere the suite; where none of a grader's
+/// judgments is stored its rubric, because an edited row would miss its own alone.
+fn edited_file(
+    group: &ErrorGroup,
+    report: &Report<'_>,
+    origin: &ReportOrigin,
+) -> Option<(String, Option<u32>)> {
+    if group.message.starts_with(STORED_ELSEWHERE) {
+        return origin.suite.clone().map(|suite| (suite, None));
+    }
+    let metric = report.summary.metrics.get(&group.grader)?;
+    let misses_all = group.kind == "not_stored" && metric.errors == metric.n && metric.n > 1;
+    let file = origin.rubrics.get(&group.grader).filter(|_| misses_all)?;
+    Some((file.clone(), None))
 }
 
 fn row(at: usize, origin: &ReportOrigin) -> Option<(String, Option<u32>)> {
@@ -295,6 +312,7 @@ mod tests {
             dataset: Some("evals/da,ta.jsonl".to_owned()),
             lines: (2..).take(5000).collect(),
             gated: (!gated.is_empty()).then_some(gated),
+            rubrics: std::collections::BTreeMap::default(),
         }
     }
 

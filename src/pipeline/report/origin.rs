@@ -1,5 +1,7 @@
 //! Where an evaluation came from: the files that a report for CI points into. No record holds that.
 
+use std::collections::BTreeMap;
+
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::gate::GateStatus;
 
@@ -16,6 +18,8 @@ pub(crate) struct ReportOrigin {
     pub lines: Vec<u32>,
     /// The graders that the gate looks at; none without a gate.
     pub gated: Option<Vec<String>>,
+    /// Rubric grader → the file of its rubric, likewise.
+    pub rubrics: BTreeMap<String, String>,
 }
 
 impl ReportOrigin {
@@ -50,7 +54,8 @@ impl ReportOrigin {
     pub(crate) fn renamed(&self, labels: &Ordered<String>) -> Self {
         let rename = |name: &String| labels.get(name).cloned().unwrap_or_else(|| name.clone());
         let gated = self.gated.as_ref().map(|gated| gated.iter().map(rename).collect());
-        Self { gated, ..self.clone() }
+        let rubrics = self.rubrics.iter().map(|(name, file)| (rename(name), file.clone()));
+        Self { gated, rubrics: rubrics.collect(), ..self.clone() }
     }
 }
 

@@ -59,11 +59,27 @@ pub(crate) struct PlanLine {
     pub tokens: TokenEstimate,
     /// What they would cost in US dollars, estimated; null where the price of a model is not known.
     pub cost: Option<Cost>,
+    /// The judgments that follow, of submissions that are not there yet; none where all are.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub following: Option<FollowingJudgments>,
+}
+
+/// Judgments of submissions that a target or an extractor has still to make.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub(crate) struct FollowingJudgments {
+    /// How many are asked at most.
+    pub at_most: u64,
+    /// Who is asked, sorted.
+    pub models: Vec<String>,
+    /// What they would use at most, estimated.
+    pub tokens: TokenEstimate,
+    /// What they would cost at most in US dollars, estimated; null where the price of a model is not known.
+    pub cost: Option<Cost>,
 }
 
 impl PlanLine {
     /// Whether a judge is among those that would be asked: programs use no tokens.
-    fn asks_judges(&self) -> bool {
+    pub(crate) fn asks_judges(&self) -> bool {
         self.to_ask > 0 && self.tokens != TokenEstimate::default()
     }
 }
@@ -79,6 +95,7 @@ impl Default for PlanLine {
             reasons: Ordered::default(),
             tokens: TokenEstimate::default(),
             cost: Some(Cost::ZERO),
+            following: None,
         }
     }
 }
@@ -105,10 +122,25 @@ pub(crate) struct PlanBasis {
     pub recorded: u64,
     /// The tokens that are assumed to be received for a judgment where none is recorded; none if nothing is assumed.
     pub assumed: Option<u64>,
+    /// The tokens that are assumed of a submission that is not there yet.
+    pub answer: u64,
+    /// What is stored for other endpoints than would be asked.
+    pub elsewhere: Vec<StoredElsewhere>,
     /// The models without a known price.
     pub unpriced: Vec<String>,
     /// The variables of programs that are secrets, each once.
     pub secrets: Vec<String>,
+}
+
+/// Judgments that are stored for another endpoint than would be asked.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct StoredElsewhere {
+    /// How many.
+    pub judgments: u64,
+    /// Their endpoint.
+    pub stored: String,
+    /// The one that would be asked.
+    pub asked: String,
 }
 
 /// Writes the plan for a terminal of `width` columns.
@@ -128,8 +160,9 @@ pub(crate) fn write(
     writeln!(out)?;
     let sentences = conversations(plan, basis)
         .into_iter()
-        .chain([sentence(&plan.totals, basis)])
+        .chain([sentence(plan, basis)])
         .chain(replayed(&plan.totals))
+        .chain(basis.elsewhere.iter().map(stored_elsewhere))
         .chain(unkeyed(basis))
         .chain(labels(plan));
     for sentence in sentences {
@@ -183,9 +216,13 @@ fn row(grader: &str, line: &PlanLine) -> Vec<TableCell> {
     ]
 }
 
-fn sentence(totals: &PlanLine, basis: &PlanBasis) -> String {
+fn sentence(plan: &Plan, basis: &PlanBasis) -> String {
+    let totals = &plan.totals;
     let least = if totals.at_least { "at least " } else { "" };
-    match (totals.total, totals.to_ask) {
+    let then = following(plan, basis);
+    let to_run = plan.target.as_ref().map_or(0, |target| target.to_ask);
+    let now = match (totals.total, totals.to_ask) {
+        (_, 0) if then.is_some() => format!("plan: {}", count(to_run, "conversation")),
         (0, _) => "plan: nothing to ask: no judge is needed".to_owned(),
         (total, 0) => format!("plan: nothing to ask of {}", grouped(total)),
         (total, to_ask) if !totals.asks_judges() => {
@@ -206,7 +243,24 @@ fn sentence(totals: &PlanLine, basis: &PlanBasis) -> String {
                 about(totals.tokens.output)
             )
         }
-    }
+    };
+    now + &then.unwrap_or_default()
+}
+
+/// What judges will be asked once the submissions are there.
+fn following(plan: &Plan, basis: &PlanBasis) -> Option<String> {
+    let all = plan.totals.following.as_ref()?;
+    let asks = |(name, line): &(String, PlanLine)| {
+        let follow = line.following.as_ref()?;
+        let judgments = count(follow.at_most, "judgment");
+        Some(format!("`{name}` asks up to {judgments} of {}", follow.models.join(", ")))
+    };
+    let asks: Vec<String> = plan.graders.0.iter().filter_map(asks).collect();
+    let cost = match all.cost {
+        Some(cost) => format!("at most about {cost}"),
+        None => format!("cost not known: no price of `{}`", basis.unpriced.join("`, `")),
+    };
+    Some(format!("; then {}, {cost}", asks.join(", ")))
 }
 
 /// What the target would be run for, and what its key covers where nobody says.
@@ -242,6 +296,16 @@ fn replayed(totals: &PlanLine) -> Option<String> {
     (totals.failures > 0).then(|| format!("{n} stored {are} replayed; --retry-errors asks again"))
 }
 
+/// Judgments that only another address keeps from being replayed.
+fn stored_elsewhere(found: &StoredElsewhere) -> String {
+    let StoredElsewhere { judgments, stored, asked } = found;
+    let are = if *judgments == 1 { "is" } else { "are" };
+    let judgments = count(*judgments, "judgment");
+    format!(
+        "{judgments} {are} stored for the endpoint `{stored}`, not for `{asked}`: write `endpoint: {stored}` in the suite to use what is stored"
+    )
+}
+
 /// What verdicts will be compared with: labels, which ask nothing.
 fn labels(plan: &Plan) -> Option<String> {
     let counts = plan.labels.0.iter();
@@ -265,7 +329,8 @@ fn unkeyed(basis: &PlanBasis) -> Option<String> {
 
 /// Where the numbers come from.
 fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
-    if totals.to_ask == 0 {
+    let follows = totals.following.is_some();
+    if totals.to_ask == 0 && !follows {
         return Vec::new();
     }
     let recorded = (basis.recorded > 0).then(|| {
@@ -279,17 +344,26 @@ fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
     });
     let output: Vec<String> = recorded.into_iter().chain(assumed).collect();
     let tokens = format!("{}; input tokens: estimated by a tokenizer", output.join(", and "));
-    let mut notes = if totals.asks_judges() { vec![tokens] } else { Vec::new() };
-    if totals.cost.is_some_and(|cost| cost > Cost::ZERO) {
+    let mut notes = if totals.asks_judges() || follows { vec![tokens] } else { Vec::new() };
+    if follows {
+        notes.push(format!(
+            "what follows: a submission is taken to have {} tokens",
+            grouped(basis.answer)
+        ));
+    }
+    let then = totals.following.as_ref().and_then(|follow| follow.cost);
+    if totals.cost.max(then).is_some_and(|cost| cost > Cost::ZERO) {
         notes.push(format!("prices: evalrs.toml, else list prices of {}", as_of()));
     }
     if totals.at_least {
         notes.push(AT_LEAST.to_owned());
     }
-    notes.push(match &basis.previous {
-        Some(id) => format!("reasons: compared with run {id}"),
-        None => "reasons: there is no record of an earlier run".to_owned(),
-    });
+    if totals.to_ask > 0 {
+        notes.push(match &basis.previous {
+            Some(id) => format!("reasons: compared with run {id}"),
+            None => "reasons: there is no record of an earlier run".to_owned(),
+        });
+    }
     notes
 }
 
@@ -313,6 +387,7 @@ mod tests {
             reasons: Ordered(reasons.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()),
             tokens: TokenEstimate { input: to_ask * 1_183, output: to_ask * 125 },
             cost: cost.map(Cost::from_nanos),
+            following: None,
         }
     }
 

@@ -4,7 +4,7 @@
 //! what stands there. Conversations of a live target are large, and are written only where that is asked for or the file
 //! has them already.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
@@ -20,6 +20,9 @@ use crate::base::text::count;
 use crate::effects::store;
 use crate::effects::store::{Entry, OutcomeStore};
 use crate::engine::inspect::stored_entries::{StoredKind, WantedAction, wanted_actions};
+use crate::engine::session::Session;
+use crate::graph::queries;
+use crate::pipeline::judge::{JudgeEndpoint, provider};
 use crate::pipeline::key::ActionKey;
 
 /// What git is told of committed files: lines stand alone, and have the same ends everywhere.
@@ -85,6 +88,9 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     } else if is_written {
         writeln!(console.err, "{path}: {}", exported.summary(args.prune))?;
     }
+    if is_written {
+        console.warn(bound_to_environment(&session))?;
+    }
     if *left_out > 0 {
         let conversations = count(*left_out, "conversation");
         let what = format!("{conversations} of the target left out");
@@ -100,6 +106,34 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
         return Ok(ExitStatus::Incomplete);
     }
     Ok(ExitStatus::Success)
+}
+
+/// A warning for each address of judges that the environment named: their judgments are found only where it does so again.
+fn bound_to_environment(session: &Session) -> Vec<String> {
+    let db = &session.db;
+    let mut graders: BTreeMap<(&str, &str), Vec<&str>> = BTreeMap::new();
+    for grader in session.graders() {
+        let Some(judge) = queries::ready(db, *grader).judge() else { continue };
+        for (spec, seat) in judge.rubric.judges.iter().zip(&judge.seats) {
+            let asked = &seat.model_settings().endpoint;
+            let elsewhere = JudgeEndpoint::of_model(spec, &|_| None);
+            if *asked == elsewhere.model_settings().endpoint || spec.program.is_some() {
+                continue;
+            }
+            let variable = provider::info(&spec.provider).map_or("", |info| info.base_url_variable);
+            let named = graders.entry((variable, asked)).or_default();
+            if !named.contains(&grader.name(db).as_str()) {
+                named.push(grader.name(db));
+            }
+        }
+    }
+    let warning = |((variable, endpoint), graders): ((&str, &str), Vec<&str>)| {
+        format!(
+            "the judgments of `{}` are stored for the endpoint `{endpoint}`, which came from {variable}: where that is not set they are not found; write `endpoint: {endpoint}` in the suite",
+            graders.join("`, `")
+        )
+    };
+    graders.into_iter().map(warning).collect()
 }
 
 /// The suite's file holds all that the suite needs.

@@ -68,6 +68,9 @@ pub(crate) struct ExplainedGrade {
     pub submission: String,
     /// The grade as it stands; null while a judgment is missing.
     pub grade: Option<GradeLine>,
+    /// What the grade waits for, where that is not a judgment.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub pending: Option<&'static str>,
     /// What people say of the case; absent where nobody does.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub label: Option<ExplainedLabel>,
@@ -99,6 +102,9 @@ pub(crate) struct ExplainedAction {
     pub outcome: Option<Kept>,
     /// Why the next run would ask it; null if it would not.
     pub to_ask: Option<&'static str>,
+    /// The endpoint that it is stored for, where that is another one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub stored_for: Option<String>,
 }
 
 /// A stored outcome, and where it comes from.

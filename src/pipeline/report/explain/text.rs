@@ -102,6 +102,9 @@ impl Page<'_> {
 fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::Result<()> {
     let name = cut_middle(name, page.width / 2);
     let verdict = match &grade.grade {
+        None if grade.pending.is_some() => {
+            format!("{DOUBTFUL}pending{DOUBTFUL:#}: {}", grade.pending.unwrap_or_default())
+        }
         None => format!("{DOUBTFUL}not judged yet{DOUBTFUL:#}"),
         Some(line) if line.error.is_some() => format!("{DOUBTFUL}error{DOUBTFUL:#}"),
         Some(line) => {
@@ -131,7 +134,7 @@ fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::R
             }
         }
     }
-    if grade.actions.is_empty() {
+    if grade.actions.is_empty() && grade.grade.is_some() {
         page.field("key", "none: no judge is asked")?;
     }
     for action in &grade.actions {
@@ -162,6 +165,12 @@ fn write_action(action: &ExplainedAction, page: &mut Page<'_>) -> io::Result<()>
     }
     if let Some(reason) = action.to_ask {
         page.field("to ask", reason)?;
+    }
+    if let Some(endpoint) = &action.stored_for {
+        let cure = format!(
+            "the endpoint `{endpoint}`: it is found with `endpoint: {endpoint}` in the suite"
+        );
+        page.field("stored for", &cure)?;
     }
     let rows: Vec<Vec<TableCell>> = action.ingredients.iter().map(row).collect();
     for line in lines(&rows, page.width.saturating_sub(page.indent)) {
@@ -309,6 +318,7 @@ mod tests {
             ],
             texts: Map::new(),
             to_ask: outcome.is_none().then_some("rubric edited"),
+            stored_for: None,
             outcome,
         }
     }
@@ -331,6 +341,7 @@ mod tests {
             after: format!("Is it kind? {EVIL}"),
         };
         let grade = ExplainedGrade {
+            pending: None,
             settings: Map::new(),
             looked_at: vec!["submission"],
             submission: String::new(),
