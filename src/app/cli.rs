@@ -193,7 +193,8 @@ pub struct RunArgs {
     /// `gate`. Changing it asks nothing.
     #[arg(long, value_name = "FILE", conflicts_with_all = ["only_targets", "raw"])]
     pub rollup: Option<String>,
-    /// Exits with 3 unless every judge is calibrated as it is now (`evalrs calibrate --suite`).
+    /// Exits with 3 unless every judge was compared with labels of people as it is now (`evalrs calibrate --suite`), and
+    /// agrees with them as far as `calibration` of the suite asks.
     #[arg(long, conflicts_with_all = ["only_targets", "raw"])]
     pub require_calibration: bool,
     /// Shows no progress, and no report unless --format asks for one.

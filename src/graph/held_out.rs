@@ -10,6 +10,9 @@ use crate::pipeline::delta::CellState;
 use crate::pipeline::metric::holdout::{HeldOutQuestion, HeldOutVerdict};
 use crate::pipeline::statistics::reusable_holdout::AgreementCount;
 
+/// Of fewer held-out labels nothing is told: who narrows a suite down to a row would be told its label.
+const FEWEST: usize = 10;
+
 /// A question for each grader that has held-out labels and a verdict or an error for all of them. None where the command line
 /// leaves rows out: the agreement of a few is the labels of a few.
 pub(crate) fn questions(db: &dyn Db, root: Root) -> Vec<HeldOutQuestion> {
@@ -46,5 +49,5 @@ fn question<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<HeldOutQuestion
         shown: AgreementCount { agree: shown.both_pass + shown.both_fail, n: shown.n },
         held_out: verdicts,
     })
-    .filter(|asked| !asked.held_out.is_empty())
+    .filter(|asked| asked.held_out.len() >= FEWEST)
 }

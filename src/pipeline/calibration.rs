@@ -14,6 +14,7 @@ use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::json_syntax::slip;
 use crate::base::ordered_map::Ordered;
 use crate::base::text::enumerated;
+use crate::pipeline::spec::CalibrationBounds;
 
 /// The version of the file.
 const CALIBRATION_FORMAT: u32 = 1;
@@ -25,6 +26,9 @@ pub(crate) struct CalibrationFile {
     pub format: u32,
     /// The suite's name.
     pub suite: String,
+    /// What is asked of the agreement where the suite says nothing.
+    #[serde(default, skip_serializing_if = "CalibrationBounds::is_empty")]
+    pub bounds: CalibrationBounds,
     /// Grader → what was found, sorted.
     pub graders: Ordered<CalibratedGrader>,
 }
@@ -40,7 +44,7 @@ pub(crate) struct CalibratedGrader {
 
 impl CalibrationFile {
     /// What an evaluation found of all graders with labels.
-    pub(crate) fn of(header: &ReportHeader, summary: &Summary) -> Self {
+    pub(crate) fn of(header: &ReportHeader, summary: &Summary, bounds: CalibrationBounds) -> Self {
         let found = header.graders().filter_map(|(name, settings)| {
             let agreement = summary.label_agreement.get(name).filter(|found| found.n > 0)?;
             let calibration = GraderCalibration::of(agreement, summary.held_out.get(name).copied());
@@ -49,7 +53,8 @@ impl CalibrationFile {
         });
         let mut graders: Vec<(String, CalibratedGrader)> = found.collect();
         graders.sort_by(|left, right| left.0.cmp(&right.0));
-        Self { format: CALIBRATION_FORMAT, suite: summary.suite.clone(), graders: Ordered(graders) }
+        let suite = summary.suite.clone();
+        Self { format: CALIBRATION_FORMAT, suite, bounds, graders: Ordered(graders) }
     }
 
     /// Reads the file at `path`; `suite` is the file of the suite, for the likely fix.
@@ -81,29 +86,41 @@ impl CalibrationFile {
         text
     }
 
-    /// What it says of the graders as they are now, in their order.
-    pub(crate) fn reported(&self, header: &ReportHeader) -> Ordered<ReportedCalibration> {
+    /// What it says of the graders as they are now, in their order; `bounds` are those of the suite.
+    pub(crate) fn reported(
+        &self,
+        header: &ReportHeader,
+        bounds: CalibrationBounds,
+    ) -> Ordered<ReportedCalibration> {
+        let bounds = bounds.or(self.bounds);
         let of = |(name, settings): (&str, &Map<String, Value>)| {
             let found = self.graders.get(name)?;
             let stale = found.digests.changed(&GraderDigests::of(settings));
             let calibration = found.calibration.clone();
-            Some((name.to_owned(), ReportedCalibration { calibration, stale }))
+            let below = calibration.below(bounds);
+            Some((name.to_owned(), ReportedCalibration { calibration, stale, below }))
         };
         Ordered(header.graders().filter_map(of).collect())
     }
 }
 
-/// Why judges may not be relied on, a sentence each: those that were never calibrated, and those that are others now.
+/// Why judges may not be relied on, a sentence each: those that were never compared with people, those that are others now,
+/// and those that agree with people less than is asked for.
 pub(crate) fn uncalibrated(
     judges: &[&str],
     calibrations: &Ordered<ReportedCalibration>,
 ) -> Vec<String> {
     let why = |name: &&str| match calibrations.get(name) {
-        None => Some(format!("`{name}` is not calibrated")),
-        Some(found) if found.stale.is_empty() => None,
-        Some(found) => {
-            Some(format!("the calibration of `{name}` is stale: {}", changed_parts(&found.stale)))
-        }
+        None => Some(format!("`{name}` was never compared with labels of people")),
+        Some(found) if !found.stale.is_empty() => Some(format!(
+            "the comparison of `{name}` with labels of people is stale: {}",
+            changed_parts(&found.stale)
+        )),
+        Some(found) if !found.below.is_empty() => Some(format!(
+            "`{name}` does not agree with people as far as is asked for: {}",
+            found.below.join(", ")
+        )),
+        Some(_) => None,
     };
     judges.iter().filter_map(why).collect()
 }
@@ -122,6 +139,7 @@ mod tests {
     use crate::base::ordered_map::Ordered;
     use crate::pipeline::history::GraderDigests;
     use crate::pipeline::results::calibration::GraderCalibration;
+    use crate::pipeline::spec::CalibrationBounds;
 
     fn settings() -> serde_json::Map<String, serde_json::Value> {
         let settings = json!({"name": "q", "pass_threshold": 0.5, "prompt": "Kind?", "model": "m", "judges": [{"model": "m", "temperature": 0}]});
@@ -133,7 +151,8 @@ mod tests {
             GraderCalibration { n: 12, agreement: Some(0.75), ..GraderCalibration::default() };
         let found = CalibratedGrader { calibration, digests: GraderDigests::of(&settings()) };
         let graders = Ordered(vec![("q".to_owned(), found)]);
-        CalibrationFile { format: 1, suite: "s".to_owned(), graders }
+        let bounds = CalibrationBounds::default();
+        CalibrationFile { format: 1, suite: "s".to_owned(), bounds, graders }
     }
 
     #[test]
@@ -157,17 +176,42 @@ mod tests {
             edit(&mut now);
             let header = json!({"format": 1, "suite": "s", "settings": {"graders": [now]}});
             let header = serde_json::from_value(header).unwrap();
-            let reported = file().reported(&header);
+            let reported = file().reported(&header, CalibrationBounds::default());
             assert_eq!(reported.get("q").unwrap().stale, stale);
             let why = uncalibrated(&["q"], &reported);
             assert_eq!(why.is_empty(), stale.is_empty(), "{why:?}");
         }
-        assert_eq!(uncalibrated(&["r"], &Ordered::default()), ["`r` is not calibrated"]);
+        let never = ["`r` was never compared with labels of people"];
+        assert_eq!(uncalibrated(&["r"], &Ordered::default()), never);
         assert_eq!(changed_parts(&["rubric".to_owned()]), "rubric changed");
         assert_eq!(
             changed_parts(&["model".to_owned(), "settings".to_owned()]),
             "model and settings changed"
         );
+    }
+
+    #[test]
+    fn bounds_are_reached_or_said() {
+        let header = json!({"format": 1, "suite": "s", "settings": {"graders": [settings()]}});
+        let header = serde_json::from_value(header).unwrap();
+        let bounds = |min_kappa, min_agreement| CalibrationBounds { min_kappa, min_agreement };
+        let nothing = bounds(None, None);
+        let q = "`q` does not agree with people as far as is asked for: ";
+        for (of_suite, of_file, expected) in [
+            (nothing, nothing, ""),
+            (bounds(None, Some(0.75)), nothing, ""),
+            (bounds(None, Some(0.8)), nothing, "agreement 75.0% is below 80.0%"),
+            (nothing, bounds(None, Some(0.8)), "agreement 75.0% is below 80.0%"),
+            (bounds(None, Some(0.7)), bounds(None, Some(0.8)), ""),
+            (bounds(Some(0.4), None), nothing, "kappa is not defined, and must be at least 0.40"),
+        ] {
+            let file = CalibrationFile { bounds: of_file, ..file() };
+            let doubts = uncalibrated(&["q"], &file.reported(&header, of_suite));
+            assert_eq!(
+                doubts.join(""),
+                if expected.is_empty() { String::new() } else { format!("{q}{expected}") }
+            );
+        }
     }
 
     #[test]

@@ -47,7 +47,7 @@ fn required(space: &Space, judge: &Judge) -> Ran {
 /// What the report on the screen says of calibrations.
 fn shown(ran: &Ran) -> Vec<String> {
     let lines = ran.stdout();
-    lines.lines().filter(|line| line.contains("calibrated")).map(str::to_owned).collect()
+    lines.lines().filter(|line| line.contains("compared with")).map(str::to_owned).collect()
 }
 
 #[test]
@@ -56,13 +56,17 @@ fn what_was_found_is_written_shown_and_asked_for_once() {
     let judge = judge();
     let ran = required(&space, &judge);
     assert_eq!(ran.code(), 3);
-    assert!(ran.stderr().contains("error: `quality` is not calibrated\n"), "{}", ran.stderr());
+    assert!(
+        ran.stderr().contains("error: `quality` was never compared with labels of people\n"),
+        "{}",
+        ran.stderr()
+    );
     let asked = judge.asked().len();
     let ran = calibrate(&space, &judge);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
     assert_eq!(judge.asked().len(), asked, "what is stored is replayed");
     insta::assert_snapshot!(ran.stdout(), @r"
-    quality is calibrated; agreement 83.3% [51.6, 97.9], kappa 0.67 (0.24 to 1.00) on 12 labels
+    quality compared with 12 labels: agreement 83.3% [51.6, 97.9], kappa 0.67 (0.24 to 1.00)
     written to cache/support.calibration.json
     ");
     let digest = regex::Regex::new("\"[0-9a-f]{16,64}\"").unwrap();
@@ -105,7 +109,7 @@ fn what_was_found_is_written_shown_and_asked_for_once() {
     assert_eq!(summary["calibration"]["quality"]["stale"], json!([]));
     assert_eq!(summary["calibration"]["quality"]["calibration"]["n"], 12);
     let markdown = space.run(&["report", "--format", "markdown"]).stdout();
-    assert!(markdown.contains("quality is calibrated"), "{markdown}");
+    assert!(markdown.contains("quality compared with 12 labels: agreement 83.3%"), "{markdown}");
     assert_eq!(calibrate(&space, &judge).code(), 0);
     assert_eq!(space.read(FILE), text, "the same findings are the same bytes");
 }
@@ -130,8 +134,12 @@ fn another_rubric_or_model_makes_it_stale_and_another_layout_does_not() {
         assert_eq!(ran.code(), if why.is_empty() { 0 } else { 3 }, "{why}: {}", ran.shown());
         let lines = shown(&ran).join("\n");
         assert!(lines.contains("STALE") != why.is_empty() && lines.contains(why), "{why}: {lines}");
-        let said = ran.stderr().contains(&format!("the calibration of `quality` is stale: {why}"));
+        let said = ran.stderr().contains(&format!(
+            "the comparison of `quality` with labels of people is stale: {why}"
+        ));
         assert_eq!(said, !why.is_empty(), "{}", ran.stderr());
+        let last = ran.stdout().lines().last().unwrap_or_default().to_owned() + &ran.stderr();
+        assert!(!last.contains("nothing was graded"), "{}", ran.shown());
         // Who does not ask for it is told all the same, and passes.
         assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
     }
@@ -187,4 +195,70 @@ fn nothing_is_written_without_labels_or_of_a_part() {
     assert_eq!(ran.code(), 2, "{}", ran.shown());
     assert!(ran.stderr().contains("has a verdict with a label"), "{}", ran.stderr());
     assert!(!space.path(FILE).exists());
+}
+
+#[test]
+fn bounds_decide_whether_a_judge_may_be_relied_on() {
+    let space = space();
+    let judge = judge();
+    let bounded = |more: &[&str]| {
+        let args = [&["calibrate", "--suite", "suite.yaml"], more].concat();
+        space.run_with(&judge, &args)
+    };
+    let ran = bounded(&["--min-kappa", "0.7"]);
+    assert_eq!(ran.code(), 3, "{}", ran.shown());
+    assert!(
+        ran.stderr().contains("error: `quality`: kappa 0.67 is below 0.70\n"),
+        "{}",
+        ran.shown()
+    );
+    // It is kept beside what was found, also when that is found anew.
+    for again in [&[][..], &["--min-agreement", "0.8"]] {
+        let ran = required(&space, &judge);
+        assert_eq!(ran.code(), 3, "{}", ran.shown());
+        let said = ran.stdout().replace('\n', " ").split_whitespace().collect::<Vec<_>>().join(" ");
+        let last = "exit code 3: `quality` does not agree with people as far as is asked for: kappa 0.67 is below 0.70: `evalrs calibrate --suite suite.yaml` compares judges with labels of people";
+        assert!(said.contains(last), "{}", ran.shown());
+        assert!(said.contains("BELOW what is asked for: kappa 0.67 is below 0.70"), "{said}");
+        assert_eq!(bounded(again).code(), 3);
+    }
+    // The suite goes before the file.
+    space.write(
+        "suite.yaml",
+        format!("{SUITE}calibration: {{min_kappa: 0.6, min_agreement: 0.83}}\n"),
+    );
+    let ran = required(&space, &judge);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    space.write("suite.yaml", format!("{SUITE}calibration: {{min_agreement: 0.9}}\n"));
+    assert_eq!(required(&space, &judge).code(), 3);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0, "nobody asked");
+    space.write("suite.yaml", format!("{SUITE}calibration: {{min_kapa: 2}}\n"));
+    let ran = space.run(&["validate", "suite.yaml"]);
+    assert!(
+        ran.stderr().contains("min_kappa") || ran.stdout().contains("min_kappa"),
+        "{}",
+        ran.shown()
+    );
+    for wrong in ["--min-kappa=2", "--min-agreement=80"] {
+        assert_eq!(bounded(&[wrong, "--strict"]).code(), 2);
+    }
+}
+
+#[test]
+fn suites_of_one_name_have_a_calibration_each() {
+    let space = space();
+    let judge = judge();
+    space.write("evalrs.toml", "");
+    // One that was written while there was no other suite of the name.
+    assert_eq!(calibrate(&space, &judge).code(), 0);
+    assert_eq!(required(&space, &judge).code(), 0);
+    space.write("other.yaml", SUITE.replace("pass_threshold: 0.5", "pass_threshold: 0.9"));
+    let ran = required(&space, &judge);
+    assert_eq!(ran.code(), 3, "nobody knows whose it is: {}", ran.shown());
+    let of = |suite: &str| space.run_with(&judge, &["calibrate", "--suite", suite]);
+    assert_eq!((of("suite.yaml").code(), of("other.yaml").code()), (0, 0));
+    assert_eq!(required(&space, &judge).code(), 0, "the other one's does not stand over it");
+    let files = space.names("cache");
+    let own = files.iter().filter(|name| name.ends_with(".calibration.json")).count();
+    assert_eq!(own, 3, "{files:?}");
 }

@@ -102,13 +102,13 @@ fn what_cannot_be_written_down_is_not_told() {
 #[test]
 fn two_processes_count_together() {
     let space = space(200);
+    space.write("suite.yaml", suite("'${VALUE}'", HELD));
     std::thread::scope(|scope| {
         for value in ["good", "bad", "1", "2", "3", "4"] {
             let space = &space;
             scope.spawn(move || {
-                let name = format!("suite-{value}.yaml");
-                space.write(&name, suite(value, HELD));
-                let ran = space.run(&["run", &name]);
+                let mut command = space.command(&["run", "suite.yaml"]);
+                let ran = Ran(command.env("VALUE", value).output().unwrap());
                 assert_eq!(told(&ran).len(), 1, "{}", ran.shown());
             });
         }
@@ -133,4 +133,38 @@ fn calibrations_say_it_too() {
     assert!(ran.stdout().contains("; held out at least "), "{}", ran.stdout());
     let told = told(&run(&space, &[]));
     assert!(told[0].contains("query 1 of about"), "{told:?}");
+}
+
+#[test]
+fn suites_of_one_name_have_a_log_each() {
+    let space = space(200);
+    space.write("evalrs.toml", "");
+    let alone = told(&run(&space, &[]));
+    assert!(alone[0].contains("query 1 of about"), "{alone:?}");
+    space.write("other.yaml", suite("bad", HELD));
+    let other = |value: &str| {
+        space.write("other.yaml", suite(value, HELD));
+        space.run(&["run", "other.yaml"])
+    };
+    // What was told before there were two stays told.
+    assert_eq!(told(&run(&space, &[])), alone);
+    for value in ["bad", "ba", "b"] {
+        assert_eq!(other(value).code(), 0);
+    }
+    assert_eq!(told(&run(&space, &[])), alone, "queries of the other suite are none of this one");
+}
+
+#[test]
+fn of_few_held_out_labels_nothing_is_told() {
+    let space = space(200);
+    let narrowed = |rows: usize| {
+        let suite = suite("good", HELD)
+            .replace("dataset: data.jsonl", &format!("dataset: data.jsonl\nmax_samples: {rows}"));
+        space.write("suite.yaml", suite);
+        told(&run(&space, &[]))
+    };
+    for rows in [1, 4, 10] {
+        assert_eq!(narrowed(rows), [""; 0], "{rows} rows");
+    }
+    assert_eq!(narrowed(100).len(), 1);
 }

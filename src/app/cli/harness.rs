@@ -63,12 +63,30 @@ pub struct CalibrateArgs {
     /// With --suite: labels of people, as `evalrs run` takes them.
     #[arg(long, value_name = "FILE", requires = "suite")]
     pub labels: Option<String>,
+    /// With --suite: the least kappa between a judge and people (exit code 3), for runs with --require-calibration too.
+    #[arg(long, value_name = "KAPPA", requires = "suite", allow_negative_numbers = true, value_parser = kappa)]
+    pub min_kappa: Option<f64>,
+    /// With --suite: the least share of verdicts that agree, between 0 and 1 (exit code 3), for such runs too.
+    #[arg(long, value_name = "SHARE", requires = "suite", value_parser = share)]
+    pub min_agreement: Option<f64>,
     /// With --suite: stops after N actions (exit code 3).
     #[arg(long, value_name = "N", requires = "suite")]
     pub max_calls: Option<u64>,
     /// With --suite: stops before more than this many US dollars are spent (exit code 3).
     #[arg(long, value_name = "DOLLARS", requires = "suite", value_parser = super::dollars)]
     pub max_cost: Option<f64>,
+}
+
+/// A kappa as it is typed.
+fn kappa(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value| (-1.0..=1.0).contains(value));
+    value.ok_or_else(|| "a kappa is a number between -1 and 1".to_owned())
+}
+
+/// A share as it is typed.
+fn share(text: &str) -> Result<f64, String> {
+    let value = text.parse().ok().filter(|value| (0.0..=1.0).contains(value));
+    value.ok_or_else(|| "a share is a number between 0 and 1".to_owned())
 }
 
 /// `evalrs validate-refs`.

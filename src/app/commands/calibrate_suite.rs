@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use super::Console;
-use super::cache::names::file_name;
+use super::cache::names::own_files;
 use super::context::SuiteContext;
 use super::header::header;
 use super::holdout;
@@ -24,7 +24,10 @@ use crate::graph::inputs::Overrides;
 use crate::pipeline::calibration::{CalibrationFile, uncalibrated};
 use crate::pipeline::report::human;
 use crate::pipeline::results::{ReportHeader, Summary};
-use crate::pipeline::spec::GraderKind;
+use crate::pipeline::spec::{CalibrationBounds, GraderKind};
+
+/// How the names of such files end.
+const CALIBRATION: &str = ".calibration.json";
 
 /// Evaluates the suite, as `run` does, and writes how far its graders agree with labels.
 pub(super) fn calibrate_suite(
@@ -73,26 +76,45 @@ pub(super) fn calibrate_suite(
     let mut warnings = Vec::new();
     let mut summary = holdout::summary(&session, &surroundings, console.system, &mut warnings);
     console.warn(&warnings)?;
-    let file = CalibrationFile::of(&header, &summary);
+    // Bounds that were set stay where nobody sets others, also when it is written anew.
+    let asked = CalibrationBounds { min_kappa: args.min_kappa, min_agreement: args.min_agreement };
+    let before = read_calibration(suite, &surroundings, &session, console.system).ok().flatten();
+    let bounds = asked.or(before.map(|file| file.bounds).unwrap_or_default());
+    let file = CalibrationFile::of(&header, &summary, bounds);
     if file.graders.0.is_empty() {
         return Err(Error::plain(
             format!("no grader of `{}` has a verdict with a label", sanitize(suite)),
             "write labels of people beside the suite, name them by `labels`, or by `--labels FILE`",
         ));
     }
-    let path = calibration_file(&file.suite, &surroundings);
+    let path = calibration_file(&session, &surroundings, console.system);
     console.system.write(&path, &mut |to| to.write_all(file.text().as_bytes()))?;
-    summary.calibration = file.reported(&header);
+    let of_suite = session.suite().map(|suite| suite.calibration).unwrap_or_default();
+    summary.calibration = file.reported(&header, asked.or(of_suite));
     for line in human::calibration_lines(&summary) {
         writeln!(console.out, "{line}")?;
     }
     writeln!(console.out, "written to {}", sanitize(&path))?;
-    Ok(ExitStatus::Success)
+    say_below(&judges(&session, &header), &summary, console.err)
 }
 
-/// The file of the suite that calls itself `name`.
-fn calibration_file(name: &str, surroundings: &SuiteContext) -> String {
-    join(&surroundings.committed_dir, &format!("{}.calibration.json", file_name(name)))
+/// Says which judges agree with people less than is asked for; how the command ends.
+fn say_below(judges: &[&str], summary: &Summary, err: &mut dyn Write) -> Result<ExitStatus, Error> {
+    let mut status = ExitStatus::Success;
+    for name in judges {
+        let below = summary.calibration.get(name).map_or(&[][..], |found| &found.below);
+        if !below.is_empty() {
+            status = ExitStatus::Incomplete;
+            writeln!(err, "error: `{}`: {}", sanitize(name), sanitize(&below.join(", ")))?;
+        }
+    }
+    Ok(status)
+}
+
+/// The suite's file. One that it would share with another suite of its name says nothing of either.
+fn calibration_file(session: &Session, surroundings: &SuiteContext, system: &dyn System) -> String {
+    let name = &own_files(session, surroundings, system).name;
+    join(&surroundings.committed_dir, &format!("{name}{CALIBRATION}"))
 }
 
 /// What was found of the graders of a suite, where somebody calibrated them. A file that cannot be read stops the run.
@@ -102,14 +124,15 @@ pub(super) fn read_calibration(
     session: &Session,
     system: &dyn System,
 ) -> Result<Option<CalibrationFile>, Error> {
-    let Some(name) = session.suite().map(|suite| &suite.name) else { return Ok(None) };
-    let path = calibration_file(name, surroundings);
+    let names = system.list(&surroundings.committed_dir).unwrap_or_default();
+    if session.suite().is_none() || !names.iter().any(|name| name.ends_with(CALIBRATION)) {
+        return Ok(None);
+    }
+    let path = calibration_file(session, surroundings, system);
     let shown = surroundings.in_workspace(&path, system);
     let broken = |diagnostic: Diagnostic| Error::Diagnostics(vec![diagnostic]);
     match system.read(&path) {
         FileBytes::Missing => Ok(None),
-        // Where there is no folder there is no file in it; that nothing can be kept there is said when something is.
-        FileBytes::Unreadable(_) if system.list(&surroundings.committed_dir).is_none() => Ok(None),
         FileBytes::Bytes(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
             CalibrationFile::read(&shown, &text, suite).map(Some).map_err(broken)
@@ -129,16 +152,20 @@ pub(super) fn add_calibration(
     session: &Session,
     summary: &mut Summary,
 ) -> Vec<String> {
-    summary.calibration = file.map(|file| file.reported(header)).unwrap_or_default();
+    let bounds = session.suite().map(|suite| suite.calibration).unwrap_or_default();
+    summary.calibration = file.map(|file| file.reported(header, bounds)).unwrap_or_default();
+    uncalibrated(&judges(session, header), &summary.calibration)
+}
+
+/// The graders of a run that ask a judge.
+fn judges<'a>(session: &'a Session, header: &ReportHeader) -> Vec<&'a str> {
     let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
     let judges = graders.filter(|grader| match &grader.kind {
         GraderKind::Rubric(rubric) => rubric.embedding.is_none(),
         GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => false,
     });
-    let names: Vec<&str> = judges.map(|grader| grader.name.as_str()).collect();
-    let is_graded = |name: &&str| header.graders().any(|(graded, _)| graded == *name);
-    let names: Vec<&str> = names.into_iter().filter(is_graded).collect();
-    uncalibrated(&names, &summary.calibration)
+    let names = judges.map(|grader| grader.name.as_str());
+    names.filter(|name| header.graders().any(|(graded, _)| graded == *name)).collect()
 }
 
 /// Says why the judges of a suite may not be relied on, and what would mend it.

@@ -1,7 +1,7 @@
 //! Where a suite's workspace, store and settings are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use super::Console;
 use super::dotenv::environment;
@@ -35,6 +35,17 @@ pub struct SuiteContext {
     pub committed_dir: String,
     /// The environment, with what `.env` files add to it.
     pub environment: BTreeMap<String, String>,
+    /// The names of the suite's own files, once they were looked for: `watch` asks again and again.
+    pub own_files: OnceLock<OwnFiles>,
+}
+
+/// What the files are called that a suite has beside its judgments.
+#[derive(Debug, PartialEq)]
+pub struct OwnFiles {
+    /// The name of the suite as that of a file.
+    pub plain: String,
+    /// The same, with the digest of its path where another suite of the workspace has that name.
+    pub name: String,
 }
 
 impl SuiteContext {
@@ -46,7 +57,8 @@ impl SuiteContext {
         let committed_dir = workspace.cache_dir.clone().unwrap_or_else(|| join(&root, "cache"));
         let cache_dir = cache_dir.map_or_else(|| committed_dir.clone(), str::to_owned);
         let environment = environment(folder, system)?;
-        Ok(Self { root, workspace, cache_dir, committed_dir, environment })
+        let own_files = OnceLock::new();
+        Ok(Self { root, workspace, cache_dir, committed_dir, environment, own_files })
     }
 
     /// `path` seen from the root of the workspace; from that of the file system where it is not inside.

@@ -226,6 +226,7 @@ pub(crate) fn process_facts(
             out_of_budget: facts.out_of_budget,
             store_failed: facts.store_failed,
             in_vain: facts.in_vain,
+            uncalibrated: facts.uncalibrated.clone(),
         },
     }
 }

@@ -226,7 +226,8 @@ fn run_one(
         holdout::summary(session, surroundings, console.system, &mut settled.warnings);
     let header = header(session);
     let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
-    let status = calibrated(one, status_of(&settled, &summary), &doubts, console.err)?;
+    let found = status_of(&settled, &summary);
+    let status = calibrated(one, found, &doubts, console.err)?;
     let questions = Questions::new(!args.frozen && !args.no_record);
     let lines = || questions.of(result_lines(session));
     let briefs = |keep: usize| brief_results(session, keep);
@@ -244,6 +245,7 @@ fn run_one(
         out_of_budget: settled.out_of_budget,
         store_failed: settled.write_error.is_some(),
         in_vain: settled.in_vain.len(),
+        uncalibrated: if status == found { Vec::new() } else { doubts },
         origin: recorded_origin(suite, surroundings, session, console.system),
         actions: Ordered(settled.tallies.clone()),
         target: settled.conversations,

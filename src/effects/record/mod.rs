@@ -67,6 +67,9 @@ pub(crate) struct RunFacts {
     pub store_failed: bool,
     /// How many judgments were to be asked anew and were not answered.
     pub in_vain: usize,
+    /// Why its judges may not be relied on, where that alone decided the exit code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncalibrated: Vec<String>,
     /// The files it came from.
     pub origin: RecordedOrigin,
     /// Grader → what its actions came to.

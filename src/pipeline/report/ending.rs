@@ -15,6 +15,8 @@ pub(crate) struct RunEnding {
     pub store_failed: bool,
     /// How many judgments were to be asked anew and were not answered, so that what was stored stays.
     pub in_vain: usize,
+    /// Why its judges may not be relied on, where that alone decided the exit code.
+    pub uncalibrated: Vec<String>,
 }
 
 /// How the message begins of a judgment that is stored for another endpoint.
@@ -43,6 +45,13 @@ impl RunEnding {
             return Some(
                 "results could not be kept: see the error above, then run it again".to_owned(),
             );
+        }
+        if !self.uncalibrated.is_empty() {
+            return Some(format!(
+                "{}: `evalrs calibrate --suite {}` compares judges with labels of people",
+                sanitize(&self.uncalibrated.join("; ")),
+                sanitize(suite)
+            ));
         }
         if gate.first_lack().is_some() {
             return Some(

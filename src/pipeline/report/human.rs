@@ -69,6 +69,11 @@ pub(crate) fn lines_within(summary: &Summary, width: usize) -> Vec<String> {
             lines.extend(further.into_iter().map(|line| format!("  {line}")));
             lines
         }
+        None if line.width() > width => {
+            let mut lines = wrapped(&line, width.saturating_sub(2));
+            lines.iter_mut().skip(1).for_each(|line| line.insert_str(0, "  "));
+            lines
+        }
         _ => vec![line],
     };
     lines(summary).into_iter().flat_map(broken).collect()
@@ -219,7 +224,7 @@ fn people_line(
     )
 }
 
-/// How far graders agreed with people when they were calibrated, and what of them is other since.
+/// How far graders agreed with people when `calibrate` compared them, and what of them is other since.
 pub(crate) fn calibration_lines(summary: &Summary) -> Vec<String> {
     let line = |(grader, found): &(String, ReportedCalibration)| {
         let grader = cut(grader, GRADER);
@@ -231,18 +236,23 @@ pub(crate) fn calibration_lines(summary: &Summary) -> Vec<String> {
             (Some(kappa), Some((low, high))) => format!("{kappa:.2} ({low:.2} to {high:.2})"),
             _ => UNDEFINED.to_owned(),
         };
-        let what = if found.stale.is_empty() {
-            format!("{grader} is calibrated")
-        } else {
-            format!("{grader} was calibrated, STALE: {} since", changed_parts(&found.stale))
-        };
         let labels = count(n, "label");
+        let stale = match found.stale.as_slice() {
+            [] => String::new(),
+            stale => format!(", STALE, {} since", changed_parts(stale)),
+        };
+        let below = match found.below.as_slice() {
+            [] => String::new(),
+            below => format!("; BELOW what is asked for: {}", below.join(", ")),
+        };
         let held_out = found.calibration.held_out;
         let held_out = held_out.map_or_else(String::new, |told| {
             format!("; held out {} on {}", told.shown(), count(told.n, "label"))
         });
         let agreement = percent(agreement);
-        format!("{what}; agreement {agreement}{interval}, kappa {kappa} on {labels}{held_out}")
+        format!(
+            "{grader} compared with {labels}{stale}: agreement {agreement}{interval}, kappa {kappa}{below}{held_out}"
+        )
     };
     summary.calibration.0.iter().map(line).collect()
 }

@@ -2,8 +2,11 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::base::text::percent;
+use crate::base::threshold::reaches;
 use crate::pipeline::metric::holdout::HeldOutAgreement;
 use crate::pipeline::metric::labels::LabelAgreement;
+use crate::pipeline::spec::CalibrationBounds;
 use crate::pipeline::statistics::interval::rate_interval;
 
 /// How far a grader agreed with labels of people.
@@ -45,13 +48,45 @@ impl GraderCalibration {
             held_out,
         }
     }
+
+    /// Which bounds it does not reach, a sentence each.
+    pub(crate) fn below(&self, bounds: CalibrationBounds) -> Vec<String> {
+        let kappa = |value: f64| format!("{value:.2}");
+        let share = |value: f64| percent(Some(value));
+        [
+            short_of("kappa", self.kappa, bounds.min_kappa, &kappa),
+            short_of("agreement", self.agreement, bounds.min_agreement, &share),
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
+    }
+}
+
+/// That a value lies below its bound, if so. What is not defined reaches none.
+fn short_of(
+    name: &str,
+    value: Option<f64>,
+    bound: Option<f64>,
+    shown: &dyn Fn(f64) -> String,
+) -> Option<String> {
+    let bound = bound?;
+    match value {
+        Some(value) if reaches(value, bound) => None,
+        Some(value) => Some(format!("{name} {} is below {}", shown(value), shown(bound))),
+        None => Some(format!("{name} is not defined, and must be at least {}", shown(bound))),
+    }
 }
 
 /// A calibration beside the grader as it is now.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
 pub struct ReportedCalibration {
     /// What was found then.
     pub calibration: GraderCalibration,
     /// What of the grader is other than then: `rubric`, `model`, `settings`. It is stale unless this is empty.
     pub stale: Vec<String>,
+    /// What is asked of the agreement and is not reached, a sentence each.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub below: Vec<String>,
 }

@@ -3,6 +3,7 @@
 //! The bottom of the pipeline's vocabulary: graders, judges, programs and gates are made from these types, and know
 //! nothing of YAML. [`crate::pipeline::suite`] reads a file into them.
 
+mod calibration;
 mod dataset;
 mod gate;
 mod grader;
@@ -16,6 +17,7 @@ mod series;
 mod target;
 mod variable;
 
+pub use calibration::CalibrationBounds;
 pub use dataset::{DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TrialNumbers};
 pub use gate::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 pub use grader::{ExtractorSpec, GraderKind, GraderSpec, OptionProblem, RewardSpec, ToolSpec};
@@ -57,6 +59,8 @@ pub struct Suite {
     pub metrics: Vec<MetricSpec>,
     /// Where people say what they think of answers; none if the suite says nothing of that.
     pub labels: Option<LabelsSpec>,
+    /// How far judges must agree with people to be relied on.
+    pub calibration: CalibrationBounds,
     /// The rule that decides the exit code.
     pub gate: Option<Gate>,
     /// Only the first so many samples.

@@ -29,6 +29,7 @@ pub(crate) fn canonical(suite: &Suite, path: &str) -> String {
         "reward": reward,
         "metrics": canonical_metrics::metrics(&suite.metrics),
         "labels": suite.labels.as_ref().map(labels),
+        "calibration": json!(suite.calibration),
         "gate": suite.gate,
         "max_samples": suite.max_samples,
         "sample_tags": suite.sample_tags,

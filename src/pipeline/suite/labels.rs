@@ -1,10 +1,10 @@
 //! The `labels` section: where people say what they think of answers, whom that is for, and how it is written.
 
 use super::fields::{FieldSet, Findings};
-use super::labels_section::{LABEL_FIELDS, LABELS};
+use super::labels_section::{CALIBRATION, LABEL_FIELDS, LABELS};
 use super::section::FieldSpec;
 use super::tree::{Yaml, YamlEntry, YamlNode};
-use crate::pipeline::spec::{FieldMap, LabelMeaning, LabelsSpec};
+use crate::pipeline::spec::{CalibrationBounds, FieldMap, LabelMeaning, LabelsSpec};
 
 /// Reads `labels: PATH` or `labels: {path, at, for, fields, map, holdout}`, which may name these graders. Where labels of rows
 /// stand is added to `rows`, as if `fields` of the dataset said so.
@@ -50,6 +50,20 @@ pub(super) fn labels(
     }
     fields.finish(findings);
     Some(spec)
+}
+
+/// Reads `calibration: {min_kappa, min_agreement}`.
+pub(super) fn calibration(suite: &FieldSet<'_>, findings: &mut Findings) -> CalibrationBounds {
+    let field = suite.take("calibration");
+    let Some(fields) = field.and_then(|field| findings.fields(field, &CALIBRATION)) else {
+        return CalibrationBounds::default();
+    };
+    let bounds = CalibrationBounds {
+        min_kappa: fields.number("min_kappa", findings),
+        min_agreement: fields.number("min_agreement", findings),
+    };
+    fields.finish(findings);
+    bounds
 }
 
 /// Where the suite says `at` under which path the labels of rows stand.

@@ -1,7 +1,7 @@
-//! The fields of the `labels` of a suite, and of a line of their file.
+//! The fields of the `labels` of a suite, of a line of their file, and of what is asked of the agreement with them.
 
 use super::section::FieldShape::{AnyOf, Choice, MapOf, Mapping, Number, Text, Texts, Truth};
-use super::section::{FINITE, Section, section};
+use super::section::{FINITE, FRACTION, Section, section};
 
 /// Labels that people gave.
 pub(crate) static LABELS: Section = section!["labels",
@@ -11,6 +11,12 @@ pub(crate) static LABELS: Section = section!["labels",
     "fields": Mapping(&LABEL_FIELDS) => "under which dotted path each field of a label stands in a line of the file";
     "map": MapOf(&AnyOf(&[FINITE, Truth, Choice(&["pass", "fail"])])) => "what is meant by what is written: `pass`, `fail`, or a score";
     "holdout": Number(0.01, 0.99, "between 0.01 and 0.99: a part of the labels") => "the share of labels that is held out of what is shown, to check the rest with";
+];
+
+/// How far judges must agree with labels.
+pub(crate) static CALIBRATION: Section = section!["a calibration",
+    "min_kappa": Number(-1.0, 1.0, "between -1 and 1") => "the least kappa between a judge and people";
+    "min_agreement": FRACTION => "the least share of verdicts in which a judge and people agree";
 ];
 
 /// Our names for what a line of a file of labels has.

@@ -174,6 +174,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     let names = GateNames { graders: &keys, metrics: &metric_names };
     let rows = dataset.as_mut().map(|dataset| &mut dataset.fields);
     let labels = labels::labels(&fields, Some(&keys), rows, findings);
+    let calibration = labels::calibration(&fields, findings);
     let gate = gate::gate(&fields, names, findings);
     let max_samples = fields.whole("max_samples", findings);
     let num_runs = fields.whole("num_runs", findings).unwrap_or(1);
@@ -191,6 +192,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
         graders: graders.specs,
         metrics,
         labels,
+        calibration,
         gate,
         max_samples,
         sample_tags,

@@ -4,7 +4,7 @@ use super::allowed::ALLOW;
 use super::dataset::{DATASET_FORMATS, MISSING, SAMPLES, TRIALS};
 use super::gate::{AGGREGATIONS, LOGICS, OPS};
 use super::judges::REPLY_FORMATS;
-use super::labels_section::LABELS;
+use super::labels_section::{CALIBRATION, LABELS};
 use super::metric_section::METRIC;
 use super::rubric::COMBINES;
 use super::sandboxes::SANDBOXES;
@@ -31,6 +31,7 @@ pub(crate) static SUITE: Section = section!["a suite",
     "grader": GRADER => "the one grader of older suites, which is named `default`";
     "reward": REWARD_SHAPE => "one score of those of the graders: an expression, or a mapping";
     "labels": AnyOf(&[Text, Mapping(&LABELS)]) => "what people say of answers: a file, or a mapping";
+    "calibration": Mapping(&CALIBRATION) => "how far judges must agree with labels of people, for `--require-calibration`";
     "metrics": MapOf(&Mapping(&METRIC)) => "name → a number over all results, beside those of graders; gates may name it";
     "gate": GATE => "the rule that decides the exit code";
     "max_samples": COUNT => "only the first so many samples";

@@ -212,14 +212,14 @@ fn secrets_are_never_shown() {
       |
       = help: give the key by `api_key_env: NAME`
     "###);
-    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\napi_kye: my-very-secret\n"), @r"
+    insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\napi_kye: my-very-secret\n"), @"
     error: a suite has no field `api_kye`
      --> suite.yaml:5:1
       |
     5 | api_kye: **************
       | ^^^^^^^
       |
-      = help: known fields: `name`, `description`, `dataset`, `target`, `models`, `sandbox`, `graders`, `grader`, `reward`, `labels`, `metrics`, `gate`, `max_samples`, `num_runs`, `max_concurrent`, `max_concurrent_targets`, `sample_tags`, `setup_script`, `allow`
+      = help: known fields: `name`, `description`, `dataset`, `target`, `models`, `sandbox`, `graders`, `grader`, `reward`, `labels`, `calibration`, `metrics`, `gate`, `max_samples`, `num_runs`, `max_concurrent`, `max_concurrent_targets`, `sample_tags`, `setup_script`, `allow`
     ");
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ntarget: {kind: agent, api_key: my-very-secret, kidn: x}\n"), @r###"
     warning: `api_key` is ignored: never put a key into a suite
