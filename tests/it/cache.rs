@@ -688,3 +688,25 @@ fn path_says_where_the_store_is() {
     let ran = space.run(&["cache", "path", "in/suite.yaml", "--json"]);
     assert_eq!((ran.code(), ran.stdout().as_str()), (0, "{\n  \"path\": \"in/cache\"\n}\n"));
 }
+
+#[test]
+fn a_byte_order_mark_hides_no_committed_judgment() {
+    let judge = Judge::new(|_, _| Answer::score(1.0));
+    let suite = "name: s\ndataset: data.jsonl\ngraders: {q: {kind: rubric, prompt: 'x {submission}', model: m, endpoint: test}}\n";
+    let row = json!({"id": "a", "input": "q", "output": "o"});
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", &lines([row]))]);
+    assert_eq!(space.run_with(&judge, &["run", "suite.yaml", "--quiet"]).code(), 0);
+    assert_eq!(space.run(&["cache", "export", "suite.yaml"]).code(), 0);
+    let file = "cache/s.judgments.jsonl";
+    let text = space.read(file);
+    space.write(file, format!("\u{feff}{text}"));
+    std::fs::remove_dir_all(space.path("cache/v1")).unwrap();
+    let history = "cache/s.history.jsonl";
+    space.write(history, format!("\u{feff}{}", space.read(history)));
+    let frozen = space.run(&["run", "suite.yaml", "--frozen", "--quiet"]);
+    assert_eq!((frozen.code(), frozen.stderr()), (0, String::new()), "{}", frozen.shown());
+    let told = space.run(&["history", "suite.yaml"]);
+    assert!(!told.shown().contains("cannot be read"), "{}", told.shown());
+    assert_eq!(space.run(&["cache", "export", "suite.yaml"]).code(), 0);
+    assert_eq!(space.read(file), text, "an export takes it out");
+}

@@ -5,7 +5,7 @@ use std::process::Command;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge};
-use crate::space::{Ran, Space};
+use crate::space::{Ran, Space, lines};
 
 const SUITE: &str = "\
 name: bot
@@ -170,4 +170,44 @@ fn events_are_those_of_the_conventions() {
     let time = events[0]["timeUnixNano"].as_str().unwrap();
     let ended: jiff::Timestamp = run["finished"].as_str().unwrap().parse().unwrap();
     assert_eq!(time, ended.as_nanosecond().to_string());
+}
+
+/// Three runs of a suite, of which nothing changes.
+#[cfg(unix)]
+#[expect(clippy::disallowed_methods, reason = "it looks at the files of records, and edits one")]
+#[test]
+fn results_are_read_only_and_an_edit_in_place_is_found() {
+    use std::os::unix::fs::{MetadataExt, PermissionsExt};
+    let suite =
+        "name: s\ndataset: data.jsonl\ngraders: {exact: {kind: tool, function: exact_match}}\n";
+    let row = json!({"id": "a", "ground_truth": "yes", "output": "yes"});
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", &lines([row]))]);
+    let run = || {
+        assert_eq!(space.run(&["run", "suite.yaml", "--quiet"]).code(), 0);
+        space.latest().join("results.jsonl")
+    };
+    let first = run();
+    let second = run();
+    let inode = |path: &std::path::Path| std::fs::metadata(path).unwrap().ino();
+    assert_eq!(inode(&first), inode(&second), "they share their bytes");
+    let mode = std::fs::metadata(&second).unwrap().permissions().mode() & 0o777;
+    assert_eq!(mode, 0o444);
+    // Somebody writes in place all the same, and puts size and time back.
+    let before = std::fs::metadata(&second).unwrap().modified().unwrap();
+    let text = std::fs::read_to_string(&second).unwrap();
+    let edited = text.replace(r#""score":1.0"#, r#""score":0.0"#);
+    assert!(edited != text && edited.len() == text.len(), "{text}");
+    std::fs::set_permissions(&second, PermissionsExt::from_mode(0o644)).unwrap();
+    std::fs::write(&second, edited).unwrap();
+    let file = std::fs::OpenOptions::new().write(true).open(&second).unwrap();
+    file.set_modified(before).unwrap();
+    let said = "results.jsonl is not what the run wrote: somebody has edited it since";
+    for args in [&["report"][..], &["diff"]] {
+        let ran = space.run(args);
+        assert!(ran.stderr().contains(said), "{args:?}: {}", ran.shown());
+    }
+    let third = run();
+    assert_ne!(inode(&third), inode(&second), "what was edited is shared no more");
+    assert_eq!(std::fs::read_to_string(&third).unwrap(), text);
+    assert!(!space.run(&["report"]).stderr().contains(said));
 }

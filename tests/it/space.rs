@@ -35,6 +35,9 @@ impl Space {
     pub(crate) fn write(&self, path: &str, contents: impl AsRef<[u8]>) {
         let path = self.path(path);
         std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+        if std::fs::metadata(&path).is_ok_and(|before| before.permissions().readonly()) {
+            std::fs::remove_file(&path).unwrap();
+        }
         std::fs::write(path, contents).unwrap();
     }
 

@@ -9,7 +9,7 @@ use crate::app::cli::{RecordLayout, RunArgs};
 use crate::base::system::{System, join};
 use crate::effects::record;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
-use crate::effects::record::{ResultsOrigin, RunFacts};
+use crate::effects::record::{ResultsOrigin, RunFacts, WrittenResults};
 use crate::engine::session::Session;
 use crate::pipeline::report::Report;
 use crate::pipeline::spec::GraderSpec;
@@ -43,16 +43,23 @@ pub(super) fn write_record(
     }
     let home = surroundings.records();
     let folder = join(&record::runs_of(&home), &facts.id);
-    let results =
-        write_or_share_report(session, report, &home, &facts.id, system)?.map(|results| {
-            if let Some(questions_then) = results.questions {
-                questions.know(questions_then);
-            }
-            ResultsOrigin { questions: questions.digest_if_wanted(session), ..results }
-        });
-    record::write_facts(system, &folder, &RunFacts { results, ..facts.clone() })?;
+    let written = write_or_share_report(session, report, &home, &facts.id, system)?;
+    let results = written.origin.map(|results| {
+        if let Some(questions_then) = results.questions {
+            questions.know(questions_then);
+        }
+        ResultsOrigin { questions: questions.digest_if_wanted(session), ..results }
+    });
+    let results_digest = Some(written.digest);
+    record::write_facts(system, &folder, &RunFacts { results, results_digest, ..facts.clone() })?;
     record::set_latest(system, &home, &facts.id)?;
     Ok(Some(args.output.clone().unwrap_or(folder)))
+}
+
+/// What the results of a record were made of, if that is known, and their digest.
+pub(super) struct KeptResults {
+    pub(super) origin: Option<ResultsOrigin>,
+    pub(super) digest: String,
 }
 
 /// Writes the report of a run or of a session under `home`, and says what its results were made of. Those that the run before
@@ -63,12 +70,14 @@ pub(super) fn write_or_share_report(
     home: &str,
     id: &str,
     system: &dyn System,
-) -> std::io::Result<Option<ResultsOrigin>> {
+) -> std::io::Result<KeptResults> {
     let made_of = session.results_digest();
-    let shared = record::write_run_report(system, home, id, report, made_of.as_deref())?;
+    let WrittenResults { shared, digest } =
+        record::write_run_report(system, home, id, report, made_of.as_deref())?;
     let file = record::results_stamp(system, &join(&record::runs_of(home), id));
     let questions = shared.and_then(|shared| shared.questions);
-    Ok(made_of.zip(file).map(|(made_of, file)| ResultsOrigin { made_of, file, questions }))
+    let of = |(made_of, file)| ResultsOrigin { made_of, file, questions };
+    Ok(KeptResults { origin: made_of.zip(file).map(of), digest })
 }
 
 /// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.

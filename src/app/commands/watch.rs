@@ -392,7 +392,7 @@ impl<'a> Keeper<'a> {
             Box::new(results::lines(&session.db, session.root))
         };
         let report = Report { header: &header, summary: &summary, results: &lines, briefs: None };
-        let results = write_or_share_report(session, &report, &self.home, &self.id, self.system)?;
+        let written = write_or_share_report(session, &report, &self.home, &self.id, self.system)?;
         let facts = RunFacts {
             format: FORMAT,
             id: self.id.clone(),
@@ -409,7 +409,8 @@ impl<'a> Keeper<'a> {
             saved: ended.saved,
             usage: summary.all_usage,
             warnings: warning.into_iter().collect(),
-            results,
+            results: written.origin,
+            results_digest: Some(written.digest),
             ..RunFacts::default()
         }
         .with_asked(&ended.asked);

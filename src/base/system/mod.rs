@@ -89,6 +89,12 @@ pub trait System {
     fn link(&self, _from: &str, _to: &str) -> bool {
         false
     }
+    /// What a file that is a link leads to, joined to the folder of the link; none of what is no link.
+    fn link_target(&self, _path: &str) -> Option<String> {
+        None
+    }
+    /// Keeps people from writing a file in place by mistake, where the system has modes. It can be replaced and removed.
+    fn protect(&self, _path: &str) {}
     /// Makes a file empty, and itself and its folder if needed, to be written from its beginning: what is written at once
     /// is seen at once. An error names the file.
     fn create(&self, path: &str) -> std::io::Result<Box<dyn std::io::Write>>;

@@ -15,7 +15,9 @@ use jiff::tz::TimeZone;
 
 #[cfg(unix)]
 use super::FileIdentity;
-use super::{Contents, FileBytes, System, WriteStamp, folder_of, is_stream, non_empty, version_in};
+use super::{
+    Contents, FileBytes, System, WriteStamp, folder_of, is_stream, join, non_empty, version_in,
+};
 
 /// Files of so many bytes are read by two threads: what takes the time is getting memory for them.
 #[cfg(unix)]
@@ -76,6 +78,20 @@ impl System for OsSystem {
 
     fn link(&self, from: &str, to: &str) -> bool {
         made_folder_of(to).is_ok() && std::fs::hard_link(from, to).is_ok()
+    }
+
+    fn link_target(&self, path: &str) -> Option<String> {
+        let target = std::fs::read_link(path).ok()?;
+        Some(join(folder_of(path), target.to_str()?))
+    }
+
+    #[cfg(unix)]
+    fn protect(&self, path: &str) {
+        use std::os::unix::fs::PermissionsExt;
+        let Ok(metadata) = std::fs::metadata(path) else { return };
+        let mode = metadata.permissions().mode() & !0o222;
+        // A file system without modes has it as it is.
+        let _ = std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode));
     }
 
     fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {

@@ -59,6 +59,14 @@ impl System for OverlaySystem<'_> {
         self.below.link(from, to)
     }
 
+    fn link_target(&self, path: &str) -> Option<String> {
+        self.below.link_target(path)
+    }
+
+    fn protect(&self, path: &str) {
+        self.below.protect(path);
+    }
+
     fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {
         self.below.create(path)
     }

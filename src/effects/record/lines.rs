@@ -42,14 +42,19 @@ impl<R: BufRead> LineReader<R> {
             }
         }
         Ok(Some(match self.line.strip_suffix(b"\n") {
-            Some(text) => RecordLine::Whole(text),
+            Some(text) => RecordLine::Whole(without_mark(text)),
             None if self.line.len() > self.most => {
                 self.reader.skip_until(b'\n')?;
                 RecordLine::TooLong
             }
-            None => RecordLine::Torn(&self.line),
+            None => RecordLine::Torn(without_mark(&self.line)),
         }))
     }
+}
+
+/// A line without a byte-order mark, which editors put in front of a file and merges move with its first line.
+fn without_mark(line: &[u8]) -> &[u8] {
+    line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line)
 }
 
 /// Visits the lines that are not empty, in order; none is held that is longer than `most` bytes.
@@ -93,6 +98,7 @@ mod tests {
             ("abcd\ne\n", &["too long", "e"]),
             ("abcdefgh", &["too long"]),
             ("a\nabcdefgh\n\nb", &["a", "too long", "torn b"]),
+            ("\u{feff}\n\u{feff}", &["", "torn "]),
         ];
         for (text, expected) in table {
             assert_eq!(read(text, 3), *expected, "{text:?}");

@@ -21,7 +21,7 @@ pub(crate) mod side;
 pub(crate) mod run_history;
 mod shared_results;
 
-use std::io::Write;
+use std::io::{BufWriter, Write};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
@@ -36,7 +36,7 @@ use crate::pipeline::results::ReportHeader;
 use crate::pipeline::results::usage::ModelUsage;
 use origin::RecordedOrigin;
 use read::RESULTS;
-use shared_results::{share, write_or_share};
+use shared_results::{HashingWriter, share, write_or_share};
 
 /// The most keys that `run.json` names.
 const MAX_NAMED_KEYS: usize = 1_000;
@@ -95,6 +95,9 @@ pub(crate) struct RunFacts {
     /// What the results were made of, so that the next run knows whether they are its own, too.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results: Option<ResultsOrigin>,
+    /// The blake3 digest of the results as they were written: who edits them is found out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results_digest: Option<String>,
 }
 
 /// What results were made of.
@@ -125,8 +128,17 @@ pub(crate) fn write(
     report: &Report<'_>,
     facts: &RunFacts,
 ) -> std::io::Result<()> {
-    write_report(system, folder, report)?;
-    write_facts(system, folder, facts)
+    let digest = write_report(system, folder, report)?;
+    write_facts(system, folder, &RunFacts { results_digest: Some(digest), ..facts.clone() })
+}
+
+/// What is known of results once they are written.
+#[derive(Debug)]
+pub(crate) struct WrittenResults {
+    /// What those were made of that they share their bytes with, if they do because they were made of the same.
+    pub shared: Option<ResultsOrigin>,
+    /// Their digest.
+    pub digest: String,
 }
 
 /// Writes the report of run `id` under `home`. Results share their bytes with those of the suite's last run if they say
@@ -137,28 +149,43 @@ pub(crate) fn write_run_report(
     id: &str,
     report: &Report<'_>,
     made_of: Option<&str>,
-) -> std::io::Result<Option<ResultsOrigin>> {
+) -> std::io::Result<WrittenResults> {
     let folder = join(&runs_of(home), id);
     let path = join(&folder, RESULTS);
     let earlier = read::runs(system, home, &report.header.suite).find(|past| past.id != id);
     write_header(system, &folder, report.header)?;
     let shared = earlier.as_ref().and_then(|past| {
-        let origin = results_origin(system, &past.folder)?;
+        let facts: RunFacts = read::read_json(system, &join(&past.folder, "run.json"))?;
+        let RunFacts { results: Some(origin), results_digest: Some(digest), .. } = facts else {
+            return None;
+        };
         let is_same = Some(origin.made_of.as_str()) == made_of;
         let earlier = join(&past.folder, RESULTS);
-        (is_same && share(system, &path, &earlier, &origin.file)).then_some(origin)
+        let is_shared = is_same && share(system, &path, &earlier, &origin.file, &digest);
+        is_shared.then_some(WrittenResults { shared: Some(origin), digest })
     });
-    if shared.is_none() {
-        let earlier = earlier.map(|past| join(&past.folder, RESULTS));
-        write_or_share_results(system, &folder, report, earlier.as_deref())?;
-    }
+    let written = match shared {
+        Some(written) => written,
+        None => {
+            let earlier = earlier.map(|past| join(&past.folder, RESULTS));
+            let digest = write_or_share_results(system, &folder, report, earlier.as_deref())?;
+            WrittenResults { shared: None, digest }
+        }
+    };
     write_rest(system, &folder, report)?;
-    Ok(shared)
+    Ok(written)
 }
 
-/// What the results of the record in `folder` were made of, if it says so.
-fn results_origin(system: &dyn System, folder: &str) -> Option<ResultsOrigin> {
-    read::read_json::<RunFacts>(system, &join(folder, "run.json"))?.results
+/// That the results of a record are not those that its run wrote, a clause; nothing where they are, or it says no digest.
+pub(crate) fn edited_results(
+    system: &dyn System,
+    folder: &str,
+    digest: Option<&str>,
+) -> Option<&'static str> {
+    let written = digest?;
+    let found = shared_results::digest_of(system, &join(folder, RESULTS))?;
+    (found != written)
+        .then_some("results.jsonl is not what the run wrote: somebody has edited it since")
 }
 
 /// Writes what belongs to the process of a run, the last file of its record.
@@ -175,15 +202,16 @@ pub(crate) fn results_stamp(system: &dyn System, folder: &str) -> Option<WriteSt
     system.stamp(&join(folder, RESULTS))
 }
 
-/// Writes what was found by now; what belongs to the process comes once that ends.
+/// Writes what was found by now, and gives the digest of its results; what belongs to the process comes once that ends.
 pub(crate) fn write_report(
     system: &dyn System,
     folder: &str,
     report: &Report<'_>,
-) -> std::io::Result<()> {
+) -> std::io::Result<String> {
     write_header(system, folder, report.header)?;
-    write_or_share_results(system, folder, report, None)?;
-    write_rest(system, folder, report)
+    let digest = write_or_share_results(system, folder, report, None)?;
+    write_rest(system, folder, report)?;
+    Ok(digest)
 }
 
 /// Writes what of a report stands beside header and results.
@@ -198,7 +226,7 @@ pub(crate) fn write_results(
     folder: &str,
     report: &Report<'_>,
 ) -> std::io::Result<()> {
-    write_or_share_results(system, folder, report, None)
+    write_or_share_results(system, folder, report, None).map(|_| ())
 }
 
 fn write_or_share_results(
@@ -206,9 +234,20 @@ fn write_or_share_results(
     folder: &str,
     report: &Report<'_>,
     earlier: Option<&str>,
-) -> std::io::Result<()> {
-    let mut lines = |out: &mut dyn Write| jsonl::write(report, out);
-    write_or_share(system, &join(folder, RESULTS), earlier, &mut lines)
+) -> std::io::Result<String> {
+    let mut digest = None;
+    let mut lines = |out: &mut dyn Write| {
+        let hashing = HashingWriter { out, hasher: blake3::Hasher::new() };
+        let mut buffered = BufWriter::with_capacity(1 << 16, hashing);
+        jsonl::write(report, &mut buffered)?;
+        buffered.flush()?;
+        digest = Some(buffered.get_ref().hasher.finalize());
+        Ok(())
+    };
+    let path = join(folder, RESULTS);
+    write_or_share(system, &path, earlier, &mut lines)?;
+    system.protect(&path);
+    Ok(digest.map_or_else(String::new, |digest| digest.to_hex().to_string()))
 }
 
 /// Writes the header of a record whose other files come later: who ends early has left what there is.
@@ -330,12 +369,15 @@ mod tests {
         };
         let fixtures::Run { header, summary, .. } = run;
         let report = Report { header, summary, results: &results, briefs: None };
-        let shared = write_run_report(system, "h", id, &report, Some(made_of)).unwrap();
-        assert_eq!(shared.is_none(), asked.get());
+        let written = write_run_report(system, "h", id, &report, Some(made_of)).unwrap();
+        assert_eq!(written.shared.is_none(), asked.get());
         let folder = format!("h/runs/{id}");
         let file = results_stamp(system, &folder).unwrap();
         let origin = ResultsOrigin { made_of: made_of.to_owned(), file, questions: None };
-        let facts = RunFacts { id: id.to_owned(), results: Some(origin), ..RunFacts::default() };
+        let results = Some(origin);
+        let results_digest = Some(written.digest);
+        let id = id.to_owned();
+        let facts = RunFacts { id, results, results_digest, ..RunFacts::default() };
         write_facts(system, &folder, &facts).unwrap();
         asked.get()
     }

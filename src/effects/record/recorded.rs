@@ -9,9 +9,9 @@ use std::io::BufRead;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::RunFacts;
 use super::lines::{LineReader, MAX_RESULT, RecordLine};
 use super::read::RESULTS;
+use super::{RunFacts, edited_results};
 use crate::base::json_exact;
 use crate::base::system::{FileBytes, System, join};
 use crate::base::text::count;
@@ -91,7 +91,9 @@ impl WholeRecord {
             briefs: None,
         };
         let written = write(&report);
-        let warnings = self.warning.clone().into_iter();
+        let digest = self.facts.results_digest.as_deref();
+        let edited = edited_results(system, &self.folder, digest).map(str::to_owned);
+        let warnings = self.warning.clone().into_iter().chain(edited);
         let warnings = warnings.chain(self.lines_read.get().warnings(self.summary.results));
         (written, warnings.collect())
     }

@@ -2,15 +2,31 @@
 //!
 //! Where all is the same that they are made of, they are the same. Else whether they are is known only at their end. So
 //! nothing is written as long as they are the same, and what was the same is copied once they differ. evalrs replaces records by renaming, never in place, so that it changes nothing under the
-//! other name; an editor that writes in place would.
+//! other name. So that an editor which writes in place does not either, the files are read-only; what did so all the same is
+//! found by the digest of what was written.
 
 use std::io::{self, BufRead, BufWriter, Read, Write};
 
 use crate::base::system::{FileIdentity, System, WriteStamp};
 
-/// Gives the file at `earlier` the name `path` too, if nobody has written it since it had this `stamp`.
-pub(super) fn share(system: &dyn System, path: &str, earlier: &str, stamp: &WriteStamp) -> bool {
+/// The blake3 digest of a file, in hexadecimal digits; none where it cannot be read.
+pub(super) fn digest_of(system: &dyn System, path: &str) -> Option<String> {
+    let mut file = system.open(path).ok()?;
+    let mut hasher = blake3::Hasher::new();
+    io::copy(&mut file, &mut hasher).ok()?;
+    Some(hasher.finalize().to_hex().to_string())
+}
+
+/// Gives the file at `earlier` the name `path` too, if nobody has written it since it had this `stamp` and this `digest`.
+pub(super) fn share(
+    system: &dyn System,
+    path: &str,
+    earlier: &str,
+    stamp: &WriteStamp,
+    digest: &str,
+) -> bool {
     system.stamp(earlier).as_ref() == Some(stamp)
+        && digest_of(system, earlier).as_deref() == Some(digest)
         && system.link(earlier, path)
         && system.stamp(path).as_ref() == Some(stamp)
 }
@@ -52,6 +68,26 @@ pub(super) fn write_or_share(
         SharingEnd::Written => written,
         SharingEnd::Same if is_shared => Ok(()),
         SharingEnd::Same | SharingEnd::Broken => system.write(path, contents),
+    }
+}
+
+/// Passes on what is written, and hashes it.
+pub(super) struct HashingWriter<'a> {
+    /// Where it goes.
+    pub(super) out: &'a mut dyn Write,
+    /// What it hashes to.
+    pub(super) hasher: blake3::Hasher,
+}
+
+impl Write for HashingWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes)?;
+        self.hasher.update(&bytes[..written]);
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
     }
 }
 
@@ -153,7 +189,7 @@ impl Write for SharingWriter<'_> {
 
 #[cfg(test)]
 mod tests {
-    use super::write_or_share;
+    use super::{digest_of, share, write_or_share};
     use crate::base::system::System;
     use crate::base::system::memory::MemorySystem;
 
@@ -180,6 +216,17 @@ mod tests {
             assert_eq!(String::from_utf8(written).unwrap(), said, "{earlier:?}");
             assert_eq!(system.linked(), usize::from(is_shared), "{earlier:?}");
         }
+    }
+
+    #[test]
+    fn what_is_not_what_was_written_gets_no_other_name() {
+        let system = MemorySystem::with(&[("0", "one\n")]);
+        let stamp = system.stamp("0").unwrap();
+        let digest = digest_of(&system, "0").unwrap();
+        assert_eq!(digest, blake3::hash(b"one\n").to_hex().as_str());
+        assert!(!share(&system, "1", "0", &stamp, &blake3::hash(b"two\n").to_hex()));
+        assert_eq!(system.linked(), 0);
+        assert!(share(&system, "1", "0", &stamp, &digest));
     }
 
     #[test]

@@ -10,8 +10,8 @@ use serde_json::{Map, Value};
 
 use super::read::{PastGrade, PastHeader, PastRun, RESULTS, read_json};
 use super::reference::SaveAt;
-use super::replicates;
 use super::saves::{SaveRecord, Saves, at_save, read_saves};
+use super::{edited_results, replicates};
 use crate::base::system::{System, join};
 use crate::base::text::count;
 use crate::pipeline::gate::GateReport;
@@ -116,7 +116,10 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
     let warning = |n: usize, what: &str| {
         (n > 0).then(|| format!("{}: {} of results.jsonl {what}", past.id, count(n, "line")))
     };
+    let digest = facts.results_digest.as_deref();
+    let edited = edited_results(system, &past.folder, digest);
     let warnings = [
+        edited.map(|edited| format!("{}: {edited}", past.id)),
         warning(broken, "cannot be read"),
         warning(again, "left out: the result was there before"),
     ];
@@ -216,6 +219,7 @@ struct RunSummary {
     started: Option<String>,
     interrupted: bool,
     actions: Map<String, Value>,
+    results_digest: Option<String>,
 }
 
 /// What is read of `summary.json`.

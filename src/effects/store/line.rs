@@ -190,9 +190,11 @@ pub(super) fn append(
     checksum
 }
 
-/// Reads a line without its `\n`, or says why it is none; a `\r` left by a Windows checkout is ignored.
+/// Reads a line without its `\n`, or says why it is none; a `\r` left by a Windows checkout is ignored, and so is a
+/// byte-order mark, which a merge may have moved from the beginning of a file.
 pub(super) fn parse(line: &[u8]) -> Result<StoredLine<'_>, &'static str> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
+    let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let (content, digits) = split_checksum(line).ok_or("not an entry")?;
     let checksum = crc32fast::hash(content);
     if format!("{checksum:08x}").as_bytes() != digits {

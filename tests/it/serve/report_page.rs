@@ -163,7 +163,10 @@ fn texts_of_others_stay_data() {
             "submissions": {"right": hostile}, "grades": {"right": grade, hostile: grade}})
     }));
     let run = space.latest().file_name().unwrap().to_str().unwrap().to_owned();
+    let mut facts: Value = serde_json::from_str(&space.record("run.json")).unwrap();
+    facts.as_object_mut().unwrap().remove("results_digest");
     space.write(&format!(".evalrs/runs/{run}/results.jsonl"), lines);
+    space.write(&format!(".evalrs/runs/{run}/run.json"), facts.to_string());
     let page = page(&space, &[]);
     assert_eq!((page.matches("<script").count(), page.matches("</script").count()), (2, 2));
     assert_eq!((page.matches("<!").count(), page.matches("<img").count()), (1, 0));
