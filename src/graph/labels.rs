@@ -92,7 +92,9 @@ pub fn label_reading(db: &dyn Db, root: Root) -> LabelReading {
         let is_flag = root.overrides(db).labels.is_some();
         let name = if is_flag { "`--labels` names" } else { "`labels` of the suite names" };
         let hint = format!("{name} a file of labels: JSON Lines, a JSON array or CSV");
-        wrong(Diagnostic::error(Place::file(path), message).hint(hint))
+        let said = suite(db, root).labels_place.clone().filter(|_| !is_flag && is_named);
+        let place = said.unwrap_or_else(|| Place::file(path));
+        wrong(Diagnostic::error(place, message).hint(hint))
     };
     match file.text(db) {
         FileText::Text(text) => label_file::read(path, text, scales(db, root), layout),

@@ -314,9 +314,10 @@ pub fn records(db: &Database, root: Root) -> impl Iterator<Item = usize> + '_ {
     })
 }
 
-/// What probably was meant by ids that no sample has. Looks no further than the first samples.
+/// What probably was meant by ids that no sample has, or which there are. Looks no further than the first samples.
 pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
     const MOST: usize = 20_000;
+    const SHOWN: usize = 5;
     let ids = || {
         let chunks = root.chunks(db).iter();
         chunks
@@ -327,10 +328,12 @@ pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
     // Ids that differ in their number alone are no slips of one another.
     let near = |id: &String| suggest(id, ids().filter(|near| bare(near) != bare(id)));
     let near = unknown.iter().find_map(near);
-    near.map_or_else(
-        || "ids are those of results.jsonl".to_owned(),
-        |near| format!("did you mean `{near}`?"),
-    )
+    if let Some(near) = near {
+        return format!("did you mean `{near}`?");
+    }
+    let some: Vec<&str> = ids().take(SHOWN).collect();
+    let more = if ids().nth(SHOWN).is_some() { ", …" } else { "" };
+    format!("the ids are `{}`{more}", some.join("`, `"))
 }
 
 /// Those of `ids` that no sample of the dataset has, selected or not.

@@ -336,7 +336,7 @@ fn what_cannot_be_explained_is_an_error() {
     --- stdout
     --- stderr
     error: suite.yaml: no sample has the id `z`
-      help: ids are those of results.jsonl
+      help: the ids are `a`, `b`
     ");
     assert_eq!(space.names(".evalrs"), Vec::<String>::new());
 }

@@ -314,3 +314,41 @@ fn a_variable_inside_braces_needs_quotes() {
     space.write("suite.yaml", suite.replace("${LEAST:-0.5}", "\"${LEAST:-0.5}\""));
     assert_eq!(space.run(&["run", "suite.yaml"]).code(), 0);
 }
+
+#[test]
+fn what_is_named_by_mistake_is_told_what_there_is() {
+    let suite = "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\n";
+    let row = |id: &str| serde_json::json!({"id": id, "ground_truth": "o", "output": "o"});
+    let rows = crate::space::lines(["q1", "q2", "q3"].map(row));
+    let space = Space::new(&[("other.yaml", suite), ("d.jsonl", &rows), ("evalrs.toml", "")]);
+    let said = |args: &[&str], expected: &str| {
+        let ran = space.run(args);
+        assert_eq!(ran.code(), 2, "{}", ran.shown());
+        assert!(ran.stderr().contains(expected), "{expected}: {}", ran.shown());
+    };
+    said(&["run", "other.yaml", "--sample", "q9"], "the ids are `q1`, `q2`, `q3`\n");
+    said(&["run", "d.jsonl"], "error: `d.jsonl` is a dataset, and not a suite");
+    said(&["run", "d.jsonl"], "`dataset: d.jsonl`");
+    said(&["run", "."], "name `other.yaml` itself");
+    space.write("other.yaml", format!("{suite}labels: lab.csv\n"));
+    said(&["run", "other.yaml"], "--> other.yaml:4:9");
+    space.write("lab.csv", "id,label\nq1,good\n");
+    said(&["run", "other.yaml"], "`labels: {map: {good: pass, bad: fail}}`");
+}
+
+#[cfg(unix)]
+#[test]
+fn a_suite_that_is_a_link_says_where_its_files_are_looked_for() {
+    let suite = "name: s\ndataset: d.jsonl\ngraders: {a: {kind: tool, function: contains}}\n";
+    let space = Space::new(&[
+        ("evals/suite.yaml", suite),
+        ("evals/d.jsonl", "{\"id\": \"a\", \"output\": \"x\", \"ground_truth\": \"x\"}\n"),
+        ("links/evalrs.toml", ""),
+    ]);
+    std::os::unix::fs::symlink("../evals/suite.yaml", space.path("links/s.yaml")).unwrap();
+    let ran = space.run(&["run", "links/s.yaml"]);
+    let expected = "this is a link to `links/../evals/suite.yaml`: what it names is looked for beside the link";
+    assert!(ran.code() == 2 && ran.stderr().contains(expected), "{}", ran.shown());
+    std::os::unix::fs::symlink(space.path("evals"), space.path("linked")).unwrap();
+    assert_eq!(space.run(&["run", "linked/suite.yaml", "--quiet"]).code(), 0);
+}

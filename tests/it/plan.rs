@@ -432,7 +432,7 @@ fn what_cannot_be_planned_is_an_error() {
     --- stdout
     --- stderr
     error: suite.yaml: no sample has the id `s9`
-      help: ids are those of results.jsonl
+      help: the ids are `s0`, `s1`, `s2`, `s3`
     ");
     assert_eq!(space.run(&["plan", "none.yaml"]).code(), 2);
 }

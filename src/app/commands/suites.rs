@@ -52,13 +52,32 @@ fn in_folder(folder: &str, system: &dyn System) -> Result<Vec<String>, Error> {
         }
     }
     if found.is_empty() {
+        let others = others(folder, system);
+        let name = match others.as_slice() {
+            [] => "name another file itself".to_owned(),
+            others => format!("name `{}` itself", others.join("`, `")),
+        };
         return Err(Error::plain(
             format!("the folder `{folder}` holds no suite"),
-            "a folder stands for the files `suite.yaml` and `*.suite.yaml` in it; name another file itself",
+            format!("a folder stands for the files `suite.yaml` and `*.suite.yaml` in it; {name}"),
         ));
     }
     found.sort();
     Ok(found)
+}
+
+/// The first files of a folder that say what graders there are, whatever they are called.
+fn others(folder: &str, system: &dyn System) -> Vec<String> {
+    const SHOWN: usize = 3;
+    let folder = if folder == "." { "" } else { folder.trim_end_matches('/') };
+    let names = system.list(non_empty(folder)).unwrap_or_default();
+    let is_yaml = |name: &String| name.ends_with(".yaml") || name.ends_with(".yml");
+    let paths = names.iter().filter(|name| is_yaml(name)).map(|name| join(folder, name));
+    let has_graders = |path: &String| {
+        let text = system.read(path).into_bytes().unwrap_or_default();
+        String::from_utf8_lossy(&text).lines().any(|line| line.starts_with("graders:"))
+    };
+    paths.filter(has_graders).take(SHOWN).collect()
 }
 
 /// Whether a name is surely not that of a folder with suites: most files are not even looked at.
@@ -137,5 +156,17 @@ mod tests {
         ] {
             assert_eq!(found(named), expected, "{named:?}");
         }
+    }
+
+    #[test]
+    fn suites_of_other_names_are_told_where_a_folder_holds_none() {
+        let suite = "name: s\ngraders: {}\n";
+        let system = MemorySystem::with(&[
+            ("w/other.yaml", suite),
+            ("w/evals.yml", suite),
+            ("w/config.yaml", "a: 1\n"),
+        ]);
+        let said = suite_files(&["w".to_owned()], &system).unwrap_err().to_string();
+        assert!(said.contains("name `w/evals.yml`, `w/other.yaml` itself"), "{said}");
     }
 }

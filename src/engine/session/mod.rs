@@ -201,7 +201,9 @@ impl Session {
         if let Some(suite) = self.suite().filter(|_| is_good).cloned() {
             diagnostics.extend(self.load_what_it_names(&suite, system));
         }
-        self.load_state.note(!diagnostics.iter().any(Diagnostic::is_error));
+        let is_good = !diagnostics.iter().any(Diagnostic::is_error);
+        self.load_state.note(is_good);
+        diagnostics.extend(if is_good { None } else { self.linked_suite(system) });
         diagnostics
     }
 
@@ -305,6 +307,16 @@ impl Session {
             problems.push(problem.hint(format!("it has `{}`", known.join("`, `"))));
         }
         problems
+    }
+
+    /// That the suite is named by a link to its file, whose files are not looked for where it stands.
+    fn linked_suite(&self, system: &dyn System) -> Option<Diagnostic> {
+        let path = self.root.suite(&self.db).path(&self.db);
+        let target = system.link_target(path).filter(|to| folder_of(to) != folder_of(path))?;
+        let message =
+            format!("this is a link to `{target}`: what it names is looked for beside the link");
+        let hint = "name the suite where it stands, or link its folder";
+        Some(Diagnostic::warning(Place::file(path.as_str()), message).hint(hint))
     }
 
     fn load_dataset(&mut self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {

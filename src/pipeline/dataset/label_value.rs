@@ -187,11 +187,13 @@ impl LabelValue {
     }
 }
 
-/// The problem of a label, with what the map of the suite has, if it has something: the likely fix.
+/// The problem of a label, with what the map of the suite has, or that it may have one: the likely fix.
 pub(crate) fn beside_map(problem: RowProblem, map: &[(String, LabelMeaning)]) -> RowProblem {
     const SOME: usize = 12;
     if map.is_empty() {
-        return problem;
+        return problem.hint(
+            "`labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean",
+        );
     }
     let told = |(written, meaning): &(String, LabelMeaning)| {
         let meaning = match meaning {

@@ -84,8 +84,23 @@ struct Loader<'a> {
     above: Vec<String>,
 }
 
+/// Whether the name of a file says that it holds rows.
+fn holds_rows(path: &str) -> bool {
+    const ENDINGS: [&str; 6] = ["jsonl", "ndjson", "csv", "tsv", "parquet", "gz"];
+    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
+    ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known))
+}
+
 impl Loader<'_> {
     fn file(&mut self, path: &str, from: Option<SourceSpan>) -> Option<YamlNode> {
+        if holds_rows(path) {
+            let hint = format!("a suite names it: {}", MINIMAL.replace("dataset.jsonl", path));
+            let place =
+                from.map_or_else(|| Place::file(path), |span| self.findings.sources.place(span));
+            let message = format!("`{path}` is a dataset, and not a suite");
+            self.findings.add(Diagnostic::error(place, message).hint(hint));
+            return None;
+        }
         let text = self.looked.text(path, from, self.files, self.findings)?;
         let Findings { sources, diagnostics, .. } = &mut *self.findings;
         let mut root = tree::parse(path, &text, sources, diagnostics)?;

@@ -58,6 +58,8 @@ pub struct SuiteReading {
     pub dataset_place: Option<Place>,
     /// Where the recorded trajectories are named.
     pub target_place: Option<Place>,
+    /// Where the suite names a file of labels.
+    pub labels_place: Option<Place>,
     /// Where the dataset's `fields` name what of a row: our name or the output's, and the place.
     pub field_places: Vec<(String, Place)>,
     /// Where each metric is declared.
@@ -86,6 +88,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
     if let Some(root) = root {
         reading.dataset_place = place_of(&root, "dataset", &reader.findings);
         reading.target_place = place_of(&root, "target", &reader.findings);
+        reading.labels_place = place_of(&root, "labels", &reader.findings);
         reading.field_places = field_places(&root, &reader.findings);
         reading.metric_places = metric_places(&root, &reader.findings);
         reading.suite = suite(&root, &mut reader);

@@ -94,6 +94,8 @@ fn problems_are_shown_where_they_stand() {
       |
     1 | {"id": "a", "label": 6}
       |                      ^ expected a score, true, false, "pass" or "fail"
+      |
+      = help: `labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean
 
     error: bad JSON: the text ends inside an object
      --> l.jsonl:2:22
@@ -124,12 +126,16 @@ fn problems_are_shown_where_they_stand() {
       |
     5 | {"id": "a", "label": 0.5, "grader": "helpful"}
       |                      ^^^ expected a score, true, false, "pass" or "fail"
+      |
+      = help: `labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean
 
     error: `label` is neither a score from 0 to 1 nor pass or fail
      --> l.jsonl:6:22
       |
     6 | {"id": "a", "label": {"exact": 1}, "grader": "exact"}
       |                      ^^^^^^^^^^^^ expected a score, true, false, "pass" or "fail"
+      |
+      = help: `labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean
 
     error: `trial` is a string
      --> l.jsonl:7:34
@@ -193,6 +199,8 @@ fn files_that_hold_no_labels_say_what_is_expected() {
       |
     3 | b,7
       | ^^^ expected a score, true, false, "pass" or "fail"
+      |
+      = help: `labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean
 
     error: the JSON is nested more than 128 deep
      --> l.jsonl:1:147
