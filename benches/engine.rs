@@ -120,7 +120,7 @@ fn settle_and_fold(
         grades: &mut Quiet,
     };
     let settings = Settings { max_concurrent: 64, ..Settings::default() };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let shared = Arc::clone(&store);
     let settling = settle(session, shared, world, &settings, plans, std::future::pending());
     let settled = runtime.block_on(settling).unwrap();

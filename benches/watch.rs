@@ -367,7 +367,7 @@ fn run(folder: &Path) -> f64 {
         progress: &mut Quiet,
         grades: &mut Quiet,
     };
-    let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
     let settings = settings();
     let mut plans = SettledPlans::default();
     let stop = std::future::pending();

@@ -50,6 +50,8 @@ pub enum Event {
         /// What it does now; none once it has ended.
         doing: Option<String>,
     },
+    /// Half a minute has passed, whatever happened in it.
+    Tick,
     /// There is nothing left to do.
     Finished,
 }

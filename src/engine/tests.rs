@@ -9,13 +9,14 @@ mod rows;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Weak};
+use std::time::Duration;
 
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::memory::MemorySystem;
 use crate::effects::exec::{Executing, Executor, Launch};
 use crate::effects::fs_watch::ChangedPaths;
 use crate::effects::store::{MemoryStore, OutcomeStore};
-use crate::engine::progress::Quiet;
+use crate::engine::progress::{Event, Progress, Quiet};
 use crate::engine::resolve::resolver::Effects;
 use crate::engine::resolve::settings::Settings;
 use crate::engine::resolve::settle::{SettledPlans, settle};
@@ -77,6 +78,29 @@ impl Executor for Scripted {
     }
 }
 
+/// Answers after a while.
+struct Slow(Scripted);
+
+impl Executor for Slow {
+    fn execute(&self, launch: Launch) -> Executing<'_> {
+        let answering = self.0.execute(launch);
+        Box::pin(async {
+            tokio::time::sleep(Duration::from_secs(100)).await;
+            answering.await
+        })
+    }
+}
+
+/// Counts how often it was told that time has passed.
+#[derive(Default)]
+struct Ticks(usize);
+
+impl Progress for Ticks {
+    fn event(&mut self, event: &Event) {
+        self.0 += usize::from(*event == Event::Tick);
+    }
+}
+
 /// A session over files in memory, and what it has stored.
 struct Evaluation {
     system: MemorySystem,
@@ -126,7 +150,7 @@ impl Evaluation {
         let settings = Settings::default();
         let stop = std::future::pending();
         let settling = settle(&mut self.session, store, world, &settings, &mut self.plans, stop);
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(settling).unwrap();
         let mut asked = executor.0.into_inner();
         asked.sort();
@@ -204,6 +228,26 @@ fn check(what: &str, edits: &[Edit], expected: &str) {
     living.system.set("data.jsonl", rows());
     living.reload(what);
     assert_eq!(living.asked(), Vec::<String>::new(), "reverted: {what}");
+}
+
+#[test]
+fn displays_are_told_that_time_passes_while_nothing_lands() {
+    let system = MemorySystem::with(&[("suite.yaml", SUITE), ("data.jsonl", &rows())]);
+    let mut session = fresh();
+    assert!(!session.load(&system).iter().any(Diagnostic::is_error));
+    let executor = Slow(Scripted::default());
+    let mut ticks = Ticks::default();
+    let world =
+        Effects { system: &system, executor: &executor, progress: &mut ticks, grades: &mut Quiet };
+    let store: Arc<dyn OutcomeStore> = Arc::new(MemoryStore::default());
+    let mut plans = SettledPlans::default();
+    let settings = Settings::default();
+    let stop = std::future::pending();
+    let settling = settle(&mut session, store, world, &settings, &mut plans, stop);
+    let mut runtime = tokio::runtime::Builder::new_current_thread();
+    let runtime = runtime.enable_time().start_paused(true).build().unwrap();
+    runtime.block_on(settling).unwrap();
+    assert_eq!(ticks.0, 3, "within 100 s");
 }
 
 #[test]

@@ -194,7 +194,7 @@ impl Loop {
             grades: &mut Quiet,
         };
         let settings = Settings::default();
-        let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         let settling = settle(
             &mut self.session,
             Arc::clone(&self.store),

@@ -184,10 +184,15 @@ fn a_server_that_is_late_is_asked_less_at_once() {
     let space = space(8);
     space.write("suite.yaml", SUITE.replace("max_retries: 2", "max_retries: 0, timeout: 0.2"));
     let ran = space.run_with(&judge, &["run", "suite.yaml", "--max-concurrent", "8"]);
-    let said =
-        format!("{} is overloaded: concurrency 8 → 4 (`max_concurrent` sets it)\n", judge.url());
+    let said = format!(
+        "{} gave no answer within 0.2 s: concurrency 8 → 4 (`max_concurrent` sets it)\n",
+        judge.url()
+    );
     assert_eq!(ran.stderr().matches(&said).count(), 1, "{}", ran.stderr());
-    assert!(ran.stderr().contains("failed: no answer within 0.2 s"), "{}", ran.stderr());
+    assert!(!ran.stderr().contains("overloaded"), "{}", ran.stderr());
+    let advice = "failed: no answer within 0.2 s; a lower `max_concurrent` may help, and \
+                  `max_tokens` if replies run on without an end\n";
+    assert!(ran.stderr().contains(advice), "{}", ran.stderr());
 }
 
 #[test]
@@ -340,7 +345,8 @@ fn an_action_ends_where_its_deadline_would_pass() {
     }
     let silent = Judge::new(|_, _| Answer::Silence);
     let error = failed(&silent, "deadline: 0.05");
-    let message = "no verdict within the deadline of 0.05 s: a request was under way";
+    let message = "no verdict within the deadline of 0.05 s: a request was under way; a lower \
+                   `max_concurrent` may help, and `max_tokens` if replies run on without an end";
     assert_eq!((error["message"].as_str(), silent.count()), (Some(message), 1));
     assert_eq!(error["kind"], "deadline");
 }

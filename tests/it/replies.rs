@@ -189,7 +189,7 @@ const OF_OPENAI: &[Failing] = &[
     ),
     (
         || Answer::Http(200, Vec::new(), "<html>Welcome</html>".to_owned()),
-        ("server", "<html>Welcome</html>"),
+        ("not_found", "<html>Welcome</html> (asked at http://"),
     ),
     // Nobody asked for a stream.
     (|| Answer::Http(200, Vec::new(), STREAM.to_owned()), ("server", "data: {")),
@@ -211,6 +211,11 @@ const OF_OPENAI: &[Failing] = &[
         || http(429, &json!({"error": {"code": "insufficient_quota", "message": "pay"}})),
         ("no_credit", "the judge answered 429: pay"),
     ),
+    (
+        || Answer::Http(404, Vec::new(), "<html>Nothing here".to_owned()),
+        ("not_found", "/v1/chat/completions; is `base_url` right?)"),
+    ),
+    (|| Answer::error(404, "no such model"), ("not_found", "/v1/chat/completions)")),
     (|| Answer::error(402, "more credits, please"), ("no_credit", "more credits, please")),
     (|| Answer::error(403, "not you"), ("unauthorized", "not you")),
     (|| Answer::HangUp, ("connection", "")),

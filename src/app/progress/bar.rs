@@ -146,6 +146,7 @@ impl Progress for RunBar {
                 self.drawn.set_message(self.message());
             }
             Event::Line(line) => self.drawn.println(sanitize(line)),
+            Event::Tick => {}
             Event::Agent { who, doing } => self.show_agent(who, doing.as_deref()),
             Event::Finished => {
                 self.agents.values().for_each(ProgressBar::finish_and_clear);

@@ -43,6 +43,7 @@ impl Progress for EndpointStatus {
             | Event::Asked
             | Event::Agent { .. }
             | Event::Landed { .. }
+            | Event::Tick
             | Event::Finished => {}
         }
     }

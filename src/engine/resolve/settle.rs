@@ -4,8 +4,10 @@ use std::collections::BTreeMap;
 use std::future::Future;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
+use std::time::Duration;
 
 use tokio::task::yield_now;
+use tokio::time::{Instant, interval_at};
 
 use super::allowance::Blocked;
 use super::credentials::{calls_program, check_credentials};
@@ -29,6 +31,9 @@ use crate::pipeline::spec::SandboxKind;
 
 /// Entries that are in memory together when others may have kept better ones.
 const LOOKED_AT: usize = 2_048;
+
+/// How often displays are told that time passes.
+const TICK: Duration = Duration::from_secs(30);
 
 /// The plans of all chunks that were scanned.
 const ALL_PLANS: ScannedPlans = ScannedPlans::From(0);
@@ -219,6 +224,7 @@ fn plan(resolver: &mut Resolver<'_>) {
 #[tracing::instrument(level = "debug", skip_all, fields(queued = resolver.list.queue.len()))]
 async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Output = ()>>) {
     resolver.enqueue(&|_, _| 0);
+    let mut ticks = interval_at(Instant::now() + TICK, TICK);
     loop {
         resolver.go_on();
         let is_refused = resolver.blocked == Some(Blocked::Budget);
@@ -238,6 +244,10 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
                 false
             }
             () = resolver.wait() => false,
+            _ = ticks.tick() => {
+                resolver.world.progress.event(&Event::Tick);
+                false
+            }
             // It comes back once all that is ready was received.
             () = yield_now(), if has_answers => true,
         };

@@ -18,6 +18,11 @@ pub(crate) fn url(base_url: &str, path: &str) -> String {
     format!("{base}{path}{query}")
 }
 
+/// Whether a URL has a version in its path.
+pub(crate) fn is_versioned(url: &str) -> bool {
+    url.split('/').skip(3).any(is_version)
+}
+
 /// Whether a segment of a path is a version: `v1`, `v1beta`.
 fn is_version(segment: &str) -> bool {
     let number = segment.strip_prefix('v').unwrap_or_default();

@@ -105,7 +105,10 @@ pub(crate) fn cure(group: &ErrorGroup, suite: &str) -> String {
         | "not_asked" | "not_kept" => {
             format!("run `evalrs run {suite}` again: it asks only for what is missing")
         }
-        "unauthorized" | "no_credit" | "not_found" => {
+        "not_found" => {
+            format!("check the address and the model, then run `evalrs run {suite}` again")
+        }
+        "unauthorized" | "no_credit" => {
             format!(
                 "check the API key, the account and the model, then run `evalrs run {suite}` again"
             )
@@ -128,6 +131,13 @@ mod tests {
         let errors = kinds.iter().enumerate().map(|(at, kind)| fixtures::errored(at, kind, "why"));
         let gate = GateReport { status, ..GateReport::default() };
         ending.reason(&gate, &ReportDigest::of_lines(errors, 0), "a/suite.yaml")
+    }
+
+    #[test]
+    fn what_is_not_found_is_mended_at_the_address() {
+        let incomplete = RunEnding { code: 3, ..RunEnding::default() };
+        let reason = reason(&incomplete, None, &["not_found"]).unwrap_or_default();
+        assert!(reason.contains("check the address and the model, then run"), "{reason}");
     }
 
     #[test]

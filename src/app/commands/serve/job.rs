@@ -258,7 +258,7 @@ impl Progress for JobProgress {
                 self.job.tell("agent", &json!({"who": who, "doing": doing}));
             }
             Event::Finished => self.tell_counts(),
-            Event::Waiting { .. } | Event::Going { .. } => {}
+            Event::Waiting { .. } | Event::Going { .. } | Event::Tick => {}
         }
     }
 }

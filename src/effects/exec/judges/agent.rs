@@ -84,7 +84,9 @@ fn land(slot: RequestSlot<'_>, judged: &Result<Reply, Failure>) {
     let status = match judged {
         Ok(_) => Some(200),
         Err(failure) => match failure.kind {
-            FailureKind::Timeout | FailureKind::Deadline => return slot.timed_out(),
+            FailureKind::Timeout | FailureKind::Deadline => {
+                return slot.timed_out(&format!("gave {}", failure.message));
+            }
             FailureKind::RateLimited => Some(429),
             FailureKind::Connection => None,
             FailureKind::Server => Some(500),

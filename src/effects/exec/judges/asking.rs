@@ -120,6 +120,26 @@ impl<'a> Asking<'a> {
         failure(FailureKind::Timeout, format!("no answer within {timeout} s"))
     }
 
+    /// The failure of a request that is not sent again. One that was late says what may help.
+    pub(crate) fn advised(&self, failure: Failure) -> Failure {
+        match failure.kind {
+            FailureKind::Timeout => Failure { message: self.advice(failure.message), ..failure },
+            _ => failure,
+        }
+    }
+
+    /// What happened, and what may help where replies are late: fewer at once, and shorter ones.
+    fn advice(&self, what: String) -> String {
+        let action = &self.launch.action;
+        let is_asked_by_us = self.launch.agent.is_none() && self.launch.start.is_none();
+        let is_endless = action.max_tokens.is_none()
+            && is_asked_by_us
+            && !matches!(action.question, Question::Embed { .. });
+        let limit =
+            if is_endless { ", and `max_tokens` if replies run on without an end" } else { "" };
+        format!("{what}; a lower `max_concurrent` may help{limit}")
+    }
+
     /// Says how a request landed that was sent at `begin`.
     pub(crate) fn say_landed(&self, begin: Duration, how: &str) {
         self.say(&|| {
@@ -180,8 +200,10 @@ impl<'a> Asking<'a> {
 
     fn late(&self, what: &str, last: Option<Failure>) -> Failure {
         let deadline = self.launch.patience.deadline;
+        let is_late = last.as_ref().is_none_or(|last| last.kind == FailureKind::Timeout);
         let before = last.map_or_else(String::new, |last| format!("; before, {}", last.message));
         let message = format!("no verdict within the deadline of {deadline} s: {what}{before}");
+        let message = if is_late { self.advice(message) } else { message };
         failure(FailureKind::Deadline, message)
     }
 }

@@ -4,25 +4,21 @@
 //! are counted over all endpoints. Everything happens on one thread, and no state is held across an await.
 
 use std::cell::RefCell;
-use std::mem::Discriminant;
 use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use self::shown::ShownStatus;
+use self::shown::{Concurrency, ShownStatus, ToldStatuses, late_reason, reason};
 use super::limit::{EndpointLimits, Hindrance, Landing, Ticket, Why};
 use super::pause::Pause;
 use crate::base::text::time;
 use crate::effects::exec::breaker::EndedAction;
 use crate::effects::exec::{Changed, Endpoint, JudgeEndpointId, LimitSettings, Notice, Room};
-use crate::pipeline::judge::JudgeAction;
-use crate::pipeline::judge::without_secrets;
-use crate::pipeline::outcome::{FailureKind, Outcome};
+use crate::pipeline::judge::{JudgeAction, without_secrets};
+use crate::pipeline::outcome::{Failure, FailureKind, Outcome};
 
-/// How long what was said of an endpoint is not said again on a line of its own.
-const QUIET: Duration = Duration::from_mins(1);
 /// The shortest back-off that is shown.
 const SHOWN_BACK_OFF: Duration = Duration::from_secs(1);
 /// The longest sleep: whoever waits looks again then, which costs nothing.
@@ -81,18 +77,10 @@ impl EndpointsState {
         if open.shown == shown {
             return;
         }
-        let before = std::mem::replace(&mut open.shown, shown.clone());
+        open.shown.clone_from(&shown);
         let Some(shown) = shown else { return self.notices.push(Notice::Going(id)) };
-        let kind = std::mem::discriminant(&shown);
-        let is_recent =
-            |(told, at): &(_, Duration)| *told == kind && now.saturating_sub(*at) < QUIET;
-        let grows = matches!((&before, &shown), (Some(ShownStatus::Fewer(before)), ShownStatus::Fewer(limit)) if limit > before);
-        let is_new = !grows && !open.told.iter().any(is_recent);
-        if is_new {
-            open.told.retain(|(told, _)| *told != kind);
-            open.told.push((kind, now));
-        }
-        let what = shown.words(&open.url, open.limits.at_once().1, now);
+        let is_new = open.told.take(&shown, now);
+        let what = shown.words(&open.url, now);
         self.notices.push(Notice::Waiting { endpoint: id, what, is_new });
     }
 }
@@ -108,8 +96,10 @@ struct OpenEndpoint {
     queued: Vec<u64>,
     /// What holds it back, as it was said last.
     shown: Option<ShownStatus>,
-    /// What was said on lines, and when.
-    told: Vec<(Discriminant<ShownStatus>, Duration)>,
+    /// What was said on lines.
+    told: ToldStatuses,
+    /// How many requests are under way at once, since that has changed.
+    concurrency: Option<Concurrency>,
 }
 
 impl OpenEndpoint {
@@ -156,7 +146,8 @@ impl Endpoints {
             limits: EndpointLimits::new(settings),
             queued: Vec::new(),
             shown: None,
-            told: Vec::new(),
+            told: ToldStatuses::default(),
+            concurrency: None,
         });
         JudgeEndpointId(state.open.len() - 1)
     }
@@ -415,16 +406,40 @@ impl RequestSlot<'_> {
     /// The request landed: with this status if there was a reply at all, what the reply asks for, and the tokens
     /// that it really used.
     pub(crate) fn landed(self, status: Option<u16>, pause: &Pause, used: Option<u64>) {
-        let landing = status.map_or(Landing::Failed, Landing::of);
-        self.land(landing, status.unwrap_or_default(), pause, used);
+        let status = status.unwrap_or_default();
+        self.land(Landing::of(status), status, &reason(status), pause, used);
     }
 
-    /// No reply came in time. The server has too much to do: what is asked of it at once is late together.
-    pub(crate) fn timed_out(self) {
-        self.land(Landing::Overloaded, 0, &Pause::default(), None);
+    /// The request failed; `retries` are left.
+    pub(crate) fn failed(
+        self,
+        failure: &Failure,
+        status: Option<u16>,
+        pause: &Pause,
+        retries: u32,
+    ) {
+        match failure.kind {
+            FailureKind::Timeout => self.timed_out(&late_reason(&failure.message, retries)),
+            // That has nothing to do with how much is asked, and waiting does not mend it.
+            FailureKind::NoCredit => self.landed(None, &Pause::default(), None),
+            _ => self.landed(status, pause, None),
+        }
     }
 
-    fn land(mut self, landing: Landing, status: u16, pause: &Pause, used: Option<u64>) {
+    /// No reply came in time, as `why` says of the endpoint. So fewer requests are sent at once: what is asked of a server
+    /// at once is late together.
+    pub(crate) fn timed_out(self, why: &str) {
+        self.land(Landing::Overloaded, 0, why, &Pause::default(), None);
+    }
+
+    fn land(
+        mut self,
+        landing: Landing,
+        status: u16,
+        reason: &str,
+        pause: &Pause,
+        used: Option<u64>,
+    ) {
         let now = self.endpoints.now();
         let mut state = self.endpoints.state.borrow_mut();
         let open = &mut state.open[self.id.0];
@@ -433,10 +448,13 @@ impl RequestSlot<'_> {
             open.limits.landed(ticket, landing, used);
         }
         let was_refused = landing != Landing::Answered;
-        if open.limits.at_once().0 != before && !matches!(open.shown, Some(ShownStatus::Asked(..)))
-        {
+        let at_once = open.limits.at_once().0;
+        if at_once != before {
+            open.concurrency = Some(Concurrency::new(before, at_once, reason));
             let fewer = fewer(open);
-            state.show(self.id, fewer, now);
+            if !matches!(open.shown, Some(ShownStatus::Asked(..))) {
+                state.show(self.id, fewer, now);
+            }
         }
         if let Some(length) = pause.length(was_refused).filter(|length| !length.is_zero()) {
             let asked = pause.retry_after.is_some() || was_refused;
@@ -465,7 +483,8 @@ impl Drop for RequestSlot<'_> {
 
 fn fewer(open: &OpenEndpoint) -> Option<ShownStatus> {
     let (limit, most) = open.limits.at_once();
-    (limit < most).then_some(ShownStatus::Fewer(limit))
+    let change = open.concurrency.clone()?;
+    (limit < most).then_some(ShownStatus::Fewer(change))
 }
 
 fn late(wait: Duration, why: Option<Why>) -> String {

@@ -8,7 +8,9 @@ use serde_json::Value;
 
 use crate::effects::exec::transport::retry;
 use crate::pipeline::judge::provider::{self, Complaint, Provider};
-use crate::pipeline::outcome::FailureKind;
+use crate::pipeline::judge::request_url::is_versioned;
+use crate::pipeline::judge::without_secrets;
+use crate::pipeline::outcome::{Failure, FailureKind};
 
 /// The most characters of a server's words that are kept.
 const MOST_WORDS: usize = 300;
@@ -81,6 +83,37 @@ pub(crate) fn words(bytes: &[u8], body: Option<&Value>, clean: impl Fn(&str) -> 
     if text.is_empty() { "(no message)".to_owned() } else { text }
 }
 
+/// The failure of a server whose successful response, which is `text`, is none of its API: `what` says why. A page of the
+/// web is there again the next time.
+pub(crate) fn no_answer(
+    who: &str,
+    what: &str,
+    text: &str,
+    url: &str,
+    provider: &dyn Provider,
+) -> Failure {
+    let beginning: String = text.chars().take(120).collect();
+    let name = provider.info().name;
+    let message = format!("{who} is none of the {name} API ({what}): {beginning}");
+    if text.trim_start().starts_with('<') {
+        let message = message + &wrong_address(url, "");
+        return Failure::new(FailureKind::NotFound, message);
+    }
+    Failure::new(FailureKind::Server, message)
+}
+
+/// Where nothing was found: the address, and what may be wrong with it unless the server's words speak of the model.
+pub(crate) fn wrong_address(url: &str, words: &str) -> String {
+    let url = without_secrets(url);
+    let url = url.split('?').next().unwrap_or_default();
+    let hint = match words.to_lowercase().contains("model") {
+        true => "",
+        false if is_versioned(url) => "; is `base_url` right?",
+        false => "; is `base_url` right, or does it lack `/v1`?",
+    };
+    format!(" (asked at {url}{hint})")
+}
+
 /// The message of an error. Where a router says no more than that there was one, it passes on the words of the server
 /// behind it.
 fn of_object(error: &Value) -> String {
@@ -97,7 +130,7 @@ fn of_object(error: &Value) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{complaint, words};
+    use super::{complaint, no_answer, words, wrong_address};
     use crate::pipeline::judge::provider;
     use crate::pipeline::outcome::FailureKind;
 
@@ -156,6 +189,42 @@ mod tests {
         ] {
             let said = complaint(status, Some(&body), anthropic).expect("an error");
             assert_eq!(said.status, expected, "{status} {body}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_found_is_named_with_what_may_be_wrong_with_it() {
+        for (url, words, expected) in [
+            (
+                "http://me:pw@a/chat/completions?api-version=1",
+                "<html>",
+                " (asked at http://a/chat/completions; is `base_url` right, or does it lack `/v1`?)",
+            ),
+            (
+                "http://a/v1/chat/completions",
+                "gone",
+                " (asked at http://a/v1/chat/completions; is `base_url` right?)",
+            ),
+            (
+                "http://a/chat/completions",
+                "The Model `m` is gone",
+                " (asked at http://a/chat/completions)",
+            ),
+        ] {
+            assert_eq!(wrong_address(url, words), expected);
+        }
+    }
+
+    #[test]
+    fn a_page_is_no_failure_that_passes() {
+        let openai = provider::find("openai").unwrap();
+        for (text, expected) in [
+            (" <!doctype html>", FailureKind::NotFound),
+            ("{\"choices\": [", FailureKind::Server),
+            ("", FailureKind::Server),
+        ] {
+            let failure = no_answer("it", "why", text, "http://a/x", openai);
+            assert_eq!(failure.kind, expected, "{text}");
         }
     }
 

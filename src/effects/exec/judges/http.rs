@@ -213,17 +213,17 @@ impl HttpExecutor {
         loop {
             let slot = asking.slot(last).await?;
             let SentRequest { answer, status, pause } = self.send(asking, provider, request).await;
-            let used = answer.as_ref().ok().map(|answer| answer.usage.input + answer.usage.output);
-            match &answer {
-                Err(failure) if failure.kind == FailureKind::Timeout => slot.timed_out(),
-                _ => slot.landed(status, &pause, used.filter(|used| *used > 0)),
-            }
             let failure = match answer {
-                Ok(answer) => return Ok(answer),
+                Ok(answer) => {
+                    let used = answer.usage.input + answer.usage.output;
+                    slot.landed(status, &pause, Some(used).filter(|used| *used > 0));
+                    return Ok(answer);
+                }
                 Err(failure) => failure,
             };
+            slot.failed(&failure, status, &pause, retries);
             if retries == 0 || !retry::is_retryable(failure.kind, pause.should_retry) {
-                return Err(failure);
+                return Err(asking.advised(failure));
             }
             retries -= 1;
             let attempt = asking.launch().patience.max_retries - retries;
@@ -283,7 +283,7 @@ impl HttpExecutor {
         asking.say_landed(begin, &status.to_string());
         asking.say_bodies(&request.body, read.as_deref().unwrap_or_default());
         let (answer, said) = match read {
-            Ok(bytes) => understood(&bytes, status, launch, provider),
+            Ok(bytes) => understood(&bytes, status, &url, launch, provider),
             Err(failure) => (Err(failure), None),
         };
         let pause = pause.or_after(said.as_ref().and_then(|said| said.delay));
@@ -396,6 +396,7 @@ fn plain(kind: FailureKind, message: String) -> Failure {
 fn understood(
     bytes: &[u8],
     status: u16,
+    url: &str,
     launch: &JudgeLaunch,
     provider: &dyn Provider,
 ) -> (Result<Answer, Failure>, Option<errors::ErrorReply>) {
@@ -404,23 +405,20 @@ fn understood(
         let clean = |text: &str| launch.without_secrets(text);
         let words = errors::words(bytes, body.as_ref().ok(), clean);
         let with = if (200..300).contains(&status) { " with an error" } else { "" };
-        let failure = plain(said.kind, format!("the judge answered {status}{with}: {words}"));
-        return (Err(failure), Some(said));
+        let where_to = match said.kind {
+            FailureKind::NotFound => errors::wrong_address(url, &words),
+            _ => String::new(),
+        };
+        let message = format!("the judge answered {status}{with}: {words}{where_to}");
+        return (Err(plain(said.kind, message)), Some(said));
     }
     let answer = body.and_then(|body| provider.answer(&body));
     let answer = answer.map(|answer| answer.map_texts(&|text| launch.without_secrets(text)));
-    (answer.map_err(|what| no_answer(&what, bytes, launch, provider)), None)
-}
-
-/// The failure of a server whose successful response is none of its API: a gateway's page, not the judge's word.
-fn no_answer(what: &str, bytes: &[u8], launch: &JudgeLaunch, provider: &dyn Provider) -> Failure {
-    let text = launch.without_secrets(&String::from_utf8_lossy(bytes));
-    let beginning: String = text.chars().take(120).collect();
-    let name = provider.info().name;
-    plain(
-        FailureKind::Server,
-        format!("the endpoint's reply is none of the {name} API ({what}): {beginning}"),
-    )
+    let answer = answer.map_err(|what| {
+        let text = launch.without_secrets(&String::from_utf8_lossy(bytes));
+        errors::no_answer("the endpoint's reply", &what, &text, url, provider)
+    });
+    (answer, None)
 }
 
 /// The text that should hold a verdict, or why there is none.

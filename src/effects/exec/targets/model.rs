@@ -69,27 +69,32 @@ impl<'a> TalkingModel<'a> {
             retries: RETRIES,
             is_retried: |_| true,
         };
-        talk.web.send(talk, &request, &|reply| self.read(reply, messages.len())).await
+        talk.web.send(talk, &request, &|reply| self.read(reply, &url, messages.len())).await
     }
 
-    fn read(&self, reply: &WebReply, messages: usize) -> Result<ChatReply, RefusedReply> {
+    fn read(
+        &self,
+        reply: &WebReply,
+        url: &str,
+        messages: usize,
+    ) -> Result<ChatReply, RefusedReply> {
         let Self { provider, who, .. } = self;
         let bytes = reply.text.as_bytes();
         let body = lenient::read(bytes).map_err(|error| error.to_string());
         if let Some(said) = errors::complaint(reply.status, body.as_ref().ok(), *provider) {
             let words = errors::words(bytes, body.as_ref().ok(), str::to_owned);
             let with = if (200..300).contains(&reply.status) { " with an error" } else { "" };
-            let message = format!("{who} answered {}{with}: {words}", reply.status);
+            let where_to = match said.kind {
+                FailureKind::NotFound => errors::wrong_address(url, &words),
+                _ => String::new(),
+            };
+            let message = format!("{who} answered {}{with}: {words}{where_to}", reply.status);
             let failure = Failure::new(said.kind, message);
             return Err(RefusedReply { failure, said: Some(said) });
         }
         let read = body.and_then(|body| ChatReply::read(*provider, &body, messages));
         let reply = read.map_err(|why| {
-            let beginning: String = reply.text.chars().take(120).collect();
-            let name = provider.info().name;
-            let message =
-                format!("what {who} replied is none of the {name} API ({why}): {beginning}");
-            Failure::new(FailureKind::Server, message)
+            errors::no_answer(&format!("what {who} replied"), &why, &reply.text, url, *provider)
         })?;
         self.ended(&reply).map_or(Ok(reply), |failure| Err(failure.into()))
     }

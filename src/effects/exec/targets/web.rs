@@ -150,10 +150,10 @@ impl Web {
                 Err(failure) => failure,
             };
             if failure.kind == FailureKind::Timeout {
-                slot.timed_out();
+                slot.timed_out("gave no answer in time");
                 return Err(failure);
             }
-            slot.landed(status, &pause, None);
+            slot.failed(&failure, status, &pause, 0);
             self.tell(talk);
             if attempt == request.retries
                 || !(request.is_retried)(failure.kind)

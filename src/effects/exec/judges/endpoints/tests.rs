@@ -170,7 +170,7 @@ fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
             said(&endpoints),
             [
                 "(http://a is overloaded: concurrency 4 → 2 (`max_concurrent` sets it))",
-                "(http://a is overloaded: concurrency 4 → 1 (`max_concurrent` sets it))",
+                "(http://a is overloaded: concurrency 2 → 1 (`max_concurrent` sets it))",
                 "(waiting 5.0 s: http://a asked to (429))"
             ],
             "within a minute it is no news"
@@ -356,13 +356,65 @@ fn requests_that_time_out_lower_the_concurrency() {
         let endpoints = Endpoints::new(4);
         let id = open(&endpoints, "http://a", SETTINGS);
         let four: Vec<_> = join_all((0..4).map(|_| slot(&endpoints, id))).await;
-        four.into_iter().for_each(RequestSlot::timed_out);
-        let said_of = |limit| {
-            format!("http://a is overloaded: concurrency 4 → {limit} (`max_concurrent` sets it)")
-        };
-        assert_eq!(said(&endpoints), [said_of(2)], "those that were sent together count once");
-        slot(&endpoints, id).await.timed_out();
-        assert_eq!(said(&endpoints), [format!("({})", said_of(1))]);
+        let late = Failure::new(FailureKind::Timeout, "no answer within 2 s");
+        let pause = Pause::default();
+        four.into_iter().for_each(|slot| slot.failed(&late, None, &pause, 1));
+        assert_eq!(
+            said(&endpoints),
+            ["http://a gave no answer within 2 s, and is asked again: concurrency 4 → 2 \
+                 (`max_concurrent` sets it)"],
+            "those that were sent together count once"
+        );
+        slot(&endpoints, id).await.failed(&late, None, &pause, 0);
+        assert_eq!(
+            said(&endpoints),
+            ["(http://a gave no answer within 2 s: concurrency 2 → 1 (`max_concurrent` sets it))"]
+        );
+        slot(&endpoints, id).await.landed(Some(504), &pause, None);
+        slot(&endpoints, id).await.landed(Some(200), &pause, None);
+        slot(&endpoints, id).await.landed(Some(504), &pause, None);
+        assert_eq!(
+            said(&endpoints),
+            [
+                "(http://a answers again: concurrency 1 → 2 (`max_concurrent` sets it))",
+                "(http://a was too late (504): concurrency 2 → 1 (`max_concurrent` sets it))"
+            ]
+        );
+    });
+}
+
+#[test]
+fn a_change_of_the_concurrency_is_said_on_one_line_however_long_it_lasts() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(15);
+        let id = open(&endpoints, "http://a", LimitSettings { most: 15, ..SETTINGS });
+        let pause = Pause::default();
+        slot(&endpoints, id).await.landed(Some(503), &pause, None);
+        let told = ["http://a is overloaded: concurrency 15 → 7 (`max_concurrent` sets it)"];
+        assert_eq!(said(&endpoints), told);
+        for _ in 0..3 {
+            let wait = Duration::from_mins(2);
+            endpoints.back_off(id, wait, Duration::MAX, "no answer").await.unwrap();
+            slot(&endpoints, id).await.landed(Some(500), &pause, None);
+        }
+        let lines = said(&endpoints);
+        assert!(!lines.iter().any(|line| line == told[0]), "{lines:?}");
+        slot(&endpoints, id).await.landed(Some(503), &pause, None);
+        assert_eq!(
+            said(&endpoints),
+            ["http://a is overloaded: concurrency 7 → 3 (`max_concurrent` sets it)"]
+        );
+    });
+}
+
+#[test]
+fn an_account_without_credit_slows_nobody_down() {
+    on_still_clock(async {
+        let endpoints = Endpoints::new(4);
+        let id = open(&endpoints, "http://a", SETTINGS);
+        let failure = Failure::new(FailureKind::NoCredit, "pay");
+        slot(&endpoints, id).await.failed(&failure, Some(429), &asks(60), 5);
+        assert_eq!((said(&endpoints), endpoints.room(id)), (Vec::new(), Room::Now));
     });
 }
 
