@@ -226,6 +226,20 @@ fn what_goes_wrong_is_a_failure_of_the_target_and_not_kept() {
 }
 
 #[test]
+fn what_an_agent_writes_after_its_result_is_discarded_and_ends_it_not() {
+    if !has("python3") {
+        return;
+    }
+    let space = space("claude-code", ["claude", CLAUDE], "", &[json!("saves")]);
+    let ran = run(&space, &["run", "suite.yaml"]);
+    assert_eq!(ran.code(), 0, "{}", ran.shown());
+    assert_eq!(space.read("bin/saved"), "all of it");
+    let answer = &stored(&space)[0];
+    assert_eq!((&answer["output"], &answer["exit"]["code"]), (&json!("told"), &Value::Null));
+    assert_eq!(answer["lines"][0].as_array().unwrap().len(), 2, "{answer}");
+}
+
+#[test]
 fn an_interruption_leaves_no_process_behind() {
     if !has("python3") {
         return;

@@ -80,7 +80,7 @@ impl ProgramExecutor {
         let printed = RefCell::new(Printed::of(start, &self.world));
         let mut lines = LineReading { start, rest: Vec::new(), bytes: 0, on_line };
         let stdin = child.stdin.take();
-        let stdout = child.stdout.take();
+        let mut stdout = child.stdout.take();
         let stderr = child.stderr.take();
         let mut feeding = pin!(feed(stdin, input));
         let mut erring = pin!(async {
@@ -91,7 +91,7 @@ impl ProgramExecutor {
         let mut is_fed = false;
         let mut is_erred = false;
         let read = {
-            let mut reading = pin!(timeout(limit, lines.read(stdout, &mut child)));
+            let mut reading = pin!(timeout(limit, lines.read(stdout.as_mut(), &mut child)));
             loop {
                 select! {
                     read = &mut reading => break read,
@@ -102,7 +102,18 @@ impl ProgramExecutor {
         };
         let timed_out = read.is_err();
         let wrote_too_much = matches!(read, Ok(Read::TooMuch));
-        let ending = end(&mut child, &group, timed_out || wrote_too_much).await;
+        let ending = {
+            let mut ending = pin!(end(&mut child, &group, timed_out || wrote_too_much));
+            let mut draining = pin!(drain(stdout));
+            let mut is_drained = false;
+            loop {
+                select! {
+                    ending = &mut ending => break ending,
+                    () = &mut draining, if !is_drained => is_drained = true,
+                    () = &mut erring, if !is_erred => is_erred = true,
+                }
+            }
+        };
         if !is_erred {
             let _ = timeout(GRACE, erring).await;
         }
@@ -148,6 +159,13 @@ async fn end(child: &mut Child, group: &Group, is_late: bool) -> std::io::Result
     Ok(is_late.then_some(ending))
 }
 
+/// Reads what nobody wants any more: a process that writes into a closed pipe is killed for it.
+async fn drain(stdout: Option<ChildStdout>) {
+    let Some(mut stdout) = stdout else { return };
+    let mut chunk = vec![0; 1 << 16];
+    while stdout.read(&mut chunk).await.is_ok_and(|count| count > 0) {}
+}
+
 async fn feed(stdin: Option<ChildStdin>, input: &str) {
     if let Some(mut stdin) = stdin {
         // An agent need not read it.
@@ -174,8 +192,8 @@ struct LineReading<'a> {
 impl LineReading<'_> {
     /// Reads until the end, until no more is wanted, or until a moment after the process has ended: children that it left
     /// behind may hold its output open.
-    async fn read(&mut self, stdout: Option<ChildStdout>, child: &mut Child) -> Read {
-        let Some(mut stdout) = stdout else { return Read::End };
+    async fn read(&mut self, stdout: Option<&mut ChildStdout>, child: &mut Child) -> Read {
+        let Some(stdout) = stdout else { return Read::End };
         let mut chunk = vec![0; 1 << 16];
         let mut grace = pin!(async {
             let _ = child.wait().await;
