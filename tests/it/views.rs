@@ -75,7 +75,7 @@ fn raw_output_becomes_results_and_these_become_views() {
     extracted 2 records
     ");
     insta::assert_snapshot!(space.read("out.jsonl"), @r#"
-    {"id":"a","input":"q","hint":"h","output":"no file","trajectory":[{"type":"tool_call","name":"Read","status":"failed","timestamp":0},{"type":"message","content":"no file","timestamp":0}],"toolErrors":true,"metadata":{"category":"web"},"timing":{"start":1000,"end":1250,"total":250}}
+    {"id":"a","input":"q","hint":"h","output":"no file","trajectory":[{"type":"tool_call","name":"Read","status":"pending","timestamp":0},{"type":"tool_call","name":"Read","status":"failed","timestamp":0},{"type":"message","content":"no file","timestamp":0}],"toolErrors":true,"metadata":{"category":"web"},"timing":{"start":1000,"end":1250,"total":250}}
     {"id":"b","input":"q","hint":"h","output":"done","trajectory":[{"type":"message","content":"hm","timestamp":0}],"toolErrors":false,"metadata":{"category":"web"},"timing":{"start":1000,"end":1250,"total":250}}
     "#);
     let results = space.read("out.jsonl");
@@ -96,7 +96,7 @@ fn raw_output_becomes_results_and_these_become_views() {
     insta::assert_snapshot!(space.run(&["summarize", "graded.jsonl"]).shown(), @r#"
     exit: 0
     --- stdout
-    {"id":"a","input":"q","output":"no file","toolCalls":["Read"],"duration":250}
+    {"id":"a","input":"q","output":"no file","toolCalls":["Read","Read"],"duration":250}
     {"id":"b","input":"q","output":"done","toolCalls":[],"duration":250}
     --- stderr
     "#);
@@ -117,7 +117,7 @@ fn raw_output_becomes_results_and_these_become_views() {
         "{markdown}"
     );
     let summaries = space.run(&["summarize", "graded.jsonl", "-m"]).stdout();
-    assert!(summaries.contains("1. [TOOL:Read] -> failed [→a-step-1]"), "{summaries}");
+    assert!(summaries.contains("2. [TOOL:Read] -> failed [→a-step-2]"), "{summaries}");
 }
 
 #[test]

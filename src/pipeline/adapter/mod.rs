@@ -16,7 +16,7 @@ use serde_json::Value;
 
 pub(crate) use events::Update;
 pub(crate) use start::AdapterConversation;
-pub(crate) use steps::steps;
+pub(crate) use steps::{steps, steps_paired_by_id};
 pub(crate) use turn::{TurnOutput, TurnReader, said};
 
 use path::EventPath;

@@ -10,25 +10,20 @@ use super::events::Update;
 
 /// The steps of what was told, each update with its milliseconds since the conversation began.
 pub(crate) fn steps(updates: &[(Update, u64)]) -> Vec<Value> {
-    let mut steps = Steps::default();
-    for (update, at) in updates {
-        match update.kind {
-            UpdateKind::ToolCall => steps.tool_call(update, *at),
-            UpdateKind::Plan => {
-                let entries = update.entries.clone().unwrap_or_else(|| json!([]));
-                steps.done.push(json!({"type": "plan", "entries": entries, "timestamp": at}));
-            }
-            UpdateKind::Thought => steps.text("thought", update, *at),
-            UpdateKind::Message => steps.text("message", update, *at),
-        }
-    }
-    steps.done
+    Steps::default().of(updates)
+}
+
+/// The same, but that a call and its answer are a step each where no id pairs them.
+pub(crate) fn steps_paired_by_id(updates: &[(Update, u64)]) -> Vec<Value> {
+    Steps { by_id_alone: true, ..Steps::default() }.of(updates)
 }
 
 #[derive(Default)]
 struct Steps {
     done: Vec<Value>,
     calls: Vec<OpenCall>,
+    /// Whether a name alone pairs no answer with its call.
+    by_id_alone: bool,
 }
 
 /// A call of a tool.
@@ -47,6 +42,21 @@ fn is_end(status: &str) -> bool {
 }
 
 impl Steps {
+    fn of(mut self, updates: &[(Update, u64)]) -> Vec<Value> {
+        for (update, at) in updates {
+            match update.kind {
+                UpdateKind::ToolCall => self.tool_call(update, *at),
+                UpdateKind::Plan => {
+                    let entries = update.entries.clone().unwrap_or_else(|| json!([]));
+                    self.done.push(json!({"type": "plan", "entries": entries, "timestamp": at}));
+                }
+                UpdateKind::Thought => self.text("thought", update, *at),
+                UpdateKind::Message => self.text("message", update, *at),
+            }
+        }
+        self.done
+    }
+
     fn text(&mut self, kind: &str, update: &Update, at: u64) {
         let content = update.content.as_deref().unwrap_or_default();
         if update.is_delta
@@ -94,7 +104,7 @@ impl Steps {
             return self.calls.iter().rposition(|call| call.id == update.id);
         }
         let title = update.title.as_deref()?;
-        let goes_on = status != "pending";
+        let goes_on = status != "pending" && !self.by_id_alone;
         self.calls.iter().position(|call| goes_on && !call.has_ended && call.name == title)
     }
 }

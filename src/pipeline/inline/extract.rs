@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::base::json_syntax::kind_of;
-use crate::pipeline::adapter::{Adapter, TurnReader, steps};
+use crate::pipeline::adapter::{Adapter, TurnReader, steps_paired_by_id};
 
 /// The record with output and trajectory in place of its raw lines. An error says what is wrong with it.
 pub(crate) fn extracted(
@@ -27,7 +27,7 @@ pub(crate) fn extracted(
         reader.line(line.as_str().unwrap_or_default(), time);
     }
     let turn = reader.finish();
-    let mut trajectory = steps(&turn.updates);
+    let mut trajectory = steps_paired_by_id(&turn.updates);
     if times.is_empty() {
         // Nobody knows how long a call took.
         trajectory
