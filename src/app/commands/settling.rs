@@ -7,6 +7,7 @@ use super::open::{ExecutorSettings, executor};
 use super::signals::interrupted;
 use crate::app::error::Error;
 use crate::base::system::System;
+use crate::effects::exec::Executor;
 use crate::effects::store::OutcomeStore;
 use crate::engine::progress::Progress;
 use crate::engine::resolve::resolver::{Effects, GradeFollower};
@@ -49,13 +50,34 @@ pub(super) fn settle_session(
     });
     let mut plans = SettledPlans::default();
     let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));
-    let left = runtime.block_on(executor.close());
+    let was_interrupted = settled.as_ref().is_ok_and(|settled| settled.interrupted);
+    let left = runtime.block_on(closed(executor.as_ref(), was_interrupted));
     let settled = settled.map(|settled| Settled {
         warnings: settled.warnings.into_iter().chain(left).collect(),
         ..settled
     });
     settled.map_err(|cannot| Error::plain(cannot.to_string(), hint_for(&cannot)))
 }
+
+/// Undoes what actions did in the world, and says what is left of it. Whoever has interrupted the actions may interrupt
+/// that too; who has not may have meant them, and is waited for once.
+pub(super) async fn closed(executor: &dyn Executor, was_interrupted: bool) -> Vec<String> {
+    let mut closing = executor.close();
+    let mut presses = u8::from(was_interrupted);
+    loop {
+        tokio::select! {
+            biased;
+            left = &mut closing => return left,
+            () = interrupted() => presses += 1,
+        }
+        if presses > 1 {
+            return vec![CUT_SHORT.to_owned()];
+        }
+    }
+}
+
+/// What is said where the last commands were ended.
+const CUT_SHORT: &str = "interrupted again, so cleaning up was cut short: what `teardown` undoes, folders of conversations and agents on servers may be left";
 
 fn hint_for(cannot: &CannotAsk) -> String {
     match cannot {

@@ -23,6 +23,7 @@ use super::reporting::recorded_origin;
 use super::run_record::write_or_share_report;
 #[cfg(feature = "serve")]
 use super::serve::session::SessionServer;
+use super::settling::closed;
 use super::usage::note_used;
 use crate::app::cli::{LimitArgs, WatchArgs};
 use crate::app::error::{Error, ExitStatus};
@@ -113,7 +114,7 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
     let ended = runtime.block_on(control.run());
     // The screen goes before anything else is said.
     drop(front);
-    for left in runtime.block_on(executor.close()) {
+    for left in runtime.block_on(closed(executor.as_ref(), true)) {
         writeln!(console.err, "warning: {}", sanitize(&left))?;
     }
     let ended = ended?;

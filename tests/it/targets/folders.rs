@@ -1,7 +1,10 @@
 //! Workspaces and the commands around conversations.
 
+use std::time::Instant;
+
 use serde_json::{Value, json};
 
+use crate::judge::PATIENCE;
 use crate::space::{Running, Space, has, jsonl};
 
 const AGENT: &str = r#"
@@ -121,6 +124,28 @@ fn ctrl_c_tears_down_and_leaves_no_folder_behind() {
     assert_eq!(ran.code(), 130, "{}", ran.shown());
     assert_eq!(space.read("order"), "setup\nteardown\n");
     assert_eq!(space.names(".evalrs/workspaces"), [".gitignore"]);
+}
+
+#[test]
+fn a_second_ctrl_c_ends_what_cleans_up() {
+    let Some(space) = space() else { return };
+    let hangs = "teardown: [sh, -c, 'echo teardown >> order; exec sleep 600']";
+    space.write("suite.yaml", SUITE.replace("teardown: [sh, -c, 'echo teardown >> order']", hangs));
+    space.write("agent.py", "import time\ntime.sleep(600)\n");
+    let mut running = Running::new(space.command(&["run", "suite.yaml"]));
+    let wait_for = |order: &str| {
+        let since = Instant::now();
+        while std::fs::read_to_string(space.path("order")).unwrap_or_default() != order {
+            assert!(since.elapsed() < PATIENCE, "{order} never came");
+            std::thread::yield_now();
+        }
+    };
+    wait_for("setup\n");
+    running.interrupt();
+    wait_for("setup\nteardown\n");
+    running.interrupt();
+    running.read_until("interrupted again, so cleaning up was cut short");
+    assert_eq!(running.finish().code(), 130);
 }
 
 #[test]
