@@ -1,6 +1,8 @@
 //! What scripts of Python import from beside them. They run in a process of their own, so it is not seen what they load:
 //! what is not declared is warned of.
 
+use std::collections::BTreeSet;
+
 use crate::base::diagnostic::Diagnostic;
 use crate::base::system::{FileBytes, System, folder_of, join, non_empty};
 use crate::engine::session::Session;
@@ -47,34 +49,52 @@ pub(crate) fn undeclared(
     let folder = folder_of(&spec.path);
     let names = system.list(non_empty(folder)).unwrap_or_default();
     let text = String::from_utf8_lossy(bytes);
-    let mut found: Vec<String> = imported(&text)
-        .filter_map(|module| {
-            let file = format!("{module}.py");
-            let package = join(module, "__init__.py");
-            let is_package = names.iter().any(|name| name == module)
-                && system.read(&join(folder, &package)) != FileBytes::Missing;
-            let is_file = names.contains(&file);
-            (is_package || is_file).then(|| join(folder, if is_package { &package } else { &file }))
-        })
-        .filter(|path| !declared.contains(path))
-        .collect();
-    found.sort();
-    found.dedup();
+    let modules: BTreeSet<String> =
+        imported(&text).iter().flat_map(|path| prefixes(path)).collect();
+    let is_beside = |module: &String| {
+        let first = module.split('/').next().unwrap_or_default();
+        names.iter().any(|name| name.strip_suffix(".py").unwrap_or(name) == first)
+    };
+    let found = modules.into_iter().filter(is_beside).filter_map(|module| {
+        let files = [join(&module, "__init__.py"), format!("{module}.py")];
+        let mut files = files.into_iter().map(|file| join(folder, &file));
+        files.find(|path| system.read(path) != FileBytes::Missing)
+    });
+    found.filter(|path| !declared.contains(path)).collect()
+}
+
+/// A path of modules and the packages that it leads through, as paths of files without their endings.
+fn prefixes(module: &str) -> impl Iterator<Item = String> {
+    let ends = module.match_indices('.').map(|(at, _)| at).chain([module.len()]);
+    ends.map(|end| module[..end].replace('.', "/"))
+}
+
+/// The paths of modules that a text of Python may import: what it imports from a package may be a module of that.
+fn imported(text: &str) -> Vec<String> {
+    let mut found = Vec::new();
+    for line in text.lines() {
+        let line = line.split('#').next().unwrap_or(line).trim();
+        if let Some(modules) = line.strip_prefix("import ") {
+            found.extend(names_in(modules).map(str::to_owned));
+        }
+        let from = line.strip_prefix("from ").and_then(|rest| rest.split_once(" import"));
+        let Some((package, names)) = from else { continue };
+        let packages = names_in(package);
+        found.extend(packages.flat_map(|package| {
+            let inside = names_in(names).map(move |name| format!("{package}.{name}"));
+            std::iter::once(package.to_owned()).chain(inside)
+        }));
+    }
     found
 }
 
-/// The modules that a text of Python imports, without what they are packages of.
-fn imported(text: &str) -> impl Iterator<Item = &str> {
-    text.lines().flat_map(|line| {
-        let line = line.trim();
-        let line = line.split('#').next().unwrap_or(line);
-        let from = line.strip_prefix("from ").and_then(|rest| rest.split(" import").next());
-        let modules = line.strip_prefix("import ").or(from).unwrap_or_default();
-        modules.split(',').filter_map(|module| {
-            let name = module.split_whitespace().next()?.split('.').next()?;
-            let is_name = !name.is_empty() && name.chars().all(|c| c.is_alphanumeric() || c == '_');
-            is_name.then_some(name)
-        })
+/// The names of a list, without what they are called here: `a.b as c, d`.
+fn names_in(list: &str) -> impl Iterator<Item = &str> {
+    list.trim().trim_matches(['(', ')']).split(',').filter_map(|item| {
+        let name = item.split_whitespace().next()?;
+        let is_word =
+            |word: &str| !word.is_empty() && word.chars().all(|c| c.is_alphanumeric() || c == '_');
+        name.split('.').all(is_word).then_some(name)
     })
 }
 
@@ -90,16 +110,19 @@ mod tests {
     #[test]
     fn imports_are_found_by_their_lines() {
         let text = "import a\nimport b.c as d, e\nfrom f import g\n    from h.i import (j,\nfrom . import k\n# import l\nx = 'import m'\nimport n  # o\n";
-        assert_eq!(imported(text).collect::<Vec<_>>(), ["a", "b", "e", "f", "h", "n"]);
+        assert_eq!(imported(text), ["a", "b.c", "e", "f", "f.g", "h.i", "h.i.j", "n"]);
     }
 
     #[test]
     fn what_a_script_imports_from_beside_it_is_to_be_declared() {
         let text = "#!/usr/bin/env python3\nimport json, helper\nfrom package import x\n";
+        let of_lib = "#!/usr/bin/env python3\nfrom lib.rules import x\nfrom lib import (more, y)\n";
         for (text, inputs, expected) in [
             (text, &[][..], &["helper.py", "package/__init__.py"][..]),
             (text, &["helper.py"], &["package/__init__.py"]),
             (text, &["helper.py", "package"], &[]),
+            (of_lib, &[], &["lib/more.py", "lib/rules.py"]),
+            (of_lib, &["lib/**"], &[]),
             ("#!/bin/sh\nimport helper\n", &[], &[]),
         ] {
             let system = MemorySystem::default()
@@ -108,6 +131,8 @@ mod tests {
             system.set("/w/g.py", text);
             system.set("/w/helper.py", "");
             system.set("/w/package/__init__.py", "");
+            system.set("/w/lib/rules.py", "");
+            system.set("/w/lib/more.py", "");
             let mut spec = ProgramSpec::of_file("/w/g.py".to_owned());
             spec.inputs = inputs.iter().map(|input| (*input).to_owned()).collect();
             let environment = &BTreeMap::new();
