@@ -143,7 +143,7 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
     const PLAIN: &str = "  retries: 0\n  answer: $.output\n";
     const STREAM: &str = "  retries: 0\n  answer: $.d\n  stream: sse\n";
     const SESSION: &str = "  retries: 0\n  session: $.s\n";
-    let cases: [(Reply, &str, &str, usize, bool); 18] = [
+    let cases: [(Reply, &str, &str, usize, bool); 19] = [
         (|| page(200, "<html>"), PLAIN, "it is not JSON: <html>", 1, false),
         (|| page(200, ""), "  retries: 0\n", "it is empty", 1, false),
         (
@@ -222,6 +222,13 @@ fn broken_replies_are_errors_of_the_sample_and_never_scores() {
         (|| page(200, "{\"d\":\"h\"}"), STREAM, "it is no stream of events", 1, false),
         (|| page(200, "data: {oops\n\n"), STREAM, "an event is not JSON: {oops", 1, false),
         (
+            || page(200, "data: {\"d\":\"h\",\"choices\":[{\"delta\":{\"content\":\"h\"}}]}\n\n"),
+            STREAM,
+            "the stream ends before `finish_reason` and `[DONE]`",
+            1,
+            false,
+        ),
+        (
             || page(200, "{\"output\":\"hi\"}"),
             SESSION,
             "nothing stands at `session` ($.s)",
@@ -264,6 +271,25 @@ fn too_many_requests_are_sent_again_and_secrets_of_headers_are_nowhere() {
     assert!(command.env("BOT_TOKEN", "very-secret-token-1").status().unwrap().success());
     assert_eq!(judge.asked()[1].header("x-token"), Some("very-secret-token-1"));
     assert_eq!(row(&space)["output"], "hi [secret]");
+}
+
+#[test]
+fn secrets_in_the_query_of_a_url_are_nowhere() {
+    const KEY: &str = "very%2Dsecret-key-1";
+    let judge = Judge::new(|_, asked| {
+        let said = json!({"output": format!("hi {} very-secret-key-1", asked.path)});
+        page(200, &said.to_string())
+    });
+    let space = space(&judge, "", ROW);
+    let url = format!("{}/chat?api_key={KEY}&n=1", judge.root());
+    let suite = space.read("suite.yaml");
+    let line = suite.lines().find(|line| line.trim_start().starts_with("url:")).unwrap();
+    space.write("suite.yaml", suite.replace(line, "  url: ${AGENT_URL}"));
+    let mut command = space.command(&["run", "suite.yaml"]);
+    assert!(command.env("AGENT_URL", url).status().unwrap().success());
+    assert!(judge.asked()[0].path.contains(KEY), "{}", judge.asked()[0].path);
+    let output = row(&space)["output"].as_str().unwrap().to_owned();
+    assert_eq!(output, "hi /chat?api_key=[secret]&n=1 [secret]");
 }
 
 #[test]

@@ -367,6 +367,7 @@ impl<'a> PromptRun<'a> {
             program: program.identity.spec.clone(),
             models: Vec::new(),
             version: folder.map(|folder| format!("in {folder}")),
+            answer: None,
             retries: 0,
             workspace: None,
             hooks: TargetHooks::default(),

@@ -32,7 +32,7 @@ use super::spec::{
 use crate::pipeline::spec::Scale;
 use question::{Order, Question};
 use reply::Verdict;
-pub(crate) use secrets::{secret_parameters, without_secrets};
+pub(crate) use secrets::{percent_decoded, secret_parameters, without_secrets};
 use template::{JudgeMessage, MessageKind, Placeholders};
 
 /// Everything a judge's answer depends on.

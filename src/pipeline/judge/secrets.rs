@@ -34,6 +34,28 @@ pub(crate) fn secret_parameters(url: &str) -> impl Iterator<Item = (&str, &str)>
     parameters.filter(|(name, _)| is_secret_parameter(name))
 }
 
+/// What a value in a URL means: `%2B` is a plus. What is no such sign stays as it is.
+pub(crate) fn percent_decoded(text: &str) -> String {
+    let mut bytes = Vec::new();
+    let mut rest = text;
+    while let Some((before, behind)) = rest.split_once('%') {
+        bytes.extend_from_slice(before.as_bytes());
+        let digits = behind.get(..2).filter(|it| it.bytes().all(|byte| byte.is_ascii_hexdigit()));
+        match digits.and_then(|digits| u8::from_str_radix(digits, 16).ok()) {
+            Some(byte) => {
+                bytes.push(byte);
+                rest = &behind[2..];
+            }
+            None => {
+                bytes.push(b'%');
+                rest = behind;
+            }
+        }
+    }
+    bytes.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&bytes).into_owned()
+}
+
 /// A URL without its secrets, for keys are written to disk: the name and password before its host, and parameters that
 /// hold a secret by their names.
 pub(crate) fn without_secrets(url: &str) -> String {
@@ -54,7 +76,16 @@ pub(crate) fn without_secrets(url: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::without_secrets;
+    use super::{percent_decoded, without_secrets};
+
+    #[test]
+    fn values_are_decoded_as_far_as_they_are_encoded() {
+        for (text, expected) in
+            [("a%2Bb%3d", "a+b="), ("100%", "100%"), ("%+1%é%zz", "%+1%é%zz"), ("%C3%A9", "é")]
+        {
+            assert_eq!(percent_decoded(text), expected);
+        }
+    }
 
     #[test]
     fn parameters_are_secret_by_an_unmistakable_name() {

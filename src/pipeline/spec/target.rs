@@ -72,6 +72,8 @@ pub struct LiveTarget {
     pub models: Vec<TargetModel>,
     /// What its files cannot say: any text, part of the key.
     pub version: Option<String>,
+    /// Where the answer of a command or a function stands in what it gives: an RFC 9535 path.
+    pub answer: Option<String>,
     /// Further attempts after a failure that may pass.
     pub retries: u32,
     /// A fresh folder for every conversation.

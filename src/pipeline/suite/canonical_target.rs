@@ -34,6 +34,7 @@ pub(super) fn live(target: &LiveTarget, path: &str) -> Value {
     let retries = if is_letta { "max_retries" } else { "retries" };
     let around = json!({
         "version": target.version,
+        "answer": target.answer,
         (retries): target.retries,
         "workspace": target.workspace.as_ref().map(workspace),
         "setup": hooks.setup,

@@ -79,6 +79,7 @@ pub(super) fn letta_code(
         program,
         models: if around.models.is_empty() { handles } else { around.models },
         version,
+        answer: None,
         retries,
         workspace,
         hooks: TargetHooks { script, ..TargetHooks::default() },

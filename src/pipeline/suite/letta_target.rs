@@ -80,6 +80,7 @@ pub(super) fn letta(
         program,
         models,
         version,
+        answer: None,
         retries,
         workspace: None,
         hooks: TargetHooks { script: script.flatten(), ..TargetHooks::default() },

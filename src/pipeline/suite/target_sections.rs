@@ -61,6 +61,7 @@ pub(crate) static COMMAND_TARGET: Section = Section::new(
         fields![
             "kind": Choice(&["command"]), required => "a process for each conversation";
             "command": Texts, needed "a command target needs a `command`", "for example `command: [python3, agent.py]`" => "its words, run without a shell; a program with a slash is of the suite's folder";
+            "answer": Text => "where the answer stands in the JSON that it prints: a path such as `$.reply`";
             "sandbox": SANDBOX_SHAPE => "none, auto or bubblewrap; or {kind, memory, cpu}";
             "cwd": Text => "the folder it runs in without a workspace; the suite's if absent";
         ],
@@ -76,6 +77,7 @@ pub(crate) static FUNCTION_TARGET: Section = Section::new(
         fields![
             "kind": Choice(&["function"]), required => "a function in a worker";
             "path": Text, needed "a function target needs a `path`", "for example `path: agent.py:run`" => "`file.py:name`, or a module that exports `run`";
+            "answer": Text => "where the answer stands in what it returns: a path such as `$.reply`";
             "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path";
             "sandbox": SANDBOX_SHAPE => "none, auto or bubblewrap; or {kind, memory, cpu}";
             "cwd": Text => "the folder it runs in; the suite's if absent";

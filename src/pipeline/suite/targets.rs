@@ -67,6 +67,10 @@ pub(super) fn live(
         fields.read_as(section);
     }
     let workspace = workspace(&fields, reader);
+    let is_program = matches!(name, "command" | "function");
+    if is_program {
+        check_exchange(&fields, &[], &mut reader.findings);
+    }
     let read = match name {
         "command" => command(&fields, reader).map(|spec| (AgentKind::Command, spec)),
         "function" => function(&fields, reader).map(|spec| (AgentKind::Function, spec)),
@@ -88,6 +92,7 @@ pub(super) fn live(
         program: program.clone().unwrap_or_else(no_program),
         models: around.models,
         version: fields.text("version", findings),
+        answer: is_program.then(|| fields.text("answer", findings)).flatten(),
         retries: fields.whole("retries", findings).unwrap_or(1),
         workspace,
         hooks: TargetHooks {

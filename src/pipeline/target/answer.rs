@@ -5,8 +5,11 @@
 
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value, json};
+use serde_json_path::JsonPath;
 
+use super::exchange::{answer_text, at};
 use crate::base::price::Cost;
+use crate::base::text::cut;
 use crate::pipeline::outcome::{Outcome, Reply, Usage};
 use crate::pipeline::trajectory;
 
@@ -15,6 +18,12 @@ const ANSWERS: [&str; 3] = ["output", "messages", "trajectory"];
 
 /// What a target gives that says nothing of what it answered.
 const NO_ANSWER: &str = "it has neither `output` nor `messages` nor `trajectory`";
+
+/// The characters of what is no answer that are shown.
+const SHOWN: usize = 200;
+
+/// The most names that are told of what it has in place of those.
+const MOST_NAMES: usize = 5;
 
 /// What a target answered in one conversation.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -102,8 +111,23 @@ impl TargetAnswer {
         answer.problem().map_or(Ok(answer), |problem| Err(NoAnswer::Unreadable(problem)))
     }
 
-    /// What a process wrote to its standard output: one JSON value, lines of JSON, or text, which is the output.
-    pub(crate) fn printed(text: &str) -> Result<Self, NoAnswer> {
+    /// What a function gave whose answer stands at `path`, where the suite says so.
+    pub(crate) fn given_at(mut value: Value, path: Option<&JsonPath>) -> Result<Self, NoAnswer> {
+        if let Some(answer) = path.and_then(|path| at(path, &value)) {
+            if !value.is_object() {
+                value = json!({});
+            }
+            value["output"] = Value::from(answer_text(&answer));
+        } else if path.is_some() && value.get("error").is_none_or(Value::is_null) {
+            let beginning: String = value.to_string().chars().take(SHOWN).collect();
+            return Err(NoAnswer::Unreadable(format!("nothing stands at `answer`: {beginning}")));
+        }
+        Self::given(value)
+    }
+
+    /// What a process wrote to its standard output: one JSON value, lines of JSON, or text, which is the output. Where the
+    /// suite says by a `path` where the answer stands, it is the last JSON value that has it.
+    pub(crate) fn printed(text: &str, path: Option<&JsonPath>) -> Result<Self, NoAnswer> {
         let text = text.trim();
         if text.is_empty() {
             return Err(NoAnswer::Unreadable("it printed nothing".to_owned()));
@@ -111,16 +135,48 @@ impl TargetAnswer {
         if text.starts_with(['{', '['])
             && let Ok(value) = serde_json::from_str::<Value>(text)
         {
-            return Self::given(value);
+            return Self::given_at(value, path);
         }
-        match lines_of_json(text) {
-            Some(lines) => Self::of_lines(lines),
-            None => Ok(Self::text(text)),
+        match (lines_of_json(text), path) {
+            (Some(lines), path) => Self::of_lines(lines, path),
+            (None, None) => Self::of_steps_and_text(text),
+            (None, Some(_)) => {
+                let beginning: String = text.chars().take(SHOWN).collect();
+                let why = format!("it is not JSON, in which `answer` would be: {beginning}");
+                Err(NoAnswer::Unreadable(why))
+            }
         }
     }
 
+    /// Text; or steps, a line each, and text after them.
+    fn of_steps_and_text(text: &str) -> Result<Self, NoAnswer> {
+        let mut steps = Vec::new();
+        let mut rest = text;
+        while let Some((line, behind)) = rest.split_once('\n') {
+            match step(line) {
+                Some(step) => steps.push(step),
+                None if line.trim().is_empty() => {}
+                None => break,
+            }
+            rest = behind;
+        }
+        let steps = Value::Array(steps);
+        if steps == json!([]) || trajectory::read(&steps, None).is_err() {
+            return Ok(Self::text(text));
+        }
+        Self::given(json!({"output": rest.trim(), "trajectory": steps}))
+    }
+
     /// Lines of JSON: steps or messages while it worked, and perhaps an answer after them.
-    fn of_lines(lines: Vec<Map<String, Value>>) -> Result<Self, NoAnswer> {
+    fn of_lines(
+        mut lines: Vec<Map<String, Value>>,
+        path: Option<&JsonPath>,
+    ) -> Result<Self, NoAnswer> {
+        if let (Some(path), Some(last)) = (path, lines.last_mut())
+            && let Some(answer) = at(path, &Value::Object(last.clone()))
+        {
+            last.insert("output".to_owned(), Value::from(answer_text(&answer)));
+        }
         let mut steps = Vec::new();
         let mut last = None;
         for mut line in lines {
@@ -144,13 +200,24 @@ impl TargetAnswer {
     /// What keeps it from being read, if anything does.
     fn problem(&self) -> Option<String> {
         if !ANSWERS.iter().any(|name| self.row.contains_key(*name)) {
-            return Some(NO_ANSWER.to_owned());
+            return Some(format!("{NO_ANSWER}{}", self.named()));
         }
         let read = |name: &str| {
             let value = self.row.get(name)?;
             trajectory::read(value, None).err().map(|why| format!("`{name}` cannot be read: {why}"))
         };
         read("messages").or_else(|| read("trajectory"))
+    }
+
+    /// The members that it has in place of an answer, after a comma.
+    fn named(&self) -> String {
+        let names = self.row.keys().take(MOST_NAMES).map(|name| format!("`{}`", cut(name, 40)));
+        let names: Vec<String> = names.collect();
+        match names.as_slice() {
+            [] => String::new(),
+            [one] => format!(", only {one}: call it `output` if that is the answer"),
+            _ => format!(", only {}: call the answer `output`", names.join(", ")),
+        }
     }
 
     /// What is kept of it.
@@ -183,6 +250,14 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
     TargetAnswer::read(text).map(drop)
 }
 
+/// The step that a line tells of, if it says that it is one.
+fn step(line: &str) -> Option<Value> {
+    let mut line: Map<String, Value> = serde_json::from_str(line).ok()?;
+    let is_step = ["event", "role", "type"].iter().any(|name| line.contains_key(*name));
+    line.remove("event");
+    is_step.then_some(Value::Object(line))
+}
+
 /// The lines, if all of them are objects and there are at least two.
 fn lines_of_json(text: &str) -> Option<Vec<Map<String, Value>>> {
     let lines = text.lines().filter(|line| !line.trim().is_empty());
@@ -203,4 +278,64 @@ pub(crate) fn usage_in(row: &Map<String, Value>) -> Option<Usage> {
     let output = tokens(["output_tokens", "completion_tokens"]);
     let is_told = usage.is_some_and(Value::is_object) || cost.is_some();
     is_told.then(|| Usage::of_tokens(input, output).told(cost))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Value, json};
+    use serde_json_path::JsonPath;
+
+    use super::{NoAnswer, TargetAnswer};
+
+    #[test]
+    fn steps_before_a_text_are_the_trajectory_and_the_text_is_the_answer() {
+        let step = r#"{"event": "step", "role": "assistant", "content": "Let me see."}"#;
+        let steps = json!([{"role": "assistant", "content": "Let me see."}]);
+        for (printed, output, trajectory) in [
+            (format!("{step}\n\nIt is 4.\nSure."), "It is 4.\nSure.", steps.clone()),
+            (format!("It is 4.\n{step}"), &format!("It is 4.\n{step}"), Value::Null),
+            ("{\"a\": 1}\nis JSON".to_owned(), "{\"a\": 1}\nis JSON", Value::Null),
+            ("{\"type\": 7}\nis JSON".to_owned(), "{\"type\": 7}\nis JSON", Value::Null),
+            (format!("{step}\n{{\"output\": \"4\"}}"), "4", steps),
+        ] {
+            let row = TargetAnswer::printed(&printed, None).unwrap().row;
+            let told = row.get("trajectory").cloned().unwrap_or_default();
+            assert_eq!((&row["output"], told), (&json!(output), trajectory), "{printed}");
+        }
+    }
+
+    #[test]
+    fn an_answer_is_found_where_the_suite_says_that_it_stands() {
+        let path = JsonPath::parse("$.reply.text").unwrap();
+        let step = r#"{"event": "step", "role": "assistant", "content": "Let me see."}"#;
+        for (printed, expected) in [
+            (r#"{"reply": {"text": "Paris"}, "cost": 0.5}"#.to_owned(), Ok("Paris")),
+            (format!("{step}\n{{\"reply\": {{\"text\": 4}}}}"), Ok("4")),
+            (r#"{"reply": "Paris"}"#.to_owned(), Err("nothing stands at `answer`: {\"reply\"")),
+            ("Paris".to_owned(), Err("it is not JSON, in which `answer` would be: Paris")),
+            (r#"{"error": "no"}"#.to_owned(), Err("no")),
+        ] {
+            let told = TargetAnswer::printed(&printed, Some(&path));
+            let told = told.map(|answer| answer.row["output"].as_str().unwrap().to_owned());
+            match (told, expected) {
+                (Ok(output), Ok(expected)) => assert_eq!(output, expected),
+                (Err(NoAnswer::Unreadable(why) | NoAnswer::Error(why)), Err(expected)) => {
+                    assert!(why.starts_with(expected), "{why}");
+                }
+                (told, _) => panic!("{printed}: {told:?}"),
+            }
+        }
+    }
+
+    #[test]
+    fn an_answer_of_other_names_is_told_them() {
+        for (given, expected) in [
+            (json!({}), "`trajectory`"),
+            (json!({"answer": "Paris"}), ", only `answer`: call it `output` if that is the answer"),
+            (json!({"a": 1, "b": 2}), ", only `a`, `b`: call the answer `output`"),
+        ] {
+            let Err(NoAnswer::Unreadable(why)) = TargetAnswer::given(given) else { panic!() };
+            assert!(why.ends_with(expected), "{why}");
+        }
+    }
 }

@@ -213,9 +213,17 @@ pub(crate) fn answer_text(value: &Value) -> String {
     as_text(value)
 }
 
-/// The data of a stream of server-sent events, in order, until it says that it is done. An error is one that the stream
-/// tells of.
-pub(crate) fn events(stream: &str) -> Result<Vec<String>, String> {
+/// What a stream of server-sent events tells.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(crate) struct StreamEvents {
+    /// The data of its events, in order.
+    pub(crate) data: Vec<String>,
+    /// Whether it says that it is done.
+    pub(crate) is_done: bool,
+}
+
+/// The events of a stream until it says that it is done. An error is one that the stream tells of.
+pub(crate) fn events(stream: &str) -> Result<StreamEvents, String> {
     let mut events = Vec::new();
     let mut data: Option<String> = None;
     let mut is_error = false;
@@ -226,7 +234,9 @@ pub(crate) fn events(stream: &str) -> Result<Vec<String>, String> {
             let ended = data.take();
             match ended {
                 Some(text) if is_error => return Err(text),
-                Some(text) if text.trim() == "[DONE]" => return Ok(events),
+                Some(text) if text.trim() == "[DONE]" => {
+                    return Ok(StreamEvents { data: events, is_done: true });
+                }
                 Some(text) => events.push(text),
                 None if is_error => return Err("it says no more".to_owned()),
                 None => {}
@@ -248,7 +258,15 @@ pub(crate) fn events(stream: &str) -> Result<Vec<String>, String> {
             _ => {}
         }
     }
-    Ok(events)
+    Ok(StreamEvents { data: events, is_done: false })
+}
+
+/// Whether a stream that does not say that it is done breaks off: the pieces of a model end with the reason why there are no
+/// more. Of other events nothing says how they end.
+pub(crate) fn breaks_off(events: &[Value]) -> bool {
+    let choices = || events.iter().filter_map(|event| event["choices"].as_array()).flatten();
+    let is_of_model = choices().any(|choice| choice["delta"].is_object());
+    is_of_model && choices().all(|choice| choice["finish_reason"].is_null())
 }
 
 /// The words of an error that a reply holds, if it does.

@@ -77,6 +77,7 @@ fn case(kind: AgentKind, language: Language, role: Role) -> Case {
         program: ProgramSpec::new("agent".to_owned(), language, "run", role),
         models: Vec::new(),
         version: Some("1".to_owned()),
+        answer: None,
         retries: 1,
         workspace: None,
         hooks: TargetHooks::default(),
@@ -455,8 +456,9 @@ const OF_LETTA_CODE: &[(&str, Change)] = &[
 fn every_ingredient_of_every_kind_changes_the_key_and_nothing_else_does() {
     let command = case(AgentKind::Command, Language::Executable, Role::Target);
     let function = case(AgentKind::Function, Language::Python, Role::Target);
-    check("command", &command, &[], &[]);
-    check("function", &function, &[], &[]);
+    let answer: &[(&str, Change)] = &[("answer", |it| it.target.answer = Some("$.a".to_owned()))];
+    check("command", &command, answer, &[]);
+    check("function", &function, answer, &[]);
     check("a workspace", &in_workspace(command.clone()), OF_WORKSPACE, NOT_OF_WORKSPACE);
     let mut seeing = command;
     seeing.target.program.sees = vec![SampleMember::Id];

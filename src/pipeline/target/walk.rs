@@ -46,7 +46,12 @@ pub(super) fn settings(
     let TargetIdentity { spec, program, .. } = identity;
     to.text("target", spec.kind.name());
     match &spec.kind {
-        AgentKind::Command | AgentKind::Function => {}
+        AgentKind::Command | AgentKind::Function => {
+            // Keys of those without it are older than it.
+            if let Some(answer) = &spec.answer {
+                to.text("answer", answer);
+            }
+        }
         AgentKind::Headless(_) => to.text("adapter", &identity.adapter),
         AgentKind::Http(http) => self::http(http, to),
         AgentKind::Chat(chat) => self::chat(chat, identity.model_of(model), to),

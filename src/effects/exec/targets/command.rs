@@ -33,8 +33,8 @@ async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let end = talk.programs.run_agent(run, &mut on_line).await?;
     check_end(&talk, &end)?;
     let text: Vec<&str> = lines.iter().map(|TimedLine(_, line)| line.as_str()).collect();
-    let answer =
-        TargetAnswer::printed(&text.join("\n")).map_err(|why| talk.no_answer(why, end.stderr))?;
+    let answer = TargetAnswer::printed(&text.join("\n"), talk.answer()?.as_ref());
+    let answer = answer.map_err(|why| talk.no_answer(why, end.stderr))?;
     // Of one value, the times of its lines tell nothing.
     let lines = if text.len() > 1 { vec![lines] } else { Vec::new() };
     Ok(TargetAnswer { exit: Some(end.exit), lines, ..answer })

@@ -24,7 +24,8 @@ async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let start = std::sync::Arc::clone(&talk.launch.start);
     match talk.programs.execute(ProgramLaunch { action, start }).await {
         Outcome::Reply(reply) => match serde_json::from_str::<Value>(&reply.text) {
-            Ok(value) => TargetAnswer::given(value).map_err(|why| talk.no_answer(why, None)),
+            Ok(value) => TargetAnswer::given_at(value, talk.answer()?.as_ref())
+                .map_err(|why| talk.no_answer(why, None)),
             Err(error) => {
                 let why = NoAnswer::Unreadable(format!("it is not JSON: {error}"));
                 Err(talk.no_answer(why, None))

@@ -5,8 +5,7 @@ use serde_json_path::JsonPath;
 
 use super::user::{UserTurns, usage_of_both};
 use super::web::{RefusedReply, WebReply, WebRequest};
-use super::{Agent, Conversing, Talk};
-use crate::base::json_path;
+use super::{Agent, Conversing, Talk, path};
 use crate::effects::exec::judges::errors;
 use crate::effects::exec::{Endpoint, RequestHeader};
 use crate::pipeline::judge::provider;
@@ -46,12 +45,6 @@ async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     }
     let reply = server.ask(&RequestValues::whole(&talk.launch.action)).await?;
     server.whole(reply)
-}
-
-/// A path, which was checked when the suite was read.
-fn path(text: Option<&str>) -> Result<Option<JsonPath>, Failure> {
-    let parsed = text.map(json_path::parse).transpose();
-    parsed.map_err(|error| Failure::new(FailureKind::Unloadable, format!("no path: {error}")))
 }
 
 /// What came back, read as far as its form goes.
@@ -142,7 +135,7 @@ impl Server<'_> {
         let events = exchange::events(stream).map_err(failed)?;
         let mut text: Option<String> = None;
         let mut values = Vec::new();
-        for event in events {
+        for event in events.data {
             let value: Value = serde_json::from_str(&event).map_err(|_| {
                 let beginning: String = event.chars().take(SHOWN).collect();
                 self.unreadable(&format!("an event is not JSON: {beginning}"))
@@ -158,6 +151,9 @@ impl Server<'_> {
         }
         if values.is_empty() {
             return Err(self.unreadable(&format!("it is no stream of events: {shown}")));
+        }
+        if !events.is_done && exchange::breaks_off(&values) {
+            return Err(self.unreadable("the stream ends before `finish_reason` and `[DONE]`"));
         }
         Ok(AgentReply { text, values, shown })
     }

@@ -34,15 +34,17 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-
+use serde_json_path::JsonPath;
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, EndedAction};
 use super::programs::ProgramExecutor;
 use super::{Discovered, Notice, RequestHeader, Room, Secret, Start};
+use crate::base::json_path;
 use crate::base::price::{Price, Prices};
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
+use crate::pipeline::judge::{percent_decoded, secret_parameters};
 use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Usage};
 use crate::pipeline::program::ProgramIdentity;
 use crate::pipeline::spec::AgentKind;
@@ -113,7 +115,23 @@ impl TargetLaunch {
             let hidden = access.headers.iter().filter(|header| header.is_secret);
             access.api_key.iter().chain(hidden.map(|header| &header.value))
         });
-        secrets.fold(text, |text, secret| secret.remove_from(&text))
+        let text = secrets.fold(text, |text, secret| secret.remove_from(&text));
+        let parameters = self.urls().flat_map(secret_parameters);
+        parameters.fold(text, |text, (_, value)| {
+            // A server may tell it as it is written in the URL, or what that means.
+            let text = Secret::new(value.to_owned()).remove_from(&text);
+            Secret::new(percent_decoded(value)).remove_from(&text)
+        })
+    }
+
+    /// The URLs that requests go to.
+    fn urls(&self) -> impl Iterator<Item = &str> {
+        let own = match &self.action.identity.spec.kind {
+            AgentKind::Http(http) => Some(http.url.as_str()),
+            _ => None,
+        };
+        let of_models = self.access.iter().chain(&self.user);
+        own.into_iter().chain(of_models.map(|access| access.base_url.as_str()))
     }
 }
 
@@ -156,6 +174,11 @@ impl Talk<'_> {
         self.folder.clone_into(&mut start.cwd);
         start.spec.arguments = arguments;
         Arc::new(start)
+    }
+
+    /// Where the answer of a command or a function stands in what it gives, if the suite says so.
+    pub(crate) fn answer(&self) -> Result<Option<JsonPath>, Failure> {
+        path(self.launch.action.identity.spec.answer.as_deref())
     }
 
     /// The failure of a conversation whose time is up.
@@ -402,6 +425,12 @@ impl TargetExecutor {
     pub(crate) async fn deleted(&self) -> Vec<String> {
         self.web.agents().deleted().await
     }
+}
+
+/// A path, which was checked when the suite was read.
+fn path(text: Option<&str>) -> Result<Option<JsonPath>, Failure> {
+    let parsed = text.map(json_path::parse).transpose();
+    parsed.map_err(|error| Failure::new(FailureKind::Unloadable, format!("no path: {error}")))
 }
 
 /// What both used, where either is known.
