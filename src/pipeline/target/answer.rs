@@ -213,11 +213,12 @@ impl TargetAnswer {
     fn named(&self) -> String {
         let names = self.row.keys().take(MOST_NAMES).map(|name| format!("`{}`", cut(name, 40)));
         let names: Vec<String> = names.collect();
-        match names.as_slice() {
-            [] => String::new(),
-            [one] => format!(", only {one}: call it `output` if that is the answer"),
-            _ => format!(", only {}: call the answer `output`", names.join(", ")),
-        }
+        let Some(first) = self.row.keys().next() else { return String::new() };
+        let place = cut(first, 40);
+        let names = names.join(", ");
+        format!(
+            ", only {names}: call the answer `output`, or say where it is (`answer: $.{place}`)"
+        )
     }
 
     /// What is kept of it.
@@ -331,8 +332,14 @@ mod tests {
     fn an_answer_of_other_names_is_told_them() {
         for (given, expected) in [
             (json!({}), "`trajectory`"),
-            (json!({"answer": "Paris"}), ", only `answer`: call it `output` if that is the answer"),
-            (json!({"a": 1, "b": 2}), ", only `a`, `b`: call the answer `output`"),
+            (
+                json!({"answer": "Paris"}),
+                ", only `answer`: call the answer `output`, or say where it is (`answer: $.answer`)",
+            ),
+            (
+                json!({"a": 1, "b": 2}),
+                ", only `a`, `b`: call the answer `output`, or say where it is (`answer: $.a`)",
+            ),
         ] {
             let Err(NoAnswer::Unreadable(why)) = TargetAnswer::given(given) else { panic!() };
             assert!(why.ends_with(expected), "{why}");

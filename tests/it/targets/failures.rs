@@ -77,7 +77,7 @@ fn failures_are_errors_and_are_run_again() {
     hang: timeout: the target gave no answer within 1.5 s
     stubborn: timeout: the target gave no answer within 1.5 s
     error: target_failed: the target reported an error: out of stock
-    other: target_failed: what the target gave is not an answer: it has neither `output` nor `messages` nor `trajectory`, only `answer`: call it `output` if that is the answer
+    other: target_failed: what the target gave is not an answer: it has neither `output` nor `messages` nor `trajectory`, only `answer`: call the answer `output`, or say where it is (`answer: $.answer`)
     messages: target_failed: what the target gave is not an answer: `messages` cannot be read: expected at least one message of a known kind, found an array
     null: 1.0 "null"
     silence: target_failed: what the target gave is not an answer: it printed nothing
