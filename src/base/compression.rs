@@ -68,7 +68,10 @@ impl Compression {
     /// The bytes that `packed` stands for, if they are no more than `limit`.
     pub(crate) fn unpack(self, packed: &[u8], limit: usize) -> Result<Vec<u8>, UnpackError> {
         match self {
-            Self::Gzip => read_within(flate2::read::MultiGzDecoder::new(packed), limit),
+            Self::Gzip => {
+                let decoder = flate2::read::MultiGzDecoder::new(packed);
+                read_into(room_for(packed, limit), decoder, limit)
+            }
             Self::Zstandard => {
                 let decoder = zstd::stream::read::Decoder::with_buffer(packed);
                 read_within(decoder.map_err(UnpackError::Damaged)?, limit)
@@ -98,9 +101,27 @@ pub(crate) fn unpacked_within(
     Ok(unpacked)
 }
 
+/// The most bytes that one byte of a gzip file may stand for.
+const MOST_OF_BYTE: usize = 1032;
+
+/// Room for what a gzip file stands for, as its end says: as it grows, a large text would be in memory twice. What it says
+/// may be wrong, and then the room is not used.
+fn room_for(packed: &[u8], limit: usize) -> Vec<u8> {
+    let told = packed.last_chunk().map_or(0, |size| u32::from_le_bytes(*size) as usize);
+    let most = packed.len().saturating_mul(MOST_OF_BYTE).min(limit);
+    let mut room = Vec::new();
+    // Without room it grows.
+    let _ = room.try_reserve_exact(told.min(most));
+    room
+}
+
 /// All that a decoder gives, if it is no more than `limit`.
 pub(crate) fn read_within(decoder: impl Read, limit: usize) -> Result<Vec<u8>, UnpackError> {
-    let mut bytes = Vec::new();
+    read_into(Vec::new(), decoder, limit)
+}
+
+/// The same, read into an empty text.
+fn read_into(mut bytes: Vec<u8>, decoder: impl Read, limit: usize) -> Result<Vec<u8>, UnpackError> {
     let most = u64::try_from(limit).unwrap_or(u64::MAX).saturating_add(1);
     decoder.take(most).read_to_end(&mut bytes).map_err(UnpackError::Damaged)?;
     if bytes.len() > limit { Err(UnpackError::TooLarge(limit)) } else { Ok(bytes) }
@@ -150,6 +171,12 @@ mod tests {
             let cut = kind.unpack(&packed[..packed.len() - 9], 1 << 20).unwrap_err();
             assert!(cut.to_string().starts_with("it is not what its name says"), "{cut}");
         }
+        let whole = Compression::Gzip.unpack(&gzip(&text), 1 << 20).unwrap();
+        assert_eq!(whole.capacity(), text.len(), "it never grew");
+        let mut lying = gzip(&text);
+        let size = lying.len() - 4;
+        lying[size..].fill(0xff);
+        assert!(Compression::Gzip.unpack(&lying, 1 << 20).is_err());
         let bomb = gzip(&vec![b' '; 64 << 20]);
         assert!(bomb.len() < 1 << 20);
         assert!(Compression::Gzip.unpack(&bomb, 1 << 20).is_err());

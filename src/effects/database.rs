@@ -9,6 +9,11 @@ use serde_json::{Map, Value};
 #[cfg(feature = "sqlite")]
 const MAX_BYTES: usize = 1 << 30;
 
+/// The most steps of SQLite that a query may take, in thousands: some ten seconds. What is a table elsewhere may be a view
+/// here, and need not end.
+#[cfg(feature = "sqlite")]
+const MAX_STEPS: u32 = 1_000_000;
+
 /// What a query finds.
 #[derive(Debug, Default)]
 pub(crate) struct DatabaseRows {
@@ -21,7 +26,12 @@ pub(crate) struct DatabaseRows {
 /// What `query` finds in the database in the file `path`. Each `?` in it stands for one of `texts`.
 pub(crate) fn rows(path: &str, query: &str, texts: &[&str]) -> Result<DatabaseRows, String> {
     #[cfg(feature = "sqlite")]
-    return sqlite::rows(path, query, texts, MAX_BYTES);
+    return sqlite::rows(
+        path,
+        query,
+        texts,
+        sqlite::QueryLimits { bytes: MAX_BYTES, steps: MAX_STEPS },
+    );
     #[cfg(not(feature = "sqlite"))]
     {
         let _ = (path, query, texts);

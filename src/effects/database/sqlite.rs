@@ -2,8 +2,9 @@
 
 use std::path::Path;
 
+use rusqlite::limits::Limit;
 use rusqlite::types::ValueRef;
-use rusqlite::{Connection, Error, OpenFlags, Row, params_from_iter};
+use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Row, params_from_iter};
 use serde_json::{Map, Value, json};
 
 use super::DatabaseRows;
@@ -11,15 +12,40 @@ use super::DatabaseRows;
 /// What a value takes beside its text, in bytes.
 const CELL: usize = 64;
 
-/// See [`super::rows`]; an error where the rows take more than `most` bytes.
+/// The longest value or row, in bytes.
+const LONGEST: i32 = 256 << 20;
+
+/// What a query may take.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct QueryLimits {
+    /// The bytes of its rows.
+    pub(super) bytes: usize,
+    /// Steps of SQLite, in thousands.
+    pub(super) steps: u32,
+}
+
+/// See [`super::rows`]; an error where that takes more than `most`.
 pub(super) fn rows(
     path: &str,
     query: &str,
     texts: &[&str],
-    most: usize,
+    most: QueryLimits,
 ) -> Result<DatabaseRows, String> {
-    let reason = |error: Error| error.to_string();
-    let connection = open(path).map_err(reason)?;
+    let reason = |error: Error| match error.sqlite_error_code() {
+        Some(ErrorCode::OperationInterrupted) => {
+            format!("reading it takes more than {} thousand steps: a view may not end", most.steps)
+        }
+        Some(ErrorCode::TooBig) => format!("it holds a value of more than {} MB", LONGEST >> 20),
+        _ => error.to_string(),
+    };
+    let mut connection = open(path).map_err(reason)?;
+    connection.set_limit(Limit::SQLITE_LIMIT_LENGTH, LONGEST).map_err(reason)?;
+    let mut left = most.steps;
+    let is_enough = move || {
+        left = left.saturating_sub(1);
+        left == 0
+    };
+    connection.progress_handler(1_000, Some(is_enough)).map_err(reason)?;
     let mut statement = connection.prepare(query).map_err(reason)?;
     let names: Vec<String> = statement.column_names().map(str::to_owned).collect();
     let mut found = statement.query(params_from_iter(texts)).map_err(reason)?;
@@ -28,8 +54,8 @@ pub(super) fn rows(
         let row = read(row, &names).map_err(reason)?;
         let texts = row.values().filter_map(Value::as_str);
         all.bytes += texts.map(str::len).sum::<usize>() + row.len() * CELL;
-        if all.bytes > most {
-            return Err(format!("it holds more than {most} bytes"));
+        if all.bytes > most.bytes {
+            return Err(format!("it holds more than {} bytes", most.bytes));
         }
         all.rows.push(row);
     }
@@ -74,9 +100,13 @@ mod tests {
     use rusqlite::Connection;
     use serde_json::{Value, json};
 
-    use super::{DatabaseRows, rows};
+    use super::{DatabaseRows, QueryLimits, rows};
     use crate::base::system::System;
     use crate::base::system::os::OsSystem;
+
+    fn bytes(bytes: usize) -> QueryLimits {
+        QueryLimits { bytes, steps: 1_000 }
+    }
 
     /// A database in a file, and somebody who has it open and has written what is not in the file itself yet.
     struct OpenDatabase {
@@ -92,6 +122,7 @@ mod tests {
             .execute_batch(
                 "PRAGMA journal_mode = WAL; PRAGMA wal_autocheckpoint = 0;
                  CREATE TABLE t (a TEXT, b INT, c REAL, d BLOB);
+                 CREATE VIEW endless AS WITH RECURSIVE n(x) AS (SELECT 1 UNION ALL SELECT x + 1 FROM n) SELECT x FROM n;
                  INSERT INTO t VALUES ('x', 1, 0.5, x'00'), (NULL, -9007199254740993, 1e300, NULL);",
             )
             .unwrap();
@@ -104,7 +135,7 @@ mod tests {
         }
 
         fn rows(&self, query: &str, texts: &[&str]) -> DatabaseRows {
-            rows(&self.path(), query, texts, 10_000).unwrap()
+            rows(&self.path(), query, texts, bytes(10_000)).unwrap()
         }
     }
 
@@ -131,7 +162,7 @@ mod tests {
         let database = database("odd %41 ?#.db");
         let path = database.path();
         drop(database.writer);
-        assert_eq!(rows(&path, "SELECT a FROM t", &[], 10_000).unwrap().rows.len(), 2);
+        assert_eq!(rows(&path, "SELECT a FROM t", &[], bytes(10_000)).unwrap().rows.len(), 2);
         let names = OsSystem.list(database.folder.path().to_str().unwrap());
         assert_eq!(names.unwrap(), ["odd %41 ?#.db"]);
     }
@@ -146,11 +177,13 @@ mod tests {
             (path.as_str(), "SELECT 'abc' AS a", "more than 66 bytes"),
             (path.as_str(), "DELETE FROM t", "readonly"),
             (no_database.to_str().unwrap(), "SELECT 1", "unable to open"),
+            (&path, "SELECT count(*) FROM endless", "takes more than 1000 thousand steps"),
+            (&path, "SELECT zeroblob(300000000)", "a value of more than 256 MB"),
         ] {
-            let error = rows(path, query, &[], 66).unwrap_err();
+            let error = rows(path, query, &[], bytes(66)).unwrap_err();
             assert!(error.contains(expected), "{query}: {error}");
         }
-        let found = rows(&path, "SELECT count(*) AS n FROM t", &[], 66).unwrap();
+        let found = rows(&path, "SELECT count(*) AS n FROM t", &[], bytes(66)).unwrap();
         assert_eq!((&found.rows[0]["n"], found.bytes), (&Value::from(2), 64));
     }
 }
