@@ -8,6 +8,7 @@ use evalrs::app::cli::{Cli, usage_code};
 use evalrs::app::commands::completions::{VARIABLE, complete};
 use evalrs::app::commands::{Console, color, dispatch, width};
 use evalrs::app::log::start_log;
+use evalrs::app::terminal_writer::HarmlessWriter;
 use evalrs::base::system::System;
 use evalrs::base::system::os::OsSystem;
 use evalrs::effects::exec::supervise;
@@ -31,7 +32,12 @@ fn main() -> ExitCode {
         Ok(cli) => cli,
         Err(error) => {
             // Where nobody reads what is said, the exit code still says it.
-            let _ = error.print();
+            let _ = if error.use_stderr() {
+                let stream = anstream::AutoStream::auto(std::io::stderr());
+                write!(HarmlessWriter::new(stream), "{}", error.render().ansi())
+            } else {
+                error.print()
+            };
             let words = std::env::args_os().skip(1).map(|word| word.to_string_lossy().into_owned());
             let words: Vec<String> = words.collect();
             return ExitCode::from(if error.use_stderr() { usage_code(&words) } else { 0 });
@@ -50,9 +56,9 @@ fn main() -> ExitCode {
     let mut out: Box<dyn std::io::Write> = if cli.command.prints_data() {
         Box::new(std::io::stdout())
     } else {
-        Box::new(anstream::AutoStream::new(std::io::stdout(), styled))
+        Box::new(HarmlessWriter::new(anstream::AutoStream::new(std::io::stdout(), styled)))
     };
-    let mut err = anstream::AutoStream::new(std::io::stderr(), choice);
+    let mut err = HarmlessWriter::new(anstream::AutoStream::new(std::io::stderr(), choice));
     if let Err(problem) = start_log(cli.verbose, &OsSystem) {
         let _ = writeln!(err, "warning: {problem}");
     }

@@ -2,6 +2,7 @@
 
 pub mod error;
 pub mod log;
+pub mod terminal_writer;
 pub mod cli;
 pub(crate) mod progress;
 pub mod watch;

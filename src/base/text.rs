@@ -7,7 +7,7 @@ pub(crate) mod flow;
 pub(crate) mod table;
 pub(crate) mod word_diff;
 
-use std::borrow::Borrow;
+use std::borrow::{Borrow, Cow};
 use std::fmt::Display;
 use std::iter::Peekable;
 use std::str::Chars;
@@ -35,6 +35,31 @@ pub(crate) fn sanitize(text: &str) -> String {
         }
     }
     clean
+}
+
+/// The text with what a terminal obeys beyond ASCII, its control characters and marks that reorder text, written as
+/// numbers: `⟨U+202E⟩`. For what is to be seen as it is; a text on one line is [sanitized](sanitize).
+pub(crate) fn shown(text: &str) -> Cow<'_, str> {
+    if !text.contains(is_obeyed) {
+        return text.into();
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for char in text.chars() {
+        if is_obeyed(char) {
+            shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(char)));
+        } else {
+            shown.push(char);
+        }
+    }
+    shown.into()
+}
+
+fn is_obeyed(char: char) -> bool {
+    matches!(
+        char,
+        '\u{80}'..='\u{9f}' | '\u{61c}' | '\u{200e}' | '\u{200f}' | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}'
+    )
 }
 
 /// A length of time, as exact as anybody who waits for it wants to know.
@@ -275,6 +300,19 @@ mod tests {
     use proptest::{prop_assert, proptest};
 
     use super::*;
+
+    #[test]
+    fn what_terminals_obey_is_shown() {
+        for (text, expected) in [
+            ("plain ⟨é⟩ \u{1b}[1m\n\t", "plain ⟨é⟩ \u{1b}[1m\n\t"),
+            ("a\u{202e}b\u{202c}", "a⟨U+202E⟩b⟨U+202C⟩"),
+            ("\u{9b}31m", "⟨U+009B⟩31m"),
+            ("\u{2066}x\u{2069}\u{200f}\u{61c}", "⟨U+2066⟩x⟨U+2069⟩⟨U+200F⟩⟨U+061C⟩"),
+            ("can\u{200b}break", "can\u{200b}break"),
+        ] {
+            assert_eq!(shown(text), expected, "{text:?}");
+        }
+    }
 
     #[test]
     fn texts_are_cut_between_words_where_a_space_is_near() {

@@ -14,6 +14,7 @@ mod space;
 #[cfg(unix)]
 mod targets;
 mod terminal;
+mod terminal_text;
 #[path = "../../src/test_data.rs"]
 mod test_data;
 
@@ -65,6 +66,7 @@ mod label_gates;
 mod labels;
 mod letta;
 mod limits;
+mod mcp;
 mod metrics;
 mod narrowing;
 mod panels;

@@ -1,10 +1,12 @@
 //! `evalrs mcp`: the Model Context Protocol over standard input and output, a message a line, for agents.
 //!
 //! A tool is a command of evalrs with `--json`: what it prints is the result. Nothing is asked of a judge or an agent unless who started
-//! the server gave a budget, which all runs of the session share. The protocol is small enough to be spoken without a library.
+//! the server gave a budget, which all runs of the session share. No argument leads out of the folder where it was started, and no
+//! reply holds a control sequence. The protocol is small enough to be spoken without a library.
 
 use std::cell::Cell;
 use std::io::BufRead;
+use std::path::{Component, Path};
 
 use clap::Parser;
 use serde_json::{Map, Value, json};
@@ -13,6 +15,7 @@ use super::command_progress::SpentLimits;
 use super::{Console, dispatch, run};
 use crate::app::cli::{Cli, Command, McpArgs};
 use crate::app::error::{Error, ExitStatus};
+use crate::base::text::shown;
 
 /// The versions that are spoken: they differ in what is not used here. The last is offered where another one is wanted.
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -87,8 +90,8 @@ impl McpServer<'_> {
         };
         let id = id?;
         Some(match self.result(method, &message["params"], console) {
-            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": result}),
-            Err(McpError { code, message }) => failed(id, code, &message),
+            Ok(result) => json!({"jsonrpc": "2.0", "id": id, "result": harmless(result)}),
+            Err(McpError { code, message }) => failed(id, code, &harmless_text(&message)),
         })
     }
 
@@ -177,19 +180,26 @@ impl McpServer<'_> {
         let arguments = ToolArguments::read(params)?;
         let mut words = Vec::new();
         let positional: Vec<String> = match name {
-            "validate" | "plan" => vec![arguments.text("suite")?],
+            "validate" | "plan" => vec![arguments.suite(console)?],
             "run" => {
                 words = self.run_words(&arguments)?;
-                vec![arguments.text("suite")?]
+                vec![arguments.suite(console)?]
             }
             "explain" => {
-                let ids = [arguments.text("suite")?, arguments.text("sample")?];
+                let ids = [arguments.suite(console)?, arguments.text("sample")?];
                 ids.into_iter().chain(arguments.optional("grader")?).collect()
             }
             "diff" => {
-                words.push(format!("--suite={}", arguments.text("suite")?));
+                words.push(format!("--suite={}", arguments.suite(console)?));
                 let sides = [arguments.optional("old")?, arguments.optional("new")?];
-                sides.into_iter().flatten().collect()
+                let sides: Vec<String> = sides.into_iter().flatten().collect();
+                // Either may be the folder of a record, with a save behind it.
+                for side in &sides {
+                    let folder = side.rsplit_once('@').map_or(side.as_str(), |(folder, _)| folder);
+                    only_below(folder, console)?;
+                    only_below(side, console)?;
+                }
+                sides
             }
             "list" => vec![arguments.text("what")?],
             _ => return Err(McpError::arguments(format!("there is no tool `{name}`"))),
@@ -313,6 +323,12 @@ impl<'a> ToolArguments<'a> {
         self.optional(name)?.ok_or_else(|| McpError::arguments(format!("`{name}` is missing")))
     }
 
+    fn suite(&self, console: &Console<'_>) -> Result<String, McpError> {
+        let path = self.text("suite")?;
+        only_below(&path, console)?;
+        Ok(path)
+    }
+
     fn list(&self, name: &str) -> Result<Vec<String>, McpError> {
         let Some(value) = self.get(name) else { return Ok(Vec::new()) };
         let texts = value.as_array().and_then(|values| {
@@ -320,6 +336,34 @@ impl<'a> ToolArguments<'a> {
         });
         texts.ok_or_else(|| McpError::arguments(format!("`{name}` is not a list of texts")))
     }
+}
+
+/// Refuses a path that leads out of the folder where the server was started, by itself or by a link.
+fn only_below(path: &str, console: &Console<'_>) -> Result<(), McpError> {
+    let climbs = Path::new(path).components().any(|part| part == Component::ParentDir);
+    let folder = console.system.resolved(".");
+    if !climbs && Path::new(&console.system.resolved(path)).starts_with(folder) {
+        return Ok(());
+    }
+    let reason = "leads out of the folder where this server was started; it reads nothing else";
+    Err(McpError::arguments(format!("`{path}` {reason}")))
+}
+
+/// The value with texts that a terminal can show.
+fn harmless(value: Value) -> Value {
+    match value {
+        Value::String(text) => harmless_text(&text).into(),
+        Value::Array(items) => items.into_iter().map(harmless).collect(),
+        Value::Object(members) => {
+            let member = |(name, value): (String, Value)| (harmless_text(&name), harmless(value));
+            members.into_iter().map(member).collect()
+        }
+        other => other,
+    }
+}
+
+fn harmless_text(text: &str) -> String {
+    shown(&anstream::adapter::strip_str(text).to_string()).into_owned()
 }
 
 /// The result of a tool: JSON, or what evalrs says is wrong.

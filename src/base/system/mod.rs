@@ -124,6 +124,11 @@ pub trait System {
     fn environment(&self) -> BTreeMap<String, String>;
     /// `path` from the root of the file system, without looking whether it is there.
     fn absolute(&self, path: &str) -> String;
+    /// `path` from the root of the file system with its links followed; of what is not there, the nearest folder above it
+    /// that is.
+    fn resolved(&self, path: &str) -> String {
+        self.absolute(path)
+    }
     /// The absolute path of the program `name`, looked for in the folders of `PATH`; a name with a `/` is a path.
     fn find_program(&self, name: &str) -> Option<String>;
     /// The version that the program at `path` says it has where it runs in the folder `cwd` and sees `environment` alone,

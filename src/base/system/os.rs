@@ -148,6 +148,12 @@ impl System for OsSystem {
         absolute.to_string_lossy().into_owned()
     }
 
+    fn resolved(&self, path: &str) -> String {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.into());
+        let found = absolute.ancestors().find_map(|above| above.canonicalize().ok());
+        found.unwrap_or(absolute).to_string_lossy().into_owned()
+    }
+
     fn find_program(&self, name: &str) -> Option<String> {
         if name.contains('/') {
             return is_program(Path::new(name)).then(|| self.absolute(name));

@@ -107,6 +107,10 @@ impl System for OverlaySystem<'_> {
         self.below.absolute(path)
     }
 
+    fn resolved(&self, path: &str) -> String {
+        self.below.resolved(path)
+    }
+
     fn find_program(&self, name: &str) -> Option<String> {
         self.below.find_program(name)
     }

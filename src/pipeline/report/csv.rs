@@ -2,7 +2,7 @@
 //!
 //! RFC 4180: a header, rows that end with CR LF, cells in quotes where they must be. A spreadsheet takes a cell for a
 //! formula that begins with certain signs, and texts of agents and judges may begin with any: those get an apostrophe in
-//! front. Characters that a terminal obeys are replaced.
+//! front. Control characters are replaced, and marks that reorder text are shown.
 
 use std::borrow::Cow;
 use std::io::{self, Write};
@@ -10,6 +10,7 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun};
+use crate::base::text::shown;
 use crate::pipeline::results::{GradeLine, ResultLine};
 
 /// The rows of all suites, under one header.
@@ -122,7 +123,8 @@ fn begins_formula(char: char) -> bool {
 
 fn harmless(text: &str) -> Cow<'_, str> {
     let harmful = |char: char| char.is_control() && !matches!(char, '\t' | '\r' | '\n');
-    if text.contains(harmful) { text.replace(harmful, "\u{fffd}").into() } else { text.into() }
+    let shown = shown(text);
+    if shown.contains(harmful) { shown.replace(harmful, "\u{fffd}").into() } else { shown }
 }
 
 #[cfg(test)]
@@ -149,6 +151,7 @@ mod tests {
             ("\n=1", "'\n=1"),
             ("＝1", "'＝1"),
             ("\u{1b}=1", "\u{fffd}=1"),
+            ("\u{202e}a\u{9b}", "⟨U+202E⟩a⟨U+009B⟩"),
             ("a=1", "a=1"),
             (" =1", " =1"),
         ] {
@@ -163,7 +166,8 @@ mod tests {
         let rows = parsed(&written);
         assert_eq!((rows.len(), rows[0].len()), (8, HEADER.len()));
         let rationale = &run.results[0].grades.get("quality|x").unwrap().rationale;
-        assert_eq!(rows[1][9], rationale.replace(['\0', '\u{1b}'], "\u{fffd}"));
+        let rationale = rationale.replace(['\0', '\u{1b}'], "\u{fffd}");
+        assert_eq!(rows[1][9], rationale.replace('\u{202e}', "⟨U+202E⟩"));
         assert_eq!(
             rows[5].iter().take(8).collect::<Vec<_>>(),
             ["support-bot", "<s|2>", "m:1,x", "0", "quality|x", "1", "true", ""]

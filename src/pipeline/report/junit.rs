@@ -20,7 +20,7 @@ use super::origin::ReportOrigin;
 use super::{
     Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, verdict,
 };
-use crate::base::text::{cut, sanitize, score};
+use crate::base::text::{cut, sanitize, score, shown};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::results::{GradeLine, ResultLine};
 
@@ -385,10 +385,11 @@ fn suite_element<'w, W: Write>(
 }
 
 /// The text with every character that XML 1.0 (§2.2) does not allow replaced: not even as a reference may
-/// they stand in a document.
+/// they stand in a document. Marks that reorder text are shown.
 fn clean(text: &str) -> Cow<'_, str> {
     let illegal = |char: char| matches!(char, '\0'..='\u{8}' | '\u{b}' | '\u{c}' | '\u{e}'..='\u{1f}' | '\u{fffe}' | '\u{ffff}');
-    if text.contains(illegal) { text.replace(illegal, "\u{fffd}").into() } else { text.into() }
+    let shown = shown(text);
+    if shown.contains(illegal) { shown.replace(illegal, "\u{fffd}").into() } else { shown }
 }
 
 #[cfg(test)]

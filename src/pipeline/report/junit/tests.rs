@@ -76,11 +76,12 @@ fn hostile_texts_stay_texts() {
     let counts = ["testsuites", "testsuite", "testcase", "failure", "error"].map(count);
     assert_eq!(counts, [1, 3, 9, 1, 3]);
     let rationale = &run.results[0].grades.get("quality|x").unwrap().rationale;
-    let text = rationale.replace(['\0', '\u{1b}'], "\u{fffd}") + "\n\ndata<.jsonl:2";
+    let text = rationale.replace(['\0', '\u{1b}'], "\u{fffd}").replace('\u{202e}', "⟨U+202E⟩");
+    let text = text + "\n\ndata<.jsonl:2";
     assert!(texts.contains(&text), "{texts:#?}");
     let name = |name: &str| ("name".to_owned(), name.to_owned());
     assert!(tags.iter().any(|(_, said)| said.first() == Some(&name("<s|2> [m:1,x] [trial 1]"))));
-    insta::assert_snapshot!(xml.replace('\u{202e}', "<override>"), @r#"
+    insta::assert_snapshot!(xml, @r#"
         <?xml version="1.0" encoding="UTF-8"?>
         <testsuites name="support-bot" tests="9" failures="1" errors="3" time="0">
           <testsuite name="support-bot.gate" file="suite.yaml" tests="1" failures="0" errors="1" skipped="0" time="0">
@@ -118,7 +119,7 @@ fn hostile_texts_stay_texts() {
             </properties>
             <testcase name="s1 [m:1,x] [trial 0]" classname="support-bot.quality|x" time="0">
               <failure message="score 0.250: &lt;/testcase&gt; ]]&gt;| ::error::@team `code` &lt;img src=x&gt;##[error]%0A" type="grade">&lt;/testcase&gt; ]]&gt;��[31m|
-        ::error::@team `code` &lt;img src=x&gt;<override>##[error]%0A
+        ::error::@team `code` &lt;img src=x&gt;⟨U+202E⟩##[error]%0A
 
         data&lt;.jsonl:2</failure>
             </testcase>
