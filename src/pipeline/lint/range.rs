@@ -18,13 +18,19 @@ const SCORES: [&str; 11] = [
 /// What a judge is told to do.
 const VERBS: [&str; 8] = ["score", "rate", "grade", "mark", "evaluate", "assess", "judge", "rank"];
 /// What a judge is told to do with a number.
-const GIVING: [&str; 5] = ["return", "output", "give", "assign", "write"];
+const GIVING: [&str; 11] = [
+    "return", "output", "give", "assign", "write", "respond", "reply", "answer", "provide",
+    "produce", "award",
+];
 const NUMBERS: [&str; 3] = ["number", "integer", "value"];
 /// What may stand between a score and its range.
-const BETWEEN: [&str; 22] = [
+const BETWEEN: [&str; 28] = [
     "from", "between", "in", "the", "range", "a", "an", "of", "on", "number", "integer", "whole",
-    "value", "float", "decimal", "real", "as", "is", "be", "should", "must", "that",
+    "value", "float", "decimal", "real", "as", "is", "be", "should", "must", "that", "has", "have",
+    "needs", "to", "within", "lie",
 ];
+/// Who a judge is in the text of a rubric.
+const JUDGES: [&str; 5] = ["you", "judge", "grader", "evaluator", "please"];
 /// What shows that numbers after it are not the range of a score.
 const CONDITIONS: [&str; 25] = [
     "if", "when", "whether", "unless", "where", "which", "that", "is", "are", "was", "has", "have",
@@ -70,6 +76,8 @@ const CONVERSIONS: [&str; 9] = [
 ];
 /// The most words between a verb and the range.
 const MAX_OBJECT: usize = 10;
+/// The most words in which a text says what its scores mean.
+const MAX_LEGEND: usize = 60;
 
 /// A range of numbers in a text.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -143,6 +151,8 @@ fn off_scale(tokens: &[RubricToken], scale: Scale) -> Option<WrittenRange> {
             point_scale(tokens, at)
                 .or_else(|| out_of(tokens, at))
                 .or_else(|| declared_range(tokens, at))
+                .or_else(|| listed(tokens, at))
+                .or_else(|| legend(tokens, at))
                 .or_else(|| anchor(tokens, at))
         })
         .collect();
@@ -180,18 +190,26 @@ fn is_points(range: &WrittenRange, scale: Scale) -> bool {
     is_same(range.min, 1.0) && is_same(scale.max - scale.min + 1.0, range.max)
 }
 
-/// `A to B`, `A-B`, `A..B` and `between A and B`, of growing numbers.
+/// `A to B`, `A-B`, `A..B`, `[A, B]` and `between A and B`, of growing numbers.
 fn plain_range(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
     let min = tokens.get(at)?.number()?;
     let mut next = after_percent(tokens, at + 1);
     let separator = tokens.get(next)?;
-    let is_between = || at.checked_sub(1).is_some_and(|at| tokens[at].is_word(&["between"]));
+    let before = at.checked_sub(1).map(|at| &tokens[at]);
+    let is_between = || before.is_some_and(|before| before.is_word(&["between"]));
+    let is_in_brackets = || {
+        before.is_some_and(|before| before.is_sign(&['[']))
+            && tokens.get(next + 2).is_some_and(|token| token.is_sign(&[']']))
+    };
     if separator.is_sign(&['-', '–', '—', '~']) {
         let is_word = tokens.get(next + 1).is_some_and(|token| token.is_word(&["to"]));
         next += if is_word { 3 } else { 1 };
     } else if separator.is_sign(&['.']) && tokens.get(next + 1)?.is_sign(&['.']) {
         next += 2;
-    } else if separator.is_word(&["to", "through"]) || separator.is_word(&["and"]) && is_between() {
+    } else if separator.is_word(&["to", "through"])
+        || separator.is_word(&["and"]) && is_between()
+        || separator.is_sign(&[',']) && is_in_brackets()
+    {
         next += 1;
     } else {
         return None;
@@ -268,10 +286,13 @@ fn begins(tokens: &[RubricToken], at: usize) -> bool {
     match &before.kind {
         RubricTokenKind::Break | RubricTokenKind::Sign(_) => true,
         RubricTokenKind::Word(word) => {
-            matches!(
-                word.as_str(),
-                "and" | "then" | "please" | "also" | "should" | "must" | "you" | "to"
-            ) && (word != "to" || at >= 2 && tokens[at - 2].is_word(&["is", "task", "need", "are"]))
+            let subject = at.checked_sub(2).map(|at| &tokens[at]);
+            match word.as_str() {
+                "and" | "then" | "please" | "also" | "you" => true,
+                "should" | "must" => subject.is_none_or(|subject| subject.is_word(&JUDGES)),
+                "to" => subject.is_some_and(|word| word.is_word(&["is", "task", "need", "are"])),
+                _ => false,
+            }
         }
         RubricTokenKind::Number(_) => false,
     }
@@ -331,4 +352,52 @@ fn anchor(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
     let end = number + 1;
     let range = WrittenRange { min: max, max, first: at, end, declared: Declared::Anchor };
     is_end.then_some(range)
+}
+
+/// `give 0, 1 or 2 points`.
+fn listed(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
+    let min = tokens.get(at)?.number().filter(|min| matches!(min, 0.0 | 1.0))?;
+    let verb = at.checked_sub(1)?;
+    let is_told = tokens[verb].is_word(&VERBS) || tokens[verb].is_word(&GIVING);
+    let mut max = min;
+    let mut end = at + 1;
+    let mut has_last = false;
+    while let Some(separator) = tokens.get(end) {
+        let is_or = |at: usize| tokens.get(at).is_some_and(|token| token.is_word(&["or"]));
+        let is_comma = separator.is_sign(&[',']);
+        let next = end + usize::from(is_comma) + usize::from(is_or(end + usize::from(is_comma)));
+        let number = tokens.get(next).and_then(RubricToken::number);
+        let Some(number) = number.filter(|number| next > end && *number > max) else { break };
+        has_last = is_or(next - 1);
+        max = number;
+        end = next + 1;
+    }
+    let points = tokens.get(end).is_some_and(|token| token.is_word(&["point", "points"]));
+    let after = tokens.get(end + usize::from(points));
+    let is_end = after.is_none_or(|token| token.kind == RubricTokenKind::Break);
+    let range = WrittenRange { min, max, first: at, end, declared: Declared::Scores };
+    (is_told && has_last && is_end && begins(tokens, verb)).then_some(range)
+}
+
+/// `score: 1 = poor … 10 = excellent`.
+fn legend(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
+    let meaning = |at: usize| {
+        let number = tokens.get(at)?.number()?;
+        let is_equal = tokens.get(at + 1)?.is_sign(&['=']);
+        (is_equal && tokens.get(at + 2)?.word().is_some()).then_some(number)
+    };
+    let min = meaning(at).filter(|min| matches!(min, 0.0 | 1.0))?;
+    let of = skipped_back(tokens, at, &["where", "it"])?;
+    let mut range = WrittenRange { min, max: min, first: at, end: at, declared: Declared::Scores };
+    for next in at + 1..tokens.len().min(at + MAX_LEGEND) {
+        let before = &tokens[next - 1];
+        let is_sign = matches!(before.kind, RubricTokenKind::Sign(_));
+        let is_apart = !is_sign || before.is_sign(&[',', '…', '-', '–']);
+        if let Some(number) = meaning(next).filter(|number| is_apart && *number > range.max) {
+            range.max = number;
+            range.end = next + 1;
+        }
+    }
+    let is_legend = range.max > min && (of.is_word(&SCORES) || of.is_word(&["scale"]));
+    is_legend.then_some(range)
 }
