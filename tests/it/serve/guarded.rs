@@ -30,6 +30,18 @@ fn pages_of_others_neither_read_nor_change_anything() {
 }
 
 #[test]
+fn members_of_a_query_that_mean_nothing_are_refused() {
+    let server = Server::new(shop(), &["suite.yaml"]);
+    for path in ["/api/meta?bogus=1", "/api/runs?limt=1", "/api/suites/shop?limit=1"] {
+        assert_eq!(server.get(path).refusal(), "400 BAD_REQUEST", "{path}");
+    }
+    let said = server.get("/api/runs?limt=1").json()["error"]["message"].to_string();
+    assert!(said.contains("did you mean `limit`?"), "{said}");
+    server.get("/api/runs?limit=1&skip=0&suite=shop").data();
+    assert_eq!(server.get("/?bogus=1").status, 200);
+}
+
+#[test]
 fn a_server_that_only_reads_changes_nothing() {
     let server = Server::new(shop(), &["suite.yaml", "--read-only"]);
     assert_eq!(server.post("/api/runs", &json!({"suite": "shop"})).refusal(), "403 FORBIDDEN");
@@ -63,6 +75,8 @@ fn others_need_a_token() {
     let reply = server.get("/api/runs");
     assert_eq!(reply.refusal(), "401 UNAUTHORIZED");
     assert!(reply.headers.contains("www-authenticate: Basic"), "{}", reply.headers);
+    let health = server.get("/healthz");
+    assert_eq!((health.status, health.body.as_str()), (200, "ok"));
     let bearer = format!("Bearer {token}");
     server.send("GET", "/api/runs", &[("authorization", &bearer)], "").data();
     let other = server.send(
@@ -111,6 +125,6 @@ fn what_cannot_be_served_is_said() {
     --- stdout
     --- stderr
     error: there is no file `none.yaml`
-    --> none.yaml
+     --> none.yaml
     "#);
 }

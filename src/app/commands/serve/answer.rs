@@ -107,6 +107,11 @@ impl ApiError {
         Self::new(StatusCode::METHOD_NOT_ALLOWED, "this address has no such method")
     }
 
+    /// The body is larger than is taken.
+    pub(super) fn too_large() -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 2 MiB")
+    }
+
     /// It went wrong here.
     pub(super) fn internal(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
@@ -196,7 +201,7 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
                 "the body must be JSON, with `Content-Type: application/json`",
             )),
             Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
-                Err(ApiError::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 2 MiB"))
+                Err(ApiError::too_large())
             }
             Err(rejection) => {
                 Err(ApiError::bad_request(format!("the body is not JSON: {}", reason(&rejection))))

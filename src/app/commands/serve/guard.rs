@@ -16,6 +16,7 @@ use base64::prelude::BASE64_STANDARD;
 use subtle::ConstantTimeEq;
 
 use super::answer::ApiError;
+use super::{HEALTH, MOST_BODY};
 
 /// Nothing from elsewhere, and no script or style but those of the server.
 const CONTENT_SECURITY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
@@ -32,23 +33,32 @@ pub(super) struct RequestGuard {
 }
 
 impl RequestGuard {
-    /// Whether the request may be answered.
-    fn check(&self, method: &Method, headers: &HeaderMap) -> Result<(), ApiError> {
+    /// Whether the request for `path` may be answered.
+    fn check(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), ApiError> {
         let host = text(headers, &header::HOST).unwrap_or_default();
         if !self.is_own(host) {
             return Err(ApiError::forbidden("the Host of the request is not this server"));
         }
         let origin = text(headers, &header::ORIGIN);
         let is_own = |origin: &str| {
-            let name = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
-            // With a token any name may be the server's: it is the one that was asked.
-            name.is_some_and(|name| self.is_own(name) && (self.token.is_none() || name == host))
+            let name = origin.strip_prefix("http://");
+            // With a token any name may be the server's, and behind a proxy its pages may be encrypted: it is the one that
+            // was asked.
+            let behind_proxy = || origin.strip_prefix("https://").filter(|_| self.token.is_some());
+            name.or_else(behind_proxy)
+                .is_some_and(|name| self.is_own(name) && (self.token.is_none() || name == host))
         };
         // What only looks may come from anywhere, for the answer cannot be read there.
         if !method.is_safe() && origin.is_some_and(|origin| !is_own(origin)) {
             return Err(ApiError::forbidden("the Origin of the request is not this server"));
         }
+        let length = text(headers, &header::CONTENT_LENGTH).and_then(|length| length.parse().ok());
+        if length.is_some_and(|length: u64| length > MOST_BODY as u64) {
+            return Err(ApiError::too_large());
+        }
         match &self.token {
+            // Who looks whether the server is well has no token, and learns nothing else.
+            _ if path == HEALTH => Ok(()),
             Some(token) if !has_token(token, headers) => {
                 Err(ApiError::unauthorized("the token is missing or wrong"))
             }
@@ -101,7 +111,8 @@ pub(super) async fn guard(
     request: Request,
     next: Next,
 ) -> Response {
-    let mut response = match guard.check(request.method(), request.headers()) {
+    let checked = guard.check(request.method(), request.uri().path(), request.headers());
+    let mut response = match checked {
         Ok(()) => next.run(request).await,
         Err(error) => {
             let mut response = error.into_response();
@@ -132,7 +143,12 @@ mod tests {
 
     use super::{RequestGuard, decode_base64};
 
-    fn answer(token: Option<&str>, method: &Method, headers: &[(&str, &str)]) -> String {
+    fn answer(
+        token: Option<&str>,
+        method: &Method,
+        path: &str,
+        headers: &[(&str, &str)],
+    ) -> String {
         let guard = RequestGuard {
             address: [127, 0, 0, 1].into(),
             port: 7357,
@@ -142,7 +158,7 @@ mod tests {
             let name = HeaderName::from_bytes(name.as_bytes()).unwrap();
             (name, HeaderValue::from_str(value).unwrap())
         });
-        match guard.check(method, &headers.collect::<HeaderMap>()) {
+        match guard.check(method, path, &headers.collect::<HeaderMap>()) {
             Ok(()) => "yes".to_owned(),
             Err(error) => error.code().to_owned(),
         }
@@ -164,10 +180,14 @@ mod tests {
             (Method::POST, &[own], "yes"),
             (Method::POST, &[own, ("origin", "http://localhost:7357")], "yes"),
             (Method::POST, &[own, ("origin", "http://evil.example")], "FORBIDDEN"),
+            (Method::POST, &[own, ("origin", "https://127.0.0.1:7357")], "FORBIDDEN"),
+            (Method::POST, &[own, ("content-length", "2097152")], "yes"),
+            (Method::POST, &[own, ("content-length", "2097153")], "TOO_LARGE"),
+            (Method::POST, &[own, ("content-length", "99999999999999")], "TOO_LARGE"),
             (Method::PUT, &[own, ("origin", "null")], "FORBIDDEN"),
             (Method::DELETE, &[own, ("origin", "http://127.0.0.1:9999")], "FORBIDDEN"),
         ] {
-            assert_eq!(answer(None, &method, headers), expected, "{method} {headers:?}");
+            assert_eq!(answer(None, &method, "/", headers), expected, "{method} {headers:?}");
         }
     }
 
@@ -186,7 +206,18 @@ mod tests {
             let headers: Vec<_> =
                 std::iter::once(host).chain(sent.map(|sent| ("authorization", sent))).collect();
             let token = Some("sesame-sesame-sesame");
-            assert_eq!(answer(token, &Method::GET, &headers), expected, "{sent:?}");
+            assert_eq!(answer(token, &Method::GET, "/", &headers), expected, "{sent:?}");
+            assert_eq!(answer(token, &Method::GET, "/healthz", &headers), "yes", "{sent:?}");
+        }
+        let authorized = ("authorization", "Bearer sesame-sesame-sesame");
+        for (origin, expected) in [
+            ("https://evals.example", "yes"),
+            ("http://evals.example", "yes"),
+            ("https://other.example", "FORBIDDEN"),
+        ] {
+            let headers = [host, authorized, ("origin", origin)];
+            let token = Some("sesame-sesame-sesame");
+            assert_eq!(answer(token, &Method::POST, "/", &headers), expected, "{origin}");
         }
         assert_eq!(decode_base64("w6k=").as_deref(), Some("é"));
     }

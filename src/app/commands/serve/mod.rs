@@ -23,6 +23,7 @@ mod grade_in_suite;
 mod page;
 mod downloads;
 mod openapi;
+mod queries;
 pub(super) mod session;
 
 use std::net::{SocketAddr, TcpListener};
@@ -47,11 +48,15 @@ use crate::app::cli::ServeArgs;
 use crate::app::error::{Error, ExitStatus};
 use crate::graph::inputs::Overrides;
 use answer::ApiError;
+use connections::MOST_CONNECTIONS;
 use guard::{RequestGuard, guard};
+use queries::{KnownQueries, only_known_query};
 use served::{Served, ServedSuite};
 
 /// The largest body of a request, in bytes.
 const MOST_BODY: usize = 2 << 20;
+/// Where the server only says that it answers, to anybody.
+const HEALTH: &str = "/healthz";
 /// How many requests read files at once: each may hold a large part of a run in memory.
 const MOST_READERS: usize = 16;
 /// How long answers may take after the server was told to end.
@@ -173,7 +178,7 @@ async fn answer_until(
     let app = router(Arc::clone(&served), guard);
     let listener = tokio::net::TcpListener::from_std(listener)?;
     let (tell, end) = tokio::sync::watch::channel(false);
-    let server = tokio::spawn(connections::accept(listener, app, end));
+    let server = tokio::spawn(connections::accept(listener, app, MOST_CONNECTIONS, end));
     stop.await;
     served.end();
     let _ = tell.send(true);
@@ -194,18 +199,21 @@ fn open_browser(url: &str, console: &mut Console<'_>) -> std::io::Result<()> {
 /// All addresses, with the middleware that every request passes.
 fn router(served: Arc<Served>, who: RequestGuard) -> Router {
     let (router, api) = routes_of().split_for_parts();
-    let document = Bytes::from(openapi::document(&api, who.token.is_some()).to_string());
+    let document = openapi::document(&api, who.token.is_some());
+    let queries = Arc::new(KnownQueries::of(&document));
+    let document = Bytes::from(document.to_string());
     let openapi = move |State(_): State<Arc<Served>>| {
         let document = document.clone();
         async move { ([(CONTENT_TYPE, "application/json")], document) }
     };
     router
         .route("/api/openapi.json", get(openapi))
-        .route("/healthz", get(async || "ok"))
+        .route(HEALTH, get(async || "ok"))
         .route("/viewer.css", get(page::style))
         .route("/viewer.js", get(page::script))
         .fallback(page::page)
         .method_not_allowed_fallback(async || ApiError::method_not_allowed().into_response())
+        .layer(axum::middleware::from_fn_with_state(queries, only_known_query))
         .layer(DefaultBodyLimit::max(MOST_BODY))
         .layer(axum::middleware::from_fn_with_state(Arc::new(who), guard))
         .with_state(served)
