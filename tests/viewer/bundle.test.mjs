@@ -61,12 +61,16 @@ describe('the bundle', () => {
 })
 
 describe('text', () => {
-  const { visible, decimal, signed, money, beginning, gateNumbers, duration } = fromBundle('visible', 'decimal', 'signed', 'money', 'beginning', 'gateNumbers', 'duration')
+  const { visible, named, decimal, signed, money, beginning, gateNumbers, duration } = fromBundle('visible', 'named', 'decimal', 'signed', 'money', 'beginning', 'gateNumbers', 'duration')
 
   test('control characters are seen', () => {
     const table = [['a\nb\tc', 'a\nb\tc'], ['a\r\nb', 'a\nb'], ['\0', '␀'], ['\u001b[31m', '␛[31m'], ['\u007f', '␡'], ['\u202eabc', '⟨U+202E⟩abc'], ['\u0085', '⟨U+0085⟩'], ['\u{e0041}', '⟨U+E0041⟩'],
       ['\ud800', '⟨U+D800⟩'], ['😀 é 漢', '😀 é 漢'], ['\r', '␍'], [null, 'null']]
     for (const [text, seen] of table) assert.equal(visible(text), seen)
+  })
+
+  test('a name without letters can be clicked', () => {
+    for (const [text, seen] of [[' ', '⟨blank⟩'], ['', '⟨blank⟩'], ['\t\n', '⟨blank⟩'], [' a ', ' a ']]) assert.equal(named(text), seen)
   })
 
   test('numbers', () => {

@@ -78,7 +78,10 @@ function answer(method, [kind, id, part, sample], query, body) {
   if (method === 'PUT' && kind === 'suites' && part === 'labels') {
     if (body.label === 0.2) throw new Refusal(500, 'INTERNAL', 'the labels file cannot be written')
     const run = RUNS.find((one) => one.suite === id)
-    return run.label(run.find(sample, body.model, body.trial), body.grader, body.label, body.who)
+    const row = run.find(sample, body.model, body.trial)
+    const own = row.grades[body.grader].people.find((one) => one.who === (body.who ?? 'you'))
+    if (body.seen && body.seen.label !== (own?.label ?? null)) throw new Refusal(409, 'CONFLICT', 'it was labelled elsewhere meanwhile')
+    return run.label(row, body.grader, body.label, body.who)
   }
   if (method === 'POST' && kind === 'runs') throw new Refusal(409, 'CONFLICT', 'a run is under way')
   if (method === 'DELETE') return { id, stopped: true }

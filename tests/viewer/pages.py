@@ -27,8 +27,12 @@ HERE = Path(__file__).resolve().parent
 CHROMIUM = os.environ.get("CHROMIUM") or next(filter(None, map(shutil.which, ["chromium", "chromium-browser", "google-chrome"])), None)
 GIVEN = os.environ.get("EVALRS_URL", "").rstrip("/")
 SIZES = [(320, 700), (1440, 900)]
+#: Where columns beside each other no longer fit.
+BETWEEN = (800, 900)
 SCHEMES = ["light", "dark"]
 #: Rules of WCAG 2.2 A and AA.
+#: Rules of good practice that every page keeps.
+AXE_PRACTICE = {name: {"enabled": True} for name in ["heading-order", "landmark-unique"]}
 AXE_TAGS = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa"]
 NEWEST = "20261122T062324-aa0000"
 BULK = "20261121T120000-bulk01"
@@ -127,7 +131,7 @@ class PageTest(unittest.TestCase):
         if State.axe is None:
             self.skipTest("no axe-core: npm install axe-core, or name axe.min.js in AXE")
         self.page.evaluate(State.axe)
-        found = self.page.evaluate("(tags) => axe.run(document, { runOnly: tags }).then((found) => found.violations)", AXE_TAGS)
+        found = self.page.evaluate("([tags, rules]) => axe.run(document, { runOnly: tags, rules }).then((found) => found.violations)", [AXE_TAGS, AXE_PRACTICE])
         problems = [(one["id"], node["html"][:160], node["failureSummary"][:300]) for one in found for node in one["nodes"][:3]]
         self.assertEqual(problems, [])
 
@@ -205,8 +209,8 @@ class EveryPage(PageTest):
         for name, address in self.pages().items():
             if not re.match(chosen, name):
                 continue
-            for size in SIZES:
-                for scheme in SCHEMES:
+            for size in [*SIZES, BETWEEN]:
+                for scheme in SCHEMES if size != BETWEEN else ["light"]:
                     with self.subTest(page=name, width=size[0], scheme=scheme):
                         page = self.open(address, size, scheme)
                         page.wait_for_function("document.getElementById('loading').hidden")
@@ -530,6 +534,71 @@ class Labels(PageTest):
         self.wait_rows()
         self.assertEqual(page.locator(".case").count(), 0)
 
+    def give(self, sample, label, who):
+        """Somebody labels a case elsewhere."""
+        body = json.dumps({"grader": "quality", "label": label, "who": who, "trial": 0}).encode()
+        request = urllib.request.Request(f"{State.url}/api/suites/support/labels/{urllib.parse.quote(sample, safe='')}", body, {"content-type": "application/json"}, method="PUT")
+        urllib.request.urlopen(request).close()
+
+    def test_how_many_people_say_so_is_told(self):
+        sample = with_number(60)
+        for who, label in [("ann", True), ("bob", True), ("eve", False)]:
+            self.give(sample, label, who)
+        self.case(60)
+        expect(self.card().locator(".label-state")).to_contain_text("labelled pass by 2 of 3 people")
+
+    def test_what_is_labelled_elsewhere_is_seen_and_not_overwritten(self):
+        first = self.case(61)
+        first.keyboard.press("x")
+        expect(self.card().locator(".label-state")).to_contain_text("no label")
+        second = first.context.new_page()
+        second.goto(first.url)
+        second.wait_for_selector(".grade-card.current")
+        second.keyboard.press("n")
+        # Another tab of the browser tells at once.
+        expect(self.card().locator(".label-people")).to_have_text("you: fail")
+        # What others label is seen when the reader comes back.
+        self.give(with_number(61), True, "ann")
+        first.evaluate("dispatchEvent(new Event('focus'))")
+        expect(self.card().locator(".label-people li")).to_have_text(["you: fail", "ann: pass"])
+        # A key that is pressed before that replaces nothing.
+        self.give(with_number(61), True, "you")
+        first.keyboard.press("0")
+        expect(first.locator(".notice")).to_contain_text("labelled elsewhere")
+        expect(self.card().locator(".label-people li")).to_have_text(["ann: pass", "you: pass"])
+
+    def test_labels_that_cannot_be_written_say_why(self):
+        reason = "`labels` of the suite says how `people.json` is written"
+        address = f"/runs/{NEWEST}/samples/{urllib.parse.quote(with_number(64), safe='')}?grader=quality"
+        run = api(f"runs/{NEWEST}") | {"labels_fixed": reason}
+        page = self.open("/")
+        asked = []
+        page.route(f"**/api/runs/{NEWEST}", lambda route: route.fulfill(json={"success": True, "data": run, "error": None}))
+        page.route("**/labels/**", lambda route: (asked.append(route.request.url), route.abort()))
+        self.visit(address)
+        expect(self.card().locator(".labels")).to_contain_text(f"No labels are given here: {reason}")
+        for one in self.card().locator(".label-buttons button, .scale button").all():
+            expect(one).to_be_disabled()
+        page.keyboard.press("y")
+        expect(page.locator(".notice")).to_contain_text(reason)
+        self.assertEqual(asked, [])
+        self.check_axe()
+
+    def test_the_conversation_follows_the_chosen_card_on_a_narrow_screen(self):
+        page = self.open(f"/runs/{NEWEST}/samples/{urllib.parse.quote(with_number(64), safe='')}?grader=quality", (320, 700))
+        expect(page.locator(".label-rule")).to_contain_text("Press the name of another grader")
+        top = lambda place: page.locator(place).first.bounding_box()["y"]
+        self.assertLess(top(".grade-card.current"), top(".label-rule"))
+        self.assertLess(top(".label-rule"), top(".case-main"))
+        self.assertLess(top(".case-main"), top(".grade-card:not(.current)"))
+
+    def test_a_printed_case_has_no_buttons(self):
+        page = self.case(60)
+        page.keyboard.press("x")
+        page.emulate_media(media="print")
+        for place in [".label-buttons", ".scale", ".labeller", ".labels.unlabelled"]:
+            self.assertEqual([one for one in page.locator(place).all() if one.is_visible()], [], place)
+
     def test_another_grader_is_chosen_without_leaving(self):
         page = self.case(62)
         page.get_by_role("button", name="policy", exact=True).click()
@@ -624,7 +693,7 @@ class Others(PageTest):
 
     def test_declared_metrics_stand_with_their_intervals(self):
         page = self.open(f"/runs/{NEWEST}")
-        region = page.get_by_role("region", name="Declared metrics", exact=True)
+        region = page.get_by_role("region", name="Table: Declared metrics", exact=True)
         expect(region.get_by_role("row", name=re.compile("^by_subject"))).to_contain_text("0.612 [0.550, 0.670]")
         expect(region).to_contain_text("<b>chat</b>")
         expect(region).to_contain_text("no result has both")

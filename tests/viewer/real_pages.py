@@ -560,7 +560,7 @@ class Agreement(pages.PageTest):
 
     def test_declared_metrics_stand_with_their_intervals(self):
         page = self.compare()
-        region = page.get_by_role("region", name="Declared metrics", exact=True).last
+        region = page.get_by_role("region", name="Table: Declared metrics", exact=True).last
         declared = api(f"diff?old={self.runs()[0]}&new={self.runs()[1]}")["declared"]
         for name, metric in declared.items():
             expect(region.get_by_role("row", name=re.compile(f"^{name}"))).to_contain_text(f"{metric['change']:+.3f}".replace("-", "−"))

@@ -30,6 +30,7 @@ pub(super) fn write_page(
         under_way: false,
         agreement: rows.agreement(&labels),
         labeller: None,
+        labels_fixed: None,
         previous: None,
         next: None,
         problems: std::mem::take(&mut labels.problems),

@@ -40,9 +40,9 @@ use crate::base::system::{FileBytes, System, join};
 use crate::base::text::sanitize;
 use crate::effects::fs_watch::{ChangedPaths, FileWatch};
 use crate::effects::record;
-use crate::effects::record::RunFacts;
 use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, write_label};
 use crate::effects::record::saves::SaveLog;
+use crate::effects::record::{RunFacts, SessionActions};
 use crate::engine::inspect::explain::Layers;
 use crate::engine::progress::{Event, Progress, Quiet};
 use crate::engine::resolve::live::Live;
@@ -304,6 +304,10 @@ struct Keeper<'a> {
     id: String,
     started: Timestamp,
     log: SaveLog,
+    /// The digests of the rubrics of the last save that was kept.
+    rubrics: Ordered<String>,
+    /// What the actions of all saves came to.
+    actions: SessionActions,
     has_begun: bool,
     #[cfg(feature = "serve")]
     page: Option<SessionServer>,
@@ -324,6 +328,8 @@ impl<'a> Keeper<'a> {
             id,
             started,
             log,
+            rubrics: Ordered::default(),
+            actions: SessionActions::default(),
             has_begun: false,
             #[cfg(feature = "serve")]
             page: None,
@@ -372,7 +378,11 @@ impl<'a> Keeper<'a> {
             record::write_header(self.system, &self.folder, &header(saved.session))?;
             record::set_latest(self.system, &self.home, &self.id)?;
         }
-        let record = save_record(saved, self.system.now().to_string());
+        let record = save_record(saved, &self.rubrics, self.system.now().to_string());
+        self.rubrics.clone_from(&record.rubrics);
+        self.actions.asked += record.asked;
+        self.actions.cached += record.cached;
+        self.actions.failed += record.failed;
         self.log.append(self.system, &record)?;
         #[cfg(feature = "serve")]
         self.show(saved.session)?;
@@ -405,6 +415,7 @@ impl<'a> Keeper<'a> {
             interrupted: ended.ending == SessionEnd::Interrupted,
             origin: recorded_origin(self.suite, surroundings, session, self.system),
             actions: Ordered(ended.tallies),
+            session: Some(self.actions),
             target: ended.conversations,
             spent: ended.spent,
             saved: ended.saved,

@@ -90,6 +90,12 @@ impl PeopleView {
         let label = said.label.map(|label| LabelView::new(label, threshold, passed));
         Self { label, people, disputed }
     }
+
+    /// What a person says; those without a name are one.
+    #[cfg(feature = "serve")]
+    pub(crate) fn label_of(&self, who: Option<&str>) -> Option<LabelNumber> {
+        self.people.iter().find(|one| one.who.as_deref() == who).map(|one| one.label)
+    }
 }
 
 /// A key that labels, and its button.

@@ -8,6 +8,7 @@ use super::metrics::{self, DeclaredView, MetricView};
 use super::rows::RunRows;
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{System, join};
+use crate::effects::record::SessionActions;
 use crate::effects::record::read::{PastHeader, PastRun, open};
 use crate::effects::record::runs_of;
 use crate::effects::record::saves::FILE as SAVES;
@@ -103,6 +104,8 @@ pub(crate) struct RunDetails {
     agreement: Ordered<LabelAgreement>,
     /// Whose labels are given here, unless a request says; null where that is not known.
     labeller: Option<String>,
+    /// Why no labels are given here, where the file of labels is none that evalrs writes.
+    labels_fixed: Option<String>,
     /// The run of the suite before it.
     previous: Option<String>,
     /// The one after it.
@@ -136,6 +139,7 @@ struct Facts {
     interrupted: bool,
     exit_code: Option<u64>,
     actions: Ordered<Map<String, Value>>,
+    session: Option<SessionActions>,
     spent: Map<String, Value>,
     target: Option<Map<String, Value>>,
     warnings: Vec<String>,
@@ -162,6 +166,7 @@ impl RunView {
             let numbers = facts.actions.0.iter().filter_map(|(_, tally)| tally.get(name)?.as_u64());
             numbers.fold(0, u64::saturating_add)
         };
+        let session = facts.session;
         let of_target =
             facts.target.as_ref().and_then(|target| target.get("spent")?.get("cost")?.as_f64());
         let of_judges = facts.spent.get("cost").and_then(Value::as_f64);
@@ -188,9 +193,9 @@ impl RunView {
             declared: metrics::declared(summary),
             actions: ActionsView {
                 total: sum("total"),
-                cached: sum("cached"),
-                asked: sum("asked"),
-                failed: sum("failed"),
+                cached: session.map_or_else(|| sum("cached"), |all| all.cached),
+                asked: session.map_or_else(|| sum("asked"), |all| all.asked),
+                failed: session.map_or_else(|| sum("failed"), |all| all.failed),
                 pending: sum("pending"),
             },
             cost,
@@ -232,6 +237,8 @@ pub(crate) struct RunSurroundings {
     pub(crate) agreement: Ordered<LabelAgreement>,
     /// Whose labels are given here, where that is known.
     pub(crate) labeller: Option<String>,
+    /// Why labels cannot be written, where they cannot.
+    pub(crate) labels_fixed: Option<String>,
     /// The run of the suite before it.
     pub(crate) previous: Option<String>,
     /// The one after it.
@@ -282,6 +289,7 @@ impl RunDetails {
             histograms: rows.histograms(),
             agreement: surroundings.agreement,
             labeller: surroundings.labeller,
+            labels_fixed: surroundings.labels_fixed,
             previous: surroundings.previous,
             next: surroundings.next,
             header,

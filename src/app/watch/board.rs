@@ -4,6 +4,7 @@
 //! commands out. Single rows and details are asked for when they are seen: a board may have a hundred thousand.
 
 mod save_row;
+mod spending;
 mod user_command;
 
 use std::sync::Arc;
@@ -19,11 +20,11 @@ use crate::pipeline::metric::holdout::HeldOutAgreement;
 use crate::pipeline::metric::label_change::{AgreementChange, AgreementMove};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::metric::people::PeopleEstimate;
-use crate::pipeline::outcome::Usage;
 use crate::pipeline::spec::{Label, LabelPick};
 use crate::pipeline::statistics::interval::ConfidenceInterval;
 
 pub use self::save_row::{RubricChange, SaveRow};
+pub use self::spending::Spending;
 pub use self::user_command::{LabelInput, UserCommand};
 pub use crate::pipeline::delta::CaseId;
 
@@ -184,23 +185,6 @@ pub struct ActionCounts {
     pub waiting: u64,
     /// Sent before the save and not wanted any more: they finish and are kept.
     pub superseded: u64,
-}
-
-/// What was spent.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Spending {
-    /// Since the last save.
-    pub save: Usage,
-    /// Since the session began.
-    pub session: Usage,
-    /// Judgments sent since the session began.
-    pub calls: u64,
-    /// What the judgments found in the store had used when they were asked.
-    pub saved: Usage,
-    /// What the session may spend.
-    pub budget: Option<Cost>,
-    /// How many judgments it may send.
-    pub max_calls: Option<u64>,
 }
 
 /// One grader's aggregates.

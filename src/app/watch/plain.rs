@@ -252,6 +252,8 @@ fn held(overview: &Overview) -> String {
     let about =
         |cost: Option<Cost>| cost.map_or_else(String::new, |cost| format!(" (about {cost})"));
     let cost = about(expected);
+    let left = overview.spent.left(waiting, expected);
+    let left = left.map_or_else(String::new, |left| format!("; the limit leaves {left}"));
     let next = overview.next_held().map_or_else(String::new, |next| {
         format!(", `n` for the next {NEXT_JUDGMENTS}{}", about(next.expected))
     });
@@ -261,11 +263,11 @@ fn held(overview: &Overview) -> String {
         } else {
             "wait; press Enter to ask them"
         };
-        return format!("{} {wait}{cost}{next}, or edit on", judgments(waiting));
+        return format!("{} {wait}{cost}{next}, or edit on{left}", judgments(waiting));
     }
     let all = judgments(asked + waiting);
     format!(
-        "{asked} of {all} asked; press Enter to ask the other {waiting}{cost}{next}, or edit on"
+        "{asked} of {all} asked; press Enter to ask the other {waiting}{cost}{next}, or edit on{left}"
     )
 }
 

@@ -18,9 +18,11 @@ use crate::pipeline::metric::declared::MetricValue;
 use crate::pipeline::results::FORMAT;
 use crate::pipeline::spec::GraderKind;
 
-/// The line of the record for an evaluation that ended at `at` (RFC 3339).
+/// The line of the record for an evaluation that ended at `at` (RFC 3339); `rubrics` are the digests of those of the line
+/// before.
 pub(crate) fn save_record<'a>(
     saved: &FinishedSave<'a>,
+    rubrics: &Ordered<String>,
     at: String,
 ) -> SaveRecord<MovedVerdicts<'a>> {
     let now = saved.shown.snapshot.as_deref();
@@ -36,12 +38,16 @@ pub(crate) fn save_record<'a>(
         };
         (metric.grader.clone(), kept)
     });
+    let changed = saved.shown.rubrics.0.iter().filter(|rubric| !rubrics.0.contains(rubric));
+    let rubric_texts = changed
+        .filter_map(|(name, _)| Some((name.clone(), saved.shown.texts.rubric(name)?.to_string())));
     SaveRecord {
         format: FORMAT,
         save: overview.save,
         at,
         files: overview.files.clone(),
         rubrics: saved.shown.rubrics.clone(),
+        rubric_texts: Ordered(rubric_texts.collect()),
         complete: now.is_some_and(Snapshot::is_whole),
         metrics: Ordered(metrics.collect()),
         declared: Ordered(overview.declared.iter().map(saved_declared).collect()),

@@ -52,7 +52,8 @@ impl SaveTexts {
         Self { rubrics, files: files(session) }
     }
 
-    fn rubric(&self, name: &str) -> Option<&Arc<str>> {
+    /// The rubric of a grader as judges are asked by it.
+    pub(super) fn rubric(&self, name: &str) -> Option<&Arc<str>> {
         self.rubrics.iter().find(|rubric| rubric.name == name).map(|rubric| &rubric.text)
     }
 

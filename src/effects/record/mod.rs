@@ -74,6 +74,9 @@ pub(crate) struct RunFacts {
     pub origin: RecordedOrigin,
     /// Grader → what its actions came to.
     pub actions: Ordered<ActionTally>,
+    /// What the actions of all saves came to; only of a session of `watch`, whose `actions` are those of the last save.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionActions>,
     /// The conversations of the target, where it is run.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<ActionTally>,
@@ -98,6 +101,18 @@ pub(crate) struct RunFacts {
     /// The blake3 digest of the results as they were written: who edits them is found out.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub results_digest: Option<String>,
+}
+
+/// What the actions of all saves of a session came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub(crate) struct SessionActions {
+    /// Judgments sent to a judge.
+    pub asked: u64,
+    /// Judgments found in the store.
+    pub cached: u64,
+    /// Judgments asked in vain.
+    pub failed: u64,
 }
 
 /// What results were made of.

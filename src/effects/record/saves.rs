@@ -18,6 +18,7 @@ use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::declared::MetricValue;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
+use crate::pipeline::report::diff::SideRubric;
 use crate::pipeline::results::FORMAT;
 
 /// The name of the file.
@@ -46,6 +47,10 @@ pub(crate) struct SaveRecord<V = Vec<SavedVerdict>> {
     /// Rubric grader → blake3 digest of its rubric's text, in hexadecimal.
     #[serde(default)]
     pub rubrics: Ordered<String>,
+    /// Rubric grader → its rubric's text, of those that are others than in the evaluation before; in the first one, all.
+    /// Records of earlier versions have none.
+    #[serde(default, skip_serializing_if = "has_no_texts")]
+    pub rubric_texts: Ordered<String>,
     /// Whether every grade is known.
     #[serde(default)]
     pub complete: bool,
@@ -76,6 +81,10 @@ pub(crate) struct SaveRecord<V = Vec<SavedVerdict>> {
     /// The verdicts that are others than in the evaluation before; in the first one, all.
     #[serde(default)]
     pub verdicts: V,
+}
+
+fn has_no_texts(texts: &Ordered<String>) -> bool {
+    texts.0.is_empty()
 }
 
 fn has_none(metrics: &Ordered<MetricValue>) -> bool {
@@ -300,6 +309,26 @@ pub(crate) fn at_save(records: &[SaveRecord], save: u32) -> Option<Vec<VerdictAt
     Some(known.filter_map(|(verdict, grade)| Some(VerdictAt { verdict, grade: grade? })).collect())
 }
 
+/// The rubrics of the evaluation `save`, each with its text where the history holds it.
+pub(crate) fn rubrics_at(records: &[SaveRecord], save: u32) -> Vec<SideRubric> {
+    let Some(last) = records.iter().position(|record| record.save == save) else {
+        return Vec::new();
+    };
+    let rubric = |(grader, digest): &(String, String)| {
+        let texts = records[..=last].iter().rev().flat_map(|record| &record.rubric_texts.0);
+        let mut own = texts.filter(|(name, _)| name == grader);
+        // One whose line is lost is not the one before.
+        let text =
+            own.next().filter(|(_, text)| blake3::hash(text.as_bytes()).to_hex()[..] == **digest);
+        SideRubric {
+            grader: grader.clone(),
+            digest: digest.clone(),
+            text: text.map(|(_, text)| text.clone()),
+        }
+    };
+    records[last].rubrics.0.iter().map(rubric).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use std::cell::RefCell;
@@ -308,6 +337,7 @@ mod tests {
 
     use super::{
         Ordered, SaveLog, SaveRecord, SavedGrade, SavedMetric, SavedVerdict, at_save, read_saves,
+        rubrics_at,
     };
     use crate::base::price::Cost;
     use crate::base::system::memory::MemorySystem;
@@ -372,6 +402,44 @@ mod tests {
         assert_eq!(shown(&records, 2), "b 0.5, c 1, d 0");
         assert_eq!(shown(&records, 3), "a 1, b 0.5, c 1, d 0");
         assert_eq!((at_save(&records, 4), at_save(&[], 0)), (None, None));
+    }
+
+    #[test]
+    fn rubrics_have_the_text_of_the_line_that_brought_them() {
+        let saved = |save: u32, rubrics: &[&str], texts: &[&str]| SaveRecord {
+            rubrics: Ordered(
+                rubrics
+                    .iter()
+                    .map(|text| {
+                        ("q".to_owned(), blake3::hash(text.as_bytes()).to_hex().to_string())
+                    })
+                    .collect(),
+            ),
+            rubric_texts: Ordered(
+                texts.iter().map(|text| ("q".to_owned(), (*text).to_owned())).collect(),
+            ),
+            ..record(save, &[])
+        };
+        let records = [
+            saved(0, &["kind?"], &["kind?"]),
+            saved(1, &["kind?"], &[]),
+            saved(2, &["strict?"], &["strict?"]),
+            // The line that had it is lost.
+            saved(4, &["lost?"], &[]),
+            saved(5, &[], &[]),
+        ];
+        for (save, expected) in [
+            (0, Some(Some("kind?"))),
+            (1, Some(Some("kind?"))),
+            (2, Some(Some("strict?"))),
+            (4, Some(None)),
+            (5, None),
+            (9, None),
+        ] {
+            let rubrics = rubrics_at(&records, save);
+            let text = rubrics.first().map(|rubric| rubric.text.as_deref());
+            assert_eq!(text, expected, "save {save}");
+        }
     }
 
     #[test]

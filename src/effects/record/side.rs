@@ -10,14 +10,14 @@ use serde_json::{Map, Value};
 
 use super::read::{PastGrade, PastHeader, PastRun, RESULTS, read_json};
 use super::reference::SaveAt;
-use super::saves::{SaveRecord, Saves, at_save, read_saves};
+use super::saves::{SaveRecord, Saves, at_save, read_saves, rubrics_at};
 use super::{edited_results, replicates};
 use crate::base::system::{System, join};
 use crate::base::text::count;
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::report::diff::{
-    CaseName, DiffSide, Moved, MovedGrade, SideCase, SideGrade, SideName,
+    CaseName, DiffSide, Moved, MovedGrade, SideCase, SideGrade, SideName, SideRubric,
 };
 
 /// A side, and what could not be read of it, a sentence each.
@@ -160,7 +160,7 @@ fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bo
         },
         settings: header.map(|header| header.settings.clone()),
         inputs: header.map(|header| header.inputs.clone()),
-        rubrics: record.rubrics.0.clone(),
+        rubrics: rubrics_at(&saves.records, record.save),
         gate: record.gate.clone(),
         declared: record.declared.clone(),
         graders: cases.graders,
@@ -229,11 +229,12 @@ struct GateOf {
     gate: GateReport,
 }
 
-/// Rubric grader → digest of its rubric's text.
-fn rubrics_of(header: &PastHeader) -> Vec<(String, String)> {
+/// The rubrics of the graders of a run.
+fn rubrics_of(header: &PastHeader) -> Vec<SideRubric> {
     let rubric = |(name, settings): (&str, &Map<String, Value>)| {
         let text = settings.get("prompt")?.as_str()?;
-        Some((name.to_owned(), blake3::hash(text.as_bytes()).to_string()))
+        let digest = blake3::hash(text.as_bytes()).to_string();
+        Some(SideRubric { grader: name.to_owned(), digest, text: Some(text.to_owned()) })
     };
     header.graders().filter_map(rubric).collect()
 }
@@ -388,7 +389,8 @@ mod tests {
         }
         let run = read(&system, None).unwrap().side;
         assert_eq!((run.graders, run.name.results), (vec!["q".to_owned(), "g".to_owned()], 2));
-        assert_eq!(run.rubrics[0].1, blake3::hash(b"Kind?").to_string());
+        assert_eq!(run.rubrics[0].digest, blake3::hash(b"Kind?").to_string());
+        assert_eq!(run.rubrics[0].text.as_deref(), Some("Kind?"));
         for (save, expected) in [
             (SaveAt::Number(3), SideError::UnknownSave(vec![0, 1, 2])),
             (SaveAt::FromEnd(4), SideError::UnknownSave(vec![0, 1, 2])),

@@ -86,6 +86,43 @@ fn a_label_of_the_page_replaces_that_of_the_same_person_in_watch() {
     assert_eq!(lines(&server.space), [""; 0]);
 }
 
+/// A page that shows another label than there is by now writes nothing.
+#[test]
+fn what_a_page_has_not_seen_is_not_replaced() {
+    let server = Server::with(space(), &["suite.yaml"], &[("EVALRS_WHO", "ann")]);
+    let give = |label: Value, seen: Value| {
+        let body = json!({"grader": "stars", "trial": 0, "label": label, "seen": {"label": seen}});
+        server.put("/api/suites/five/labels/p010", &body)
+    };
+    give(json!(0.75), Value::Null).data();
+    assert_eq!(give(json!(false), Value::Null).refusal(), "409 CONFLICT");
+    assert_eq!(give(json!(false), json!(0.5)).refusal(), "409 CONFLICT");
+    assert_eq!(give(Value::Null, json!(true)).refusal(), "409 CONFLICT");
+    assert_eq!(lines(&server.space), ["p010 stars ann 4"]);
+    give(json!(false), json!(0.75)).data();
+    give(json!(true), json!(false)).data();
+    assert_eq!(give(json!(0.5), json!(false)).refusal(), "409 CONFLICT");
+    give(Value::Null, json!(true)).data();
+    assert_eq!(lines(&server.space), [""; 0]);
+}
+
+#[test]
+fn a_page_knows_why_labels_cannot_be_written() {
+    let space = space();
+    space.write("people.json", r#"[{"who": "p010", "verdict": true}]"#);
+    space.write(
+        "suite.yaml",
+        format!("{SUITE}labels: {{path: people.json, fields: {{id: who, label: verdict}}}}\n"),
+    );
+    let server = Server::new(space, &["suite.yaml"]);
+    let fixed = server.get("/api/runs/latest").data()["labels_fixed"].take();
+    assert!(fixed.as_str().is_some_and(|why| why.contains("people.json")), "{fixed}");
+    let refused = server.put("/api/suites/five/labels/p010", &json!({"label": true}));
+    assert_eq!(refused.json()["error"]["message"], fixed);
+    let other = Server::new(self::space(), &["suite.yaml"]);
+    assert_eq!(other.get("/api/runs/latest").data()["labels_fixed"], Value::Null);
+}
+
 /// `.env` beside the suite says who labels, to `watch` and to `serve`.
 #[test]
 fn the_person_is_found_in_the_same_place() {

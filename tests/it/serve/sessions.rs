@@ -82,3 +82,23 @@ fn a_page_follows_a_session() {
     assert_eq!(told.last(), Some(&"ended"), "{told:?}");
     assert_eq!(session.finish().1.code(), 0);
 }
+
+/// A list of runs counts what all saves of a session have asked, and not only what the last one has.
+#[test]
+fn a_session_counts_all_its_saves() {
+    let suite = "name: session\ndataset: data.jsonl\ngraders:\n  q: {kind: rubric, prompt_path: r.txt, command: [cat, v.json], pass_threshold: 0.5}\n";
+    let space = Space::new(&[("suite.yaml", suite), ("data.jsonl", ROWS), ("r.txt", "Kind?")]);
+    space.write("v.json", r#"{"score": 1, "rationale": "r"}"#);
+    let mut session = Telling::new(space.command(&["watch", "suite.yaml", "--json"]));
+    session.wait_event("evaluated");
+    for rubric in ["Short?", "Kind?"] {
+        space.write("r.txt", rubric);
+        session.wait_event("evaluated");
+    }
+    session.say("q");
+    assert_eq!(session.finish().1.code(), 0);
+    let server = super::Server::new(space, &["suite.yaml"]);
+    let runs = server.get("/api/runs").data();
+    let actions = &runs["runs"][0]["actions"];
+    assert_eq!((&actions["asked"], &actions["cached"]), (&json!(4), &json!(2)), "{actions}");
+}

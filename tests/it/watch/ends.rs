@@ -116,6 +116,10 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
         assert_eq!(save["metrics"]["quality"]["mean"], json!(mean));
         assert_eq!(save["asked"], 4);
     }
+    let texts: Vec<&Value> = saves.iter().map(|save| &save["rubric_texts"]["quality"]).collect();
+    assert_eq!(texts, [POLITE, TERSE]);
+    let run: Value = serde_json::from_str(&space.record("run.json")).unwrap();
+    assert_eq!(run["session"], json!({"asked": 8, "cached": 0, "failed": 0}));
     let digest = |save: &Value| save["rubrics"]["quality"].as_str().unwrap().to_owned();
     assert_ne!(digest(&saves[0]), digest(&saves[1]));
     assert_eq!(saves[1]["files"], json!(["rubric.txt"]));
@@ -123,13 +127,13 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
     let ran = space.run(&["diff", &format!("{id}@0"), &format!("{id}@1")]);
     let shown = ran.stdout().replace(&id, "SESSION");
     let time = regex::Regex::new(r"\d{4}-\d\d-\d\dT[\d:]+Z|\d{4}-\d\d-\d\d [\d:]+( UTC)?").unwrap();
-    insta::assert_snapshot!(time.replace_all(&shown, "TIME"), @r"
+    insta::assert_snapshot!(time.replace_all(&shown, "TIME"), @r#"
     diff  support
 
     old  SESSION@0  TIME  passed; quality avg_score >= 0.75: 1.000
     new  SESSION@1  TIME  failed; quality avg_score >= 0.75: 0.500; afte…
 
-    quality.rubric.blake3  65630deb00d8 → 2fc28ab4ad73
+    quality.prompt  "Is it polite? {submission}" → "Is it terse? {submission}"
 
     score    n      old → new  difference ± stderr     95 % interval  detects
     quality  4  1.000 → 0.500       -0.500 ± 0.289  -0.667 to +0.206        -
@@ -143,7 +147,7 @@ fn the_saves_of_a_session_can_be_compared_afterwards() {
       new: Is it terse? answer 1.
     broken    s3  quality  1.000 → 0.000
       new: Is it terse? answer 3.
-    ");
+    "#);
     assert_eq!(ran.code(), 0);
 }
 

@@ -257,6 +257,23 @@ fn a_summary_stays_on_the_terminal() {
     assert!(diff.stdout().contains("50.0% → 100.0%"), "{}", diff.shown());
 }
 
+/// Labels were given and nothing was saved: how far the graders agree is what was worked for.
+#[test]
+fn a_session_of_labels_alone_leaves_its_agreement() {
+    let space = space(0);
+    save(&space, "data.jsonl", &labelled(&[true, false, true, false]));
+    let mut screen = Screen::begin(space, judge(), &["--yes"], &[]);
+    screen.wait_idle("start", ["50.0%", " 1.000 "]);
+    screen.terminal.press("q");
+    let (_, shown) = screen.terminal.finish();
+    insta::assert_snapshot!(shown, @r"
+    end: 0 saves, 4 judgments, 840 tokens
+      grader    mean  agrees  kappa  labels  judged
+      quality  1.000   50.0%      -       4     4/4
+      gate PASSED
+    ");
+}
+
 #[test]
 fn a_session_that_is_interrupted_leaves_its_summary_too() {
     let mut screen = Screen::new(2, &[]);

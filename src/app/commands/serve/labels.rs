@@ -12,12 +12,15 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::served::{Served, ServedSuite, beside, locked};
 use crate::app::commands::suite_parts::is_of_one_grader;
-use crate::app::view::labels::{LabelFile, LabelView, PeopleView, PersonLabelView};
+use crate::app::view::labels::{
+    LabelFile, LabelNumber, LabelView, PeopleView, PersonLabelView, RunLabels,
+};
 use crate::app::view::rows::{IndexedRow, RunRows};
 use crate::app::view::run::{open_run, run_ids};
 use crate::base::ordered_map::Ordered;
 use crate::base::system::System;
 use crate::base::system::os::OsSystem;
+use crate::base::threshold;
 use crate::effects::record::label_writer::{UnwrittenLabel, check_writable, write_label};
 use crate::effects::record::read::PastRun;
 use crate::pipeline::dataset::label_edit::NewLabel;
@@ -47,6 +50,31 @@ pub(super) struct GivenLabel {
     who: Option<String>,
     /// The run whose agreement is answered; else the newest of the suite.
     run: Option<String>,
+    /// What the person saw before they gave it: where that is another label by now, nothing is written.
+    seen: Option<SeenLabel>,
+}
+
+/// The label of a person as a page showed it.
+#[derive(Clone, Debug, Deserialize, ToSchema)]
+#[serde(deny_unknown_fields)]
+pub(super) struct SeenLabel {
+    /// `true`, `false`, a number from 0 to 1, or `null` where there was none.
+    #[schema(schema_with = label_schema)]
+    label: Value,
+}
+
+impl SeenLabel {
+    /// Whether it is what the person says now.
+    fn is(&self, now: Option<LabelNumber>) -> bool {
+        match (&self.label, now) {
+            (Value::Null, None) => true,
+            (Value::Bool(seen), Some(LabelNumber::Pass(now))) => *seen == now,
+            (seen, Some(LabelNumber::Score(now))) => {
+                seen.as_f64().is_some_and(|seen| threshold::compare(seen, now).is_eq())
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What a label may be.
@@ -131,11 +159,23 @@ fn put(
     let surroundings = served.context(&suite.path)?;
     let is_only_grader = is_of_one_grader(&suite.path, &surroundings, &OsSystem);
     let line = NewLabel { is_only_grader, submission, who, ..line(place, given, &rows, grader)? };
-    write(served, suite, &line)?;
-    let labels = served.labels(&run, &rows);
     let grader = grader.or(if rows.graders.is_empty() { None } else { Some(0) });
-    let said = grader.map(|at| rows.people(row, &rows.graders[at], row.verdicts[at], &labels));
-    let PeopleView { label, people, disputed } = said.unwrap_or_default();
+    let people_now = |labels: &RunLabels| {
+        let said = grader.map(|at| rows.people(row, &rows.graders[at], row.verdicts[at], labels));
+        said.unwrap_or_default()
+    };
+    // Two pages at once: each reads what the other has written.
+    let writing = locked(&served.writing);
+    if let Some(seen) = &given.seen {
+        let now = people_now(&served.labels(&run, &rows)).label_of(line.who.as_deref());
+        if !seen.is(now) {
+            return Err(ApiError::conflict("it was labelled elsewhere meanwhile"));
+        }
+    }
+    write(served, suite, &line)?;
+    drop(writing);
+    let labels = served.labels(&run, &rows);
+    let PeopleView { label, people, disputed } = people_now(&labels);
     Ok(Data(LabelResult { label, people, disputed, agreement: rows.agreement(&labels) }))
 }
 
@@ -227,8 +267,6 @@ fn line(
 /// Writes the label into the file of the suite. Lines of others stay as they are.
 fn write(served: &Served, suite: &ServedSuite, label: &NewLabel) -> Result<(), ApiError> {
     let LabelFile { path, layout, .. } = served.labels_file(suite);
-    // Two pages at once: each reads what the other has written.
-    let _writing = locked(&served.writing);
     let written = check_writable(&path, &layout)
         .and_then(|()| write_label(&OsSystem, &served.home, &path, label));
     written.map_err(|problem| match problem {

@@ -133,10 +133,12 @@ pub(super) async fn get_run(
         let at = ids.iter().position(|id| *id == run.id).unwrap_or(ids.len());
         let failure = served.jobs.job(&run.id).and_then(|job| job.error());
         let problems = labels.problems.iter().cloned().chain(failure).collect();
+        let suite = served.suite(&run.header.suite);
         let surroundings = RunSurroundings {
             under_way: served.jobs.is_under_way(&run.id),
             agreement: rows.agreement(&labels),
-            labeller: served.suite(&run.header.suite).and_then(|suite| served.labeller(suite)),
+            labeller: suite.and_then(|suite| served.labeller(suite)),
+            labels_fixed: suite.and_then(|suite| served.labels_fixed(suite)),
             problems,
             previous: ids.iter().skip(at + 1).find(is_of_suite).cloned(),
             next: ids[..at].iter().rev().find(is_of_suite).cloned(),

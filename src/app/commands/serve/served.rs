@@ -17,6 +17,7 @@ use crate::app::view::run::{labelled_graders, open_run};
 use crate::base::system::disk::DiskStamp;
 use crate::base::system::join;
 use crate::base::system::os::OsSystem;
+use crate::effects::record::label_writer::{UnwrittenLabel, check_writable};
 use crate::effects::record::read::{PastHeader, PastRun, RESULTS};
 use crate::effects::record::reference::{LATEST, find};
 use crate::effects::record::runs_of;
@@ -190,6 +191,12 @@ impl Served {
     /// The file of the labels of a suite: that of the command line, else that of the suite, else the one beside it.
     pub(super) fn labels_file(&self, suite: &ServedSuite) -> LabelFile {
         label_file(self.labels.as_deref(), &suite.path, self.cache_dir.as_deref(), &OsSystem)
+    }
+
+    /// Why labels of a suite cannot be written; none where they can.
+    pub(super) fn labels_fixed(&self, suite: &ServedSuite) -> Option<String> {
+        let LabelFile { path, layout, .. } = self.labels_file(suite);
+        check_writable(&path, &layout).err().map(UnwrittenLabel::into_message)
     }
 
     /// The labels for the rows of a run, as they are now.

@@ -2,7 +2,7 @@
 
 import { button, element, foreign } from './dom.js'
 import { caseReference } from './address.js'
-import { counted } from './text.js'
+import { counted, named } from './text.js'
 import { PagedRows } from './paged_rows.js'
 import { scoreCell } from './states.js'
 import { listQuery, serverQuery } from './case_filters.js'
@@ -87,7 +87,7 @@ export class CaseList {
   cells(row) {
     const cell = (kind, ...children) => element('div', { role: 'cell', class: kind }, ...children)
     const address = caseReference(this.run.id, row, listQuery(this.query))
-    return [cell('first cut', element('a', { class: 'cover', href: address, title: row.sample_id }, foreign(row.sample_id))),
+    return [cell('first cut', element('a', { class: 'cover', href: address, title: row.sample_id }, foreign(named(row.sample_id)))),
       this.hasModels && cell('cut model', foreign(row.model ?? '–')), this.hasTrials && cell('number figures trial', String(row.trial)),
       ...this.graders.map((name) => cell('grade', this.isNarrow && element('span', { class: 'muted' }, foreign(this.titleOf(name)), ' '), scoreCell(row.grades[name]))),
       cell('cut submission muted', foreign(row.submission))]

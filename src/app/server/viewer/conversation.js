@@ -70,8 +70,8 @@ function callNode(message, answer) {
   const summary = [element('span', { class: 'tool' }, foreign(message.name ?? 'tool')), ' ', foreign(beginning(message.arguments ?? '', 90), { class: 'foreign arguments' }),
     isError && badge('failed', 'error')]
   const inside = () => [
-    element('h4', null, 'Arguments'), code(readable(message.arguments) ?? '(none)'), message.text && longText(message.text),
-    answer && [element('h4', null, answer.is_error ? 'Returned an error' : 'Returned'), code(pretty(answer.text))],
+    element('h3', { class: 'minor' }, 'Arguments'), code(readable(message.arguments) ?? '(none)'), message.text && longText(message.text),
+    answer && [element('h3', { class: 'minor' }, answer.is_error ? 'Returned an error' : 'Returned'), code(pretty(answer.text))],
     !answer && element('p', { class: 'muted' }, 'No return is recorded for this call.')]
   return element('div', { class: 'message tool_call' }, element('div', { class: 'role' }, 'Tool'),
     element('div', { class: 'said' }, folded(summary, inside, { class: 'call', open: isError })))

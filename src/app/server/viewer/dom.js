@@ -98,7 +98,7 @@ export function table(caption, heads, rows, properties) {
     const own = columnClass(heads[at])
     return at === 0 ? element('th', { scope: 'row' }, cell) : element('td', { class: own }, cell)
   })))
-  return element('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': caption, ...properties },
+  return element('div', { class: 'wide', tabindex: '0', role: 'region', 'aria-label': `Table: ${caption}`, ...properties },
     element('table', null, element('caption', { class: 'unseen' }, caption),
       element('thead', null, element('tr', null, head)), element('tbody', null, body)))
 }

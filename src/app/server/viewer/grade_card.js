@@ -10,11 +10,11 @@ import { decimal, readable } from './text.js'
 const MAX_RATIONALE = 1500
 
 /** The card of a grader. `save(value)` keeps a label of the `labeller`; `select` makes it the one that keys label. */
-export function gradeCard({ name, item, run, isCurrent, select, labeller, save, canSave }) {
+export function gradeCard({ name, item, run, isCurrent, select, labeller, save, canSave, fixed }) {
   const grader = run.graders.find((one) => one.name === name)
   const grade = item.grades[name]
   const judgments = item.judgments?.[name] ?? []
-  const labels = new LabelControl({ name, grade, agreement: run.agreement?.[name], keys: grader?.label_keys ?? [], labeller, save, canSave })
+  const labels = new LabelControl({ name, grade, agreement: run.agreement?.[name], keys: grader?.label_keys ?? [], labeller, save, canSave, fixed })
   const title = element('h3', null, button(foreign(graderTitle(name, grader?.label)), select, { 'aria-current': isCurrent ? 'true' : null }),
     element('span', { class: 'card-score' }, badge(grade.state), typeof grade.score === 'number' && grade.state !== 'errored' && element('span', { class: 'figures' }, decimal(grade.score))))
   const hasMetadata = grade.metadata && Object.keys(grade.metadata).length > 0

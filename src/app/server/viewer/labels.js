@@ -25,8 +25,8 @@ function isSame(one, other) {
 
 /** The labels of one grade, with the keys that the server gives its grader. `save(label)` asks the server. */
 export class LabelControl {
-  constructor({ name, grade, agreement, keys, labeller, save, canSave }) {
-    Object.assign(this, { name, grade, agreement, keys, labeller, save, sequence: 0 })
+  constructor({ name, grade, agreement, keys, labeller, save, canSave, fixed }) {
+    Object.assign(this, { name, grade, agreement, keys, labeller, save, fixed, sequence: 0, saving: 0 })
     this.state = element('p', { class: 'label-state' })
     this.people = element('ul', { class: 'label-people', 'aria-label': 'Labels of people' })
     this.kappa = element('p', { class: 'muted figures agreement' })
@@ -35,7 +35,7 @@ export class LabelControl {
     const isScore = ({ labelKey }) => typeof labelKey.value === 'number'
     this.node = element('div', { class: 'labels', role: 'group', 'aria-label': `Label of ${name}` }, this.state, this.people,
       canSave && [element('div', { class: 'label-buttons' }, this.buttons.filter((one) => !isScore(one))),
-        element('div', { class: 'scale' }, this.buttons.filter(isScore)), this.who], this.kappa)
+        element('div', { class: 'scale' }, this.buttons.filter(isScore)), fixed ? element('p', { class: 'muted small' }, 'No labels are given here: ', foreign(fixed)) : this.who], this.kappa)
     if (canSave) labeller.listen(name, () => this.show())
     this.show()
   }
@@ -53,24 +53,42 @@ export class LabelControl {
 
   show() {
     const { label, people = [], disputed } = this.grade
-    refill(this.state, labelMark(label), disputeMark(this.grade), ' ', disputed && !label ? 'disputed, and no majority' : labelText(label, this.keys), disputed && label && ', disputed')
+    refill(this.state, labelMark(label), disputeMark(this.grade), ' ', disputed && !label ? 'disputed, and no majority' : labelText(label, this.keys, people), disputed && label && ', disputed')
     // One label without a name is told by the line above.
     const isTold = people.length > 1 || people.some((one) => one.who)
     refill(this.people, isTold && people.map((one) => element('li', null, foreign(one.who ?? UNKNOWN), `: ${labelValue(one.label, this.keys)}`)))
     this.people.hidden = !isTold
+    this.node.classList.toggle('unlabelled', !label && !people.length)
     refill(this.kappa, agreementText(this.agreement))
     this.labeller.fill(this.who)
     const own = this.own()
     for (const one of this.buttons) {
-      if (one.labelKey.value === null) one.disabled = !own
-      else one.setAttribute('aria-pressed', isSame(own?.label, one.labelKey.value))
+      one.disabled = Boolean(this.fixed) || (one.labelKey.value === null && !own)
+      if (one.labelKey.value !== null) one.setAttribute('aria-pressed', isSame(own?.label, one.labelKey.value))
     }
+  }
+
+  /** Whether people say another thing of this grade by now. */
+  isOther(grade) {
+    const said = ({ label, people = [] }) => JSON.stringify([label?.label ?? null, people.map(({ who, label: own }) => [who, own])])
+    return Boolean(grade) && !this.saving && said(grade) !== said(this.grade)
+  }
+
+  /** Shows what people say by now. */
+  learn(grade, agreement) {
+    if (!this.isOther(grade)) return
+    const { label, people, disputed } = grade
+    Object.assign(this.grade, { label, people, disputed })
+    this.agreement = agreement ?? null
+    this.show()
+    announce(`${this.name}: ${labelText(label, this.keys, people)}`)
   }
 
   /** Shows the label, then asks the server; on a failure all is as it was. Answers whether it was kept. */
   async set(value) {
     if (!await this.labeller.isKnown()) return false
-    if (value === null && !this.own()) return false
+    const seen = this.own()?.label ?? null
+    if (value === null && seen === null) return false
     const { label, people = [], disputed } = this.grade
     const others = people.filter((one) => !this.labeller.isOf(one))
     this.sequence += 1
@@ -79,8 +97,9 @@ export class LabelControl {
     this.grade.people = value === null ? others : [...others, own]
     if (!others.length) this.grade.label = value === null ? null : { label: value, passes: null, agrees: null }
     this.show()
+    this.saving += 1
     try {
-      const answer = await this.save(value)
+      const answer = await this.save(value, seen)
       if (sequence !== this.sequence) return true
       Object.assign(this.grade, { label: answer.label, people: answer.people, disputed: answer.disputed })
       this.agreement = answer.agreement?.[this.name] ?? null
@@ -90,6 +109,8 @@ export class LabelControl {
       notify(`The label was not kept: ${failure.message}`, { isFailure: true })
       this.show()
       return false
+    } finally {
+      this.saving -= 1
     }
     this.show()
     return true

@@ -35,6 +35,11 @@ class Viewer {
     document.addEventListener('click', (event) => this.clicked(event))
     addEventListener('popstate', (event) => this.show({ scroll: event.state?.scroll ?? 0, isBack: true }))
     addEventListener('scroll', () => this.remember(), { passive: true })
+    // What other tabs, people and sessions have labelled is seen at once, or where the reader comes back.
+    const learn = () => document.visibilityState === 'visible' && this.page?.learn?.()
+    addEventListener('focus', learn)
+    document.addEventListener('visibilitychange', learn)
+    this.source.listen?.(learn)
     try {
       this.meta = await this.source.open()
     } catch (failure) {

@@ -1,10 +1,10 @@
 // A case: its conversation, its grades and why, and the labels of people.
 
-import { announce } from './notices.js'
+import { announce, notify } from './notices.js'
 import { caseReference, placeQuery, reference } from './address.js'
 import { code, element, folded, foreign, longText, refill } from './dom.js'
 import { conversation } from './conversation.js'
-import { counted, readable } from './text.js'
+import { counted, named, readable } from './text.js'
 import { gradeCard, gradeLine } from './grade_card.js'
 import { listQuery, serverQuery } from './case_filters.js'
 import { Labeller } from './labeller.js'
@@ -34,8 +34,10 @@ class CasePage {
     this.back = reference(['runs', run.id], list)
     const { server } = source.abilities
     this.canLabel = source.takesLabels(run.suite)
+    /** Why labels of this suite cannot be written, where they cannot. */
+    this.fixed = (this.canLabel && run.labels_fixed) || null
     this.labeller = new Labeller({ own: run.labeller, asks: source.abilities.labellers })
-    this.trail = [server && ['Runs', []], [run.suite, server ? ['suites', run.suite] : null], [run.id, ['runs', run.id], list], [item.sample_id]].filter(Boolean)
+    this.trail = [server && ['Runs', []], [run.suite, server ? ['suites', run.suite] : null], [run.id, ['runs', run.id], list], [named(item.sample_id)]].filter(Boolean)
     const names = run.graders.map((one) => one.name).filter((name) => item.grades[name])
     this.current = names.includes(list.grader) ? list.grader : names[0]
     // The card that keys label comes first: it is what the reader came for.
@@ -60,7 +62,7 @@ class CasePage {
       : element('span', { class: 'button', 'aria-disabled': 'true' }, text, ' ', element('kbd', null, key))
     const facts = [item.model && foreign(item.model), this.run.trials > 1 && `trial ${item.trial}`, `line ${item.at + 1} of ${counted(this.run.results)}`,
       ...(item.tags ?? []).map((tag) => element('span', { class: 'tag' }, foreign(tag)))].filter(Boolean)
-    return element('div', { class: 'case-head' }, element('div', null, element('h1', { class: 'case-title' }, foreign(item.sample_id)),
+    return element('div', { class: 'case-head' }, element('div', null, element('h1', { class: 'case-title' }, foreign(named(item.sample_id))),
       element('p', { class: 'muted' }, facts.map((part, at) => [at > 0 && ' · ', part]))),
     element('nav', { class: 'steps', 'aria-label': 'Cases of the list' }, step(item.previous, '← Previous', 'k'), step(item.next, 'Next →', 'j')), this.line)
   }
@@ -87,9 +89,10 @@ class CasePage {
 
   showCards() {
     this.labels = new Map()
+    const rule = this.canLabel && this.names.length > 1 && element('p', { class: 'muted small label-rule' }, 'Keys label the marked grade. Press the name of another grader to label its grade.')
     refill(this.aside, this.names.map((name) => {
-      const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel, labeller: this.labeller,
-        select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value) => this.save(name, value) })
+      const { node, labels } = gradeCard({ name, item: this.item, run: this.run, isCurrent: name === this.current, canSave: this.canLabel, fixed: this.fixed, labeller: this.labeller,
+        select: () => this.go(caseReference(this.run.id, this.place, { ...this.list, grader: name }), { replace: true }), save: (value, seen) => this.save(name, value, seen) })
       this.labels.set(name, labels)
       const pressed = labels.set.bind(labels)
       labels.set = (value) => {
@@ -99,7 +102,7 @@ class CasePage {
         return this.labelled(kept, value)
       }
       return node
-    }))
+    }), rule)
   }
 
   /** The line of all grades says what the cards say. */
@@ -107,17 +110,32 @@ class CasePage {
     refill(this.line, [...gradeLine(this.item).childNodes])
   }
 
-  save(grader, label) {
+  /** Shows what was labelled elsewhere meanwhile. */
+  async learn() {
+    if (!this.source.abilities.server) return
+    try {
+      const { grades } = await this.source.sample(this.run.id, this.place.sample_id, placeQuery(this.place))
+      if (![...this.labels].some(([name, labels]) => labels.isOther(grades[name]))) return
+      const { agreement } = await this.source.run(this.run.id, { fresh: true })
+      for (const [name, labels] of this.labels) labels.learn(grades[name], agreement?.[name])
+      this.showLine()
+    } catch {
+      // The next look asks again.
+    }
+  }
+
+  save(grader, label, seen) {
     ahead.clear()
     const { sample_id, model, trial } = this.place
     const { asks, name } = this.labeller
-    return this.source.label(this.run.suite, sample_id, { grader, model, trial, label, ...(asks && { who: name }) })
+    return this.source.label(this.run.suite, sample_id, { grader, model, trial, label, seen: { label: seen }, ...(asks && { who: name }) })
   }
 
   /** In a list of what has no label the next case follows, unless the reader has gone elsewhere meanwhile. */
   async labelled(kept, value) {
     const address = location.href
     const isKept = await kept
+    if (!isKept) await this.learn()
     this.showLine()
     if (isKept && value !== null && this.list.state === 'unlabelled' && this.item.next && address === location.href) {
       this.go(caseReference(this.run.id, this.item.next, this.list))
@@ -128,7 +146,7 @@ class CasePage {
     const to = (place) => () => place ? this.go(caseReference(this.run.id, place, this.list)) : announce('There is no other case in the list.')
     const keys = { j: to(this.item.next), k: to(this.item.previous), Escape: () => this.go(this.back, { isBack: true }), '/': () => this.go(this.back, { isBack: true, search: true }) }
     if (!this.canLabel || !this.current) return keys
-    const set = (value) => () => this.labels.get(this.current).set(value)
+    const set = (value) => () => this.fixed ? notify(`No label is given: ${this.fixed}`) : this.labels.get(this.current).set(value)
     const grader = this.run.graders.find((one) => one.name === this.current)
     for (const { key, value } of grader?.label_keys ?? []) keys[key] = set(value)
     return keys

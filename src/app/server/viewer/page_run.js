@@ -147,6 +147,11 @@ class RunPage {
     }
   }
 
+  /** Rows and agreement follow what was labelled elsewhere. */
+  learn() {
+    return this.source.abilities.server && this.refresh()
+  }
+
   async refresh() {
     try {
       const before = this.run

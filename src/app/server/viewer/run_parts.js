@@ -81,7 +81,9 @@ export function agreementTable(agreement) {
     figures(`${decimal(one.kappa, 2)}${one.kappa_interval ? ` (${one.kappa_interval.map((value) => decimal(value, 2)).join(' to ')})` : ''}`),
     figures(counted(one.false_pass)), figures(counted(one.false_fail)), figures(decimal(one.mean_distance, 2))])
   if (!rows.length) return null
-  return table('Agreement with people', ['Grader', '#Labels', '#Agrees', '#Kappa (95 %)', '#False passes', '#False fails', '#Mean distance'], rows)
+  const hasDistance = Object.values(agreement).some((one) => typeof one?.mean_distance === 'number')
+  return [table('Agreement with people', ['Grader', '#Labels', '#Agrees', '#Kappa (95 %)', '#False passes', '#False fails', '#Mean distance'], rows),
+    hasDistance && element('p', { class: 'muted small' }, 'Mean distance: how far scores lie from labels that are scores, of 1 at most.')]
 }
 
 /** The means of parts of the results: by tag, by model. */

@@ -21,6 +21,7 @@ export function runsList(source, suite) {
   const label = suite ? `Runs of ${suite}` : 'All runs'
   view = new VirtualRows({ label, heads, widths, pages, cells: (run) => cells(run, suite), empty: 'No run is recorded yet. `evalrs run SUITE` makes one.' })
   view.node.classList.add('runs')
+  view.table.style.setProperty('--fewer-columns', `9rem ${suite ? '' : 'minmax(5rem, 10rem) '}minmax(8rem, 12rem) minmax(6rem, 1fr) 4rem 5rem`)
   return { view, pages }
 }
 

@@ -15,6 +15,13 @@ export class ApiSource {
   constructor() {
     this.abilities = { server: true, labels: false, start: false }
     this.lastRun = null
+    /** Tells other tabs of the browser that something was labelled. */
+    this.tabs = new BroadcastChannel('evalrs-labels')
+  }
+
+  /** Calls `heard` after another tab has labelled something. */
+  listen(heard) {
+    this.tabs.addEventListener('message', heard)
   }
 
   /** Learns what the server allows. */
@@ -53,9 +60,11 @@ export class ApiSource {
   }
 
   /** Sets or removes a label; the run that is kept has other agreement then. */
-  label(suite, sample, body) {
+  async label(suite, sample, body) {
     this.lastRun = null
-    return this.ask(['suites', suite, 'labels', sample], {}, { method: 'PUT', body })
+    const answer = await this.ask(['suites', suite, 'labels', sample], {}, { method: 'PUT', body })
+    this.tabs.postMessage(sample)
+    return answer
   }
 
   get(path, query) {

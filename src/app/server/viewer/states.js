@@ -73,10 +73,11 @@ export function isWorse(before, now) {
   return label ? before?.label?.agrees === true && label.agrees === false : before?.state === 'passed' && now?.state === 'failed'
 }
 
-/** A label in words. */
-export function labelText(label, keys) {
+/** A label in words, and how many of these people say whether it passes as it does. */
+export function labelText(label, keys, people = []) {
   if (!label) return 'no label'
-  const value = labelValue(label.label, keys)
+  const votes = people.length > 1 ? ` by ${people.filter((one) => one.passes === label.passes).length} of ${people.length} people` : ''
+  const value = labelValue(label.label, keys) + votes
   const verdict = label.agrees === false ? ', the grader disagrees' : label.agrees ? ', the grader agrees' : ''
   return `labelled ${value}${verdict}`
 }

@@ -7,6 +7,11 @@ export function visible(text) {
   return String(text).replace(/\r\n/g, '\n').replace(INVISIBLE, symbolOf)
 }
 
+/** A name that can be seen and clicked. */
+export function named(text) {
+  return String(text).trim() ? text : '⟨blank⟩'
+}
+
 function symbolOf(character) {
   const code = character.codePointAt(0)
   if (code < 0x20) return String.fromCharCode(0x2400 + code)

@@ -22,14 +22,17 @@ pub(super) fn heading(board: &dyn Board) -> String {
     format!("end: {saves}, {}{cached}{tokens}", session(&overview.spent))
 }
 
-/// How far the graders and the gate came, and the command that says what changed; nothing of a session without saves.
+/// How far the graders and the gate came, and the command that says what changed. Of a session without saves it is where they
+/// stand beside the labels of people; nothing where there are none.
 pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
     let overview = board.overview();
     let saves = board.saves();
-    let Some(start) = saves.first().filter(|_| overview.newest > 0) else { return Vec::new() };
+    let has_saves = overview.newest > 0;
+    let is_told = has_saves || overview.has_labels();
+    let Some(start) = saves.first().filter(|_| is_told) else { return Vec::new() };
     let mut lines = grader_lines(start, overview, width);
     lines.extend(gate_line(start, &overview.gate));
-    if !overview.diff_command.is_empty() {
+    if has_saves && !overview.diff_command.is_empty() {
         lines.push(format!("what changed: {}", overview.diff_command));
     }
     lines

@@ -156,7 +156,7 @@ fn what_is_broken_shows_its_place_and_what_still_holds() {
       = help: did you mean `gate`?
 
     error: cannot read the rubric
-    --> rubric.txt
+     --> rubric.txt
     still showing save 3
     fixed: save 3 still holds
     "#);

@@ -12,7 +12,7 @@ use super::paint::{flowed, panel};
 use super::scrolled::ScrolledLines;
 use super::theme::{STRONG, Theme, label};
 use crate::app::watch::board::{HiddenLabel, IngredientRow, VerdictDetail, VerdictRow};
-use crate::base::text::{columns, cut, cut_middle, grouped, sanitize, score};
+use crate::base::text::{columns, count, cut, cut_middle, grouped, sanitize, score};
 use crate::pipeline::delta::{Cell, CellState};
 
 /// The most columns of an ingredient's name, and how much of a key is shown.
@@ -26,6 +26,16 @@ pub(super) struct DetailPlace {
     pub(super) is_beside: bool,
     /// Whether its verdict is one of the list.
     pub(super) is_listed: bool,
+    /// Whether it has the screen for itself, and room for all.
+    pub(super) is_alone: bool,
+}
+
+/// A detail as it was laid out.
+#[derive(Debug, PartialEq)]
+struct LaidOutDetail {
+    detail: VerdictDetail,
+    width: u16,
+    is_whole: bool,
 }
 
 /// What is seen of the selected verdict.
@@ -34,7 +44,7 @@ pub(super) struct DetailPane {
     /// The lines and where one is in them.
     pub(super) shown: ScrolledLines,
     /// What was laid out last, for which width: a long text is compared and broken into lines once.
-    laid_out: Option<(VerdictDetail, u16)>,
+    laid_out: Option<LaidOutDetail>,
 }
 
 impl DetailPane {
@@ -52,18 +62,19 @@ impl DetailPane {
             Some(row) => titled(row, area.width, place, theme),
             None => panel(area.width, place.is_beside, Line::default(), Line::default(), theme),
         };
-        let before = self.laid_out.as_ref().map(|(detail, _)| detail.row.id);
+        let before = self.laid_out.as_ref().map(|laid_out| laid_out.detail.row.id);
         if before != row.map(|row| row.id) {
             self.shown.restart();
         }
         self.shown.area = block.inner(area);
         block.render(area, buffer);
         let width = self.shown.area.width;
-        let wanted = detail.map(|detail| (detail, width));
+        let is_whole = place.is_alone;
+        let wanted = detail.map(|detail| LaidOutDetail { detail, width, is_whole });
         if self.laid_out != wanted {
             let room = usize::from(ScrolledLines::room(width));
-            let detail = wanted.as_ref().map(|(detail, _)| detail);
-            self.shown.set(detail.map_or_else(Vec::new, |detail| lines(detail, room, theme)));
+            let lines = |wanted: &LaidOutDetail| lines(&wanted.detail, is_whole, room, theme);
+            self.shown.set(wanted.as_ref().map_or_else(Vec::new, lines));
             self.laid_out = wanted;
         }
         self.shown.draw(buffer, theme);
@@ -90,8 +101,9 @@ fn titled(row: &VerdictRow, width: u16, place: DetailPlace, theme: Theme) -> Blo
     panel(width, place.is_beside, title, grader, theme)
 }
 
-/// Everything, as lines of at most `width` columns.
-fn lines(detail: &VerdictDetail, width: usize, theme: Theme) -> Vec<Line<'static>> {
+/// What there is to say, as lines of at most `width` columns. Beside the list the ingredients of the key that are as before
+/// are left out: whoever labels reads on at the next verdict.
+fn lines(detail: &VerdictDetail, is_whole: bool, width: usize, theme: Theme) -> Vec<Line<'static>> {
     let mut page = DetailPage { lines: vec![verdict(&detail.row, theme)], width, theme };
     page.lines.extend(person(&detail.row, theme));
     page.lines.extend(dispute(&detail.row, theme));
@@ -117,7 +129,7 @@ fn lines(detail: &VerdictDetail, width: usize, theme: Theme) -> Vec<Line<'static
     }
     page.text("input", &detail.input, Style::new());
     if let Some(key) = &detail.key {
-        page.key(key, &detail.ingredients);
+        page.key(key, &detail.ingredients, is_whole);
     }
     page.lines
 }
@@ -222,7 +234,7 @@ impl DetailPage {
         }
     }
 
-    fn key(&mut self, key: &str, ingredients: &[IngredientRow]) {
+    fn key(&mut self, key: &str, ingredients: &[IngredientRow], is_whole: bool) {
         let theme = self.theme;
         self.title("key");
         if let Some(title) = self.lines.last_mut() {
@@ -231,7 +243,7 @@ impl DetailPage {
         }
         let widths = ingredients.iter().map(|row| columns(&sanitize(&row.name)));
         let width = widths.max().unwrap_or(0).min(NAME);
-        for row in ingredients {
+        for row in ingredients.iter().filter(|row| is_whole || row.is_new) {
             let name = cut(&row.name, width);
             let gap = " ".repeat(width - columns(&name) + 2);
             let preview = cut(&row.preview, self.width.saturating_sub(width + 4));
@@ -243,6 +255,10 @@ impl DetailPage {
         }
         if ingredients.iter().any(|row| row.is_new) {
             self.lines.push(Line::styled("* another one than before", theme.faint()));
+        }
+        if !is_whole && !ingredients.is_empty() {
+            let all = format!("  of {}: v shows all", count(ingredients.len(), "ingredient"));
+            self.lines.push(Line::styled(all, theme.faint()));
         }
     }
 }

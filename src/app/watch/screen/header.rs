@@ -205,7 +205,9 @@ fn held(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let next_costs = next_costs.map_or_else(String::new, |cost| format!(" ({cost})"));
     let more = next.map_or_else(String::new, |_| format!(" · N: next {NEXT_JUDGMENTS}"));
     let rest = format!("Enter: the rest ({}", grouped(waiting));
-    let long = format!("{rest}{rest_costs}){more}{next_costs}");
+    let left = overview.spent.left(waiting, expected);
+    let left = left.map_or_else(String::new, |left| format!("; the limit leaves {left}"));
+    let long = format!("{rest}{rest_costs}{left}){more}{next_costs}");
     let style = theme.doubtful();
     let line = |held: &str, keys: &str| {
         Line::from_iter([
@@ -214,8 +216,12 @@ fn held(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
         ])
     };
     let shortest = line("held: ", "Enter: the rest");
-    let all =
-        [line(&judged, &long), line("held: ", &long), line("held: ", &format!("{rest}){more}"))];
+    let all = [
+        line(&judged, &long),
+        line("held: ", &long),
+        line("held: ", &format!("{rest}{left}){more}")),
+        line("held: ", &format!("{rest}{left})")),
+    ];
     all.into_iter().find(|line| line.width() <= width).unwrap_or(shortest)
 }
 

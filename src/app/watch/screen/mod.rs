@@ -287,7 +287,7 @@ impl Screen {
                 RubricContext { save: overview.save, files, is_beside, theme: self.theme };
             self.rubric.draw(buffer, detail, context, board);
         } else if !detail.is_empty() {
-            let place = DetailPlace { is_beside, is_listed: self.list.is_listed() };
+            let place = DetailPlace { is_beside, is_listed: self.list.is_listed(), is_alone };
             let shown = self.list.selected().and_then(|id| board.detail(id));
             self.detail.draw(buffer, detail, place, shown, self.theme);
         }

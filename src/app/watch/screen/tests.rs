@@ -165,8 +165,8 @@ fn a_wide_screen_shows_list_and_detail_side_by_side() {
                                                                                  │     Can I still send it back?                               ▐
                                                                                  │                                                             ▐
                                                                                  │ key 3f2a9c0d1e4b5a69                                        ▐
-                                                                                 │   model        gpt-4o-mini
-                                                                                 │ * system       You judge answers of a support desk. Be str…
+                                                                                 │ * system       You judge answers of a support desk. Be str… ▐
+                                                                                 │ * another one than before
      q quit  L to label  f failing  a all  / search  b grader  o order  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
@@ -280,6 +280,18 @@ fn a_small_screen_shows_the_list_or_the_detail() {
 }
 
 #[test]
+fn ingredients_of_a_key_that_are_as_before_fold_away_beside_the_list() {
+    let (board, size) = (WatchFixture::small(), (140, 60));
+    let mut screen = screen();
+    let beside = shown(&mut screen, &board, size);
+    assert!(beside.contains("of 2 ingredients: v shows all"), "{beside}");
+    assert!(beside.contains("* system") && !beside.contains("gpt-4o-mini"), "{beside}");
+    press(&mut screen, &board, size, "v");
+    let alone = shown(&mut screen, &board, size);
+    assert!(alone.contains("model        gpt-4o-mini") && !alone.contains("shows all"), "{alone}");
+}
+
+#[test]
 fn a_tiny_screen_says_so() {
     assert_eq!(shown(&mut screen(), &WatchFixture::small(), (29, 2)), "terminal too small\n");
     insta::assert_snapshot!(shown(&mut screen(), &WatchFixture::small(), (30, 6)), @"
@@ -328,9 +340,9 @@ fn labels_are_compared() {
                                                                                  │                                                             ▐
                                                                                  │ I bought a lamp three weeks ago and it flickers.            ▐
                                                                                  │     Can I still send it back?                               ▐
-                                                                                 │
+                                                                                 │                                                             ▐
                                                                                  │ key 3f2a9c0d1e4b5a69
-                                                                                 │   model        gpt-4o-mini
+                                                                                 │ * system       You judge answers of a support desk. Be str…
      q quit  y n label  L to label  m moved  f failing  a all  / search  u prev save  s saves  D diff  e edit  r refresh  v detail  ? help
     ");
 }
@@ -359,6 +371,21 @@ fn what_is_held_says_how_it_goes_on() {
     held: Enter: the rest (980, about $0.12) · N: next 200 (about $0.0245)
     q quit  Enter the rest  N next 200  f failing  a all  e edit  v detail  ? help
     ");
+}
+
+#[test]
+fn what_is_held_says_what_the_limits_leave() {
+    let mut board = held();
+    board.overview.spent.budget = Cost::from_dollars(0.32);
+    let mut told = |width| lines(&buffer(&mut screen(), &board, (width, 24)))[2].clone();
+    insta::assert_snapshot!([120, 80, 60].map(&mut told).join("\n"), @r"
+    held: 20 of 1,000 judged; Enter: the rest (980, about $0.12; the limit leaves $0.010) · N: next 200 (about $0.0245)
+    held: Enter: the rest (980; the limit leaves $0.010) · N: next 200
+    held: Enter: the rest (980; the limit leaves $0.010)
+    ");
+    board.overview.spent.max_calls = Some(board.overview.spent.calls + 3);
+    let told = lines(&buffer(&mut screen(), &board, WIDE))[2].clone();
+    assert!(told.contains("the limit leaves $0.010 and 3 judgments"), "{told}");
 }
 
 #[test]

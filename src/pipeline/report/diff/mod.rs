@@ -43,8 +43,8 @@ pub(crate) struct DiffSide {
     pub settings: Option<Map<String, Value>>,
     /// File → digest of its bytes; none where they are not recorded.
     pub inputs: Option<Map<String, Value>>,
-    /// Rubric grader → digest of its rubric's text, in hexadecimal.
-    pub rubrics: Vec<(String, String)>,
+    /// The rubrics of its graders.
+    pub rubrics: Vec<SideRubric>,
     /// What the gate says.
     pub gate: GateReport,
     /// The graders, in the order of the suite.
@@ -53,6 +53,17 @@ pub(crate) struct DiffSide {
     pub declared: Ordered<MetricValue>,
     /// The cases, in dataset order as far as it is known.
     pub cases: Vec<SideCase>,
+}
+
+/// The rubric of a grader.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SideRubric {
+    /// The grader.
+    pub grader: String,
+    /// The digest of its text, in hexadecimal.
+    pub digest: String,
+    /// The text; none where it is not recorded.
+    pub text: Option<String>,
 }
 
 /// Which evaluation it is.
@@ -94,6 +105,11 @@ impl SideName {
 }
 
 impl DiffSide {
+    /// The rubric of a grader.
+    fn rubric(&self, grader: &str) -> Option<&SideRubric> {
+        self.rubrics.iter().find(|rubric| rubric.grader == grader)
+    }
+
     /// The results of one model alone, named as if there were no other; none where it has none.
     pub(crate) fn of_model(&self, model: &str) -> Option<Self> {
         let own = |case: &&SideCase| case.name.model.as_deref() == Some(model);

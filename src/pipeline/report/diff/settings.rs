@@ -20,17 +20,20 @@ pub(crate) struct SettingChange {
 
 /// The settings that differ: those of the evaluation, then those of `graders`.
 ///
-/// Of evaluations in the middle of a session only the digests of the rubrics are known, and compared.
+/// Of evaluations in the middle of a session only the rubrics are known: their texts, of earlier versions their digests.
 pub(super) fn changes(before: &DiffSide, now: &DiffSide, graders: &[&str]) -> Vec<SettingChange> {
     let mut found = Vec::new();
     let (Some(old), Some(new)) = (&before.settings, &now.settings) else {
         for grader in graders {
-            let digest = |side: &DiffSide| {
-                let known = side.rubrics.iter().find(|(name, _)| name == grader);
-                known.map(|(_, digest)| json!({"blake3": digest}))
+            let (Some(old), Some(new)) = (before.rubric(grader), now.rubric(grader)) else {
+                continue;
             };
-            if let (Some(old), Some(new)) = (digest(before), digest(now)) {
-                push(&format!("{grader}.rubric"), Some(&old), Some(&new), &mut found);
+            if let (Some(old), Some(new)) = (&old.text, &new.text) {
+                push(&format!("{grader}.prompt"), Some(&json!(old)), Some(&json!(new)), &mut found);
+            } else {
+                let digests = [old, new].map(|rubric| json!({"blake3": rubric.digest}));
+                let [old, new] = &digests;
+                push(&format!("{grader}.rubric"), Some(old), Some(new), &mut found);
             }
         }
         return found;
@@ -160,7 +163,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{changes, changes_in_words, file_changes};
-    use crate::pipeline::report::diff::DiffSide;
+    use crate::pipeline::report::diff::{DiffSide, SideRubric};
 
     fn side(settings: &Value) -> DiffSide {
         DiffSide { settings: settings.as_object().cloned(), ..DiffSide::default() }
@@ -235,11 +238,21 @@ mod tests {
     }
 
     #[test]
-    fn in_the_middle_of_a_session_rubrics_are_compared_by_digest() {
-        let of = |digest: &str| DiffSide {
-            rubrics: vec![("g".to_owned(), digest.to_owned())],
+    fn in_the_middle_of_a_session_rubrics_are_compared_by_text_or_digest() {
+        let side_of = |digest: &str, text: Option<&str>| DiffSide {
+            rubrics: vec![SideRubric {
+                grader: "g".to_owned(),
+                digest: digest.to_owned(),
+                text: text.map(str::to_owned),
+            }],
             ..DiffSide::default()
         };
+        let of = |digest| side_of(digest, None);
+        let [kind, strict] = ["Kind?", "Strict?"].map(|text| side_of(text, Some(text)));
+        assert_eq!(shown(&kind, &strict), ["g.prompt \"Kind?\" \"Strict?\""]);
+        assert_eq!(shown(&kind, &kind), Vec::<String>::new());
+        // A record of an earlier version has no texts.
+        assert_eq!(shown(&of("a"), &kind), ["g.rubric.blake3 \"a\" \"Kind?\""]);
         assert_eq!(shown(&of("a"), &of("b")), ["g.rubric.blake3 \"a\" \"b\""]);
         assert_eq!(shown(&of("a"), &of("a")), Vec::<String>::new());
         assert_eq!(shown(&of("a"), &side(&json!({}))), Vec::<String>::new());
