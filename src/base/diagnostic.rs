@@ -237,7 +237,8 @@ impl Diagnostic {
         let rendered = renderer.render(&[group]);
         match &self.place {
             Some(place) if place.line > 0 => with_true_column(rendered, place),
-            _ => rendered,
+            // As far to the right as beside the number of a line.
+            _ => rendered.replace('\n', "\n "),
         }
     }
 }
@@ -298,6 +299,21 @@ mod tests {
             let known = ["target", "input", "metric_key", "id", "op"];
             assert_eq!(suggest(name, known), expected, "{name}");
         }
+    }
+
+    #[test]
+    fn what_has_no_line_is_told_as_what_has_one() {
+        let lines = |place: Place| {
+            let rendered = Diagnostic::warning(place, "odd").hint("mend it").render(false);
+            rendered.lines().map(str::to_owned).collect::<Vec<_>>()
+        };
+        let with_line = lines(Place::in_line("s.yaml", 3, "a: b", 0..1));
+        let whole = lines(Place::file("s.yaml"));
+        assert_eq!(whole, ["warning: odd", " --> s.yaml", "  = help: mend it"]);
+        assert_eq!(
+            [&with_line[0], &with_line[1], &with_line[6]],
+            ["warning: odd", " --> s.yaml:3:1", "  = help: mend it"]
+        );
     }
 
     fn shown(line: &str, marked: &str) -> (usize, String, String) {

@@ -70,6 +70,16 @@ pub(crate) fn index(path: &str) -> Option<(usize, &str)> {
     Some((path[..end].parse().ok()?, &path[end..]))
 }
 
+/// A path as YAML takes it between braces: in quotes where it has signs that mean something there.
+pub(crate) fn in_braces(path: &str) -> String {
+    let is_plain = |char: char| char.is_alphanumeric() || matches!(char, '.' | '_' | '$');
+    let begins = path.starts_with(|char: char| char.is_alphabetic() || char == '_');
+    if begins && path.chars().all(|char| is_plain(char) || char == '-') {
+        return path.to_owned();
+    }
+    Value::from(path).to_string()
+}
+
 #[cfg(test)]
 mod tests {
     use serde_json::json;

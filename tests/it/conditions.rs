@@ -283,8 +283,8 @@ fn wrong_conditions_are_shown_where_they_are_wrong() {
     --- stdout
     --- stderr
     warning: `only` of `one` names `imporper`, which no row has
-    --> suite.yaml
-     = help: a condition names fields of the rows; texts stand in quotes: `'refund' in tags`
+     --> suite.yaml
+      = help: a condition names fields of the rows; texts stand in quotes: `'refund' in tags`
 
     error: suite.yaml: none of the 4 samples is selected
       help: check `where` of the dataset, `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0

@@ -156,8 +156,8 @@ fn records_stand_inside_a_file() {
     --- stdout
     --- stderr
     error: there is nothing at `data.sample` in the file
-    --> d.json
-     = help: `records` is a path to a list or mapping; the file has `eval`, `data`, `by_task`, `predictions`
+     --> d.json
+      = help: `records` is a path to a list or mapping; the file has `eval`, `data`, `by_task`, `predictions`
     ");
     let (_, ran) = run("{path: d.jsonl, records: a}", &[("d.jsonl", "{}")]);
     insta::assert_snapshot!(ran.shown(), @r"
@@ -385,8 +385,8 @@ fn answers_of_another_file_join_by_id_by_line_and_by_field() {
     --- stdout
     --- stderr
     error: `a.jsonl` has 1 record, and `d.jsonl` has 2 rows
-    --> a.jsonl
-     = help: `by: line` joins the first with the first, to the last; `by: id` joins by ids
+     --> a.jsonl
+      = help: `by: line` joins the first with the first, to the last; `by: id` joins by ids
     ");
     let (_, ran) = joined(
         "fields: {output: text}",
@@ -397,11 +397,11 @@ fn answers_of_another_file_join_by_id_by_line_and_by_field() {
     --- stdout
     --- stderr
     warning: 1 sample has no trajectory in `a.jsonl` and cannot be graded: `2`
-    --> d.jsonl
+     --> d.jsonl
 
     warning: 1 trajectory belongs to no sample of `d.jsonl`
-    --> a.jsonl
-     = help: the first is of `3`, on line 3
+     --> a.jsonl
+      = help: the first is of `3`, on line 3
     ");
     let (_, ran) = joined("by: qid, fields: {output: text}", "{\"id\": 1, \"text\": \"x\"}\n");
     insta::assert_snapshot!(ran.shown(), @r#"

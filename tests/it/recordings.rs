@@ -201,18 +201,18 @@ fn samples_and_recordings_without_each_other_are_said() {
     assert!(space.record("summary.json").contains("\"errors\": 1"), "it is an error, no verdict");
     insta::assert_snapshot!(ran.stderr(), @r"
     warning: 1 sample has no trajectory in `t.jsonl` and cannot be graded: `é`
-    --> data.jsonl
+     --> data.jsonl
 
     warning: 1 trajectory belongs to no sample of `data.jsonl`
-    --> t.jsonl
-     = help: the first is of `3`, on line 2
+     --> t.jsonl
+      = help: the first is of `3`, on line 2
     ");
     let (_, ran) = run("t.jsonl", &[("t.jsonl", "{\"id\": 7, \"output\": \"y\"}\n")]);
     assert_eq!(ran.code(), 2);
     insta::assert_snapshot!(ran.stderr(), @r"
     error: no sample of `data.jsonl` has a trajectory in `t.jsonl`
-    --> t.jsonl
-     = help: they join by `id`: the dataset has `é`, `2`; the trajectories are of `7`
+     --> t.jsonl
+      = help: they join by `id`: the dataset has `é`, `2`; the trajectories are of `7`
     ");
 }
 

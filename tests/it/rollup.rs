@@ -334,7 +334,7 @@ fn another_file_in_its_place_is_told() {
     --- stdout
     --- stderr
     error: cannot read the roll-up: there is no such file
-    --> missing.yaml
+     --> missing.yaml
     ");
     insta::assert_snapshot!(space.run(&["run", "rollup.yaml"]).shown(), @r"
     exit: 2

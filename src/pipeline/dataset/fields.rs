@@ -310,7 +310,10 @@ impl<'a> RowFields<'a> {
             return Some(format!("`{null}` is null; write \"\" if it is empty"));
         }
         let near = ours().find_map(|ours| suggest(ours, self.names()))?;
-        Some(format!("rename `{near}`, or say `fields: {{{name}: {near}}}` in the suite"))
+        Some(format!(
+            "rename `{near}`, or say `fields: {{{name}: {}}}` in the suite",
+            path::in_braces(near)
+        ))
     }
 
     /// The first names of the row, for messages.

@@ -12,6 +12,7 @@ use super::Recorded;
 use super::fields::{RowFields, RowProblem, deepest, json_text};
 use super::join::NOT_RECORDED;
 use super::row::{RowRecord, joined_spec};
+use crate::base::path::in_braces;
 use crate::pipeline::spec::MissingAnswer;
 use crate::pipeline::trajectory;
 use crate::pipeline::trajectory::{CallMarks, Trajectory, TrajectoryProblem};
@@ -202,7 +203,8 @@ fn answer_in(value: &Value, path: &str) -> Option<String> {
     ];
     let found = answers.into_iter().find(|(pointer, ..)| value.pointer(pointer).is_some());
     found.map(|(_, inside, what)| {
-        format!("{what}, not a list of messages: say `fields: {{output: {path}{inside}}}`")
+        let answer = in_braces(&format!("{path}{inside}"));
+        format!("{what}, not a list of messages: say `fields: {{output: {answer}}}`")
     })
 }
 
@@ -311,32 +313,72 @@ fn nothing_recorded(fields: &RowFields<'_>) -> RowProblem {
 fn response_hint(fields: &RowFields<'_>) -> Option<String> {
     let found = |path: &&str| fields.at_path(&format!("{path}choices[0].message")).is_some();
     let path = ["", "response.", "body.", "response.body."].into_iter().find(found)?;
+    let answer = in_braces(&format!("{path}choices[0].message.content"));
     Some(format!(
-        "this is an OpenAI response: say `fields: {{output: {path}choices[0].message.content}}`, and map its `input` likewise"
+        "this is an OpenAI response: say `fields: {{output: {answer}}}`, and map its `input` likewise"
     ))
 }
 
 /// What to do with a session of Claude Code in place of a dataset.
 pub(super) fn session_hint(fields: &RowFields<'_>) -> Option<&'static str> {
     let value: Value = serde_json::from_str(fields.row).ok()?;
-    trajectory::is_event(&value).then_some(
-        "this looks like a line of a Claude Code session: save the session as `sessions/ID.jsonl`, say `target: {kind: recorded, path: sessions}`, and give the dataset one row for it: {\"id\": \"ID\", \"input\": \"…\"}",
+    trajectory::is_session_line(&value).then_some(
+        "this looks like a line of a Claude Code session: keep sessions in a folder, a file each, and say `dataset: {path: sessions, sample: file, fields: {id: file.stem}}`",
     )
 }
 
 #[cfg(test)]
 mod tests {
+    use crate::base::path::in_braces;
     use crate::pipeline::dataset::fields::RowSpec;
     use crate::pipeline::dataset::join::NOT_RECORDED;
     use crate::pipeline::dataset::row::{OpenedRow, RowRecord, check, check_recording};
     use crate::pipeline::spec::{FieldMap, MissingAnswer};
-    use crate::pipeline::trajectory::FORMATS;
+    use crate::pipeline::trajectory::{FORMATS, is_session_line};
 
     fn spec(paths: &[&str], outputs: &[&str], missing: MissingAnswer) -> RowSpec {
         let at_x = |name: &&str| ((*name).to_owned(), "x.y".to_owned());
         let [paths, outputs] = [paths, outputs].map(|names| names.iter().map(at_x).collect());
         let fields = FieldMap { paths, outputs, ..FieldMap::default() };
         RowSpec { cells: false, fields, format: None, missing, live: None }
+    }
+
+    #[test]
+    fn paths_are_told_as_yaml_takes_them() {
+        for (path, expected) in [
+            ("answer", "answer"),
+            ("a.b-c_d.e2", "a.b-c_d.e2"),
+            ("choices[0].message.content", "\"choices[0].message.content\""),
+            ("[0].content", "\"[0].content\""),
+            ("the answer", "\"the answer\""),
+            ("a: \"b\"", "\"a: \\\"b\\\"\""),
+            ("7", "\"7\""),
+        ] {
+            assert_eq!(in_braces(path), expected);
+        }
+    }
+
+    #[test]
+    fn every_line_of_a_session_is_told_the_same() {
+        for line in [
+            r#"{"type": "summary", "summary": "s", "leafUuid": "u"}"#,
+            r#"{"type": "user", "message": {"role": "user", "content": "q"}, "sessionId": "s"}"#,
+            r#"{"type": "assistant", "message": {"content": []}, "uuid": "b"}"#,
+            r#"{"type": "file-history-snapshot", "snapshot": {}, "isSnapshotUpdate": false}"#,
+            r#"{"type": "queue-operation", "operation": "enqueue", "sessionId": "s"}"#,
+            r#"{"type": "system", "subtype": "init", "session_id": "s"}"#,
+            r#"{"type": "result", "subtype": "success", "result": "r"}"#,
+        ] {
+            assert!(is_session_line(&serde_json::from_str(line).unwrap()), "{line}");
+        }
+        for line in [
+            r#"{"type": "faq", "question": "q"}"#,
+            r#"{"sessionId": "s", "output": "o"}"#,
+            r#"{"type": 3, "sessionId": "s"}"#,
+            r#"["type"]"#,
+        ] {
+            assert!(!is_session_line(&serde_json::from_str(line).unwrap()), "{line}");
+        }
     }
 
     #[test]

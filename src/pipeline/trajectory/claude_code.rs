@@ -49,6 +49,15 @@ pub(crate) fn is_event(value: &Value) -> bool {
     }
 }
 
+/// Whether `value` may be any line of a file in which Claude Code keeps a session: an event, or what is beside them, as
+/// summaries and snapshots of files.
+pub(crate) fn is_session_line(value: &Value) -> bool {
+    const MEMBERS: [&str; 5] =
+        ["sessionId", "session_id", "parentUuid", "leafUuid", "isSnapshotUpdate"];
+    let is_beside = || MEMBERS.iter().any(|name| value.get(name).is_some());
+    is_event(value) || value.get("type").is_some_and(Value::is_string) && is_beside()
+}
+
 /// Whether only Claude Code writes such an event. A chat message may have a type too.
 fn is_own(message: &Value) -> bool {
     !is_chat(message) && is_event(message)

@@ -29,7 +29,7 @@ use std::fmt;
 use serde::{Deserialize, Serialize, Serializer};
 use serde_json::{Map, Value};
 
-pub(crate) use claude_code::is_event;
+pub(crate) use claude_code::is_session_line;
 pub(crate) use inspect::messages_of as inspect_messages;
 use node::RecordedNode;
 pub(crate) use openai::CallMarks;

@@ -152,7 +152,7 @@ fn problems_are_shown_where_they_stand() {
       = help: remove one of the lines, or say with `model`, `trial` or `grader` what each is of, or with `who` whose it is
 
     warning: 1 label is for graders that the suite does not have: `other`
-    --> l.jsonl
+     --> l.jsonl
     "#);
 }
 
@@ -175,8 +175,8 @@ fn files_that_hold_no_labels_say_what_is_expected() {
     ];
     insta::assert_snapshot!(found.join("\n\n"), @r#"
     error: the file of labels has no records
-    --> l.json
-     = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is; an array of them is named .json, a table .csv
+     --> l.json
+      = help: a line of labels is {"id": …, "label": 0.5} or {"id": …, "label": "pass"}; `model`, `trial` and `grader` say what it is of, `who` whose it is; an array of them is named .json, a table .csv
 
     error: the file of labels has no column `label`
      --> l.csv:1:1

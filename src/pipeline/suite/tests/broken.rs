@@ -36,13 +36,13 @@ fn check(text: &str) -> String {
 fn yaml_errors_say_where_and_what_to_do() {
     insta::assert_snapshot!(check(""), @r###"
     error: the file is empty
-    --> suite.yaml
-     = help: a minimal suite has `name: my-suite`, `dataset: dataset.jsonl` and `graders: {accuracy: {kind: tool, function: contains}}`
+     --> suite.yaml
+      = help: a minimal suite has `name: my-suite`, `dataset: dataset.jsonl` and `graders: {accuracy: {kind: tool, function: contains}}`
     "###);
     insta::assert_snapshot!(check("# only a comment\n"), @r###"
     error: the file is empty
-    --> suite.yaml
-     = help: a minimal suite has `name: my-suite`, `dataset: dataset.jsonl` and `graders: {accuracy: {kind: tool, function: contains}}`
+     --> suite.yaml
+      = help: a minimal suite has `name: my-suite`, `dataset: dataset.jsonl` and `graders: {accuracy: {kind: tool, function: contains}}`
     "###);
     insta::assert_snapshot!(check("- a\n"), @r###"
     error: a suite is a mapping, not a list

@@ -329,8 +329,8 @@ fn extends_and_variables_are_checked() {
     ");
     insta::assert_snapshot!(check("extends: empty.yaml\n"), @r###"
     error: the file is empty
-    --> empty.yaml
-     = help: a minimal suite has `name: my-suite`, `dataset: dataset.jsonl` and `graders: {accuracy: {kind: tool, function: contains}}`
+     --> empty.yaml
+      = help: a minimal suite has `name: my-suite`, `dataset: dataset.jsonl` and `graders: {accuracy: {kind: tool, function: contains}}`
     "###);
     insta::assert_snapshot!(check("name: s\ndataset: d.jsonl\ngraders:\n  a: {kind: tool, function: contains}\ndescription: ${NOPE}\nsample_tags: [\"${OPEN\", \"${bad name}\"]\n"), @r###"
     error: the environment variable `NOPE` is not set
