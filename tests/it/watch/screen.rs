@@ -96,10 +96,10 @@ fn the_screen_follows_the_rubric_there_and_back() {
                                                                                                        ▐
      why, and what changed in it                                                                       ▐
      Is it polite terse? answer 1.                                                                     ▐
-
-     submission
-     answer 1.
-
+                                                                                                       ▐
+     submission                                                                                        ▐
+     answer 1.                                                                                         ▐
+                                                                                                       ▐
      input
      q
      q quit  f failing  a all  / search  p pin  u prev save  s saves  D diff  e edit  v detail  ? help

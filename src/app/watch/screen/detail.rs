@@ -257,7 +257,7 @@ impl DetailPage {
             self.lines.push(Line::styled("* another one than before", theme.faint()));
         }
         if !is_whole && !ingredients.is_empty() {
-            let all = format!("  of {}: v shows all", count(ingredients.len(), "ingredient"));
+            let all = format!("  {}: v shows all", count(ingredients.len(), "ingredient"));
             self.lines.push(Line::styled(all, theme.faint()));
         }
     }

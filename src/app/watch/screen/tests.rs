@@ -284,7 +284,7 @@ fn ingredients_of_a_key_that_are_as_before_fold_away_beside_the_list() {
     let (board, size) = (WatchFixture::small(), (140, 60));
     let mut screen = screen();
     let beside = shown(&mut screen, &board, size);
-    assert!(beside.contains("of 2 ingredients: v shows all"), "{beside}");
+    assert!(beside.contains("3 ingredients: v shows all"), "{beside}");
     assert!(beside.contains("* system") && !beside.contains("gpt-4o-mini"), "{beside}");
     press(&mut screen, &board, size, "v");
     let alone = shown(&mut screen, &board, size);
