@@ -456,6 +456,19 @@ class Labels(PageTest):
         expect(self.card().locator(".label-state")).to_contain_text("no label")
         self.check_quiet()
 
+    def test_keys_in_quick_succession_are_kept_in_their_order(self):
+        page = self.case(60)
+        page.keyboard.press("x")
+        expect(self.card().locator(".label-state")).to_contain_text("no label")
+        held = []
+        page.route("**/labels/**", lambda route: route.continue_() if held else (held.append(route), page.wait_for_timeout(300), route.continue_()))
+        for key in "y5n9":
+            page.keyboard.press(key)
+        expect(self.card().locator(".label-state")).to_contain_text("labelled 0.9, the grader")
+        page.reload()
+        expect(self.card().locator(".label-people")).to_have_text("you: 0.9")
+        self.assertEqual(page.locator(".notice").count(), 0)
+
     def test_each_says_who_they_are_where_several_label(self):
         page = self.open("/")
         meta = {"evalrs": "0", "read_only": False, "labellers": True, "suites": ["support"], "live": None}

@@ -7,6 +7,8 @@ use serde::Serialize;
 use crate::base::system::System;
 use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::{LabelLine, LabelTable, digest_number};
+#[cfg(feature = "serve")]
+use crate::pipeline::dataset::people::UNKNOWN;
 use crate::pipeline::dataset::people::{label_of, opinions};
 use crate::pipeline::label_keys::{KeyLabel, LabelKey, label_keys};
 use crate::pipeline::metric::holdout::is_held_out;
@@ -94,7 +96,9 @@ impl PeopleView {
     /// What a person says; those without a name are one.
     #[cfg(feature = "serve")]
     pub(crate) fn label_of(&self, who: Option<&str>) -> Option<LabelNumber> {
-        self.people.iter().find(|one| one.who.as_deref() == who).map(|one| one.label)
+        let who = who.unwrap_or(UNKNOWN);
+        let own = self.people.iter().find(|one| one.who.as_deref().unwrap_or(UNKNOWN) == who);
+        own.map(|one| one.label)
     }
 }
 

@@ -99,7 +99,13 @@ export class LabelControl {
     this.show()
     this.saving += 1
     try {
-      const answer = await this.save(value, seen)
+      // One after the other: each says what the one before made of the label.
+      const before = this.saved
+      this.saved = (async () => {
+        await before?.catch(() => {})
+        return this.save(value, seen)
+      })()
+      const answer = await this.saved
       if (sequence !== this.sequence) return true
       Object.assign(this.grade, { label: answer.label, people: answer.people, disputed: answer.disputed })
       this.agreement = answer.agreement?.[this.name] ?? null
