@@ -800,9 +800,12 @@ graders:
     let space = Space::new(&[("suite.yaml", &suite), ("trajectories.jsonl", &lines)]);
     let judge = Judge::by_length();
     let ran = space.run_with(&judge, &["run", "suite.yaml", "--quiet"]);
+    let problems = ran.stderr().matches("error[").count();
+    assert!(problems == 1 && ran.stderr().contains("names `{unknown}`"), "{}", ran.stderr());
+    assert_eq!((ran.code(), judge.asked().len()), (2, 0));
+    space.write("suite.yaml", suite + "    allow_unknown: true\n");
+    let ran = space.run_with(&judge, &["run", "suite.yaml", "--quiet"]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
-    let doubts = ran.stderr().matches("warning").count();
-    assert!(doubts == 1 && ran.stderr().contains("names `{unknown}`"), "{}", ran.stderr());
     let asked = judge.asked();
     let mut found: Vec<&str> =
         asked.iter().map(|asked| asked.prompt().split("\n\nReply with").next().unwrap()).collect();
