@@ -154,7 +154,7 @@ fn a_frozen_run_says_that_a_judgment_has_an_earlier_key_version() {
 
     6 grades could not be made
     5 ×  not_stored  its judgment is stored under an earlier key version, and…  first one polite
-    1 ×  compare_to  the recorded run has no submission of this sample          first e2c3319739b2 poli…
+    1 ×  compare_to  the recorded run has no submission of this sample          first line 7 (e2c331973…
 
     1 grade is 0.0 because there was nothing to grade
     polite has no verdict for 2 labels

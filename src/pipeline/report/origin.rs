@@ -29,11 +29,11 @@ impl ReportOrigin {
         self.lines.get(at).filter(|line| **line > 0).map(|line| (file, *line))
     }
 
-    /// The id of the sample of result `at` for people: with the line of its row beside one that is made of its content, which
-    /// says nothing to them.
+    /// The id of the sample of result `at` for people: after the line of its row where it is made of its content, which says
+    /// nothing to them.
     pub(crate) fn named(&self, at: usize, id: &str) -> String {
         match self.lines.get(at) {
-            Some(line) if *line > 0 && is_of_content(id) => format!("{id} (line {line})"),
+            Some(line) if *line > 0 && is_of_content(id) => format!("line {line} ({id})"),
             _ => id.to_owned(),
         }
     }
@@ -94,8 +94,8 @@ mod tests {
     fn a_sample_without_an_id_is_told_by_its_line() {
         let origin = ReportOrigin { lines: vec![12, 0], ..ReportOrigin::default() };
         for (at, id, expected) in [
-            (0, "9e408ad0c61f", "9e408ad0c61f (line 12)"),
-            (0, "9e408ad0c61f-2", "9e408ad0c61f-2 (line 12)"),
+            (0, "9e408ad0c61f", "line 12 (9e408ad0c61f)"),
+            (0, "9e408ad0c61f-2", "line 12 (9e408ad0c61f-2)"),
             (0, "q1", "q1"),
             (0, "9e408ad0c61g", "9e408ad0c61g"),
             (1, "9e408ad0c61f", "9e408ad0c61f"),
