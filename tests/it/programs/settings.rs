@@ -188,8 +188,8 @@ fn what_is_wrong_with_a_program_is_found_without_calling_it() {
 
     {kind: tool, function: contains, extractor: 'f.py:part'}
     warning: no row has a `ground_truth`: `g` (contains) cannot grade any of them
-     --> suite.yaml
-      = help: say where it is: `fields: {ground_truth: NAME}`
+    --> suite.yaml
+     = help: say where it is: `fields: {ground_truth: NAME}`; the first row has `id`, `input`, `output`
 
     error: `f.py` defines no `part` at its top level
      --> f.py:1:1
