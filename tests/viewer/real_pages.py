@@ -433,7 +433,7 @@ class People(pages.PageTest):
         page.keyboard.press("Enter")
         page.keyboard.press("4")
         expect(self.card().locator(".label-people li")).to_have_text(["bob: 5", "cem: 4"])
-        expect(self.card().locator(".label-state")).to_contain_text("labelled 4.5, the grader agrees")
+        expect(self.card().locator(".label-state")).to_contain_text("labelled 4.5 by 2 people together, the grader agrees")
         self.assertEqual(self.labels(), [("bob", 5), ("cem", 4)])
 
 

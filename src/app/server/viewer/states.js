@@ -73,11 +73,12 @@ export function isWorse(before, now) {
   return label ? before?.label?.agrees === true && label.agrees === false : before?.state === 'passed' && now?.state === 'failed'
 }
 
-/** A label in words, and how many of these people say whether it passes as it does. */
+/** A label in words, and how many of these people say so. */
 export function labelText(label, keys, people = []) {
   if (!label) return 'no label'
-  const votes = people.length > 1 ? ` by ${people.filter((one) => one.passes === label.passes).length} of ${people.length} people` : ''
-  const value = labelValue(label.label, keys) + votes
+  // Nobody need have given the score that several people come to.
+  const votes = typeof label.label === 'number' ? `${people.length} people together` : `${people.filter((one) => one.passes === label.passes).length} of ${people.length} people`
+  const value = labelValue(label.label, keys) + (people.length > 1 ? ` by ${votes}` : '')
   const verdict = label.agrees === false ? ', the grader disagrees' : label.agrees ? ', the grader agrees' : ''
   return `labelled ${value}${verdict}`
 }
