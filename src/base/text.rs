@@ -8,7 +8,7 @@ pub(crate) mod table;
 pub(crate) mod word_diff;
 
 use std::borrow::{Borrow, Cow};
-use std::fmt::Display;
+use std::fmt::{Display, Write};
 use std::iter::Peekable;
 use std::str::Chars;
 
@@ -46,7 +46,7 @@ pub(crate) fn shown(text: &str) -> Cow<'_, str> {
     let mut shown = String::with_capacity(text.len() + 16);
     for char in text.chars() {
         if is_obeyed(char) {
-            shown.push_str(&format!("⟨U+{:04X}⟩", u32::from(char)));
+            let _ = write!(shown, "⟨U+{:04X}⟩", u32::from(char));
         } else {
             shown.push(char);
         }

@@ -4,11 +4,13 @@
 use std::collections::BTreeMap;
 use std::pin::pin;
 use std::sync::{Arc, Mutex};
+use std::task::Poll;
 use std::time::Duration;
 
 use axum::Router;
 use axum::body::Body;
 use futures_util::StreamExt;
+use futures_util::stream::poll_fn;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
@@ -76,10 +78,12 @@ impl RequestUnderWay {
 
     /// The body of its answer, which ends it.
     fn body(self, body: Body) -> Body {
-        Body::from_stream(body.into_data_stream().map(move |part| {
-            let _until_sent = &self;
-            part
-        }))
+        let mut under_way = Some(self);
+        let end = poll_fn(move |_| {
+            drop(under_way.take());
+            Poll::Ready(None)
+        });
+        Body::from_stream(body.into_data_stream().chain(end))
     }
 }
 
