@@ -96,7 +96,7 @@ fn records_of_agent_eval_harness_are_imported_and_run_at_once() {
       records: 2 mapped, 0 not mapped
       left out, a secret: graded.jsonl:1: a key that begins with sk-
       left out, a secret: graded.jsonl:2: a key that begins with sk-
-    what did not map, and why: out/IMPORT.md
+    all of it mapped: out/IMPORT.md
 
     next:
       cd out
@@ -135,12 +135,12 @@ fn suites_and_results_of_letta_evals_are_imported() {
     exit: 0
     --- stdout
     imported in/s/suite.yaml (letta-evals) into out
-      suite.yaml: 0 rows, 1 grader
+      suite.yaml: 1 row, 1 grader
       files: 2 mapped, 0 not mapped
       graders: 1 mapped, 0 not mapped
       suites: 1 mapped, 0 not mapped
       left out, a secret: in/s/suite.yaml:3: `api_key`
-    what did not map, and why: out/IMPORT.md
+    all of it mapped: out/IMPORT.md
 
     next:
       cd out

@@ -55,6 +55,7 @@ mod headless;
 mod history;
 mod holdout;
 mod ids;
+mod import_keys;
 mod import_logs;
 mod import_runs;
 mod import_sources;

@@ -1,13 +1,15 @@
 //! `evalrs import`: reads what another tool wrote, and writes a folder with suites that run, and a report.
 
+use std::collections::BTreeSet;
+
 use super::Console;
 use super::import_files::RootedFiles;
 use crate::app::cli::ImportSourceArgs;
 use crate::app::error::{Error, ExitStatus};
-use crate::base::system::{FileBytes, System, join, non_empty};
+use crate::base::system::{FileBytes, MISSING, System, join, non_empty};
 use crate::base::text::sanitize;
-use crate::pipeline::import::imported::ImportError;
-use crate::pipeline::import::report::SourceReport;
+use crate::pipeline::import::imported::{ImportError, ImportedFile};
+use crate::pipeline::import::report::{NO_SUITE, SourceReport};
 use crate::pipeline::import::source::ImportSource;
 use crate::pipeline::import::{IMPORTERS, Importer, folder, importer, recognized};
 
@@ -16,20 +18,25 @@ pub(crate) fn import(
     args: &ImportSourceArgs,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
-    check_is_there(&args.source, console.system)?;
-    check_folder(args, console.system)?;
     let files = RootedFiles::new(&args.source, args.root.as_deref(), console.system);
+    check_is_there(&args.source, &files, console.system)?;
+    check_folder(args, console.system)?;
     let source = ImportSource::new(args.source.as_str(), &files);
     let importer = chosen(args, &source)?;
     let imported = (importer.import)(&source).map_err(error)?;
-    let secrets = source.into_secrets();
-    let report = SourceReport::new(importer.kind, &args.source, &args.output, &imported, &secrets);
-    for file in folder::files(imported, &secrets, &report) {
+    let mut secrets = source.into_secrets();
+    let mut report = SourceReport::new(importer.kind, &args.source, &args.output, &imported);
+    let written = folder::files(imported, &mut secrets, &mut report);
+    check_links(args, &written, console.system)?;
+    for file in written {
         let path = join(&args.output, &file.path);
         console.system.write(&path, &mut |to| to.write_all(file.text.as_bytes()))?;
     }
     if args.json {
         console.write_json(&report)?;
+        if !report.has_suites() {
+            writeln!(console.err, "error: {NO_SUITE}; {} says why", sanitize(&report.path()))?;
+        }
     } else {
         report
             .summary()
@@ -46,10 +53,13 @@ fn error(error: ImportError) -> Error {
     }
 }
 
-fn check_is_there(source: &str, system: &dyn System) -> Result<(), Error> {
+fn check_is_there(source: &str, files: &RootedFiles<'_>, system: &dyn System) -> Result<(), Error> {
     let reason = match system.read(source) {
-        FileBytes::Bytes(_) | FileBytes::Folder => return Ok(()),
-        FileBytes::Missing => "there is no such file".to_owned(),
+        FileBytes::Bytes(_) | FileBytes::Folder => match files.check(source) {
+            Ok(()) => return Ok(()),
+            Err(reason) => reason,
+        },
+        FileBytes::Missing => MISSING.to_owned(),
         FileBytes::Unreadable(reason) => reason,
     };
     let hint = "name a file or folder that another tool wrote: `evalrs import SOURCE -o DIR`";
@@ -62,6 +72,26 @@ fn check_folder(args: &ImportSourceArgs, system: &dyn System) -> Result<(), Erro
     if holds_files && !args.force {
         let message = format!("the folder `{output}` holds files already, and nothing was written");
         return Err(Error::plain(message, "name another folder, or write over it with `--force`"));
+    }
+    Ok(())
+}
+
+/// Refuses to write where a link in the folder leads: that may be anywhere.
+fn check_links(
+    args: &ImportSourceArgs,
+    files: &[ImportedFile],
+    system: &dyn System,
+) -> Result<(), Error> {
+    let mut seen = BTreeSet::new();
+    for file in files {
+        let ends = file.path.match_indices('/').map(|(at, _)| at).chain([file.path.len()]);
+        for path in ends.map(|end| join(&args.output, &file.path[..end])) {
+            if seen.insert(path.clone()) && system.is_link(&path) {
+                let message = format!("`{path}` is a link, and nothing was written");
+                let hint = "an import writes nothing outside of its folder: remove the link, or name another folder";
+                return Err(Error::plain(message, hint));
+            }
+        }
     }
     Ok(())
 }

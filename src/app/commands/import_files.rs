@@ -1,12 +1,13 @@
 //! The files that an import may read: those below one folder, and no more than can be held.
 //!
-//! A configuration that somebody else wrote may name any file; what it names ends up in a dataset, which is then committed.
+//! A configuration that somebody else wrote may name any file, and a link in its folder lead to any; what is read ends up in a
+//! dataset, which is then committed.
 
 use std::cell::Cell;
 
 use serde_json::{Map, Value};
 
-use crate::base::system::{FileBytes, System, folder_of, non_empty};
+use crate::base::system::{FileBytes, System, folder_of, is_stream, non_empty};
 use crate::effects::database::{self, DatabaseRows};
 use crate::pipeline::import::source::SourceFiles;
 
@@ -20,6 +21,8 @@ pub(super) struct RootedFiles<'a> {
     system: &'a dyn System,
     /// Absolute and plain.
     root: String,
+    /// Where that is without links, if the system can tell.
+    linked_root: Option<String>,
     left: Cell<usize>,
 }
 
@@ -30,7 +33,8 @@ impl<'a> RootedFiles<'a> {
             Some(root) => plain(&system.absolute(non_empty(root))),
             None => root_of(source, system),
         };
-        Self { system, root, left: Cell::new(MAX_BYTES) }
+        let linked_root = system.without_links(&root);
+        Self { system, root, linked_root, left: Cell::new(MAX_BYTES) }
     }
 
     /// Counts what was read.
@@ -40,21 +44,28 @@ impl<'a> RootedFiles<'a> {
         Ok(())
     }
 
-    fn outside(&self) -> String {
-        format!("it is outside of `{}`; `--root DIR` allows more", self.root)
-    }
-
-    fn is_below(&self, path: &str) -> bool {
-        let path = plain(&self.system.absolute(non_empty(path)));
-        let rest = path.strip_prefix(self.root.trim_end_matches('/'));
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    /// Refuses what is not below the root, or only by name.
+    pub(super) fn check(&self, path: &str) -> Result<(), String> {
+        let root = &self.root;
+        if !is_below(&plain(&self.system.absolute(non_empty(path))), root) {
+            return Err(format!("it is outside of `{root}`; `--root DIR` allows more"));
+        }
+        let target = self.system.without_links(non_empty(path));
+        match (&self.linked_root, target) {
+            (Some(root), Some(target)) if !is_below(&target, root) && !is_stream(path) => {
+                Err(format!(
+                    "a link leads it to `{target}`, outside of `{root}`; `--root DIR` allows more"
+                ))
+            }
+            _ => Ok(()),
+        }
     }
 }
 
 impl SourceFiles for RootedFiles<'_> {
     fn read(&self, path: &str) -> FileBytes {
-        if !self.is_below(path) {
-            return FileBytes::Unreadable(self.outside());
+        if let Err(reason) = self.check(path) {
+            return FileBytes::Unreadable(reason);
         }
         let read = self.system.read(path);
         if let FileBytes::Bytes(bytes) = &read
@@ -66,7 +77,8 @@ impl SourceFiles for RootedFiles<'_> {
     }
 
     fn list(&self, folder: &str) -> Option<Vec<String>> {
-        self.is_below(folder).then(|| self.system.list(non_empty(folder))).flatten()
+        self.check(folder).ok()?;
+        self.system.list(non_empty(folder))
     }
 
     fn rows(
@@ -75,9 +87,7 @@ impl SourceFiles for RootedFiles<'_> {
         query: &str,
         texts: &[&str],
     ) -> Result<Vec<Map<String, Value>>, String> {
-        if !self.is_below(path) {
-            return Err(self.outside());
-        }
+        self.check(path)?;
         let DatabaseRows { rows, bytes } =
             database::rows(&self.system.absolute(path), query, texts)?;
         self.take(bytes)?;
@@ -100,6 +110,11 @@ fn root_of(source: &str, system: &dyn System) -> String {
         folder = folder_of(folder);
     }
     own
+}
+
+fn is_below(path: &str, folder: &str) -> bool {
+    let rest = path.strip_prefix(folder.trim_end_matches('/'));
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
 }
 
 /// An absolute path without `.` and `..`.

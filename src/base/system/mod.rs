@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+/// Why a file that is not there has no bytes.
+pub const MISSING: &str = "there is no such file";
+
 /// What became of reading a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum FileBytes {
@@ -33,7 +36,7 @@ impl FileBytes {
     pub fn into_bytes(self) -> Result<Vec<u8>, String> {
         match self {
             Self::Bytes(bytes) => Ok(bytes),
-            Self::Missing => Err("there is no such file".to_owned()),
+            Self::Missing => Err(MISSING.to_owned()),
             Self::Folder => Err("it is a folder".to_owned()),
             Self::Unreadable(reason) => Err(reason),
         }
@@ -75,6 +78,14 @@ pub trait System {
     fn list(&self, folder: &str) -> Option<Vec<String>>;
     /// Writes a file so that nobody ever sees half of it, making its folder if needed. An error names the file.
     fn write(&self, path: &str, contents: Contents<'_>) -> std::io::Result<()>;
+    /// Whether there is a symbolic link, wherever it leads; false where the system cannot tell.
+    fn is_link(&self, _path: &str) -> bool {
+        false
+    }
+    /// Where a path leads that is there, without links, from the root of the file system; none where the system cannot tell.
+    fn without_links(&self, _path: &str) -> Option<String> {
+        None
+    }
     /// Identifies a file whatever its name; none where the system cannot tell. Names that were given by [`Self::link`] have one
     /// identity.
     fn identity(&self, _path: &str) -> Option<FileIdentity> {

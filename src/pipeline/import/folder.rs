@@ -1,10 +1,11 @@
 //! The files of an import: suites as YAML, rows, outputs and labels as JSON Lines, programs, and `IMPORT.md`.
 //!
-//! Every text that leaves this module went through [`SecretFindings::take_out`].
+//! Live keys are looked for in the values that are written, and once more in the files: every text that leaves this module went
+//! through [`SecretFindings::take_out`].
 
 use serde_json::{Map, Value, json};
 
-use super::imported::{Imported, ImportedFile, ImportedSuite};
+use super::imported::{Imported, ImportedFile, ImportedSuite, SourcePlace};
 use super::report::SourceReport;
 use super::secrets::SecretFindings;
 use crate::pipeline::suite::canonical::to_yaml;
@@ -28,21 +29,43 @@ const ORDER: [&str; 10] = [
     "gate",
 ];
 
-/// All files, those of suites first, the report last.
+/// All files, those of suites first, the report last, which is told of the keys that were left out.
 pub(crate) fn files(
-    imported: Imported,
-    secrets: &SecretFindings,
-    report: &SourceReport,
+    mut imported: Imported,
+    secrets: &mut SecretFindings,
+    report: &mut SourceReport,
 ) -> Vec<ImportedFile> {
+    search(&imported, secrets);
     let mut files = Vec::new();
-    for suite in imported.suites {
-        files.extend(of_suite(suite));
+    for mut suite in std::mem::take(&mut imported.suites) {
+        for value in suite.values_mut() {
+            secrets.take_out_of(value);
+        }
+        files.extend(of_suite(&suite));
     }
     files.extend(imported.files);
-    files.push(ImportedFile { path: REPORT.to_owned(), text: report.markdown() });
-    let safe = |file: &ImportedFile| is_inside(&file.path);
+    files.retain(|file| is_inside(&file.path));
+    for file in &files {
+        secrets.search_copy(&file.path, &file.text);
+    }
+    report.leave_out_keys(secrets);
+    let markdown = report.markdown();
+    secrets.search_copy(REPORT, &markdown);
+    files.push(ImportedFile { path: REPORT.to_owned(), text: markdown });
     let clean = |file: ImportedFile| ImportedFile { text: secrets.take_out(file.text), ..file };
-    files.into_iter().filter(safe).map(clean).collect()
+    files.into_iter().map(clean).collect()
+}
+
+/// Looks for keys in the values of suites and their data, in what their escapes and folds stand for.
+fn search(imported: &Imported, secrets: &mut SecretFindings) {
+    for suite in &imported.suites {
+        secrets.search_value(&SourcePlace::new(format!("{}.yaml", suite.file), 0), &suite.suite);
+        for (kind, lines) in suite.data() {
+            for (at, line) in lines.iter().enumerate() {
+                secrets.search_value(&SourcePlace::new(data_file(&suite.file, kind), at + 1), line);
+            }
+        }
+    }
 }
 
 /// Whether a path stays in the folder it starts from.
@@ -59,19 +82,20 @@ pub(crate) fn data_file(suite: &str, kind: &str) -> String {
     }
 }
 
-fn of_suite(imported: ImportedSuite) -> Vec<ImportedFile> {
-    let ImportedSuite { file, mut suite, rows, outputs, labels } = imported;
-    if !rows.is_empty() {
-        complete(&mut suite, "dataset", data_file(&file, "dataset"));
+fn of_suite(imported: &ImportedSuite) -> Vec<ImportedFile> {
+    let file = &imported.file;
+    let mut suite = imported.suite.clone();
+    if !imported.rows.is_empty() {
+        complete(&mut suite, "dataset", data_file(file, "dataset"));
     }
-    if !outputs.is_empty() {
-        complete(&mut suite, "target", data_file(&file, "outputs"));
+    if !imported.outputs.is_empty() {
+        complete(&mut suite, "target", data_file(file, "outputs"));
     }
     let yaml = to_yaml(&ordered(suite));
     let mut files = vec![ImportedFile { path: format!("{file}.yaml"), text: yaml }];
-    for (kind, lines) in [("dataset", rows), ("outputs", outputs), ("labels", labels)] {
+    for (kind, lines) in imported.data() {
         if !lines.is_empty() {
-            files.push(ImportedFile { path: data_file(&file, kind), text: json_lines(&lines) });
+            files.push(ImportedFile { path: data_file(file, kind), text: json_lines(lines) });
         }
     }
     files
@@ -150,8 +174,8 @@ mod tests {
         };
         let bad = ImportedFile { path: "../bad".to_owned(), text: String::new() };
         let imported = Imported { suites: vec![suite], files: vec![bad], ..Imported::default() };
-        let report = SourceReport::new("promptfoo", "c.yaml", "out", &imported, &secrets);
-        let written = files(imported, &secrets, &report);
+        let mut report = SourceReport::new("promptfoo", "c.yaml", "out", &imported);
+        let written = files(imported, &mut secrets, &mut report);
         let names: Vec<&str> = written.iter().map(|file| file.path.as_str()).collect();
         assert_eq!(names, ["suite.yaml", "dataset.jsonl", "outputs.jsonl", "IMPORT.md"]);
         assert_eq!(

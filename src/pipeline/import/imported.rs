@@ -50,6 +50,19 @@ pub(crate) struct ImportedSuite {
     pub labels: Vec<Value>,
 }
 
+impl ImportedSuite {
+    /// The lines of each of its files of data, by the kind of the file.
+    pub(crate) fn data(&self) -> [(&'static str, &[Value]); 3] {
+        [("dataset", &self.rows), ("outputs", &self.outputs), ("labels", &self.labels)]
+    }
+
+    /// All that it says and holds.
+    pub(crate) fn values_mut(&mut self) -> impl Iterator<Item = &mut Value> {
+        let data = self.rows.iter_mut().chain(&mut self.outputs).chain(&mut self.labels);
+        std::iter::once(&mut self.suite).chain(data)
+    }
+}
+
 /// A file to be written.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct ImportedFile {

@@ -4,11 +4,14 @@
 //! writes a file: what a source names is asked for through [`source::SourceFiles`], and [`folder`] tells which files there are to write.
 
 mod deepeval;
+mod escapes;
 pub(crate) mod folder;
 mod harness;
 pub(crate) mod imported;
 mod inspect;
 mod letta;
+#[cfg(test)]
+mod noise;
 mod openai;
 mod promptfoo;
 mod reading;

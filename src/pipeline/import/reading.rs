@@ -5,6 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::Value;
 
 use super::imported::ImportError;
+use super::secrets::without_keys;
 use super::source::ImportSource;
 use crate::base::diagnostic::Place;
 use crate::base::json_syntax::slip;
@@ -101,10 +102,15 @@ impl GivenNames {
     }
 }
 
-/// A name with nothing but letters, digits, `_` and `-`.
+/// The beginning of a text, so many characters of it, and of no key that it holds.
+pub(super) fn beginning(text: &str, length: usize) -> String {
+    without_keys(text).chars().take(length).collect()
+}
+
+/// A name with nothing but letters, digits, `_` and `-`, and without what looks like a key: files may be called so.
 pub(super) fn plain_name(name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
-    let name: String = name.chars().take(60).map(plain).collect();
+    let name: String = beginning(name, 60).chars().map(plain).collect();
     let name = name.trim_matches('_').to_owned();
     if name.is_empty() { "unnamed".to_owned() } else { name }
 }

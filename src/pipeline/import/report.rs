@@ -4,11 +4,18 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 use serde::Serialize;
+use serde_json::Value;
 
 use super::folder::REPORT;
 use super::imported::Imported;
+use super::reading::text_at;
 use super::secrets::SecretFindings;
 use crate::base::text::count;
+use crate::pipeline::dataset::split::split;
+use crate::pipeline::spec::DatasetFormat;
+
+/// What is said where there is nothing to run.
+pub(crate) const NO_SUITE: &str = "no suite was made: nothing in it can be run";
 
 /// An account of an import.
 #[derive(Clone, Debug, Serialize)]
@@ -65,14 +72,7 @@ struct ReportedSecret {
 
 impl SourceReport {
     /// The account of what the importer `kind` made of `source` for `folder`.
-    pub(crate) fn new(
-        kind: &str,
-        source: &str,
-        folder: &str,
-        imported: &Imported,
-        secrets: &SecretFindings,
-    ) -> Self {
-        let told = |text: &str| secrets.take_out(text.to_owned());
+    pub(crate) fn new(kind: &str, source: &str, folder: &str, imported: &Imported) -> Self {
         let mut parts: BTreeMap<String, PartCounts> = BTreeMap::new();
         for (part, mapped) in &imported.mapped {
             parts.entry((*part).to_owned()).or_default().mapped += mapped;
@@ -84,13 +84,8 @@ impl SourceReport {
             part: left_out.part,
             file: left_out.place.file.clone(),
             line: left_out.place.line,
-            what: told(&left_out.what),
-            reason: told(&left_out.reason),
-        });
-        let secrets = secrets.found().into_iter().map(|secret| ReportedSecret {
-            file: secret.place.file,
-            line: secret.place.line,
-            what: secret.what,
+            what: left_out.what.clone(),
+            reason: left_out.reason.clone(),
         });
         Self {
             format: 1,
@@ -100,15 +95,36 @@ impl SourceReport {
             suites: suites(imported),
             parts,
             not_mapped: not_mapped.collect(),
-            secrets: secrets.collect(),
-            notes: imported.notes.iter().map(|note| told(note)).collect(),
+            secrets: Vec::new(),
+            notes: imported.notes.clone(),
             next: next(folder, imported),
         }
+    }
+
+    /// Names the keys that were left out, and takes them out of what is told.
+    pub(crate) fn leave_out_keys(&mut self, secrets: &SecretFindings) {
+        let told = |text: &mut String| *text = secrets.take_out(std::mem::take(text));
+        for part in &mut self.not_mapped {
+            told(&mut part.what);
+            told(&mut part.reason);
+        }
+        self.notes.iter_mut().for_each(told);
+        let found = secrets.found().into_iter().map(|secret| ReportedSecret {
+            file: secret.place.file,
+            line: secret.place.line,
+            what: secret.what,
+        });
+        self.secrets = found.collect();
     }
 
     /// Whether there is a suite.
     pub(crate) fn has_suites(&self) -> bool {
         !self.suites.is_empty()
+    }
+
+    /// Where `IMPORT.md` is.
+    pub(crate) fn path(&self) -> String {
+        format!("{}/{REPORT}", self.folder.trim_end_matches('/'))
     }
 
     /// `IMPORT.md`.
@@ -177,10 +193,14 @@ impl SourceReport {
         for ReportedSecret { file, line, what } in &self.secrets {
             lines.push(format!("  left out, a secret: {}: {what}", place_text(file, *line)));
         }
-        let folder = self.folder.trim_end_matches('/');
-        lines.push(format!("what did not map, and why: {folder}/{REPORT}"));
+        let told = if self.not_mapped.is_empty() {
+            "all of it mapped"
+        } else {
+            "what did not map, and why"
+        };
+        lines.push(format!("{told}: {}", self.path()));
         if self.suites.is_empty() {
-            lines.push("no suite was made: nothing in it can be run".to_owned());
+            lines.push(NO_SUITE.to_owned());
         } else {
             lines.push("\nnext:".to_owned());
         }
@@ -192,12 +212,21 @@ impl SourceReport {
 fn suites(imported: &Imported) -> Vec<ReportedSuite> {
     let reported = imported.suites.iter().map(|suite| ReportedSuite {
         file: format!("{}.yaml", suite.file),
-        rows: suite.rows.len(),
+        rows: suite.rows.len() + copied_rows(&suite.suite, imported),
         outputs: suite.outputs.len(),
         labels: suite.labels.len(),
         graders: suite.suite["graders"].as_object().map_or(0, serde_json::Map::len),
     });
     reported.collect()
+}
+
+/// The rows of a dataset that is copied as it was.
+fn copied_rows(suite: &Value, imported: &Imported) -> usize {
+    let Some(path) = text_at(suite, &["/dataset/path", "/dataset"]) else { return 0 };
+    let copy = imported.files.iter().find(|file| file.path == path);
+    copy.zip(DatasetFormat::of_name(path))
+        .and_then(|(copy, format)| split(path, &copy.text, format).ok())
+        .map_or(0, |rows| rows.len())
 }
 
 fn next(folder: &str, imported: &Imported) -> Vec<String> {

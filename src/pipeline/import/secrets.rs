@@ -1,11 +1,15 @@
 //! Live keys in what is imported: found by their form and by the names of fields, told with file and line, and never written.
 //!
-//! A value that only stands for a key (`${NAME}`, `{{env.NAME}}`, `your-key-here`) is none.
+//! They are looked for in texts as they are written, and with their escapes undone. A value that only stands for a key
+//! (`${NAME}`, `{{env.NAME}}`, `your-key-here`) is none.
 
+use std::ops::Range;
 use std::sync::LazyLock;
 
 use regex::Regex;
+use serde_json::Value;
 
+use super::escapes::Unescaped;
 use super::imported::SourcePlace;
 
 /// A key that was found.
@@ -20,11 +24,22 @@ pub(crate) struct FoundSecret {
 #[derive(Default)]
 pub(crate) struct SecretFindings {
     found: Vec<FoundSecret>,
-    values: Vec<String>,
+    /// The longest first, or a key that another one holds would leave a rest.
+    values: Vec<SecretValue>,
+}
+
+/// A key, as it was found.
+struct SecretValue {
+    text: String,
+    /// Without white space: the lines of a private key are indented in one file and not in another.
+    bare: String,
 }
 
 /// The shortest value that is taken out of every text. A shorter one is left out where it stands.
 const SHORTEST: usize = 8;
+
+/// The shortest line of a private key that is taken out alone.
+const SHORTEST_LINE: usize = 16;
 
 /// Forms of keys: what they are called, and their pattern.
 static FORMS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
@@ -43,7 +58,7 @@ static FORMS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
         ("a JSON web token", r"\beyJ[A-Za-z0-9_-]{8,}\.eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}"),
         (
             "a private key",
-            r"-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s\\n]*-----END [A-Z ]*PRIVATE KEY-----",
+            r"-----BEGIN [A-Z ]*PRIVATE KEY-----[A-Za-z0-9+/=\s,:-]*?-----END [A-Z ]*PRIVATE KEY-----",
         ),
         ("a bearer token", r"(?i)\bbearer\s+([A-Za-z0-9._~+/=-]{16,})"),
         ("a password in an address", r"://[^/\s:@'\x22]+:([^/\s:@'\x22]{8,})@"),
@@ -108,30 +123,68 @@ pub(crate) fn is_placeholder(value: &str) -> bool {
 fn is_live(value: &str) -> bool {
     let digits = value.bytes().filter(u8::is_ascii_digit).count();
     let letters = value.bytes().filter(u8::is_ascii_alphabetic).count();
-    !is_reference(value) && digits >= 2 && letters >= 2 && !is_placeholder(value)
+    // By chance any word may stand in a long one.
+    let is_placeholder = value.len() < 200 && is_placeholder(value);
+    !is_reference(value) && digits >= 2 && letters >= 2 && !is_placeholder
+}
+
+/// A text without the keys that it holds: what is cut off from a text is no key that anybody would find.
+pub(super) fn without_keys(text: &str) -> String {
+    let mut findings = SecretFindings::default();
+    findings.search("", text);
+    findings.take_out(text.to_owned())
 }
 
 impl SecretFindings {
     /// Looks for keys in the text of a file.
     pub(crate) fn search(&mut self, file: &str, text: &str) {
-        self.search_at(text, &|at| {
-            let before = text.as_bytes().get(..at).unwrap_or_default();
-            SourcePlace::new(file, memchr::memchr_iter(b'\n', before).count() + 1)
-        });
+        self.search_at(text, true, &|at| line_at(file, text, at));
     }
 
     /// Looks for live keys in a part of a file that has no lines, such as a database.
     pub(crate) fn search_part(&mut self, file: &str, part: &str) {
-        self.search_at(part, &|_| SourcePlace::new(file, 0));
+        self.search_at(part, true, &|_| SourcePlace::new(file, 0));
     }
 
-    fn search_at(&mut self, text: &str, place: &dyn Fn(usize) -> SourcePlace) {
+    /// Looks for keys in the text of a file that is to be written: those that a source was known to hold are not told again.
+    pub(crate) fn search_copy(&mut self, file: &str, text: &str) {
+        self.search_at(text, false, &|at| line_at(file, text, at));
+    }
+
+    /// Looks for keys in the texts of a value that is to be written, in a line of a file.
+    pub(crate) fn search_value(&mut self, place: &SourcePlace, value: &Value) {
+        match value {
+            Value::String(text) => self.search_at(text, false, &|_| place.clone()),
+            Value::Array(items) => items.iter().for_each(|item| self.search_value(place, item)),
+            Value::Object(members) => {
+                for (name, member) in members {
+                    self.search_at(name, false, &|_| place.clone());
+                    self.search_value(place, member);
+                }
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    fn search_at(&mut self, text: &str, is_source: bool, place: &dyn Fn(usize) -> SourcePlace) {
+        if text.len() < SHORTEST {
+            return;
+        }
+        self.search_plain(text, is_source, place);
+        if let Some(unescaped) = Unescaped::of(text) {
+            let place = |at| place(unescaped.origin(at));
+            self.search_plain(&unescaped.text, is_source, &place);
+        }
+    }
+
+    fn search_plain(&mut self, text: &str, is_source: bool, place: &dyn Fn(usize) -> SourcePlace) {
         for (what, form) in FORMS.iter() {
             for found in form.captures_iter(text) {
                 let Some(value) = found.get(1).or_else(|| found.get(0)) else { continue };
                 if is_live(value.as_str()) {
                     let what = (*what).to_owned();
-                    self.add(FoundSecret { place: place(value.start()), what }, value.as_str());
+                    let secret = FoundSecret { place: place(value.start()), what };
+                    self.note(secret, value.as_str(), is_source);
                 }
             }
         }
@@ -143,41 +196,103 @@ impl SecretFindings {
                 .all(|byte| byte.is_ascii_alphanumeric() || b"+/=_-.:~".contains(&byte));
             if is_word && value.len() >= 12 && is_live(value.as_str()) {
                 let what = format!("`{}`", name.as_str());
-                self.add(FoundSecret { place: place(value.start()), what }, value.as_str());
+                let secret = FoundSecret { place: place(value.start()), what };
+                self.note(secret, value.as_str(), is_source);
             }
         }
     }
 
     /// Adds a key; one that was found at the same place already is told once.
     pub(crate) fn add(&mut self, secret: FoundSecret, value: &str) {
-        let value = value.trim();
-        let is_known =
-            self.values.iter().any(|known| known.contains(value) || value.contains(known.as_str()));
-        let is_told = is_known && self.found.iter().any(|found| found.place == secret.place);
+        self.note(secret, value, true);
+    }
+
+    fn note(&mut self, secret: FoundSecret, value: &str, is_source: bool) {
+        let text = value.trim();
+        let bare: String = text.split_whitespace().collect();
+        let is_known = self
+            .values
+            .iter()
+            .any(|known| known.bare.contains(&bare) || bare.contains(&known.bare));
+        let is_told =
+            is_known && (!is_source || self.found.iter().any(|found| found.place == secret.place));
         if !is_told {
             self.found.push(secret);
         }
-        if value.len() >= SHORTEST && !self.values.iter().any(|known| known == value) {
-            self.values.push(value.to_owned());
-            // The longest first, or a key that another one holds would leave a rest.
-            self.values.sort_by_key(|value| std::cmp::Reverse(value.len()));
+        self.keep(text);
+        // A line of a private key is a part of it wherever it stands: of a broken table each is a row.
+        let is_code = |line: &&str| {
+            let is_one = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
+            line.len() >= SHORTEST_LINE && line.bytes().all(is_one)
+        };
+        if text.contains('\n') {
+            text.lines().map(str::trim).filter(is_code).for_each(|line| self.keep(line));
         }
+    }
+
+    /// Keeps a value that is to be taken out.
+    fn keep(&mut self, text: &str) {
+        if text.len() < SHORTEST || self.values.iter().any(|known| known.text == text) {
+            return;
+        }
+        let behind = self.values.partition_point(|known| known.text.len() >= text.len());
+        let bare = text.split_whitespace().collect();
+        self.values.insert(behind, SecretValue { text: text.to_owned(), bare });
     }
 
     /// Whether one of the keys stands in `text`.
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        self.values.iter().any(|value| text.contains(value.as_str()))
+        !self.parts(text).is_empty()
     }
 
     /// `text` without the keys: nothing stands in their place.
     pub(crate) fn take_out(&self, text: String) -> String {
-        let mut text = text;
-        for value in &self.values {
-            if text.contains(value.as_str()) {
-                text = text.replace(value.as_str(), "");
+        let mut parts = self.parts(&text);
+        if parts.is_empty() {
+            return text;
+        }
+        parts.sort_by_key(|part| part.start);
+        let mut rest = String::with_capacity(text.len());
+        let mut end = 0;
+        for part in parts {
+            rest.push_str(text.get(end..part.start).unwrap_or_default());
+            end = end.max(part.end);
+        }
+        rest.push_str(text.get(end..).unwrap_or_default());
+        rest
+    }
+
+    /// A value without the keys in its texts.
+    pub(crate) fn take_out_of(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => *text = self.take_out(std::mem::take(text)),
+            Value::Array(items) => items.iter_mut().for_each(|item| self.take_out_of(item)),
+            Value::Object(members) => {
+                if members.keys().any(|name| self.is_in(name)) {
+                    let named = std::mem::take(members).into_iter();
+                    *members = named.map(|(name, member)| (self.take_out(name), member)).collect();
+                }
+                members.values_mut().for_each(|member| self.take_out_of(member));
+            }
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// Where keys stand in `text`, also where they are escaped.
+    fn parts(&self, text: &str) -> Vec<Range<usize>> {
+        let mut parts = Vec::new();
+        if self.values.is_empty() || text.len() < SHORTEST {
+            return parts;
+        }
+        let unescaped = Unescaped::of(text);
+        for SecretValue { text: value, .. } in &self.values {
+            parts.extend(places(text, value));
+            if let Some(unescaped) = &unescaped {
+                let found = places(&unescaped.text, value);
+                parts.extend(found.map(|part| unescaped.origins(&part)));
             }
         }
-        text
+        parts
     }
 
     /// What was found, in the order of files and lines.
@@ -188,9 +303,23 @@ impl SecretFindings {
     }
 }
 
+fn line_at(file: &str, text: &str, at: usize) -> SourcePlace {
+    let before = text.as_bytes().get(..at).unwrap_or_default();
+    SourcePlace::new(file, memchr::memchr_iter(b'\n', before).count() + 1)
+}
+
+/// Where a key stands in a text.
+fn places(text: &str, value: &str) -> impl Iterator<Item = Range<usize>> {
+    let length = value.len();
+    memchr::memmem::find_iter(text.as_bytes(), value).map(move |at| at..at + length)
+}
+
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::{SecretFindings, is_secret_name};
+    use crate::pipeline::import::imported::SourcePlace;
 
     #[test]
     fn keys_are_found_by_form_and_by_name_and_nothing_else_is() {
@@ -227,6 +356,57 @@ mod tests {
             "say sk-proj-4fJ29aQ0x8LmZt73vbN1 twice: sk-proj-4fJ29aQ0x8LmZt73vbN1".to_owned();
         assert!(findings.is_in(&text));
         assert_eq!(findings.take_out(text), "say  twice: ");
+    }
+
+    #[test]
+    fn keys_are_found_and_taken_out_however_they_are_escaped() {
+        let private = "-----BEGIN RSA PRIVATE KEY-----\nMIIEowIBAAKCAQEA1234567890abcdefghij\nklmnopqrstuvwxyz0123456789ABCDEFGHIJ\n-----END RSA PRIVATE KEY-----";
+        for (text, place, rest) in [
+            (r#"{"a": "sk\u002dproj-4fJ29aQ0x8LmZt73vbN1"}"#.to_owned(), "f:1", r#"{"a": ""}"#),
+            (
+                r#"{"a": "b\nsk-proj-4fJ29aQ0x8LmZt73vbN1\n"}"#.to_owned(),
+                "f:1",
+                r#"{"a": "b\n\n"}"#,
+            ),
+            (
+                r#"{"a": "{\"b\": \"sk\\u002dproj-4fJ29aQ0x8LmZt73vbN1\"}"}"#.to_owned(),
+                "f:1",
+                r#"{"a": "{\"b\": \"\"}"}"#,
+            ),
+            ("a: 1\nx: \"\\x73k-proj-4fJ29aQ0x8LmZt73vbN1\"".to_owned(), "f:2", "a: 1\nx: \"\""),
+            ("x: \"sk-proj-4fJ29a\\\n   Q0x8LmZt73vbN1\"".to_owned(), "f:1", "x: \"\""),
+            (r#""Bearer abcdefgh12345678\/ijklmnop12345""#.to_owned(), "f:1", r#""Bearer ""#),
+            (
+                r#"{"api\u005fkey": "0f1e2d3c\u0034b5a6978"}"#.to_owned(),
+                "f:1",
+                r#"{"api\u005fkey": ""}"#,
+            ),
+            (format!("x: |\n  {}\ny: 1", private.replace('\n', "\n  ")), "f:2", "x: |\n  \ny: 1"),
+            (serde_json::Value::from(private).to_string(), "f:1", "\"\""),
+        ] {
+            let mut findings = SecretFindings::default();
+            findings.search("f", &text);
+            let told: Vec<String> =
+                findings.found().iter().map(|found| found.place.to_string()).collect();
+            assert_eq!(told, [place], "{text}");
+            assert_eq!(findings.take_out(text.clone()), rest, "{text}");
+        }
+    }
+
+    #[test]
+    fn keys_in_values_are_told_once_and_taken_out_of_names_too() {
+        let mut findings = SecretFindings::default();
+        findings.search(
+            "c.yaml",
+            "x: |\n  -----BEGIN PRIVATE KEY-----\n  MIIEowIBAAKC1234\n  -----END PRIVATE KEY-----",
+        );
+        let mut value = json!({"x": "-----BEGIN PRIVATE KEY-----\nMIIEowIBAAKC1234\n-----END PRIVATE KEY-----\n", "sk-proj-4fJ29aQ0x8LmZt73vbN1": [1, "Bearer sk-proj-4fJ29aQ0x8LmZt73vbN1"]});
+        findings.search_value(&SourcePlace::new("dataset.jsonl", 3), &value);
+        findings.take_out_of(&mut value);
+        assert_eq!(value, json!({"x": "\n", "": [1, "Bearer "]}));
+        let told: Vec<String> =
+            findings.found().iter().map(|found| found.place.to_string()).collect();
+        assert_eq!(told, ["c.yaml:2", "dataset.jsonl:3"]);
     }
 
     #[test]

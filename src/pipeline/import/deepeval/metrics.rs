@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::rows::MetricColumn;
 use super::{TestRun, field};
 use crate::pipeline::import::imported::Imported;
-use crate::pipeline::import::reading::JudgeModel;
+use crate::pipeline::import::reading::{JudgeModel, beginning};
 
 /// The graders of a suite.
 #[derive(Default)]
@@ -256,7 +256,7 @@ impl Criteria {
 
     fn short(&self) -> String {
         let text = self.text.clone().unwrap_or_else(|| self.steps.join(" "));
-        text.chars().take(200).collect()
+        beginning(&text, 200)
     }
 
     /// A rubric with these words.

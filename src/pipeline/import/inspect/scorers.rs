@@ -7,7 +7,7 @@ use super::rows::ScoreColumn;
 use super::template::{SentPrompt, template};
 use crate::pipeline::import::folder::ONLY_SUITE;
 use crate::pipeline::import::imported::Imported;
-use crate::pipeline::import::reading::{JudgeModel, as_text, first, text_at};
+use crate::pipeline::import::reading::{JudgeModel, as_text, beginning, first, text_at};
 
 /// The functions that scorers are made of.
 const PROGRAM: &str = include_str!("scorers.py");
@@ -121,7 +121,7 @@ fn recorded(column: &ScoreColumn, rows: &[Value]) -> Result<Value, String> {
     } else {
         let example =
             column.values.iter().find(|value| !is_letter(value) && !in_range(value)).map(as_text);
-        let example: String = example.unwrap_or_default().chars().take(40).collect();
+        let example = beginning(&example.unwrap_or_default(), 40);
         return Err(format!(
             "its values are neither letters of Inspect nor numbers from 0 to 1, such as `{example}`: add `recorded_score` with `path: {path}` and a `map`"
         ));

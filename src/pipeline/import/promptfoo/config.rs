@@ -170,12 +170,7 @@ impl<'a> ConfigReader<'a> {
         }
         let found = self.files.matching(reference);
         if found.is_empty() {
-            self.leave_out(
-                "test files",
-                node,
-                what,
-                "there is no such file, or it must not be read",
-            );
+            self.leave_out("test files", node, what, self.files.why_none(reference));
         }
         let mut tests = Vec::new();
         for path in found {

@@ -90,6 +90,17 @@ impl<'a> ConfigFiles<'a> {
         glob::expand(&[pattern.trim_start_matches("./").to_owned()], &list).files
     }
 
+    /// Why a path or pattern stands for no file.
+    pub(super) fn why_none(&self, reference: &str) -> String {
+        let pattern = relative(reference);
+        let read = if is_pattern(pattern) {
+            Ok(Vec::new())
+        } else {
+            self.source.bytes(&self.path(pattern))
+        };
+        read.err().unwrap_or_else(|| "no file that may be read matches".to_owned())
+    }
+
     /// Whether a text holds a live key.
     pub(super) fn holds_secret(&self, text: &str) -> bool {
         self.source.holds_secret(text)

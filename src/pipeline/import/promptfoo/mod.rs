@@ -24,6 +24,7 @@ mod tests;
 mod vars;
 
 use super::imported::{ImportError, Imported};
+use super::reading::beginning;
 use super::source::ImportSource;
 use crate::base::system::folder_of;
 use config::ConfigReader;
@@ -131,7 +132,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
 fn name_of(path: &str, description: Option<&str>) -> String {
     let line = description.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
     if let Some(line) = line {
-        return line.trim().chars().take(80).collect();
+        return beginning(line.trim(), 80);
     }
     let file = path.rsplit('/').next().unwrap_or(path);
     let stem = file.split('.').next().unwrap_or(file);

@@ -95,12 +95,8 @@ impl ConfigReader<'_> {
         let files = if is_path { self.files.matching(written) } else { Vec::new() };
         if files.is_empty() {
             if written.starts_with("file://") {
-                self.leave_out(
-                    "prompts",
-                    node,
-                    format!("`{written}`"),
-                    "there is no such file, or it must not be read",
-                );
+                let why = self.files.why_none(written);
+                self.leave_out("prompts", node, format!("`{written}`"), why);
                 return vec![unreadable(written, label)];
             }
             self.imported.count("prompts");
