@@ -33,6 +33,10 @@ pub(super) const JSON_MATCH: GraderInfo = GraderInfo {
     ..GraderInfo::PLAIN
 };
 
+fn json_of(written: &str) -> Result<Value, Grade> {
+    serde_json::from_str(written).map_err(|why| unusable_reference(lower_first(&why)))
+}
+
 /// Options of `json_match`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
@@ -46,17 +50,43 @@ pub(super) struct JsonMatch {
     pub(super) numeric_tolerance: f64,
     /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
     pub(super) whole: bool,
+    /// Whether the ground truth is a list of values, each of which is accepted. Texts in it are JSON.
+    pub(super) alternatives: bool,
 }
 
 impl JsonMatch {
     pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let written = reference(subject)?;
-        let expected: Value =
-            serde_json::from_str(written).map_err(|why| unusable_reference(lower_first(&why)))?;
+        let expected = json_of(written)?;
         let Some(found) = parse_as(subject.submission, self.whole) else {
             return Ok(explained("JSON match", Some(NO_JSON.to_owned())));
         };
-        Ok(explained("JSON match", self.difference(&expected, &found)))
+        let wrong = match expected {
+            Value::Array(accepted) if self.alternatives => self.none_of(accepted, &found)?,
+            expected => self.difference(&expected, &found),
+        };
+        Ok(explained("JSON match", wrong))
+    }
+
+    /// What is wrong where `found` is none of several values: of one, where they differ.
+    fn none_of(&self, accepted: Vec<Value>, found: &Value) -> Result<Option<String>, Grade> {
+        let count = accepted.len();
+        let mut differences = Vec::new();
+        for value in accepted {
+            let value = match value {
+                Value::String(text) => json_of(&text)?,
+                value => value,
+            };
+            match self.difference(&value, found) {
+                None => return Ok(None),
+                Some(difference) => differences.push(difference),
+            }
+        }
+        Ok(Some(match differences.pop() {
+            None => return Err(Grade::without_ground_truth("No ground_truth answer provided")),
+            Some(difference) if count == 1 => difference,
+            Some(_) => format!("none of {count}"),
+        }))
     }
 
     /// The first place where `found` is not `expected`, and what stands there.

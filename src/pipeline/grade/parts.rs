@@ -16,8 +16,9 @@ pub(super) const STARTS_WITH: GraderInfo = GraderInfo {
     id: "starts_with",
     aliases: &["starts-with"],
     name: "Starts with",
-    description: "The submission begins with the ground truth, but for white space at its ends.",
+    description: "The submission begins with the ground truth, or one of several, but for white space at its ends.",
     needs_ground_truth: true,
+    takes_lists: true,
     given_by: &["value"],
     options: schema::<Affix>,
     compile: |config| {
@@ -33,8 +34,9 @@ pub(super) const ENDS_WITH: GraderInfo = GraderInfo {
     id: "ends_with",
     aliases: &["ends-with"],
     name: "Ends with",
-    description: "The submission ends with the ground truth, but for white space at its ends.",
+    description: "The submission ends with the ground truth, or one of several, but for white space at its ends.",
     needs_ground_truth: true,
+    takes_lists: true,
     given_by: &["value"],
     options: schema::<Affix>,
     compile: |config| {
@@ -49,7 +51,7 @@ pub(super) const ENDS_WITH: GraderInfo = GraderInfo {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
 struct Affix {
-    /// What is looked for; without it the ground truth of the row.
+    /// What is looked for; without it the ground truth of the row, a text or a list.
     value: Option<GivenText>,
     /// Whether upper and lower case differ.
     case_sensitive: bool,
@@ -69,9 +71,19 @@ impl Affix {
         holds: fn(&str, &str) -> bool,
     ) -> GradeResult {
         let affix = given_or_reference(self.value.as_ref(), subject)?;
-        let normal = |text| in_case(strip(text), self.case_sensitive);
-        let wrong = !holds(&normal(subject.submission), &normal(affix));
-        Ok(explained(what, wrong.then(|| format!("`{}` expected", shorten(affix)))))
+        let normal = |text: &str| in_case(strip(text), self.case_sensitive);
+        let submission = normal(subject.submission);
+        if holds(&submission, &normal(affix)) {
+            return Ok(explained(what, None));
+        }
+        // A text that is written like a list may also be meant as it is.
+        let several = given_or_references(self.value.as_ref().map(std::slice::from_ref), subject)?;
+        let is_right = several.iter().any(|affix| holds(&submission, &normal(affix)));
+        let wrong = match several.as_slice() {
+            [one] => format!("`{}` expected", shorten(one)),
+            several => format!("none of {}", several.len()),
+        };
+        Ok(explained(what, (!is_right).then_some(wrong)))
     }
 }
 

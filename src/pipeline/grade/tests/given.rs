@@ -40,6 +40,40 @@ fn a_suite_gives_what_is_expected() {
 }
 
 #[test]
+fn one_of_several_references_is_enough() {
+    let list = r#"["four", "4"]"#;
+    let values = r#"["[4]", {"a": 1}, "{}"]"#;
+    let alternatives = json!({"alternatives": true});
+    check(
+        "starts_with",
+        &[
+            (json!({}), "4 apples", list, 1.0, "Starts with: True"),
+            (json!({}), "24", list, 0.0, "Starts with: False (none of 2)"),
+            (json!({}), r#"["four", "4"] it is"#, list, 1.0, "Starts with: True"),
+            (json!({}), "x", "[]", 0.0, "No ground_truth answer provided"),
+        ],
+    );
+    check("ends_with", &[(json!({}), "it is 4", list, 1.0, "Ends with: True")]);
+    check(
+        "json_match",
+        &[
+            (alternatives.clone(), "[4]", values, 1.0, "JSON match: True"),
+            (alternatives.clone(), r#"{"a": 1}"#, values, 1.0, "JSON match: True"),
+            (alternatives.clone(), "[5]", values, 0.0, "JSON match: False (none of 3)"),
+            (
+                alternatives.clone(),
+                "[5]",
+                r#"["[4]"]"#,
+                0.0,
+                "JSON match: False (`/0`: 4 expected, 5 found)",
+            ),
+            (alternatives, "[]", "[]", 0.0, "No ground_truth answer provided"),
+            (json!({}), r#"["[4]"]"#, r#"["[4]"]"#, 1.0, "JSON match: True"),
+        ],
+    );
+}
+
+#[test]
 fn several_texts_are_looked_for() {
     let values = json!({"values": ["cat", "dog", 7]});
     let partial = json!({"values": ["cat", "dog", 7, "eel"], "partial": true});

@@ -346,13 +346,28 @@ fn judge(grader: &Value, prompt: String, imported: &mut Imported) -> Map<String,
     mapped
 }
 
+/// From where to where scores go.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct ScoreRange {
+    pub(super) min: f64,
+    pub(super) max: f64,
+}
+
+impl ScoreRange {
+    pub(super) const UNIT: Self = Self { min: 0.0, max: 1.0 };
+
+    /// The range that a grader says.
+    pub(super) fn of(grader: &Value) -> Option<Self> {
+        let range = first(grader, &["/range"]).and_then(Value::as_array)?;
+        let bound =
+            |at: usize, default: f64| range.get(at).and_then(Value::as_f64).unwrap_or(default);
+        Some(Self { min: bound(0, 0.0), max: bound(1, 1.0) })
+    }
+}
+
 fn score_model(grader: &Value, imported: &mut Imported) -> Result<Value, String> {
-    let range = first(grader, &["/range"]).and_then(Value::as_array);
-    let bound = |at: usize, default: f64| {
-        range.and_then(|range| range.get(at)?.as_f64()).unwrap_or(default)
-    };
-    let min = bound(0, 0.0);
-    let max = bound(1, 1.0);
+    let range = ScoreRange::of(grader);
+    let ScoreRange { min, max } = range.unwrap_or(ScoreRange::UNIT);
     if min >= max {
         return Err("its `range` is empty".to_owned());
     }

@@ -4,17 +4,26 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
+use super::graders::ScoreRange;
 use crate::pipeline::import::imported::{Imported, SourcePlace};
 use crate::pipeline::import::reading::{GivenNames, as_text, first, text_at};
+
+/// A grader of runs, and the scores that it gave.
+struct RecordedGrader {
+    name: String,
+    /// Its name in rows.
+    key: String,
+    /// Whether each result has a score.
+    is_scored: bool,
+    scores: ScoreRange,
+}
 
 /// Gathers rows.
 #[derive(Default)]
 pub(super) struct ItemReader {
     pub(super) rows: Vec<Value>,
-    /// Graders that take over what runs said, by the name of the grader that said it.
-    pub(super) results: Map<String, Value>,
-    /// The names in rows of graders of runs.
-    keys: BTreeMap<String, String>,
+    /// The graders of runs.
+    recorded: Vec<RecordedGrader>,
     names: GivenNames,
     /// How often an item was answered by a model.
     trials: BTreeMap<String, u64>,
@@ -41,11 +50,11 @@ impl ItemReader {
                 continue;
             };
             imported.count("results");
-            let key = self.key(name);
             let score = first(result, &["/score"]).filter(|score| score.is_number());
             let kept = json!({"passed": result.get("passed"), "score": score});
-            self.result(&key, score);
-            results.insert(key, kept);
+            let grader = self.recorded(name);
+            grader.note(score.and_then(Value::as_f64));
+            results.insert(grader.key.clone(), kept);
         }
         if let Some(error) = first(&sample, &["/error/message", "/error/code"]) {
             row.insert("error".to_owned(), Value::from(as_text(error)));
@@ -131,47 +140,97 @@ impl ItemReader {
         row
     }
 
-    fn key(&mut self, name: &str) -> String {
-        // The service puts a number of its own behind the name: `NAME-5f3a…`.
-        let plain = name.rsplit_once('-').filter(|(_, id)| {
-            id.len() >= 32 && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+    fn recorded(&mut self, name: &str) -> &mut RecordedGrader {
+        let name = without_id(name);
+        let known = self.recorded.iter().position(|grader| grader.name == name);
+        let at = known.unwrap_or_else(|| {
+            let key = self.names.give(name);
+            let scores = ScoreRange { min: f64::INFINITY, max: f64::NEG_INFINITY };
+            self.recorded.push(RecordedGrader {
+                name: name.to_owned(),
+                key,
+                is_scored: true,
+                scores,
+            });
+            self.recorded.len() - 1
         });
-        let uuid =
-            name.len().checked_sub(37).and_then(|at| Some((name.get(..at)?, name.get(at..)?)));
-        let uuid = uuid.filter(|(_, id)| {
-            id.starts_with('-')
-                && id.chars().filter(|c| *c == '-').count() == 5
-                && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
-        });
-        let plain = uuid.or(plain).map_or(name, |(plain, _)| plain).to_owned();
-        if let Some(key) = self.keys.get(&plain) {
-            return key.clone();
-        }
-        let key = self.names.give(&plain);
-        self.keys.insert(plain, key.clone());
-        key
+        &mut self.recorded[at]
     }
 
-    /// Notes a grader of the run: its score where all are from 0 to 1, else whether it passed.
-    fn result(&mut self, key: &str, score: Option<&Value>) {
-        let in_range =
-            score.and_then(Value::as_f64).is_some_and(|score| (0.0..=1.0).contains(&score));
-        let field = if in_range { "score" } else { "passed" };
-        let grader = |field: &str| {
-            json!({
-                "kind": "tool",
-                "function": "recorded_score",
-                "config": {"path": format!("results.{key}.{field}")},
-                "only": format!("has(row.results.{key}.{field})"),
-            })
-        };
-        let is_passed = |known: &Value| {
-            known["config"]["path"].as_str().is_some_and(|path| path.ends_with(".passed"))
-        };
-        match self.results.get(key) {
-            Some(known) if is_passed(known) || field == "score" => {}
-            _ => _ = self.results.insert(key.to_owned(), grader(field)),
+    /// Graders that take over what runs said, by their names; `range_of` says on which scale a grader scores.
+    pub(super) fn recorded_graders(
+        &self,
+        range_of: impl Fn(&str) -> Option<ScoreRange>,
+        imported: &mut Imported,
+    ) -> Map<String, Value> {
+        let graders = self.recorded.iter().map(|grader| {
+            let range = range_of(&grader.name);
+            if grader.is_scored && grader.scale(range).is_none() {
+                imported.note(grader.without_scale());
+            }
+            (format!("{}_recorded", grader.key), grader.tool(range))
+        });
+        graders.collect()
+    }
+}
+
+/// A name without the number that the service puts behind it: `NAME-5f3a…`.
+fn without_id(name: &str) -> &str {
+    let plain = name
+        .rsplit_once('-')
+        .filter(|(_, id)| id.len() >= 32 && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-'));
+    let uuid = name.len().checked_sub(37).and_then(|at| Some((name.get(..at)?, name.get(at..)?)));
+    let uuid = uuid.filter(|(_, id)| {
+        id.starts_with('-')
+            && id.chars().filter(|c| *c == '-').count() == 5
+            && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+    });
+    uuid.or(plain).map_or(name, |(plain, _)| plain)
+}
+
+impl RecordedGrader {
+    fn note(&mut self, score: Option<f64>) {
+        match score {
+            None => self.is_scored = false,
+            Some(score) => {
+                self.scores.min = self.scores.min.min(score);
+                self.scores.max = self.scores.max.max(score);
+            }
         }
+    }
+
+    /// The scale of the scores, if all lie on the one that is known, or else on that from 0 to 1.
+    fn scale(&self, range: Option<ScoreRange>) -> Option<ScoreRange> {
+        let range = range.unwrap_or(ScoreRange::UNIT);
+        let is_inside = range.min <= self.scores.min && self.scores.max <= range.max;
+        is_inside.then_some(range)
+    }
+
+    /// Takes the scores over where they have a scale, else whether it passed.
+    fn tool(&self, range: Option<ScoreRange>) -> Value {
+        let scale = self.scale(range).filter(|_| self.is_scored);
+        let path = |field: &str| format!("results.{}.{field}", self.key);
+        let mut config = Map::new();
+        let field = if scale.is_some() { "score" } else { "passed" };
+        config.insert("path".to_owned(), Value::from(path(field)));
+        if let Some(scale) = scale.filter(|scale| *scale != ScoreRange::UNIT) {
+            config.insert("scale".to_owned(), json!({"min": scale.min, "max": scale.max}));
+            config.insert("pass".to_owned(), Value::from(path("passed")));
+        }
+        json!({
+            "kind": "tool",
+            "function": "recorded_score",
+            "config": config,
+            "only": format!("has(row.{})", path(field)),
+        })
+    }
+
+    /// What a person has to know of scores that were not taken over.
+    fn without_scale(&self) -> String {
+        let Self { key, scores: ScoreRange { min, max }, .. } = self;
+        format!(
+            "`{key}_recorded` says whether it passed: the scores lie between {min} and {max}, and no grader beside them says a range that holds them. They stand under `results.{key}.score`; `scale: {{min, max}}` of `recorded_score` takes them over."
+        )
     }
 }
 

@@ -16,7 +16,7 @@ use super::folder::ONLY_SUITE;
 use super::imported::{ImportError, Imported, ImportedFile, ImportedSuite, SourcePlace};
 use super::reading::{self, Record, has_keys, head, line_of, text_at};
 use super::source::{HEAD, ImportSource};
-use graders::GraderReader;
+use graders::{GraderReader, ScoreRange};
 use items::ItemReader;
 
 /// Whether a source is of hosted evals.
@@ -118,7 +118,7 @@ impl Gathered {
         } else if graders::is_grader(&value) {
             self.grader(path, text, value);
         } else {
-            let what: String = value.to_string().chars().take(60).collect();
+            let what = reading::beginning(&value.to_string(), 60);
             self.imported.leave_out(
                 "records",
                 place,
@@ -135,18 +135,19 @@ impl Gathered {
     }
 
     fn into_imported(self, path: &str) -> Result<Imported, ImportError> {
-        let Self { mut imported, name, graders, items } = self;
-        let mut rows = items.rows;
+        let Self { mut imported, name, graders: placed, mut items } = self;
+        let mut rows = std::mem::take(&mut items.rows);
         let mut reader = GraderReader::new(&mut rows);
-        for PlacedGrader { grader, place } in &graders {
+        for PlacedGrader { grader, place } in &placed {
             reader.add(grader, place, &mut imported);
         }
         let GraderReader { mut graders, files, .. } = reader;
-        let recorded = items.results;
-        for (name, result) in recorded {
-            let grader = format!("{name}_recorded");
-            graders.insert(grader, result);
-        }
+        let range_of = |name: &str| {
+            let mut named =
+                placed.iter().filter(|it| text_at(&it.grader, &["/name"]) == Some(name));
+            named.find_map(|it| ScoreRange::of(&it.grader)).filter(|range| range.min < range.max)
+        };
+        graders.extend(items.recorded_graders(range_of, &mut imported));
         if graders.is_empty() {
             let message = format!("there is no grader in `{path}` that maps");
             let reasons =

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::base::system::folder_of;
+use crate::base::system::{MISSING, folder_of};
 use crate::pipeline::import::folder::ONLY_SUITE;
 use crate::pipeline::import::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
 use crate::pipeline::import::reading::{
@@ -91,7 +91,7 @@ impl EventReader {
             return;
         }
         let Some(id) = text_at(event, &["/sample_id"]) else {
-            let what: String = event.to_string().chars().take(60).collect();
+            let what = reading::beginning(&event.to_string(), 60);
             imported.leave_out("events", place.clone(), what, "it is of no sample");
             return;
         };
@@ -230,12 +230,7 @@ fn suite_of(
 ) -> Result<ImportedSuite, String> {
     let grader = grader(eval)?;
     let path = text_at(&eval.args, &["/samples_jsonl"]).ok_or("it names no `samples_jsonl`")?;
-    let found = sample_paths(&source.path, path)
-        .into_iter()
-        .find_map(|path| source.text(&path).ok().map(|text| Found { path, text }));
-    let Found { path, text } = found.ok_or_else(|| {
-        format!("its samples `{path}` are not there; they are kept with Git LFS: `git lfs pull`")
-    })?;
+    let Found { path, text } = samples(source, path)?;
     if text.starts_with("version https://git-lfs") {
         return Err(format!(
             "its samples `{path}` are a pointer of Git LFS: `git lfs pull` fetches them"
@@ -259,18 +254,38 @@ fn suite_of(
         if let Some(Value::Array(_)) = value.get("input") {
             row["prompt_messages"] = value["input"].clone();
         }
-        match value.get("ideal") {
-            Some(Value::Array(ideals)) if ideals.len() == 1 => {
-                row["ground_truth"] = ideals[0].clone();
-            }
-            Some(ideal) if !ideal.is_null() => row["ground_truth"] = ideal.clone(),
-            _ => {}
-        }
+        put(&mut row, "ground_truth", ideal(&value, &grader).as_ref());
         rows.push(row);
     }
     let name = eval.name.split('.').next().unwrap_or(&eval.name);
     let suite = json!({"name": name, "graders": {reading::plain_name(name): grader}});
     Ok(ImportedSuite { file, suite, rows, ..ImportedSuite::default() })
+}
+
+/// The answers that are accepted: one, or a list of several, as the grader takes them.
+fn ideal(sample: &Value, grader: &Value) -> Option<Value> {
+    let ideals = match sample.get("ideal")? {
+        Value::Null => return None,
+        Value::Array(ideals) => ideals.clone(),
+        ideal => vec![ideal.clone()],
+    };
+    let is_list = ideals.len() != 1 || grader.pointer("/config/alternatives").is_some();
+    if is_list { Some(Value::Array(ideals)) } else { ideals.into_iter().next() }
+}
+
+/// Reads the samples of an eval where they may lie.
+fn samples(source: &ImportSource<'_>, path: &str) -> Result<Found, String> {
+    let mut unread = None;
+    for at in sample_paths(&source.path, path) {
+        match source.text(&at) {
+            Ok(text) => return Ok(Found { path: at, text }),
+            Err(why) if why == MISSING => {}
+            Err(why) => unread = Some(format!("its samples `{at}` are not read: {why}")),
+        }
+    }
+    Err(unread.unwrap_or_else(|| {
+        format!("its samples `{path}` are not there; they are kept with Git LFS: `git lfs pull`")
+    }))
 }
 
 /// A file that was found.
@@ -296,8 +311,8 @@ fn grader(eval: &RegistryEval) -> Result<Value, String> {
             let ignores_case = eval.args.get("ignore_case") == Some(&Value::Bool(true));
             json!({"kind": "tool", "function": "contains_any", "config": {"case_sensitive": !ignores_case}})
         }
-        "JsonMatch" => json!({"kind": "tool", "function": "json_match"}),
-        "JsonValidator" => json!({"kind": "tool", "function": "is_json"}),
+        "JsonMatch" => json!({"kind": "tool", "function": "json_match", "config": {"whole": true, "alternatives": true}}),
+        "JsonValidator" => json!({"kind": "tool", "function": "is_json", "config": {"whole": true}}),
         "FuzzyMatch" => return Err("it normalizes texts in a way of its own and compares both ways: `contains`, or `f1`, come near".to_owned()),
         "ModelBasedClassify" => return Err("its rubric is a file of the registry's own: write a rubric grader, docs/suite.md#rubric-graders".to_owned()),
         _ => return Err("it is a class of its own".to_owned()),

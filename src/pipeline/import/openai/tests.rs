@@ -2,6 +2,7 @@
 
 use serde_json::{Value, json};
 
+use crate::base::system::FileBytes;
 use crate::base::system::memory::MemorySystem;
 use crate::pipeline::import::imported::{ImportError, Imported};
 use crate::pipeline::import::recognized;
@@ -158,6 +159,59 @@ fn items_of_runs_are_rows_and_what_was_said_of_them_is_taken_over() {
 }
 
 #[test]
+fn recorded_scores_go_by_the_range_of_their_grader() {
+    let recorded = |scores: &[f64], range: Value| {
+        let grader = json!({"type": "score_model", "name": "tone", "model": "m", "input": "Rate {{sample.output_text}}", "range": range});
+        let items = scores.iter().map(|score| json!({"datasource_item": {}, "sample": {}, "results": [{"name": "tone", "passed": true, "score": score}]}));
+        let file = json!({"data": items.chain([json!({"testing_criteria": [grader]})]).collect::<Vec<_>>()});
+        let imported = imported(&[("o.json", &file.to_string())], "o.json").unwrap();
+        let note = imported.notes.iter().find(|note| note.contains("_recorded")).cloned();
+        (imported.suites[0].suite["graders"]["tone_recorded"]["config"].clone(), note)
+    };
+    let passed = json!({"path": "results.tone.passed"});
+    let scaled = json!({"path": "results.tone.score", "scale": {"min": 1.0, "max": 7.0}, "pass": "results.tone.passed"});
+    assert_eq!(recorded(&[6.0, 1.0], json!([1, 7])), (scaled, None));
+    assert_eq!(recorded(&[0.5, 1.0], json!(null)).0, json!({"path": "results.tone.score"}));
+    for range in [json!([1, 5]), json!([7, 1]), json!(null)] {
+        let (config, note) = recorded(&[6.0, 1.0], range);
+        assert_eq!(config, passed);
+        let note = note.unwrap();
+        assert!(
+            note.contains("between 1 and 6") && note.contains("`results.tone.score`"),
+            "{note}"
+        );
+    }
+}
+
+#[test]
+fn several_ideal_answers_are_alternatives() {
+    let imported = |class: &str, ideals: Value| {
+        let yaml = format!(
+            "one.dev.v0:\n  class: evals.elsuite.basic.{class}\n  args: {{samples_jsonl: one/s.jsonl}}\n"
+        );
+        let sample = json!({"input": "q", "ideal": ideals}).to_string();
+        let files =
+            [("registry/evals/e.yaml", yaml.as_str()), ("registry/data/one/s.jsonl", &sample)];
+        let imported = imported(&files, "registry/evals/e.yaml").unwrap();
+        let suite = &imported.suites[0];
+        (suite.rows[0]["ground_truth"].clone(), suite.suite["graders"]["one"].clone())
+    };
+    let tool = |function: &str, config: Value| json!({"kind": "tool", "function": function, "config": config});
+    let starts = tool("starts_with", json!({"case_sensitive": true}));
+    let json_match = tool("json_match", json!({"whole": true, "alternatives": true}));
+    for (class, ideals, truth, grader) in [
+        ("match:Match", json!(["4", "four"]), json!(["4", "four"]), &starts),
+        ("match:Match", json!(["4"]), json!("4"), &starts),
+        ("match:Match", json!("4"), json!("4"), &starts),
+        ("json_match:JsonMatch", json!(["[1]", "{}"]), json!(["[1]", "{}"]), &json_match),
+        ("json_match:JsonMatch", json!("[1]"), json!(["[1]"]), &json_match),
+        ("match:Match", json!(null), json!(null), &starts),
+    ] {
+        assert_eq!(imported(class, ideals), (truth, grader.clone()), "{class}");
+    }
+}
+
+#[test]
 fn the_registry_and_its_logs_are_read() {
     let yaml = "one:\n  id: one.dev.v0\none.dev.v0:\n  class: evals.elsuite.basic.includes:Includes\n  args: {samples_jsonl: one/s.jsonl}\ntwo.dev.v0:\n  class: evals.elsuite.basic.fuzzy_match:FuzzyMatch\n  args: {samples_jsonl: one/s.jsonl}\n";
     let samples = "{\"input\": [{\"role\": \"system\", \"content\": \"s\"}, {\"role\": \"user\", \"content\": \"q\"}], \"ideal\": [\"a\"]}\n[1]\n";
@@ -179,6 +233,14 @@ fn the_registry_and_its_logs_are_read() {
     );
     let missing = imported(&[("e.yaml", yaml)], "e.yaml").unwrap_err();
     assert!(missing.contains("git lfs pull"), "{missing}");
+    // Samples that are there and may not be read are something else.
+    let system = MemorySystem::with(&[("e.yaml", yaml)]);
+    for path in ["one/s.jsonl", "../data/one/s.jsonl", "data/one/s.jsonl"] {
+        system.set_fault(path, FileBytes::Unreadable("it is outside of `/r`".to_owned()));
+    }
+    let unread = super::import(&ImportSource::new("e.yaml", &system)).unwrap_err();
+    let unread = format!("{unread:?}");
+    assert!(unread.contains("are not read: it is outside of `/r`"), "{unread}");
     let log = [
         json!({"spec": {"eval_name": "one.dev.v0", "run_id": "r"}}),
         json!({"run_id": "r", "event_id": 0, "sample_id": "one.0", "type": "sampling", "data": {"prompt": "q", "sampled": ["a"]}}),
