@@ -16,6 +16,7 @@ use crate::pipeline::dataset::join::NOT_RECORDED;
 use crate::pipeline::dataset::row::{self, RowRecord};
 use crate::pipeline::evaluate::UnansweredCase;
 use crate::pipeline::evaluate::conversation::conversation;
+use crate::pipeline::grade::ConversationCost;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Outcome, Usage};
 use crate::pipeline::target::{TargetAction, TargetIdentity};
@@ -244,6 +245,18 @@ pub(crate) fn conversation_of(
     let identity = target(db, root).as_ref().ok()?.as_ref()?;
     let (_, record) = super::cases::cases(chunk.records(db), spec).nth(case)?;
     conversation(record, spec, identity, sample).ok()
+}
+
+/// What the conversation of a case cost by the prices in force, or why that is not known; none where there is none yet.
+pub(crate) fn conversation_cost(
+    db: &dyn Db,
+    chunk: Chunk,
+    case: usize,
+) -> Option<ConversationCost> {
+    let outcome = db.outcome(conversation_key(db, chunk, case)?)?;
+    // Which sample it is of decides no price.
+    let action = conversation_of(db, chunk, case, String::new())?;
+    Some(action.cost_or_why(&outcome, chunk.root(db).prices(db)))
 }
 
 /// Who a case is, for people: its sample, and its model and trial where there are several.

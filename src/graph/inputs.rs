@@ -50,7 +50,7 @@ pub struct Root {
     pub environment: Arc<BTreeMap<String, String>>,
     /// What the command line says.
     pub overrides: Overrides,
-    /// What tokens cost, for reports: nothing that is graded rests on it.
+    /// What tokens cost, for reports, and for graders of what conversations cost.
     pub prices: Arc<Prices>,
     /// The dataset's chunks in order.
     pub chunks: Vec<Chunk>,

@@ -7,7 +7,7 @@
 
 use std::sync::Arc;
 
-use super::answers::{ChunkCase, HeldCase, answers, is_live};
+use super::answers::{ChunkCase, HeldCase, answers, conversation_cost, is_live};
 use super::baselines::Baselines;
 pub use super::cases::{
     CheckedRecords, cases, checked, mask, narrowing, places, record_of, row_condition, row_needs,
@@ -150,7 +150,8 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
         .map(|(at, (((_, record), submission), is_in))| {
             let baseline = baselines.case(at);
             let votes = votes.case(at);
-            let case = Case { record, spec, submission: &submission, baseline, votes };
+            let submission = &submission;
+            let case = Case { record, spec, submission, baseline, votes, cost: None };
             if *is_in { evaluate::plan(&case, grader, &files) } else { Planned::Skipped }
         })
         .collect()
@@ -186,7 +187,10 @@ fn plan_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Planned {
     let baseline = Baselines::of(db, chunk, grader).case(case);
     let votes = ChunkVotes::of(db, chunk, grader).case(case);
     let files = |path: &str| row_file(db, root, path);
-    evaluate::plan(&Case { record, spec, submission, baseline, votes }, ready(db, grader), &files)
+    let grader = ready(db, grader);
+    let cost = grader.reads_totals().then(|| conversation_cost(db, chunk, case)).flatten();
+    let case = Case { record, spec, submission, baseline, votes, cost: cost.as_ref() };
+    evaluate::plan(&case, grader, &files)
 }
 
 /// What a grader is given of one case of a target that is run.

@@ -468,7 +468,8 @@ pub(crate) fn action_for(
     let baseline = Baselines::of(db, chunk, grader).case(case);
     let votes = ChunkVotes::of(db, chunk, grader).case(case);
     let submission = &submissions.get(case)?;
-    let case = Case { record, spec, submission, baseline, votes };
+    // Tools alone look at the cost, and they ask nothing.
+    let case = Case { record, spec, submission, baseline, votes, cost: None };
     let submission = match case.submission {
         Submission::Turns(turns) => turns.get(ballot.turn)?,
         submission => submission,

@@ -273,6 +273,37 @@ fn what_goes_wrong_is_an_error_of_the_sample_and_only_what_would_come_again_is_k
     }
 }
 
+#[test]
+fn what_a_conversation_cost_is_graded_by_the_prices_in_force() {
+    let judge = Judge::new(|_, _| Answer::text("7"));
+    let suite = |model: &str, most: &str| {
+        let target = format!("  model: {model}\n  base_url: {}\n", judge.url());
+        suite(&target).replace("graders:\n", &format!("graders:\n  cheap: {{kind: tool, function: max_cost, config: {{max_usd: {most}}}}}\n"))
+    };
+    let space = space(&suite("gpt-4o-mini", "0.01"), ORDER);
+    let mut told = Vec::new();
+    let mut run = |suite: &str, prices: &str| {
+        space.write("suite.yaml", suite);
+        space.write("evalrs.toml", prices);
+        let ran = space.run_with(&judge, &["run", "suite.yaml"]);
+        let line: Value = serde_json::from_str(space.record("results.jsonl").trim()).unwrap();
+        let grade = &line["grades"]["cheap"];
+        let said = if grade["error"].is_null() { &grade["rationale"] } else { &grade["error"] };
+        told.push(format!("exit {}, {} asked: {said}", ran.code(), judge.asked().len()));
+    };
+    run(&suite("gpt-4o-mini", "0.01"), "");
+    run(&suite("gpt-4o-mini", "0.0000001"), "");
+    run(&suite("scripted-1", "0.01"), "");
+    // A price that is said later counts, and nothing is asked anew.
+    run(&suite("scripted-1", "0.01"), "[prices.scripted-1]\ninput = 100.0\noutput = 0.0\n");
+    insta::assert_snapshot!(told.join("\n"), @r#"
+    exit 0, 1 asked: "Cost: 0.0000027 USD of at most 0.01 USD: True"
+    exit 0, 1 asked: "Cost: 0.0000027 USD of at most 0.0000001 USD: False"
+    exit 0, 2 asked: {"kind":"no_number","message":"the price of `scripted-1` is not known: say it in evalrs.toml, in US dollars a million tokens: `[prices.\"scripted-1\"]` with `input` and `output`"}
+    exit 0, 2 asked: "Cost: 0.001 USD of at most 0.01 USD: True"
+    "#);
+}
+
 const USER: &str =
     "  user: {model: person-1, persona: Wants boots., max_turns: 3, stop_when: '[done]'}\n";
 

@@ -198,8 +198,7 @@ pub(crate) fn action(
         Submission::Turns(turns) => (Some(ballot.turn), turns.get(ballot.turn)?),
         submission => (None, submission),
     };
-    let part =
-        CasePart { row: &opened, turn, submission, baseline: case.baseline, votes: case.votes };
+    let part = CasePart::new(case, &opened, turn, submission);
     let Submission::Text(text) = submission else { return None };
     match &grader.method {
         Method::Judge(judge) => {

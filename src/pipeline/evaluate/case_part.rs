@@ -5,10 +5,10 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::baseline::RecordedSubmission;
-use super::{ReadyGrader, RubricFiles, Submission, input_text, unreadable};
+use super::{Case, ReadyGrader, RubricFiles, Submission, input_text, unreadable};
 use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::dataset::{GroundTruth, Input};
-use crate::pipeline::grade::{Grade, NO_GROUND_TRUTH};
+use crate::pipeline::grade::{ConversationCost, Grade, NO_GROUND_TRUTH};
 use crate::pipeline::judge::Judge;
 use crate::pipeline::suite::FileText;
 use crate::pipeline::votes::GivenVotes;
@@ -20,6 +20,20 @@ pub(super) struct CasePart<'a> {
     pub(super) submission: &'a Submission,
     pub(super) baseline: Option<&'a RecordedSubmission>,
     pub(super) votes: Option<&'a GivenVotes>,
+    pub(super) cost: Option<&'a ConversationCost>,
+}
+
+impl<'a> CasePart<'a> {
+    /// The case as a whole, or a turn of it.
+    pub(super) fn new(
+        case: &'a Case<'_>,
+        row: &'a OpenedRow<'a>,
+        turn: Option<usize>,
+        submission: &'a Submission,
+    ) -> Self {
+        let Case { baseline, votes, cost, .. } = *case;
+        Self { row, turn, submission, baseline, votes, cost }
+    }
 }
 
 impl CasePart<'_> {

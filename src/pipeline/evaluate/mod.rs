@@ -32,8 +32,10 @@ use super::dataset::{GroundTruth, Input, Recorded};
 use super::extract::{ExtractError, ExtractFrom, Extractor};
 use super::grade::ToolGrader;
 use super::grade::reference::ReferencePattern;
-use super::grade::{EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_OUTPUT, Subject};
-use super::grade::{is_bare_mismatch, with_compared};
+use super::grade::{
+    ConversationCost, EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_OUTPUT, Subject,
+    is_bare_mismatch, with_compared,
+};
 use super::judge::Judge;
 use super::key::ActionKey;
 use super::program::ProgramIdentity;
@@ -73,6 +75,11 @@ pub struct ReadyGrader {
 }
 
 impl ReadyGrader {
+    /// Whether it looks at what a trajectory says of its time and cost, or the conversation of a target.
+    pub fn reads_totals(&self) -> bool {
+        matches!(&self.method, Method::Tool(tool) if tool.reads_totals)
+    }
+
     /// The judge that grades, if one does.
     pub fn judge(&self) -> Option<&Judge> {
         match &self.method {
@@ -339,6 +346,8 @@ pub(crate) struct Case<'a> {
     pub baseline: Option<&'a RecordedSubmission>,
     /// What a file of votes has on it, if the grader reads one.
     pub votes: Option<&'a GivenVotes>,
+    /// What its conversation cost, if the grader reads that and its target is run.
+    pub cost: Option<&'a ConversationCost>,
 }
 
 /// Where a plan finds the text of a row's own rubric file.
@@ -354,8 +363,7 @@ pub(crate) fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>
         return Planned::Graded(Grade::not_applicable(why));
     }
     let part = |turn, submission| {
-        let part =
-            CasePart { row: &opened, turn, submission, baseline: case.baseline, votes: case.votes };
+        let part = CasePart::new(case, &opened, turn, submission);
         plan_part(&part, grader, files)
     };
     match case.submission {
@@ -454,6 +462,7 @@ fn grade_with_tool(
         output: part.row.output(),
         include_subagents: grader.include_subagents,
         votes: part.votes,
+        cost: part.cost,
     };
     let mut grade =
         if grader.negated { tool.grader.opposite(&subject) } else { tool.grader.grade(&subject) };

@@ -68,6 +68,7 @@ impl<'a> Sample<'a> {
             submission: &self.submission,
             baseline: self.run.find("s", None, 0, "kind"),
             votes: None,
+            cost: None,
         })
     }
 

@@ -29,6 +29,7 @@ pub(crate) mod votes;
 
 pub(crate) use grader::ToolGrader;
 pub(crate) use recorded::recorded_scale;
+pub(crate) use spent::ConversationCost;
 pub(crate) use text::{is_bare_mismatch, with_compared};
 
 use std::borrow::Cow;
@@ -288,4 +289,6 @@ pub struct Subject<'a> {
     pub include_subagents: bool,
     /// What a file of votes has on the answer; none where the grader reads none, or nobody voted.
     pub(crate) votes: Option<&'a GivenVotes>,
+    /// What the conversation of a target that is run cost, where the grader asks for it.
+    pub(crate) cost: Option<&'a ConversationCost>,
 }

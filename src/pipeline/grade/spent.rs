@@ -11,6 +11,7 @@ use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
 use super::text::verdict;
 use super::{Grade, Subject};
 use crate::base::path::Row;
+use crate::base::price::Cost;
 use crate::base::python::strip;
 use crate::pipeline::options::{self, problem, schema};
 use crate::pipeline::spec::OptionProblem;
@@ -145,7 +146,7 @@ pub(super) const MAX_COST: GraderInfo = GraderInfo {
     id: "max_cost",
     aliases: &["max-cost"],
     name: "Most money",
-    description: "The answer cost no more US dollars than allowed, as the row or the trajectory says.",
+    description: "The answer cost no more US dollars than allowed, as the row, the trajectory or the conversation says.",
     reads_row: true,
     reads_totals: true,
     options: schema::<MaxCost>,
@@ -179,18 +180,32 @@ impl MaxCost {
     }
 }
 
+/// What the conversation of a target cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum ConversationCost {
+    /// So much.
+    Known(Cost),
+    /// It is not known: why.
+    Unknown(String),
+}
+
 fn cost(subject: &Subject<'_>) -> Result<f64, Grade> {
     for path in COST_PATHS {
         if subject.row.get(path).is_some_and(|value| !value.is_null()) {
             return number_at(subject.row, path);
         }
     }
-    subject.trajectory.totals.cost_usd.ok_or_else(|| {
-        Grade::failed(
-            NO_NUMBER,
-            "neither the row nor the trajectory says what the answer cost: name its place by `path`",
-        )
-    })
+    if let Some(told) = subject.trajectory.totals.cost_usd {
+        return Ok(told);
+    }
+    let why = match subject.cost {
+        Some(ConversationCost::Known(cost)) => return Ok(cost.dollars()),
+        Some(ConversationCost::Unknown(why)) => why.as_str(),
+        None => {
+            "neither the row nor the trajectory says what the answer cost: name its place by `path`"
+        }
+    };
+    Err(Grade::failed(NO_NUMBER, why))
 }
 
 /// The number at `path` of the row, also as the text of a cell, or the grade without one.

@@ -26,6 +26,7 @@ fn grade(function: &str, config: &Value, submission: &str, ground_truth: Option<
         output: None,
         include_subagents: false,
         votes: None,
+        cost: None,
     };
     compiled(function, config).unwrap().grade(&subject)
 }

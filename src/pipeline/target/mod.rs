@@ -16,6 +16,7 @@ use serde_json::{Map, Value};
 use handed::{IdUse, KnownOfSample};
 
 use super::adapter;
+use super::grade::ConversationCost;
 use super::judge::{BaseUrls, JudgeEndpoint, provider};
 use super::key::Ingredients;
 use super::outcome::Outcome;
@@ -146,6 +147,27 @@ impl TargetAction {
             return paid.cost;
         }
         outcome.list_cost(prices, self.model_name())
+    }
+
+    /// What a conversation cost, or what must be said for that to be known.
+    pub(crate) fn cost_or_why(&self, outcome: &Outcome, prices: &Prices) -> ConversationCost {
+        if let Some(cost) = self.cost(outcome, prices) {
+            return ConversationCost::Known(cost);
+        }
+        let used = outcome.usage();
+        let user = self.identity.spec.user.as_ref().map(|user| user.model.model.as_str());
+        ConversationCost::Unknown(match (self.model_name(), user) {
+            _ if used.input + used.output == 0 => {
+                "the target says neither what its answer cost nor how many tokens it used".to_owned()
+            }
+            (Some(model), None) => format!(
+                "the price of `{model}` is not known: say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input` and `output`"
+            ),
+            (Some(model), Some(user)) => format!(
+                "no price of `{model}` or of its user `{user}` was known when the conversation was run: `[prices]` of evalrs.toml says them"
+            ),
+            (None, _) => "the target says how many tokens it used, and not what they cost: it may say that as `cost`, in US dollars".to_owned(),
+        })
     }
 
     /// The turns of the user, in order; what is not text is its JSON.

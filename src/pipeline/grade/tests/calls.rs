@@ -37,6 +37,7 @@ fn grade_calls(
         output: None,
         include_subagents: config.get("max") == Some(&json!(99)),
         votes: None,
+        cost: None,
     };
     compiled(function, config).unwrap().grade(&subject)
 }
@@ -305,6 +306,7 @@ fn recorded_scores_are_taken_over() {
             output: None,
             include_subagents: false,
             votes: None,
+            cost: None,
         };
         let grade = compiled("recorded_score", &config).unwrap().grade(&subject);
         let found =
@@ -334,6 +336,7 @@ fn recorded_verdicts_and_reasons_come_with_the_score() {
             output: None,
             include_subagents: false,
             votes: None,
+            cost: None,
         };
         let mut options = config.clone();
         if options.get("path").is_none() {
@@ -395,6 +398,7 @@ fn recorded_values_are_mapped_to_scores() {
             output: None,
             include_subagents: false,
             votes: None,
+            cost: None,
         };
         let grade = compiled("recorded_score", &config).unwrap().grade(&subject);
         let found =

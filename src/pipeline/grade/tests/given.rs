@@ -175,6 +175,7 @@ fn submissions_rows_and_conversations_are_measured() {
             output: None,
             include_subagents: false,
             votes: None,
+            cost: None,
         };
         let graded = compiled("compare", &config).unwrap().grade(&subject);
         assert_eq!(graded.rationale, expected);
@@ -229,6 +230,7 @@ fn the_opposite_of_what_cannot_be_graded_is_no_pass() {
             output: None,
             include_subagents: false,
             votes: None,
+            cost: None,
         };
         compiled(function, config).unwrap().opposite(&subject)
     };

@@ -14,6 +14,7 @@ fn on_row(function: &str, config: &Value, row: &str, totals: TrajectoryTotals) -
         output: None,
         include_subagents: false,
         votes: None,
+        cost: None,
     };
     compiled(function, config).unwrap().grade(&subject)
 }

@@ -28,6 +28,7 @@ fn graded(function: &str, config: &Value, submission: &str, truth: Option<&str>)
         output: None,
         include_subagents: false,
         votes: None,
+        cost: None,
     };
     compile(&ToolSpec { function: function.to_owned(), config }).unwrap().grade(&subject)
 }
