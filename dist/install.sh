@@ -38,9 +38,11 @@ fetch() {
     case $1 in
     http://127.0.0.1* | https://*)
         if has curl; then
-            curl --proto '=https,http' --fail --silent --show-error --location --output "$2" "$1"
+            curl --proto '=https,http' --proto-redir '=https' --fail --silent --show-error --location --output "$2" "$1"
         elif has wget; then
-            wget --quiet --output-document="$2" "$1"
+            # It has no flag for that, but says where it was sent.
+            wget -S -O "$2" "$1" 2>"$2.log" || return 1
+            ! grep -qi '^ *location: *http:' "$2.log" || fail "\`$1\` leads to an address that is not encrypted"
         else
             fail "needs curl or wget"
         fi
@@ -74,6 +76,11 @@ install() {
     work=$(mktemp -d)
     trap 'rm -rf "$work"' EXIT
     fetch "$releases/SHA256SUMS" "$work/SHA256SUMS" || fail "cannot fetch $releases/SHA256SUMS"
+    # `dist/build` on a Linux machine makes an archive of its own C library: releases have one for all of them.
+    if [ -z "${EVALRS_TARGET:-}" ] && ! grep -q " [ *]$archive\$" "$work/SHA256SUMS"; then
+        case $platform in *-linux-musl) platform=${platform%musl}gnu ;; esac
+        archive=evalrs-$platform.tar.gz
+    fi
     grep " [ *]$archive\$" "$work/SHA256SUMS" >"$work/sum" || fail "$releases has no archive for $platform"
     fetch "$releases/$archive" "$work/$archive" || fail "cannot fetch $releases/$archive"
     (cd "$work" && check sum) || fail "$archive is not what SHA256SUMS says: nothing was installed"
