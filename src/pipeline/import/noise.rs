@@ -285,7 +285,11 @@ fn planted(text: &str, keys: &mut Vec<PlantedKey>, random: &mut Rng) -> String {
             let end = at + mark.len();
             // What is glued to a word is no key to anybody who looks for keys.
             let is_word = |c: char| c.is_alphanumeric() || c == '_';
-            if text[..at].ends_with(is_word) || text[end..].starts_with(is_word) {
+            let is_glued = text[..at].ends_with(is_word) || text[end..].starts_with(is_word);
+            // Folds and escapes without quotes around them stand for themselves: that would be another text.
+            let line = text[..at].rsplit('\n').next().unwrap_or_default();
+            let is_unquoted = mark == "@D@" && line.matches('"').count() % 2 == 0;
+            if is_glued || is_unquoted {
                 text.replace_range(at..end, "word");
                 continue;
             }
