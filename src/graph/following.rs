@@ -43,6 +43,7 @@ fn following(
         submission: &Submission::Pending(None),
         baseline: Baselines::of(db, chunk, grader).case(case),
         votes: ChunkVotes::of(db, chunk, grader).case(case),
+        cost: None,
     };
     let files = |path: &str| queries::row_file(db, root, path);
     Some(evaluate::following(&case, queries::ready(db, grader), &files))

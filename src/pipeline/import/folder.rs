@@ -8,6 +8,7 @@ use serde_json::{Map, Value, json};
 use super::imported::{Imported, ImportedFile, ImportedSuite, SourcePlace};
 use super::report::SourceReport;
 use super::secrets::SecretFindings;
+use crate::pipeline::judge::template::open_names;
 use crate::pipeline::suite::canonical::to_yaml;
 
 /// The name of the report.
@@ -85,6 +86,7 @@ pub(crate) fn data_file(suite: &str, kind: &str) -> String {
 fn of_suite(imported: &ImportedSuite) -> Vec<ImportedFile> {
     let file = &imported.file;
     let mut suite = imported.suite.clone();
+    allow_braces(&mut suite);
     if !imported.rows.is_empty() {
         complete(&mut suite, "dataset", data_file(file, "dataset"));
     }
@@ -99,6 +101,20 @@ fn of_suite(imported: &ImportedSuite) -> Vec<ImportedFile> {
         }
     }
     files
+}
+
+/// Lets rubrics send braces that other tools send: what those render stands for a field of the row, `{row.x}`, or is named
+/// by `rubric_vars`. Suites of Letta Evals render as evalrs does, and keep what they say.
+fn allow_braces(suite: &mut Value) {
+    let graders = suite.get_mut("graders").and_then(Value::as_object_mut);
+    for grader in graders.into_iter().flat_map(Map::values_mut).filter_map(Value::as_object_mut) {
+        let is_rubric = grader.get("kind").and_then(Value::as_str) == Some("rubric");
+        let prompt = grader.get("prompt").and_then(Value::as_str).filter(|_| is_rubric);
+        let names = prompt.map(|prompt| open_names(prompt, grader.contains_key("compare_to")));
+        if names.unwrap_or_default().iter().any(|name| !name.starts_with("row.")) {
+            grader.insert("allow_unknown".to_owned(), Value::from(true));
+        }
+    }
 }
 
 /// Names a file of data in a suite, unless that is named already.
@@ -139,7 +155,7 @@ fn json_lines(lines: &[Value]) -> String {
 mod tests {
     use serde_json::json;
 
-    use super::{files, is_inside};
+    use super::{allow_braces, files, is_inside};
     use crate::pipeline::import::imported::{Imported, ImportedFile, ImportedSuite};
     use crate::pipeline::import::report::SourceReport;
     use crate::pipeline::import::secrets::SecretFindings;
@@ -158,6 +174,19 @@ mod tests {
             ("./a", false),
         ] {
             assert_eq!(is_inside(path), expected, "{path}");
+        }
+    }
+
+    #[test]
+    fn braces_that_another_tool_sends_are_sent() {
+        for (kind, prompt, is_allowed) in [
+            ("rubric", "Say {score}: {submission}", true),
+            ("rubric", "{submission} for {row.item}, {\"score\": 1}", false),
+            ("model_judge", "Is {submission} {tone}?", false),
+        ] {
+            let mut suite = json!({"graders": {"a": {"kind": kind, "prompt": prompt}}});
+            allow_braces(&mut suite);
+            assert_eq!(suite["graders"]["a"]["allow_unknown"] == true, is_allowed, "{prompt}");
         }
     }
 

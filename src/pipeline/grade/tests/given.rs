@@ -213,6 +213,7 @@ fn whole_numbers_are_compared_to_the_last_digit() {
             output: None,
             include_subagents: false,
             votes: None,
+            cost: None,
         };
         let graded = compiled("compare", &config).unwrap().grade(&subject);
         assert_eq!(graded.rationale, format!("{path} {expected}"));
