@@ -290,7 +290,7 @@ fn planted(text: &str, keys: &mut Vec<PlantedKey>, random: &mut Rng) -> String {
             let line = text[..at].rsplit('\n').next().unwrap_or_default();
             let is_unquoted = mark == "@D@" && line.matches('"').count() % 2 == 0;
             if is_glued || is_unquoted {
-                text.replace_range(at..end, "word");
+                text.replace_range(at..end, " ");
                 continue;
             }
             let mut key = PlantedKey::new(random);

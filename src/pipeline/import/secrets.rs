@@ -38,8 +38,8 @@ struct SecretValue {
 /// The shortest value that is taken out of every text. A shorter one is left out where it stands.
 const SHORTEST: usize = 8;
 
-/// The shortest line of a private key that is taken out alone.
-const SHORTEST_LINE: usize = 16;
+/// The shortest part of a key, between its lines, points and slashes, that is taken out alone.
+const SHORTEST_PART: usize = 16;
 
 /// Forms of keys: what they are called, and their pattern.
 static FORMS: LazyLock<Vec<(&'static str, Regex)>> = LazyLock::new(|| {
@@ -220,14 +220,13 @@ impl SecretFindings {
             self.found.push(secret);
         }
         self.keep(text);
-        // A line of a private key is a part of it wherever it stands: of a broken table each is a row.
-        let is_code = |line: &&str| {
-            let is_one = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=".contains(&byte);
-            line.len() >= SHORTEST_LINE && line.bytes().all(is_one)
+        // A part of a key is one wherever it stands: of a broken table each line is a row, and of a path its end is a name.
+        let is_code = |part: &&str| {
+            let is_one = |byte: u8| byte.is_ascii_alphanumeric() || b"+/=_-".contains(&byte);
+            part.len() >= SHORTEST_PART && part.bytes().all(is_one)
         };
-        if text.contains('\n') {
-            text.lines().map(str::trim).filter(is_code).for_each(|line| self.keep(line));
-        }
+        text.split_whitespace().filter(is_code).for_each(|line| self.keep(line));
+        text.split(['/', '.']).filter(is_code).for_each(|part| self.keep(part));
     }
 
     /// Keeps a value that is to be taken out.
