@@ -345,10 +345,10 @@ fn a_grader_of_failed_calls_is_warned_of_where_none_can_be_known() {
         told.stderr()
     };
     let plain = "  ok: {kind: tool, function: no_tool_errors}";
-    insta::assert_snapshot!(warned(plain, vec![row("a", &answer)]), @r"
+    insta::assert_snapshot!(warned(plain, vec![row("a", &answer)]), @"
     warning: `ok` (no_tool_errors) passes whatever tools answer in rows of `openai_chat`, which cannot mark a call as failed
-    --> suite.yaml
-     = help: say what the answer of a failed call looks like: `config: {pattern: '^Error'}`
+     --> suite.yaml
+      = help: say what the answer of a failed call looks like: `config: {pattern: '^Error'}`
     ");
     let pattern = "  ok: {kind: tool, function: no_tool_errors, config: {pattern: '^Error'}}";
     assert_eq!(warned(pattern, vec![row("a", &answer)]), "");

@@ -483,8 +483,8 @@ fn what_a_grader_looks_for_in_vain_is_said_before_it_is_paid_for() {
     assert_eq!(ran.code(), 2);
     insta::assert_snapshot!(ran.stderr(), @r#"
     warning: no row has a `ground_truth`: `a` (contains) cannot grade any of them
-    --> suite.yaml
-     = help: say where it is: `fields: {ground_truth: NAME}`; the first row has `input`, `output`, `lang`, `rubric_vars`
+     --> suite.yaml
+      = help: say where it is: `fields: {ground_truth: NAME}`; the first row has `input`, `output`, `lang`, `rubric_vars`
 
     error[unknown-placeholder]: the rubric of `b` names `{inptu}`, which stands for nothing in any row
      --> suite.yaml:5:30

@@ -98,7 +98,8 @@ fn documents_hold_what_their_format_allows() {
     let space = ran_twice();
     let frozen = ["run", "suite.yaml", "--frozen", "--format"];
     let xml = stdout(&space, &[&frozen[..], &["junit"]].concat());
-    assert!(xml.contains("a\u{7f}b\u{80}c\u{85}d\u{9b}31me\u{9f}f\u{fffd}[31mg\u{fffd}h\u{fffd}i"));
+    let shown = "a\u{7f}b⟨U+0080⟩c⟨U+0085⟩d⟨U+009B⟩31me⟨U+009F⟩f\u{fffd}[31mg\u{fffd}h\u{fffd}i";
+    assert!(xml.contains(shown), "{xml}");
     for format in ["markdown", "github"] {
         let text = stdout(&space, &[&frozen[..], &[format]].concat());
         assert!(text.contains("abc") && !text.contains(['\u{7f}', '\u{9b}', '\u{1b}']), "{text:?}");

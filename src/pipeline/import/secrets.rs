@@ -3,9 +3,12 @@
 //! They are looked for in texts as they are written, and with their escapes undone. A value that only stands for a key
 //! (`${NAME}`, `{{env.NAME}}`, `your-key-here`) is none.
 
+use std::cell::OnceCell;
+use std::collections::{BTreeSet, HashSet};
 use std::ops::Range;
 use std::sync::LazyLock;
 
+use aho_corasick::AhoCorasick;
 use regex::Regex;
 use serde_json::Value;
 
@@ -21,18 +24,19 @@ pub(crate) struct FoundSecret {
 }
 
 /// The keys that were found in a source, and their values, which only serve to take them out.
+///
+/// A source may have a key of its own in each row: whatever is looked for here is found in one pass over a text.
 #[derive(Default)]
 pub(crate) struct SecretFindings {
     found: Vec<FoundSecret>,
-    /// The longest first, or a key that another one holds would leave a rest.
-    values: Vec<SecretValue>,
-}
-
-/// A key, as it was found.
-struct SecretValue {
-    text: String,
-    /// Without white space: the lines of a private key are indented in one file and not in another.
-    bare: String,
+    /// Where they were found.
+    told_at: BTreeSet<SourcePlace>,
+    /// What is taken out: keys, and parts of them.
+    values: HashSet<String>,
+    /// The words of those keys, between the characters that part them: a key that shares one is known.
+    words: HashSet<String>,
+    /// Finds all values; made when it is needed after the last value was added.
+    finder: OnceCell<Option<AhoCorasick>>,
 }
 
 /// The shortest value that is taken out of every text. A shorter one is left out where it stands.
@@ -138,7 +142,8 @@ pub(super) fn without_keys(text: &str) -> String {
 impl SecretFindings {
     /// Looks for keys in the text of a file.
     pub(crate) fn search(&mut self, file: &str, text: &str) {
-        self.search_at(text, true, &|at| line_at(file, text, at));
+        let lines = LineEnds::new(file, text);
+        self.search_at(text, true, &|at| lines.place(at));
     }
 
     /// Looks for live keys in a part of a file that has no lines, such as a database.
@@ -148,7 +153,8 @@ impl SecretFindings {
 
     /// Looks for keys in the text of a file that is to be written: those that a source was known to hold are not told again.
     pub(crate) fn search_copy(&mut self, file: &str, text: &str) {
-        self.search_at(text, false, &|at| line_at(file, text, at));
+        let lines = LineEnds::new(file, text);
+        self.search_at(text, false, &|at| lines.place(at));
     }
 
     /// Looks for keys in the texts of a value that is to be written, in a line of a file.
@@ -209,16 +215,15 @@ impl SecretFindings {
 
     fn note(&mut self, secret: FoundSecret, value: &str, is_source: bool) {
         let text = value.trim();
-        let bare: String = text.split_whitespace().collect();
-        let is_known = self
-            .values
-            .iter()
-            .any(|known| known.bare.contains(&bare) || bare.contains(&known.bare));
-        let is_told =
-            is_known && (!is_source || self.found.iter().any(|found| found.place == secret.place));
+        let is_split = |c: char| !c.is_ascii_alphanumeric();
+        let words = || text.split(is_split).filter(|word| word.len() >= SHORTEST);
+        let is_known = self.values.contains(text) || words().any(|word| self.words.contains(word));
+        let is_told = is_known && (!is_source || self.told_at.contains(&secret.place));
         if !is_told {
+            self.told_at.insert(secret.place.clone());
             self.found.push(secret);
         }
+        self.words.extend(words().map(str::to_owned));
         self.keep(text);
         // A part of a key is one wherever it stands: of a broken table each line is a row, and of a path its end is a name.
         let is_code = |part: &&str| {
@@ -231,12 +236,9 @@ impl SecretFindings {
 
     /// Keeps a value that is to be taken out.
     fn keep(&mut self, text: &str) {
-        if text.len() < SHORTEST || self.values.iter().any(|known| known.text == text) {
-            return;
+        if text.len() >= SHORTEST && self.values.insert(text.to_owned()) {
+            self.finder.take();
         }
-        let behind = self.values.partition_point(|known| known.text.len() >= text.len());
-        let bare = text.split_whitespace().collect();
-        self.values.insert(behind, SecretValue { text: text.to_owned(), bare });
     }
 
     /// Whether one of the keys stands in `text`.
@@ -279,17 +281,17 @@ impl SecretFindings {
 
     /// Where keys stand in `text`, also where they are escaped.
     fn parts(&self, text: &str) -> Vec<Range<usize>> {
-        let mut parts = Vec::new();
         if self.values.is_empty() || text.len() < SHORTEST {
-            return parts;
+            return Vec::new();
         }
-        let unescaped = Unescaped::of(text);
-        for SecretValue { text: value, .. } in &self.values {
-            parts.extend(places(text, value));
-            if let Some(unescaped) = &unescaped {
-                let found = places(&unescaped.text, value);
-                parts.extend(found.map(|part| unescaped.origins(&part)));
-            }
+        // It fails over two gigabytes of keys, more than an import reads.
+        let finder = self.finder.get_or_init(|| AhoCorasick::new(&self.values).ok());
+        let Some(finder) = finder else { return Vec::new() };
+        let mut parts: Vec<Range<usize>> =
+            finder.find_overlapping_iter(text).map(|found| found.range()).collect();
+        if let Some(unescaped) = Unescaped::of(text) {
+            let found = finder.find_overlapping_iter(&unescaped.text);
+            parts.extend(found.map(|found| unescaped.origins(&found.range())));
         }
         parts
     }
@@ -302,15 +304,24 @@ impl SecretFindings {
     }
 }
 
-fn line_at(file: &str, text: &str, at: usize) -> SourcePlace {
-    let before = text.as_bytes().get(..at).unwrap_or_default();
-    SourcePlace::new(file, memchr::memchr_iter(b'\n', before).count() + 1)
+/// Where the lines of a file end, which is looked up once for all keys in it.
+struct LineEnds<'a> {
+    file: &'a str,
+    text: &'a str,
+    ends: OnceCell<Vec<usize>>,
 }
 
-/// Where a key stands in a text.
-fn places(text: &str, value: &str) -> impl Iterator<Item = Range<usize>> {
-    let length = value.len();
-    memchr::memmem::find_iter(text.as_bytes(), value).map(move |at| at..at + length)
+impl<'a> LineEnds<'a> {
+    fn new(file: &'a str, text: &'a str) -> Self {
+        Self { file, text, ends: OnceCell::new() }
+    }
+
+    /// The line of a byte.
+    fn place(&self, at: usize) -> SourcePlace {
+        let ends = || memchr::memchr_iter(b'\n', self.text.as_bytes()).collect();
+        let before = self.ends.get_or_init(ends).partition_point(|end| *end < at);
+        SourcePlace::new(self.file, before + 1)
+    }
 }
 
 #[cfg(test)]
@@ -406,6 +417,19 @@ mod tests {
         let told: Vec<String> =
             findings.found().iter().map(|found| found.place.to_string()).collect();
         assert_eq!(told, ["c.yaml:2", "dataset.jsonl:3"]);
+    }
+
+    #[test]
+    fn each_of_many_keys_is_told_with_its_line_and_taken_out() {
+        // Two passes over all of them a key would take minutes.
+        const KEYS: usize = 20_000;
+        let line = |at: usize| format!("{{\"a\": \"Bearer {at:08}abcdefgh{at:08}\"}}\n");
+        let text: String = (0..KEYS).map(line).collect();
+        let mut findings = SecretFindings::default();
+        findings.search("f", &text);
+        let found = findings.found();
+        assert_eq!((found.len(), found[KEYS - 1].place.line), (KEYS, KEYS));
+        assert_eq!(findings.take_out(text), "{\"a\": \"Bearer \"}\n".repeat(KEYS));
     }
 
     #[test]

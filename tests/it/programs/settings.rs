@@ -143,7 +143,7 @@ fn what_is_wrong_with_a_program_is_found_without_calling_it() {
         told.push_str(&format!("{grader}\n{}\n", shown.trim_end().trim_end_matches("1 error")));
         assert!(!space.path(".evalrs").exists());
     }
-    insta::assert_snapshot!(told, @r"
+    insta::assert_snapshot!(told, @"
     {kind: program, path: nowhere.sh}
     error: cannot call `nowhere.sh`: there is no file `nowhere.sh`
      --> suite.yaml:4:28
@@ -188,8 +188,8 @@ fn what_is_wrong_with_a_program_is_found_without_calling_it() {
 
     {kind: tool, function: contains, extractor: 'f.py:part'}
     warning: no row has a `ground_truth`: `g` (contains) cannot grade any of them
-    --> suite.yaml
-     = help: say where it is: `fields: {ground_truth: NAME}`; the first row has `id`, `input`, `output`
+     --> suite.yaml
+      = help: say where it is: `fields: {ground_truth: NAME}`; the first row has `id`, `input`, `output`
 
     error: `f.py` defines no `part` at its top level
      --> f.py:1:1

@@ -83,14 +83,14 @@ fn a_rubric_that_passes_more_and_agrees_less_is_shown_as_worse() {
                                                                       │ q
                                                                       │
                                                                       │ key 70af25d9f291b57f
-                                                                      │   kind             judge
-                                                                      │   provider         openai
-                                                                      │   endpoint         test
-                                                                      │   model            judge-1
-                                                                      │   system           You are an evaluator. You are…
-                                                                      │   user             Does it follow? Be lenient. <s…
-                                                                      │   temperature      0
-                                                                      │   seed             (none)
+                                                                      │   15 ingredients: v shows all
+                                                                      │
+                                                                      │
+                                                                      │
+                                                                      │
+                                                                      │
+                                                                      │
+                                                                      │
      q quit  y n label  d disagree  f failing  a all  / search  u prev save  s saves  D diff  e edit  v detail  ? help
     ");
     terminal.press("P");
