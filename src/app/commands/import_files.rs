@@ -21,8 +21,8 @@ pub(super) struct RootedFiles<'a> {
     system: &'a dyn System,
     /// Absolute and plain.
     root: String,
-    /// Where that is without links, if the system can tell.
-    linked_root: Option<String>,
+    /// Where that is without links.
+    linked_root: String,
     left: Cell<usize>,
 }
 
@@ -33,7 +33,7 @@ impl<'a> RootedFiles<'a> {
             Some(root) => plain(&system.absolute(non_empty(root))),
             None => root_of(source, system),
         };
-        let linked_root = system.without_links(&root);
+        let linked_root = system.resolved(&root);
         Self { system, root, linked_root, left: Cell::new(MAX_BYTES) }
     }
 
@@ -50,15 +50,14 @@ impl<'a> RootedFiles<'a> {
         if !is_below(&plain(&self.system.absolute(non_empty(path))), root) {
             return Err(format!("it is outside of `{root}`; `--root DIR` allows more"));
         }
-        let target = self.system.without_links(non_empty(path));
-        match (&self.linked_root, target) {
-            (Some(root), Some(target)) if !is_below(&target, root) && !is_stream(path) => {
-                Err(format!(
-                    "a link leads it to `{target}`, outside of `{root}`; `--root DIR` allows more"
-                ))
-            }
-            _ => Ok(()),
+        let root = &self.linked_root;
+        let target = self.system.resolved(non_empty(path));
+        if !is_below(&target, root) && !is_stream(path) {
+            return Err(format!(
+                "a link leads it to `{target}`, outside of `{root}`; `--root DIR` allows more"
+            ));
         }
+        Ok(())
     }
 }
 

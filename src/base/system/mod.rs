@@ -82,10 +82,6 @@ pub trait System {
     fn is_link(&self, _path: &str) -> bool {
         false
     }
-    /// Where a path leads that is there, without links, from the root of the file system; none where the system cannot tell.
-    fn without_links(&self, _path: &str) -> Option<String> {
-        None
-    }
     /// Identifies a file whatever its name; none where the system cannot tell. Names that were given by [`Self::link`] have one
     /// identity.
     fn identity(&self, _path: &str) -> Option<FileIdentity> {

@@ -67,10 +67,6 @@ impl System for OsSystem {
         std::fs::symlink_metadata(path).is_ok_and(|entry| entry.is_symlink())
     }
 
-    fn without_links(&self, path: &str) -> Option<String> {
-        std::fs::canonicalize(path).ok()?.into_os_string().into_string().ok()
-    }
-
     #[cfg(unix)]
     fn identity(&self, path: &str) -> Option<FileIdentity> {
         use std::os::unix::fs::MetadataExt;
@@ -355,8 +351,8 @@ fn read_whole(path: &str) -> std::io::Result<Vec<u8>> {
 
 fn write_atomically(path: &str, contents: Contents<'_>) -> std::io::Result<()> {
     // A link stays one: what it leads to is written.
-    let target = if OsSystem.is_link(path) { OsSystem.without_links(path) } else { None };
-    let target = target.as_deref().unwrap_or(path);
+    let target = if OsSystem.is_link(path) { std::fs::canonicalize(path).ok() } else { None };
+    let target = target.as_deref().and_then(std::path::Path::to_str).unwrap_or(path);
     let folder = made_folder_of(target)?;
     let mut file = BufWriter::new(tempfile::NamedTempFile::new_in(folder)?);
     contents(&mut file)?;

@@ -51,10 +51,6 @@ impl System for OverlaySystem<'_> {
         self.below.is_link(path)
     }
 
-    fn without_links(&self, path: &str) -> Option<String> {
-        self.below.without_links(path)
-    }
-
     fn identity(&self, path: &str) -> Option<FileIdentity> {
         self.below.identity(path)
     }
