@@ -23,8 +23,9 @@ pub(crate) fn each_following(
             let waiting = plans.iter().enumerate().filter(|(_, plan)| plan.waits_for_submission());
             for (case, _) in waiting {
                 let cell = CellId { chunk: *chunk, case, grader: ordinal };
-                let asked = following(db, *chunk, case, *grader).unwrap_or_default();
-                asked.iter().for_each(|(ballot, action)| visit(cell, *ballot, action));
+                for (ballot, action) in following(db, *chunk, case, *grader).unwrap_or_default() {
+                    visit(cell, ballot, &action);
+                }
             }
         }
     }

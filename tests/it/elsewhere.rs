@@ -22,7 +22,7 @@ fn committed(judge: &Judge) -> (Space, String) {
     let space = Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &rows(3)), ("evalrs.toml", "")]);
     assert_eq!(space.run_with(judge, &["run", "suite.yaml", "--quiet"]).code(), 0);
     let exported = space.run_with(judge, &["cache", "export", "suite.yaml"]);
-    let endpoint = judge.url().to_owned();
+    let endpoint = judge.url();
     let warning = format!(
         "warning: the judgments of `tone` are stored for the endpoint `{endpoint}`, which came from OPENAI_BASE_URL: where that is not set they are not found; write `endpoint: {endpoint}` in the suite\n"
     );

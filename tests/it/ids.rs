@@ -66,7 +66,8 @@ fn watch_calls_an_edited_answer_fixed_or_broken() {
 fn a_misspelt_sample_is_suggested() {
     let rows = ["france", "peru-1"].map(|id| json!({"id": id, "input": "q", "output": "o"}));
     let space = Space::new(&[("suite.yaml", SUITE), ("data.jsonl", &lines(rows))]);
-    for (id, hint) in [("franc", "did you mean `france`?"), ("peru-2", "the ids are `france`, `peru-1`")]
+    for (id, hint) in
+        [("franc", "did you mean `france`?"), ("peru-2", "the ids are `france`, `peru-1`")]
     {
         let ran = space.run(&["run", "suite.yaml", "--sample", id]);
         assert!(ran.code() == 2 && ran.stderr().contains(hint), "{}", ran.shown());

@@ -142,7 +142,7 @@ fn a_rubric_that_names_what_no_row_has_is_not_paid_for() {
       = help: did you mean `{submission}`? The field of the rows is `{row.output}` (braces that are meant: `allow_unknown: true`)
     ");
     assert_eq!(judge.asked().len(), 0);
-    space.write("suite.yaml", &suite(", allow_unknown: true"));
+    space.write("suite.yaml", suite(", allow_unknown: true"));
     assert_eq!(space.run_with(&judge, &["run", "suite.yaml"]).code(), 0);
     assert!(judge.asked()[0].prompt().contains("Is {output} right?"));
 }

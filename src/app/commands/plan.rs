@@ -112,10 +112,11 @@ fn plan_one(
 
 /// How many judgments are stored for other endpoints than would be asked.
 fn elsewhere(preview: &Preview) -> Vec<StoredElsewhere> {
-    let mut counted: BTreeMap<(&str, &str), u64> = BTreeMap::new();
-    for endpoint in preview.elsewhere.values() {
+    let endpoints = preview.elsewhere.values();
+    let counted = endpoints.fold(BTreeMap::<(&str, &str), u64>::new(), |mut counted, endpoint| {
         *counted.entry((&endpoint.stored, &endpoint.asked)).or_default() += 1;
-    }
+        counted
+    });
     let counted = counted.into_iter().map(|((stored, asked), judgments)| StoredElsewhere {
         judgments,
         stored: stored.to_owned(),

@@ -268,10 +268,8 @@ fn run_one(
     let shown = process_facts(&facts, Some(seconds), recorded.as_ref().ok().cloned().flatten());
     let origin =
         report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
-    if !(args.quiet && args.format.audience == Audience::Terminal) {
-        let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
-        add_report(&run, reports, console)?;
-    }
+    let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
+    add_report(args, &run, reports, console)?;
     recorded?;
     remove_old_records(session, surroundings, console)?;
     if status != ExitStatus::Interrupted {
@@ -281,10 +279,14 @@ fn run_one(
 }
 
 fn add_report(
+    args: &RunArgs,
     run: &ReportedRun<'_, '_>,
     reports: &mut Reports,
     console: &mut Console<'_>,
 ) -> Result<(), Error> {
+    if args.quiet && args.format.audience == Audience::Terminal {
+        return Ok(());
+    }
     let mut out = BufWriter::new(&mut *console.out);
     reports.add(run, &mut out, console.system)?;
     out.flush()?;

@@ -71,7 +71,7 @@ fn others(folder: &str, system: &dyn System) -> Vec<String> {
     const SHOWN: usize = 3;
     let folder = if folder == "." { "" } else { folder.trim_end_matches('/') };
     let names = system.list(non_empty(folder)).unwrap_or_default();
-    let is_yaml = |name: &String| name.ends_with(".yaml") || name.ends_with(".yml");
+    let is_yaml = |name: &String| matches!(name.rsplit_once('.'), Some((_, "yaml" | "yml")));
     let paths = names.iter().filter(|name| is_yaml(name)).map(|name| join(folder, name));
     let has_graders = |path: &String| {
         let text = system.read(path).into_bytes().unwrap_or_default();

@@ -15,7 +15,6 @@ use crate::graph::selection::SelectableCase;
 use crate::pipeline::dataset::chunk::{Chunked, HeldChunks, Records};
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::evaluate::sought::{Sought, found_in};
-use crate::pipeline::spec::MetricSpec;
 
 /// An edit of rows: what is new, and which chunks stay and go.
 struct RowEdit<'a> {
@@ -35,7 +34,8 @@ impl Session {
         }
         let suite = queries::suite(&self.db, self.root).suite.as_ref();
         let mut metrics = suite.iter().flat_map(|suite| &suite.metrics);
-        if metrics.any(MetricSpec::asks_rows) {
+        // That some row is of a class only all of them tell.
+        if metrics.any(|metric| metric.class().is_some()) {
             return false;
         }
         let edit = self.row_edit(chunks, spec);
@@ -75,12 +75,13 @@ impl Session {
                 .all(|(rows, checked)| queries::unmet_in(rows, spec, needs, checked).is_empty())
     }
 
-    /// Whether every path that the suite maps stands in a row, a new one or one that stays, and every name that a rubric
-    /// found in the rows before.
+    /// Whether every path that the suite maps stands in a row, a new one or one that stays, and every name that a rubric,
+    /// a condition or a metric found in the rows before.
     fn is_every_name_found(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
         let in_vain = rows::in_vain(&self.db, self.root);
         let sought = rows::sought(&self.db, self.root).iter();
-        let names = sought.filter(|sought| matches!(sought, Sought::Name(_)));
+        let names =
+            sought.filter(|sought| matches!(sought, Sought::Name(_) | Sought::Condition(_)));
         let names = names.filter(|name| !in_vain.contains(name)).cloned();
         let fields: Vec<Sought> = Sought::by_fields(spec).chain(names).collect();
         let in_fresh: Vec<Box<[bool]>> =

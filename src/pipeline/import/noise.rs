@@ -251,7 +251,7 @@ fn in_json(text: &str, depth: u32, random: &mut Rng) -> String {
                 '\\' | '"' => escaped.extend(['\\', c]),
                 '/' if random.bool() => escaped.push_str("\\/"),
                 c if c.is_ascii() && random.u32(..6) == 0 => {
-                    escaped.push_str(&format!("\\u{:04x}", u32::from(c)))
+                    escaped.extend(format!("\\u{:04x}", u32::from(c)).chars());
                 }
                 c => escaped.push(c),
             }
@@ -266,10 +266,11 @@ fn in_yaml(text: &str, random: &mut Rng) -> String {
     for c in text.chars() {
         match (c, random.u32(..12)) {
             ('\n', _) => escaped.push_str("\\n"),
-            (c, 0) => escaped.push_str(&format!("\\x{:02x}", u32::from(c))),
-            (c, 1) => escaped.push_str(&format!("\\u{:04x}", u32::from(c))),
+            (c, 0) => escaped.extend(format!("\\x{:02x}", u32::from(c)).chars()),
+            (c, 1) => escaped.extend(format!("\\u{:04x}", u32::from(c)).chars()),
             (c, 2) if c != ' ' => {
-                escaped.extend(['\\', '\n', ' ', ' ', ' ', ' ', ' ', ' ', ' ', ' ', c])
+                escaped.push_str("\\\n        ");
+                escaped.push(c);
             }
             (c, _) => escaped.push(c),
         }
@@ -288,7 +289,7 @@ fn planted(text: &str, keys: &mut Vec<PlantedKey>, random: &mut Rng) -> String {
             let is_glued = text[..at].ends_with(is_word) || text[end..].starts_with(is_word);
             // Folds and escapes without quotes around them stand for themselves: that would be another text.
             let line = text[..at].rsplit('\n').next().unwrap_or_default();
-            let is_unquoted = mark == "@D@" && line.matches('"').count() % 2 == 0;
+            let is_unquoted = mark == "@D@" && line.matches('"').count().is_multiple_of(2);
             if is_glued || is_unquoted {
                 text.replace_range(at..end, " ");
                 continue;
@@ -408,7 +409,9 @@ fn broken_sources_end_and_no_key_in_them_is_written() {
             }
             system.set(source.path, archive);
         } else {
-            files.iter().for_each(|file| system.set(file.path, &file.text));
+            for file in &files {
+                system.set(file.path, &file.text);
+            }
         }
         let Some(files) = written(source.path, &system, &mut random) else { continue };
         imports += 1;

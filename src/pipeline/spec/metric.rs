@@ -203,10 +203,9 @@ impl MetricSpec {
     /// The class that it is of, where the suite names one.
     pub(crate) fn class(&self) -> Option<&str> {
         match &self.kind {
-            MetricKind::AreaUnderCurve(class) | MetricKind::CalibrationError { class, .. } => {
-                class.as_deref()
-            }
-            MetricKind::Classes(ClassMeasure { average: ClassAverage::Class(class), .. }) => {
+            MetricKind::AreaUnderCurve(class)
+            | MetricKind::CalibrationError { class, .. }
+            | MetricKind::Classes(ClassMeasure { average: ClassAverage::Class(class), .. }) => {
                 class.as_deref()
             }
             _ => None,

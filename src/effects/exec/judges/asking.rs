@@ -123,13 +123,13 @@ impl<'a> Asking<'a> {
     /// The failure of a request that is not sent again. One that was late says what may help.
     pub(crate) fn advised(&self, failure: Failure) -> Failure {
         match failure.kind {
-            FailureKind::Timeout => Failure { message: self.advice(failure.message), ..failure },
+            FailureKind::Timeout => Failure { message: self.advice(&failure.message), ..failure },
             _ => failure,
         }
     }
 
     /// What happened, and what may help where replies are late: fewer at once, and shorter ones.
-    fn advice(&self, what: String) -> String {
+    fn advice(&self, what: &str) -> String {
         let action = &self.launch.action;
         let is_asked_by_us = self.launch.agent.is_none() && self.launch.start.is_none();
         let is_endless = action.max_tokens.is_none()
@@ -203,7 +203,7 @@ impl<'a> Asking<'a> {
         let is_late = last.as_ref().is_none_or(|last| last.kind == FailureKind::Timeout);
         let before = last.map_or_else(String::new, |last| format!("; before, {}", last.message));
         let message = format!("no verdict within the deadline of {deadline} s: {what}{before}");
-        let message = if is_late { self.advice(message) } else { message };
+        let message = if is_late { self.advice(&message) } else { message };
         failure(FailureKind::Deadline, message)
     }
 }

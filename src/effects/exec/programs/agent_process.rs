@@ -128,16 +128,20 @@ impl ProgramExecutor {
         if let Some(error) = problem {
             return Err(command::not_started(start, &error));
         }
-        let code = ending.map(|ending| match ending {
-            Ending::Exit(code) => code,
-            Ending::Signal(signal) => 128 + signal,
-        });
         Ok(AgentEnd {
-            exit: AgentExit { code, timed_out },
+            exit: AgentExit { code: ending.map(exit_code), timed_out },
             stderr,
             said: ending.map_or_else(|| "was still running".to_owned(), Ending::said),
             wrote_too_much,
         })
+    }
+}
+
+/// The code of an ending, as shells tell it.
+fn exit_code(ending: Ending) -> i32 {
+    match ending {
+        Ending::Exit(code) => code,
+        Ending::Signal(signal) => 128 + signal,
     }
 }
 

@@ -448,7 +448,10 @@ fn groups_have_the_scale_of_their_metric_and_all_digits() {
     let interval = measure(&by_tags(true), &table).groups.0[0].1.interval.unwrap();
     assert!((1.0..3.0).contains(&interval.low) && (3.0..=5.0).contains(&interval.high));
     table.of = series("1 0.123456789012345 0 0");
-    assert_eq!(groups(true, &table)[0].0, Some(1.0 + 4.0 * f64::midpoint(1.0, 0.123456789012345)));
+    assert_eq!(
+        groups(true, &table)[0].0,
+        Some(1.0 + 4.0 * f64::midpoint(1.0, 0.123_456_789_012_345))
+    );
 }
 
 #[test]

@@ -358,7 +358,9 @@ fn requests_that_time_out_lower_the_concurrency() {
         let four: Vec<_> = join_all((0..4).map(|_| slot(&endpoints, id))).await;
         let late = Failure::new(FailureKind::Timeout, "no answer within 2 s");
         let pause = Pause::default();
-        four.into_iter().for_each(|slot| slot.failed(&late, None, &pause, 1));
+        for slot in four {
+            slot.failed(&late, None, &pause, 1);
+        }
         assert_eq!(
             said(&endpoints),
             ["http://a gave no answer within 2 s, and is asked again: concurrency 4 → 2 \
