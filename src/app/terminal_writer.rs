@@ -4,7 +4,7 @@ use std::io::{Result, Write};
 
 use crate::base::text::shown;
 
-/// Writes text with marks that reorder it and control characters beyond ASCII [shown](shown). Escape sequences pass: they
+/// Writes text with marks that reorder it and control characters beyond ASCII shown. Escape sequences pass: they
 /// are colours of evalrs, those of others are taken out where texts are put together.
 #[derive(Debug)]
 pub struct HarmlessWriter<W> {
