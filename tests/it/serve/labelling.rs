@@ -72,6 +72,8 @@ fn labels_that_are_none_change_nothing() {
         ("shop/labels/rome", json!({"label": "good"}), "422 UNPROCESSABLE"),
         ("shop/labels/rome", json!({"label": true, "grader": "nope"}), "404 NOT_FOUND"),
         ("shop/labels/rome", json!({"label": true, "trial": 3}), "404 NOT_FOUND"),
+        ("shop/labels/rome", json!({"label": true, "trial": 3.0}), "404 NOT_FOUND"),
+        ("shop/labels/rome", json!({"label": true, "trial": 0.5}), "422 UNPROCESSABLE"),
         ("shop/labels/rome", json!({"labels": true}), "422 UNPROCESSABLE"),
         ("shop/labels/rome", json!([]), "422 UNPROCESSABLE"),
     ] {

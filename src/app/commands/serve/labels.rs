@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use serde::{Deserialize, Serialize};
+use serde::de::{Error, Unexpected};
+use serde::{Deserialize, Deserializer, Serialize};
 use serde_json::Value;
 use utoipa::ToSchema;
 use utoipa::openapi::RefOr;
@@ -41,6 +42,7 @@ pub(super) struct GivenLabel {
     /// The model that it is of; else all.
     model: Option<String>,
     /// The repetition that it is of, from 0; else all.
+    #[serde(default, deserialize_with = "whole")]
     trial: Option<u32>,
     /// `true`, `false`, a number from 0 to 1, or `null`, which removes it.
     #[schema(schema_with = label_schema)]
@@ -52,6 +54,14 @@ pub(super) struct GivenLabel {
     run: Option<String>,
     /// What the person saw before they gave it: where that is another label by now, nothing is written.
     seen: Option<SeenLabel>,
+}
+
+/// A whole number, also as `3.0`: to a JSON Schema that is an integer too.
+fn whole<'de, D: Deserializer<'de>>(from: D) -> Result<Option<u32>, D::Error> {
+    let Some(number) = Option::<f64>::deserialize(from)? else { return Ok(None) };
+    let is_whole = number.fract() == 0.0 && (0.0..=f64::from(u32::MAX)).contains(&number);
+    let wrong = || Error::invalid_value(Unexpected::Float(number), &"a whole number from 0");
+    is_whole.then_some(Some(number as u32)).ok_or_else(wrong)
 }
 
 /// The label of a person as a page showed it.
