@@ -34,7 +34,8 @@ def test_answers_are_as_the_document_says(url, tmp_path, config, phases):
     pytest.importorskip("schemathesis", reason="pip install schemathesis")
     program = "import sys; from schemathesis.cli import schemathesis; sys.exit(schemathesis())"
     command = [sys.executable, "-c", program, "--config-file", str(HERE / config), "run", f"{url}/api/openapi.json"]
-    command += ["--checks", "all", "--phases", phases, "--max-examples", EXAMPLES, "--seed", SEED, "--request-timeout", "30"]
+    # Nothing is gone after a DELETE: a run that is stopped keeps its record and its events.
+    command += ["--checks", "all", "--exclude-checks", "use_after_free", "--phases", phases, "--max-examples", EXAMPLES, "--seed", SEED, "--request-timeout", "30"]
     command += ["--no-color", "--continue-on-failure"]
     ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=300)
     assert ended.returncode == 0, ended.stdout + ended.stderr
