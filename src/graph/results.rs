@@ -321,7 +321,7 @@ pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
     let ids = || {
         let chunks = root.chunks(db).iter();
         chunks
-            .flat_map(|chunk| queries::checked(db, *chunk).whos.iter().map(SelectableCase::id))
+            .flat_map(|chunk| queries::checked(db, *chunk).counted().map(SelectableCase::id))
             .take(MOST)
     };
     let bare = |id: &str| id.replace(|c: char| c.is_ascii_digit(), "");
@@ -331,9 +331,21 @@ pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
     if let Some(near) = near {
         return format!("did you mean `{near}`?");
     }
-    let some: Vec<&str> = ids().take(SHOWN).collect();
-    let more = if ids().nth(SHOWN).is_some() { ", …" } else { "" };
-    format!("the ids are `{}`{more}", some.join("`, `"))
+    let mut some: Vec<&str> = Vec::new();
+    for id in ids() {
+        // Trials and models have the id of their sample.
+        if some.contains(&id) {
+            continue;
+        }
+        if some.len() == SHOWN {
+            return format!("the ids are `{}`, …", some.join("`, `"));
+        }
+        some.push(id);
+    }
+    match some.as_slice() {
+        [] => "no row counts".to_owned(),
+        some => format!("the ids are `{}`", some.join("`, `")),
+    }
 }
 
 /// Those of `ids` that no sample of the dataset has, selected or not.

@@ -7,9 +7,20 @@ use super::Db;
 use super::cases::{cases, checked};
 use super::graders::{row_spec, suite};
 use super::inputs::{Chunk, Root};
+use crate::pipeline::dataset::fields::{RowFields, RowSpec};
 use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::evaluate::sought::{Sought, found_in};
 use crate::pipeline::trajectory::CallMarks;
+
+/// The first row, whose names hints tell.
+pub(crate) fn first<'db>(
+    db: &'db dyn Db,
+    root: Root,
+    spec: &'db RowSpec,
+) -> Option<RowFields<'db>> {
+    let (row, _) = root.chunks(db).first()?.records(db).iter().next()?;
+    RowFields::new(row, spec).ok()
+}
 
 /// What the suite looks for in rows, each once.
 #[salsa::tracked]

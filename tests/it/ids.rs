@@ -72,4 +72,17 @@ fn a_misspelt_sample_is_suggested() {
         let ran = space.run(&["run", "suite.yaml", "--sample", id]);
         assert!(ran.code() == 2 && ran.stderr().contains(hint), "{}", ran.shown());
     }
+    // Each once, and those that count.
+    let rows = [("a", 0), ("a", 1), ("b", 0), ("c", 0)];
+    let rows =
+        rows.map(|(id, trial)| json!({"id": id, "trial": trial, "input": "q", "output": "o"}));
+    space.write("data.jsonl", lines(rows));
+    for (condition, hint) in
+        [("id != 'c'", "the ids are `a`, `b`\n"), ("id == 'z'", "no row counts")]
+    {
+        let dataset = format!("dataset: {{path: data.jsonl, where: \"{condition}\"}}");
+        space.write("suite.yaml", SUITE.replace("dataset: data.jsonl", &dataset));
+        let ran = space.run(&["run", "suite.yaml", "--sample", "1234"]);
+        assert!(ran.code() == 2 && ran.stderr().contains(hint), "{}", ran.shown());
+    }
 }

@@ -18,20 +18,19 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     else {
         return Vec::new();
     };
-    let first = root.chunks(db).first().and_then(|chunk| chunk.records(db).iter().next());
-    let first = first.and_then(|(row, _)| RowFields::new(row, spec).ok());
-    let rows = LintedRows { spec, first };
+    let first = rows::first(db, root, spec);
+    let looked_at = LintedRows { spec, first };
     let in_vain = rows::in_vain(db, root);
     let path = root.suite(db).path(db);
     let of_grader = |grader: &GraderSpec| -> Vec<SuiteLint> {
         let sought = Sought::by_grader(grader).into_iter();
         let missing = sought.filter(|sought| in_vain.contains(sought));
-        let looked_for = missing.filter_map(|sought| doubt(grader, &rows, &sought));
+        let looked_for = missing.filter_map(|sought| doubt(grader, &looked_at, &sought));
         looked_for.chain(no_tool_errors(db, root, grader)).collect()
     };
     let of_condition = |name: &str, condition: Option<&RowCondition>| -> Vec<SuiteLint> {
         let missing = Sought::by_condition(condition).filter(|sought| in_vain.contains(sought));
-        missing.filter_map(|sought| unknown_field(name, &sought)).collect()
+        missing.filter_map(|sought| unknown_field(name, &sought, OF_CONDITION)).collect()
     };
     let of_scope = |grader: &GraderSpec| {
         of_condition(&format!("`only` of `{}`", clipped(&grader.name)), grader.only.as_ref())
@@ -39,7 +38,7 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     let of_metric = |metric: &MetricSpec| -> Vec<SuiteLint> {
         let name = format!("the metric `{}`", clipped(&metric.name));
         let missing = Sought::by_metric(metric).filter(|sought| in_vain.contains(sought));
-        missing.filter_map(|sought| unknown_field(&name, &sought)).collect()
+        missing.filter_map(|sought| unknown_field(&name, &sought, OF_METRIC)).collect()
     };
     let of_dataset = of_condition("`where` of the dataset", suite.dataset.condition.as_ref());
     let lints = suite.graders.iter().flat_map(of_grader);
@@ -90,17 +89,18 @@ fn doubt(grader: &GraderSpec, rows: &LintedRows<'_>, sought: &Sought) -> Option<
     }
 }
 
-fn unknown_field(by: &str, sought: &Sought) -> Option<SuiteLint> {
+/// What the names in a condition stand for.
+const OF_CONDITION: &str =
+    "a condition names fields of the rows; texts stand in quotes: `'refund' in tags`";
+/// What those in a metric do.
+const OF_METRIC: &str = "`row.NAME` is a field of the rows";
+
+fn unknown_field(by: &str, sought: &Sought, hint: &str) -> Option<SuiteLint> {
     let Sought::Condition(path) = sought else { return None };
     let path = clipped(path);
     Some(SuiteLint {
         message: format!("{by} names `{path}`, which no row has"),
-        hint: if by.starts_with("the metric") {
-            "`row.NAME` is a field of the rows".to_owned()
-        } else {
-            "a condition names fields of the rows; texts stand in quotes: `'refund' in tags`"
-                .to_owned()
-        },
+        hint: hint.to_owned(),
     })
 }
 

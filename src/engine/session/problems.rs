@@ -223,12 +223,9 @@ fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
         let name = clipped(&metric.name);
         for path in metric.kind.paths() {
             if in_vain.contains(&Sought::Condition(path.to_owned())) {
-                let first =
-                    root.chunks(db).first().and_then(|chunk| chunk.records(db).iter().next());
-                let first = first.and_then(|(row, _)| RowFields::new(row, spec).ok());
                 let message =
                     format!("the metric `{name}` needs `row.{}`, which no row has", clipped(path));
-                let hint = first.and_then(|fields| instead(&fields, path));
+                let hint = rows::first(db, root, spec).and_then(|fields| instead(&fields, path));
                 found.push(Diagnostic { hint, ..Diagnostic::error(place(), message) });
             }
         }
