@@ -64,10 +64,14 @@ impl CheckedRecords {
         checked
     }
 
+    /// Whether each case counts.
+    pub(crate) fn counts(&self) -> impl Iterator<Item = bool> {
+        (0..self.whos.len()).map(|case| self.left_out.get(case) != Some(&true))
+    }
+
     /// Who the cases that count are.
     pub(crate) fn counted(&self) -> impl Iterator<Item = &SelectableCase> {
-        let counts = |(at, _): &(usize, _)| self.left_out.get(*at) != Some(&true);
-        self.whos.iter().enumerate().filter(counts).map(|(_, who)| who)
+        self.whos.iter().zip(self.counts()).filter(|(_, counts)| *counts).map(|(who, _)| who)
     }
 
     /// Whether a record does not count, whichever of its cases is meant.

@@ -78,8 +78,13 @@ pub(crate) fn other_classes(
     for series in truths {
         match &series.source {
             SeriesSource::Field(path) => {
-                for value in maker.field(path) {
-                    let read = ReadValue::of_field(&value, &spec.map);
+                // Of all rows that count: those that are selected may have it or not.
+                let path = RowPath::new(db, path.clone());
+                for chunk in root.chunks(db) {
+                    let counts = checked(db, *chunk).counts();
+                    let values = values_at(db, *chunk, path).iter().zip(counts);
+                    let read = values.filter(|(_, counts)| *counts);
+                    let read = read.filter_map(|(value, _)| ReadValue::of_field(value, &spec.map));
                     classes.extend(read.map(|value| table.class(&value).to_owned()));
                 }
             }

@@ -12,13 +12,17 @@ use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::evaluate::sought::{Sought, found_in};
 use crate::pipeline::trajectory::CallMarks;
 
-/// The first row, whose names hints tell.
+/// The first row that counts, whose names hints tell.
 pub(crate) fn first<'db>(
     db: &'db dyn Db,
     root: Root,
     spec: &'db RowSpec,
 ) -> Option<RowFields<'db>> {
-    let (row, _) = root.chunks(db).first()?.records(db).iter().next()?;
+    let counted = |chunk: &'db Chunk| {
+        let rows = chunk.records(db).iter().enumerate();
+        rows.filter(|(at, _)| !checked(db, *chunk).is_left_out(*at, spec)).map(|(_, (row, _))| row)
+    };
+    let row = root.chunks(db).iter().flat_map(counted).next()?;
     RowFields::new(row, spec).ok()
 }
 
@@ -43,7 +47,9 @@ pub fn sought(db: &dyn Db, root: Root) -> Vec<Sought> {
 pub fn found(db: &dyn Db, chunk: Chunk) -> Box<[bool]> {
     let root = chunk.root(db);
     let Some(spec) = row_spec(db, root) else { return Box::default() };
-    found_in(chunk.records(db), spec, sought(db, root))
+    let checked = checked(db, chunk);
+    let is_left_out = |at| checked.is_left_out(at, spec);
+    found_in(chunk.records(db), spec, sought(db, root), &is_left_out)
 }
 
 /// How the rows of a chunk tell of failed calls.
@@ -51,9 +57,9 @@ pub fn found(db: &dyn Db, chunk: Chunk) -> Box<[bool]> {
 fn call_marks(db: &dyn Db, chunk: Chunk) -> CallMarks {
     let Some(spec) = row_spec(db, chunk.root(db)) else { return CallMarks::default() };
     let checked = checked(db, chunk);
-    let rows = cases(chunk.records(db), spec).enumerate();
-    let counted = rows.filter(|(case, _)| checked.left_out.get(*case) != Some(&true));
-    counted.fold(CallMarks::default(), |marks, (_, (_, record))| {
+    let counted =
+        cases(chunk.records(db), spec).zip(checked.counts()).filter(|(_, counts)| *counts);
+    counted.fold(CallMarks::default(), |marks, ((_, record), _)| {
         OpenedRow::new(record, spec).map_or(marks, |row| marks.or(row.call_marks()))
     })
 }
@@ -76,6 +82,11 @@ pub fn in_vain(db: &dyn Db, root: Root) -> Vec<Sought> {
         }
         let found = found(db, *chunk);
         missing.retain(|at| !found[*at]);
+    }
+    // Of no rows nothing is said.
+    let mut counts = root.chunks(db).iter().flat_map(|chunk| checked(db, *chunk).counts());
+    if !missing.is_empty() && !counts.any(|counts| counts) {
+        missing.retain(|at| !sought[*at].is_of_counted());
     }
     missing.into_iter().map(|at| sought[at].clone()).collect()
 }

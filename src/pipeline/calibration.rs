@@ -26,6 +26,9 @@ pub(crate) struct CalibrationFile {
     pub format: u32,
     /// The suite's name.
     pub suite: String,
+    /// Its path from the root of the workspace; files of earlier versions have none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub path: String,
     /// What is asked of the agreement where the suite says nothing.
     #[serde(default, skip_serializing_if = "CalibrationBounds::is_empty")]
     pub bounds: CalibrationBounds,
@@ -44,7 +47,12 @@ pub(crate) struct CalibratedGrader {
 
 impl CalibrationFile {
     /// What an evaluation found of all graders with labels.
-    pub(crate) fn of(header: &ReportHeader, summary: &Summary, bounds: CalibrationBounds) -> Self {
+    pub(crate) fn of(
+        header: &ReportHeader,
+        summary: &Summary,
+        path: String,
+        bounds: CalibrationBounds,
+    ) -> Self {
         let found = header.graders().filter_map(|(name, settings)| {
             let agreement = summary.label_agreement.get(name).filter(|found| found.n > 0)?;
             let calibration = GraderCalibration::of(agreement, summary.held_out.get(name).copied());
@@ -54,7 +62,7 @@ impl CalibrationFile {
         let mut graders: Vec<(String, CalibratedGrader)> = found.collect();
         graders.sort_by(|left, right| left.0.cmp(&right.0));
         let suite = summary.suite.clone();
-        Self { format: CALIBRATION_FORMAT, suite, bounds, graders: Ordered(graders) }
+        Self { format: CALIBRATION_FORMAT, suite, path, bounds, graders: Ordered(graders) }
     }
 
     /// Reads the file at `path`; `suite` is the file of the suite, for the likely fix.
@@ -152,7 +160,13 @@ mod tests {
         let found = CalibratedGrader { calibration, digests: GraderDigests::of(&settings()) };
         let graders = Ordered(vec![("q".to_owned(), found)]);
         let bounds = CalibrationBounds::default();
-        CalibrationFile { format: 1, suite: "s".to_owned(), bounds, graders }
+        CalibrationFile {
+            format: 1,
+            suite: "s".to_owned(),
+            bounds,
+            graders,
+            ..CalibrationFile::default()
+        }
     }
 
     #[test]

@@ -1,4 +1,5 @@
 //! Labels that are held out: which they are, what is told of them and when, and that nothing else tells of them.
+#![expect(clippy::disallowed_methods, reason = "tests remove a suite themselves")]
 
 use serde_json::{Value, json};
 
@@ -152,6 +153,10 @@ fn suites_of_one_name_have_a_log_each() {
         assert_eq!(other(value).code(), 0);
     }
     assert_eq!(told(&run(&space, &[])), alone, "queries of the other suite are none of this one");
+    // Those of a suite that is gone are not forgotten: it may have been this one.
+    std::fs::remove_file(space.path("other.yaml")).unwrap();
+    let told = told(&run(&space, &[]));
+    assert!(told[0].contains("query 2 of about"), "{told:?}");
 }
 
 #[test]

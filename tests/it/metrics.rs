@@ -412,6 +412,18 @@ fn weights_and_classes_that_nothing_has_are_mistakes_of_the_suite() {
 
     3 errors
     ");
+    // A class is of all rows that count, whichever are evaluated; a weight of rows that do not count is none.
+    let law = suite("  ok: {kind: f1, of: row.subject, against: row.subject, class: law}\n");
+    space.write("suite.yaml", &law);
+    let first = ["run", "suite.yaml", "--max-samples", "1"];
+    assert_eq!(space.run(&first).code(), 0, "{}", space.run(&first).shown());
+    let weighted = suite("  w: {kind: weighted, weight: heavy}\n")
+        .replace("dataset: data.jsonl", "dataset: {path: data.jsonl, where: not has(heavy)}");
+    space.write("suite.yaml", weighted);
+    space.write("data.jsonl", rows() + r#"{"id": "x", "heavy": 2, "output": "o"}"#);
+    let told = space.run(&["validate", "suite.yaml"]);
+    assert!(told.stderr().contains("needs `row.heavy`, which no row has"), "{}", told.shown());
+    space.write("data.jsonl", rows());
     space.write("suite.yaml", suite("  m: {kind: mean, of: row.mm, by: row.subjects}\n"));
     let told = space.run(&["validate", "suite.yaml"]);
     assert_eq!(told.code(), 0);

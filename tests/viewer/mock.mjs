@@ -77,7 +77,7 @@ function caseOf(run, sample, query) {
 function answer(method, [kind, id, part, sample], query, body) {
   if (method === 'PUT' && kind === 'suites' && part === 'labels') {
     if (body.label === 0.2) throw new Refusal(500, 'INTERNAL', 'the labels file cannot be written')
-    const run = RUNS.find((one) => one.suite === id)
+    const run = RUNS.find((one) => (body.run ? one.id === body.run : one.suite === id))
     const row = run.find(sample, body.model, body.trial)
     const own = row.grades[body.grader].people.find((one) => one.who === (body.who ?? 'you'))
     if (body.seen && body.seen.label !== (own?.label ?? null)) throw new Refusal(409, 'CONFLICT', 'it was labelled elsewhere meanwhile')

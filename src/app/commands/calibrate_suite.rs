@@ -4,7 +4,7 @@
 use std::io::Write;
 
 use super::Console;
-use super::cache::names::own_files;
+use super::cache::names::{file_name, with_path};
 use super::context::SuiteContext;
 use super::header::header;
 use super::holdout;
@@ -78,16 +78,19 @@ pub(super) fn calibrate_suite(
     console.warn(&warnings)?;
     // Bounds that were set stay where nobody sets others, also when it is written anew.
     let asked = CalibrationBounds { min_kappa: args.min_kappa, min_agreement: args.min_agreement };
-    let before = read_calibration(suite, &surroundings, &session, console.system).ok().flatten();
-    let bounds = asked.or(before.map(|file| file.bounds).unwrap_or_default());
-    let file = CalibrationFile::of(&header, &summary, bounds);
+    let before = own_calibration(suite, &surroundings, &session, console.system);
+    // One that cannot be read is written anew.
+    let bounds = before.file.ok().flatten().map(|file| file.bounds);
+    let bounds = asked.or(bounds.unwrap_or_default());
+    let own = path_of(&session, &surroundings, console.system);
+    let file = CalibrationFile::of(&header, &summary, own, bounds);
     if file.graders.0.is_empty() {
         return Err(Error::plain(
             format!("no grader of `{}` has a verdict with a label", sanitize(suite)),
             "write labels of people beside the suite, name them by `labels`, or by `--labels FILE`",
         ));
     }
-    let path = calibration_file(&session, &surroundings, console.system);
+    let path = before.path;
     console.system.write(&path, &mut |to| to.write_all(file.text().as_bytes()))?;
     let of_suite = session.suite().map(|suite| suite.calibration).unwrap_or_default();
     summary.calibration = file.reported(&header, asked.or(of_suite));
@@ -111,10 +114,17 @@ fn say_below(judges: &[&str], summary: &Summary, err: &mut dyn Write) -> Result<
     Ok(status)
 }
 
-/// The suite's file. One that it would share with another suite of its name says nothing of either.
-fn calibration_file(session: &Session, surroundings: &SuiteContext, system: &dyn System) -> String {
-    let name = &own_files(session, surroundings, system).name;
-    join(&surroundings.committed_dir, &format!("{name}{CALIBRATION}"))
+/// The file of a suite's calibration.
+struct OwnCalibration {
+    /// Where it is, or is to be written.
+    path: String,
+    /// What stands there, if it is there and can be read.
+    file: Result<Option<CalibrationFile>, Error>,
+}
+
+/// The path of a suite from the root of its workspace.
+fn path_of(session: &Session, surroundings: &SuiteContext, system: &dyn System) -> String {
+    surroundings.in_workspace(session.root.suite(&session.db).path(&session.db), system)
 }
 
 /// What was found of the graders of a suite, where somebody calibrated them. A file that cannot be read stops the run.
@@ -124,15 +134,45 @@ pub(super) fn read_calibration(
     session: &Session,
     system: &dyn System,
 ) -> Result<Option<CalibrationFile>, Error> {
-    let names = system.list(&surroundings.committed_dir).unwrap_or_default();
-    if session.suite().is_none() || !names.iter().any(|name| name.ends_with(CALIBRATION)) {
-        return Ok(None);
+    own_calibration(suite, surroundings, session, system).file
+}
+
+/// A suite's file is called as the suite; where that is another suite's, it has the digest of the suite's path in its name.
+fn own_calibration(
+    suite: &str,
+    surroundings: &SuiteContext,
+    session: &Session,
+    system: &dyn System,
+) -> OwnCalibration {
+    let name = session.suite().map(|suite| file_name(&suite.name)).unwrap_or_default();
+    let of = path_of(session, surroundings, system);
+    let at = |name: &str| join(&surroundings.committed_dir, &format!("{name}{CALIBRATION}"));
+    let own = at(&with_path(&name, &of));
+    let file = calibration_at(&own, suite, surroundings, system);
+    if !matches!(file, Ok(None)) {
+        return OwnCalibration { path: own, file };
     }
-    let path = calibration_file(session, surroundings, system);
-    let shown = surroundings.in_workspace(&path, system);
+    let shared = at(&name);
+    let file = calibration_at(&shared, suite, surroundings, system);
+    let is_another = |file: &CalibrationFile| surroundings.is_of_another(&file.path, &of, system);
+    match file {
+        Ok(Some(file)) if is_another(&file) => OwnCalibration { path: own, file: Ok(None) },
+        file => OwnCalibration { path: shared, file },
+    }
+}
+
+fn calibration_at(
+    path: &str,
+    suite: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Result<Option<CalibrationFile>, Error> {
+    let shown = surroundings.in_workspace(path, system);
     let broken = |diagnostic: Diagnostic| Error::Diagnostics(vec![diagnostic]);
-    match system.read(&path) {
+    match system.read(path) {
         FileBytes::Missing => Ok(None),
+        // Where there is no folder there is no file in it; that nothing can be kept there is said when something is.
+        FileBytes::Unreadable(_) if system.list(&surroundings.committed_dir).is_none() => Ok(None),
         FileBytes::Bytes(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
             CalibrationFile::read(&shown, &text, suite).map(Some).map_err(broken)

@@ -1,7 +1,7 @@
 //! Where a suite's workspace, store and settings are.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 use super::Console;
 use super::dotenv::environment;
@@ -35,20 +35,15 @@ pub struct SuiteContext {
     pub committed_dir: String,
     /// The environment, with what `.env` files add to it.
     pub environment: BTreeMap<String, String>,
-    /// The names of the suite's own files, once they were looked for: `watch` asks again and again.
-    pub own_files: OnceLock<OwnFiles>,
-}
-
-/// What the files are called that a suite has beside its judgments.
-#[derive(Debug, PartialEq)]
-pub struct OwnFiles {
-    /// The name of the suite as that of a file.
-    pub plain: String,
-    /// The same, with the digest of its path where another suite of the workspace has that name.
-    pub name: String,
 }
 
 impl SuiteContext {
+    /// Whether what says that it is of the suite at `of` is of another one than that at `path`, which is still there: a suite
+    /// that was moved keeps what it has. Paths are from the root; what is older than such a path is everybody's.
+    pub fn is_of_another(&self, of: &str, path: &str, system: &dyn System) -> bool {
+        !of.is_empty() && of != path && system.stamp(&join(&self.root, of)).is_some()
+    }
+
     /// Finds what surrounds the suite at `suite`.
     pub fn find(suite: &str, cache_dir: Option<&str>, system: &dyn System) -> Result<Self, Error> {
         let folder = folder_of(suite);
@@ -57,8 +52,7 @@ impl SuiteContext {
         let committed_dir = workspace.cache_dir.clone().unwrap_or_else(|| join(&root, "cache"));
         let cache_dir = cache_dir.map_or_else(|| committed_dir.clone(), str::to_owned);
         let environment = environment(folder, system)?;
-        let own_files = OnceLock::new();
-        Ok(Self { root, workspace, cache_dir, committed_dir, environment, own_files })
+        Ok(Self { root, workspace, cache_dir, committed_dir, environment })
     }
 
     /// `path` seen from the root of the workspace; from that of the file system where it is not inside.

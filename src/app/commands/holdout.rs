@@ -1,11 +1,11 @@
 //! Agreement on held-out labels: asked of a whole evaluation, and counted in a log beside the judgments.
 
-use super::cache::names::own_files;
-use super::context::{OwnFiles, SuiteContext};
+use super::cache::names::file_name;
+use super::context::SuiteContext;
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{System, join};
 use crate::effects::record::holdout_log;
-use crate::effects::record::holdout_log::LogFiles;
+use crate::effects::record::holdout_log::LogOwner;
 use crate::engine::session::Session;
 use crate::graph::held_out::questions;
 use crate::graph::results;
@@ -34,11 +34,14 @@ pub(super) fn held_out(
     system: &dyn System,
 ) -> Result<Vec<(String, HeldOutAgreement)>, String> {
     let questions = questions(&session.db, session.root);
-    if session.suite().is_none() || questions.is_empty() {
+    let Some(suite) = session.suite().filter(|_| !questions.is_empty()) else {
         return Ok(Vec::new());
-    }
-    let OwnFiles { plain, name } = own_files(session, surroundings, system);
-    let log = |name: &str| join(&surroundings.committed_dir, &format!("{name}.holdout.jsonl"));
-    let files = LogFiles { path: &log(name), before: &log(plain) };
-    holdout_log::ask(system, &surroundings.records(), files, &questions)
+    };
+    let log =
+        join(&surroundings.committed_dir, &format!("{}.holdout.jsonl", file_name(&suite.name)));
+    let path = session.root.suite(&session.db).path(&session.db);
+    let path = surroundings.in_workspace(path, system);
+    let is_other = |of: &str| surroundings.is_of_another(of, &path, system);
+    let owner = LogOwner { suite: &path, is_other: &is_other };
+    holdout_log::ask(system, &surroundings.records(), &log, &owner, &questions)
 }

@@ -4,21 +4,21 @@ use crate::base::system::file_lock::FileLock;
 use crate::base::system::{FileBytes, System, join};
 use crate::pipeline::metric::holdout::{HeldOutAgreement, HeldOutQuestion, HoldoutLog};
 
-/// The log of a suite.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct LogFiles<'a> {
-    /// The file.
-    pub path: &'a str,
-    /// The file that it shared with another suite of the same name before it had its own: what was told then stays told.
-    pub before: &'a str,
+/// Whose questions a log is asked for: suites of one name share the file.
+pub(crate) struct LogOwner<'a> {
+    /// The path of the suite.
+    pub suite: &'a str,
+    /// Whether a line that says such a path is of another suite.
+    pub is_other: &'a dyn Fn(&str) -> bool,
 }
 
-/// Answers the questions in their order, each by grader, and adds what was not asked before to the log; the lock is in the
-/// folder `home`. An error is a sentence: then nothing is told.
+/// Answers the questions in their order, each by grader, and adds what was not asked before to the log at `path`; the lock is in
+/// the folder `home`. An error is a sentence: then nothing is told.
 pub(crate) fn ask(
     system: &dyn System,
     home: &str,
-    files: LogFiles<'_>,
+    path: &str,
+    owner: &LogOwner<'_>,
     questions: &[HeldOutQuestion],
 ) -> Result<Vec<(String, HeldOutAgreement)>, String> {
     if questions.is_empty() {
@@ -27,10 +27,13 @@ pub(crate) fn ask(
     let untold = |why: String| format!("agreement on held-out labels is not told: {why}");
     let _lock = FileLock::wait(&join(home, "holdout.lock"))
         .map_err(|error| untold(format!("its log cannot be locked: {error}")))?;
-    let path = files.path;
-    let mut text = match read(system, path).map_err(untold)? {
-        Some(text) => text,
-        None => read(system, files.before).map_err(untold)?.unwrap_or_default(),
+    let mut text = match system.read(path) {
+        FileBytes::Bytes(bytes) => String::from_utf8_lossy(&bytes).into_owned(),
+        FileBytes::Missing => String::new(),
+        FileBytes::Folder => return Err(untold(format!("`{path}` is a folder"))),
+        FileBytes::Unreadable(why) => {
+            return Err(untold(format!("`{path}` cannot be read: {why}")));
+        }
     };
     if !text.is_empty() && !text.ends_with('\n') {
         text.push('\n');
@@ -38,8 +41,8 @@ pub(crate) fn ask(
     let known = text.len();
     let mut told = Vec::new();
     for asked in questions {
-        let mut log = HoldoutLog::read(&text, &asked.grader);
-        let Some((answer, line)) = log.ask(asked) else { continue };
+        let mut log = HoldoutLog::read(&text, &asked.grader, owner.is_other);
+        let Some((answer, line)) = log.ask(asked, owner.suite) else { continue };
         if let Some(line) = line {
             text.push_str(&line);
             text.push('\n');
@@ -52,14 +55,4 @@ pub(crate) fn ask(
             .map_err(|error| untold(format!("`{path}` cannot be written: {error}")))?;
     }
     Ok(told)
-}
-
-/// The text of a log; none where there is no such file.
-fn read(system: &dyn System, path: &str) -> Result<Option<String>, String> {
-    match system.read(path) {
-        FileBytes::Bytes(bytes) => Ok(Some(String::from_utf8_lossy(&bytes).into_owned())),
-        FileBytes::Missing => Ok(None),
-        FileBytes::Folder => Err(format!("`{path}` is a folder")),
-        FileBytes::Unreadable(why) => Err(format!("`{path}` cannot be read: {why}")),
-    }
 }

@@ -4,6 +4,7 @@
 //! are known once the verdict is, what grades a submission once a program has extracted it, a reward once its grades are
 //! there. The graders that may ask more are named.
 
+use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::base::price::Cost;
@@ -58,7 +59,7 @@ impl Preview {
         let is_missing =
             |to_ask: &&ToAsk| to_ask.held == StoreMiss::Nothing && to_ask.purpose == Purpose::Grade;
         let missing: Vec<Waiting> = self.to_ask.iter().filter(is_missing).map(waiting).collect();
-        self.elsewhere = stored_elsewhere(session, store, &missing);
+        self.elsewhere = stored_elsewhere(session, store, &OnceCell::new(), &missing);
         for to_ask in &mut self.to_ask {
             if self.elsewhere.contains_key(&to_ask.key) {
                 to_ask.held = StoreMiss::Elsewhere;

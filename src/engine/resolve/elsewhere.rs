@@ -3,6 +3,7 @@
 //! Which endpoints there are is read off stored judgments; whether they answered is a look at the key that an action would
 //! have there.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -36,6 +37,7 @@ pub(crate) struct OtherEndpoint {
 pub(crate) fn stored_elsewhere<'a>(
     session: &Session,
     store: &dyn OutcomeStore,
+    endpoints: &OnceCell<StoredEndpoints>,
     missing: impl IntoIterator<Item = &'a Waiting>,
 ) -> KeyMap<Arc<OtherEndpoint>> {
     let mut found = KeyMap::default();
@@ -44,10 +46,10 @@ pub(crate) fn stored_elsewhere<'a>(
     if judgments.peek().is_none() {
         return found;
     }
-    let endpoints = endpoints(store);
+    let endpoints = endpoints.get_or_init(|| StoredEndpoints::of(store));
     let mut pairs: BTreeMap<ActionKey, ElsewhereKey> = BTreeMap::new();
     for waiting in judgments {
-        for (key, candidate) in candidates(session, waiting, &endpoints) {
+        for (key, candidate) in candidates(session, waiting, endpoints) {
             pairs.insert(key, candidate);
         }
         if pairs.len() >= LOOKED_UP {
@@ -110,10 +112,26 @@ fn candidates(
 }
 
 /// The endpoints of stored judgments, by provider and model.
-#[derive(Default)]
-struct StoredEndpoints(BTreeMap<(String, String), BTreeSet<String>>);
+#[derive(Debug, Default)]
+pub(crate) struct StoredEndpoints(BTreeMap<(String, String), BTreeSet<String>>);
 
 impl StoredEndpoints {
+    /// Those of the judgments of a store.
+    fn of(store: &dyn OutcomeStore) -> Self {
+        let mut endpoints = Self::default();
+        let keys = store.keys();
+        let step = keys.len() / READ + 1;
+        let read: Vec<ActionKey> = keys.into_iter().step_by(step).collect();
+        for keys in read.chunks(LOOKED_UP) {
+            for line in store.lines_of(keys).into_iter().flatten() {
+                if let Ok(body) = serde_json::from_str::<BodyIngredients>(line.outline()) {
+                    endpoints.add(&body.ingredients);
+                }
+            }
+        }
+        endpoints
+    }
+
     /// Those that are not where `asked` goes.
     fn beside(&self, asked: &JudgeAction) -> Vec<Arc<OtherEndpoint>> {
         let of = (asked.provider.clone(), asked.model.clone());
@@ -144,19 +162,4 @@ impl StoredEndpoints {
 #[derive(Deserialize)]
 struct BodyIngredients {
     ingredients: Vec<Ingredient>,
-}
-
-fn endpoints(store: &dyn OutcomeStore) -> StoredEndpoints {
-    let mut endpoints = StoredEndpoints::default();
-    let keys = store.keys();
-    let step = keys.len() / READ + 1;
-    let read: Vec<ActionKey> = keys.into_iter().step_by(step).collect();
-    for keys in read.chunks(LOOKED_UP) {
-        for line in store.lines_of(keys).into_iter().flatten() {
-            if let Ok(body) = serde_json::from_str::<BodyIngredients>(line.outline()) {
-                endpoints.add(&body.ingredients);
-            }
-        }
-    }
-    endpoints
 }

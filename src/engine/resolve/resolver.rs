@@ -6,6 +6,7 @@
 //! kept would be paid for again. What may start is decided by the budget, the disk and the executor's limits; in which
 //! order, by `queues`.
 
+use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
@@ -13,6 +14,7 @@ use super::allowance::{Allowance, Blocked};
 use super::budget::{Budget, SpendingLimits};
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
+use super::elsewhere::StoredEndpoints;
 use super::in_flight::{Arrival, InFlight, InFlightEvent, Written};
 use super::launch::{launch, target_limits};
 use super::outstanding::Outstanding;
@@ -80,6 +82,8 @@ pub(crate) struct Resolver<'a> {
     pub(crate) in_flight: InFlight<'a>,
     /// What is on disk and not in the graph yet.
     pub(crate) arrived: Vec<Written>,
+    /// The endpoints of what is stored, once a judgment that may not be asked is missing.
+    pub(crate) endpoints: OnceCell<StoredEndpoints>,
     pub(crate) budget: Budget,
     pub(crate) outstanding: Outstanding,
     /// How many actions may still be launched.
@@ -114,6 +118,7 @@ impl<'a> Resolver<'a> {
             list: WaitList::default(),
             queues: Queues::new(),
             arrived: Vec::new(),
+            endpoints: OnceCell::new(),
             budget: Budget::default(),
             settings,
             outstanding: Outstanding::default(),

@@ -293,7 +293,8 @@ fn give_up_elsewhere(
     missing: Vec<Waiting>,
     flag: &str,
 ) -> Vec<Waiting> {
-    let found = stored_elsewhere(resolver.session, resolver.store.as_ref(), &missing);
+    let found =
+        stored_elsewhere(resolver.session, resolver.store.as_ref(), &resolver.endpoints, &missing);
     let (elsewhere, rest): (Vec<Waiting>, Vec<Waiting>) =
         missing.into_iter().partition(|waiting| found.contains_key(&waiting.key));
     let mut by_message: BTreeMap<String, Vec<Waiting>> = BTreeMap::new();

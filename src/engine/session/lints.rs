@@ -96,7 +96,7 @@ const OF_CONDITION: &str =
 const OF_METRIC: &str = "`row.NAME` is a field of the rows";
 
 fn unknown_field(by: &str, sought: &Sought, hint: &str) -> Option<SuiteLint> {
-    let Sought::Condition(path) = sought else { return None };
+    let (Sought::Condition(path) | Sought::Metric(path)) = sought else { return None };
     let path = clipped(path);
     Some(SuiteLint {
         message: format!("{by} names `{path}`, which no row has"),

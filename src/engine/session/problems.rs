@@ -222,7 +222,7 @@ fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
         let place = || said.map_or_else(|| Place::file(""), |(_, place)| place.clone());
         let name = clipped(&metric.name);
         for path in metric.kind.paths() {
-            if in_vain.contains(&Sought::Condition(path.to_owned())) {
+            if in_vain.contains(&Sought::Metric(path.to_owned())) {
                 let message =
                     format!("the metric `{name}` needs `row.{}`, which no row has", clipped(path));
                 let hint = rows::first(db, root, spec).and_then(|fields| instead(&fields, path));

@@ -80,12 +80,13 @@ impl Session {
     fn is_every_name_found(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
         let in_vain = rows::in_vain(&self.db, self.root);
         let sought = rows::sought(&self.db, self.root).iter();
-        let names =
-            sought.filter(|sought| matches!(sought, Sought::Name(_) | Sought::Condition(_)));
+        let names = sought.filter(|sought| !matches!(sought, Sought::Path(_)));
         let names = names.filter(|name| !in_vain.contains(name)).cloned();
         let fields: Vec<Sought> = Sought::by_fields(spec).chain(names).collect();
-        let in_fresh: Vec<Box<[bool]>> =
-            edit.fresh.iter().map(|records| found_in(records, spec, &fields)).collect();
+        let found = |(records, checked): (&&Records, &CheckedRecords)| {
+            found_in(records, spec, &fields, &|at| checked.is_left_out(at, spec))
+        };
+        let in_fresh: Vec<Box<[bool]>> = edit.fresh.iter().zip(&edit.checked).map(found).collect();
         let all = rows::sought(&self.db, self.root);
         fields.iter().enumerate().all(|(at, field)| {
             let ordinal = all.iter().position(|other| other == field);

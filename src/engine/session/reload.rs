@@ -176,11 +176,13 @@ impl Session {
         let ask = |suite: &Suite| -> Vec<MetricSpec> {
             suite.metrics.iter().filter(|metric| metric.asks_rows()).cloned().collect()
         };
-        // Labels that the suite names are good or not by the scales of its graders.
+        // Labels that the suite names are good or not by the scales of its graders, and so are classes.
+        let asks_scales = are_rows_labelled(db, root)
+            || suite.metrics.iter().any(|metric| metric.class().is_some());
         let is_same = before.dataset == suite.dataset
             && before.labels == suite.labels
             && ask(before) == ask(suite)
-            && (!are_rows_labelled(db, root) || scales(db, root) == scales(&apart.db, apart.root))
+            && (!asks_scales || scales(db, root) == scales(&apart.db, apart.root))
             && before.target == suite.target
             && queries::row_needs(db, root) == queries::row_needs(&apart.db, apart.root)
             && self.are_names_known(suite)

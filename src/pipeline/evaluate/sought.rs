@@ -24,6 +24,8 @@ pub(crate) enum Sought {
     Name(String),
     /// What a name in a condition stands for: a dotted path.
     Condition(String),
+    /// What a metric reads: a dotted path.
+    Metric(String),
 }
 
 impl Sought {
@@ -70,7 +72,12 @@ impl Sought {
     /// What a metric looks for.
     pub(crate) fn by_metric(metric: &MetricSpec) -> impl Iterator<Item = Self> + '_ {
         let paths = metric.paths().into_iter();
-        paths.filter_map(|path| Some(Self::Condition(sought_path(path)?.to_owned())))
+        paths.filter_map(|path| Some(Self::Metric(sought_path(path)?.to_owned())))
+    }
+
+    /// Whether it is to be had of the rows that count: what says which those are, and what a suite maps, may be of others.
+    pub(crate) fn is_of_counted(&self) -> bool {
+        !matches!(self, Self::Path(_) | Self::Condition(_))
     }
 
     /// What the `fields` of a dataset look for.
@@ -89,9 +96,15 @@ impl Sought {
         };
         match self {
             // Of a target that is run, its answer may have it; of a cell that holds JSON nothing is said.
-            Self::Condition(_) if spec.live.is_some() => true,
-            Self::Condition(path) if spec.cells && path.starts_with("metadata.") => true,
-            Self::Path(path) | Self::Condition(path) => fields.at_path(path).is_some(),
+            Self::Condition(_) | Self::Metric(_) if spec.live.is_some() => true,
+            Self::Condition(path) | Self::Metric(path)
+                if spec.cells && path.starts_with("metadata.") =>
+            {
+                true
+            }
+            Self::Path(path) | Self::Condition(path) | Self::Metric(path) => {
+                fields.at_path(path).is_some()
+            }
             Self::GroundTruth => fields.raw("ground_truth").is_some(),
             Self::Trajectory => spec.live.is_some() || has_trajectory(&fields),
             // What a target that is run gives beside its answer is not known before.
@@ -122,15 +135,23 @@ fn stands_for(name: &str, row: &str, fields: &RowFields<'_>) -> bool {
     })
 }
 
-/// For each thing that is sought, whether one of these records has it.
-pub(crate) fn found_in(records: &Records, spec: &RowSpec, sought: &[Sought]) -> Box<[bool]> {
+/// For each thing that is sought, whether one of these records has it, of which some do not count.
+pub(crate) fn found_in(
+    records: &Records,
+    spec: &RowSpec,
+    sought: &[Sought],
+    is_left_out: &dyn Fn(usize) -> bool,
+) -> Box<[bool]> {
     // What another file recorded may be anything.
     let is_recorded = |sought: &Sought, recorded: &str| {
         *sought == Sought::Trajectory && !matches!(recorded, "" | NOT_RECORDED)
     };
     let is_found = |sought: &Sought| {
-        let mut records = records.iter();
-        records.any(|(row, recorded)| is_recorded(sought, recorded) || sought.is_in(row, spec))
+        let mut records = records.iter().enumerate();
+        records.any(|(at, (row, recorded))| {
+            (is_recorded(sought, recorded) || sought.is_in(row, spec))
+                && !(sought.is_of_counted() && is_left_out(at))
+        })
     };
     sought.iter().map(is_found).collect()
 }

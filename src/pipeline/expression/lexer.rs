@@ -10,6 +10,8 @@ use crate::base::exact::is_beyond_floats;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Token {
     Number(f64),
+    /// A whole number that is none as a float, in a condition on rows.
+    Whole(i128),
     /// A name without quotes, which may be a word of the language.
     Word(String),
     /// A name in quotes.
@@ -188,10 +190,9 @@ impl<'t> Lexer<'t> {
             });
         }
         // What rows hold is compared with it to the last digit.
-        let whole =
-            self.text[from..end].parse().ok().filter(|_| self.vocabulary == Vocabulary::Rows);
-        if whole.is_some_and(is_beyond_floats) {
-            return Ok(Token::Text(self.text[from..end].to_owned()));
+        let whole = self.text[from..end].parse().ok().filter(|whole| is_beyond_floats(*whole));
+        if let Some(whole) = whole.filter(|_| self.vocabulary == Vocabulary::Rows) {
+            return Ok(Token::Whole(whole));
         }
         let value: f64 = self.text[from..end].parse().unwrap_or(f64::INFINITY);
         if value.is_finite() {

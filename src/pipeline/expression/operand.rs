@@ -17,6 +17,8 @@ use crate::base::{exact, threshold};
 pub(crate) enum Operand {
     /// Also what is true, 1, or false, 0.
     Number(f64),
+    /// A whole number that is none as a float.
+    Whole(i128),
     /// A text; an object as its JSON text.
     Text(String),
     /// Several values.
@@ -30,11 +32,10 @@ impl From<Value> for Operand {
         match value {
             Value::Null => Self::Nothing,
             Value::Bool(truth) => Self::truth(truth),
-            // As digits, which are compared to the last one.
-            Value::Number(number) if number.as_i128().is_some_and(is_beyond_floats) => {
-                Self::Text(number.to_string())
-            }
-            Value::Number(number) => Self::Number(number.as_f64().unwrap_or(f64::NAN)),
+            Value::Number(number) => match number.as_i128().filter(|it| is_beyond_floats(*it)) {
+                Some(whole) => Self::Whole(whole),
+                None => Self::Number(number.as_f64().unwrap_or(f64::NAN)),
+            },
             Value::String(text) => Self::Text(text),
             Value::Array(items) => Self::List(items.into_iter().map(Self::from).collect()),
             object @ Value::Object(_) => Self::Text(object.to_string()),
@@ -51,6 +52,7 @@ impl Operand {
     pub(super) fn is_true(&self) -> bool {
         match self {
             Self::Number(number) => *number != 0.0,
+            Self::Whole(_) => true,
             Self::Text(text) => !text.is_empty() && number_in(text) != Some(0.0),
             Self::List(items) => !items.is_empty(),
             Self::Nothing => false,
@@ -61,6 +63,7 @@ impl Operand {
     pub(crate) fn number(&self) -> f64 {
         match self {
             Self::Number(number) => *number,
+            Self::Whole(whole) => *whole as f64,
             Self::Text(text) => number_in(text).unwrap_or(f64::NAN),
             Self::List(_) | Self::Nothing => f64::NAN,
         }
@@ -70,6 +73,7 @@ impl Operand {
     fn whole(&self) -> Option<i128> {
         match self {
             Self::Number(number) => exact::whole(*number),
+            Self::Whole(whole) => Some(*whole),
             Self::Text(text) => text.trim().parse().ok(),
             Self::List(_) | Self::Nothing => None,
         }
@@ -117,7 +121,7 @@ impl Operand {
         match self {
             Self::Text(text) => Self::Number(text.chars().count() as f64),
             Self::List(items) => Self::Number(items.len() as f64),
-            Self::Number(_) | Self::Nothing => Self::Nothing,
+            Self::Number(_) | Self::Whole(_) | Self::Nothing => Self::Nothing,
         }
     }
 
@@ -125,7 +129,15 @@ impl Operand {
     pub(crate) fn characters(&self) -> Option<usize> {
         match self {
             Self::Text(text) => Some(text.chars().count()),
-            Self::Number(_) | Self::List(_) | Self::Nothing => None,
+            Self::Number(_) | Self::Whole(_) | Self::List(_) | Self::Nothing => None,
+        }
+    }
+
+    /// With the other sign.
+    pub(super) fn negated(&self) -> Self {
+        match self {
+            Self::Whole(whole) => Self::Whole(-whole),
+            other => Self::Number(-other.number()),
         }
     }
 
@@ -172,6 +184,7 @@ impl TextPattern {
         match value {
             Operand::Text(text) => self.regex.is_match(text).unwrap_or(false),
             Operand::Number(number) => self.regex.is_match(&number.to_string()).unwrap_or(false),
+            Operand::Whole(whole) => self.regex.is_match(&whole.to_string()).unwrap_or(false),
             Operand::List(_) | Operand::Nothing => false,
         }
     }

@@ -211,6 +211,10 @@ impl Parser<'_> {
                 self.next += 1;
                 Ok(ExpressionNode::Number(number))
             }
+            Token::Whole(whole) => {
+                self.next += 1;
+                Ok(ExpressionNode::Whole(whole))
+            }
             Token::Quoted(name) => {
                 self.next += 1;
                 Ok(self.name(name, at))
@@ -370,7 +374,9 @@ impl Parser<'_> {
         let index = self.tokens.iter().position(|(_, place)| *place == at).unwrap_or_default();
         let is_value = |token: Option<&(Token, Range<usize>)>| match token {
             Some((Token::Word(word), _)) => !self.vocabulary.is_word(word),
-            Some((Token::Number(_) | Token::Quoted(_) | Token::Text(_), _)) => true,
+            Some((Token::Number(_) | Token::Whole(_) | Token::Quoted(_) | Token::Text(_), _)) => {
+                true
+            }
             Some((Token::Sign(_), _)) | None => false,
         };
         let before = index.checked_sub(1).and_then(|before| self.tokens.get(before));

@@ -129,6 +129,7 @@ fn held(name: &str) -> Operand {
         "n": 3, "cell": "3.5", "flag": true, "no": "False", "text": "Refund now", "empty": "",
         "tags": ["refund", "eu"], "null": null, "object": {"a": 1}, "model": "gpt-4o",
         "a.b[0]": 7, "a.b-c": 8, "odd name": 9, "big": 9_007_199_254_740_993_u64, "digits": "9007199254740993",
+        "debt": -9_007_199_254_740_993_i64, "padded": " 9007199254740993",
     });
     Operand::from(row[name].clone())
 }
@@ -193,6 +194,9 @@ fn conditions_hold_or_do_not() {
         ("big > n and big > 1.5 and big + 1 > 1e15", true),
         ("big in [1, 9007199254740992]", false),
         ("big in [1, 9007199254740993]", true),
+        ("debt == -9007199254740993 and debt != -9007199254740992", true),
+        ("padded == 9007199254740993", true),
+        ("len(big) == null", true),
     ] {
         let condition =
             RowCondition::parse(text).unwrap_or_else(|problem| panic!("{text}: {problem}"));

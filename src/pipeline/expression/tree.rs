@@ -18,6 +18,8 @@ pub(super) type Evaluated = Result<Operand, EvaluationFault>;
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum ExpressionNode {
     Number(f64),
+    /// A whole number that is none as a float.
+    Whole(i128),
     Text(String),
     Nothing,
     List(Vec<ExpressionNode>),
@@ -145,6 +147,7 @@ impl ExpressionNode {
     pub(super) fn value(&self, names: Names<'_>) -> Evaluated {
         match self {
             Self::Number(number) => Ok(Operand::Number(*number)),
+            Self::Whole(whole) => Ok(Operand::Whole(*whole)),
             Self::Text(text) => Ok(Operand::Text(text.clone())),
             Self::Nothing => Ok(Operand::Nothing),
             Self::List(items) => {
@@ -153,7 +156,7 @@ impl ExpressionNode {
                 Ok(Operand::List(items?))
             }
             Self::Name(name) => names(name),
-            Self::Minus(inner) => Ok(Operand::Number(-inner.value(names)?.number())),
+            Self::Minus(inner) => Ok(inner.value(names)?.negated()),
             Self::Not(inner) => Ok(Operand::truth(!inner.value(names)?.is_true())),
             Self::Sum(first, rest) => sum(first, rest, names),
             Self::Product(first, rest) => product(first, rest, names),

@@ -42,16 +42,17 @@ pub(crate) fn files(
         for value in suite.values_mut() {
             secrets.take_out_of(value);
         }
-        files.extend(of_suite(&suite));
+        files.extend(of_suite(suite));
     }
     files.extend(imported.files);
     files.retain(|file| is_inside(&file.path));
     for file in &files {
         secrets.search_copy(&file.path, &file.text);
     }
+    // What a sentence puts together may be a key too.
+    secrets.search_copy(REPORT, &report.markdown());
     report.leave_out_keys(secrets);
     let markdown = report.markdown();
-    secrets.search_copy(REPORT, &markdown);
     files.push(ImportedFile { path: REPORT.to_owned(), text: markdown });
     let clean = |file: ImportedFile| ImportedFile { text: secrets.take_out(file.text), ..file };
     files.into_iter().map(clean).collect()
@@ -83,9 +84,9 @@ pub(crate) fn data_file(suite: &str, kind: &str) -> String {
     }
 }
 
-fn of_suite(imported: &ImportedSuite) -> Vec<ImportedFile> {
+fn of_suite(mut imported: ImportedSuite) -> Vec<ImportedFile> {
+    let mut suite = std::mem::take(&mut imported.suite);
     let file = &imported.file;
-    let mut suite = imported.suite.clone();
     allow_braces(&mut suite);
     if !imported.rows.is_empty() {
         complete(&mut suite, "dataset", data_file(file, "dataset"));

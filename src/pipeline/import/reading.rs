@@ -104,6 +104,9 @@ impl GivenNames {
 
 /// The beginning of a text, so many characters of it, and of no key that it holds.
 pub(super) fn beginning(text: &str, length: usize) -> String {
+    /// What is looked at: more than any key is long.
+    const MOST: usize = 1 << 16;
+    let text = text.char_indices().nth(MOST).map_or(text, |(at, _)| &text[..at]);
     without_keys(text).chars().take(length).collect()
 }
 

@@ -231,7 +231,8 @@ impl SecretFindings {
             part.len() >= SHORTEST_PART && part.bytes().all(is_one)
         };
         text.split_whitespace().filter(is_code).for_each(|line| self.keep(line));
-        text.split(['/', '.']).filter(is_code).for_each(|part| self.keep(part));
+        let parts = text.split(['/', '.']).filter(is_code);
+        parts.filter(|part| is_live(part)).for_each(|part| self.keep(part));
     }
 
     /// Keeps a value that is to be taken out.
@@ -430,6 +431,14 @@ mod tests {
         let found = findings.found();
         assert_eq!((found.len(), found[KEYS - 1].place.line), (KEYS, KEYS));
         assert_eq!(findings.take_out(text), "{\"a\": \"Bearer \"}\n".repeat(KEYS));
+    }
+
+    #[test]
+    fn words_in_a_key_are_no_keys() {
+        let mut findings = SecretFindings::default();
+        findings.search("f", "api_key: vault/customer_support_answers/k3y9zz81");
+        let text = "ask customer_support_answers".to_owned();
+        assert_eq!(findings.take_out(text.clone()), text);
     }
 
     #[test]

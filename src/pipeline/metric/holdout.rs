@@ -52,6 +52,9 @@ pub struct HoldoutLog {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct LoggedAnswer {
     format: u32,
+    /// The path of the suite; lines of earlier versions have none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    suite: String,
     /// The grader.
     grader: String,
     /// Digest of what was asked: 32 hexadecimal digits.
@@ -112,21 +115,26 @@ pub struct HeldOutQuestion {
 }
 
 impl HoldoutLog {
-    /// Reads the lines that are of `grader`; others, and those that are none, are left alone.
-    pub fn read(text: &str, grader: &str) -> Self {
+    /// Reads the lines that are of `grader`, and of no other suite; others, and those that are none, are left alone.
+    pub fn read(text: &str, grader: &str, is_other: &dyn Fn(&str) -> bool) -> Self {
         let line = |line: &str| serde_json::from_str::<LoggedAnswer>(line).ok();
         let own = text
             .lines()
             .filter_map(line)
-            .filter(|told| told.format == FORMAT && told.grader == grader);
+            .filter(|told| told.format == FORMAT && told.grader == grader)
+            .filter(|told| !is_other(&told.suite));
         Self { told: own.map(|told| (told.query.clone(), told)).collect() }
     }
 
-    /// Answers what is asked, and gives the line to be added to the log where it was not asked before. None without labels of
+    /// Answers what the suite at `suite` asks, and gives the line to be added to the log where it was not asked before. None without labels of
     /// either part.
     ///
     /// Of the same held-out verdicts and labels the same is told whenever they are asked about, and that is no further query.
-    pub fn ask(&mut self, asked: &HeldOutQuestion) -> Option<(HeldOutAgreement, Option<String>)> {
+    pub fn ask(
+        &mut self,
+        asked: &HeldOutQuestion,
+        suite: &str,
+    ) -> Option<(HeldOutAgreement, Option<String>)> {
         let HeldOutQuestion { grader, shown, held_out } = asked;
         let digest = digest_of(grader, held_out);
         let query = digest.to_hex().chars().take(32).collect::<String>();
@@ -153,6 +161,7 @@ impl HoldoutLog {
         let told = found.told;
         let line = LoggedAnswer {
             format: FORMAT,
+            suite: suite.to_owned(),
             grader: grader.clone(),
             query: query.clone(),
             number,
@@ -216,7 +225,7 @@ mod tests {
         let mut file = String::from("not a line\n");
         let mut told = Vec::new();
         for wrong in [20, 40, 20, 5, 40] {
-            let (counted, line) = log.ask(&question(80, wrong)).unwrap();
+            let (counted, line) = log.ask(&question(80, wrong), "s.yaml").unwrap();
             told.push(counted);
             file.extend(line.into_iter().map(|line| line + "\n"));
         }
@@ -228,14 +237,14 @@ mod tests {
         // What is read again goes on where it stood, in whatever order its lines are.
         let mut lines: Vec<&str> = file.lines().collect();
         lines.reverse();
-        let mut again = HoldoutLog::read(&lines.join("\n"), "quality");
+        let mut again = HoldoutLog::read(&lines.join("\n"), "quality", &|of| of != "s.yaml");
         assert_eq!(again, log);
         let mut reversed = question(80, 20);
         reversed.held_out.reverse();
-        let (counted, line) = again.ask(&reversed).unwrap();
+        let (counted, line) = again.ask(&reversed, "s.yaml").unwrap();
         assert_eq!((counted.query, line), (3, None));
         assert_eq!(counted.agreement.to_bits(), told[0].agreement.to_bits());
-        assert_eq!(HoldoutLog::read(&file, "other"), HoldoutLog::default());
-        assert_eq!(again.ask(&question(0, 0)), None);
+        assert_eq!(HoldoutLog::read(&file, "other", &|_| false), HoldoutLog::default());
+        assert_eq!(again.ask(&question(0, 0), "s.yaml"), None);
     }
 }

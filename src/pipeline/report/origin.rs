@@ -59,10 +59,15 @@ impl ReportOrigin {
     }
 }
 
-/// Whether an id looks like those of rows that have none: twelve digits of a digest, and which of several alike it is.
+/// Whether an id looks like those of rows that have none: twelve digits of a digest, and which of several alike it is. One of
+/// decimal digits alone is more likely somebody's own.
 fn is_of_content(id: &str) -> bool {
-    let digest = id.split_once('-').map_or(id, |(digest, _)| digest);
-    digest.len() == 12 && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
+    let (digest, occurrence) = id.split_once('-').unwrap_or((id, "2"));
+    let is_digest = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
+    digest.len() == 12
+        && digest.bytes().all(is_digest)
+        && digest.bytes().any(|byte| byte.is_ascii_lowercase())
+        && occurrence.bytes().all(|byte| byte.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ use super::source::{self, SourceSpan, normal};
 use super::tree::{self, Style, Yaml, YamlEntry, YamlNode};
 use super::{FileText, Files};
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::pipeline::spec::DatasetFormat;
 
 /// How many files may extend one another.
 const MAX_EXTENDS: usize = 16;
@@ -84,11 +85,10 @@ struct Loader<'a> {
     above: Vec<String>,
 }
 
-/// Whether the name of a file says that it holds rows.
+/// Whether the name of a file says that it holds rows, and can be no suite.
 fn holds_rows(path: &str) -> bool {
-    const ENDINGS: [&str; 6] = ["jsonl", "ndjson", "csv", "tsv", "parquet", "gz"];
-    let ending = path.rsplit_once('.').map_or("", |(_, ending)| ending);
-    ENDINGS.iter().any(|known| ending.eq_ignore_ascii_case(known))
+    let format = DatasetFormat::of_name(path);
+    format.is_some_and(|format| !matches!(format, DatasetFormat::Yaml | DatasetFormat::Json))
 }
 
 impl Loader<'_> {

@@ -119,8 +119,7 @@ impl TargetAnswer {
             }
             value["output"] = Value::from(answer_text(&answer));
         } else if path.is_some() && value.get("error").is_none_or(Value::is_null) {
-            let beginning: String = value.to_string().chars().take(SHOWN).collect();
-            return Err(NoAnswer::Unreadable(format!("nothing stands at `answer`: {beginning}")));
+            return Err(nothing_at(&value));
         }
         Self::given(value)
     }
@@ -172,24 +171,23 @@ impl TargetAnswer {
         mut lines: Vec<Map<String, Value>>,
         path: Option<&JsonPath>,
     ) -> Result<Self, NoAnswer> {
-        if let (Some(path), Some(last)) = (path, lines.last_mut())
-            && let Some(answer) = at(path, &Value::Object(last.clone()))
-        {
-            last.insert("output".to_owned(), Value::from(answer_text(&answer)));
-        }
+        let told = path.map(|path| take_answer(&mut lines, path)).transpose()?;
         let mut steps = Vec::new();
         let mut last = None;
         for mut line in lines {
+            let is_step = is_step(&line);
             let is_event = line.remove("event").is_some();
             let is_answer = ANSWERS.iter().any(|name| line.contains_key(*name));
             let is_error = line.contains_key("error") && !line.contains_key("type");
-            if !is_event && (is_answer || is_error) && !line.contains_key("role") {
+            if told.is_some() {
+                steps.extend(is_step.then_some(Value::Object(line)));
+            } else if !is_event && (is_answer || is_error) && !line.contains_key("role") {
                 last = Some(line);
             } else {
                 steps.push(Value::Object(line));
             }
         }
-        let mut row = last.unwrap_or_default();
+        let mut row = told.or(last).unwrap_or_default();
         let has_trajectory = row.contains_key("messages") || row.contains_key("trajectory");
         if !steps.is_empty() && !has_trajectory {
             row.insert("trajectory".to_owned(), Value::Array(steps));
@@ -251,12 +249,41 @@ pub(crate) fn check(text: &str) -> Result<(), String> {
     TargetAnswer::read(text).map(drop)
 }
 
+/// Takes the last line that has the answer at `path` out of `lines`, else the last one that says what went wrong.
+fn take_answer(
+    lines: &mut Vec<Map<String, Value>>,
+    path: &JsonPath,
+) -> Result<Map<String, Value>, NoAnswer> {
+    let answer = |line: &Map<String, Value>| at(path, &Value::Object(line.clone()));
+    let found = (0..lines.len()).rev().find_map(|number| Some((number, answer(&lines[number])?)));
+    if let Some((number, answer)) = found {
+        let mut line = lines.remove(number);
+        line.remove("event");
+        line.insert("output".to_owned(), Value::from(answer_text(&answer)));
+        return Ok(line);
+    }
+    let is_error = |line: &Map<String, Value>| line.contains_key("error") && !is_step(line);
+    match (lines.iter().rposition(is_error), lines.last()) {
+        (Some(number), _) => Ok(lines.remove(number)),
+        (None, last) => Err(nothing_at(&Value::Object(last.cloned().unwrap_or_default()))),
+    }
+}
+
+fn nothing_at(value: &Value) -> NoAnswer {
+    let beginning: String = value.to_string().chars().take(SHOWN).collect();
+    NoAnswer::Unreadable(format!("nothing stands at `answer`: {beginning}"))
+}
+
 /// The step that a line tells of, if it says that it is one.
 fn step(line: &str) -> Option<Value> {
     let mut line: Map<String, Value> = serde_json::from_str(line).ok()?;
-    let is_step = ["event", "role", "type"].iter().any(|name| line.contains_key(*name));
+    let is_step = is_step(&line);
     line.remove("event");
     is_step.then_some(Value::Object(line))
+}
+
+fn is_step(line: &Map<String, Value>) -> bool {
+    ["event", "role", "type"].iter().any(|name| line.contains_key(*name))
 }
 
 /// The lines, if all of them are objects and there are at least two.
@@ -312,6 +339,9 @@ mod tests {
         for (printed, expected) in [
             (r#"{"reply": {"text": "Paris"}, "cost": 0.5}"#.to_owned(), Ok("Paris")),
             (format!("{step}\n{{\"reply\": {{\"text\": 4}}}}"), Ok("4")),
+            ("{\"reply\": {\"text\": \"Paris\"}}\n{\"usage\": {\"a\": 1}}".to_owned(), Ok("Paris")),
+            (format!("{step}\n{{\"a\": 1}}"), Err("nothing stands at `answer`: {\"a\"")),
+            (format!("{step}\n{{\"error\": \"no\"}}"), Err("no")),
             (r#"{"reply": "Paris"}"#.to_owned(), Err("nothing stands at `answer`: {\"reply\"")),
             ("Paris".to_owned(), Err("it is not JSON, in which `answer` would be: Paris")),
             (r#"{"error": "no"}"#.to_owned(), Err("no")),

@@ -1,6 +1,6 @@
 //! The names of committed files: each suite of a workspace has one of its own.
 
-use crate::app::commands::context::{OwnFiles, SuiteContext};
+use crate::app::commands::context::SuiteContext;
 use crate::app::error::Error;
 use crate::base::system::{FileBytes, System, join, non_empty};
 use crate::engine::session::Session;
@@ -23,32 +23,6 @@ pub(super) fn committed_name(
     system: &dyn System,
     prune: bool,
 ) -> Result<String, Error> {
-    let NameSearch { files, is_whole } = search(session, surroundings, system);
-    let is_outside =
-        surroundings.in_workspace(&surroundings.committed_dir, system).starts_with('/');
-    if prune && files.name == files.plain && (!is_whole || is_outside) {
-        let message = "nobody can tell whether another suite keeps judgments in the same file, so nothing is dropped";
-        return Err(Error::plain(message, "write a file of its own with `-o FILE`"));
-    }
-    Ok(format!("{}.judgments.jsonl", files.name))
-}
-
-/// The names of what else a suite keeps beside its judgments, told apart from those of others in the same way.
-pub(in crate::app::commands) fn own_files<'a>(
-    session: &Session,
-    surroundings: &'a SuiteContext,
-    system: &dyn System,
-) -> &'a OwnFiles {
-    surroundings.own_files.get_or_init(|| search(session, surroundings, system).files)
-}
-
-/// The names of a suite's files, and whether all suites were looked at for them.
-struct NameSearch {
-    files: OwnFiles,
-    is_whole: bool,
-}
-
-fn search(session: &Session, surroundings: &SuiteContext, system: &dyn System) -> NameSearch {
     let name = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let path = session.root.suite(&session.db).path(&session.db);
     let path = surroundings.in_workspace(path, system);
@@ -64,10 +38,20 @@ fn search(session: &Session, surroundings: &SuiteContext, system: &dyn System) -
     let is_same = |(other, name): &(String, String)| {
         !parts.contains(other) && file_name(name).to_lowercase() == plain.to_lowercase()
     };
-    let digest = || blake3::hash(path.as_bytes()).to_hex()[..8].to_owned();
     let is_shared = search.found.iter().any(is_same);
-    let name = if is_shared { format!("{plain}-{}", digest()) } else { plain.clone() };
-    NameSearch { files: OwnFiles { plain, name }, is_whole: search.left > 0 }
+    let is_outside =
+        surroundings.in_workspace(&surroundings.committed_dir, system).starts_with('/');
+    if prune && !is_shared && (search.left == 0 || is_outside) {
+        let message = "nobody can tell whether another suite keeps judgments in the same file, so nothing is dropped";
+        return Err(Error::plain(message, "write a file of its own with `-o FILE`"));
+    }
+    let name = if is_shared { with_path(&plain, &path) } else { plain };
+    Ok(format!("{name}.judgments.jsonl"))
+}
+
+/// A name that only the suite at `path` has.
+pub(in crate::app::commands) fn with_path(plain: &str, path: &str) -> String {
+    format!("{plain}-{}", &blake3::hash(path.as_bytes()).to_hex()[..8])
 }
 
 /// A suite's name as the name of a file.

@@ -113,6 +113,7 @@ class CasePage {
   /** Shows what was labelled elsewhere meanwhile. */
   async learn() {
     if (!this.source.abilities.server) return
+    ahead.clear()
     try {
       const { grades } = await this.source.sample(this.run.id, this.place.sample_id, placeQuery(this.place))
       if (![...this.labels].some(([name, labels]) => labels.isOther(grades[name]))) return
@@ -128,7 +129,7 @@ class CasePage {
     ahead.clear()
     const { sample_id, model, trial } = this.place
     const { asks, name } = this.labeller
-    return this.source.label(this.run.suite, sample_id, { grader, model, trial, label, seen: { label: seen }, ...(asks && { who: name }) })
+    return this.source.label(this.run.suite, sample_id, { grader, model, trial, label, seen: { label: seen }, run: this.run.id, ...(asks && { who: name }) })
   }
 
   /** In a list of what has no label the next case follows, unless the reader has gone elsewhere meanwhile. */

@@ -207,6 +207,7 @@ pub(crate) fn class_of(value: &Operand) -> Option<String> {
         Operand::Nothing => None,
         Operand::Text(text) => Some(text.trim().to_owned()).filter(|text| !text.is_empty()),
         Operand::Number(number) => Some(number.to_string()),
+        Operand::Whole(whole) => Some(whole.to_string()),
         Operand::List(items) => {
             let items: Vec<String> = items.iter().filter_map(class_of).collect();
             Some(items.join(", "))
