@@ -5,6 +5,7 @@
 pub(crate) mod compression;
 pub(crate) mod archive;
 pub mod diagnostic;
+pub mod file_text;
 pub(crate) mod exact;
 pub(crate) mod random;
 pub(crate) mod json_syntax;

@@ -11,10 +11,10 @@ use super::graders::{Grader, graders};
 use super::inputs::{Chunk, File, Root};
 use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::file_text::FileText;
 use crate::pipeline::evaluate::baseline;
 use crate::pipeline::evaluate::baseline::{RecordedRun, RecordedSubmission};
 use crate::pipeline::spec::{CompareTo, GraderKind};
-use crate::pipeline::suite::FileText;
 
 /// A recorded run and everything that is wrong with it.
 #[derive(Clone, Debug, PartialEq)]

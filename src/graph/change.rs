@@ -9,11 +9,11 @@ use salsa::Setter;
 
 use super::Database;
 use super::inputs::{Chunk, File, Overrides, Program, ProgramState, Root};
+use crate::base::file_text::FileText;
 use crate::base::price::Prices;
 use crate::pipeline::dataset::chunk::{Chunked, Records};
 use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::Outcome;
-use crate::pipeline::suite::FileText;
 
 /// What happened outside.
 #[derive(Debug, Default)]

@@ -8,7 +8,7 @@ use super::results::line;
 use super::{Database, queries};
 use crate::pipeline::dataset::fields::RowProblem;
 use crate::pipeline::dataset::row::{OpenedRow, RowRecord};
-use crate::pipeline::report::letta::LettaCase;
+use crate::pipeline::letta_results::LettaCase;
 use crate::pipeline::results::ResultLine;
 use crate::pipeline::spec::Gate;
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use super::Db;
 use super::inputs::{File, ProgramState, Root};
+use crate::base::file_text::FileText;
 use crate::base::system;
 use crate::pipeline::dataset::fields::{LiveCases, RowSpec};
 use crate::pipeline::evaluate::rewards::ReadyReward;
@@ -24,7 +25,7 @@ use crate::pipeline::registry;
 use crate::pipeline::spec::{
     ExtractorSpec, Gate, GraderKind, ProgramSpec, RewardSpec, RubricSpec, Suite, TargetSpec,
 };
-use crate::pipeline::suite::{FileText, Files, Registry, RowRubric, SuiteReading};
+use crate::pipeline::suite::{Files, Registry, RowRubric, SuiteReading};
 use crate::pipeline::suite::{read_suite, row_rubric as read_row_rubric};
 
 /// The least score that passes.

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use crate::base::file_text::FileText;
 use crate::base::price::Prices;
 use crate::pipeline::dataset::chunk::Records;
 use crate::pipeline::program::{ProgramFingerprint, Uncallable};
 use crate::pipeline::spec::{ProgramSpec, SandboxKind};
-use crate::pipeline::suite::FileText;
 
 /// A file a suite may name; also one that does not exist.
 #[salsa::input(debug)]

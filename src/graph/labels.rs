@@ -14,6 +14,7 @@ use super::inputs::{Chunk, File, Root};
 use super::queries::{Threshold, graded_texts};
 use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::file_text::FileText;
 use crate::pipeline::dataset::fields::{RowProblem, RowSpec};
 use crate::pipeline::dataset::label_file;
 use crate::pipeline::dataset::label_file::{LabelLine, LabelReading, LabelTable};
@@ -23,7 +24,6 @@ use crate::pipeline::dataset::labels::LabelExtents;
 use crate::pipeline::dataset::people::{label_of, opinions, pick_of};
 use crate::pipeline::metric::holdout;
 use crate::pipeline::spec::{GraderKind, Label, LabelPick, LabelsSpec, Scale};
-use crate::pipeline::suite::FileText;
 use crate::pipeline::votes::answer_digest;
 
 /// The scale of every grader of the suite, also of those that the command line leaves out.

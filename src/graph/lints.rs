@@ -8,9 +8,9 @@ use super::rows::in_vain;
 use super::shared_conversations;
 use crate::base::diagnostic::Diagnostic;
 use crate::pipeline::evaluate::sought::Sought;
+use crate::pipeline::lint::rubric_places::RubricPlaces;
 use crate::pipeline::lint::{self, RowFacts};
 use crate::pipeline::spec::{GraderKind, GraderSpec};
-use crate::pipeline::suite::RubricPlaces;
 
 /// A grader with a rubric, and where that is written.
 #[derive(Clone, Debug, PartialEq)]

@@ -49,10 +49,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use salsa::Storage;
 
+use crate::base::file_text::FileText;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::spec::ProgramSpec;
-use crate::pipeline::suite::FileText;
 use inputs::{Chunk, File, Program, ProgramState};
 use outcomes::OutcomeTable;
 

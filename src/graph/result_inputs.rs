@@ -6,7 +6,7 @@
 use super::Database;
 use super::graders::{environment_base_urls, suite};
 use super::inputs::Root;
-use crate::pipeline::suite::FileText;
+use crate::base::file_text::FileText;
 
 /// The digest of everything that results are made of; none where the text of a reply was let go of. It means something to
 /// the same program alone.

@@ -28,10 +28,9 @@ use crate::pipeline::evaluate::{BallotId, Case, FinishedGrade, Purpose, Submissi
 use crate::pipeline::grade::Grade;
 use crate::pipeline::key::KeyVersion;
 use crate::pipeline::metric::trials::TrialFindings;
+use crate::pipeline::record_format::{FORMAT, LINE_FORMAT};
 use crate::pipeline::results::trials::{NamedResult, SplitResult, TrialsSummary};
-use crate::pipeline::results::{
-    FORMAT, GradeLine, LINE_FORMAT, ResultLine, Summary, TurnLine, usable_labels,
-};
+use crate::pipeline::results::{GradeLine, ResultLine, Summary, TurnLine, usable_labels};
 use crate::pipeline::spec::GraderKind;
 use crate::pipeline::spec::Label;
 use crate::pipeline::trajectory::Trajectory;

@@ -13,12 +13,12 @@ use super::graders::{Grader, graders};
 use super::inputs::{Chunk, File, Root};
 use super::selection::named;
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
+use crate::base::file_text::FileText;
 use crate::base::text::count;
 use crate::pipeline::dataset::vote_file;
 use crate::pipeline::dataset::vote_file::VoteReading;
 use crate::pipeline::grade::votes::{VoteFileSpec, vote_file};
 use crate::pipeline::spec::GraderKind;
-use crate::pipeline::suite::FileText;
 use crate::pipeline::votes::GivenVotes;
 
 /// The most samples that a message names.

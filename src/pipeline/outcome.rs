@@ -96,6 +96,9 @@ pub struct Failure {
     pub exchange: Option<Box<JudgeExchange>>,
 }
 
+/// How the message begins of a judgment that is stored for another endpoint.
+pub(crate) const STORED_ELSEWHERE: &str = "its judgment is stored for the endpoint";
+
 impl Failure {
     /// What happened, with the beginning of what came in place of a verdict.
     pub fn told(&self) -> String {

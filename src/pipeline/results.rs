@@ -5,6 +5,7 @@
 
 pub(crate) mod brief;
 pub mod calibration;
+pub mod report;
 pub mod trials;
 pub mod usage;
 
@@ -21,15 +22,11 @@ use super::metric::declared::MetricValue;
 use super::metric::holdout::HeldOutAgreement;
 use super::metric::labels::LabelAgreement;
 use super::metric::people::PeopleEstimate;
+pub use super::record_format::{FORMAT, LINE_FORMAT};
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use trials::TrialsSummary;
 use usage::{GraderUsage, ModelUsage};
-
-/// The version of every file of a run record but its results.
-pub const FORMAT: u32 = 1;
-/// The version of a line of `results.jsonl`. In the first one `submissions` named every grader, and there was no `submission`.
-pub const LINE_FORMAT: u32 = 2;
 
 /// What was evaluated: `header.json`.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -96,11 +93,6 @@ pub struct ResultLine {
     /// Grader → why it has nothing to say of the result; it has no grade then.
     #[serde(default, skip_serializing_if = "has_none")]
     pub not_applicable: Ordered<String>,
-}
-
-/// Whether this version reads lines of results of a format.
-pub(crate) fn reads_line(format: u32) -> bool {
-    (1..=LINE_FORMAT).contains(&format)
 }
 
 impl ResultLine {

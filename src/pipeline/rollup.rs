@@ -9,12 +9,13 @@ use serde_json::json;
 use super::gate::{GateInputs, GateReport, decide_with};
 use super::metric::Metric;
 use super::metric::declared::{GroupValue, MetricValue};
-use super::results::{FORMAT, Summary};
+use super::results::Summary;
 use super::spec::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
 use super::statistics::interval::ConfidenceInterval;
 use super::statistics::linear_combination::{CombinedTerm, combination_interval};
 use crate::base::exact::{Weighted, mean_of, weighted_mean};
 use crate::base::ordered_map::Ordered;
+use crate::pipeline::record_format::FORMAT;
 
 /// What a suite came to.
 #[derive(Clone, Debug, PartialEq)]

@@ -22,9 +22,9 @@ use crate::graph::queries::Grader;
 use crate::pipeline::metric::annotators::DisputedCase;
 use crate::pipeline::metric::declared::{GroupName, MetricTable, Reading};
 use crate::pipeline::metric::sides::{SideAgreement, side_pairs};
+use crate::pipeline::record_format::FORMAT;
 use crate::pipeline::report::agree::{AgreementReport, write};
 use crate::pipeline::report::human::disputed_line;
-use crate::pipeline::results::FORMAT;
 use crate::pipeline::spec::{
     AgreementMeasure, Dimension, MetricKind, MetricSpec, Series, SeriesMistake, SeriesSource,
 };

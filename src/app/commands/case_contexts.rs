@@ -22,7 +22,7 @@ use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::{Chunk, Overrides};
 use crate::graph::results;
-use crate::pipeline::report::explain::Explained;
+use crate::pipeline::explain::Explained;
 use crate::pipeline::results::recorded_submission;
 
 /// The suite of a run as it is now, with all that is stored.

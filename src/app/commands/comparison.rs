@@ -3,7 +3,7 @@
 use crate::base::system::System;
 use crate::effects::record::read::PastRun;
 use crate::effects::record::side::add_rationales;
-use crate::pipeline::report::diff::{Diff, DiffLabels, DiffSide, compare_with};
+use crate::pipeline::diff::{Diff, DiffLabels, DiffSide, compare_with};
 
 /// What is compared, and how much of it is told.
 #[derive(Clone, Copy, Debug)]

@@ -13,9 +13,8 @@ use crate::effects::record::read::PastRun;
 use crate::effects::record::reference::{LATEST, Reference, SaveAt, base_of};
 use crate::effects::record::saves::read_saves;
 use crate::effects::record::side::{SideError, read_side};
-use crate::pipeline::report::diff::{
-    DiffLabels, DiffSide, mark_regressions, unlike, write, write_markdown,
-};
+use crate::pipeline::diff::{DiffLabels, DiffSide, mark_regressions, unlike};
+use crate::pipeline::report::diff::{write, write_markdown};
 
 /// Compares two recorded evaluations. That something moved is not a failure, unless it was asked to be.
 pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

@@ -21,7 +21,7 @@ use crate::graph::inputs::Overrides;
 use crate::graph::labels::{has_labels, labels};
 use crate::graph::queries::Threshold;
 use crate::graph::results;
-use crate::pipeline::report::diff::{CaseName, DiffGraderLabels, DiffLabels};
+use crate::pipeline::diff::{CaseName, DiffGraderLabels, DiffLabels};
 
 /// Where the labels of a run are looked for.
 #[derive(Clone, Copy, Debug)]

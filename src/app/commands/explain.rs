@@ -17,10 +17,11 @@ use crate::engine::resolve::settings::Settings;
 use crate::engine::session::Session;
 use crate::graph::inputs::{Chunk, Overrides};
 use crate::graph::{queries, results};
+use crate::pipeline::explain::ExplainReport;
+use crate::pipeline::explain::sent::SentReport;
+use crate::pipeline::record_format::FORMAT;
 use crate::pipeline::report::explain as report;
-use crate::pipeline::report::explain::ExplainReport;
-use crate::pipeline::report::explain::sent::{SentReport, write_sent};
-use crate::pipeline::results::FORMAT;
+use crate::pipeline::report::explain::sent::write_sent;
 
 /// How many earlier runs are looked through for one that differs.
 const MOST_RUNS: usize = 50;

@@ -8,9 +8,10 @@ use crate::engine::session::Session;
 use crate::graph::queries::{gate_rule, narrowing};
 #[cfg(feature = "serve")]
 use crate::graph::results;
+use crate::pipeline::record_format::FORMAT;
+use crate::pipeline::results::ReportHeader;
 #[cfg(feature = "serve")]
-use crate::pipeline::report::{Report, Results};
-use crate::pipeline::results::{FORMAT, ReportHeader};
+use crate::pipeline::results::report::{Report, Results};
 use crate::pipeline::suite::canonical_metrics;
 
 /// The header of a session that is loaded.

@@ -29,8 +29,8 @@ use crate::pipeline::history::{
 };
 use crate::pipeline::key::hashed;
 use crate::pipeline::report::history::write;
-use crate::pipeline::report::{Report, Results};
 use crate::pipeline::results::ResultLine;
+use crate::pipeline::results::report::{Report, Results};
 use crate::pipeline::suite::suite_name;
 use crate::pipeline::target::TargetAction;
 

@@ -43,10 +43,12 @@ use crate::graph::inputs::Overrides;
 use crate::graph::queries::gate_rule;
 use crate::pipeline::gate::GateStatus;
 use crate::pipeline::outcome::ActionTally;
+use crate::pipeline::record_format::FORMAT;
 use crate::pipeline::report::usage::target_lines;
-use crate::pipeline::report::{Audience, Report, ReportOptions, ReportedRun};
+use crate::pipeline::report::{Audience, ReportOptions, ReportedRun};
+use crate::pipeline::results::Summary;
 use crate::pipeline::results::brief::BriefResults;
-use crate::pipeline::results::{FORMAT, Summary};
+use crate::pipeline::results::report::Report;
 
 /// Evaluates every suite in turn. Nothing runs unless all of them are valid.
 pub(crate) fn run(args: &RunArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -293,7 +295,7 @@ fn add_report(
     Ok(())
 }
 
-fn result_lines(session: &Session) -> crate::pipeline::report::Results<'_> {
+fn result_lines(session: &Session) -> crate::pipeline::results::report::Results<'_> {
     lines_ahead(&session.db, session.root)
 }
 

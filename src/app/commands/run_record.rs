@@ -11,7 +11,7 @@ use crate::effects::record;
 use crate::effects::record::keep::{DEFAULT, RunLimit, remove_old};
 use crate::effects::record::{ResultsOrigin, RunFacts, WrittenResults};
 use crate::engine::session::Session;
-use crate::pipeline::report::Report;
+use crate::pipeline::results::report::Report;
 use crate::pipeline::spec::GraderSpec;
 
 /// Writes what is known of a run when it begins: what goes on can be looked at.

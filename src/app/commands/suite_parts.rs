@@ -2,8 +2,9 @@
 
 use super::context::SuiteContext;
 use crate::app::view::labels::LabelFile;
+use crate::base::file_text::FileText;
 use crate::base::system::{FileBytes, System};
-use crate::pipeline::suite::{FileText, Files, has_one_grader, suite_labels};
+use crate::pipeline::suite::{Files, has_one_grader, suite_labels};
 
 /// The file of labels of the suite at `suite`: the one that is `named`, else that of the suite, else the one beside it.
 pub(super) fn label_file(

@@ -53,8 +53,8 @@ use crate::graph::inputs::Overrides;
 use crate::graph::results;
 use crate::pipeline::dataset::label_edit::NewLabel;
 use crate::pipeline::metric::holdout::HeldOutAgreement;
-use crate::pipeline::report::Report;
-use crate::pipeline::results::FORMAT;
+use crate::pipeline::record_format::FORMAT;
+use crate::pipeline::results::report::Report;
 use crate::pipeline::spec::LabelsSpec;
 
 /// Evaluates a suite, and again with every save, until the user has seen enough.
@@ -399,7 +399,7 @@ impl<'a> Keeper<'a> {
         let warning = note_used(session, surroundings, self.system);
         let summary = results::summary(&session.db, session.root);
         let header = header(session);
-        let lines = || -> crate::pipeline::report::Results<'_> {
+        let lines = || -> crate::pipeline::results::report::Results<'_> {
             Box::new(results::lines(&session.db, session.root))
         };
         let report = Report { header: &header, summary: &summary, results: &lines, briefs: None };

@@ -7,7 +7,7 @@ use super::labels::{LabelView, PeopleView, PersonLabelView, RunLabels};
 use super::message::MessageView;
 use super::rows::{IndexedRow, RunRows, VerdictState};
 use crate::base::ordered_map::Ordered;
-use crate::pipeline::report::explain::{Explained, ExplainedAction};
+use crate::pipeline::explain::{Explained, ExplainedAction};
 use crate::pipeline::results::recorded_submission;
 
 /// A result.

@@ -14,7 +14,7 @@ use crate::effects::record::read::PastRun;
 use crate::pipeline::dataset::label_file::digest_number;
 use crate::pipeline::delta::{Cell, CellState};
 use crate::pipeline::metric::labels::LabelAgreement;
-use crate::pipeline::results::reads_line;
+use crate::pipeline::record_format::reads_line;
 use crate::pipeline::votes::answer_digest;
 
 /// The characters of a submission that a row shows.

@@ -15,7 +15,7 @@ use crate::graph::selection::named;
 use crate::graph::snapshot::{CaseIndex, Snapshot, SnapshotOverlap, case_index};
 use crate::pipeline::delta::{CaseId, Cell, CellState};
 use crate::pipeline::metric::declared::MetricValue;
-use crate::pipeline::results::FORMAT;
+use crate::pipeline::record_format::FORMAT;
 use crate::pipeline::spec::GraderKind;
 
 /// The line of the record for an evaluation that ended at `at` (RFC 3339); `rubrics` are the digests of those of the line

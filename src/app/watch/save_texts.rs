@@ -8,10 +8,10 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 use super::board::RubricChange;
+use crate::base::file_text::FileText;
 use crate::engine::session::Session;
 use crate::graph::{queries, rows};
 use crate::pipeline::spec::GraderKind;
-use crate::pipeline::suite::FileText;
 
 /// The texts of a save.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -12,7 +12,8 @@ use crate::engine::inspect::sent::sent_judgments;
 use crate::engine::session::Session;
 use crate::graph::inputs::CellId;
 use crate::graph::{queries, results};
-use crate::pipeline::report::explain::sent::{SentCase, write_case};
+use crate::pipeline::explain::sent::SentCase;
+use crate::pipeline::report::explain::sent::write_case;
 
 /// The text that was loaded last, and the verdict that it was asked of since.
 #[derive(Debug, Default)]

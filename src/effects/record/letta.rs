@@ -7,7 +7,7 @@ use serde_json::Value;
 
 use super::write_json;
 use crate::base::system::{System, join};
-use crate::pipeline::report::letta::{LettaCase, LettaTotals, aggregate, header, result, summary};
+use crate::pipeline::letta_results::{LettaCase, LettaTotals, aggregate, header, result, summary};
 use crate::pipeline::results::ResultLine;
 use crate::pipeline::spec::Gate;
 

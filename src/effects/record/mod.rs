@@ -31,8 +31,9 @@ use crate::base::system::{FileBytes, System, WriteStamp, join};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::ActionTally;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::{Report, jsonl};
 use crate::pipeline::results::ReportHeader;
+use crate::pipeline::results::report::Report;
+use crate::pipeline::results::report::write_lines;
 use crate::pipeline::results::usage::ModelUsage;
 use origin::RecordedOrigin;
 use read::RESULTS;
@@ -254,7 +255,7 @@ fn write_or_share_results(
     let mut lines = |out: &mut dyn Write| {
         let hashing = HashingWriter { out, hasher: blake3::Hasher::new() };
         let mut buffered = BufWriter::with_capacity(1 << 16, hashing);
-        jsonl::write(report, &mut buffered)?;
+        write_lines(report, &mut buffered)?;
         buffered.flush()?;
         digest = Some(buffered.get_ref().hasher.finalize());
         Ok(())
@@ -373,7 +374,8 @@ mod tests {
     };
     use crate::base::system::System;
     use crate::base::system::memory::MemorySystem;
-    use crate::pipeline::report::{Report, Results, fixtures};
+    use crate::pipeline::report::fixtures;
+    use crate::pipeline::results::report::{Report, Results};
 
     /// Writes a record whose results are made of this, and says whether they were asked for.
     fn recorded(system: &MemorySystem, id: &str, run: &fixtures::Run, made_of: &str) -> bool {

@@ -13,7 +13,7 @@ use serde_json::{Map, Value};
 use super::lines::{MAX_RESULT, RecordLine, each_line};
 use super::runs_of;
 use crate::base::system::{System, join};
-use crate::pipeline::results::{FORMAT, reads_line};
+use crate::pipeline::record_format::{FORMAT, reads_line};
 
 /// The name of the file of results.
 pub(crate) const RESULTS: &str = "results.jsonl";

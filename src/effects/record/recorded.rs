@@ -15,8 +15,9 @@ use super::{RunFacts, edited_results};
 use crate::base::json_exact;
 use crate::base::system::{FileBytes, System, join};
 use crate::base::text::count;
-use crate::pipeline::report::{Report, Results};
-use crate::pipeline::results::{FORMAT, ReportHeader, ResultLine, Summary, reads_line};
+use crate::pipeline::record_format::{FORMAT, reads_line};
+use crate::pipeline::results::report::{Report, Results};
+use crate::pipeline::results::{ReportHeader, ResultLine, Summary};
 
 /// What a record holds, but its results.
 #[derive(Debug)]

@@ -8,7 +8,7 @@ use super::read::read_json;
 use crate::base::ordered_map::Ordered;
 use crate::base::system::{System, join};
 use crate::pipeline::metric::declared::{MetricValue, Replicates};
-use crate::pipeline::results::FORMAT;
+use crate::pipeline::record_format::FORMAT;
 
 const FILE: &str = "replicates.json";
 

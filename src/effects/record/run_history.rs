@@ -13,10 +13,10 @@ use super::side::{ReadSide, read_side};
 use crate::base::json_exact;
 use crate::base::system::{System, join};
 use crate::base::text::count;
+use crate::pipeline::diff::{Diff, DiffSide, changes_in_words, compare};
 use crate::pipeline::gate::GateStatus;
 use crate::pipeline::history::slide::{PairedGrades, Slide, comparable, slide};
 use crate::pipeline::history::{ChangedPart, HISTORY_FORMAT, HistoryLine, HistoryRun, says_more};
-use crate::pipeline::report::diff::{Diff, DiffSide, changes_in_words, compare};
 
 /// The bytes that a line may take.
 const MAX_LINE: usize = 4 << 20;

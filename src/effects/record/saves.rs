@@ -14,12 +14,12 @@ use crate::base::ordered_map::Ordered;
 use crate::base::system::{FileBytes, System, join};
 use crate::base::text::count;
 use crate::pipeline::delta::MovementCounts;
+use crate::pipeline::diff::SideRubric;
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::declared::MetricValue;
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::report::diff::SideRubric;
-use crate::pipeline::results::FORMAT;
+use crate::pipeline::record_format::FORMAT;
 
 /// The name of the file.
 pub(crate) const FILE: &str = "saves.jsonl";

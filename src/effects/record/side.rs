@@ -14,11 +14,11 @@ use super::saves::{SaveRecord, Saves, at_save, read_saves, rubrics_at};
 use super::{edited_results, replicates};
 use crate::base::system::{System, join};
 use crate::base::text::count;
-use crate::pipeline::gate::GateReport;
-use crate::pipeline::key::ActionKey;
-use crate::pipeline::report::diff::{
+use crate::pipeline::diff::{
     CaseName, DiffSide, Moved, MovedGrade, SideCase, SideGrade, SideName, SideRubric,
 };
+use crate::pipeline::gate::GateReport;
+use crate::pipeline::key::ActionKey;
 
 /// A side, and what could not be read of it, a sentence each.
 #[derive(Debug)]
@@ -306,7 +306,7 @@ mod tests {
     use crate::base::system::memory::MemorySystem;
     use crate::effects::record::read::{PastRun, open};
     use crate::effects::record::reference::SaveAt;
-    use crate::pipeline::report::diff::{Diff, compare};
+    use crate::pipeline::diff::{Diff, compare};
 
     const HEADER: &str = r#"{"format": 1, "suite": "s", "evalrs": "0.1.0", "inputs": {"a": "1"},
         "settings": {"graders": [{"name": "q", "prompt": "Kind?"}, {"name": "g"}]}}"#;

@@ -23,14 +23,14 @@ use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, results};
 use crate::pipeline::evaluate;
 use crate::pipeline::evaluate::{Planned, Purpose, ReadyGrader, each_wanted};
+use crate::pipeline::explain::{
+    Against, Explained, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, Kept,
+    TextChange, ValueChange, changed_values, differing, short_ingredient, short_setting,
+};
 use crate::pipeline::grade;
 use crate::pipeline::judge::question::{Order, Question};
 use crate::pipeline::key::{ActionKey, Ingredient, KeyMap};
 use crate::pipeline::reason::{Reason, StoreMiss};
-use crate::pipeline::report::explain::{
-    Against, Explained, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, Kept,
-    TextChange, ValueChange, changed_values, differing, short_ingredient, short_setting,
-};
 use crate::pipeline::results::{GradeLine, ResultLine};
 use crate::pipeline::spec::GraderKind;
 

@@ -5,9 +5,9 @@ use crate::effects::record::read::PastLine;
 use crate::graph::inputs::Chunk;
 use crate::graph::{answers, results};
 use crate::pipeline::action::Action;
+use crate::pipeline::explain::Kept;
+use crate::pipeline::explain::conversation::{ExplainedConversation, changes};
 use crate::pipeline::key::{ActionKey, Ingredient};
-use crate::pipeline::report::explain::Kept;
-use crate::pipeline::report::explain::conversation::{ExplainedConversation, changes};
 use crate::pipeline::results::ResultLine;
 
 impl Explaining<'_> {

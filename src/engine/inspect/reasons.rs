@@ -7,7 +7,7 @@ use crate::effects::record::history::History;
 use crate::engine::session::Session;
 use crate::graph::{queries, results};
 use crate::pipeline::reason::{Panel, PlannedJudgment, Reason, Texts, reason};
-use crate::pipeline::report::settings;
+use crate::pipeline::settings;
 
 /// The settings of the graders that are left, as `header.json` holds them.
 pub(crate) fn grader_settings(session: &Session) -> Vec<Value> {

@@ -9,13 +9,13 @@ use crate::graph::queries::{Grader, Threshold};
 use crate::graph::{Db, queries, results};
 use crate::pipeline::action::Action;
 use crate::pipeline::evaluate::{BallotId, Planned, each_wanted};
+use crate::pipeline::explain::sent::{SentCase, SentJudgment, SentOrigin};
 use crate::pipeline::judge::question::{Order, Question};
 use crate::pipeline::judge::request_url::url;
 use crate::pipeline::judge::sent::{open_headers, requests};
 use crate::pipeline::judge::without_secrets;
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::outcome::{Outcome, Stored};
-use crate::pipeline::report::explain::sent::{SentCase, SentJudgment, SentOrigin};
 
 /// A stored judgment and where it is kept.
 pub(crate) struct FoundJudgment {

@@ -25,8 +25,8 @@ use crate::engine::progress::Event;
 use crate::engine::session::Session;
 use crate::graph::{Db, answers};
 use crate::pipeline::key::ActionKey;
+use crate::pipeline::outcome::STORED_ELSEWHERE;
 use crate::pipeline::outcome::{ActionTally, FailureKind, Outcome, Usage, read_body};
-use crate::pipeline::report::ending::STORED_ELSEWHERE;
 use crate::pipeline::spec::SandboxKind;
 
 /// Entries that are in memory together when others may have kept better ones.

@@ -7,13 +7,13 @@ use super::Session;
 use super::problems::shortened;
 use super::small_file::SmallFile;
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
+use crate::base::file_text::FileText;
 use crate::base::system::System;
 use crate::graph::inputs::Root;
 use crate::graph::{Database, labels, queries};
 use crate::pipeline::dataset::label_file::some_of;
 use crate::pipeline::dataset::label_value::{LabelValue, not_a_label};
 use crate::pipeline::spec::{GraderKind, Scale, Suite};
-use crate::pipeline::suite::FileText;
 
 impl Session {
     /// Reads the labels of the file, and says what is wrong with them. What is of no sample is said

@@ -7,6 +7,7 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 
 use super::dataset::{OriginFile, RecordOrigins};
 use crate::base::diagnostic::{Diagnostic, Place, clipped, suggest};
+use crate::base::file_text::FileText;
 use crate::base::path::key_ends;
 use crate::graph::declared::other_classes;
 use crate::graph::inputs::Root;
@@ -17,7 +18,7 @@ use crate::pipeline::dataset::fields::{RowFields, RowProblem};
 use crate::pipeline::dataset::split::{RecordStart, SHOWN_PROBLEMS};
 use crate::pipeline::evaluate::sought::Sought;
 use crate::pipeline::spec::{DatasetFormat, DatasetSpec};
-use crate::pipeline::suite::{FileText, RowRubric, label_of};
+use crate::pipeline::suite::{RowRubric, label_of};
 
 /// Problems with the same sentence that are shown: the rest are one mistake made in every row.
 const SHOWN_ALIKE: usize = 3;

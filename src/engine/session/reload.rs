@@ -21,6 +21,7 @@ use super::problems::unreadable;
 use super::programs::ReadProgram;
 use super::small_file::SmallFile;
 use crate::base::diagnostic::Diagnostic;
+use crate::base::file_text::FileText;
 use crate::base::system::{System, folder_of, non_empty};
 use crate::effects::fs_watch::ChangedPaths;
 use crate::graph::change::Change;
@@ -31,7 +32,7 @@ use crate::graph::{Database, queries, rows};
 use crate::pipeline::dataset::chunk::{Chunked, Records};
 use crate::pipeline::evaluate::sought::Sought;
 use crate::pipeline::spec::{MetricSpec, ProgramSpec, Suite};
-use crate::pipeline::suite::{FileText, ProgramPlaces};
+use crate::pipeline::suite::ProgramPlaces;
 
 /// What reloading found.
 #[derive(Debug)]

@@ -2,9 +2,9 @@
 
 use super::digest::FileDigest;
 use crate::base::diagnostic::Place;
+use crate::base::file_text::FileText;
 use crate::base::system::{FileBytes, System};
 use crate::pipeline::dataset::split;
-use crate::pipeline::suite::FileText;
 use crate::pipeline::suite::source::mask_lines;
 
 /// The largest suite, rubric or other small file, in bytes.

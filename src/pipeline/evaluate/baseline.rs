@@ -11,7 +11,7 @@ use serde::Deserialize;
 use crate::base::diagnostic::{Diagnostic, Place};
 use crate::base::json_syntax::slip;
 use crate::pipeline::dataset::split::SHOWN_PROBLEMS;
-use crate::pipeline::results::{LINE_FORMAT, reads_line};
+use crate::pipeline::record_format::{LINE_FORMAT, reads_line};
 
 /// What a run submitted, case by case.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

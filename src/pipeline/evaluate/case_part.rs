@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::baseline::RecordedSubmission;
 use super::{Case, ReadyGrader, RubricFiles, Submission, input_text, unreadable};
+use crate::base::file_text::FileText;
 use crate::pipeline::dataset::row::OpenedRow;
 use crate::pipeline::dataset::{GroundTruth, Input};
 use crate::pipeline::grade::{ConversationCost, Grade, NO_GROUND_TRUTH};
 use crate::pipeline::judge::Judge;
-use crate::pipeline::suite::FileText;
 use crate::pipeline::votes::GivenVotes;
 
 /// A case, or one turn of it. Of its row only what the grader needs is read.

@@ -17,8 +17,8 @@ use crate::pipeline::judge::Judge;
 use crate::pipeline::key::{ActionKey, KeySet};
 use crate::pipeline::outcome::Outcome;
 use crate::pipeline::program::{ProgramIdentity, reply};
-use crate::pipeline::results::trials::SplitVotes;
 use crate::pipeline::spec::Role;
+use crate::pipeline::votes::split::SplitVotes;
 
 /// A finished grade.
 #[derive(Clone, Debug, PartialEq)]

@@ -39,9 +39,9 @@ use super::grade::{
 use super::judge::Judge;
 use super::key::ActionKey;
 use super::program::ProgramIdentity;
-use super::suite::FileText;
 use super::trajectory::Trajectory;
 use super::votes::GivenVotes;
+use crate::base::file_text::FileText;
 use crate::base::path::Row;
 
 pub(crate) use asking::{action, following};

@@ -15,6 +15,7 @@ use super::{
     BallotId, Case, Method, Planned, ReadyGrader, ReadyTool, Submission, action, ballot_scores,
     cell, each_wanted, grade, plan,
 };
+use crate::base::file_text::FileText;
 use crate::pipeline::action::Action;
 use crate::pipeline::dataset::fields::RowSpec;
 use crate::pipeline::dataset::row::RowRecord;
@@ -25,7 +26,6 @@ use crate::pipeline::outcome::{Failure, FailureKind, Outcome, Reply, Usage};
 use crate::pipeline::spec::{
     Combine, CompareTo, DatasetFormat, DatasetSpec, JudgeSpec, RubricSpec, Scale,
 };
-use crate::pipeline::suite::FileText;
 
 /// A grader whose judges are these models.
 fn rubric(models: &[&str]) -> RubricSpec {

@@ -7,11 +7,12 @@ mod family;
 mod placeholders;
 mod range;
 mod reference;
+pub(crate) mod rubric_places;
 mod words;
 
 use crate::base::diagnostic::{Diagnostic, Place, clipped};
+use crate::pipeline::lint::rubric_places::RubricPlaces;
 use crate::pipeline::spec::{GraderKind, GraderSpec, Lint, RubricSpec};
-use crate::pipeline::suite::RubricPlaces;
 
 pub(crate) use reference::speaks_of_unshown_reference;
 

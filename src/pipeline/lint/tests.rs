@@ -2,8 +2,9 @@
 
 use super::family::family;
 use super::{RowFacts, rubric_lints};
+use crate::base::file_text::FileText;
 use crate::pipeline::registry::registry;
-use crate::pipeline::suite::{FileText, Files, read_suite};
+use crate::pipeline::suite::{Files, read_suite};
 
 struct LintedFiles(Vec<(&'static str, String)>);
 

@@ -9,8 +9,9 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun};
+use super::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRun};
 use crate::base::text::shown;
+use crate::pipeline::results::report::Report;
 use crate::pipeline::results::{GradeLine, ResultLine};
 
 /// The rows of all suites, under one header.

@@ -3,10 +3,10 @@
 //! One pass, and bounded memory however many results there are. A failure is a grade that was made and did
 //! not pass; a grade that could not be made is no failure and is kept apart.
 
-use super::Report;
 use crate::pipeline::grade::{is_bare_mismatch, is_of_nothing, with_compared};
 use crate::pipeline::outcome::quoted;
 use crate::pipeline::results::brief::{BriefResult, BriefResults};
+use crate::pipeline::results::report::Report;
 use crate::pipeline::results::{GradeLine, ResultLine};
 
 /// The most distinct messages that are told apart; beyond them, errors are only counted.

@@ -3,6 +3,7 @@
 use super::digest::{ErrorGroup, ReportDigest};
 use crate::base::text::{count, sanitize};
 use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::outcome::STORED_ELSEWHERE;
 
 /// How a run ended.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -18,9 +19,6 @@ pub(crate) struct RunEnding {
     /// Why its judges may not be relied on, where that alone decided the exit code.
     pub uncalibrated: Vec<String>,
 }
-
-/// How the message begins of a judgment that is stored for another endpoint.
-pub(crate) const STORED_ELSEWHERE: &str = "its judgment is stored for the endpoint";
 
 /// The exit code of a run that is incomplete or undecided.
 const INCOMPLETE: u8 = 3;

@@ -5,16 +5,17 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use super::{Report, Results};
 use crate::base::ordered_map::Ordered;
 use crate::base::price::Cost;
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::grade::GradeError;
 use crate::pipeline::metric::trials::TrialFindings;
 use crate::pipeline::metric::{Metric, Observation};
+use crate::pipeline::record_format::{FORMAT, LINE_FORMAT};
+use crate::pipeline::results::report::{Report, Results};
 use crate::pipeline::results::trials::{NamedResult, TrialsSummary};
 use crate::pipeline::results::usage::{GraderUsage, ModelUsage};
-use crate::pipeline::results::{FORMAT, GradeLine, LINE_FORMAT, ReportHeader, ResultLine, Summary};
+use crate::pipeline::results::{GradeLine, ReportHeader, ResultLine, Summary};
 use crate::pipeline::spec::Op;
 
 /// A whole run in memory.

@@ -8,15 +8,16 @@
 use std::io::{self, Write};
 
 use super::digest::{ErrorGroup, FailedResult, ReportDigest};
-use super::ending::{STORED_ELSEWHERE, cure};
+use super::ending::cure;
 use super::markdown::{self, LimitedPage};
 use super::origin::ReportOrigin;
 use super::{
-    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, rollup,
-    verdict,
+    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, rollup, verdict,
 };
 use crate::base::text::{count, cut, sanitize, score};
 use crate::pipeline::gate::GateStatus;
+use crate::pipeline::outcome::STORED_ELSEWHERE;
+use crate::pipeline::results::report::Report;
 use crate::pipeline::rollup::RollupReport;
 
 /// How many annotations of a kind GitHub shows for a step.

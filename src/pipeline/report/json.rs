@@ -4,9 +4,8 @@
 
 use std::io::{self, Write};
 
-use super::{
-    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun,
-};
+use super::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun};
+use crate::pipeline::results::report::Report;
 
 /// One object for one evaluation.
 pub(super) static FORMAT: ReportFormat = ReportFormat {

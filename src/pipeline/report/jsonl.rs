@@ -2,10 +2,10 @@
 //!
 //! Each line is put together before it is written, so that a reader of a growing file sees whole lines.
 
-use std::io::{self, Write};
+use std::io;
 
-use super::{Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRun};
-use crate::pipeline::results::ResultLine;
+use super::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRun};
+use crate::pipeline::results::report::write_lines;
 
 /// Lines, which may follow each other.
 pub(super) static FORMAT: ReportFormat = ReportFormat {
@@ -20,20 +20,8 @@ struct JsonLinesWriter;
 
 impl ReportWriter for JsonLinesWriter {
     fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
-        write(run.report, sink.out)
+        write_lines(run.report, sink.out)
     }
-}
-
-/// Writes every result as a line.
-pub(crate) fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    (report.results)().try_for_each(|result| write_line(&result, out))
-}
-
-/// Writes one result as a line.
-pub(crate) fn write_line(result: &ResultLine, out: &mut dyn Write) -> io::Result<()> {
-    let mut line = serde_json::to_vec(result)?;
-    line.push(b'\n');
-    out.write_all(&line)
 }
 
 #[cfg(test)]
@@ -42,7 +30,7 @@ mod tests {
 
     #[test]
     fn a_line_a_result() {
-        let text = fixtures::hostile().written(super::write);
+        let text = fixtures::hostile().written(super::write_lines);
         assert_eq!(text.lines().count(), 4);
         let first = text.lines().next().unwrap().replace('\u{202e}', "<override>");
         insta::assert_snapshot!(first, @r#"{"format":2,"sample_id":"s1","input":"question","ground_truth":null,"model":"m:1,x","trial":0,"submission":"","grades":{"accuracy":{"score":1.0,"pass":true,"rationale":"fine","error":null,"key":null,"metadata":{}},"quality|x":{"score":0.25,"pass":false,"rationale":"</testcase> ]]>\u0000\u001b[31m|\n::error::@team `code` <img src=x><override>##[error]%0A","error":null,"key":null,"metadata":{}}}}"#);

@@ -18,10 +18,11 @@ use super::digest::{label, reason};
 use super::ending::RunEnding;
 use super::origin::ReportOrigin;
 use super::{
-    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, verdict,
+    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, verdict,
 };
 use crate::base::text::{cut, sanitize, score, shown};
 use crate::pipeline::gate::{GateReport, GateStatus};
+use crate::pipeline::results::report::Report;
 use crate::pipeline::results::{GradeLine, ResultLine};
 
 /// The columns of a message in an attribute; the whole of it is in the text.

@@ -3,9 +3,9 @@
 //! Formats for people are written from a report whose graders are renamed once, here; formats for machines keep
 //! the keys of the suite. A gate's rule keeps them too: it is what the suite says.
 
-use super::{Report, Results};
 use crate::base::ordered_map::Ordered;
 use crate::pipeline::metric::Metric;
+use crate::pipeline::results::report::{Report, Results};
 use crate::pipeline::results::{ResultLine, Summary};
 
 /// Has `write` write the report with its graders renamed.
@@ -71,7 +71,7 @@ mod tests {
             labelled(report, |report| markdown::write(report, &origin, 0, out))
         });
         assert!(text.contains("| `Is right` |") && !text.contains("`accuracy`"), "{text}");
-        let lines = run.written(crate::pipeline::report::jsonl::write);
+        let lines = run.written(crate::pipeline::results::report::write_lines);
         assert!(lines.contains("\"accuracy\":{") && !lines.contains("Is right"), "{lines}");
     }
 }

@@ -11,8 +11,8 @@ use super::intervals::{self, TITLE};
 use super::origin::ReportOrigin;
 use super::rater_pairs::write_pairs;
 use super::{
-    Audience, Report, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, human,
-    rollup, usage, verdict,
+    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, human, rollup,
+    usage, verdict,
 };
 use crate::base::ordered_map::Ordered;
 use crate::base::text::{
@@ -20,6 +20,7 @@ use crate::base::text::{
 };
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::Metric;
+use crate::pipeline::results::report::Report;
 
 /// How many messages of grades that could not be made are shown.
 const ERRORS: usize = 10;

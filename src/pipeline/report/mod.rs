@@ -17,14 +17,12 @@ pub(crate) mod json;
 pub(crate) mod jsonl;
 pub(crate) mod junit;
 pub(crate) mod labels;
-pub(crate) mod letta;
 pub(crate) mod markdown;
 pub(crate) mod origin;
 mod otlp;
 mod rater_pairs;
 pub(crate) mod rollup;
 pub(crate) mod plan;
-pub(crate) mod settings;
 pub(crate) mod terminal;
 pub(crate) mod usage;
 
@@ -38,8 +36,7 @@ use std::io::{self, Write};
 use self::ending::RunEnding;
 use self::origin::ReportOrigin;
 use super::outcome::{ActionTally, Usage};
-use super::results::brief::BriefResults;
-use super::results::{ReportHeader, ResultLine, Summary};
+use super::results::report::Report;
 use super::rollup::RollupReport;
 
 /// The formats of `evalrs run`, the one for terminals first.
@@ -168,20 +165,3 @@ pub(crate) struct ProcessFacts {
     /// How the run ended.
     pub ending: RunEnding,
 }
-
-/// Everything a format is written from. Results are asked for, not held: a run may have many, and some formats
-/// read them more than once.
-#[derive(Clone, Copy)]
-pub struct Report<'a> {
-    /// What was evaluated.
-    pub header: &'a ReportHeader,
-    /// The aggregates.
-    pub summary: &'a Summary,
-    /// The results from the first on, in dataset order; each call gives the same.
-    pub results: &'a dyn Fn() -> Results<'a>,
-    /// The same for digests that keep so many failures, where most need not be put together for that.
-    pub(crate) briefs: Option<&'a dyn Fn(usize) -> BriefResults<'a>>,
-}
-
-/// Results, one after the other.
-pub type Results<'a> = Box<dyn Iterator<Item = ResultLine> + 'a>;

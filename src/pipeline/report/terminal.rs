@@ -14,8 +14,8 @@ use super::digest::{ReportDigest, label};
 use super::origin::ReportOrigin;
 use super::rater_pairs::pair_lines;
 use super::{
-    Audience, ProcessFacts, Report, ReportFormat, ReportOptions, ReportSink, ReportWriter,
-    ReportedRollup, ReportedRun, human, intervals, rollup, usage, verdict,
+    Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup,
+    ReportedRun, human, intervals, rollup, usage, verdict,
 };
 use crate::base::ordered_map::Ordered;
 use crate::base::text::table::{TableCell, blocks, lines, name, number, words};
@@ -24,6 +24,7 @@ use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::metric::Metric;
 use crate::pipeline::outcome::Usage;
 use crate::pipeline::results::Summary;
+use crate::pipeline::results::report::Report;
 
 /// The lines a report may take, however large the run.
 const SCREEN: usize = 44;

@@ -3,6 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::pipeline::metric::trials::{FlakyGroup, ScoreVariance, TrialFindings};
+use crate::pipeline::votes::split::SplitVotes;
 
 /// A result as the record names it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -57,17 +58,6 @@ pub struct Straddler {
     pub trial: u32,
     /// The turn, from 0, where turns are graded.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub turn: Option<usize>,
-    /// Votes that reach the threshold.
-    pub passes: usize,
-    /// Votes that did not fail.
-    pub votes: usize,
-}
-
-/// Votes on both sides of the pass threshold.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SplitVotes {
-    /// The turn, from 0, where turns are graded.
     pub turn: Option<usize>,
     /// Votes that reach the threshold.
     pub passes: usize,

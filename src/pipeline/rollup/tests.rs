@@ -5,7 +5,8 @@ use crate::base::ordered_map::Ordered;
 use crate::pipeline::gate::GateStatus;
 use crate::pipeline::metric::declared::MetricValue;
 use crate::pipeline::metric::{Metric, Observation};
-use crate::pipeline::results::{FORMAT, Summary};
+use crate::pipeline::record_format::FORMAT;
+use crate::pipeline::results::Summary;
 use crate::pipeline::suite::{RollableSuite, read_rollup};
 
 /// A suite whose grader `right` gave these scores, `None` being grades that could not be made, and that declares `own`.

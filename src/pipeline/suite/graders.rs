@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::fields::{FieldSet, Findings};
 use super::reader::{Reader, is_misspelt};
-use super::rubric_places::RubricPlaces;
+use super::rubric_places::rubric_places;
 use super::sections::{
     COMBINATION, EXTRACTOR_OPTIONS, INLINE_PROGRAM, PROGRAM, PYTHON_TOOL, RUBRIC, TOOL,
     VOTES_OF_OTHERS,
@@ -117,7 +117,7 @@ fn grader(
     let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
     let mut fields = fields.over(&front);
     if let Some(text) = &text {
-        let places = RubricPlaces::new(entry, &fields, text, &reader.findings);
+        let places = rubric_places(entry, &fields, text, &reader.findings);
         reader.rubric_places.push((name.to_owned(), places));
     }
     let display_name = fields.text("display_name", &mut reader.findings);

@@ -2,13 +2,13 @@
 
 use serde_json::Value;
 
-use super::FileText;
 use super::fields::FieldSet;
 use super::programs;
 use super::reader::Reader;
 use super::seen_id;
 use super::targets::{AroundTarget, TIMEOUT_MS, models, no_program, text_of};
 use super::tree::{Yaml, YamlEntry};
+use crate::base::file_text::FileText;
 use crate::pipeline::spec::{
     AgentKind, LettaAgentSource, LettaModelConfig, LettaTarget, LiveTarget, ProgramSpec, Role,
     TargetHooks, TargetModel, TargetSpec,

@@ -4,13 +4,14 @@
 //! everything else (lists too) is replaced; every value keeps the place in the file it came from. Literal API
 //! keys are taken out here, before anything else can see them.
 
+use super::Files;
 use super::fields::Findings;
 use super::interpolate::interpolate;
 use super::programs::SECRECIES;
 use super::source::{self, SourceSpan, normal};
 use super::tree::{self, Style, Yaml, YamlEntry, YamlNode};
-use super::{FileText, Files};
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::file_text::FileText;
 use crate::pipeline::spec::DatasetFormat;
 
 /// How many files may extend one another.

@@ -50,27 +50,13 @@ mod thresholds;
 pub(crate) mod tree;
 mod votes;
 
+use crate::base::file_text::FileText;
+
 pub use programs::ProgramPlaces;
 pub(crate) use read::label_of;
 pub use read::{Registry, SuiteReading, has_one_grader, read_suite, suite_labels, suite_name};
 pub use rollup::{RollableSuite, RollupReading, is_rollup, read_rollup};
 pub use rubric_file::{RowRubric, row_rubric};
-pub use rubric_places::RubricPlaces;
-
-/// The text of a file, as far as it is known.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum FileText {
-    /// Not read yet; the engine will.
-    Unread,
-    /// There is no such file.
-    Missing,
-    /// It is there but cannot be read: why.
-    Unreadable(String),
-    /// It is there but no text: what is wrong with its bytes, and where.
-    NoText(Box<crate::base::diagnostic::Diagnostic>),
-    /// What it says.
-    Text(std::sync::Arc<str>),
-}
 
 /// Where the suite reader finds the text of other files and of the environment.
 pub trait Files {

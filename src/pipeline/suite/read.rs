@@ -13,13 +13,13 @@ use super::load::{self, Looked};
 use super::programs::ProgramPlaces;
 use super::reader::Reader;
 use super::rollup::looks_like_rollup;
-use super::rubric_places::RubricPlaces;
 use super::sections::SUITE;
 use super::targets::AroundTarget;
 use super::thresholds::Passes;
 use super::tree::{Yaml, YamlEntry, YamlNode};
 use super::{Files, agents, dataset, gate, graders, labels, metrics, rewards, sandboxes, targets};
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::pipeline::lint::rubric_places::RubricPlaces;
 use crate::pipeline::spec::{
     LabelsSpec, OptionProblem, ProgramSpec, RecordingJoin, Sandbox, SandboxKind, Suite, TargetSpec,
     ToolSpec,
@@ -52,7 +52,7 @@ pub struct SuiteReading {
     pub diagnostics: Vec<Diagnostic>,
     /// Every file that was asked for, in order, the suite itself first.
     pub files: Vec<String>,
-    /// The files that were [`super::FileText::Unread`]: read them, then read the suite again.
+    /// The files that were [`crate::base::file_text::FileText::Unread`]: read them, then read the suite again.
     pub unread: Vec<String>,
     /// Where the dataset is named, for problems with that file.
     pub dataset_place: Option<Place>,

@@ -3,11 +3,11 @@
 use super::fields::{FieldSet, Findings};
 use super::load::{self, Looked};
 use super::programs::Spans;
-use super::rubric_places::RubricPlaces;
 use super::source::SourceSpan;
 use super::tree::{YamlEntry, YamlNode};
 use super::{Files, Registry};
 use crate::base::diagnostic::suggest;
+use crate::pipeline::lint::rubric_places::RubricPlaces;
 use crate::pipeline::spec::Sandbox;
 
 /// What the readers of sections share.

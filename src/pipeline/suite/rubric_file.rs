@@ -9,13 +9,14 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use super::Files;
 use super::fields::{FieldSet, Findings};
 use super::load::Looked;
 use super::sections::{FRONT_MATTER, FRONT_SETTINGS};
 use super::source::{SourceSpan, normal};
 use super::tree::{self, Yaml, YamlEntry, YamlNode};
-use super::{FileText, Files};
 use crate::base::diagnostic::{Diagnostic, Place};
+use crate::base::file_text::FileText;
 
 /// How deep rubric files may include one another.
 const MAX_DEPTH: usize = 16;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-use super::{FileText, Files, Registry, SuiteReading, read_suite};
+use super::{Files, Registry, SuiteReading, read_suite};
+use crate::base::file_text::FileText;
 use crate::pipeline::spec::{OptionProblem, SandboxKind, Suite, ToolSpec};
 
 mod broken;

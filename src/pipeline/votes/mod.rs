@@ -4,6 +4,7 @@
 
 pub(crate) mod judgments;
 pub(crate) mod score_map;
+pub(crate) mod split;
 
 use std::sync::Arc;
 

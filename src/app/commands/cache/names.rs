@@ -2,9 +2,10 @@
 
 use crate::app::commands::context::SuiteContext;
 use crate::app::error::Error;
+use crate::base::file_text::FileText;
 use crate::base::system::{FileBytes, System, join, non_empty};
 use crate::engine::session::Session;
-use crate::pipeline::suite::{FileText, Files, suite_name};
+use crate::pipeline::suite::{Files, suite_name};
 
 /// The longest part of a name that is the suite's, in characters.
 const NAME: usize = 100;

@@ -21,7 +21,7 @@ use crate::pipeline::delta::{Cell, Movement};
 use crate::pipeline::metric::label_change::AgreementMove;
 use crate::pipeline::metric::labels::disagrees;
 use crate::pipeline::outcome::FailureKind;
-use crate::pipeline::report::{Report, Results};
+use crate::pipeline::results::report::{Report, Results};
 use crate::pipeline::results::{GradeLine, ResultLine};
 
 /// Tells verdicts to those who follow an evaluation.

@@ -21,7 +21,7 @@ use crate::base::system::join;
 use crate::base::system::os::OsSystem;
 use crate::effects::record::read::{PastRun, RESULTS};
 use crate::effects::record::side::read_side;
-use crate::pipeline::report::diff::DiffLabels;
+use crate::pipeline::diff::DiffLabels;
 
 /// Which runs.
 #[derive(Clone, Debug, Default, Deserialize, IntoParams)]

@@ -15,7 +15,7 @@ use crate::pipeline::delta::MovementCounts;
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::metric::labels::LabelAgreement;
 use crate::pipeline::outcome::Usage;
-use crate::pipeline::results::FORMAT;
+use crate::pipeline::record_format::FORMAT;
 use crate::pipeline::spec::Op;
 
 fn grade(score: f64) -> SavedGrade {

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::extensions::{count, map_of, or_null};
 use super::{any, boolean, free_map, list, number, object, string};
-use crate::pipeline::results::LINE_FORMAT;
+use crate::pipeline::record_format::LINE_FORMAT;
 
 /// Whose schemas these are, in the order in which they are listed.
 pub(super) const NAMES: [&str; 5] =

@@ -4,10 +4,12 @@ use std::collections::HashMap;
 
 use serde_json::json;
 
-use super::agreement::AgreementMovement::{NoLongerAgrees, NowAgrees};
 use super::tests::{shown, side};
-use super::{AgreementDiff, CaseName, Diff, DiffGraderLabels, DiffLabels, DiffSide, compare_with};
 use crate::base::random::SplitMix;
+use crate::pipeline::diff::agreement::AgreementMovement::{NoLongerAgrees, NowAgrees};
+use crate::pipeline::diff::{
+    AgreementDiff, CaseName, Diff, DiffGraderLabels, DiffLabels, DiffSide, compare_with,
+};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::spec::Label;
 

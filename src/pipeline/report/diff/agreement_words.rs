@@ -1,9 +1,9 @@
 //! Agreement with people in two evaluations, in the words of tables and sentences.
 
-use super::agreement::{AgreementDiff, AgreementMovement};
 use super::text::{has_trials, p_value};
-use super::{CaseName, Diff, Moved};
 use crate::base::text::{count, cut, percent};
+use crate::pipeline::diff::agreement::{AgreementDiff, AgreementMovement};
+use crate::pipeline::diff::{CaseName, Diff, Moved};
 use crate::pipeline::report::digest::label;
 
 /// How many cases that moved a sentence names.

@@ -5,14 +5,14 @@ use std::io::{self, Write};
 use serde_json::Value;
 
 use super::agreement_words;
-use super::declared::{cells, remarks};
+use super::declared_words::{cells, remarks};
 use super::text::{
     CONTEXT, Rationales, files, grade, has_trials, long_change, methods, not_compared, pass_cells,
     rationales, regressions, score_cells, tally, word,
 };
-use super::{Diff, GraderDiff, Moved, SettingChange};
 use crate::base::text::word_diff::{render, word_diff};
 use crate::base::text::{count, cut};
+use crate::pipeline::diff::{Diff, GraderDiff, Moved, SettingChange};
 use crate::pipeline::report::digest::label;
 use crate::pipeline::report::markdown::code;
 use crate::pipeline::report::verdict;

@@ -3,8 +3,10 @@
 use anstream::adapter::strip_str;
 use serde_json::{Value, json};
 
-use super::{CaseName, Diff, DiffSide, SideCase, SideGrade, SideName, compare, unlike};
 use crate::base::text::columns;
+use crate::pipeline::diff::{
+    CaseName, Diff, DiffSide, SideCase, SideGrade, SideName, compare, unlike,
+};
 use crate::pipeline::gate::{GateReport, GateStatus};
 use crate::pipeline::key::ActionKey;
 use crate::pipeline::spec::Op;
@@ -56,7 +58,7 @@ pub(super) fn side(run: &str, graders: &[&str], cases: &[&str]) -> DiffSide {
 }
 
 fn moves(diff: &Diff) -> Vec<String> {
-    let shown = |moved: &super::Moved| {
+    let shown = |moved: &crate::pipeline::diff::Moved| {
         let CaseName { sample_id, model, trial } = &moved.case;
         let model = model.as_deref().unwrap_or_default();
         let grader = &moved.grader;

@@ -6,16 +6,16 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
-use super::agreement::AgreementMovement;
 use super::agreement_words;
-use super::declared::{cells, remarks};
-use super::{
-    AgreementDiff, Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange, SideName,
-};
+use super::declared_words::{cells, remarks};
 use crate::base::text::table::{TableCell, lines, number, words};
 use crate::base::text::word_diff::{render, word_diff};
 use crate::base::text::{count, cut, enumerated, percent, sanitize, score, score_or_dash, wrapped};
 use crate::pipeline::delta::Movement;
+use crate::pipeline::diff::agreement::AgreementMovement;
+use crate::pipeline::diff::{
+    AgreementDiff, Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange, SideName,
+};
 use crate::pipeline::gate::GateReport;
 use crate::pipeline::metric::paired::Paired;
 use crate::pipeline::report::digest::label;

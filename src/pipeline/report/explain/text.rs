@@ -5,14 +5,17 @@ use std::io::{self, Write};
 use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
-use super::conversation::ExplainedConversation;
-use super::{Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept};
 use crate::base::price::Cost;
 use crate::base::text::table::{TableCell, lines, words as text_cell};
 use crate::base::text::word_diff::{render, word_diff};
 use crate::base::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
+use crate::pipeline::explain::conversation::ExplainedConversation;
+use crate::pipeline::explain::{
+    Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept, SHORT,
+};
 use crate::pipeline::key::Ingredient;
 use crate::pipeline::report::digest::label;
+use crate::pipeline::target::answer::TargetAnswer;
 
 const TITLE: Style = Style::new().bold();
 const FAINT: Style = Style::new().dimmed();
@@ -51,12 +54,44 @@ pub(crate) fn write(
         if !result.ground_truth.is_null() {
             page.field("expected", &plain(&result.ground_truth))?;
         }
-        for (label, text) in result.conversation.iter().flat_map(ExplainedConversation::fields) {
+        for (label, text) in result.conversation.iter().flat_map(fields) {
             page.field(label, &text)?;
         }
         write_result(result, width, out)?;
     }
     Ok(())
+}
+
+/// What is told of a conversation: a label and a text each.
+fn fields(conversation: &ExplainedConversation) -> Vec<(&'static str, String)> {
+    let mut fields = vec![("target", told(conversation)), ("key", conversation.key.clone())];
+    let against =
+        match (&conversation.earlier, conversation.is_same, conversation.differs.as_slice()) {
+            (None, _, _) => None,
+            (Some(run), true, _) => Some(format!("the same as in run {run}")),
+            (Some(run), false, []) => Some(format!("another than in run {run}")),
+            (Some(run), false, names) => {
+                Some(format!("differs from run {run} in {}", names.join(", ")))
+            }
+        };
+    fields.extend(against.map(|text| ("", text)));
+    fields
+}
+
+fn told(conversation: &ExplainedConversation) -> String {
+    let Some(kept) = &conversation.outcome else { return "not held yet".to_owned() };
+    if let Some(failure) = &kept.failure {
+        return format!("failed: {}", cut(&failure.message, 4 * SHORT));
+    }
+    let answer = kept.reply.as_deref().map(TargetAnswer::read);
+    let took = answer
+        .and_then(Result::ok)
+        .map(|answer| format!(", which took {:.1} s", answer.duration_ms as f64 / 1000.0));
+    let again = match kept.generation {
+        0 => String::new(),
+        times => format!(", held anew {times} times"),
+    };
+    format!("held {}{}{again}, from {}", kept.at, took.unwrap_or_default(), kept.layer)
 }
 
 fn write_result(result: &Explained, width: usize, out: &mut dyn Write) -> io::Result<()> {
@@ -273,12 +308,12 @@ mod tests {
     use crate::base::ordered_map::Ordered;
     use crate::base::price::Cost;
     use crate::base::text::columns;
-    use crate::pipeline::key::Ingredient;
-    use crate::pipeline::outcome::{Failure, FailureKind};
-    use crate::pipeline::report::explain::{
+    use crate::pipeline::explain::{
         Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange,
         ValueChange,
     };
+    use crate::pipeline::key::Ingredient;
+    use crate::pipeline::outcome::{Failure, FailureKind};
     use crate::pipeline::results::GradeLine;
 
     const EVIL: &str = "evil\u{1b}[2J\u{202e}\r\n";

@@ -6,12 +6,13 @@ use serde_json::{Value, json};
 
 use super::super::{Memory, REGISTRY, read, read_suite, rendered};
 use super::{first_rubric, rubric};
+use crate::base::file_text::FileText;
 use crate::pipeline::judge::provider::effective_temperature;
 use crate::pipeline::spec::{
     Combine, CompareTo, GraderKind, HeaderSpec, HeaderValue, JudgeSpec, Patience, ReplyFormat,
     RubricSpec, Scale,
 };
-use crate::pipeline::suite::{FileText, row_rubric};
+use crate::pipeline::suite::row_rubric;
 
 #[test]
 fn every_field_of_a_rubric_is_read() {

@@ -163,7 +163,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::{changes, changes_in_words, file_changes};
-    use crate::pipeline::report::diff::{DiffSide, SideRubric};
+    use crate::pipeline::diff::{DiffSide, SideRubric};
 
     fn side(settings: &Value) -> DiffSide {
         DiffSide { settings: settings.as_object().cloned(), ..DiffSide::default() }

@@ -2,10 +2,8 @@
 
 use serde::Serialize;
 
-use super::{Kept, SHORT};
-use crate::base::text::cut;
+use super::Kept;
 use crate::pipeline::key::Ingredient;
-use crate::pipeline::target::answer::TargetAnswer;
 
 /// The conversation of a live target with a case.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -49,39 +47,6 @@ fn name_of(part: &Ingredient) -> String {
         Some(path) => format!("the file {path}"),
         None if part.name == "program" => "the program".to_owned(),
         None => part.name.clone(),
-    }
-}
-
-impl ExplainedConversation {
-    /// What is told of it: a label and a text each.
-    pub(crate) fn fields(&self) -> Vec<(&'static str, String)> {
-        let mut fields = vec![("target", self.told()), ("key", self.key.clone())];
-        let against = match (&self.earlier, self.is_same, self.differs.as_slice()) {
-            (None, _, _) => None,
-            (Some(run), true, _) => Some(format!("the same as in run {run}")),
-            (Some(run), false, []) => Some(format!("another than in run {run}")),
-            (Some(run), false, names) => {
-                Some(format!("differs from run {run} in {}", names.join(", ")))
-            }
-        };
-        fields.extend(against.map(|text| ("", text)));
-        fields
-    }
-
-    fn told(&self) -> String {
-        let Some(kept) = &self.outcome else { return "not held yet".to_owned() };
-        if let Some(failure) = &kept.failure {
-            return format!("failed: {}", cut(&failure.message, 4 * SHORT));
-        }
-        let answer = kept.reply.as_deref().map(TargetAnswer::read);
-        let took = answer
-            .and_then(Result::ok)
-            .map(|answer| format!(", which took {:.1} s", answer.duration_ms as f64 / 1000.0));
-        let again = match kept.generation {
-            0 => String::new(),
-            times => format!(", held anew {times} times"),
-        };
-        format!("held {}{}{again}, from {}", kept.at, took.unwrap_or_default(), kept.layer)
     }
 }
 

@@ -6,13 +6,10 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use super::text::signed;
 use super::{DiffSide, Match, SideCase, SideGrade};
 use crate::base::ordered_map::Ordered;
-use crate::base::text::enumerated;
 use crate::pipeline::metric::declared::{MetricValue, Replicates};
 use crate::pipeline::metric::paired::{Pair, PairedVerdict, difference_interval};
-use crate::pipeline::report::declared::shown;
 use crate::pipeline::statistics::LEVEL;
 use crate::pipeline::statistics::interval::{ConfidenceInterval, ValueRange};
 use crate::pipeline::statistics::poisson_bootstrap::{DrawnTwice, change_interval};
@@ -66,14 +63,6 @@ impl DeclaredNumber {
     fn of(metric: &MetricValue) -> Self {
         let MetricValue { value, n, errors, interval, .. } = metric;
         Self { value: *value, n: *n, errors: *errors, interval: *interval }
-    }
-
-    fn shown(&self) -> String {
-        let interval = self.interval.map_or_else(
-            || "no interval".to_owned(),
-            |found| format!("{} to {}", shown(Some(found.low)), shown(Some(found.high))),
-        );
-        format!("{} ({interval})", shown(self.value))
     }
 }
 
@@ -201,40 +190,4 @@ fn verdict(case: &SideCase, at: usize, by_pass: bool) -> Option<PairedVerdict> {
     let grade = case.grades.get(at).copied().flatten();
     let SideGrade { score, pass, .. } = grade.filter(|grade| !grade.error && grade.applies)?;
     Some(PairedVerdict { score: if by_pass { f64::from(u8::from(pass)) } else { score }, pass })
-}
-
-/// Kind, both numbers, the change, and its interval.
-pub(super) fn cells(metric: &DeclaredDiff) -> [String; 4] {
-    let numbers = [metric.before.value, metric.now.value].map(shown).join(" → ");
-    let change = metric.change.map_or_else(|| "-".to_owned(), signed);
-    let interval = metric.interval.map_or_else(
-        || "-".to_owned(),
-        |found| format!("{} to {}", signed(found.low), signed(found.high)),
-    );
-    [metric.kind.clone(), numbers, change, interval]
-}
-
-/// What the table does not say, a sentence each.
-pub(super) fn remarks(diff: &super::Diff) -> Vec<String> {
-    let mut sentences: Vec<String> = diff
-        .declared
-        .0
-        .iter()
-        .filter_map(|(name, metric)| {
-            let DeclaredDiff { before, now, .. } = metric;
-            let why = match metric.no_interval? {
-                NoInterval::Redefined => "the suite says something else of it now",
-                NoInterval::NoDraws => "one of the two keeps no draws to compare it by",
-                NoInterval::NoNumber | NoInterval::Unknown => return None,
-            };
-            Some(format!("{name}: {why}; {} before, {} now", before.shown(), now.shown()))
-        })
-        .collect();
-    let only = |which: &str, names: &[String]| {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        (!names.is_empty()).then(|| format!("metrics {which}: {}", enumerated(&names, "and")))
-    };
-    sentences.extend(only("that the new adds", &diff.declared_only_now));
-    sentences.extend(only("that only the old has", &diff.declared_only_before));
-    sentences
 }

@@ -314,7 +314,8 @@ mod tests {
     use super::{LettaCase, LettaTotals, aggregate, result};
     use crate::base::ordered_map::Ordered;
     use crate::pipeline::grade::GradeError;
-    use crate::pipeline::results::{GradeLine, LINE_FORMAT, ResultLine};
+    use crate::pipeline::record_format::LINE_FORMAT;
+    use crate::pipeline::results::{GradeLine, ResultLine};
 
     fn line(score: f64, error: Option<&str>, model: Option<&str>) -> ResultLine {
         let error =

@@ -48,7 +48,7 @@ impl ExplainedOpinion {
 
 impl ExplainedLabel {
     /// What people say, in one line.
-    pub(super) fn shown(&self) -> String {
+    pub(crate) fn shown(&self) -> String {
         let label = self.label.as_ref();
         let mut parts =
             vec![label.map_or_else(|| "none, a tie".to_owned(), ExplainedOpinion::shown)];
