@@ -17,34 +17,34 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use evalrs::base::path::Row;
-use evalrs::base::system::os::OsSystem;
-use evalrs::effects::exec::Executing;
-use evalrs::effects::exec::Executor;
-use evalrs::effects::exec::Launch;
-use evalrs::effects::store::Entry;
-use evalrs::effects::store::OutcomeStore;
-use evalrs::effects::store::SegmentStore;
-use evalrs::engine::progress::Quiet;
-use evalrs::engine::resolve::resolver::Effects;
-use evalrs::engine::resolve::settings::Settings;
-use evalrs::engine::resolve::settle::SettledPlans;
-use evalrs::engine::resolve::settle::settle;
-use evalrs::engine::session::Session;
-use evalrs::graph::Database;
-use evalrs::graph::inputs::Overrides;
-use evalrs::graph::results;
-use evalrs::pipeline::action::Action;
-use evalrs::pipeline::judge::Judge;
-use evalrs::pipeline::judge::question::Question;
-use evalrs::pipeline::judge::reply;
-use evalrs::pipeline::judge::template::Placeholders;
-use evalrs::pipeline::key::ActionKey;
-use evalrs::pipeline::outcome::Outcome;
-use evalrs::pipeline::outcome::Reply;
-use evalrs::pipeline::outcome::Stored;
-use evalrs::pipeline::outcome::read_body;
-use evalrs::pipeline::spec::Scale;
+use evalrs_base::path::Row;
+use evalrs_engine::progress::Quiet;
+use evalrs_engine::resolve::resolver::Effects;
+use evalrs_engine::resolve::settings::Settings;
+use evalrs_engine::resolve::settle::SettledPlans;
+use evalrs_engine::resolve::settle::settle;
+use evalrs_engine::session::Session;
+use evalrs_eval::action::Action;
+use evalrs_eval::judge::Judge;
+use evalrs_eval::judge::question::Question;
+use evalrs_eval::judge::reply;
+use evalrs_eval::judge::template::Placeholders;
+use evalrs_exec::Executing;
+use evalrs_exec::Executor;
+use evalrs_exec::Launch;
+use evalrs_graph::Database;
+use evalrs_graph::inputs::Overrides;
+use evalrs_graph::results;
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::Outcome;
+use evalrs_model::outcome::Reply;
+use evalrs_model::outcome::Stored;
+use evalrs_model::outcome::read_body;
+use evalrs_model::spec::Scale;
+use evalrs_store::Entry;
+use evalrs_store::OutcomeStore;
+use evalrs_store::SegmentStore;
+use evalrs_system::os::OsSystem;
 
 const RUBRIC: &str = "You grade answers of a support agent.\n\nCriteria: is the answer correct, complete and polite?\n\nQuestion: {input}\nExpected: {ground_truth}\nAnswer: {submission}\n";
 
@@ -143,14 +143,14 @@ fn judge() -> Judge {
     let text = suite(RUBRIC);
     let mut session =
         Session::new(Database::default(), "suite.yaml", BTreeMap::new(), Overrides::default());
-    let system = evalrs::base::system::memory::MemorySystem::with(&[
+    let system = evalrs_system::memory::MemorySystem::with(&[
         ("suite.yaml", &text),
         ("data.jsonl", &row(0, 0)),
     ]);
     assert!(session.load(&system).is_empty());
     let grader = session.suite().unwrap().graders.last().unwrap().clone();
     match grader.kind {
-        evalrs::pipeline::spec::GraderKind::Rubric(rubric) => Judge::new(*rubric, &|_| None),
+        evalrs_model::spec::GraderKind::Rubric(rubric) => Judge::new(*rubric, &|_| None),
         _ => panic!("the last grader is the judge"),
     }
 }
@@ -278,7 +278,7 @@ fn open(folder: &Path) -> Arc<dyn OutcomeStore> {
 
 /// Plans everything again, up to the keys that would be asked for.
 fn evalrs_plans(session: &Session) -> usize {
-    use evalrs::graph::queries;
+    use evalrs_graph::queries;
     let (db, root) = (&session.db, session.root);
     let graders = queries::graders(db, root);
     let chunks = root.chunks(db).iter();

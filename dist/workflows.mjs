@@ -11,7 +11,7 @@ import { fileURLToPath } from "node:url";
 
 const ROOT = resolve(dirname(fileURLToPath(import.meta.url)), "..");
 const in_folder = (folder) => readdirSync(join(ROOT, folder)).filter((name) => name.endsWith(".yml")).map((name) => `${folder}/${name}`);
-const files = [...in_folder(".github/workflows"), "examples/ci/github.yml", "src/app/commands/init/evals.yml"];
+const files = [...in_folder(".github/workflows"), "examples/ci/github.yml", "src/commands/init/evals.yml"];
 
 // What that build is too old to know.
 const LATER = [/^label ".*" is unknown/, /^unknown permission scope "attestations"/];

@@ -4,15 +4,15 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use evalrs::app::cli::{Cli, usage_code};
-use evalrs::app::commands::completions::{VARIABLE, complete};
-use evalrs::app::commands::{Console, color, dispatch, width};
-use evalrs::app::log::start_log;
-use evalrs::app::terminal_writer::HarmlessWriter;
-use evalrs::base::system::System;
-use evalrs::base::system::os::OsSystem;
-use evalrs::effects::exec::supervise;
-use evalrs::pipeline::workspace::Color;
+use evalrs_cli::cli::{Cli, usage_code};
+use evalrs_cli::commands::completions::{VARIABLE, complete};
+use evalrs_cli::commands::{Console, color, dispatch, width};
+use evalrs_cli::log::start_log;
+use evalrs_cli::terminal_writer::HarmlessWriter;
+use evalrs_exec::supervise;
+use evalrs_suite::workspace::Color;
+use evalrs_system::System;
+use evalrs_system::os::OsSystem;
 
 /// Graphs of small values are built and thrown away: the allocator decides a fifth of what that costs.
 #[cfg(feature = "mimalloc")]

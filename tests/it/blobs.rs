@@ -3,8 +3,8 @@
 
 use std::path::PathBuf;
 
-use evalrs::effects::store::{Entry, OutcomeStore, SegmentStore};
-use evalrs::pipeline::key::ActionKey;
+use evalrs_model::key::ActionKey;
+use evalrs_store::{Entry, OutcomeStore, SegmentStore};
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge};
@@ -164,8 +164,7 @@ fn a_kill_while_large_outcomes_are_written_loses_none_that_has_a_line() {
 fn two_processes_keep_the_same_large_outcomes() {
     let space = Space::new(&[]);
     let entries: Vec<Entry> = (0..40).map(|number| target(number, "")).collect();
-    let text: String =
-        entries.iter().map(|entry| evalrs::effects::store::render(entry).unwrap()).collect();
+    let text: String = entries.iter().map(|entry| evalrs_store::render(entry).unwrap()).collect();
     space.write("theirs.judgments.jsonl", text);
     let judge = judge();
     let import = ["cache", "import", "theirs.judgments.jsonl"];

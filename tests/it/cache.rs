@@ -1,10 +1,10 @@
 //! `evalrs cache` over stores written by hand, so that every date and size is known.
 
-use evalrs::effects::store::Entry;
-use evalrs::effects::store::OutcomeStore;
-use evalrs::effects::store::SegmentStore;
-use evalrs::effects::store::render;
-use evalrs::pipeline::key::ActionKey;
+use evalrs_model::key::ActionKey;
+use evalrs_store::Entry;
+use evalrs_store::OutcomeStore;
+use evalrs_store::SegmentStore;
+use evalrs_store::render;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge};

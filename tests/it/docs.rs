@@ -7,11 +7,11 @@
 use std::path::Path;
 
 use clap::Parser;
-use evalrs::app::cli::Cli;
-use evalrs::pipeline::dataset::fields::FIELDS;
-use evalrs::pipeline::judge::provider::infos;
-use evalrs::pipeline::registry;
-use evalrs::pipeline::registry::Described;
+use evalrs_cli::cli::Cli;
+use evalrs_eval::dataset::fields::FIELDS;
+use evalrs_eval::judge::provider::infos;
+use evalrs_suite::registry;
+use evalrs_suite::registry::Described;
 
 use crate::letta::judge_file;
 use crate::space::{Space, has};

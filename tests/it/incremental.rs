@@ -3,31 +3,31 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use evalrs::base::diagnostic::Diagnostic;
-use evalrs::base::price::Price;
-use evalrs::base::price::Prices;
-use evalrs::base::system::memory::MemorySystem;
-use evalrs::effects::exec::Executing;
-use evalrs::effects::exec::Executor;
-use evalrs::effects::exec::Launch;
-use evalrs::effects::fs_watch::ChangedPaths;
-use evalrs::effects::store::MemoryStore;
-use evalrs::effects::store::OutcomeStore;
-use evalrs::engine::progress::Quiet;
-use evalrs::engine::resolve::resolver::Effects;
-use evalrs::engine::resolve::settings::Settings;
-use evalrs::engine::resolve::settle::SettledPlans;
-use evalrs::engine::resolve::settle::settle;
-use evalrs::engine::session::Session;
-use evalrs::engine::session::reload::Reloaded;
-use evalrs::graph::Database;
-use evalrs::graph::folds;
-use evalrs::graph::inputs::Overrides;
-use evalrs::graph::queries;
-use evalrs::graph::results;
-use evalrs::pipeline::outcome::Outcome;
-use evalrs::pipeline::outcome::Reply;
-use evalrs::pipeline::outcome::Usage;
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_base::price::Price;
+use evalrs_base::price::Prices;
+use evalrs_engine::progress::Quiet;
+use evalrs_engine::resolve::resolver::Effects;
+use evalrs_engine::resolve::settings::Settings;
+use evalrs_engine::resolve::settle::SettledPlans;
+use evalrs_engine::resolve::settle::settle;
+use evalrs_engine::session::Session;
+use evalrs_engine::session::reload::Reloaded;
+use evalrs_exec::Executing;
+use evalrs_exec::Executor;
+use evalrs_exec::Launch;
+use evalrs_graph::Database;
+use evalrs_graph::folds;
+use evalrs_graph::inputs::Overrides;
+use evalrs_graph::queries;
+use evalrs_graph::results;
+use evalrs_model::outcome::Outcome;
+use evalrs_model::outcome::Reply;
+use evalrs_model::outcome::Usage;
+use evalrs_store::MemoryStore;
+use evalrs_store::OutcomeStore;
+use evalrs_system::changed_paths::ChangedPaths;
+use evalrs_system::memory::MemorySystem;
 
 pub(crate) const SUITE: &str = "\
 name: incremental
@@ -255,7 +255,7 @@ fn other_prices_sum_up_what_judgments_cost_and_no_more() {
     assert_eq!(did.queries(), BTreeSet::from(["usage", "usage_of_all"]), "{:?}", did.ran);
     assert_eq!(did.ran("usage"), 2);
     assert_eq!(
-        cost(&session).map(evalrs::base::price::Cost::nanos),
+        cost(&session).map(evalrs_base::price::Cost::nanos),
         before.map(|cost| 2 * cost.nanos())
     );
     session.session.set_prices(priced(2.0));

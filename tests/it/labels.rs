@@ -1,11 +1,11 @@
 //! Labels of people: what a grader is compared with, and what an edited label does, which is nothing but that.
 
-use evalrs::graph::folds;
-use evalrs::graph::inputs::Overrides;
-use evalrs::graph::queries;
-use evalrs::graph::results;
-use evalrs::pipeline::metric::labels::LabelAgreement;
-use evalrs::pipeline::spec::Label;
+use evalrs_graph::folds;
+use evalrs_graph::inputs::Overrides;
+use evalrs_graph::queries;
+use evalrs_graph::results;
+use evalrs_metrics::metric::labels::LabelAgreement;
+use evalrs_model::spec::Label;
 use serde_json::{Value, json};
 
 use crate::incremental::Loop;

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::judge::{Answer, Judge};
 use crate::letta_server::{LettaServer, Said, StreamedAnswer};
 use crate::space::{Ran, Running, Space, jsonl};
-use crate::test_data;
+use evalrs_test_data as test_data;
 
 /// The file of a judge.
 pub(crate) fn judge_file() -> Value {

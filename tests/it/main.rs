@@ -15,8 +15,6 @@ mod space;
 mod targets;
 mod terminal;
 mod terminal_text;
-#[path = "../../src/test_data.rs"]
-mod test_data;
 
 mod agree;
 mod assertions;

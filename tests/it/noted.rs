@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
-use evalrs::base::system::{Contents, FileBytes, System};
+use evalrs_system::{Contents, FileBytes, System};
 use jiff::Timestamp;
 
 /// Another system, and what was looked for in it.

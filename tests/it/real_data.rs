@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use crate::judge::Judge;
 use crate::space::{Ran, Space, jsonl, submission_of};
-use crate::test_data;
+use evalrs_test_data as test_data;
 
 /// The data set's `expected.json` and the path of one of its files; none where the data is absent.
 fn data(set: &str, name: &str) -> Option<(Value, String)> {

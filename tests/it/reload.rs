@@ -2,18 +2,18 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use evalrs::base::diagnostic::Diagnostic;
-use evalrs::base::system::FileBytes;
-use evalrs::base::system::memory::MemorySystem;
-use evalrs::effects::fs_watch::ChangedPaths;
-use evalrs::engine::session::Session;
-use evalrs::engine::session::reload::Reloaded;
-use evalrs::graph::Database;
-use evalrs::graph::Db;
-use evalrs::graph::inputs::Overrides;
-use evalrs::graph::queries;
-use evalrs::graph::results;
-use evalrs::pipeline::key::KeySet;
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_engine::session::Session;
+use evalrs_engine::session::reload::Reloaded;
+use evalrs_graph::Database;
+use evalrs_graph::Db;
+use evalrs_graph::inputs::Overrides;
+use evalrs_graph::queries;
+use evalrs_graph::results;
+use evalrs_model::key::KeySet;
+use evalrs_system::FileBytes;
+use evalrs_system::changed_paths::ChangedPaths;
+use evalrs_system::memory::MemorySystem;
 use proptest::prelude::{Strategy, any, prop};
 use proptest::{prop_assert, prop_assert_eq, proptest};
 

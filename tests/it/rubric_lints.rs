@@ -1,7 +1,7 @@
 //! Warnings about rubrics: where they are shown, how they are silenced, and what a save looks at again.
 
-use evalrs::base::diagnostic::Diagnostic;
-use evalrs::engine::session::reload::Reloaded;
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_engine::session::reload::Reloaded;
 use serde_json::{Value, json};
 
 use crate::incremental::Loop;
@@ -228,7 +228,7 @@ fn a_save_looks_again_at_the_rubric_that_it_changed_alone() {
         ("a.txt", "Is {submission} kind?"),
         ("b.txt", "Is {submission} brief?"),
     ];
-    let mut session = Loop::over(&files, evalrs::graph::inputs::Overrides::default());
+    let mut session = Loop::over(&files, evalrs_graph::inputs::Overrides::default());
     let first = session.evaluate();
     assert_eq!(first.ran("rubric_lints"), 2, "{:?}", first.ran);
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use evalrs::effects::store::{Entry, OutcomeStore, SegmentStore};
+use evalrs_store::{Entry, OutcomeStore, SegmentStore};
 
 use crate::judge::PATIENCE;
 

@@ -12,23 +12,19 @@ use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use evalrs::pipeline::statistics::binary::{
-    ScoredOutcome, area_under_curve, expected_calibration_error,
-};
-use evalrs::pipeline::statistics::bradley_terry::bradley_terry;
-use evalrs::pipeline::statistics::classes::{AverageScores, ClassPair, ConfusionMatrix};
-use evalrs::pipeline::statistics::comparison::PairwiseOutcome;
-use evalrs::pipeline::statistics::correlation::{kendall_tau_b, pearson, spearman};
-use evalrs::pipeline::statistics::interval::{
+use evalrs_statistics::binary::{ScoredOutcome, area_under_curve, expected_calibration_error};
+use evalrs_statistics::bradley_terry::bradley_terry;
+use evalrs_statistics::classes::{AverageScores, ClassPair, ConfusionMatrix};
+use evalrs_statistics::comparison::PairwiseOutcome;
+use evalrs_statistics::correlation::{kendall_tau_b, pearson, spearman};
+use evalrs_statistics::interval::{
     ClusteredValue, ConfidenceInterval, ValueRange, bca_interval, clopper_pearson_interval,
     student_t_interval, wilson_interval,
 };
-use evalrs::pipeline::statistics::kappa::{
-    KappaWeights, ScorePair, cohen_kappa, fleiss_kappa, ranked,
-};
-use evalrs::pipeline::statistics::krippendorff::{MeasurementLevel, krippendorff_alpha};
-use evalrs::pipeline::statistics::length_control::{LengthComparison, length_controlled_win_rate};
-use evalrs::pipeline::statistics::prediction_powered::{LabelledItem, prediction_powered_mean};
+use evalrs_statistics::kappa::{KappaWeights, ScorePair, cohen_kappa, fleiss_kappa, ranked};
+use evalrs_statistics::krippendorff::{MeasurementLevel, krippendorff_alpha};
+use evalrs_statistics::length_control::{LengthComparison, length_controlled_win_rate};
+use evalrs_statistics::prediction_powered::{LabelledItem, prediction_powered_mean};
 use serde_json::{Value, json};
 
 use crate::space::jsonl;

@@ -10,13 +10,29 @@ use std::path::{Path, PathBuf};
 /// The longest file, in lines without its tests.
 const MOST_LINES: usize = 500;
 
-/// The floors, each of which may use only those before it.
-const FLOORS: &[&str] = &["base", "pipeline", "graph", "effects", "engine", "app"];
-/// The modules of a floor, each of which may use only those before it.
-const MODULES: &[(&str, &[&str])] = &[("engine", &["progress", "session", "resolve", "inspect"])];
-/// Floors that are pure, and what else they may not use.
-const PURE: &[&str] = &["base", "pipeline", "graph"];
-const EFFECTS: &[&str] = &["tokio", "reqwest"];
+/// How many circles of files there may be in all crates, and how many files may be in one.
+const MOST_CIRCLES: usize = 5;
+const MOST_IN_A_CIRCLE: usize = 3;
+
+/// Crates that are pure: neither they nor what they use touches a file, a clock, a socket or a runtime.
+const PURE: &[&str] = &[
+    "evalrs-base",
+    "evalrs-statistics",
+    "evalrs-trajectory",
+    "evalrs-model",
+    "evalrs-letta",
+    "evalrs-eval",
+    "evalrs-suite",
+    "evalrs-metrics",
+    "evalrs-report",
+    "evalrs-graph",
+    "evalrs-typescript",
+    "python-re",
+];
+/// What they may not use.
+const EFFECTS: &[&str] = &["evalrs-system", "tokio", "reqwest", "notify", "tempfile", "rustix"];
+/// Crates that show something to people, the only ones that may use reports.
+const DISPLAYS: &[&str] = &["evalrs-cli", "evalrs-serve", "evalrs-watch", "evalrs-harness"];
 
 fn sources(folder: &Path, found: &mut Vec<PathBuf>) {
     let mut entries: Vec<PathBuf> =
@@ -70,72 +86,38 @@ fn no_file_is_too_long() {
     assert_eq!(long, Vec::new(), "files over {MOST_LINES} lines");
 }
 
-#[test]
-fn floors_use_only_those_below_them() {
-    let rank = |path: &[String]| {
-        FLOORS.iter().position(|floor| path.first().is_some_and(|first| first == floor))
-    };
-    let wrong: Vec<String> = imports::imports()
-        .into_iter()
-        .filter(|import| rank(&import.path) > rank(&import.from))
-        .map(|import| format!("{} names {}", import.file, import.path.join("::")))
-        .collect();
-    assert_eq!(wrong, Vec::<String>::new(), "in the order {FLOORS:?}");
-}
-
-/// On a floor each module uses only those before it in the list of `src/FLOOR/mod.rs`, so there is no circle among them.
-#[test]
-fn modules_of_a_floor_use_only_those_before_them() {
-    let ranks: BTreeMap<&str, Vec<String>> =
-        FLOORS.iter().map(|floor| (*floor, imports::modules_in_order(floor))).collect();
-    let mut wrong = BTreeSet::new();
-    for import in imports::imports() {
-        let ([floor, module, ..], [other_floor, other, ..]) =
-            (import.from.as_slice(), import.path.as_slice())
-        else {
-            continue;
-        };
-        let rank = |name: &str| ranks[floor.as_str()].iter().position(|module| module == name);
-        if floor == other_floor && rank(other).is_some() && rank(other) > rank(module) {
-            wrong.insert(format!("{} names {floor}::{other}", import.file));
-        }
-    }
-    assert_eq!(wrong, BTreeSet::new(), "edges against the order of the lists of modules");
-}
-
-#[test]
-fn modules_use_only_those_before_them() {
-    for (floor, modules) in MODULES {
-        let rank = |path: &[String]| {
-            let name = path.get(1).filter(|_| path[0] == *floor)?;
-            modules.iter().position(|module| module == name)
-        };
-        let wrong: Vec<String> = imports::imports()
-            .into_iter()
-            .filter(|import| import.from.first().is_some_and(|first| first == floor))
-            .filter(|import| import.from.len() > 1 && rank(&import.path) > rank(&import.from))
-            .map(|import| format!("{} names {}", import.file, import.path.join("::")))
-            .collect();
-        assert_eq!(wrong, Vec::<String>::new(), "in the order {modules:?}");
-    }
-}
-
-#[test]
-fn pure_floors_use_no_runtime_and_salsa_is_of_the_graph() {
-    let mut wrong = Vec::new();
-    for (name, text) in all_sources() {
-        let floor = name.strip_prefix("src/").and_then(|rest| rest.split('/').next());
-        let Some(floor) = floor else { continue };
-        let banned = |used: &str| match used {
-            "salsa" => floor != "graph",
-            _ => PURE.contains(&floor) && EFFECTS.contains(&used),
-        };
-        for line in without_tests(&text).lines().filter(|line| !line.trim_start().starts_with("//"))
+/// Crate → what its manifest says that it uses, tests left out.
+fn dependencies() -> BTreeMap<String, BTreeSet<String>> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let folders = std::fs::read_dir(root.join("crates")).unwrap();
+    let mut manifests: Vec<PathBuf> = folders.map(|entry| entry.unwrap().path()).collect();
+    manifests.push(root.to_owned());
+    let read = |folder: PathBuf| {
+        let text = std::fs::read_to_string(folder.join("Cargo.toml")).unwrap();
+        let manifest: toml::Table = text.parse().unwrap();
+        let name = manifest["package"]["name"].as_str().unwrap().to_owned();
+        let mut used = BTreeSet::new();
+        let unix = manifest.get("target").and_then(|target| target.get("cfg(unix)"));
+        for table in [manifest.get("dependencies"), unix.and_then(|unix| unix.get("dependencies"))]
         {
-            for used in ["salsa", "tokio", "reqwest"].into_iter().filter(|used| banned(used)) {
-                if line.contains(&format!("{used}::")) {
-                    wrong.push(format!("{name} uses {used}"));
-                }
+            let names =
+                table.and_then(toml::Value::as_table).into_iter().flat_map(toml::Table::keys);
+            used.extend(names.cloned());
+        }
+        (name, used)
+    };
+    manifests.into_iter().map(read).collect()
+}
+
+#[test]
+fn pure_crates_use_no_effects() {
+    let dependencies = dependencies();
+    let mut wrong = Vec::new();
+    for name in PURE {
+        for used in &dependencies[*name] {
+            let is_ours = dependencies.contains_key(used);
+            if EFFECTS.contains(&used.as_str()) || is_ours && !PURE.contains(&used.as_str()) {
+                wrong.push(format!("{name} uses {used}"));
             }
         }
     }
@@ -143,14 +125,42 @@ fn pure_floors_use_no_runtime_and_salsa_is_of_the_graph() {
 }
 
 #[test]
+fn salsa_is_of_the_graph_and_reports_are_of_displays() {
+    let dependencies = dependencies();
+    let users = |wanted: &str| -> Vec<&str> {
+        let with = dependencies.iter().filter(|(_, used)| used.contains(wanted));
+        with.map(|(name, _)| name.as_str()).collect()
+    };
+    assert_eq!(users("salsa"), ["evalrs-graph"]);
+    let others: Vec<&str> =
+        users("evalrs-report").into_iter().filter(|name| !DISPLAYS.contains(name)).collect();
+    assert_eq!(others, Vec::<&str>::new(), "crates below the displays that use reports");
+}
+
+#[test]
+fn files_name_each_other_in_few_and_small_circles() {
+    let sources = all_sources();
+    let roots: BTreeSet<&str> = sources
+        .iter()
+        .filter_map(|(file, _)| Some(&file[..file.find("src/")? + "src".len()]))
+        .collect();
+    let crates: Vec<_> =
+        roots.iter().map(|root| imports::CrateModules::new(root, &sources)).collect();
+    let circles: Vec<Vec<&str>> = crates.iter().flat_map(imports::CrateModules::circles).collect();
+    let large: Vec<_> = circles.iter().filter(|files| files.len() > MOST_IN_A_CIRCLE).collect();
+    assert!(large.is_empty(), "circles of more than {MOST_IN_A_CIRCLE} files: {large:#?}");
+    assert!(circles.len() <= MOST_CIRCLES, "more than {MOST_CIRCLES} circles: {circles:#?}");
+}
+
+#[test]
 fn effects_are_opened_only_where_they_belong() {
     let allowed = [
-        "src/base/system/os.rs",
-        "src/base/system/disk.rs",
-        "src/base/system/file_lock.rs",
-        "src/effects/store/",
-        "src/effects/exec/",
-        "src/effects/fs_watch",
+        "crates/evalrs-system/src/os.rs",
+        "crates/evalrs-system/src/disk.rs",
+        "crates/evalrs-system/src/file_lock.rs",
+        "crates/evalrs-store/src/",
+        "crates/evalrs-exec/src/",
+        "crates/evalrs-watch/src/fs_watch",
         "src/test_data.rs",
         "tests/",
         "benches/",

@@ -1,8 +1,8 @@
 //! Which of several outcomes of one action stands: a reply over any failure, and what is reported is what the store holds.
 
-use evalrs::effects::store::Entry;
-use evalrs::effects::store::render;
-use evalrs::pipeline::key::ActionKey;
+use evalrs_model::key::ActionKey;
+use evalrs_store::Entry;
+use evalrs_store::render;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge, Order};

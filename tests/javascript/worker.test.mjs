@@ -14,7 +14,7 @@ import { fileURLToPath } from 'node:url'
 import { GRADERS, INPUTS } from './graders.mjs'
 
 const ROOT = fileURLToPath(new URL('../../', import.meta.url))
-const WORKER = join(ROOT, 'src/effects/exec/programs/javascript/worker.mjs')
+const WORKER = join(ROOT, 'crates/evalrs-exec/src/programs/javascript/worker.mjs')
 const EVALRS = process.env.EVALRS ?? join(ROOT, 'target/debug/evalrs')
 const RUNTIME = process.env.RUNTIME?.split(' ') ?? [process.execPath]
 const IS_NODE = /node$/.test(RUNTIME[0])

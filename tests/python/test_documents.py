@@ -18,7 +18,7 @@ ROOT = Path(__file__).resolve().parents[2]
 TARGET = Path(os.environ.get("CARGO_TARGET_DIR") or ROOT / "target")
 BINARY = Path(os.environ.get("EVALRS") or TARGET / "debug" / "evalrs").resolve()
 DOCS = ROOT / "docs"
-SKILL = ROOT / "src/app/commands/init/SKILL.md"
+SKILL = ROOT / "src/commands/init/SKILL.md"
 
 
 def blocks(text):

@@ -2,14 +2,14 @@
 
 use std::fmt::Write;
 
-use evalrs::app::commands::context::SuiteContext;
-use evalrs::app::error::Error;
-use evalrs::base::diagnostic::Diagnostic;
-use evalrs::base::system::FileBytes;
-use evalrs::base::system::memory::MemorySystem;
-use evalrs::engine::session::Session;
-use evalrs::graph::Database;
-use evalrs::graph::inputs::Overrides;
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_cli::commands::context::SuiteContext;
+use evalrs_cli::error::Error;
+use evalrs_engine::session::Session;
+use evalrs_graph::Database;
+use evalrs_graph::inputs::Overrides;
+use evalrs_system::FileBytes;
+use evalrs_system::memory::MemorySystem;
 
 use crate::space::Space;
 

@@ -1,9 +1,9 @@
 //! Noise in place of files: loading says something or nothing, and always ends.
 
-use evalrs::base::system::memory::MemorySystem;
-use evalrs::engine::session::Session;
-use evalrs::graph::Database;
-use evalrs::graph::inputs::Overrides;
+use evalrs_engine::session::Session;
+use evalrs_graph::Database;
+use evalrs_graph::inputs::Overrides;
+use evalrs_system::memory::MemorySystem;
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -23,7 +23,7 @@ fn load(files: &[(&str, &[u8])]) -> usize {
         assert!(!diagnostic.render(false).is_empty());
     }
     if diagnostics.iter().all(|said| !said.is_error()) {
-        assert!(evalrs::graph::results::lines(&session.db, session.root).count() < 10_000);
+        assert!(evalrs_graph::results::lines(&session.db, session.root).count() < 10_000);
     }
     diagnostics.len()
 }

@@ -1,6 +1,6 @@
 //! Broken files and folders of recorded trajectories.
 
-use evalrs::base::system::FileBytes;
+use evalrs_system::FileBytes;
 
 use super::case::{Case, SUITE, case};
 

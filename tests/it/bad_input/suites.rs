@@ -2,7 +2,7 @@
 
 use std::fmt::Write;
 
-use evalrs::base::system::FileBytes;
+use evalrs_system::FileBytes;
 
 use super::case::{Case, SUITE, case};
 

@@ -1,6 +1,6 @@
 //! Broken `evalrs.toml` and `.env`.
 
-use evalrs::base::system::FileBytes;
+use evalrs_system::FileBytes;
 
 use super::case::{Case, case};
 

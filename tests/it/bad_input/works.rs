@@ -1,8 +1,8 @@
 //! Odd files that are right, asserted on the results they give.
 
-use evalrs::base::diagnostic::Diagnostic;
-use evalrs::graph::results;
-use evalrs::pipeline::results::ResultLine;
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_graph::results;
+use evalrs_metrics::results::ResultLine;
 use serde_json::{Value, json};
 
 use super::case::{Case, DATA, SUITE, case};

@@ -3,7 +3,7 @@
 
 use super::{executable, results, run};
 use crate::space::{Space, has};
-use crate::test_data;
+use evalrs_test_data as test_data;
 
 /// Runs one program against its tests.
 const HARNESS: &str = r#"

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 
-use evalrs::base::system::memory::MemorySystem;
-use evalrs::effects::fs_watch::ChangedPaths;
-use evalrs::engine::session::Session;
-use evalrs::engine::session::reload::Reloaded;
-use evalrs::graph::inputs::Overrides;
-use evalrs::graph::{Database, answers};
+use evalrs_engine::session::Session;
+use evalrs_engine::session::reload::Reloaded;
+use evalrs_graph::inputs::Overrides;
+use evalrs_graph::{Database, answers};
+use evalrs_system::changed_paths::ChangedPaths;
+use evalrs_system::memory::MemorySystem;
 use serde_json::{Value, json};
 
 use super::conversations;

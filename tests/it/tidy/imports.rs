@@ -1,110 +1,164 @@
-//! Which module names which: every path in the code, but for tests, resolved to the modules of the tree.
+//! Which file names which: every path in the code, but for tests, resolved to the file that declares what it names.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::Path;
 
 use quote::ToTokens;
 use syn::visit::{Visit, visit_item_mod, visit_item_use, visit_path};
 use syn::{Attribute, ItemMod, ItemUse, UseTree};
 
-/// One file that names something of another module.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Import {
-    /// The file.
-    pub file: String,
-    /// The module that the file is.
-    pub from: Vec<String>,
-    /// The whole path that it names, from the root of the crate.
-    pub path: Vec<String>,
+/// A path from the root of a crate.
+type ModulePath = Vec<String>;
+
+/// How often a name may be handed on by `use` before what it names is reached.
+const MOST_STEPS: usize = 10;
+
+/// The modules of a crate, each of which is a file.
+pub(super) struct CrateModules(BTreeMap<ModulePath, SourceModule>);
+
+/// A module, and what it names.
+struct SourceModule {
+    file: String,
+    /// All paths of its code.
+    paths: Vec<ModulePath>,
+    /// Name → what a `use` makes it stand for.
+    names: BTreeMap<String, ModulePath>,
 }
 
-/// Every import of the library that is not part of a test.
-pub(super) fn imports() -> Vec<Import> {
-    let sources: BTreeMap<String, String> =
-        super::all_sources().into_iter().filter(|(name, _)| name.starts_with("src/")).collect();
-    let mut found = BTreeSet::new();
-    for (file, text) in &sources {
-        if file == "src/main.rs" || is_test(file) {
-            continue;
+impl CrateModules {
+    /// Reads the files of a crate, each named by its place in the repository; tests are left out.
+    pub(super) fn new(root: &str, sources: &[(String, String)]) -> Self {
+        let mut modules = BTreeMap::new();
+        for (file, text) in sources {
+            let Some(name) = file.strip_prefix(root).and_then(|rest| rest.strip_prefix('/')) else {
+                continue;
+            };
+            if name == "main.rs" || is_test(name) {
+                continue;
+            }
+            let code = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
+            let module = module_of(name);
+            let mut visitor = Visitor { module, paths: Vec::new(), names: BTreeMap::new() };
+            visitor.visit_file(&code);
+            let Visitor { module, paths, names } = visitor;
+            modules.insert(module, SourceModule { file: file.clone(), paths, names });
         }
-        let code = syn::parse_file(text).unwrap_or_else(|error| panic!("{file}: {error}"));
-        let mut visitor = Visitor { module: module_of(file), paths: Vec::new() };
-        visitor.visit_file(&code);
-        for path in visitor.paths {
-            found.insert(Import { file: file.clone(), from: module_of(file), path });
+        Self(modules)
+    }
+
+    /// The file that declares what a path names; none for other crates and their items.
+    fn declared_in(&self, path: &[String], steps: usize) -> Option<&str> {
+        let depth = (0..=path.len()).rev().find(|end| self.0.contains_key(&path[..*end]))?;
+        let module = &self.0[&path[..depth]];
+        let onward = path.get(depth).and_then(|name| module.names.get(name));
+        match onward {
+            Some(onward) if steps < MOST_STEPS && !onward.starts_with(&path[..=depth]) => {
+                let whole = [onward.as_slice(), &path[depth + 1..]].concat();
+                self.declared_in(&whole, steps + 1)
+            }
+            _ => Some(module.file.as_str()),
         }
     }
-    found.into_iter().collect()
+
+    /// File → the other files that it names.
+    fn edges(&self) -> BTreeMap<&str, BTreeSet<&str>> {
+        let edges = self.0.values().map(|module| {
+            let named = module.paths.iter().filter_map(|path| self.declared_in(path, 0));
+            (module.file.as_str(), named.filter(|named| *named != module.file).collect())
+        });
+        edges.collect()
+    }
+
+    /// The sets of files that name each other, directly or by way of others.
+    pub(super) fn circles(&self) -> BTreeSet<Vec<&str>> {
+        let edges = self.edges();
+        let reached: BTreeMap<&str, BTreeSet<&str>> =
+            edges.keys().map(|file| (*file, reached(file, &edges))).collect();
+        let circle = |file: &&str| {
+            let mutual = reached[file].iter().filter(|other| reached[*other].contains(file));
+            let mutual: Vec<&str> = mutual.copied().collect();
+            (mutual.len() > 1).then_some(mutual)
+        };
+        edges.keys().filter_map(circle).collect()
+    }
 }
 
-/// The modules of a floor as its `mod.rs` lists them.
-pub(super) fn modules_in_order(floor: &str) -> Vec<String> {
-    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("src").join(floor).join("mod.rs");
-    let code = syn::parse_file(&std::fs::read_to_string(file).unwrap()).unwrap();
-    let modules = code.items.into_iter().filter_map(|item| match item {
-        syn::Item::Mod(module) => Some(module.ident.to_string()),
-        _ => None,
-    });
-    modules.collect()
+/// All files that a file leads to.
+fn reached<'a>(file: &'a str, edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> BTreeSet<&'a str> {
+    let mut found = BTreeSet::new();
+    let mut open = vec![file];
+    while let Some(next) = open.pop() {
+        let new = edges.get(next).into_iter().flatten().filter(|other| found.insert(**other));
+        open.extend(new.copied().collect::<Vec<_>>());
+    }
+    found
 }
 
 /// Whether a file holds nothing but tests or what they are made of.
 pub(super) fn is_test(file: &str) -> bool {
-    Path::new(file)
-        .with_extension("")
-        .components()
-        .any(|part| matches!(part.as_os_str().to_str(), Some("tests" | "test_data" | "fixtures")))
+    let parts = file.trim_end_matches(".rs").split('/');
+    parts.into_iter().any(|part| {
+        part == "tests" || part.ends_with("_tests") || matches!(part, "test_data" | "noise")
+    })
 }
 
-/// The module that a file is.
-fn module_of(file: &str) -> Vec<String> {
-    let path = file.strip_prefix("src/").unwrap_or(file).trim_end_matches(".rs");
+/// The module that a file of a crate is.
+fn module_of(name: &str) -> ModulePath {
+    let path = name.trim_end_matches(".rs");
     let path = path.strip_suffix("/mod").unwrap_or(path);
     path.split('/').filter(|part| *part != "lib").map(str::to_owned).collect()
 }
 
 struct Visitor {
-    module: Vec<String>,
-    paths: Vec<Vec<String>>,
+    module: ModulePath,
+    paths: Vec<ModulePath>,
+    names: BTreeMap<String, ModulePath>,
 }
 
 impl Visitor {
-    /// Notes a path if it begins at the root, at this module or at one above it.
-    fn note(&mut self, segments: &[String]) {
+    /// A path from the root of the crate, if it begins there, at this module or at one above it. What begins with another
+    /// name may be a module of this one.
+    fn whole(&self, segments: &[String]) -> ModulePath {
         let mut module = self.module.clone();
         let mut rest = segments;
-        match rest.first().map(String::as_str) {
-            Some("crate") => module.clear(),
-            Some("self" | "super") => {}
-            _ => return,
-        }
         while let Some(first) = rest.first() {
             match first.as_str() {
+                "crate" => module.clear(),
                 "super" => {
                     module.pop();
                 }
-                "crate" | "self" => {}
+                "self" => {}
                 _ => break,
             }
             rest = &rest[1..];
         }
         module.extend_from_slice(rest);
-        self.paths.push(module);
+        module
     }
 
     fn note_tree(&mut self, before: &[String], tree: &UseTree) {
         let with = |name: String| before.iter().cloned().chain([name]).collect::<Vec<_>>();
         match tree {
             UseTree::Path(path) => self.note_tree(&with(path.ident.to_string()), &path.tree),
-            UseTree::Name(name) => self.note(&with(name.ident.to_string())),
-            UseTree::Rename(name) => self.note(&with(name.ident.to_string())),
-            UseTree::Glob(_) => self.note(before),
+            UseTree::Name(name) => self.note_use(&with(name.ident.to_string()), None),
+            UseTree::Rename(name) => {
+                self.note_use(&with(name.ident.to_string()), Some(name.rename.to_string()));
+            }
+            UseTree::Glob(_) => self.note_use(before, None),
             UseTree::Group(group) => {
                 for tree in &group.items {
                     self.note_tree(before, tree);
                 }
             }
         }
+    }
+
+    fn note_use(&mut self, segments: &[String], alias: Option<String>) {
+        let segments = segments.strip_suffix(&["self".to_owned()]).unwrap_or(segments);
+        let whole = self.whole(segments);
+        if let Some(name) = alias.or_else(|| segments.last().cloned()) {
+            self.names.insert(name, whole.clone());
+        }
+        self.paths.push(whole);
     }
 }
 
@@ -125,7 +179,11 @@ impl<'ast> Visit<'ast> for Visitor {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> =
             path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        self.note(&segments);
+        let is_from_here = matches!(segments[0].as_str(), "crate" | "self" | "super");
+        if segments.len() > 1 || is_from_here {
+            let whole = self.whole(&segments);
+            self.paths.push(whole);
+        }
         visit_path(self, path);
     }
 }

@@ -23,7 +23,7 @@ pub(super) struct Shapes {
 pub(super) fn shapes() -> Shapes {
     let mut shapes = Shapes::default();
     for (file, text) in super::all_sources() {
-        if file.starts_with("src/") && !is_test(&file) {
+        if !file.starts_with("tests/") && !is_test(&file) {
             let code = syn::parse_file(&text).unwrap_or_else(|error| panic!("{file}: {error}"));
             shapes.file = file;
             shapes.visit_file(&code);

@@ -1,0 +1,262 @@
+//! What settling would ask, found without any effect: the same scan and the same look into the store, and then nothing.
+//!
+//! It can disagree with a run only about what depends on outcomes which are not there yet: ballots that confirm a verdict
+//! are known once the verdict is, what grades a submission once a program has extracted it, a reward once its grades are
+//! there. The graders that may ask more are named.
+
+use std::cell::OnceCell;
+use std::sync::Arc;
+
+use crate::resolve::elsewhere::{OtherEndpoint, stored_elsewhere};
+use crate::resolve::settings::Settings;
+use crate::resolve::stored::StoredReader;
+use crate::resolve::superseded::superseded;
+use crate::resolve::waiting::{FoundOutcomes, Refreshed, WaitList, Waiting};
+use crate::session::Session;
+use evalrs_base::price::Cost;
+use evalrs_eval::evaluate::rewards::ReadyReward;
+use evalrs_eval::evaluate::{BallotId, Method, Purpose};
+use evalrs_graph::answers;
+use evalrs_graph::change::Change;
+use evalrs_graph::inputs::{CellId, Chunk};
+use evalrs_graph::planned_actions::actions_of_grader;
+use evalrs_graph::queries;
+use evalrs_graph::queries::Grader;
+use evalrs_metrics::reason::StoreMiss;
+use evalrs_model::key::{ActionKey, KeyMap, KeySet};
+use evalrs_model::outcome::ActionTally;
+use evalrs_model::outcome::{Outcome, Reply, Usage, read_body};
+use evalrs_store::{Entry, OutcomeStore};
+use evalrs_system::System;
+
+/// What settling would find and ask.
+#[derive(Debug, Default)]
+pub struct Preview {
+    /// Grader → its actions, in the order of the suite.
+    pub tallies: Vec<(String, ActionTally)>,
+    /// The conversations of the target, where it is run.
+    pub conversations: Option<ActionTally>,
+    /// For each grader, in the order of the suite: how many of its actions are stored as failures that would stand for
+    /// an answer.
+    pub failures: Vec<u64>,
+    /// For each grader, in the order of the suite: whether more will be wanted, or may be, once what is missing is there.
+    pub is_open: Vec<bool>,
+    /// What would be asked, in the order in which it would be.
+    pub to_ask: Vec<ToAsk>,
+    /// What stored judgments used when they were asked, also those that would be asked anew.
+    pub used: KeyMap<Usage>,
+    /// How many stored conversations tell what they used, and what that is.
+    pub conversations_used: (u64, Usage),
+    /// What is missing here and stored for another endpoint, once that was looked for.
+    pub elsewhere: KeyMap<Arc<OtherEndpoint>>,
+    /// What went wrong while reading the store.
+    pub warnings: Vec<String>,
+}
+
+impl Preview {
+    /// Looks for what is missing among the judgments of other endpoints.
+    pub fn look_elsewhere(&mut self, session: &Session, store: &dyn OutcomeStore) {
+        let is_missing =
+            |to_ask: &&ToAsk| to_ask.held == StoreMiss::Nothing && to_ask.purpose == Purpose::Grade;
+        let missing: Vec<Waiting> = self.to_ask.iter().filter(is_missing).map(waiting).collect();
+        self.elsewhere = stored_elsewhere(session, store, &OnceCell::new(), &missing);
+        for to_ask in &mut self.to_ask {
+            if self.elsewhere.contains_key(&to_ask.key) {
+                to_ask.held = StoreMiss::Elsewhere;
+            }
+        }
+    }
+}
+
+fn waiting(to_ask: &ToAsk) -> Waiting {
+    Waiting::new(to_ask.cell, to_ask.ballot, to_ask.key)
+}
+
+/// An action that would be asked.
+#[derive(Clone, Copy, Debug)]
+pub struct ToAsk {
+    /// The grade that it is for.
+    pub cell: CellId,
+    /// Which of the actions of that grade it is.
+    pub ballot: BallotId,
+    /// The action.
+    pub key: ActionKey,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// Why the store does not answer.
+    pub held: StoreMiss,
+}
+
+/// Brings in everything that the store has, and says what else would be asked.
+pub fn preview(
+    session: &mut Session,
+    store: &dyn OutcomeStore,
+    system: &dyn System,
+    settings: &Settings,
+) -> Preview {
+    let mut looking = StoreLookup::default();
+    session.learn_dependencies(store, system);
+    session.assume_no_dependencies(system);
+    let list = loop {
+        // Every round scans anew: what came of an action may make others wanted.
+        let mut list = scan(session, system);
+        let mut is_news = false;
+        loop {
+            let refreshed = Refreshed::of(session, settings);
+            let reader = StoredReader { session, settings, refreshed };
+            let found =
+                list.look_up(store, &mut |entry, waiting| looking.look(&reader, entry, waiting));
+            let FoundOutcomes { outcomes, waiting, has_more, .. } = found;
+            is_news |= !outcomes.is_empty();
+            looking.note(&outcomes);
+            let change = Change { outcomes, waiting, ..Change::default() };
+            change.apply(&mut session.db, session.root);
+            if !has_more {
+                break;
+            }
+        }
+        if !is_news {
+            break list;
+        }
+    };
+    let StoreLookup { mut preview, held, replayed, conversations: found, .. } = looking;
+    preview.warnings.extend(store.take_warnings());
+    let is_nothing = |waiting: &&Waiting| !held.contains_key(&waiting.key);
+    let superseded = superseded(session, store, list.queue.iter().filter(is_nothing));
+    let to_ask = list.queue.iter().map(|waiting| ToAsk {
+        cell: waiting.cell,
+        ballot: waiting.ballot,
+        key: waiting.key,
+        purpose: waiting.purpose,
+        held: match held.get(&waiting.key) {
+            Some(held) => *held,
+            None if superseded.contains(&waiting.key) => StoreMiss::Superseded,
+            None => StoreMiss::Nothing,
+        },
+    });
+    preview.to_ask = to_ask.collect();
+    preview.failures = by_grader(session, &replayed);
+    preview.is_open = open_graders(session, &preview.to_ask);
+    // What was found is wanted no more in later rounds.
+    let ActionTally { total, cached, .. } = list.conversations;
+    let tally = ActionTally { total: total + found, cached: cached + found, ..list.conversations };
+    preview.conversations = answers::is_live(&session.db, session.root).then_some(tally);
+    preview.tallies = list.tallies;
+    preview
+}
+
+/// What the graph waits for. Plans wait for files that rows name until those are read.
+fn scan(session: &mut Session, system: &dyn System) -> WaitList {
+    let mut list = WaitList::default();
+    loop {
+        list.scan(session);
+        if !session.read_unread(system) {
+            return list;
+        }
+    }
+}
+
+/// For each grader, how many of its actions are among `keys`, each key once.
+fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
+    let db = &session.db;
+    let root = session.root;
+    let mut counts = vec![0; session.graders().len()];
+    if keys.is_empty() {
+        return counts;
+    }
+    for (ordinal, count) in counts.iter_mut().enumerate() {
+        let own = actions_of_grader(db, root, ordinal).map(|action| action.key);
+        let found: KeySet = own.filter(|key| keys.contains(key)).collect();
+        *count = found.len() as u64;
+    }
+    counts
+}
+
+/// For each grader, whether its plans want more, or may, once what is to be asked is there.
+fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
+    let db = &session.db;
+    let root = session.root;
+    let missing: KeySet = to_ask.iter().map(|to_ask| to_ask.key).collect();
+    let is_open = |grader: &Grader<'_>| {
+        let method = &queries::ready(db, *grader).method;
+        let asks = match method {
+            Method::Judge(_) | Method::Program(_) | Method::Reward(ReadyReward::Program(_)) => true,
+            Method::Tool(_) | Method::Reward(_) | Method::Unread | Method::Broken(_) => false,
+        };
+        let may_want_more = |chunk: &Chunk| {
+            let plans = queries::plans(db, *chunk, *grader);
+            plans.iter().any(|planned| planned.may_want_more(&|key| missing.contains(&key)))
+        };
+        asks && !missing.is_empty() && root.chunks(db).iter().any(may_want_more)
+    };
+    session.graders().iter().map(is_open).collect()
+}
+
+#[derive(Default)]
+struct StoreLookup {
+    preview: Preview,
+    held: KeyMap<StoreMiss>,
+    /// The stored failures that would stand for an answer.
+    replayed: KeySet,
+    /// How many conversations were found.
+    conversations: u64,
+}
+
+impl StoreLookup {
+    /// The outcome of an entry, as settling would take it; why not is noted.
+    fn look(
+        &mut self,
+        reader: &StoredReader<'_>,
+        entry: &Entry,
+        waiting: &Waiting,
+    ) -> Option<Outcome> {
+        let mut warnings = Vec::new();
+        let found = reader.usable(entry, waiting, &mut warnings);
+        // A second look at what is still missing says the same again.
+        warnings.retain(|warning| !self.preview.warnings.contains(warning));
+        self.preview.warnings.append(&mut warnings);
+        if matches!(found, Some(Outcome::Failure(_))) {
+            self.replayed.insert(entry.key);
+        }
+        let is_answer = waiting.purpose == Purpose::Answer;
+        self.conversations += u64::from(is_answer && found.is_some());
+        if let Some(outcome @ Outcome::Reply(Reply { usage: Some(usage), .. })) = &found
+            && is_answer
+        {
+            let (count, used) = self.preview.conversations_used;
+            let cost = conversation_cost(reader.session, waiting, outcome);
+            self.preview.conversations_used = (count + 1, used + Usage { cost, ..*usage });
+        }
+        if found.is_none()
+            && let Ok(outcome) = read_body(&entry.body)
+        {
+            let held = if reader.refreshed.has(waiting) {
+                StoreMiss::Refreshed
+            } else {
+                StoreMiss::Failed
+            };
+            self.held.insert(entry.key, held);
+            self.note(&[(entry.key, Arc::new(outcome))]);
+        }
+        found
+    }
+
+    fn note(&mut self, outcomes: &[(ActionKey, Arc<Outcome>)]) {
+        for (key, outcome) in outcomes {
+            if let Outcome::Reply(reply) = outcome.as_ref()
+                && let Some(used) = reply.usage
+            {
+                self.preview.used.insert(*key, used);
+            }
+        }
+    }
+}
+
+/// What the conversation of a case costs by the prices in force.
+fn conversation_cost(session: &Session, waiting: &Waiting, outcome: &Outcome) -> Option<Cost> {
+    let db = &session.db;
+    let CellId { chunk, case, .. } = waiting.cell;
+    // Which sample it is of decides no price.
+    let action = answers::conversation_of(db, chunk, case, String::new())?;
+    action.cost(outcome, session.root.prices(db))
+}

@@ -1,0 +1,190 @@
+//! Completes the keys of programs that turn out to load more than was known when they were keyed.
+
+use std::collections::HashMap;
+
+use crate::session::Session;
+use evalrs_eval::action::Action;
+use evalrs_eval::evaluate::{BallotId, Planned};
+use evalrs_graph::answers;
+use evalrs_graph::change::Change;
+use evalrs_graph::inputs::{CellId, Chunk};
+use evalrs_graph::planned_actions::planned_actions;
+use evalrs_graph::{Db, programs, results};
+use evalrs_model::key::{ActionKey, KeySet};
+use evalrs_model::outcome::{Outcome, Stored};
+use evalrs_store::{Entry, OutcomeStore, StoreError};
+use evalrs_system::System;
+
+/// The most outcomes that are copied to other keys at once: so many bodies are in memory.
+pub(crate) const MAX_MOVED: usize = 2_000;
+
+/// An action of a plan.
+type PlannedCall = (CellId, BallotId);
+
+/// Gives programs that were seen to load more than their keys hold whole keys, and keeps what they gave under those too:
+/// else the next evaluation would call them again for everything.
+pub(crate) fn complete_keys(
+    session: &mut Session,
+    store: &dyn OutcomeStore,
+    system: &dyn System,
+) -> Result<(), StoreError> {
+    let outgrown = session.outgrown();
+    if outgrown.is_empty() {
+        return Ok(());
+    }
+    let held = conversations(session);
+    let extracted = extractions(session);
+    let planned = plans(session);
+    for (program, known) in outgrown {
+        session.know_all(program, known);
+    }
+    let mut moving = Moving { entries: Vec::new(), store, result: Ok(()) };
+    let at = system.now().to_string();
+    // Answers come before all that rests on them.
+    keep_conversations(session, &held, &at, &mut moving);
+    // What is extracted comes first, and rewards last: their keys are made of what came of the others.
+    let now = extractions(session);
+    keep_under(session, &extracted, &now, &at, &mut moving);
+    for _ in ["grades", "rewards"] {
+        let now = plans(session);
+        keep_under(session, &planned, &now, &at, &mut moving);
+    }
+    moving.result
+}
+
+/// A case, and the key of the conversation that the target holds with it.
+type HeldConversation = (Chunk, usize, ActionKey);
+
+/// The conversations of all cases, where the target is run.
+fn conversations(session: &Session) -> Vec<HeldConversation> {
+    let db = &session.db;
+    let of_chunk = |chunk: &Chunk| {
+        let chunk = *chunk;
+        let keys = answers::conversation_keys(db, chunk).into_iter().enumerate();
+        keys.filter_map(move |(case, key)| Some((chunk, case, key?))).collect::<Vec<_>>()
+    };
+    session.root.chunks(db).iter().flat_map(of_chunk).collect()
+}
+
+/// Keeps answers of the target under the keys that their conversations have by now as well.
+fn keep_conversations(
+    session: &mut Session,
+    before: &[HeldConversation],
+    at: &str,
+    moving: &mut Moving<'_>,
+) {
+    let db = &session.db;
+    let mut outcomes = Vec::new();
+    let mut waiting = Vec::new();
+    for (chunk, case, old) in before {
+        let Some(new) = answers::conversation_key(db, *chunk, *case) else { continue };
+        let Some(outcome) = db.outcome(*old).filter(|_| new != *old) else { continue };
+        waiting.push(*chunk);
+        let sample = results::sample_id(db, *chunk, *case).unwrap_or_default();
+        let action = answers::conversation_of(db, *chunk, *case, sample).map(Action::Target);
+        if outcome.is_kept()
+            && let Some(action) = action.filter(|action| !action.is_repeated())
+        {
+            let stored = Stored::new(action.ingredients(), Outcome::clone(&outcome), at.to_owned());
+            moving.push(Entry { key: new, generation: 0, body: stored.to_body() });
+        }
+        outcomes.push((new, outcome));
+    }
+    waiting.dedup();
+    moving.write();
+    let change = Change { outcomes, waiting, ..Change::default() };
+    change.apply(&mut session.db, session.root);
+}
+
+/// Keeps what came of each action of `before` under the key that it has in `now` as well.
+fn keep_under(
+    session: &mut Session,
+    before: &[(PlannedCall, ActionKey)],
+    now: &[(PlannedCall, ActionKey)],
+    at: &str,
+    moving: &mut Moving<'_>,
+) {
+    // By their places: what rests on others wants nothing until those are there, so `now` may be shorter.
+    let before: HashMap<PlannedCall, ActionKey> = before.iter().copied().collect();
+    let db = &session.db;
+    let mut outcomes = Vec::new();
+    let mut waiting = Vec::new();
+    let mut moved = KeySet::default();
+    for (call, new) in now {
+        let Some(old) = before.get(call).filter(|old| *old != new) else { continue };
+        if db.outcome(*new).is_some() {
+            continue;
+        }
+        let Some(outcome) = db.outcome(*old) else { continue };
+        let (cell, ballot) = *call;
+        waiting.push(cell.chunk);
+        // Graders with one extractor have one key for what it gives, as have equal submissions.
+        if !moved.insert(*new) {
+            continue;
+        }
+        if outcome.is_kept()
+            && let Some(grader) = session.grader(cell.grader)
+            && let Some(action) = results::action_of(db, cell.chunk, cell.case, grader, ballot)
+            && !action.is_repeated()
+        {
+            let outcome = Outcome::clone(&outcome);
+            let body = Stored::new(action.ingredients(), outcome, at.to_owned()).to_body();
+            moving.push(Entry { key: *new, generation: 0, body });
+        }
+        outcomes.push((*new, outcome));
+    }
+    waiting.dedup();
+    moving.write();
+    let change = Change { outcomes, waiting, ..Change::default() };
+    change.apply(&mut session.db, session.root);
+}
+
+/// Entries on their way to the store, never too many of them at once.
+struct Moving<'a> {
+    entries: Vec<Entry>,
+    store: &'a dyn OutcomeStore,
+    /// The first error ends the writing.
+    result: Result<(), StoreError>,
+}
+
+impl Moving<'_> {
+    fn push(&mut self, entry: Entry) {
+        self.entries.push(entry);
+        if self.entries.len() >= MAX_MOVED {
+            self.write();
+        }
+    }
+
+    fn write(&mut self) {
+        let entries = std::mem::take(&mut self.entries);
+        if self.result.is_ok() {
+            self.result = self.store.put_many(&entries);
+        }
+    }
+}
+
+/// The actions that extract submissions, in order.
+fn extractions(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
+    let db = &session.db;
+    let root = session.root;
+    let mut all = Vec::new();
+    for chunk in root.chunks(db) {
+        for (ordinal, grader) in session.graders().iter().enumerate() {
+            programs::each_extraction(db, *chunk, *grader, &mut |case, turn, key| {
+                let cell = CellId { chunk: *chunk, case, grader: ordinal };
+                all.push(((cell, BallotId { turn, ballot: 0 }), key));
+            });
+        }
+    }
+    all
+}
+
+/// The actions of all plans, in order.
+fn plans(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
+    let db = &session.db;
+    let root = session.root;
+    planned_actions(db, root)
+        .filter(|action| matches!(action.planned, Planned::Ask(_) | Planned::Turns(_)))
+        .map(|action| ((action.cell, action.ballot), action.key))
+        .collect()
+}

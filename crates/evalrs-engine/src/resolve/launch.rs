@@ -1,0 +1,202 @@
+//! Renders an action that waits as something that can be executed: plans keep keys, not prompts.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::credentials::{JudgeAccess, access, headers_of, judge_of};
+use super::queues::PROGRAM_LIMITS;
+use super::settings::Settings;
+use super::waiting::Waiting;
+use crate::session::Session;
+use evalrs_eval::action::Action;
+use evalrs_eval::judge::JudgeEndpoint;
+use evalrs_eval::target::TargetAction;
+use evalrs_exec::targets::{TargetAccess, TargetLaunch};
+use evalrs_exec::{
+    EndpointId, JudgeLaunch, Launch, LimitSettings, ProgramLaunch, RequestHeader, Secret, Start,
+};
+use evalrs_graph::inputs::CellId;
+use evalrs_graph::results;
+use evalrs_graph::{answers, queries};
+use evalrs_letta::requests::PROJECT_HEADER;
+use evalrs_model::key::KeyVersion;
+use evalrs_model::spec::{AgentKind, GraderSpec, JudgeSpec, Role};
+
+/// Conversations under way at once where nobody says: agents are large, and their APIs have limits.
+const CONVERSATIONS: usize = 4;
+
+/// Renders `waiting`. An error names the promise of the graph that does not hold.
+pub(crate) fn launch(
+    session: &Session,
+    waiting: &Waiting,
+    endpoint: EndpointId,
+) -> Result<Launch, &'static str> {
+    let db = &session.db;
+    let CellId { chunk, case, grader } = waiting.cell;
+    let grader = session.grader(grader).ok_or("its grader is gone")?;
+    let Waiting { ballot, purpose, .. } = *waiting;
+    let wanted = results::RenderedAction { ballot, purpose, version: KeyVersion::Current };
+    let action = results::action_for(db, chunk, case, grader, wanted);
+    let action = match action.ok_or("its plan does not have it")? {
+        Action::Judge(action) => action,
+        Action::Program(action) => {
+            let start = session.start_of(&action.identity.spec);
+            let start = start.ok_or("its program was not read")?;
+            return Ok(Launch::Program(ProgramLaunch { action, start }));
+        }
+        Action::Dependencies(_) => return Err("it is a list of files"),
+        Action::Target(action) => return conversation(session, waiting, action),
+    };
+    let EndpointId::Judge(endpoint) = endpoint else {
+        return Err("a judge waits among programs");
+    };
+    let (judge, at) = judge_of(session, waiting).ok_or("its grader has no judge")?;
+    let access = access(session, judge, at).ok_or("its judge is not on the panel")?;
+    let program = access.spec.program.as_ref();
+    let start =
+        program.map(|judge| session.start_of(&judge.program).ok_or("its command was not read"));
+    let start = start.transpose()?;
+    let sample = results::sample_id(db, chunk, case);
+    let what_for = format!("{} of {}", grader.name(db), sample.unwrap_or_default());
+    Ok(Launch::Judge(JudgeLaunch {
+        action,
+        endpoint,
+        what_for,
+        base_url: access.base_url.to_owned(),
+        api_key: access.api_key(),
+        headers: access.headers(),
+        patience: access.spec.patience.clone(),
+        agent: access.spec.agent.clone(),
+        start,
+    }))
+}
+
+/// A conversation, and how the target is reached.
+fn conversation(
+    session: &Session,
+    waiting: &Waiting,
+    action: TargetAction,
+) -> Result<Launch, &'static str> {
+    let db = &session.db;
+    let identity = &action.identity;
+    let mut start = session.start_of(&identity.program.spec).ok_or("its program was not read")?;
+    let environment = session.root.environment(db);
+    let reached = |spec: &JudgeSpec, endpoint: &JudgeEndpoint| {
+        let access = JudgeAccess { spec, base_url: &endpoint.base_url, environment };
+        TargetAccess {
+            base_url: endpoint.base_url.clone(),
+            api_key: access.api_key(),
+            headers: access.headers(),
+            price: None,
+        }
+    };
+    let access = match &identity.spec.kind {
+        AgentKind::Chat(chat) => {
+            let run = action.model.as_ref();
+            identity.model_of(run).map(|endpoint| reached(&chat.model_of(run), endpoint))
+        }
+        AgentKind::Http(http) => Some(TargetAccess {
+            base_url: String::new(),
+            api_key: None,
+            headers: headers_of(&http.headers, environment),
+            price: None,
+        }),
+        AgentKind::LettaAgent(letta) => {
+            let server = LettaServerNames {
+                base_url: identity.letta_server.as_ref(),
+                api_key_env: letta.api_key_env.as_deref(),
+                project_id: letta.project_id.as_ref(),
+            };
+            Some(server.access(environment))
+        }
+        AgentKind::LettaCode(_) => {
+            let base_url = identity.letta_server.as_ref();
+            let server = LettaServerNames { base_url, api_key_env: None, project_id: None };
+            start = server.told(&start, environment);
+            Some(server.access(environment))
+        }
+        AgentKind::Command | AgentKind::Function | AgentKind::Headless(_) => None,
+    };
+    let user = identity.spec.user.as_ref().zip(identity.user.as_ref());
+    let user = user.map(|(user, endpoint)| reached(&user.model, endpoint));
+    let setup = identity.spec.hooks.script.as_ref().map(|script| session.start_of(script));
+    let setup = match setup {
+        Some(None) => return Err("the script that prepares its server was not read"),
+        Some(start) => start,
+        None => None,
+    };
+    let CellId { chunk, case, .. } = waiting.cell;
+    let spec = queries::row_spec(db, session.root).as_ref().ok_or("its rows cannot be read")?;
+    let who = queries::checked(db, chunk).whos.get(case).ok_or("its case is gone")?;
+    let what_for = answers::case_name(spec, &who.identity, &action.sample);
+    Ok(Launch::Target(Box::new(TargetLaunch {
+        action,
+        start,
+        access,
+        user,
+        setup,
+        what_for,
+        turn_limit: None,
+    })))
+}
+
+/// The Letta server of a target.
+struct LettaServerNames<'a> {
+    base_url: Option<&'a String>,
+    api_key_env: Option<&'a str>,
+    project_id: Option<&'a String>,
+}
+
+impl LettaServerNames<'_> {
+    /// The start of a program that is told of it by its environment, as far as anybody says something.
+    fn told(&self, start: &Arc<Start>, environment: &BTreeMap<String, String>) -> Arc<Start> {
+        let mut told = start.as_ref().clone();
+        for name in ["LETTA_API_KEY", "LETTA_BASE_URL", "LETTA_PROJECT_ID"] {
+            let is_server = name == "LETTA_BASE_URL";
+            let value = if is_server { self.base_url } else { environment.get(name) };
+            if let Some(value) = value {
+                told.env.retain(|(held, _)| held != name);
+                told.env.push((name.to_owned(), Secret::new(value.clone())));
+            }
+        }
+        Arc::new(told)
+    }
+
+    /// How it is reached in this environment.
+    fn access(&self, environment: &BTreeMap<String, String>) -> TargetAccess {
+        let name = self.api_key_env.unwrap_or("LETTA_API_KEY");
+        let api_key = environment.get(name).map(|key| Secret::new(key.clone()));
+        let project = self.project_id.or_else(|| environment.get("LETTA_PROJECT_ID"));
+        let header = |project: &String| RequestHeader {
+            name: PROJECT_HEADER.to_owned(),
+            value: Secret::new(project.clone()),
+            is_secret: false,
+        };
+        TargetAccess {
+            base_url: self
+                .base_url
+                .map_or_else(|| "http://localhost:8283".to_owned(), Clone::clone),
+            api_key,
+            headers: project.map(header).into_iter().collect(),
+            price: None,
+        }
+    }
+}
+
+/// How many conversations are under way at once: as the suite says, else [`CONVERSATIONS`].
+pub(crate) fn target_limits(session: &Session, settings: &Settings) -> LimitSettings {
+    let live = session.suite().and_then(|suite| suite.target.live());
+    let said = settings.max_concurrent_targets.or_else(|| live?.max_concurrent);
+    LimitSettings { most: said.unwrap_or(CONVERSATIONS).max(1), ..PROGRAM_LIMITS }
+}
+
+/// What actions are called: judgments, unless programs are called or conversations are held too.
+pub(crate) fn noun(session: &Session) -> &'static str {
+    if answers::is_live(&session.db, session.root) {
+        return "action";
+    }
+    let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let mut programs = graders.flat_map(GraderSpec::programs);
+    let is_called = programs.any(|program| program.role != Role::Judge);
+    if is_called { "call" } else { "judgment" }
+}

@@ -1,0 +1,127 @@
+//! Loads programs that were saved, before the session may hold them.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::Pin;
+
+use futures_util::StreamExt;
+use futures_util::stream::FuturesUnordered;
+
+use super::Live;
+use crate::resolve::resolver::Resolver;
+use crate::resolve::settings::ActionKind;
+use crate::session::reload::{Preflight, Reloaded};
+use evalrs_exec::{Discovered, Executor};
+use evalrs_model::outcome::Failure;
+use evalrs_system::changed_paths::ChangedPaths;
+
+type LoadedProgram = (Preflight, Result<Discovered, Failure>);
+
+/// Programs that are loaded before the session may hold them.
+#[derive(Default)]
+pub(crate) struct Preflights<'a> {
+    loading: FuturesUnordered<Pin<Box<dyn Future<Output = LoadedProgram> + 'a>>>,
+    /// What the first reading comes to if all of them can be loaded.
+    first: Option<Reloaded>,
+    /// Whether one could not be: then its workers get another chance.
+    has_failed: bool,
+}
+
+impl<'a> Preflights<'a> {
+    fn begin(&mut self, preflights: &[Preflight], executor: &'a dyn Executor) {
+        for preflight in preflights.iter().cloned() {
+            let loading = executor.load(preflight.start(), preflight.base());
+            self.loading.push(Box::pin(async move { (preflight, loading.await) }));
+        }
+    }
+
+    /// Waits for the next that was loaded, or cannot be; none where none is being loaded.
+    pub(super) async fn next(&mut self) -> Option<LoadedProgram> {
+        let loaded = self.loading.next().await;
+        self.has_failed |= loaded.as_ref().is_some_and(|(_, result)| result.is_err());
+        loaded
+    }
+}
+
+impl Live<'_> {
+    /// Files were saved: programs that could not be loaded are loaded again by the next [`Self::reload`].
+    pub fn retry_preflights(&mut self, touched: &ChangedPaths) {
+        self.resolver.session.retry_preflights(touched);
+    }
+
+    /// Reads again what was touched, as [`crate::session::Session::reload`] does. If the session has changed,
+    /// [`Self::begin`] has to be called. Where programs need a preflight that is begun: [`Self::reload_after_preflight`] has
+    /// to be called once [`Self::is_in_preflight`] is over.
+    pub fn reload(
+        &mut self,
+        touched: &ChangedPaths,
+        environment: Option<BTreeMap<String, String>>,
+    ) -> Reloaded {
+        self.preflights.loading.clear();
+        let Resolver { session, world, settings, .. } = &mut self.resolver;
+        if self.preflights.first.take().is_some() {
+            // It was not shown yet.
+            session.load_state.note(false);
+        }
+        session.preflights.is_closed = !settings.ask.may_ask(ActionKind::Program);
+        let reloaded = session.reload(world.system, touched, environment);
+        self.begin_preflights(reloaded)
+    }
+
+    /// Reads the file of labels again, as [`crate::session::Session::reload_labels`] does. Plans stay as they are.
+    pub fn reload_labels(&mut self) -> bool {
+        let Resolver { session, world, .. } = &mut self.resolver;
+        session.reload_labels(world.system)
+    }
+
+    /// Whether programs that were saved are being loaded.
+    pub fn is_in_preflight(&self) -> bool {
+        !self.preflights.loading.is_empty()
+    }
+
+    /// Reloads what [`Self::reload`] came upon, after its programs were loaded or could not be.
+    pub fn reload_after_preflight(&mut self) -> Reloaded {
+        let Resolver { session, world, .. } = &mut self.resolver;
+        let reloaded = match self.preflights.first.take() {
+            Some(first) => first,
+            None => session.reload_once_more(world.system),
+        };
+        self.begin_preflights(reloaded)
+    }
+
+    fn begin_preflights(&mut self, reloaded: Reloaded) -> Reloaded {
+        let reloaded = match reloaded {
+            Reloaded::Changed { .. } => self.first_preflights(reloaded),
+            other => other,
+        };
+        let executor = self.resolver.world.executor;
+        match &reloaded {
+            Reloaded::NeedsPreflight(preflights) => self.preflights.begin(preflights, executor),
+            Reloaded::Broken { .. } => {}
+            Reloaded::Changed { .. } => self.preflights.has_failed = false,
+            Reloaded::Same => {
+                if std::mem::take(&mut self.preflights.has_failed) {
+                    executor.begin();
+                }
+            }
+        }
+        reloaded
+    }
+
+    /// What is read for the first time can take nothing from the screen; so its programs are loaded when it is read. Those
+    /// of which the store knows what they load are not.
+    fn first_preflights(&mut self, changed: Reloaded) -> Reloaded {
+        let Resolver { session, store, world, .. } = &mut self.resolver;
+        let system = world.system;
+        session.learn_dependencies(store.as_ref(), system);
+        let programs = session.not_loaded();
+        match session.needed_preflights(&programs, system) {
+            Ok(preflights) if preflights.is_empty() => changed,
+            Ok(preflights) => {
+                self.preflights.first = Some(changed);
+                Reloaded::NeedsPreflight(preflights)
+            }
+            Err(problems) => session.first_is_broken(problems, system),
+        }
+    }
+}

@@ -1,0 +1,481 @@
+//! A queue for each endpoint and model: an endpoint that has to wait holds up no other, and of an endpoint one model may be
+//! closed while others are asked.
+//!
+//! Actions of a lower rank come first. Of the endpoints that have room for one of them, the one with the fewest actions
+//! in flight comes next, so that a slow one does not fill every place; among equals, the earliest action.
+
+use std::collections::BTreeMap;
+
+use evalrs_exec::{Endpoint, EndpointId, Executor, JudgeEndpointId, LimitSettings, Room};
+
+/// Programs have no limits but those of the machine, which the executor knows: as many calls as keep workers busy.
+pub(crate) const PROGRAM_LIMITS: LimitSettings = LimitSettings {
+    most: 256,
+    requests_per_minute: None,
+    tokens_per_minute: None,
+    identical_failures: 0,
+};
+
+/// Where an action stands in the whole queue: those of a lower rank come first, among equals the earlier one.
+type At = (u8, usize);
+
+/// Who executes the actions of a queue.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum QueueOwner {
+    /// Programs, on this machine.
+    Programs,
+    /// The target.
+    Target,
+    /// Judges at an endpoint.
+    Judges(Endpoint),
+}
+
+/// Whose actions may start, as far as that is not for the executor to say. Those of programs cost nothing, and always may.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct MayStart {
+    /// Those of judges.
+    pub judges: bool,
+    /// Those of the target.
+    pub target: bool,
+}
+
+impl MayStart {
+    fn allows(self, owner: &QueueOwner) -> bool {
+        match owner {
+            QueueOwner::Programs => true,
+            QueueOwner::Target => self.target,
+            QueueOwner::Judges(_) => self.judges,
+        }
+    }
+}
+
+/// What is queued for all endpoints.
+#[derive(Debug)]
+pub(crate) struct Queues<T> {
+    endpoints: Vec<EndpointQueue<T>>,
+    /// The actions that were put in so far.
+    count: usize,
+}
+
+/// The part of the queue that one endpoint is asked.
+#[derive(Debug)]
+struct EndpointQueue<T> {
+    /// Who executes them.
+    owner: QueueOwner,
+    /// None where the queue was dropped and the endpoint was not named since.
+    limits: Option<LimitSettings>,
+    id: EndpointId,
+    models: Vec<ModelQueue<T>>,
+    under_way: usize,
+}
+
+/// The actions that wait for one model of an endpoint.
+#[derive(Debug)]
+struct ModelQueue<T> {
+    model: String,
+    actions: BTreeMap<At, T>,
+}
+
+/// Where actions of one model of an endpoint wait.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct QueueId {
+    endpoint: usize,
+    model: usize,
+}
+
+/// An action that may start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Next<T> {
+    /// Who is asked.
+    pub endpoint: EndpointId,
+    queue: QueueId,
+    at: At,
+    /// The action.
+    pub action: T,
+}
+
+/// An endpoint or a model of it that is asked no more, and the actions that it will not be asked.
+#[derive(Debug)]
+pub(crate) struct ClosedQueue<T> {
+    /// Why, in a sentence that names which.
+    pub reason: String,
+    /// What was left.
+    pub rest: Vec<T>,
+}
+
+impl<T> EndpointQueue<T> {
+    /// Whether its actions run here and cost nothing.
+    fn is_free(&self) -> bool {
+        self.owner == QueueOwner::Programs
+    }
+
+    fn has_place(&self) -> bool {
+        self.limits.is_some_and(|limits| self.under_way < limits.most)
+    }
+
+    /// How many actions wait.
+    fn len(&self) -> usize {
+        self.models.iter().map(|model| model.actions.len()).sum()
+    }
+
+    fn is_empty(&self) -> bool {
+        self.models.iter().all(|model| model.actions.is_empty())
+    }
+
+    /// The action that comes first, and the ordinal of its queue.
+    fn first(&self) -> Option<(At, usize)> {
+        let firsts = self.models.iter().zip(0..);
+        firsts.filter_map(|(model, at)| Some((*model.actions.keys().next()?, at))).min()
+    }
+}
+
+/// Takes out everything that waits for these models, in the order in which it would be asked.
+fn take_all<'a, T: 'a>(models: impl Iterator<Item = &'a mut ModelQueue<T>>) -> Vec<T> {
+    let mut all: Vec<(At, T)> =
+        models.flat_map(|model| std::mem::take(&mut model.actions)).collect();
+    all.sort_by_key(|(at, _)| *at);
+    all.into_iter().map(|(_, action)| action).collect()
+}
+
+impl<T> Queues<T> {
+    /// An empty queue.
+    pub(crate) fn new() -> Self {
+        Self { endpoints: Vec::new(), count: 0 }
+    }
+
+    /// Where the actions of a model of an endpoint wait. Where the endpoint is known already, the smaller figures hold.
+    pub(crate) fn queue(
+        &mut self,
+        owner: QueueOwner,
+        model: &str,
+        limits: LimitSettings,
+    ) -> QueueId {
+        let known = self.endpoints.iter().position(|queue| queue.owner == owner);
+        let at = known.unwrap_or_else(|| {
+            // That of judges is known once it is open.
+            let id = match owner {
+                QueueOwner::Judges(_) => EndpointId::Judge(JudgeEndpointId::default()),
+                QueueOwner::Programs => EndpointId::Program,
+                QueueOwner::Target => EndpointId::Target,
+            };
+            let models = Vec::new();
+            self.endpoints.push(EndpointQueue { owner, limits: None, id, models, under_way: 0 });
+            self.endpoints.len() - 1
+        });
+        let queue = &mut self.endpoints[at];
+        queue.limits = Some(queue.limits.map_or(limits, |held| held.and(limits)));
+        let known = queue.models.iter().position(|queue| queue.model == model);
+        let model = known.unwrap_or_else(|| {
+            queue.models.push(ModelQueue { model: model.to_owned(), actions: BTreeMap::new() });
+            queue.models.len() - 1
+        });
+        QueueId { endpoint: at, model }
+    }
+
+    /// Puts an action behind those of its rank and of lower ones.
+    pub(crate) fn push(&mut self, queue: QueueId, rank: u8, waiting: T) {
+        let at = (rank, self.count);
+        self.actions(queue).insert(at, waiting);
+        self.count += 1;
+    }
+
+    fn actions(&mut self, id: QueueId) -> &mut BTreeMap<At, T> {
+        &mut self.endpoints[id.endpoint].models[id.model].actions
+    }
+
+    /// Makes every endpoint known to the executor.
+    pub(crate) fn open(&mut self, executor: &dyn Executor) {
+        for queue in &mut self.endpoints {
+            if let (QueueOwner::Judges(endpoint), Some(limits)) = (&queue.owner, queue.limits) {
+                queue.id = EndpointId::Judge(executor.open(endpoint, limits));
+            }
+        }
+    }
+
+    /// Drops everything that waits, and the limits of all endpoints. What is under way still counts.
+    pub(crate) fn drop_queue(&mut self) {
+        self.count = 0;
+        for queue in &mut self.endpoints {
+            queue.models.clear();
+            queue.limits = None;
+        }
+    }
+
+    /// Whether nothing waits.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.endpoints.iter().all(EndpointQueue::is_empty)
+    }
+
+    /// Whether something is still to be asked that may cost something.
+    pub(crate) fn has_paid_to_ask(&self) -> bool {
+        self.endpoints.iter().any(|queue| !queue.is_free() && !queue.is_empty())
+    }
+
+    /// Whether conversations of the target wait.
+    pub(crate) fn has_conversations(&self) -> bool {
+        self.endpoints.iter().any(|queue| queue.owner == QueueOwner::Target && !queue.is_empty())
+    }
+
+    /// How many actions wait.
+    pub(crate) fn len(&self) -> usize {
+        self.endpoints.iter().map(EndpointQueue::len).sum()
+    }
+
+    /// Takes out the next action that may start. It counts as under way until `landed`.
+    pub(crate) fn next(&mut self, executor: &dyn Executor, may: MayStart) -> Option<Next<T>> {
+        let has_room = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
+            may.allows(&queue.owner)
+                && !queue.is_empty()
+                && queue.has_place()
+                && executor.room(queue.id) == Room::Now
+        };
+        let order = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
+            let ((rank, at), _) = queue.first().unwrap_or_default();
+            (rank, queue.under_way, at)
+        };
+        let queues = self.endpoints.iter_mut().zip(0..);
+        let (queue, ordinal) = queues.filter(has_room).min_by_key(order)?;
+        let (_, model) = queue.first()?;
+        let (at, action) = queue.models[model].actions.pop_first()?;
+        queue.under_way += 1;
+        Some(Next { endpoint: queue.id, queue: QueueId { endpoint: ordinal, model }, at, action })
+    }
+
+    /// Puts an action back in the place that it had.
+    pub(crate) fn put_back(&mut self, next: Next<T>) {
+        self.landed(next.endpoint);
+        self.actions(next.queue).insert(next.at, next.action);
+    }
+
+    /// An action of this endpoint landed.
+    pub(crate) fn landed(&mut self, endpoint: EndpointId) {
+        if let Some(queue) = self.endpoints.iter_mut().find(|queue| queue.id == endpoint) {
+            queue.under_way = queue.under_way.saturating_sub(1);
+        }
+    }
+
+    /// The endpoints for which something waits that could start if one under way landed.
+    pub(crate) fn full(&self, executor: &dyn Executor) -> Vec<EndpointId> {
+        let is_full = |queue: &&EndpointQueue<T>| {
+            let room = executor.room(queue.id);
+            !queue.is_empty() && (room == Room::Full || room == Room::Now && !queue.has_place())
+        };
+        self.endpoints.iter().filter(is_full).map(|queue| queue.id).collect()
+    }
+
+    /// Moves what is meant up to the end of those of `rank`, if it stands behind them. Whether it was anywhere.
+    pub(crate) fn promote(&mut self, rank: u8, is_meant: &dyn Fn(&T) -> bool) -> bool {
+        let mut is_there = false;
+        for ModelQueue { actions, .. } in
+            self.endpoints.iter_mut().flat_map(|queue| &mut queue.models)
+        {
+            is_there |= actions.range(..(rank + 1, 0)).any(|(_, waiting)| is_meant(waiting));
+            let later = actions.range((rank + 1, 0)..);
+            let meant: Vec<At> =
+                later.filter(|(_, waiting)| is_meant(waiting)).map(|(at, _)| *at).collect();
+            is_there |= !meant.is_empty();
+            for at in meant {
+                if let Some(waiting) = actions.remove(&at) {
+                    actions.insert((rank, at.1), waiting);
+                }
+            }
+        }
+        is_there
+    }
+
+    /// Takes out everything that will not be asked because its endpoint is closed, or the model there.
+    pub(crate) fn take_closed(&mut self, executor: &dyn Executor) -> Vec<ClosedQueue<T>> {
+        let mut closed = Vec::new();
+        for queue in self.endpoints.iter_mut().filter(|queue| !queue.is_empty()) {
+            if let Room::Closed(reason) = executor.room(queue.id) {
+                closed.push(ClosedQueue { reason, rest: take_all(queue.models.iter_mut()) });
+                continue;
+            }
+            let EndpointId::Judge(id) = queue.id else { continue };
+            for model in queue.models.iter_mut().filter(|model| !model.actions.is_empty()) {
+                if let Some(reason) = executor.closed_model(id, &model.model) {
+                    let rest = std::mem::take(&mut model.actions).into_values().collect();
+                    closed.push(ClosedQueue { reason, rest });
+                }
+            }
+        }
+        closed
+    }
+
+    /// Takes out everything that waits, in the order in which it would be asked.
+    pub(crate) fn take_rest(&mut self) -> Vec<T> {
+        take_all(self.endpoints.iter_mut().flat_map(|queue| &mut queue.models))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::{ClosedQueue, MayStart, QueueOwner, Queues};
+    use evalrs_exec::{
+        Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch, LimitSettings, Room,
+    };
+
+    const SETTINGS: LimitSettings = LimitSettings {
+        most: 4,
+        requests_per_minute: None,
+        tokens_per_minute: Some(9),
+        identical_failures: 5,
+    };
+
+    /// Knows endpoints and their room, and executes nothing.
+    #[derive(Default)]
+    struct Doorkeeper {
+        opened: RefCell<Vec<(String, LimitSettings)>>,
+        rooms: RefCell<Vec<Room>>,
+    }
+
+    impl Executor for Doorkeeper {
+        fn execute(&self, _launch: Launch) -> Executing<'_> {
+            unreachable!("nothing is launched")
+        }
+
+        fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
+            self.opened.borrow_mut().push((endpoint.base_url.clone(), limits));
+            self.rooms.borrow_mut().push(Room::Now);
+            JudgeEndpointId(self.opened.borrow().len() - 1)
+        }
+
+        fn room(&self, endpoint: EndpointId) -> Room {
+            let EndpointId::Judge(JudgeEndpointId(at)) = endpoint else { return Room::Now };
+            self.rooms.borrow()[at].clone()
+        }
+
+        fn closed_model(&self, _endpoint: JudgeEndpointId, model: &str) -> Option<String> {
+            (model == "closed").then(|| "it says nothing".to_owned())
+        }
+    }
+
+    fn endpoint(url: &str) -> Endpoint {
+        let provider = "openai".to_owned();
+        Endpoint { provider, base_url: url.to_owned(), api_key: None }
+    }
+
+    const ALL: MayStart = MayStart { judges: true, target: true };
+
+    /// A queue whose actions are named after their endpoints, `a` or `b`.
+    fn queue(actions: &[&'static str]) -> (Doorkeeper, Queues<&'static str>) {
+        let executor = Doorkeeper::default();
+        let mut queues = Queues::new();
+        for action in actions {
+            let queue = queues.queue(QueueOwner::Judges(endpoint(&action[..1])), "open", SETTINGS);
+            queues.push(queue, 0, *action);
+        }
+        queues.open(&executor);
+        (executor, queues)
+    }
+
+    /// Everything that starts before anything lands.
+    fn started(executor: &Doorkeeper, queues: &mut Queues<&'static str>) -> Vec<&'static str> {
+        std::iter::from_fn(|| Some(queues.next(executor, ALL)?.action)).collect()
+    }
+
+    #[test]
+    fn graders_that_share_an_endpoint_share_the_smaller_figures() {
+        let executor = Doorkeeper::default();
+        let mut queues = Queues::<()>::new();
+        let other = LimitSettings {
+            most: 7,
+            requests_per_minute: Some(60),
+            tokens_per_minute: Some(8),
+            identical_failures: 0,
+        };
+        let first = queues.queue(QueueOwner::Judges(endpoint("a")), "m", SETTINGS);
+        assert_eq!(queues.queue(QueueOwner::Judges(endpoint("a")), "m", other), first);
+        assert_ne!(queues.queue(QueueOwner::Judges(endpoint("b")), "m", other), first);
+        queues.open(&executor);
+        let shared = LimitSettings { most: 4, identical_failures: 5, ..other };
+        let opened = executor.opened.into_inner();
+        assert_eq!(opened, [("a".to_owned(), shared), ("b".to_owned(), other)]);
+    }
+
+    #[test]
+    fn the_fewest_under_way_come_next_and_then_the_earliest() {
+        for (actions, expected) in [
+            (&["a1", "a2", "a3"][..], &["a1", "a2", "a3"][..]),
+            (&["a1", "a2", "b1", "a3", "b2"], &["a1", "b1", "a2", "b2", "a3"]),
+            (&["b1", "b2", "a1"], &["b1", "a1", "b2"]),
+            (&["a1", "a2", "a3", "a4", "a5"], &["a1", "a2", "a3", "a4"]),
+        ] {
+            let (executor, mut queues) = queue(actions);
+            assert_eq!(started(&executor, &mut queues), expected, "{actions:?}");
+        }
+    }
+
+    #[test]
+    fn a_slow_endpoint_keeps_its_places_and_no_more() {
+        let (executor, mut queues) = queue(&["a1", "a2", "a3", "b1", "b2", "b3"]);
+        let next = |queues: &mut Queues<_>| queues.next(&executor, ALL).map(|next| next.action);
+        assert_eq!([next(&mut queues), next(&mut queues)], [Some("a1"), Some("b1")]);
+        for expected in ["b2", "b3"] {
+            queues.landed(EndpointId::Judge(JudgeEndpointId(1)));
+            assert_eq!(next(&mut queues), Some(expected));
+        }
+    }
+
+    #[test]
+    fn an_endpoint_without_room_is_passed_over_and_a_closed_one_emptied() {
+        let (executor, mut queues) = queue(&["a1", "b1", "a2", "b2"]);
+        executor.rooms.borrow_mut()[0] = Room::Later;
+        assert_eq!(started(&executor, &mut queues), ["b1", "b2"]);
+        assert!(queues.take_closed(&executor).is_empty() && !queues.is_empty());
+        executor.rooms.borrow_mut().fill(Room::Closed("gone".to_owned()));
+        assert_eq!(started(&executor, &mut queues), Vec::<&str>::new());
+        let closed = queues.take_closed(&executor);
+        assert_eq!(closed.len(), 1, "nothing is left for the other");
+        assert_eq!((closed[0].reason.as_str(), &closed[0].rest[..]), ("gone", &["a1", "a2"][..]));
+        assert!(queues.is_empty());
+    }
+
+    #[test]
+    fn a_model_that_is_closed_leaves_others_of_its_endpoint_alone() {
+        let (executor, mut queues) = queue(&["a1", "b1"]);
+        let closed = queues.queue(QueueOwner::Judges(endpoint("a")), "closed", SETTINGS);
+        queues.push(closed, 0, "a2");
+        queues.push(closed, 0, "a3");
+        let open = queues.queue(QueueOwner::Judges(endpoint("a")), "open", SETTINGS);
+        queues.push(open, 0, "a4");
+        let first = queues.next(&executor, ALL).unwrap();
+        queues.put_back(first);
+        let closed = queues.take_closed(&executor);
+        assert_eq!(closed.len(), 1);
+        let ClosedQueue { reason, rest } = &closed[0];
+        assert_eq!((reason.as_str(), &rest[..]), ("it says nothing", &["a2", "a3"][..]));
+        assert_eq!(started(&executor, &mut queues), ["a1", "b1", "a4"]);
+    }
+
+    #[test]
+    fn models_of_one_endpoint_are_asked_in_the_order_of_the_queue() {
+        let executor = Doorkeeper::default();
+        let mut queues = Queues::new();
+        for (action, model) in [("a1", "m"), ("a2", "n"), ("a3", "m"), ("a4", "n")] {
+            let queue = queues.queue(QueueOwner::Judges(endpoint("a")), model, SETTINGS);
+            queues.push(queue, 0, action);
+        }
+        queues.open(&executor);
+        assert_eq!(queues.len(), 4);
+        assert_eq!(started(&executor, &mut queues), ["a1", "a2", "a3", "a4"]);
+    }
+
+    #[test]
+    fn an_action_that_is_put_back_comes_next() {
+        let (executor, mut queues) = queue(&["a1", "b1", "a2"]);
+        let next = queues.next(&executor, ALL).unwrap();
+        queues.put_back(next);
+        assert_eq!(queues.next(&executor, ALL), Some(next));
+        assert_eq!(queues.take_rest(), ["b1", "a2"]);
+    }
+
+    #[test]
+    fn what_is_left_is_in_its_first_order() {
+        let (executor, mut queues) = queue(&["a1", "b1", "a2", "b2", "a3"]);
+        queues.next(&executor, ALL);
+        assert_eq!(queues.take_rest(), ["b1", "a2", "b2", "a3"]);
+    }
+}

@@ -1,0 +1,492 @@
+//! Resolves actions: looks them up in the store, queues and launches the rest, makes what lands durable, and brings it
+//! into the graph. `settle` drives it until nothing is left to do, `live` as long as files change.
+//!
+//! One thread owns the database. An outcome that lands is first made durable, in batches and off this thread, and only
+//! then enters the graph: what a report shows is on disk. A write that fails stops the asking, because what cannot be
+//! kept would be paid for again. What may start is decided by the budget, the disk and the executor's limits; in which
+//! order, by `queues`.
+
+use std::cell::OnceCell;
+use std::collections::{BTreeMap, HashSet};
+use std::sync::Arc;
+
+use super::allowance::{Allowance, Blocked};
+use super::budget::{Budget, SpendingLimits};
+use super::complete_keys::complete_keys;
+use super::credentials::{access, judge_of, kind_of};
+use super::elsewhere::StoredEndpoints;
+use super::in_flight::{Arrival, InFlight, InFlightEvent, Written};
+use super::launch::{launch, target_limits};
+use super::outstanding::Outstanding;
+use super::queues::{ClosedQueue, Next, PROGRAM_LIMITS, QueueOwner, Queues};
+use super::settings::{ActionKind, AskPolicy, Settings};
+use super::settle::Settled;
+use super::spending::{expected_cost, settle_cost, told_closed};
+use super::waiting::{ScannedPlans, WaitList, Waiting};
+use super::whole_answers::{StoredReplies, WholeAnswers, size_of_reply};
+use crate::progress::{Event, Progress, Quiet};
+use crate::session::Session;
+use evalrs_base::price::Cost;
+use evalrs_eval::evaluate::Purpose;
+use evalrs_exec::{Executor, Launch};
+use evalrs_graph::change::Change;
+use evalrs_graph::inputs::Chunk;
+use evalrs_graph::{Database, Db};
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage};
+use evalrs_store::{OutcomeStore, StoreError};
+use evalrs_system::System;
+
+/// Answers of the target that may wait for a moment in which nothing lands: grading them holds up what could be asked.
+const MAX_UNGRADED: usize = 256;
+
+/// Why nothing is asked once a write has failed.
+const UNWRITABLE: &str = "the store cannot be written";
+
+/// The outside, as far as resolving needs it.
+pub struct Effects<'a> {
+    /// Reads files that rows name, and the clock.
+    pub system: &'a dyn System,
+    /// Executes actions.
+    pub executor: &'a dyn Executor,
+    /// Shows what happens.
+    pub progress: &'a mut dyn Progress,
+    /// Follows the grades as they are made.
+    pub grades: &'a mut dyn GradeFollower,
+}
+
+/// Follows the grades of a session while it settles.
+pub trait GradeFollower {
+    /// All is planned, and what is stored was looked up.
+    fn planned(&mut self, session: &Session);
+    /// Grades in these chunks may be others.
+    fn graded(&mut self, session: &Session, chunks: &[Chunk]);
+}
+
+impl GradeFollower for Quiet {
+    fn planned(&mut self, _session: &Session) {}
+    fn graded(&mut self, _session: &Session, _chunks: &[Chunk]) {}
+}
+
+/// The rank of an action in the queue: lower ones are asked earlier.
+pub(crate) type RankOf<'a> = &'a dyn Fn(&Database, &Waiting) -> u8;
+
+/// A session, what it waits for, and what is being done about that.
+pub(crate) struct Resolver<'a> {
+    pub session: &'a mut Session,
+    pub store: Arc<dyn OutcomeStore>,
+    pub world: Effects<'a>,
+    pub settings: Settings,
+    pub list: WaitList,
+    pub queues: Queues<Waiting>,
+    pub in_flight: InFlight<'a>,
+    /// What is on disk and not in the graph yet.
+    pub(crate) arrived: Vec<Written>,
+    /// The endpoints of what is stored, once a judgment that may not be asked is missing.
+    pub endpoints: OnceCell<StoredEndpoints>,
+    pub budget: Budget,
+    pub(crate) outstanding: Outstanding,
+    /// How many actions may still be launched.
+    pub(crate) allowance: Allowance,
+    /// How many answers of the target have entered the graph that nobody has looked at.
+    ungraded: usize,
+    /// The chunks whose plans and grades may be others since somebody has looked at them.
+    pub touched: Vec<Chunk>,
+    /// The answers of the target that the graph holds whole.
+    pub(super) whole_answers: WholeAnswers,
+    pub blocked: Option<Blocked>,
+    /// What was used so far, also by actions that were superseded before they landed.
+    pub used: Usage,
+    /// Raised whenever outcomes enter the graph.
+    pub applied: u64,
+    pub settled: Settled,
+}
+
+impl<'a> Resolver<'a> {
+    pub(crate) fn new(
+        session: &'a mut Session,
+        store: Arc<dyn OutcomeStore>,
+        world: Effects<'a>,
+        settings: Settings,
+    ) -> Self {
+        session.db.set_archive(Arc::new(StoredReplies(Arc::clone(&store))));
+        Self {
+            session,
+            in_flight: InFlight::new(Arc::clone(&store), world.executor),
+            store,
+            world,
+            list: WaitList::default(),
+            queues: Queues::new(),
+            arrived: Vec::new(),
+            endpoints: OnceCell::new(),
+            budget: Budget::default(),
+            settings,
+            outstanding: Outstanding::default(),
+            allowance: Allowance::ALL,
+            ungraded: 0,
+            touched: Vec::new(),
+            whole_answers: WholeAnswers::default(),
+            blocked: None,
+            used: Usage::default(),
+            applied: 0,
+            settled: Settled::default(),
+        }
+    }
+
+    /// Starts over with a session that has changed: what is queued is dropped, and what is in flight is superseded. At
+    /// most `allowance` actions of judges are launched.
+    pub(crate) fn start_over(&mut self, settings: Settings, allowance: u64) {
+        self.in_flight.supersede();
+        self.queues.drop_queue();
+        self.list.start_over(self.session);
+        self.outstanding = Outstanding::default();
+        self.allowance = Allowance { judges: allowance, conversations: settings.target_allowance };
+        self.settings = settings;
+        self.blocked = None;
+        self.settled.asked.clear();
+        self.settled.stopped.clear();
+        self.settled.replayed_failures = 0;
+        if self.settled.write_error.is_none() {
+            self.world.executor.begin();
+        }
+    }
+
+    /// Whether anything may be asked by now.
+    pub(crate) fn may_ask(&self) -> bool {
+        let Settled { interrupted, out_of_budget, write_error, .. } = &self.settled;
+        let kinds = [ActionKind::Program, ActionKind::Conversation];
+        let may = kinds.into_iter().any(|kind| self.settings.ask.may_ask(kind));
+        may && !interrupted && !out_of_budget && write_error.is_none()
+    }
+
+    /// Finds out which files programs load: from the store, else by loading them, if anything may be executed. False
+    /// until that is known: nothing of them could be keyed.
+    pub(crate) fn load_programs(&mut self) -> bool {
+        if self.in_flight.is_loading() {
+            return false;
+        }
+        let system = self.world.system;
+        self.session.learn_dependencies(self.store.as_ref(), system);
+        if self.session.to_load().is_empty() {
+            return true;
+        }
+        if !self.settings.ask.may_load() {
+            self.session.assume_no_dependencies(system);
+        }
+        for (program, start, base) in self.session.to_load() {
+            match self.session.discovered_in_preflight(program, system) {
+                Some(discovered) => {
+                    let entry = self.session.loaded(program, Ok(discovered), system);
+                    self.in_flight.keep_also(entry.into_iter().collect());
+                }
+                None => self.in_flight.load(program, start, base),
+            }
+        }
+        !self.in_flight.is_loading()
+    }
+
+    /// Whether a grader has just got all its first verdicts, and what confirms them may be asked before all others have
+    /// theirs. Where something is limited it may not: a budget or an interruption leaves as few cases as possible without
+    /// any verdict.
+    pub(crate) fn may_confirm_one(&mut self) -> bool {
+        let is_limited =
+            self.settings.limits != SpendingLimits::default() || self.allowance.is_limited();
+        !is_limited
+            && self.settings.ask == AskPolicy::Ask
+            && self.may_ask()
+            && self.outstanding.take_done()
+    }
+
+    /// Takes what may not be asked out of the list.
+    pub(crate) fn take_forbidden(&mut self) -> Vec<Waiting> {
+        let ask = self.settings.ask;
+        let may_ask = |waiting: &Waiting| ask.may_ask(kind_of(self.session, waiting));
+        let list = std::mem::take(&mut self.list.queue);
+        let (queue, forbidden) = list.into_iter().partition(may_ask);
+        self.list.queue = queue;
+        forbidden
+    }
+
+    /// Queues the list by who is asked.
+    pub(crate) fn enqueue(&mut self, rank: RankOf<'_>) {
+        let mut known = BTreeMap::new();
+        for waiting in std::mem::take(&mut self.list.queue) {
+            let grader = waiting.cell.grader;
+            self.outstanding.add(grader);
+            let Some((judge, at)) = judge_of(self.session, &waiting) else {
+                let queue = match waiting.purpose {
+                    Purpose::Answer => {
+                        let limits = target_limits(self.session, &self.settings);
+                        self.queues.queue(QueueOwner::Target, "", limits)
+                    }
+                    _ => self.queues.queue(QueueOwner::Programs, "", PROGRAM_LIMITS),
+                };
+                self.queues.push(queue, rank(&self.session.db, &waiting), waiting);
+                continue;
+            };
+            let Some(access) = access(self.session, judge, at) else {
+                self.report_bug(waiting, "its judge is not on the panel");
+                continue;
+            };
+            let queue = known.entry((grader, at)).or_insert_with(|| {
+                let limits = access.limits(&self.settings);
+                self.queues.queue(QueueOwner::Judges(access.endpoint()), &access.spec.model, limits)
+            });
+            self.queues.push(*queue, rank(&self.session.db, &waiting), waiting);
+        }
+        self.queues.open(self.world.executor);
+    }
+
+    /// Whether the store can be written, where judges are to be paid for what it would keep: tried before the first is
+    /// asked. Where it cannot, endpoints are closed from now on.
+    pub(crate) fn can_keep(&mut self) -> bool {
+        let mut list = self.list.queue.iter();
+        let is_paid = list.any(|waiting| kind_of(self.session, waiting) != ActionKind::Program);
+        let tried = if is_paid { self.store.try_writing() } else { Ok(()) };
+        tried.map_err(|error| self.stop_asking(error)).is_ok()
+    }
+
+    /// What cannot be kept would be paid for again.
+    fn stop_asking(&mut self, error: StoreError) {
+        self.world.executor.halt(UNWRITABLE);
+        self.settled.write_error = Some(error);
+    }
+
+    /// Writes what has landed, and launches nothing.
+    pub(crate) fn write_landed(&mut self) {
+        // What a program loads is durable before what it gave.
+        let discovered = self.world.executor.take_discovered();
+        if !discovered.is_empty() {
+            let entries = self.session.discovered(discovered, self.world.system);
+            self.in_flight.keep_also(entries);
+        }
+        let session = &*self.session;
+        let system = self.world.system;
+        self.in_flight.write_landed(system, &|identity| session.program_now(identity, system));
+        self.show_notices();
+    }
+
+    /// Writes what has landed, and launches what may be launched.
+    pub(crate) fn go_on(&mut self) {
+        self.write_landed();
+        // What is left when all is stopped was not asked for that reason.
+        if !self.in_flight.is_stopped() {
+            for closed in self.queues.take_closed(self.world.executor) {
+                self.give_up_closed(closed);
+            }
+        }
+        self.launch_queued();
+    }
+
+    fn launch_queued(&mut self) {
+        // What runs here costs nothing, and need not be allowed.
+        let mut blocked = self.allowance.blocked();
+        while self.in_flight.has_room() {
+            let mut may_start = self.allowance.may_start(blocked);
+            may_start.target &= self.settled.write_error.is_none();
+            let Some(next) = self.queues.next(self.world.executor, may_start) else { break };
+            let Next { endpoint, action: waiting, .. } = next;
+            let launch = match launch(self.session, &waiting, endpoint) {
+                Ok(launch) => launch,
+                Err(broken) => {
+                    self.queues.landed(endpoint);
+                    self.report_bug(waiting, broken);
+                    continue;
+                }
+            };
+            let mut expected = Cost::ZERO;
+            if !matches!(launch, Launch::Program(_)) {
+                expected = expected_cost(&launch, &self.budget, &self.settings);
+                if !self.budget.allows(expected, self.settings.limits) {
+                    self.queues.put_back(next);
+                    blocked = Some(Blocked::Budget);
+                    continue;
+                }
+                self.budget.sent(expected);
+                self.allowance.take(&launch);
+            }
+            self.list.tally(&waiting).asked += 1;
+            self.settled.asked.push(waiting.key);
+            self.world.progress.event(&Event::Asked);
+            let Waiting { key, generation, .. } = waiting;
+            let waiting = Waiting { expected, ..waiting };
+            self.in_flight.launch(waiting, key, generation, launch, &self.settings.prices);
+            blocked = blocked.or(self.allowance.blocked());
+        }
+        let is_held = self.allowance.conversations == 0 && self.queues.has_conversations();
+        let blocked = blocked.or(is_held.then_some(Blocked::Held));
+        self.blocked = blocked.filter(|_| self.queues.has_paid_to_ask());
+    }
+
+    /// What was planned and cannot be launched is an error in the report: nothing else would say why its grade is missing.
+    fn report_bug(&mut self, waiting: Waiting, broken: &str) {
+        self.outstanding.remove(waiting.cell.grader);
+        let message = format!("not asked: {broken}, which is a bug in evalrs");
+        self.settled.warnings.push(format!("the action {} was {message}", waiting.key));
+        self.give_up(vec![waiting], FailureKind::NotAsked, &message);
+    }
+
+    fn show_notices(&mut self) {
+        for notice in self.world.executor.take_notices() {
+            self.world.progress.event(&Event::from(notice));
+        }
+    }
+
+    /// Gives up what an endpoint will not be asked any more.
+    fn give_up_closed(&mut self, ClosedQueue { reason, rest }: ClosedQueue<Waiting>) {
+        for waiting in &rest {
+            self.outstanding.remove(waiting.cell.grader);
+        }
+        let stopped = told_closed(&rest, &reason);
+        self.settled.stopped.push(stopped);
+        self.give_up(rest, FailureKind::NotAsked, &format!("not asked: {reason}"));
+    }
+
+    /// Waits for something to land, to be written, or to change, and counts it. Nothing is lost if it is dropped while it
+    /// waits.
+    pub(crate) async fn wait(&mut self) {
+        let event = self.in_flight.next().await;
+        self.take(event);
+    }
+
+    /// Counts what happened. What was written is left to the driver, who decides when it enters the graph.
+    pub(crate) fn take(&mut self, event: InFlightEvent<Waiting>) {
+        match event {
+            InFlightEvent::Changed => {}
+            InFlightEvent::Loaded(program, result) => {
+                let entry = self.session.loaded(program, result, self.world.system);
+                self.in_flight.keep_also(entry.into_iter().collect());
+            }
+            InFlightEvent::Landed(arrival) => {
+                self.queues.landed(arrival.endpoint);
+                self.count(arrival);
+            }
+            InFlightEvent::Written(batch, result) => {
+                if let Err(error) = result {
+                    self.stop_asking(error);
+                }
+                for written in &batch {
+                    self.outstanding.remove(written.waiting.cell.grader);
+                    self.count_written(written);
+                }
+                self.arrived.extend(batch);
+            }
+        }
+    }
+
+    fn count(&mut self, arrival: Arrival) {
+        let Arrival { waiting, usage, failure, superseded, .. } = arrival;
+        // Its endpoint may have been closed while it waited to be sent.
+        let was_asked = !matches!(failure, Some((FailureKind::NotAsked, _)));
+        if !was_asked {
+            self.settled.asked.retain(|asked| *asked != waiting.key);
+        }
+        let failed = failure.as_ref().map(|(kind, _)| *kind);
+        settle_cost(&mut self.budget, &waiting, usage, failed);
+        self.used = self.used + usage;
+        if superseded {
+            return;
+        }
+        let tally = self.list.tally(&waiting);
+        tally.spent = tally.spent + usage;
+        tally.asked = tally.asked.saturating_sub(u64::from(!was_asked));
+        tally.pending += u64::from(!was_asked);
+        let failure = failure.map(|(_, message)| message);
+        self.world.progress.event(&Event::Landed { failure, usage });
+    }
+
+    /// Counts a failure, now that it is known what is reported: another process may have had a reply.
+    fn count_written(&mut self, written: &Written) {
+        if written.superseded {
+            return;
+        }
+        if let Outcome::Failure(failure) = &written.outcome
+            && failure.kind != FailureKind::NotAsked
+        {
+            self.list.tally(&written.waiting).failed += 1;
+        }
+        self.settled.in_vain.extend(written.in_vain.clone());
+    }
+
+    /// Cancels what is in flight: it has no outcome, and a rerun asks for it. What has landed is still to be written.
+    pub(crate) fn stop(&mut self) {
+        let cancelled = self.in_flight.stop();
+        for waiting in &cancelled {
+            let tally = self.list.tally(waiting);
+            tally.asked = tally.asked.saturating_sub(1);
+        }
+        self.settled.asked.retain(|asked| cancelled.iter().all(|waiting| waiting.key != *asked));
+        self.list.queue.extend(cancelled);
+    }
+
+    /// Brings what was written into the graph.
+    pub(crate) fn apply_arrived(&mut self) {
+        let arrived = std::mem::take(&mut self.arrived);
+        for Written { waiting, key, outcome, .. } in &arrived {
+            self.ungraded += usize::from(waiting.purpose == Purpose::Answer);
+            if waiting.purpose == Purpose::Answer && !self.list.is_repeated(waiting) {
+                self.whole_answers.add(*key, size_of_reply(outcome));
+            }
+        }
+        let arrived = arrived.into_iter();
+        let outcomes = arrived.map(|written| (written.key, Arc::new(written.outcome)));
+        self.apply(outcomes.collect());
+    }
+
+    /// Whether the target has answered something that nobody has looked at.
+    pub(crate) fn has_answers(&self) -> bool {
+        self.ungraded > 0
+    }
+
+    /// Whether so much was answered that it is looked at before anything else.
+    pub(crate) fn has_many_answers(&self) -> bool {
+        self.ungraded >= MAX_UNGRADED
+    }
+
+    /// The plans that may want something else since the last call, if the target has answered something since then: that
+    /// may be graded while it goes on.
+    pub(crate) fn take_answered(&mut self) -> Option<ScannedPlans> {
+        let has_answers = std::mem::take(&mut self.ungraded) > 0;
+        (has_answers && self.may_ask()).then(|| ScannedPlans::Of(std::mem::take(&mut self.touched)))
+    }
+
+    /// Brings outcomes into the graph, for all who wait for them.
+    pub(crate) fn apply(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+        self.applied += u64::from(!outcomes.is_empty());
+        let mut seen = HashSet::new();
+        let chunks = outcomes.iter().flat_map(|(key, _)| self.list.chunks_of(*key));
+        let waiting: Vec<Chunk> = chunks.filter(|chunk| seen.insert(**chunk)).copied().collect();
+        self.apply_to(outcomes, &waiting);
+    }
+
+    pub(super) fn apply_to(&mut self, outcomes: Vec<(ActionKey, Arc<Outcome>)>, waiting: &[Chunk]) {
+        self.touched.extend_from_slice(waiting);
+        let change = Change { outcomes, waiting: waiting.to_vec(), ..Change::default() };
+        change.apply(&mut self.session.db, self.session.root);
+        self.world.grades.graded(self.session, waiting);
+        self.whole_answers.release(&self.session.db);
+    }
+
+    /// What is not asked becomes a failure that says why.
+    pub(crate) fn give_up(&mut self, rest: Vec<Waiting>, kind: FailureKind, message: &str) {
+        let mut given_up = Vec::new();
+        for waiting in rest {
+            self.list.tally(&waiting).pending += 1;
+            if self.session.db.outcome(waiting.key).is_none() {
+                let failure = Failure::new(kind, message);
+                given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
+            }
+        }
+        self.apply(given_up);
+    }
+
+    /// See [`complete_keys`].
+    pub(crate) fn complete_keys(&mut self) {
+        if self.settled.write_error.is_none() {
+            // Plans name other keys then.
+            self.applied += u64::from(!self.session.outgrown().is_empty());
+            let store = self.store.as_ref();
+            self.settled.write_error = complete_keys(self.session, store, self.world.system).err();
+        }
+    }
+}

@@ -1,0 +1,141 @@
+//! How a session is settled: what may be asked, how much at once, and which stored outcomes are asked again.
+
+use std::sync::Arc;
+
+use super::budget::SpendingLimits;
+use evalrs_base::price::Prices;
+use evalrs_exec::LimitSettings;
+
+/// How a session is settled.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// Actions under way at once, at least 1.
+    pub max_concurrent: usize,
+    /// Conversations of the target under way at once, where the command line says.
+    pub max_concurrent_targets: Option<usize>,
+    /// How many conversations may be begun before somebody allows more.
+    pub target_allowance: u64,
+    /// What may be executed.
+    pub ask: AskPolicy,
+    /// What it may spend.
+    pub limits: SpendingLimits,
+    /// The most requests to one endpoint in any minute, whatever its graders allow.
+    pub max_requests_per_minute: Option<u32>,
+    /// The most tokens used at one endpoint in any minute, whatever its graders allow.
+    pub max_tokens_per_minute: Option<u64>,
+    /// So many failures of one endpoint that are alike, in a row, end the asking of it; 0 never does.
+    pub max_identical_failures: u32,
+    /// What judges cost.
+    pub prices: Arc<Prices>,
+    /// Whose stored outcomes are asked anew.
+    pub refresh: Refresh,
+    /// Whether the target is run anew, whatever it has answered.
+    pub refresh_target: bool,
+    /// Whether stored failures are asked anew.
+    pub retry_errors: bool,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            max_concurrent: 15,
+            max_concurrent_targets: None,
+            target_allowance: u64::MAX,
+            ask: AskPolicy::Ask,
+            limits: SpendingLimits::default(),
+            max_requests_per_minute: None,
+            max_tokens_per_minute: None,
+            max_identical_failures: 10,
+            prices: Arc::default(),
+            refresh: Refresh::None,
+            refresh_target: false,
+            retry_errors: false,
+        }
+    }
+}
+
+impl Settings {
+    /// The limits of every endpoint.
+    pub(crate) fn of_endpoints(&self) -> LimitSettings {
+        LimitSettings {
+            most: self.max_concurrent.max(1),
+            requests_per_minute: self.max_requests_per_minute,
+            tokens_per_minute: self.max_tokens_per_minute,
+            identical_failures: self.max_identical_failures,
+        }
+    }
+}
+
+/// Whose stored outcomes are asked anew.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Refresh {
+    /// None.
+    None,
+    /// Those of all graders.
+    All,
+    /// Those of these graders.
+    Graders(Vec<String>),
+}
+
+impl Refresh {
+    /// Whether stored outcomes of `grader` are asked anew.
+    pub fn covers(&self, grader: &str) -> bool {
+        match self {
+            Self::None => false,
+            Self::All => true,
+            Self::Graders(names) => names.iter().any(|name| name == grader),
+        }
+    }
+}
+
+/// What may be executed where the store has no outcome.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AskPolicy {
+    /// Judges are asked, programs run.
+    #[default]
+    Ask,
+    /// `--offline`: programs run, and nothing is sent.
+    Offline,
+    /// `--frozen`: neither.
+    Frozen,
+    /// `--only-targets`: conversations are held, and nothing is graded that is not stored.
+    OnlyTargets,
+}
+
+/// Who executes an action.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionKind {
+    /// A judge, over the network.
+    Judgment,
+    /// A program, on this machine.
+    Program,
+    /// The target, which may reach for anything.
+    Conversation,
+}
+
+impl AskPolicy {
+    /// Whether actions of this kind may be executed.
+    pub fn may_ask(self, kind: ActionKind) -> bool {
+        match self {
+            Self::Ask => true,
+            Self::Offline => kind == ActionKind::Program,
+            Self::Frozen => false,
+            Self::OnlyTargets => kind == ActionKind::Conversation,
+        }
+    }
+
+    /// Whether programs may be loaded, so that it is known what their keys hold.
+    pub(crate) fn may_load(self) -> bool {
+        self != Self::Frozen
+    }
+
+    /// The flag that forbids something, if something is forbidden.
+    pub fn flag(self) -> Option<&'static str> {
+        match self {
+            Self::Ask => None,
+            Self::Offline => Some("--offline"),
+            Self::Frozen => Some("--frozen"),
+            Self::OnlyTargets => Some("--only-targets"),
+        }
+    }
+}

@@ -1,0 +1,394 @@
+//! Settles a session once: every action the graph waits for is looked up, executed or given up.
+
+use std::collections::BTreeMap;
+use std::future::Future;
+use std::pin::{Pin, pin};
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::task::yield_now;
+use tokio::time::{Instant, interval_at};
+
+use super::allowance::Blocked;
+use super::credentials::{calls_program, check_credentials};
+use super::elsewhere::{OtherEndpoint, stored_elsewhere};
+use super::in_flight::InFlightEvent;
+use super::plan_beside::plan_beside;
+use super::repeat::RepeatedCalls;
+use super::resolver::{Effects, Resolver};
+use super::settings::{Refresh, Settings};
+use super::superseded::superseded;
+pub use super::waiting::SettledPlans;
+use super::waiting::{ScannedPlans, Waiting};
+use crate::progress::Event;
+use crate::session::Session;
+use evalrs_graph::{Db, answers};
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::STORED_ELSEWHERE;
+use evalrs_model::outcome::{ActionTally, FailureKind, Outcome, Usage, read_body};
+use evalrs_model::spec::SandboxKind;
+use evalrs_store::{Entry, OutcomeStore, StoreError};
+
+/// Entries that are in memory together when others may have kept better ones.
+const LOOKED_AT: usize = 2_048;
+
+/// How often displays are told that time passes.
+const TICK: Duration = Duration::from_secs(30);
+
+/// The plans of all chunks that were scanned.
+const ALL_PLANS: ScannedPlans = ScannedPlans::From(0);
+
+/// How settling ended.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// Grader → its actions, in the order of the suite.
+    pub tallies: Vec<(String, ActionTally)>,
+    /// The conversations of the target, where it is run.
+    pub conversations: Option<ActionTally>,
+    /// How many of the actions count against limits: those of judges.
+    pub calls: u64,
+    /// The keys executed in this run.
+    pub asked: Vec<ActionKey>,
+    /// It was interrupted.
+    pub interrupted: bool,
+    /// The budget was used up.
+    pub out_of_budget: bool,
+    /// Why endpoints were asked no more, a sentence each.
+    pub stopped: Vec<String>,
+    /// The store could not be written.
+    pub write_error: Option<StoreError>,
+    /// Why judgments that were asked anew stayed as they were, a sentence each.
+    pub in_vain: Vec<String>,
+    /// Stored failures that stood for an answer.
+    pub replayed_failures: u64,
+    /// What went wrong while reading the store.
+    pub warnings: Vec<String>,
+    /// What programs were started in that are to be kept in a sandbox, if any was.
+    pub sandbox: Option<&'static str>,
+}
+
+impl Settled {
+    /// What graders used in this run.
+    pub fn spent(&self) -> Usage {
+        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.spent)
+    }
+
+    /// What the judgments found in the store had used when they were asked.
+    pub fn saved(&self) -> Usage {
+        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.saved)
+    }
+}
+
+/// Why nothing could be asked.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+pub enum CannotAsk {
+    /// The key of the API is not set.
+    #[error("`{variable}` is not set, and {who_asks}")]
+    NoKey {
+        /// The environment variable.
+        variable: String,
+        /// The provider that the name of the model speaks of, where the suite names another.
+        meant: Option<&'static str>,
+        /// The model.
+        model: String,
+        /// Who needs it, and for how much, as a clause.
+        who_asks: String,
+    },
+    /// A program cannot be loaded, so nothing of it could be keyed.
+    #[error("cannot load `{program}`: {message}")]
+    Unloadable {
+        /// The program.
+        program: String,
+        /// Why, in one sentence.
+        message: String,
+        /// Where in it.
+        details: Option<String>,
+    },
+    /// A program that is to run in a sandbox cannot.
+    #[error("{message}")]
+    NoSandbox {
+        /// Which one, and why.
+        message: String,
+    },
+    /// A limit on the cost cannot be kept.
+    #[error("the price of `{model}` is not known, so `--max-cost` cannot be kept")]
+    NoPrice {
+        /// The model.
+        model: String,
+    },
+}
+
+/// Looks up and executes whatever the session waits for, until there is nothing left or `stop` says so. What `plans` says
+/// is settled is passed over, if the same session was settled before.
+pub async fn settle<'a>(
+    session: &'a mut Session,
+    store: Arc<dyn OutcomeStore>,
+    world: Effects<'a>,
+    settings: &Settings,
+    plans: &mut SettledPlans,
+    stop: impl Future<Output = ()>,
+) -> Result<Settled, CannotAsk> {
+    let mut resolver = Resolver::new(session, store, world, settings.clone());
+    resolver.list.settled = std::mem::take(plans);
+    let mut stop = pin!(stop);
+    load_programs(&mut resolver, stop.as_mut()).await?;
+    plan(&mut resolver);
+    resolver.look_up(&ALL_PLANS);
+    check_credentials(resolver.session, &resolver.settings, &resolver.list.queue)?;
+    check_sandboxes(&resolver).await?;
+    resolver.world.executor.begin();
+    resolver.world.grades.planned(resolver.session);
+    // What confirms comes after all that it may confirm, of all graders where something is limited: a budget or an
+    // interruption leaves as few cases as possible without any verdict.
+    loop {
+        give_up_forbidden(&mut resolver);
+        if resolver.may_ask() && resolver.can_keep() {
+            execute(&mut resolver, stop.as_mut()).await;
+        }
+        give_up_rest(&mut resolver);
+        if !resolver.wants_more(&ALL_PLANS) {
+            break;
+        }
+        resolver.look_up(&ALL_PLANS);
+    }
+    look_again(&mut resolver);
+    check_again(&mut resolver, stop.as_mut()).await;
+    resolver.complete_keys();
+    Ok(finish(resolver, plans))
+}
+
+/// Finds out which files programs load. One that cannot be loaded ends the run before any judge is paid.
+async fn load_programs(
+    resolver: &mut Resolver<'_>,
+    mut stop: Pin<&mut impl Future<Output = ()>>,
+) -> Result<(), CannotAsk> {
+    let system = resolver.world.system;
+    if resolver.settings.refresh == Refresh::All {
+        resolver.session.learn_dependencies(resolver.store.as_ref(), system);
+        let forgotten = resolver.session.forget_reads(system);
+        write_now(resolver, &forgotten);
+    }
+    let mut entries = Vec::new();
+    while !resolver.load_programs() {
+        let event = tokio::select! {
+            biased;
+            () = stop.as_mut() => {
+                resolver.stop();
+                resolver.settled.interrupted = true;
+                resolver.session.assume_no_dependencies(system);
+                break;
+            }
+            event = resolver.in_flight.next() => event,
+        };
+        let InFlightEvent::Loaded(program, result) = event else { continue };
+        if let Err(failure) = &result {
+            return Err(CannotAsk::Unloadable {
+                program: program.spec(&resolver.session.db).shown(),
+                message: failure.message.clone(),
+                details: failure.stderr.clone(),
+            });
+        }
+        entries.extend(resolver.session.loaded(program, result, system));
+    }
+    write_now(resolver, &entries);
+    Ok(())
+}
+
+/// Nothing is called while a program of the suite is to run in a sandbox and cannot.
+async fn check_sandboxes(resolver: &Resolver<'_>) -> Result<(), CannotAsk> {
+    let Resolver { session, settings, list, .. } = resolver;
+    if !list.queue.iter().any(|waiting| calls_program(session, settings, waiting)) {
+        return Ok(());
+    }
+    let starts = session.starts();
+    let sandboxed = starts.iter().filter(|it| it.spec.sandbox.kind == SandboxKind::Bubblewrap);
+    for start in sandboxed {
+        let checked = resolver.world.executor.check_sandbox(start).await;
+        checked.map_err(|failure| CannotAsk::NoSandbox { message: failure.message })?;
+    }
+    Ok(())
+}
+
+/// Collects what the graph waits for, reading files that rows name on the way.
+fn plan(resolver: &mut Resolver<'_>) {
+    loop {
+        let Resolver { list, session, .. } = resolver;
+        plan_beside(&session.db, session.root, || list.scan(session));
+        if !resolver.session.read_unread(resolver.world.system) {
+            break;
+        }
+    }
+}
+
+/// Executes what was not found, until all that landed is durable.
+#[tracing::instrument(level = "debug", skip_all, fields(queued = resolver.list.queue.len()))]
+async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Output = ()>>) {
+    resolver.enqueue(&|_, _| 0);
+    let mut ticks = interval_at(Instant::now() + TICK, TICK);
+    loop {
+        resolver.go_on();
+        let is_refused = resolver.blocked == Some(Blocked::Budget);
+        let can_start =
+            !resolver.queues.is_empty() && !resolver.in_flight.is_stopped() && !is_refused;
+        if resolver.in_flight.is_over() && !can_start && !resolver.has_answers() {
+            resolver.settled.out_of_budget = is_refused;
+            resolver.list.queue.extend(resolver.queues.take_rest());
+            return;
+        }
+        let has_answers = resolver.has_answers();
+        let is_idle = tokio::select! {
+            biased;
+            () = stop.as_mut(), if !resolver.settled.interrupted => {
+                resolver.stop();
+                resolver.settled.interrupted = true;
+                false
+            }
+            () = resolver.wait() => false,
+            _ = ticks.tick() => {
+                resolver.world.progress.event(&Event::Tick);
+                false
+            }
+            // It comes back once all that is ready was received.
+            () = yield_now(), if has_answers => true,
+        };
+        resolver.apply_arrived();
+        // What the target has answered is graded while it goes on with other samples, in moments in which nothing lands.
+        if resolver.has_answers() && !is_idle && !resolver.has_many_answers() {
+            continue;
+        }
+        let answered = resolver.take_answered();
+        let rank = u8::from(answered.is_none());
+        let plans = answered.or_else(|| resolver.may_confirm_one().then_some(ALL_PLANS));
+        if let Some(plans) = plans
+            && resolver.wants_more(&plans)
+        {
+            resolver.look_up(&plans);
+            give_up_forbidden(resolver);
+            resolver.can_keep();
+            resolver.enqueue(&|_, _| rank);
+        }
+    }
+}
+
+fn give_up_forbidden(resolver: &mut Resolver<'_>) {
+    let forbidden = resolver.take_forbidden();
+    if let Some(flag) = resolver.settings.ask.flag() {
+        let earlier = superseded(resolver.session, resolver.store.as_ref(), &forbidden);
+        let is_earlier = |waiting: &Waiting| earlier.contains(&waiting.key);
+        let (superseded, missing): (Vec<Waiting>, Vec<Waiting>) =
+            forbidden.into_iter().partition(is_earlier);
+        let missing = give_up_elsewhere(resolver, missing, flag);
+        let message = format!("no stored judgment, and {flag} forbids asking");
+        resolver.give_up(missing, FailureKind::NotStored, &message);
+        let message = format!(
+            "its judgment is stored under an earlier key version, and {flag} forbids asking again"
+        );
+        resolver.give_up(superseded, FailureKind::NotStored, &message);
+    }
+}
+
+/// Gives up what is stored for another endpoint, and says so; the rest is left.
+fn give_up_elsewhere(
+    resolver: &mut Resolver<'_>,
+    missing: Vec<Waiting>,
+    flag: &str,
+) -> Vec<Waiting> {
+    let found =
+        stored_elsewhere(resolver.session, resolver.store.as_ref(), &resolver.endpoints, &missing);
+    let (elsewhere, rest): (Vec<Waiting>, Vec<Waiting>) =
+        missing.into_iter().partition(|waiting| found.contains_key(&waiting.key));
+    let mut by_message: BTreeMap<String, Vec<Waiting>> = BTreeMap::new();
+    for waiting in elsewhere {
+        let endpoint = found.get(&waiting.key).map(Arc::as_ref);
+        let message = endpoint.map(|OtherEndpoint { asked, stored }| {
+            format!("{STORED_ELSEWHERE} `{stored}`, not for `{asked}`, and {flag} forbids asking")
+        });
+        by_message.entry(message.unwrap_or_default()).or_default().push(waiting);
+    }
+    for (message, waiting) in by_message {
+        resolver.give_up(waiting, FailureKind::NotStored, &message);
+    }
+    rest
+}
+
+/// What was neither found nor executed becomes a failure that says why.
+fn give_up_rest(resolver: &mut Resolver<'_>) {
+    let message = if resolver.settled.write_error.is_some() {
+        "not asked: the store cannot be written"
+    } else if resolver.settled.out_of_budget {
+        "not asked: the budget is used up"
+    } else {
+        "not asked: the run was interrupted"
+    };
+    let rest = std::mem::take(&mut resolver.list.queue);
+    resolver.give_up(rest, FailureKind::NotAsked, message);
+}
+
+/// Takes what other processes have kept under the keys that were asked here: all report what wins.
+fn look_again(resolver: &mut Resolver<'_>) {
+    let is_sure = resolver.settled.write_error.is_none();
+    if !is_sure || resolver.settled.asked.is_empty() || !resolver.store.others_wrote() {
+        return;
+    }
+    let asked = std::mem::take(&mut resolver.settled.asked);
+    for keys in asked.chunks(LOOKED_AT) {
+        let mut news = Vec::new();
+        for (key, entry) in keys.iter().zip(resolver.store.get_many(keys)) {
+            let Some(outcome) = entry.and_then(|entry| read_body(&entry.body).ok()) else {
+                continue;
+            };
+            let is_reply = matches!(outcome, Outcome::Reply(_));
+            let held = resolver.session.db.outcome(*key);
+            if held.is_some_and(|held| *held != outcome && (is_reply || held.is_kept())) {
+                news.push((*key, Arc::new(outcome)));
+            }
+        }
+        resolver.apply(news);
+    }
+    resolver.settled.asked = asked;
+}
+
+/// Calls programs with `deterministic: check` again for some of what they were called for, and warns of what differs.
+/// What came first stands.
+async fn check_again(resolver: &mut Resolver<'_>, stop: Pin<&mut impl Future<Output = ()>>) {
+    if !resolver.may_ask() {
+        return;
+    }
+    let mut repeated = RepeatedCalls::default();
+    repeated.begin(resolver.session, resolver.world.executor, &resolver.settled.asked);
+    tokio::select! {
+        biased;
+        () = stop => resolver.settled.interrupted = true,
+        differing = repeated.finish(resolver.session) => {
+            resolver.settled.warnings.extend(differing);
+        }
+    }
+}
+
+fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
+    let told = resolver.session.take_told();
+    let reads = resolver.session.undeclared_reads(resolver.world.system);
+    let mut warnings = resolver.settled.warnings;
+    warnings.extend(resolver.store.take_warnings());
+    warnings.extend(told.into_iter().chain(reads));
+    resolver.world.progress.event(&Event::Finished);
+    resolver.list.remember(resolver.session);
+    *plans = resolver.list.settled;
+    let calls = resolver.budget.calls();
+    let is_live = answers::is_live(&resolver.session.db, resolver.session.root);
+    let conversations = is_live.then_some(resolver.list.conversations);
+    Settled {
+        tallies: resolver.list.tallies,
+        conversations,
+        calls,
+        warnings,
+        sandbox: resolver.world.executor.sandbox(),
+        ..resolver.settled
+    }
+}
+
+fn write_now(resolver: &mut Resolver<'_>, entries: &[Entry]) {
+    if let Err(error) = resolver.store.put_many(entries) {
+        resolver.settled.write_error.get_or_insert(error);
+    }
+}

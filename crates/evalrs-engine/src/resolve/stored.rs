@@ -1,0 +1,78 @@
+//! What a stored entry says: an outcome that stands, or nothing, where it is to be asked anew or cannot be read.
+
+use super::credentials::kind_of;
+use super::settings::Settings;
+use super::waiting::{Refreshed, Waiting};
+use crate::session::Session;
+use evalrs_eval::evaluate::Purpose;
+use evalrs_eval::judge::reply as judge_reply;
+use evalrs_eval::program::reply as program_reply;
+use evalrs_eval::target::answer;
+use evalrs_graph::queries;
+use evalrs_model::outcome::{Outcome, read_body};
+use evalrs_store::Entry;
+
+/// Reads stored entries as a session with these settings takes them.
+pub(crate) struct StoredReader<'a> {
+    pub session: &'a Session,
+    pub settings: &'a Settings,
+    pub refreshed: Refreshed,
+}
+
+impl StoredReader<'_> {
+    /// The outcome of an entry that `waiting` waits for, unless it is to be asked anew.
+    pub(crate) fn usable(
+        &self,
+        entry: &Entry,
+        waiting: &Waiting,
+        warnings: &mut Vec<String>,
+    ) -> Option<Outcome> {
+        let may_ask = self.settings.ask.may_ask(kind_of(self.session, waiting));
+        let retry_errors = self.settings.retry_errors;
+        let is_refreshed = may_ask && self.refreshed.has(waiting);
+        if is_refreshed && entry.generation < u32::MAX {
+            return None;
+        }
+        let key = entry.key;
+        match self.read(entry, waiting) {
+            // A failure of the last generation gives way to a reply.
+            Ok(Outcome::Failure(_)) if (retry_errors || is_refreshed) && may_ask => None,
+            Ok(outcome) => {
+                if is_refreshed {
+                    warnings.push(format!("the stored outcome of {key} cannot be refreshed: it has the last generation there is; remove its line"));
+                }
+                Some(outcome)
+            }
+            Err(error) => {
+                warnings.push(format!(
+                    "the stored outcome of {key} cannot be read and is asked again: {error}"
+                ));
+                None
+            }
+        }
+    }
+
+    /// What an entry holds. A reply that is no verdict is the failure that it would be if it came now.
+    pub(crate) fn read(
+        &self,
+        entry: &Entry,
+        waiting: &Waiting,
+    ) -> Result<Outcome, serde_json::Error> {
+        Ok(read_body(&entry.body)?.checked(|text| self.check(text, waiting)))
+    }
+
+    fn check(&self, text: &str, waiting: &Waiting) -> Result<(), String> {
+        match waiting.purpose {
+            Purpose::Submission => return program_reply::submission(text).map(drop),
+            Purpose::Answer => return answer::check(text),
+            Purpose::Grade => {}
+        }
+        let Some(grader) = self.session.grader(waiting.cell.grader) else { return Ok(()) };
+        let ready = queries::ready(&self.session.db, grader);
+        match (ready.judge(), ready.program()) {
+            (Some(judge), _) => judge_reply::read(text, judge.question()).map(drop),
+            (None, Some(identity)) => program_reply::check(&identity.spec, text),
+            (None, None) => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,485 @@
+//! What a session waits for: the actions that its plans want and that are neither in the graph nor in the store.
+//!
+//! Plans that were settled before and have not changed are passed over by comparing pointers, so that looking for
+//! work costs one comparison a chunk where there is none. What a plan wants may depend on its grader's threshold and
+//! grow with what is known: ballots that confirm are wanted once the first ones are bad.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+
+use smallvec::SmallVec;
+
+use super::settings::{Refresh, Settings};
+use super::whole_answers::size_of_reply;
+use crate::session::Session;
+use evalrs_base::price::Cost;
+use evalrs_eval::evaluate::{BallotId, Outcomes, Planned, Purpose, each_wanted};
+use evalrs_graph::inputs::{CellId, Chunk};
+use evalrs_graph::planned_actions::{actions_of_grader, planned_actions};
+use evalrs_graph::queries;
+use evalrs_graph::queries::{Grader, Threshold};
+use evalrs_graph::{Db, answers, programs};
+use evalrs_model::delta::CellState;
+use evalrs_model::key::{ActionKey, KeyMap, KeySet};
+use evalrs_model::outcome::ActionTally;
+use evalrs_model::outcome::Outcome;
+use evalrs_store::{Entry, OutcomeStore};
+
+/// Keys looked up at once: their lines are in memory together, and one large body.
+const LOOKED_UP: usize = 2_048;
+/// The same of conversations, which may be large.
+const CONVERSATIONS_LOOKED_UP: usize = 64;
+/// Bytes of replies after which what was found is to be brought into the graph before more is looked up.
+const MAX_FOUND: usize = 16 << 20;
+
+/// The plans of one chunk and what passes, grader by grader.
+type Plans = Box<[(Arc<[Planned]>, Threshold)]>;
+
+/// The plans of which every action that is wanted has an outcome that stays, and how many those are. It outlives a
+/// wait list, so that the next one looks only at what is new.
+#[derive(Debug, Default)]
+pub struct SettledPlans(HashMap<Chunk, (Plans, Box<[u64]>)>);
+
+impl SettledPlans {
+    /// How many actions the plans want, grader by grader, if they are settled.
+    fn actions(&self, chunk: Chunk, plans: &Plans) -> Option<&[u64]> {
+        let is_same = |(left, right): (&(Arc<_>, Threshold), &(Arc<_>, Threshold))| {
+            Arc::ptr_eq(&left.0, &right.0) && left.1 == right.1
+        };
+        let (settled, actions) = self.0.get(&chunk)?;
+        let are_same = settled.len() == plans.len() && settled.iter().zip(plans).all(is_same);
+        are_same.then_some(actions)
+    }
+}
+
+/// An action that waits, and who for.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waiting {
+    /// The grade that it is for.
+    pub cell: CellId,
+    /// Which of the actions of that grade it is.
+    pub ballot: BallotId,
+    /// The action.
+    pub key: ActionKey,
+    /// The generation its outcome is kept under.
+    pub generation: u32,
+    /// What it is for.
+    pub purpose: Purpose,
+    /// What it is expected to cost, while it is under way.
+    pub expected: Cost,
+}
+
+impl Waiting {
+    pub(crate) fn new(cell: CellId, ballot: BallotId, key: ActionKey) -> Self {
+        let expected = Cost::ZERO;
+        Self { cell, ballot, key, generation: 0, purpose: Purpose::Grade, expected }
+    }
+}
+
+/// The actions whose stored outcomes are asked anew: all that a refreshed grader rests on, whoever wants them first.
+#[derive(Debug)]
+pub(crate) struct Refreshed {
+    /// Those of graders; none means every one.
+    of_graders: Option<KeySet>,
+    /// Whether conversations of the target are among them.
+    of_target: bool,
+}
+
+impl Refreshed {
+    /// Those that `refresh` asks for.
+    pub(crate) fn of(session: &Session, settings: &Settings) -> Self {
+        let of_target = settings.refresh_target;
+        Self { of_graders: Self::of_graders(session, &settings.refresh), of_target }
+    }
+
+    fn of_graders(session: &Session, refresh: &Refresh) -> Option<KeySet> {
+        let db = &session.db;
+        let root = session.root;
+        let mut keys = KeySet::default();
+        match refresh {
+            Refresh::All => return None,
+            Refresh::None => return Some(keys),
+            Refresh::Graders(_) => {}
+        }
+        for (ordinal, grader) in session.graders().iter().enumerate() {
+            if refresh.covers(grader.name(db)) {
+                keys.extend(actions_of_grader(db, root, ordinal).map(|action| action.key));
+            }
+        }
+        Some(keys)
+    }
+
+    /// Whether an action is one of them.
+    pub(crate) fn has(&self, waiting: &Waiting) -> bool {
+        match waiting.purpose {
+            Purpose::Answer => self.of_target,
+            Purpose::Grade | Purpose::Submission => {
+                self.of_graders.as_ref().is_none_or(|keys| keys.contains(&waiting.key))
+            }
+        }
+    }
+}
+
+/// Which of the plans that were scanned are looked at.
+#[derive(Clone, Debug)]
+pub(crate) enum ScannedPlans {
+    /// Those that were scanned as this and later.
+    From(usize),
+    /// Those of some chunks.
+    Of(Vec<Chunk>),
+}
+
+/// What the store has of what is wanted.
+#[derive(Debug, Default)]
+pub(crate) struct FoundOutcomes {
+    /// The outcomes.
+    pub outcomes: Vec<(ActionKey, Arc<Outcome>)>,
+    /// The chunks that waited for them.
+    pub waiting: Vec<Chunk>,
+    /// Which of them are answers of the target, and how large those are.
+    pub answers: Vec<(ActionKey, usize)>,
+    /// Whether there is more to look up, once this is in the graph.
+    pub(crate) has_more: bool,
+}
+
+/// What a session waits for.
+#[derive(Debug, Default)]
+pub(crate) struct WaitList {
+    /// What is in no store, each key once: in the order of the scan, what confirms after what it may confirm.
+    pub queue: Vec<Waiting>,
+    /// What the actions of each grader come to so far, in the order of the suite.
+    pub tallies: Vec<(String, ActionTally)>,
+    /// What the conversations of the target come to so far.
+    pub conversations: ActionTally,
+    /// What is wanted and was not looked up yet.
+    fresh: Vec<Waiting>,
+    /// Chunks that want what is known already.
+    known: Vec<Chunk>,
+    seen: KeySet,
+    scanned: Vec<(Chunk, Plans)>,
+    /// Where chunks stand in `scanned`.
+    places: HashMap<Chunk, usize>,
+    /// What needs no look, from earlier lists.
+    pub settled: SettledPlans,
+    /// The chunks that want what is fresh or in no store. Mostly one: a list on the heap for each key would be felt.
+    chunks: KeyMap<SmallVec<[Chunk; 2]>>,
+    /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
+    repeats: Vec<[bool; 2]>,
+    /// The same of the target.
+    is_target_repeated: bool,
+}
+
+impl WaitList {
+    /// Starts over with the graders of the session and nothing scanned yet.
+    pub(crate) fn start_over(&mut self, session: &Session) {
+        let graders = session.graders().iter();
+        let tallies = graders
+            .clone()
+            .map(|grader| (grader.name(&session.db).clone(), ActionTally::default()))
+            .collect();
+        let repeats = graders.map(|grader| programs::repeats(&session.db, *grader)).collect();
+        let settled = std::mem::take(&mut self.settled);
+        let is_target_repeated = answers::is_repeated(&session.db, session.root);
+        *self = Self { tallies, settled, repeats, is_target_repeated, ..Self::default() };
+    }
+
+    /// What an action is counted in.
+    pub(crate) fn tally(&mut self, waiting: &Waiting) -> &mut ActionTally {
+        match waiting.purpose {
+            Purpose::Answer => &mut self.conversations,
+            Purpose::Grade | Purpose::Submission => &mut self.tallies[waiting.cell.grader].1,
+        }
+    }
+
+    /// Whether an action is executed in every evaluation.
+    pub(crate) fn is_repeated(&self, waiting: &Waiting) -> bool {
+        let [grading, extracting] = self.repeats[waiting.cell.grader];
+        match waiting.purpose {
+            Purpose::Grade => grading,
+            Purpose::Submission => extracting,
+            Purpose::Answer => self.is_target_repeated,
+        }
+    }
+
+    /// Starts over and scans the plans that are new since the session was settled last.
+    pub(crate) fn scan(&mut self, session: &Session) {
+        self.start_over(session);
+        self.scan_chunks(session, session.root.chunks(&session.db));
+    }
+
+    /// Scans the plans of these chunks, those apart that were settled before. Each chunk once.
+    #[tracing::instrument(level = "debug", name = "plan", skip_all, fields(chunks = chunks.len()))]
+    pub(crate) fn scan_chunks(&mut self, session: &Session, chunks: &[Chunk]) {
+        let db = &session.db;
+        let from = self.scanned.len();
+        let graders = session.graders();
+        for chunk in chunks {
+            let plans: Plans = graders
+                .iter()
+                .map(|grader| {
+                    (queries::plans(db, *chunk, *grader).clone(), grader.pass_threshold(db))
+                })
+                .collect();
+            let settled = self.settled.actions(*chunk, &plans);
+            match settled.zip(known_extractions(session, *chunk)) {
+                None => {
+                    self.places.insert(*chunk, self.scanned.len());
+                    self.scanned.push((*chunk, plans));
+                }
+                Some((actions, extractions)) => {
+                    let actions = actions.iter().zip(extractions);
+                    for ((_, tally), (actions, extractions)) in self.tallies.iter_mut().zip(actions)
+                    {
+                        tally.total += actions + extractions;
+                        tally.cached += actions + extractions;
+                    }
+                }
+            }
+        }
+        let places: Vec<usize> = (from..self.scanned.len()).collect();
+        self.add_wanted(session, &places, &|_| true, &stays(session));
+    }
+
+    /// Where plans stand in `scanned`.
+    fn places_of(&self, plans: &ScannedPlans) -> Vec<usize> {
+        match plans {
+            ScannedPlans::From(from) => (*from..self.scanned.len()).collect(),
+            ScannedPlans::Of(chunks) => {
+                let places = chunks.iter().filter_map(|chunk| self.places.get(chunk).copied());
+                places.collect::<BTreeSet<usize>>().into_iter().collect()
+            }
+        }
+    }
+
+    /// Adds what is wanted because of what is known now, of some of the plans that were scanned: what confirms verdicts
+    /// that are bad, and what comes after programs and conversations. True if something was added.
+    pub(crate) fn add_confirming(
+        &mut self,
+        session: &Session,
+        plans: &ScannedPlans,
+        outcomes: Outcomes<'_>,
+    ) -> bool {
+        let places = self.places_of(plans);
+        let graders = session.graders();
+        let confirms = |grader: usize| {
+            let judge = queries::ready(&session.db, graders[grader]).judge();
+            judge.is_some_and(|judge| judge.confirming_ballots() > 0)
+        };
+        let goes_on = |grader: usize| programs::rests_on_outcomes(&session.db, graders[grader]);
+        for place in &places {
+            let (chunk, plans) = &mut self.scanned[*place];
+            for at in (0..graders.len()).filter(|at| goes_on(*at)) {
+                plans[at].0 = Arc::clone(queries::plans(&session.db, *chunk, graders[at]));
+            }
+        }
+        let is_looked_at = |grader: usize| confirms(grader) || goes_on(grader);
+        if (0..graders.len()).any(is_looked_at) {
+            self.add_wanted(session, &places, &is_looked_at, outcomes);
+        }
+        !self.fresh.is_empty()
+    }
+
+    /// Adds what the plans at these places want of some graders, by what is known.
+    fn add_wanted(
+        &mut self,
+        session: &Session,
+        places: &[usize],
+        is_looked_at: &dyn Fn(usize) -> bool,
+        outcomes: Outcomes<'_>,
+    ) {
+        let graders = session.graders();
+        let scanned = std::mem::take(&mut self.scanned);
+        for place in places {
+            let (chunk, plans) = &scanned[*place];
+            let looked_at = plans.iter().enumerate().filter(|(grader, _)| is_looked_at(*grader));
+            for (grader, (plans, Threshold(threshold))) in looked_at {
+                self.add_extractions(session, *chunk, grader);
+                let ready = queries::ready(&session.db, graders[grader]);
+                for (case, planned) in plans.iter().enumerate() {
+                    let cell = CellId { chunk: *chunk, case, grader };
+                    each_wanted(planned, ready, outcomes, *threshold, &mut |ballot, key| {
+                        let purpose = planned.purpose(ballot.turn);
+                        let waiting = Waiting::new(cell, ballot, key);
+                        self.add(session, Waiting { purpose, ..waiting });
+                    });
+                }
+            }
+        }
+        self.scanned = scanned;
+    }
+
+    /// Adds what extracts the submissions of a chunk, also where they are known already: what they rest on may have been
+    /// forgotten since, and has to be in the graph before they are made again.
+    fn add_extractions(&mut self, session: &Session, chunk: Chunk, grader: usize) {
+        let of = session.graders()[grader];
+        programs::each_extraction(&session.db, chunk, of, &mut |case, turn, key| {
+            let cell = CellId { chunk, case, grader };
+            let waiting = Waiting::new(cell, BallotId { turn, ballot: 0 }, key);
+            self.add(session, Waiting { purpose: Purpose::Submission, ..waiting });
+        });
+    }
+
+    /// Adds an action, unless it was added before: then another chunk waits for it too.
+    fn add(&mut self, session: &Session, waiting: Waiting) {
+        let is_new = self.seen.insert(waiting.key);
+        let is_known = session.db.is_kept(waiting.key);
+        let tally = self.tally(&waiting);
+        tally.total += u64::from(is_new);
+        tally.cached += u64::from(is_new && is_known);
+        let chunk = waiting.cell.chunk;
+        if is_known {
+            if self.known.last() != Some(&chunk) {
+                self.known.push(chunk);
+            }
+        } else {
+            let chunks = self.chunks.entry(waiting.key).or_default();
+            if chunks.last() != Some(&chunk) {
+                chunks.push(chunk);
+            }
+        }
+        let is_lost = waiting.purpose == Purpose::Answer && session.db.take_lost(waiting.key);
+        if (is_new || is_lost) && !is_known {
+            self.fresh.push(waiting);
+        }
+    }
+
+    /// The chunks that still wait, though what they want is known by now: it came before they wanted it.
+    pub(crate) fn take_unapplied(&mut self, session: &Session) -> Vec<Chunk> {
+        let db = &session.db;
+        let is_pending = |chunk: &Chunk| {
+            session.graders().iter().any(|grader| {
+                let cells = queries::cells(db, *chunk, *grader).cells.iter();
+                cells.into_iter().any(|cell| cell.state == CellState::Pending)
+            })
+        };
+        std::mem::take(&mut self.known).into_iter().filter(is_pending).collect()
+    }
+
+    /// Looks up what was added, until that is much. Returns what the store has and is `usable`, with the chunks that
+    /// waited; queues the rest.
+    #[tracing::instrument(level = "debug", skip_all, fields(keys = self.fresh.len()))]
+    pub(crate) fn look_up(
+        &mut self,
+        store: &dyn OutcomeStore,
+        usable: &mut dyn FnMut(&Entry, &Waiting) -> Option<Outcome>,
+    ) -> FoundOutcomes {
+        let mut found = FoundOutcomes::default();
+        let mut waited = HashSet::new();
+        let mut bytes = 0;
+        let fresh = std::mem::take(&mut self.fresh);
+        let mut rest = fresh.as_slice();
+        while !rest.is_empty() && bytes < MAX_FOUND {
+            let is_conversation = |waiting: &Waiting| waiting.purpose == Purpose::Answer;
+            let most = if rest.iter().take(LOOKED_UP).any(is_conversation) {
+                CONVERSATIONS_LOOKED_UP
+            } else {
+                LOOKED_UP
+            };
+            let batch;
+            (batch, rest) = rest.split_at(most.min(rest.len()));
+            let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
+            store.visit_many(&keys, &mut |place, entry| {
+                let waiting = &batch[place];
+                let entry = entry.filter(|_| !self.is_repeated(waiting));
+                let tally = self.tally(waiting);
+                if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
+                    tally.cached += 1;
+                    tally.saved = tally.saved + outcome.usage();
+                    if is_conversation(waiting) {
+                        let size = size_of_reply(&outcome);
+                        bytes += size;
+                        found.answers.push((waiting.key, size));
+                    }
+                    found.outcomes.push((waiting.key, Arc::new(outcome)));
+                    waited.extend(self.chunks.remove(&waiting.key).unwrap_or_default());
+                } else {
+                    let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
+                    self.queue.push(Waiting { generation, ..*waiting });
+                }
+            });
+        }
+        self.fresh.extend_from_slice(rest);
+        found.has_more = !rest.is_empty();
+        // Their order is that of the hash, and nothing depends on it: the epoch of each is raised once.
+        found.waiting = waited.into_iter().collect();
+        found
+    }
+
+    /// How many chunks were scanned.
+    pub(crate) fn scanned(&self) -> usize {
+        self.scanned.len()
+    }
+
+    /// The chunks that wait for `key`, if it was not in the store.
+    pub(crate) fn chunks_of(&self, key: ActionKey) -> &[Chunk] {
+        self.chunks.get(&key).map_or(&[], SmallVec::as_slice)
+    }
+
+    /// Remembers the scanned plans of which every action that is wanted has an outcome that stays: those need no look
+    /// again.
+    pub(crate) fn remember(&mut self, session: &Session) {
+        for (chunk, plans) in &self.scanned {
+            match settled(session, plans) {
+                Some(actions) => {
+                    self.settled.0.insert(*chunk, (plans.clone(), actions));
+                }
+                None => _ = self.settled.0.remove(chunk),
+            }
+        }
+    }
+
+    /// Queues an action once more, for everybody whose plans have it.
+    pub(crate) fn ask_again(&mut self, session: &Session, waiting: Waiting) {
+        self.wait_for(session, waiting.key);
+        self.queue.push(waiting);
+    }
+
+    /// Notes who waits for an action by its plans.
+    pub(crate) fn wait_for(&mut self, session: &Session, key: ActionKey) {
+        let all = planned_actions(&session.db, session.root);
+        let mut chunks: SmallVec<[Chunk; 2]> =
+            all.filter(|action| action.key == key).map(|action| action.cell.chunk).collect();
+        chunks.dedup();
+        self.chunks.insert(key, chunks);
+    }
+}
+
+/// How many actions extract submissions of a chunk, grader by grader, if the outcome of each is known and stays. Plans are the
+/// same with an extractor that picks the same texts, and salsa may remember texts of which the outcomes were forgotten.
+fn known_extractions(session: &Session, chunk: Chunk) -> Option<Vec<u64>> {
+    let of_grader = |grader: &Grader<'_>| {
+        let mut actions = 0;
+        let mut stay = true;
+        programs::each_extraction(&session.db, chunk, *grader, &mut |_, _, key| {
+            actions += 1;
+            stay &= session.db.is_kept(key);
+        });
+        stay.then_some(actions)
+    };
+    session.graders().iter().map(of_grader).collect()
+}
+
+/// How many actions the plans want, grader by grader, if each of them has an outcome that stays.
+fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
+    let known = stays(session);
+    let of_grader =
+        |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
+            let ready = queries::ready(&session.db, *grader);
+            let mut actions = 0;
+            let mut stay = true;
+            for planned in plans.iter() {
+                stay &= *planned != Planned::Blocked;
+                each_wanted(planned, ready, &known, *threshold, &mut |_, key| {
+                    actions += 1;
+                    stay &= known(key).is_some();
+                });
+            }
+            stay.then_some(actions)
+        };
+    session.graders().iter().zip(plans).map(of_grader).collect()
+}
+
+/// What is known of actions and stays known. A failure that may pass is asked again, and has no say until then.
+pub(crate) fn stays(session: &Session) -> impl Fn(ActionKey) -> Option<Arc<Outcome>> {
+    |key| session.db.outcome(key).filter(|outcome| outcome.is_kept())
+}

@@ -1,0 +1,60 @@
+//! Which answers of targets the graph holds whole: the newest ones, up to a bound. Others are read again from the store
+//! where somebody needs them, which is seldom once they are graded.
+
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+use evalrs_graph::Database;
+use evalrs_graph::outcomes::ReplyArchive;
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::{Outcome, read_body};
+use evalrs_store::OutcomeStore;
+
+/// Bytes of answers that are held: what is under way at once rests on fewer, if they are not very large.
+const MAX_HELD: usize = if cfg!(test) { 1 << 20 } else { 32 << 20 };
+
+/// Replies as the store has them.
+pub(super) struct StoredReplies(pub(super) Arc<dyn OutcomeStore>);
+
+impl ReplyArchive for StoredReplies {
+    fn reply(&self, key: ActionKey) -> Option<Outcome> {
+        let entry = self.0.get_many(&[key]).pop().flatten()?;
+        read_body(&entry.body).ok()
+    }
+}
+
+/// Bytes of a reply; none of a failure, which is not let go of.
+pub(super) fn size_of_reply(outcome: &Outcome) -> usize {
+    match outcome {
+        Outcome::Reply(reply) => reply.text.len(),
+        Outcome::Failure(_) => 0,
+    }
+}
+
+/// The answers that are held whole, from the oldest to the newest, with their sizes.
+#[derive(Debug, Default)]
+pub(crate) struct WholeAnswers {
+    held: VecDeque<(ActionKey, usize)>,
+    bytes: usize,
+}
+
+impl WholeAnswers {
+    /// An answer of some bytes is to be held that the store has.
+    pub(crate) fn add(&mut self, key: ActionKey, bytes: usize) {
+        self.bytes += bytes;
+        self.held.push_back((key, bytes));
+    }
+
+    /// Lets the oldest go where there are too many.
+    pub(crate) fn release(&mut self, db: &Database) {
+        while self.bytes > MAX_HELD
+            && let Some((key, bytes)) = self.held.pop_front()
+        {
+            self.bytes -= bytes;
+            db.release_reply(key);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,315 @@
+//! Says what is wrong with the rows of a loaded dataset, and where.
+//!
+//! The queries find problems and know no file; this knows where every row was read. Problems of joined recordings
+//! are found again by `recordings`, where they stand.
+
+use std::collections::{BTreeSet, HashMap, HashSet};
+
+use super::dataset::{OriginFile, RecordOrigins};
+use evalrs_base::diagnostic::{Diagnostic, Place, clipped, suggest};
+use evalrs_base::file_text::FileText;
+use evalrs_base::path::key_ends;
+use evalrs_eval::dataset::cells::{column_names, short_row};
+use evalrs_eval::dataset::fields::{RowFields, RowProblem};
+use evalrs_eval::dataset::split::{RecordStart, SHOWN_PROBLEMS};
+use evalrs_eval::evaluate::sought::Sought;
+use evalrs_graph::declared::other_classes;
+use evalrs_graph::inputs::Root;
+use evalrs_graph::selection::Duplicate;
+use evalrs_graph::{Database, labels, queries, rows};
+use evalrs_model::spec::{DatasetFormat, DatasetSpec};
+use evalrs_suite::{RowRubric, label_of};
+
+/// Problems with the same sentence that are shown: the rest are one mistake made in every row.
+const SHOWN_ALIKE: usize = 3;
+
+/// A dataset that the database holds, and where it came from.
+pub(crate) struct LoadedRows<'a> {
+    pub session: (&'a Database, Root),
+    /// Where its records were read.
+    pub origins: &'a RecordOrigins,
+}
+
+impl LoadedRows<'_> {
+    /// Everything that is wrong with the dataset, in its order.
+    pub(crate) fn problems(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let unmapped = self.unmapped(dataset);
+        if !unmapped.is_empty() {
+            return unmapped;
+        }
+        let mut found = self.of_rows(dataset);
+        let (db, root) = self.session;
+        if found.is_empty() {
+            found = metric_problems(db, root);
+        }
+        // Who a case is can be told only where everything could be read.
+        if found.is_empty()
+            && root.chunks(db).iter().all(|chunk| queries::checked(db, *chunk).problems.is_empty())
+        {
+            found = self.duplicates();
+        }
+        shortened(found)
+    }
+
+    /// Paths of `fields` that no row has.
+    fn unmapped(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let Some(spec) = queries::row_spec(db, root) else { return Vec::new() };
+        let reading = queries::suite(db, root);
+        let in_vain = rows::in_vain(db, root);
+        let fields = &dataset.fields;
+        let paths = fields.paths.iter().chain(&fields.outputs);
+        let labels = fields.labels.iter().map(|(model, path)| (label_of(model), path));
+        let mapped = paths.map(|(name, path)| (name.clone(), path)).chain(labels);
+        // Empty cells of CSV are absent, their column is not.
+        let columns = match dataset.format {
+            Some(format) if format.has_cells() => {
+                let texts = self.origins.files.iter().map(OriginFile::text);
+                texts.flat_map(|text| column_names(text, format)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let is_column = |path: &str| {
+            key_ends(path).any(|end| columns.iter().any(|column| path.get(..end) == Some(column)))
+        };
+        let mut found = Vec::new();
+        let first_row = || root.chunks(db).first()?.records(db).iter().next();
+        for (name, path) in mapped {
+            if is_column(path) || !in_vain.contains(&Sought::Path(path.clone())) {
+                continue;
+            }
+            let said = reading.field_places.iter().find(|(key, _)| *key == name);
+            let place = said.map_or_else(|| Place::file(&dataset.path), |(_, place)| place.clone());
+            let hint =
+                first_row().and_then(|(row, _)| instead(&RowFields::new(row, spec).ok()?, path));
+            let message = format!("no row of the dataset has `{path}`");
+            found.push(Diagnostic { hint, ..Diagnostic::error(place, message) });
+        }
+        found
+    }
+
+    /// What is wrong with single rows.
+    fn of_rows(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let mut found = Vec::new();
+        let mut seen = HashSet::new();
+        let is_unreadable =
+            |path: &String| unreadable(queries::row_rubric(db, root, path)).is_some();
+        let has_unreadable = rows::rubric_files(db, root).iter().any(is_unreadable);
+        let mut before = 0;
+        for chunk in root.chunks(db) {
+            let problems = queries::checked(db, *chunk).problems.iter();
+            for (at, problem) in problems.filter(|(_, problem)| !problem.recorded) {
+                found.push(self.of_row(dataset, before + at, problem));
+            }
+            let of_labels = labels::label_problems(db, *chunk).iter();
+            for (at, problem) in of_labels.chain(queries::unmet(db, *chunk)) {
+                found.push(self.of_row(dataset, before + at, problem));
+            }
+            for (at, named) in &queries::checked(db, *chunk).named_graders {
+                found.extend(self.unknown_graders(named, dataset, before + at));
+            }
+            let named = queries::checked(db, *chunk).rubric_files.iter();
+            for (at, path) in named.filter(|_| has_unreadable) {
+                let is_new = seen.insert(path.as_str());
+                match unreadable(queries::row_rubric(db, root, path)) {
+                    // What stands in a file is wrong with it, however many rows name it.
+                    Some(Unreadable::Inside(problems)) if is_new => {
+                        let news: Vec<Diagnostic> =
+                            problems.iter().filter(|news| !found.contains(news)).cloned().collect();
+                        found.extend(news);
+                    }
+                    None | Some(Unreadable::Inside(_)) => {}
+                    Some(Unreadable::Whole(why)) => {
+                        let message = format!("cannot read the rubric `{}`: {why}", clipped(path));
+                        let place = self.origins.place(self.start(before + at), None);
+                        let problem = Diagnostic::error(place, message);
+                        found.push(problem.hint("`rubric_path` is relative to the suite's folder"));
+                    }
+                }
+            }
+            before += chunk.records(db).len();
+        }
+        found
+    }
+
+    /// Graders that a row names and the suite does not have.
+    fn unknown_graders(
+        &self,
+        named: &[String],
+        dataset: &DatasetSpec,
+        at: usize,
+    ) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let Some(suite) = &queries::suite(db, root).suite else { return Vec::new() };
+        let known = || suite.graders.iter().map(|grader| grader.name.as_str());
+        let unknown = named.iter().filter(|name| known().all(|known| known != name.as_str()));
+        let problem = |name: &String| {
+            let message = format!(
+                "the row names the grader `{}`, which the suite does not have",
+                clipped(name)
+            );
+            let hint = match suggest(name, known()) {
+                Some(near) => format!("did you mean `{near}`?"),
+                None => "if `graders` of the rows means something else, say `fields: {graders: none}` in the suite".to_owned(),
+            };
+            self.of_row(dataset, at, &RowProblem::new(message).hint(hint))
+        };
+        unknown.map(problem).collect()
+    }
+
+    /// What is wrong with record `at`. Of a CSV row that is too short, that is said first.
+    fn of_row(&self, dataset: &DatasetSpec, at: usize, problem: &RowProblem) -> Diagnostic {
+        let problem = problem.clone();
+        let start = self.start(at);
+        let place = self.origins.place(start, problem.span.clone());
+        let file = self.origins.files.get(start.file as usize);
+        let (Some(DatasetFormat::Csv), Some(file)) = (dataset.format, file) else {
+            return problem.diagnostic(place);
+        };
+        match short_row(file.text(), start) {
+            None => problem.diagnostic(place),
+            Some(short) => {
+                let message = format!("{short}: {}", problem.message);
+                let hint = "write a cell for every column, empty where there is nothing";
+                RowProblem { message, ..problem }.hint(hint).diagnostic(place)
+            }
+        }
+    }
+
+    /// Where record `at` starts.
+    fn start(&self, at: usize) -> RecordStart {
+        self.origins.starts.get(at).copied().unwrap_or_default()
+    }
+
+    fn duplicates(&self) -> Vec<Diagnostic> {
+        let (db, root) = self.session;
+        let diagnostic = |duplicate: &Duplicate| {
+            let [first, second] = [duplicate.first, duplicate.second].map(|at| self.start(at));
+            let model =
+                duplicate.model.as_deref().map(|model| format!(", model `{}`", clipped(model)));
+            let id = clipped(&duplicate.id);
+            let trial = duplicate.trial;
+            let case = format!("`{id}` (trial {trial}{})", model.unwrap_or_default());
+            let message = if first == second {
+                format!("the sample {case} was recorded more than once")
+            } else {
+                let line = match self.origins.files.get(first.file as usize) {
+                    Some(file) if first.file != second.file => {
+                        format!("line {} of `{}`", first.line, file.path)
+                    }
+                    _ => format!("line {}", first.line),
+                };
+                format!("the id {case} is already taken by {line}")
+            };
+            Diagnostic::error(self.origins.place(second, None), message).hint(
+                "number the trials of one sample with \"trial\": 0, 1, …, or say `trials: by_order` in the suite; give other samples other ids",
+            )
+        };
+        queries::selection(db, root).duplicates.iter().map(diagnostic).collect()
+    }
+}
+
+/// Metrics of which there is no number whatever the grades: by a weight that no row has, of a class that none is of.
+fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
+    let reading = queries::suite(db, root);
+    let (Some(suite), Some(spec)) = (&reading.suite, queries::row_spec(db, root)) else {
+        return Vec::new();
+    };
+    let in_vain = rows::in_vain(db, root);
+    let mut found = Vec::new();
+    for metric in &suite.metrics {
+        let said = reading.metric_places.iter().find(|(name, _)| *name == metric.name);
+        let place = || said.map_or_else(|| Place::file(""), |(_, place)| place.clone());
+        let name = clipped(&metric.name);
+        for path in metric.kind.paths() {
+            if in_vain.contains(&Sought::Metric(path.to_owned())) {
+                let message =
+                    format!("the metric `{name}` needs `row.{}`, which no row has", clipped(path));
+                let hint = rows::first(db, root, spec).and_then(|fields| instead(&fields, path));
+                found.push(Diagnostic { hint, ..Diagnostic::error(place(), message) });
+            }
+        }
+        let Some(class) = metric.class() else { continue };
+        if let Some(classes) = other_classes(db, root, metric) {
+            let message = format!(
+                "the metric `{name}` is of the class `{}`, which nothing has",
+                clipped(class)
+            );
+            found.push(Diagnostic::error(place(), message).hint(class_hint(class, &classes)));
+        }
+    }
+    found
+}
+
+/// Which class is probably meant.
+fn class_hint(class: &str, classes: &BTreeSet<String>) -> String {
+    const SOME: usize = 5;
+    if let Some(near) = suggest(class, classes.iter().map(String::as_str)) {
+        return format!("did you mean `{}`?", clipped(near));
+    }
+    if classes.is_empty() {
+        return "no row says of which class it is".to_owned();
+    }
+    let some: Vec<String> =
+        classes.iter().take(SOME).map(|class| format!("`{}`", clipped(class))).collect();
+    let more = if classes.len() > SOME { ", …" } else { "" };
+    format!("there are {}{more}", some.join(", "))
+}
+
+/// Why a row's rubric cannot be read.
+pub(crate) enum Unreadable<'a> {
+    /// The file cannot be.
+    Whole(&'a str),
+    /// It can, and this is wrong in it.
+    Inside(&'a [Diagnostic]),
+}
+
+pub(crate) fn unreadable(rubric: &RowRubric) -> Option<Unreadable<'_>> {
+    Some(match &rubric.text {
+        _ if !rubric.problems.is_empty() => Unreadable::Inside(&rubric.problems),
+        FileText::Text(_) | FileText::Unread => return None,
+        FileText::Missing => Unreadable::Whole("there is no such file"),
+        FileText::Unreadable(reason) => Unreadable::Whole(reason),
+        FileText::NoText(problem) => Unreadable::Whole(&problem.message),
+    })
+}
+
+/// What a row has instead of what stands at no `path` of it: the names beside the last step that is wrong.
+fn instead(fields: &RowFields<'_>, path: &str) -> Option<String> {
+    if let Some((parent, last)) = path.rsplit_once('.')
+        && let Some(raw) = fields.at_path(parent)
+    {
+        let inner = RowFields::new(raw.get(), fields.spec()).ok()?;
+        return Some(match suggest(last, inner.names()) {
+            Some(near) => format!("did you mean `{parent}.{}`?", clipped(near)),
+            None => format!("`{parent}` of the first row has {}", inner.some_names()),
+        });
+    }
+    Some(match suggest(path, fields.names()) {
+        Some(near) => format!("did you mean `{}`?", clipped(near)),
+        None => format!("the first row has {}", fields.some_names()),
+    })
+}
+
+/// The first problems, of those that are alike fewer still, and how many more there are.
+pub fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+    let all = diagnostics.len();
+    let mut alike: HashMap<String, usize> = HashMap::new();
+    diagnostics.retain(|diagnostic| {
+        let seen = alike.entry(diagnostic.message.clone()).or_insert(0);
+        *seen += 1;
+        *seen <= SHOWN_ALIKE
+    });
+    diagnostics.truncate(SHOWN_PROBLEMS);
+    let more = all - diagnostics.len();
+    if let (1.., Some(last)) = (more, diagnostics.last()) {
+        let path = last.place.as_ref().map(|place| place.path.clone()).unwrap_or_default();
+        let message = match more {
+            1 => "1 more problem of this file is not shown".to_owned(),
+            more => format!("{more} more problems of this file are not shown"),
+        };
+        diagnostics.push(Diagnostic::error(Place::file(path), message));
+    }
+    diagnostics
+}

@@ -1,0 +1,169 @@
+//! Events into updates: what an agent tells while it works.
+
+use serde_json::Value;
+
+use super::path::is_match;
+use super::{Adapter, EventMapping, OutputMode, PassthroughTypes, UpdateKind};
+use evalrs_base::price::Cost;
+use evalrs_model::outcome::Usage;
+
+/// Something that an agent told.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Update {
+    /// What it is about.
+    pub kind: UpdateKind,
+    /// What was thought or said.
+    pub content: Option<String>,
+    /// The name of the tool.
+    pub title: Option<String>,
+    /// What became of the call.
+    pub status: Option<String>,
+    /// What pairs a call with its answer.
+    pub id: Option<String>,
+    /// The arguments of the call.
+    pub input: Option<Value>,
+    /// What the call answered.
+    pub output: Option<Value>,
+    /// Whether it goes on with the last update of its kind.
+    pub is_delta: bool,
+    /// The entries of a plan.
+    pub entries: Option<Value>,
+}
+
+impl Adapter {
+    /// What an event tells.
+    pub fn updates(&self, event: &Value) -> Vec<Update> {
+        match (self.output_mode.unwrap_or_default(), &self.passthrough_type_map) {
+            (OutputMode::Passthrough, Some(types)) => types.update(event).into_iter().collect(),
+            _ => self.mapped(event),
+        }
+    }
+
+    /// What the first mapping that takes the event makes of it. Where that takes items of a list, the other items are left
+    /// to the mappings after it over the same list: an answer may hold thoughts, words and calls at once.
+    fn mapped(&self, event: &Value) -> Vec<Update> {
+        let mappings = self.output_events.as_deref().unwrap_or_default();
+        let applies = |mapping: &&EventMapping| {
+            mapping.matches.when.iter().all(|when| when.path.matches(event, &when.value))
+        };
+        let mut mappings = mappings.iter().filter(applies);
+        while let Some(mapping) = mappings.next() {
+            match mapping.matches.path.find(event) {
+                Some(Value::Array(items)) => {
+                    let rest: Vec<&EventMapping> = mappings
+                        .clone()
+                        .filter(|other| other.matches.path == mapping.matches.path)
+                        .collect();
+                    if !items.iter().any(|item| mapping.takes_item(item)) {
+                        continue;
+                    }
+                    let takers = || std::iter::once(mapping).chain(rest.iter().copied());
+                    let update =
+                        |item| Some(takers().find(|taker| taker.takes_item(item))?.update(item));
+                    return items.iter().filter_map(update).collect();
+                }
+                Some(value) if is_match(value, &mapping.matches.value) => {
+                    return vec![mapping.update(event)];
+                }
+                _ => {}
+            }
+        }
+        Vec::new()
+    }
+
+    /// What the agent answered, if the event ends the turn.
+    pub fn result(&self, event: &Value) -> Option<String> {
+        let result = &self.result;
+        let is_result = result.match_path.matches(event, &result.match_value);
+        is_result.then(|| result.content_path.text(event).unwrap_or_default())
+    }
+
+    /// Whether the event says that the turn failed.
+    pub fn says_failed(&self, event: &Value) -> bool {
+        let mut found = self.result.failed_path.all().iter().filter_map(|path| path.find(event));
+        found.any(|value| match value {
+            Value::Bool(failed) => *failed,
+            Value::String(word) => word.starts_with("error"),
+            _ => false,
+        })
+    }
+
+    /// The conversation that the event belongs to, by the agent's own name for it.
+    pub fn session_id(&self, event: &Value) -> Option<String> {
+        self.resume.as_ref()?.session_id_path.text(event)
+    }
+
+    /// What the turn used, if the event tells.
+    pub fn usage(&self, event: &Value) -> Option<Usage> {
+        let paths = self.usage.as_ref()?;
+        let sum = |paths: &[super::EventPath]| {
+            let counts = paths.iter().filter_map(|path| path.find(event)?.as_u64());
+            counts
+                .fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)))
+        };
+        let cost = paths.cost.as_ref().and_then(|path| path.find(event)?.as_f64());
+        let input = sum(&paths.input_tokens).unwrap_or(0);
+        let output = sum(&paths.output_tokens).unwrap_or(0);
+        let usage = Usage::of_tokens(input, output).told(cost.and_then(Cost::from_dollars));
+        (usage != Usage::default()).then_some(usage)
+    }
+}
+
+impl EventMapping {
+    /// Whether an item of a list is taken. Of objects with a type, the type is compared.
+    fn takes_item(&self, item: &Value) -> bool {
+        let compared = item.get("type").unwrap_or(item);
+        let any = self.matches.value == "*" && !item.is_null();
+        any || is_match(compared, &self.matches.value)
+    }
+
+    /// What is told by an event, or by an item of one.
+    fn update(&self, of: &Value) -> Update {
+        let extract = &self.extract;
+        let text = |path: &Option<super::EventPath>| path.as_ref().and_then(|path| path.text(of));
+        let value =
+            |path: &Option<super::EventPath>| path.as_ref().and_then(|path| path.find(of).cloned());
+        let is_true = |path: &Option<super::EventPath>| value(path) == Some(Value::Bool(true));
+        let status = if is_true(&extract.failed) {
+            Some("failed".to_owned())
+        } else {
+            text(&extract.status)
+        };
+        Update {
+            kind: self.emit_as,
+            content: text(&extract.content),
+            title: text(&extract.title),
+            status,
+            id: text(&extract.id),
+            input: value(&extract.input),
+            output: value(&extract.output),
+            is_delta: is_true(&extract.delta) || is_always(extract.delta.as_ref()),
+            entries: value(&extract.entries),
+        }
+    }
+}
+
+/// Whether an adapter says `'true'`, whatever the event.
+fn is_always(path: Option<&super::EventPath>) -> bool {
+    matches!(path, Some(super::EventPath::Literal(Value::String(text))) if text == "true")
+}
+
+impl PassthroughTypes {
+    fn update(&self, event: &Value) -> Option<Update> {
+        let own = event.get(&self.type_field)?.as_str()?;
+        let named = || serde_json::from_value(Value::from(own)).ok();
+        let kind = self.type_values.get(own).copied().or_else(named)?;
+        let text = |name: &str| event.get(name).and_then(Value::as_str).map(str::to_owned);
+        Some(Update {
+            kind,
+            content: text("content"),
+            title: text("name").or_else(|| text("title")),
+            status: text("status"),
+            id: text("id"),
+            input: event.get("input").cloned(),
+            output: event.get("output").cloned(),
+            is_delta: false,
+            entries: event.get("entries").cloned(),
+        })
+    }
+}

@@ -1,0 +1,499 @@
+//! Takes a row apart into fields, under whatever names it has them.
+//!
+//! One level at a time, into borrowed raw values, so that only what is asked for is parsed. Names are resolved
+//! in one place: the `fields` mapping, then our name, then its aliases.
+
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::fmt;
+use std::ops::Range;
+
+use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::split::too_deep;
+use super::trials::NUMBERED;
+use evalrs_base::diagnostic::{Diagnostic, Place, clipped, suggest};
+use evalrs_base::json_syntax::{kind_of, slip};
+use evalrs_base::path;
+use evalrs_model::spec::{DatasetSpec, FieldMap, MissingAnswer, TargetModel, TrialNumbers};
+use evalrs_trajectory::TrajectoryFormat;
+
+/// Our names of a row's fields, each with the other names it is known by.
+pub const FIELDS: &[(&str, &[&str])] = &[
+    ("id", &["sample_id"]),
+    ("input", &["prompt", "question"]),
+    ("ground_truth", &["expected", "target", "ideal", "hint", "answer"]),
+    ("metadata", &[]),
+    ("tags", &[]),
+    ("rubric_vars", &[]),
+    ("extra_vars", &[]),
+    ("agent_args", &[]),
+    ("rubric", &[]),
+    ("rubric_path", &[]),
+    ("output", &[]),
+    ("trajectory", &[]),
+    ("messages", &[]),
+    ("trial", &[]),
+    ("model", &[]),
+    ("agent_state", &[]),
+    ("reference", &[]),
+    ("label", &[]),
+];
+
+/// Whether a row has one of our fields under this name.
+pub(super) fn is_field(name: &str) -> bool {
+    FIELDS.iter().any(|(ours, aliases)| *ours == name || aliases.contains(&name))
+}
+
+/// How the records of a dataset are read.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowSpec {
+    /// Whether values are CSV cells: text, in which JSON may stand.
+    pub cells: bool,
+    /// The `fields` mapping.
+    pub fields: FieldMap,
+    /// The format of recorded trajectories; detected if absent.
+    pub format: Option<&'static TrajectoryFormat>,
+    /// What a row is that records no answer.
+    pub missing: MissingAnswer,
+    /// The models and trials that a live target is run with; none where it is recorded.
+    pub live: Option<Box<LiveCases>>,
+}
+
+/// The models and trials that a live target is run with: the cases of a row, model by model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LiveCases {
+    /// The models; empty is the target's own.
+    pub models: Vec<TargetModel>,
+    /// The trials, at least 1.
+    pub trials: u32,
+}
+
+/// One run of a live target on a row.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct LiveCase<'a> {
+    /// The model; none is the target's own.
+    pub model: Option<&'a TargetModel>,
+    /// The trial, from 0.
+    pub trial: u32,
+}
+
+impl LiveCases {
+    /// How many cases a row has.
+    fn count(&self) -> usize {
+        self.models.len().max(1) * self.trials.max(1) as usize
+    }
+
+    /// The case with this ordinal among those of its row.
+    pub fn case(&self, case: usize) -> LiveCase<'_> {
+        let trials = self.trials.max(1) as usize;
+        let trial = u32::try_from(case % trials).unwrap_or_default();
+        LiveCase { model: self.models.get(case / trials), trial }
+    }
+}
+
+impl RowSpec {
+    /// How the rows of `dataset` are read.
+    pub fn new(dataset: &DatasetSpec, format: Option<&'static TrajectoryFormat>) -> Self {
+        let cells = dataset.has_cells();
+        let missing = dataset.missing;
+        let mut fields = dataset.fields.clone();
+        if dataset.trials == TrialNumbers::ByOrder {
+            fields.paths.retain(|(ours, _)| ours != "trial");
+            fields.paths.push(("trial".to_owned(), NUMBERED.to_owned()));
+        }
+        Self { cells, fields, format, missing, live: None }
+    }
+
+    /// How the rows of `dataset` are read before their trials are numbered.
+    pub fn unnumbered(dataset: &DatasetSpec) -> Self {
+        Self { fields: dataset.fields.clone(), ..Self::new(dataset, None) }
+    }
+
+    /// How the rows of `dataset` are read that a live target is run on.
+    pub fn live(dataset: &DatasetSpec, live: LiveCases) -> Self {
+        Self { live: Some(Box::new(live)), ..Self::new(dataset, None) }
+    }
+
+    /// The results one row gives: one for each model and trial of a live target, or for each of `fields.outputs`, else
+    /// one.
+    pub fn cases(&self) -> usize {
+        match &self.live {
+            Some(live) => live.count(),
+            None => self.fields.outputs.len().max(1),
+        }
+    }
+}
+
+/// What is wrong with a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowProblem {
+    /// The bytes of the row it is about; none speaks of the row as a whole.
+    pub span: Option<Range<usize>>,
+    /// What is wrong.
+    pub message: String,
+    /// What was expected there.
+    pub label: Option<String>,
+    /// The likely fix.
+    pub hint: Option<String>,
+    /// It is about the joined recording, not about the row.
+    pub recorded: bool,
+    /// It is that no answer was recorded where others are: an error of the result, not of the dataset.
+    pub unanswered: bool,
+}
+
+impl RowProblem {
+    /// A problem of the row as a whole.
+    pub fn new(message: impl Into<String>) -> Self {
+        Self {
+            span: None,
+            message: message.into(),
+            label: None,
+            hint: None,
+            recorded: false,
+            unanswered: false,
+        }
+    }
+
+    /// The problem at a place, for people.
+    pub fn diagnostic(self, place: Place) -> Diagnostic {
+        let Self { message, label, hint, .. } = self;
+        Diagnostic { label, hint, ..Diagnostic::error(place, message) }
+    }
+
+    pub fn unanswered(message: impl Into<String>) -> Self {
+        Self { unanswered: true, ..Self::new(message) }
+    }
+
+    pub(super) fn of_recording(self) -> Self {
+        Self { recorded: true, ..self }
+    }
+
+    pub fn at(self, row: &str, raw: &RawValue) -> Self {
+        Self { span: span_in(row, raw.get()), ..self }
+    }
+
+    pub fn label(self, label: impl Into<String>) -> Self {
+        Self { label: Some(label.into()), ..self }
+    }
+
+    /// The problem with its likely fix.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+/// Where `part` stands inside `row`, if it was borrowed from it.
+fn span_in(row: &str, part: &str) -> Option<Range<usize>> {
+    let start = part.as_ptr().addr().checked_sub(row.as_ptr().addr())?;
+    (start + part.len() <= row.len()).then_some(start..start + part.len())
+}
+
+/// The members of a JSON object in order, unread.
+#[derive(Debug, Default)]
+pub struct RawObject<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
+
+impl<'a> RawObject<'a> {
+    /// The member `name`; the last one, as everywhere in JSON, if it appears twice.
+    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
+        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
+    }
+
+    /// The names of its members.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.0.iter().map(|(key, _)| key.as_ref())
+    }
+
+    /// Its members in order.
+    pub fn members(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        self.0.iter().map(|(key, value)| (key.as_ref(), *value))
+    }
+
+    /// What stands at a dotted path; at each level the longest matching key wins.
+    fn at_path(&self, path: &str) -> Option<&'a RawValue> {
+        let found = |end: usize| raw_at(self.get(path.get(..end)?)?, path.get(end..)?);
+        path::key_ends(path).filter_map(found).last()
+    }
+
+    /// The first name that was seen before, with its second value.
+    pub fn twice(&self) -> Option<(&str, &'a RawValue)> {
+        let mut seen = BTreeSet::new();
+        let again = self.0.iter().find(|(key, _)| !seen.insert(key.as_ref()))?;
+        Some((again.0.as_ref(), again.1))
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Members;
+        impl<'de> Visitor<'de> for Members {
+            type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a JSON object")
+            }
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
+                let mut members = Vec::with_capacity(8);
+                while let Some(Key(key)) = map.next_key()? {
+                    members.push((key, map.next_value()?));
+                }
+                Ok(members)
+            }
+        }
+        deserializer.deserialize_map(Members).map(RawObject)
+    }
+}
+
+struct Key<'a>(Cow<'a, str>);
+
+impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        #[derive(serde::Deserialize)]
+        struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
+        Borrowed::deserialize(deserializer).map(|key| Self(key.0))
+    }
+}
+
+/// A row taken apart.
+#[derive(Debug)]
+pub struct RowFields<'a> {
+    pub row: &'a str,
+    pub members: RawObject<'a>,
+    pub spec: &'a RowSpec,
+}
+
+impl<'a> RowFields<'a> {
+    /// Takes `row` apart; every member is still unread.
+    pub fn new(row: &'a str, spec: &'a RowSpec) -> Result<Self, RowProblem> {
+        let members = serde_json::from_str(row).map_err(|error| syntax_problem(row, &error))?;
+        Ok(Self { row, members, spec })
+    }
+
+    /// The raw value of our field `name`: mapped, under its own name, or under one alias. Null is absent.
+    pub fn raw(&self, name: &str) -> Option<&'a RawValue> {
+        let found = match self.mapped(name) {
+            Some(path) => self.at_path(path),
+            None => self
+                .members
+                .get(name)
+                .or_else(|| aliases(name).iter().find_map(|alias| self.members.get(alias))),
+        };
+        found.filter(|raw| raw.get() != "null")
+    }
+
+    /// How the row is read.
+    pub fn spec(&self) -> &'a RowSpec {
+        self.spec
+    }
+
+    /// The path that the suite's `fields` gives our field `name`.
+    pub fn mapped(&self, name: &str) -> Option<&'a str> {
+        let found = self.spec.fields.paths.iter().find(|(ours, _)| ours == name);
+        found.map(|(_, path)| path.as_str())
+    }
+
+    /// The first names of the row: enough to look for a misspelt one.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.members.names().take(1_000)
+    }
+
+    /// Why our field `name`, which a row needs, is not there: what the suite or the row says instead.
+    pub(super) fn instead_of(&self, name: &'static str) -> Option<String> {
+        if let Some(path) = self.mapped(name) {
+            let names = self.some_names();
+            return Some(format!("`fields` reads `{name}` from `{path}`; the row has {names}"));
+        }
+        let ours = || std::iter::once(&name).chain(aliases(name)).copied();
+        if let Some(null) = ours().find(|ours| self.members.get(ours).is_some()) {
+            return Some(format!("`{null}` is null; write \"\" if it is empty"));
+        }
+        let near = ours().find_map(|ours| suggest(ours, self.names()))?;
+        Some(format!(
+            "rename `{near}`, or say `fields: {{{name}: {}}}` in the suite",
+            path::in_braces(near)
+        ))
+    }
+
+    /// The first names of the row, for messages.
+    pub fn some_names(&self) -> String {
+        let mut names: Vec<String> =
+            self.members.names().take(12).map(|name| format!("`{}`", clipped(name))).collect();
+        if self.members.names().count() > names.len() {
+            names.push("…".to_owned());
+        }
+        if names.is_empty() { "no fields".to_owned() } else { names.join(", ") }
+    }
+
+    /// The members that are none of our fields, neither by name nor by the suite's `fields`.
+    pub fn unmapped(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
+        let FieldMap { paths, outputs, labels } = &self.spec.fields;
+        self.members.0.iter().map(|(name, raw)| (name.as_ref(), *raw)).filter(move |(name, _)| {
+            let is_ours = is_field(name);
+            let is_mapped = |(_, path): &(String, String)| {
+                path.strip_prefix(*name)
+                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+            };
+            !is_ours && !paths.iter().chain(outputs).chain(labels).any(is_mapped)
+        })
+    }
+
+    /// What stands at a dotted path of the row.
+    pub fn at_path(&self, path: &str) -> Option<&'a RawValue> {
+        self.members.at_path(path)
+    }
+
+    pub fn value(&self, name: &str) -> Result<Option<Value>, RowProblem> {
+        let Some(raw) = self.raw(name) else { return Ok(None) };
+        let parsed = serde_json::from_str(raw.get()).map_err(|error| {
+            let slip = slip(raw.get(), &error);
+            let problem = RowProblem::new(format!("bad JSON in `{name}`: {}", slip.message));
+            let RowProblem { span, .. } = problem.clone().at(self.row, raw);
+            let span = span.map(|at| at.start + slip.span.start..at.start + slip.span.end);
+            RowProblem { span, hint: slip.hint.map(str::to_owned), ..problem }
+        })?;
+        match parsed {
+            Value::String(cell) if self.spec.cells => {
+                Ok(Some(cell_value(name, cell).map_err(|problem| problem.at(self.row, raw))?))
+            }
+            value => Ok(Some(value)),
+        }
+    }
+
+    pub(super) fn wrong(&self, name: &str, expected: &str, found: &Value) -> RowProblem {
+        let problem = RowProblem::new(format!("`{name}` is {}", kind_of(found)))
+            .label(format!("expected {expected}"));
+        match self.raw(name) {
+            Some(raw) => problem.at(self.row, raw),
+            None => problem,
+        }
+    }
+
+    pub fn text(&self, name: &str) -> Result<Option<String>, RowProblem> {
+        match self.value(name)? {
+            None => Ok(None),
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(other) => Err(self.wrong(name, "a string", &other)),
+        }
+    }
+
+    pub fn object(&self, name: &str) -> Result<Map<String, Value>, RowProblem> {
+        match self.value(name)? {
+            None => Ok(Map::new()),
+            Some(Value::Object(map)) => Ok(map),
+            Some(other) => Err(self.wrong(name, "an object", &other)),
+        }
+    }
+}
+
+/// [`evalrs_base::path::lookup`] over values that are not read.
+pub(super) fn raw_at<'a>(raw: &'a RawValue, path: &str) -> Option<&'a RawValue> {
+    let path = path.strip_prefix('.').unwrap_or(path);
+    if path.is_empty() {
+        return Some(raw);
+    }
+    if let Ok(object) = serde_json::from_str::<RawObject<'a>>(raw.get()) {
+        return object.at_path(path);
+    }
+    let items: Vec<&'a RawValue> = serde_json::from_str(raw.get()).ok()?;
+    let (index, rest) = path::index(path)?;
+    raw_at(items.get(index)?, rest)
+}
+
+/// A CSV row as the JSON row it stands for: our names, and what stands in cells parsed.
+pub fn parsed_cells(row: &str, spec: &RowSpec) -> Result<String, RowProblem> {
+    let fields = RowFields::new(row, spec)?;
+    let mut parsed = Map::new();
+    for (name, _) in FIELDS {
+        if let Some(value) = fields.value(name)? {
+            parsed.insert((*name).to_owned(), value);
+        }
+    }
+    Ok(Value::Object(parsed).to_string())
+}
+
+/// The innermost value on the way of a JSON Pointer into `raw` that is there.
+pub(super) fn deepest<'a>(raw: &'a RawValue, pointer: &str) -> &'a RawValue {
+    let mut found = raw;
+    for step in pointer.split('/').skip(1) {
+        match raw_at(found, step) {
+            Some(inner) => found = inner,
+            None => break,
+        }
+    }
+    found
+}
+
+/// The other names of our field `name`.
+pub fn aliases(name: &str) -> &'static [&'static str] {
+    FIELDS.iter().find(|(ours, _)| *ours == name).map_or(&[], |(_, aliases)| aliases)
+}
+
+fn syntax_problem(row: &str, error: &serde_json::Error) -> RowProblem {
+    if let Some(at) = too_deep(row) {
+        return deep_problem(at);
+    }
+    let slip = slip(row, error);
+    if error.is_data() {
+        return RowProblem {
+            span: Some(0..1.min(row.len())),
+            ..RowProblem::new("the row is not a JSON object")
+        }
+        .label("expected `{`")
+        .hint("write one object a row: {\"input\": \"…\", \"output\": \"…\"}");
+    }
+    let problem = RowProblem::new(format!("bad JSON: {}", slip.message));
+    RowProblem { span: Some(slip.span), hint: slip.hint.map(str::to_owned), ..problem }
+}
+
+/// What is wrong with a row whose JSON is nested too deep at byte `at`.
+pub fn deep_problem(at: usize) -> RowProblem {
+    let problem =
+        RowProblem::new("the JSON is nested more than 128 deep").label("level 129 opens here");
+    RowProblem { span: Some(at..at + 1), ..problem }
+}
+
+/// A cell that holds a JSON array or object where one is expected is parsed; any other is text.
+fn cell_value(name: &str, cell: String) -> Result<Value, RowProblem> {
+    let trimmed = cell.trim();
+    let bracketed = |open, close| trimmed.starts_with(open) && trimmed.ends_with(close);
+    let parse = |what: &str| {
+        serde_json::from_str(trimmed).map_err(|error| {
+            let slip = slip(trimmed, &error);
+            let character = trimmed[..slip.span.start].chars().count() + 1;
+            let problem = RowProblem::new(format!(
+                "the cell `{name}` is bad JSON: {} (character {character})",
+                slip.message
+            ));
+            let hint = slip.hint.map(str::to_owned);
+            RowProblem { hint, ..problem.label(format!("expected {what}")) }
+        })
+    };
+    match name {
+        "input" | "ground_truth" | "tags" if bracketed('[', ']') => {
+            parse("a JSON array").or_else(|problem| {
+                if name == "ground_truth" { Ok(Value::String(cell.clone())) } else { Err(problem) }
+            })
+        }
+        "metadata" | "rubric_vars" | "extra_vars" | "agent_args" => parse("a JSON object"),
+        "trajectory" | "messages" | "agent_state" => {
+            if bracketed('[', ']') || bracketed('{', '}') {
+                parse("JSON")
+            } else {
+                Ok(Value::String(cell))
+            }
+        }
+        "trial" => Ok(trimmed.parse::<u32>().map_or(Value::String(cell), Value::from)),
+        "tags" => Ok(cell.split(',').map(|tag| Value::from(tag.trim())).collect()),
+        _ => Ok(Value::String(cell)),
+    }
+}
+
+/// Strings as they are, anything else as its JSON text.
+pub fn json_text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}

@@ -1,0 +1,263 @@
+//! Gives or takes back one label in the text of a file of labels: a sorted line each, so that branches of git merge line by line.
+//!
+//! What a person says takes the place of all that they said of the same: of this verdict, or of one of those that it is about if
+//! it is about several. Lines of other people and of other verdicts stay as they are, also those that cannot be read.
+
+use serde_json::{Map, Value};
+
+use super::people::{UNKNOWN, person};
+use evalrs_base::diagnostic::clipped;
+use evalrs_model::spec::LabelPick;
+
+/// A label that a person gives, and what it is of.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NewLabel {
+    /// The sample.
+    pub id: String,
+    /// For this grader alone.
+    pub grader: Option<String>,
+    /// Whether there is no other grader, so that lines that name none are for it alone.
+    pub is_only_grader: bool,
+    /// Of this model alone.
+    pub model: Option<String>,
+    /// Of this trial alone, from 0.
+    pub trial: Option<u32>,
+    /// The digest of the submission that the person saw, 16 hexadecimal digits of BLAKE3.
+    pub submission: Option<String>,
+    /// `true`, `false` or a number on the scale of the grader; none takes back what the person said.
+    pub label: Option<Value>,
+    /// The person.
+    pub who: Option<String>,
+    /// When, as RFC 3339.
+    pub at: String,
+    /// How the answer came to be labelled.
+    pub picked: Option<LabelPick>,
+}
+
+/// The text of the file with the label; an error, a sentence, where what others said of the same verdict is of another kind.
+pub fn edited(text: &str, label: &NewLabel) -> Result<String, String> {
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let mut lines = Vec::new();
+    for line in text.lines().filter(|line| !line.trim().is_empty()) {
+        let read: Option<Map<String, Value>> = serde_json::from_str(line).ok();
+        match read.filter(|read| label.covers(read)) {
+            Some(read) if label.is_by(&read) => {}
+            Some(read) => {
+                label.check_kind(&read)?;
+                lines.push(line.to_owned());
+            }
+            None => lines.push(line.to_owned()),
+        }
+    }
+    lines.extend(label.line());
+    lines.sort();
+    Ok(lines.into_iter().map(|line| line + "\n").collect())
+}
+
+impl NewLabel {
+    /// The line of the file, where it says something.
+    fn line(&self) -> Option<String> {
+        let label = self.label.as_ref()?;
+        let mut line = Map::new();
+        line.insert("id".to_owned(), Value::from(self.id.clone()));
+        for (name, text) in [("grader", &self.grader), ("model", &self.model)] {
+            line.extend(text.as_ref().map(|text| (name.to_owned(), Value::from(text.clone()))));
+        }
+        line.extend(self.trial.map(|trial| ("trial".to_owned(), Value::from(trial))));
+        let submission = self.submission.as_ref();
+        line.extend(submission.map(|of| ("submission_digest".to_owned(), Value::from(of.clone()))));
+        line.insert("label".to_owned(), label.clone());
+        line.extend(self.person().map(|who| ("who".to_owned(), Value::from(who))));
+        line.insert("at".to_owned(), Value::from(self.at.clone()));
+        let picked = self.picked.map(|picked| ("picked".to_owned(), Value::from(picked.name())));
+        line.extend(picked);
+        Some(Value::Object(line).to_string())
+    }
+
+    /// Whether a line of the file is of this verdict, or of one of those that this is about: of this submission or of another.
+    fn covers(&self, line: &Map<String, Value>) -> bool {
+        let id = line.get("id").or_else(|| line.get("sample_id"));
+        let is_id = match id {
+            Some(Value::String(id)) => *id == self.id,
+            Some(Value::Number(id)) => id.to_string() == self.id,
+            _ => false,
+        };
+        let is_own = |name: &str, own: Option<Value>| {
+            let held = line.get(name).filter(|value| !value.is_null());
+            own.is_none() || own.as_ref() == held
+        };
+        let names_grader = line.get("grader").is_some_and(|value| !value.is_null());
+        let is_for_it = is_own("grader", self.grader.clone().map(Value::from))
+            || (self.is_only_grader && !names_grader);
+        // Whoever tries samples once may have said that it is of the first trial.
+        let is_first = || line.get("trial").is_none_or(|trial| trial.is_null() || *trial == 0);
+        let is_of_trial =
+            self.trial.map_or_else(is_first, |_| is_own("trial", self.trial.map(Value::from)));
+        is_id && is_for_it && is_own("model", self.model.clone().map(Value::from)) && is_of_trial
+    }
+
+    /// Whether it is of the same person. Lines that name nobody are of one person, who is unknown.
+    fn is_by(&self, line: &Map<String, Value>) -> bool {
+        line.get("who").and_then(person) == self.person()
+    }
+
+    /// The person, where the name is known.
+    fn person(&self) -> Option<String> {
+        person(&self.who.clone().map_or(Value::Null, Value::from))
+    }
+
+    /// Scores and passes of several people are no one label.
+    fn check_kind(&self, line: &Map<String, Value>) -> Result<(), String> {
+        let submission = line.get("submission_digest").and_then(Value::as_str);
+        let is_of_same = submission.is_none() || submission == self.submission.as_deref();
+        let (Some(new), Some(held)) = (&self.label, line.get("label")) else { return Ok(()) };
+        let names = |name: &str| line.get(name).is_some_and(|value| !value.is_null());
+        let is_of_more = (self.grader.is_none() && names("grader"))
+            || (self.model.is_none() && names("model"))
+            || (self.trial.is_none() && names("trial"));
+        if is_of_more || !is_of_same || new.is_number() == held.is_number() {
+            return Ok(());
+        }
+        let who = line.get("who").and_then(person).unwrap_or_else(|| UNKNOWN.to_owned());
+        let (theirs, yours) = if held.is_number() {
+            ("a score", "a score too")
+        } else {
+            ("pass or fail", "pass or fail too")
+        };
+        Err(format!("`{}` gave this answer {theirs}: give {yours}", clipped(&who)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::{NewLabel, edited};
+
+    fn label(id: &str, label: Option<serde_json::Value>) -> NewLabel {
+        NewLabel { id: id.to_owned(), label, at: "now".to_owned(), ..NewLabel::default() }
+    }
+
+    #[test]
+    fn a_label_takes_the_place_of_the_one_before_it_and_of_no_other() {
+        let file = "{\"id\":\"b\",\"label\":true}\n\nnot json\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n";
+        let of_grader = NewLabel { grader: Some("g".to_owned()), ..label("7", None) };
+        let of_trial = NewLabel { trial: Some(1), ..label("b", Some(json!(true))) };
+        for (given, expected) in [
+            (
+                label("b", Some(json!(false))),
+                "not json\n{\"id\":\"b\",\"label\":false,\"at\":\"now\"}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
+            ),
+            (of_grader, "not json\n{\"id\":\"b\",\"label\":true}\n"),
+            (
+                of_trial,
+                "not json\n{\"id\":\"b\",\"label\":true}\n{\"id\":\"b\",\"trial\":1,\"label\":true,\"at\":\"now\"}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
+            ),
+            (
+                label("c", None),
+                "not json\n{\"id\":\"b\",\"label\":true}\n{\"id\":7,\"grader\":\"g\",\"label\":0.5,\"note\":\"x\"}\n",
+            ),
+        ] {
+            assert_eq!(edited(file, &given).as_deref(), Ok(expected), "{given:?}");
+        }
+    }
+
+    #[test]
+    fn each_person_has_a_line_and_one_label_for_any_submission() {
+        let of = |who: &str, submission: &str, label| NewLabel {
+            submission: Some(submission.to_owned()),
+            who: Some(who.to_owned()),
+            ..self::label("a", label)
+        };
+        let line = |who: &str, submission: &str, label: bool| {
+            format!(
+                "{{\"id\":\"a\",\"submission_digest\":\"{submission}\",\"label\":{label},\"who\":\"{who}\",\"at\":\"now\"}}\n"
+            )
+        };
+        let mut text = String::new();
+        for (given, expected) in [
+            (of("ann", "1", Some(json!(true))), line("ann", "1", true)),
+            (of("bob", "1", Some(json!(false))), line("bob", "1", false) + &line("ann", "1", true)),
+            // Another answer: what Ann said of the first is replaced.
+            (of("ann", "2", Some(json!(true))), line("bob", "1", false) + &line("ann", "2", true)),
+            (of("bob", "2", None), line("ann", "2", true)),
+        ] {
+            text = edited(&text, &given).unwrap();
+            assert_eq!(text, expected);
+        }
+    }
+
+    /// What names nobody is of one person, and nobody but that one replaces or removes it.
+    #[test]
+    fn lines_without_a_name_are_of_the_unknown_person() {
+        let nobody = "{\"id\":\"a\",\"label\":false}\n";
+        let unknown = "{\"id\":\"a\",\"label\":false,\"who\":\"unknown\"}\n";
+        let of = |who: Option<&str>, label| NewLabel {
+            who: who.map(str::to_owned),
+            ..self::label("a", label)
+        };
+        let yes = Some(json!(true));
+        let ann = "{\"id\":\"a\",\"label\":true,\"who\":\"ann\",\"at\":\"now\"}\n";
+        for held in [nobody, unknown] {
+            let given = edited(held, &of(Some("ann"), yes.clone())).unwrap();
+            assert_eq!(given, format!("{held}{ann}"));
+            assert_eq!(edited(&given, &of(Some("ann"), None)).as_deref(), Ok(held));
+            for own in [None, Some("unknown"), Some("")] {
+                let given = edited(held, &of(own, yes.clone()));
+                assert_eq!(given.as_deref(), Ok("{\"id\":\"a\",\"label\":true,\"at\":\"now\"}\n"));
+                assert_eq!(edited(held, &of(own, None)).as_deref(), Ok(""));
+            }
+        }
+    }
+
+    /// A label of all graders or trials is of each of them: it replaces what the same person said of one.
+    #[test]
+    fn a_label_of_more_replaces_those_of_less_and_not_the_other_way_round() {
+        let file = concat!(
+            "{\"id\":\"a\",\"grader\":\"g\",\"trial\":0,\"label\":false,\"who\":\"ann\"}\n",
+            "{\"id\":\"a\",\"grader\":\"g\",\"trial\":0,\"label\":false,\"who\":\"bob\"}\n",
+            "{\"id\":\"a\",\"grader\":\"h\",\"label\":false,\"who\":\"ann\"}\n",
+            "{\"id\":\"a\",\"grader\":\"h\",\"trial\":2,\"label\":false,\"who\":\"ann\"}\n",
+            "{\"id\":\"a\",\"label\":false,\"who\":\"ann\"}\n",
+        );
+        let of = |grader: Option<&str>, trial: Option<u32>| NewLabel {
+            who: Some("ann".to_owned()),
+            grader: grader.map(str::to_owned),
+            trial,
+            ..self::label("a", None)
+        };
+        let left = |given: &NewLabel| edited(file, given).unwrap().lines().count();
+        assert_eq!(left(&of(Some("g"), None)), 4);
+        assert_eq!(left(&of(Some("g"), Some(0))), 4);
+        assert_eq!(left(&of(Some("g"), Some(1))), 5);
+        assert_eq!(left(&of(None, None)), 2);
+        // Where there is one grader a line that names none is for it.
+        assert_eq!(left(&NewLabel { is_only_grader: true, ..of(Some("g"), None) }), 3);
+    }
+
+    #[test]
+    fn a_byte_order_mark_is_not_kept() {
+        let given =
+            edited("\u{feff}{\"id\":\"b\",\"label\":true}\n", &label("a", Some(json!(true))));
+        let expected =
+            "{\"id\":\"a\",\"label\":true,\"at\":\"now\"}\n{\"id\":\"b\",\"label\":true}\n";
+        assert_eq!(given.as_deref(), Ok(expected));
+    }
+
+    #[test]
+    fn people_do_not_mix_scores_and_passes_of_one_answer() {
+        let held = "{\"id\":\"a\",\"submission_digest\":\"1\",\"label\":4,\"who\":\"ann\"}\n";
+        let of = |submission: &str, label| NewLabel {
+            submission: Some(submission.to_owned()),
+            who: Some("bob".to_owned()),
+            ..self::label("a", Some(label))
+        };
+        for (given, expected) in [
+            (of("1", json!(true)), Some("`ann` gave this answer a score: give a score too")),
+            (of("1", json!(5)), None),
+            (of("2", json!(true)), None),
+        ] {
+            assert_eq!(edited(held, &given).err().as_deref(), expected, "{given:?}");
+        }
+    }
+}

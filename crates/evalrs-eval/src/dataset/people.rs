@@ -1,0 +1,192 @@
+//! What several people say of one verdict, as one label.
+//!
+//! A person has one opinion of a verdict: of several lines of theirs the one that says more about it. Of passes and fails the
+//! majority counts, and a tie is no label; of scores the mean does. Lines that name nobody are of one person, who is unknown.
+
+use std::collections::HashMap;
+
+use serde_json::Value;
+
+use super::fields::RowProblem;
+use super::label_file::LabelLine;
+use super::label_value::LabelValue;
+use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
+use evalrs_base::exact::mean;
+use evalrs_base::text::count;
+use evalrs_model::spec::LabelPick;
+
+/// What a label is of.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct LabelOf {
+    pub id: String,
+    /// Of this model alone.
+    pub model: Option<String>,
+    /// Of this trial alone, from 0.
+    pub trial: Option<u32>,
+    /// For this grader alone.
+    pub grader: Option<String>,
+    /// The digest of the submission that it is of; none if it is of any.
+    pub submission: Option<String>,
+}
+
+/// Who gave a label, and on which line.
+#[derive(Clone, Debug)]
+pub(super) struct OnePerson {
+    pub who: Option<String>,
+    pub line: u32,
+    /// When, as RFC 3339 in UTC, which sorts by time; empty if that is not said.
+    pub at: String,
+    /// How the answer came to be labelled, if that is said.
+    pub picked: Option<LabelPick>,
+}
+
+/// Whom a file calls a person whose name is not known.
+pub const UNKNOWN: &str = "unknown";
+
+/// The person of a line that calls them `who`; none where that is nobody's name.
+pub(crate) fn person(who: &Value) -> Option<String> {
+    let name = match who {
+        Value::Null => return None,
+        Value::String(name) => name.trim().to_owned(),
+        other => other.to_string(),
+    };
+    (!name.is_empty() && name != UNKNOWN).then_some(name)
+}
+
+/// Labels in the order in which they were given.
+#[derive(Debug, Default)]
+pub(super) struct GivenLabels {
+    places: HashMap<LabelOf, usize>,
+    all: Vec<(LabelOf, Vec<PersonLabel>)>,
+}
+
+/// What one person said.
+#[derive(Debug)]
+struct PersonLabel {
+    said: LabelValue,
+    by: OnePerson,
+}
+
+impl GivenLabels {
+    /// Adds a label; an error if its person gave another one and it is not said which is newer, or if others gave one of
+    /// another kind. Branches of git that are merged line by line may leave two of one person.
+    pub(super) fn add(
+        &mut self,
+        of: LabelOf,
+        said: LabelValue,
+        by: OnePerson,
+    ) -> Result<(), RowProblem> {
+        let at = *self.places.entry(of).or_insert_with_key(|of| {
+            self.all.push((of.clone(), Vec::new()));
+            self.all.len() - 1
+        });
+        let (LabelOf { id, .. }, given) = &mut self.all[at];
+        if let Some(earlier) = given.iter_mut().find(|earlier| earlier.by.who == by.who) {
+            if earlier.said == said {
+                return Ok(());
+            }
+            if !earlier.by.at.is_empty() && !by.at.is_empty() && earlier.by.at != by.at {
+                if by.at > earlier.by.at {
+                    *earlier = PersonLabel { said, by };
+                }
+                return Ok(());
+            }
+            let message =
+                format!("`{}` has another label on line {}", clipped(id), earlier.by.line);
+            return Err(RowProblem::new(message).hint(
+                "remove one of the lines, or say with `model`, `trial` or `grader` what each is of, or with `who` whose it is",
+            ));
+        }
+        let is_other = |earlier: &&PersonLabel| is_score(&earlier.said) != is_score(&said);
+        if let Some(earlier) = given.iter().find(is_other) {
+            let line = earlier.by.line;
+            let message = format!(
+                "one person gave `{}` a score, another says on line {line} whether it passes",
+                clipped(id)
+            );
+            let swapped = format!(
+                "one person says of `{}` whether it passes, another gave it a score on line {line}",
+                clipped(id)
+            );
+            let problem = RowProblem::new(if is_score(&said) { message } else { swapped });
+            return Err(
+                problem.hint("`map` of `labels` says which scores pass: `map: {5: pass, 1: fail}`")
+            );
+        }
+        given.push(PersonLabel { said, by });
+        Ok(())
+    }
+
+    /// What each person says of every verdict.
+    pub(super) fn lines(&self) -> impl Iterator<Item = (&str, LabelLine)> {
+        let line = |of: &LabelOf, one: &PersonLabel| LabelLine {
+            model: of.model.clone(),
+            trial: of.trial,
+            grader: of.grader.clone(),
+            submission: of.submission.clone(),
+            who: one.by.who.as_deref().map(Box::from),
+            said: one.said.clone(),
+            picked: one.by.picked,
+        };
+        let all = self.all.iter();
+        all.flat_map(move |(of, given)| given.iter().map(move |one| (&*of.id, line(of, one))))
+    }
+
+    /// Says of how many verdicts as many people say that they pass as that they fail.
+    pub(super) fn ties(&self, path: &str) -> Option<Diagnostic> {
+        let is_tie = |given: &[PersonLabel]| together(given.iter().map(|one| &one.said)).is_none();
+        let ties = self.all.iter().filter(|(_, given)| is_tie(given)).count();
+        let message = format!(
+            "{}: as many people say that the answer passes as that it fails, which counts as no label",
+            count(ties, "tie")
+        );
+        (ties > 0).then(|| Diagnostic::warning(Place::file(path), message))
+    }
+}
+
+fn is_score(said: &LabelValue) -> bool {
+    matches!(said, LabelValue::Number(_))
+}
+
+/// One opinion of each person, of lines about one verdict of which those that say more come first.
+pub fn opinions<'a>(lines: impl Iterator<Item = &'a LabelLine>) -> Vec<&'a LabelLine> {
+    let mut found: Vec<&LabelLine> = Vec::new();
+    for line in lines {
+        if found.iter().all(|earlier| earlier.who != line.who) {
+            found.push(line);
+        }
+    }
+    found
+}
+
+/// The one label of what people say; none of a tie, or where nobody says something.
+pub fn label_of(opinions: &[&LabelLine]) -> Option<LabelValue> {
+    let [first, ..] = opinions else { return None };
+    // Who says whether it passes and who gives a score cannot be averaged: what says more about the verdict counts.
+    let kind = is_score(&first.said);
+    together(opinions.iter().map(|one| &one.said).filter(|said| is_score(said) == kind))
+}
+
+/// How the answer came to be labelled: what one of them drew is drawn, whatever others did.
+pub fn pick_of(opinions: &[&LabelLine]) -> Option<LabelPick> {
+    let is_drawn = opinions.iter().any(|one| one.picked == Some(LabelPick::Random));
+    if is_drawn { Some(LabelPick::Random) } else { opinions.first()?.picked }
+}
+
+/// One label of those that people gave; none of a tie.
+fn together<'a>(said: impl Iterator<Item = &'a LabelValue>) -> Option<LabelValue> {
+    let all: Vec<&LabelValue> = said.collect();
+    if let [only] = *all {
+        return Some(only.clone());
+    }
+    let scores = all.iter().filter_map(|said| match said {
+        LabelValue::Number(score) => Some(*score),
+        _ => None,
+    });
+    if let Some(score) = mean(&scores.collect::<Vec<f64>>()) {
+        return Some(LabelValue::Number(score));
+    }
+    let says = |pass: bool| all.iter().filter(|said| ***said == LabelValue::Pass(pass)).count();
+    let [passes, fails] = [says(true), says(false)];
+    (passes != fails).then_some(LabelValue::Pass(passes > fails))
+}

@@ -1,0 +1,110 @@
+//! What a grader is told of a case, or of one turn of it: the input, the reference answer, the rubric.
+
+use std::borrow::Cow;
+
+use serde_json::{Value, json};
+
+use super::baseline::RecordedSubmission;
+use super::{Case, ReadyGrader, RubricFiles, Submission, input_text, unreadable};
+use crate::dataset::row::OpenedRow;
+use crate::dataset::{GroundTruth, Input};
+use crate::grade::{ConversationCost, Grade, NO_GROUND_TRUTH};
+use crate::judge::Judge;
+use crate::votes::GivenVotes;
+use evalrs_base::file_text::FileText;
+
+/// A case, or one turn of it. Of its row only what the grader needs is read.
+pub(super) struct CasePart<'a> {
+    pub row: &'a OpenedRow<'a>,
+    pub turn: Option<usize>,
+    pub submission: &'a Submission,
+    pub baseline: Option<&'a RecordedSubmission>,
+    pub votes: Option<&'a GivenVotes>,
+    pub cost: Option<&'a ConversationCost>,
+}
+
+impl<'a> CasePart<'a> {
+    /// The case as a whole, or a turn of it.
+    pub(super) fn new(
+        case: &'a Case<'_>,
+        row: &'a OpenedRow<'a>,
+        turn: Option<usize>,
+        submission: &'a Submission,
+    ) -> Self {
+        let Case { baseline, votes, cost, .. } = *case;
+        Self { row, turn, submission, baseline, votes, cost }
+    }
+}
+
+impl CasePart<'_> {
+    pub(super) fn input(&self) -> Result<String, Grade> {
+        Ok(match (self.row.input().map_err(unreadable)?, self.turn) {
+            (Some(Input::Turns(turns)), Some(turn)) => turns.get(turn).cloned().unwrap_or_default(),
+            (input, _) => input.as_ref().map(input_text).unwrap_or_default(),
+        })
+    }
+
+    /// The reference answer, or why there is none to be had.
+    pub(super) fn ground_truth(&self, grader: &ReadyGrader) -> Result<Option<String>, Grade> {
+        let whole = match (self.row_truth(grader)?, self.turn) {
+            (Some(GroundTruth::Turns(turns)), Some(turn)) => turns.get(turn).cloned(),
+            (Some(GroundTruth::Turns(turns)), None) => Some(json!(turns).to_string()),
+            (Some(GroundTruth::Text(text)), _) => Some(text),
+            (None, _) => None,
+        };
+        let (Some(pattern), Some(text)) = (&grader.reference, &whole) else { return Ok(whole) };
+        match pattern.pick(text) {
+            Ok(Some(picked)) => Ok(Some(picked.to_owned())),
+            Ok(None) => Err(Grade::failed(
+                NO_GROUND_TRUTH,
+                "`ground_truth_pattern` does not match the ground truth",
+            )),
+            Err(problem) => Err(Grade::failed("ground_truth", problem.to_string())),
+        }
+    }
+
+    /// The reference answer in the shape that the row has it in; where a pattern picks it, the text that was picked.
+    pub(super) fn whole_truth(&self, grader: &ReadyGrader) -> Result<Option<Value>, Grade> {
+        if grader.reference.is_some() {
+            return Ok(self.ground_truth(grader)?.map(Value::from));
+        }
+        match &grader.ground_truth {
+            Some(path) => Ok(self.row.row().get(path)),
+            None => self.row.whole_truth(self.turn).map_err(unreadable),
+        }
+    }
+
+    /// What the row says of the reference answer, where the grader looks for it.
+    fn row_truth(&self, grader: &ReadyGrader) -> Result<Option<GroundTruth>, Grade> {
+        let Some(path) = &grader.ground_truth else {
+            return self.row.ground_truth().map_err(unreadable);
+        };
+        Ok(match self.row.row().get(path) {
+            None | Some(Value::Null) => None,
+            Some(Value::String(text)) => Some(GroundTruth::Text(text)),
+            Some(other) => Some(GroundTruth::Text(other.to_string())),
+        })
+    }
+
+    /// The rubric of this row: its own, a file of its own, else the grader's. None if the file is not read yet.
+    pub(super) fn template<'j>(
+        &self,
+        judge: &'j Judge,
+        files: RubricFiles<'_>,
+    ) -> Result<Option<Cow<'j, str>>, Grade> {
+        if let Some(rubric) = self.row.rubric().map_err(unreadable)? {
+            return Ok(Some(rubric.into()));
+        }
+        let Some(path) = self.row.rubric_path().map_err(unreadable)? else {
+            return Ok(Some(Cow::Borrowed(&judge.rubric.prompt)));
+        };
+        let why = match files(&path) {
+            FileText::Text(text) => return Ok(Some(text.to_string().into())),
+            FileText::Unread => return Ok(None),
+            FileText::Missing => "there is no such file".to_owned(),
+            FileText::Unreadable(reason) => reason,
+            FileText::NoText(problem) => problem.message,
+        };
+        Err(Grade::failed("rubric", format!("cannot read the rubric `{path}`: {why}")))
+    }
+}

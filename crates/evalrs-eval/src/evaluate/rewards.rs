@@ -1,0 +1,104 @@
+//! One score of what other graders say of a case.
+//!
+//! A reward is a grader whose submission is grades. So it waits for them, and an error of one of them is an error of
+//! its own: a failure is no score.
+
+use std::sync::Arc;
+
+use super::Method;
+use super::{Planned, ReadyGrader, programs};
+use crate::action::Action;
+use crate::dataset::fields::RowSpec;
+use crate::dataset::row::RowRecord;
+use crate::grade::Grade;
+use crate::program::{ProgramAction, ProgramIdentity};
+use evalrs_model::expression::Expression;
+
+/// How a reward is made.
+#[derive(Clone, Debug)]
+pub enum ReadyReward {
+    /// By an expression over scores.
+    Expression(Expression),
+    /// By a program.
+    Program(Arc<ProgramIdentity>),
+}
+
+/// What another grader says of the case: its name, its grade once it is there, and its submission.
+pub type OtherGrade = (String, Option<Grade>, String);
+
+/// The same of one that is used: its grade is there, and no error.
+pub(super) type UsableGrade = (String, Grade, String);
+
+/// Grades the case by what others say of it, or names the action that will.
+pub fn plan_reward(
+    case: (RowRecord<'_>, &RowSpec),
+    grader: &ReadyGrader,
+    said: &[OtherGrade],
+) -> Planned {
+    if let Some(why) = grader.scope.leaves_out_record(case.0, case.1) {
+        return Planned::Graded(Grade::not_applicable(why));
+    }
+    let reward = match &grader.method {
+        Method::Reward(reward) => reward,
+        Method::Unread => return Planned::Blocked,
+        Method::Broken(message) => {
+            return Planned::Graded(Grade::failed("grader", message.clone()));
+        }
+        Method::Tool(_) | Method::Judge(_) | Method::Program(_) => return Planned::Skipped,
+    };
+    let grades = match grades(reward, said) {
+        Ok(Some(grades)) => grades,
+        Ok(None) => return Planned::Blocked,
+        Err(failed) => return Planned::Graded(failed),
+    };
+    match reward {
+        ReadyReward::Expression(expression) => Planned::Graded(by_expression(expression, &grades)),
+        ReadyReward::Program(identity) => match programs::rewarding(case, identity, &grades) {
+            Ok(action) => Planned::Ask(Action::Program(action).key()),
+            Err(failed) => Planned::Graded(failed),
+        },
+    }
+}
+
+/// Renders the action of a reward again.
+pub fn reward_action(
+    case: (RowRecord<'_>, &RowSpec),
+    grader: &ReadyGrader,
+    said: &[OtherGrade],
+) -> Option<ProgramAction> {
+    let Method::Reward(reward @ ReadyReward::Program(identity)) = &grader.method else {
+        return None;
+    };
+    let grades = grades(reward, said).ok()??;
+    programs::rewarding(case, identity, &grades).ok()
+}
+
+/// The grades that a reward is made of, once all are there; a grade that says why it cannot be made, if one failed.
+fn grades(reward: &ReadyReward, said: &[OtherGrade]) -> Result<Option<Vec<UsableGrade>>, Grade> {
+    let is_used = |name: &String| match reward {
+        ReadyReward::Expression(expression) => expression.names.contains(name),
+        ReadyReward::Program(_) => true,
+    };
+    let mut grades = Vec::new();
+    for (name, grade, submission) in said.iter().filter(|(name, _, _)| is_used(name)) {
+        let Some(grade) = grade else { return Ok(None) };
+        if let Some(error) = &grade.error {
+            let message = format!("`{name}` could not be graded: {}", error.message);
+            return Err(Grade::failed("grade", message));
+        }
+        grades.push((name.clone(), grade.clone(), submission.clone()));
+    }
+    Ok(Some(grades))
+}
+
+fn by_expression(expression: &Expression, grades: &[UsableGrade]) -> Grade {
+    let score = |name: &str| {
+        let grade = grades.iter().find(|(other, _, _)| other == name);
+        grade.map_or(Some(0.0), |(_, grade, _)| grade.applies.then_some(grade.score))
+    };
+    match expression.value(&score) {
+        Ok(Some(value)) => Grade::new(value, expression.told(&score)),
+        Ok(None) => Grade::not_applicable(expression.told(&score)),
+        Err(problem) => Grade::failed("combine", problem),
+    }
+}

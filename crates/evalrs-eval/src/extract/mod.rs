@@ -1,0 +1,154 @@
+//! Extractors: the part of a trajectory that is graded.
+//!
+//! An extractor is a pure function from what was recorded to text. Finding nothing is not an error: it gives
+//! the text its description names, mostly the empty one, and what that means is the grader's business.
+//! Each is described beside its code, and is one line in [`EXTRACTORS`]. Extractors written in Python are not here: they
+//! need an action.
+
+mod extractor;
+mod json_path;
+mod memory_block;
+mod messages;
+mod pattern;
+#[cfg(test)]
+mod tests;
+mod tools;
+
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use self::extractor::{ExtractorInfo, PickFn};
+use evalrs_base::path::Row;
+use evalrs_model::spec::{ExtractorSpec, OptionProblem};
+use evalrs_trajectory::{Message, MessageBody, ToolCall, Trajectory};
+
+/// The built-in extractors, sorted by id.
+pub static EXTRACTORS: &[ExtractorInfo] = &[
+    messages::AFTER_MARKER,
+    messages::ALL_ASSISTANT,
+    messages::FINAL_OUTPUT,
+    messages::FIRST_ASSISTANT,
+    json_path::JSON_PATH,
+    messages::LAST_ASSISTANT,
+    messages::LAST_TURN,
+    memory_block::MEMORY_BLOCK,
+    pattern::PATTERN,
+    tools::TOOL_ARGUMENTS,
+    tools::TOOL_OUTPUT,
+    messages::TRAJECTORY,
+];
+
+/// What is wrong with the options of the extractor `name`; nothing if it is not one of [`EXTRACTORS`].
+pub fn check_options(name: &str, config: &Map<String, Value>) -> Vec<OptionProblem> {
+    let info = EXTRACTORS.iter().find(|info| info.id == name);
+    info.and_then(|info| (info.compile)(config).err()).unwrap_or_default()
+}
+
+/// What was recorded of one sample.
+#[derive(Clone, Copy, Debug)]
+pub struct ExtractFrom<'a> {
+    /// Everything the target did. Of a row with an `output` alone, [`Trajectory::from_output`] of it.
+    pub trajectory: &'a Trajectory,
+    /// The `output` of the row, where it has one.
+    pub output: Option<&'a str>,
+    /// The row as written.
+    pub row: Row<'a>,
+}
+
+/// Why nothing could be extracted.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum ExtractError {
+    /// There is no such extractor here.
+    #[error("unknown extractor `{0}`")]
+    Unknown(String),
+    /// The options are not those of the extractor.
+    #[error("{0}")]
+    Options(String),
+    /// Memory blocks stand in the agent's state, and there is none.
+    #[error("memory_block extractor requires agent_state, but it was not retrieved")]
+    NoAgentState,
+    /// The pattern gave up on a text.
+    #[error("pattern extractor failed: {0}")]
+    Pattern(String),
+}
+
+/// An extractor with its options read and its pattern compiled, for many samples.
+#[derive(Clone)]
+pub struct Extractor {
+    pick: Arc<PickFn>,
+    include_subagents: bool,
+    reads_row: bool,
+}
+
+/// Whether the extractor that `spec` names looks at the row alone, and not at what the target answered.
+pub(crate) fn reads_row(spec: &ExtractorSpec) -> bool {
+    spec.name == json_path::JSON_PATH.id && json_path::asks_row(&spec.options())
+}
+
+impl Extractor {
+    /// Reads the options of `spec`.
+    pub fn new(spec: &ExtractorSpec) -> Result<Self, ExtractError> {
+        let Some(info) = EXTRACTORS.iter().find(|info| info.id == spec.name) else {
+            return Err(ExtractError::Unknown(spec.name.clone()));
+        };
+        let pick = (info.compile)(&spec.options()).map_err(|problems| {
+            let first = problems.into_iter().next().map(|problem| problem.message);
+            ExtractError::Options(first.unwrap_or_default())
+        })?;
+        let include_subagents = spec.include_subagents;
+        Ok(Self { pick, include_subagents, reads_row: reads_row(spec) })
+    }
+
+    /// Whether it looks at the row alone, and not at what the target answered.
+    pub fn reads_row(&self) -> bool {
+        self.reads_row
+    }
+
+    /// The text it picks.
+    pub fn extract(&self, from: &ExtractFrom<'_>) -> Result<String, ExtractError> {
+        let ExtractFrom { trajectory, output, row } = *from;
+        let include_subagents = self.include_subagents;
+        (self.pick)(&ExtractView { trajectory, output, row, include_subagents })
+    }
+}
+
+/// What was recorded, as an extractor sees it.
+pub struct ExtractView<'a> {
+    trajectory: &'a Trajectory,
+    output: Option<&'a str>,
+    row: Row<'a>,
+    /// Whether messages of sub-agents are seen.
+    include_subagents: bool,
+}
+
+impl<'a> ExtractView<'a> {
+    fn messages(&self) -> impl DoubleEndedIterator<Item = &'a Message> + use<'a> {
+        self.trajectory.messages(self.include_subagents)
+    }
+
+    fn tool_calls(&self) -> impl Iterator<Item = &'a ToolCall> + use<'a> {
+        self.trajectory.tool_calls(self.include_subagents)
+    }
+
+    /// What the target said, message by message.
+    fn said(&self) -> impl DoubleEndedIterator<Item = &'a str> + use<'a> {
+        self.messages().filter_map(assistant)
+    }
+
+    /// The row's own output, else what the target said last.
+    fn final_output(&self) -> &'a str {
+        self.output.or_else(|| self.trajectory.final_output()).unwrap_or_default()
+    }
+
+    fn to_json(&self) -> Value {
+        self.trajectory.to_json(self.include_subagents)
+    }
+}
+
+fn assistant(message: &Message) -> Option<&str> {
+    match &message.body {
+        MessageBody::Assistant(text) => Some(text),
+        _ => None,
+    }
+}

@@ -1,0 +1,239 @@
+//! Graders that measure: how long a submission is, how many turns there were, and any number of the row.
+
+use std::cmp::Ordering;
+use std::fmt;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Number, Value};
+
+use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
+use super::spent::number_at;
+use super::text::{explained, verdict};
+use super::{Grade, Subject};
+use crate::options::{self, problem, schema};
+use evalrs_base::exact::{is_beyond_floats, whole};
+use evalrs_base::python::strip;
+use evalrs_model::spec::OptionProblem;
+
+/// `length`.
+pub(super) const LENGTH: GraderInfo = GraderInfo {
+    id: "length",
+    aliases: &[],
+    name: "Length",
+    description: "The submission is as long as allowed, in characters, words or lines.",
+    options: schema::<Length>,
+    compile: |config| {
+        let options = Length::compile(config)?;
+        Ok(ToolGrader::new(options, |options, subject| Ok(options.grade(subject))))
+    },
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `length`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Length {
+    /// The least that is allowed.
+    #[serde(default)]
+    min: Option<u64>,
+    /// The most that is allowed.
+    #[serde(default)]
+    max: Option<u64>,
+    /// What is counted.
+    #[serde(default)]
+    unit: LengthUnit,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum LengthUnit {
+    /// Code points.
+    #[default]
+    Characters,
+    /// What stands between white space.
+    Words,
+    /// Lines that are not blank.
+    Lines,
+}
+
+impl Length {
+    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+        let options: Self = options::read(config)?;
+        let wrong = match (options.min, options.max) {
+            (None, None) => "`length` needs `min` or `max`",
+            (Some(min), Some(max)) if min > max => "`max` must not be less than `min`",
+            _ => return Ok(options),
+        };
+        Err(vec![problem(Vec::new(), wrong)])
+    }
+
+    fn grade(&self, subject: &Subject<'_>) -> Grade {
+        let text = subject.submission;
+        let (count, unit) = match self.unit {
+            LengthUnit::Characters => (text.chars().count(), "characters"),
+            LengthUnit::Words => (text.split_whitespace().count(), "words"),
+            LengthUnit::Lines => {
+                (text.lines().filter(|line| !strip(line).is_empty()).count(), "lines")
+            }
+        };
+        let count = count as u64;
+        let wrong = match (self.min, self.max) {
+            (Some(min), _) if count < min => Some(format!("at least {min} expected")),
+            (_, Some(max)) if count > max => Some(format!("at most {max} expected")),
+            _ => None,
+        };
+        explained(&format!("Length {count} {unit}"), wrong)
+    }
+}
+
+/// `max_turns`.
+pub(super) const MAX_TURNS: GraderInfo = GraderInfo {
+    id: "max_turns",
+    aliases: &["max-turns"],
+    name: "Most turns",
+    description: "The conversation took no more turns than allowed: messages of the user, each with all that followed it.",
+    reads_trajectory: true,
+    options: schema::<MaxTurns>,
+    compile: |config| {
+        with_options::<MaxTurns>(config, |options, subject| Ok(options.grade(subject)))
+    },
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `max_turns`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MaxTurns {
+    /// The greatest number of turns.
+    max: usize,
+}
+
+impl MaxTurns {
+    fn grade(&self, subject: &Subject<'_>) -> Grade {
+        let count = subject.trajectory.turns.len();
+        verdict(&format!("Turns: {count} of at most {}", self.max), count <= self.max)
+    }
+}
+
+/// `compare`.
+pub(super) const COMPARE: GraderInfo = GraderInfo {
+    id: "compare",
+    aliases: &[],
+    name: "Compare a number",
+    description: "A number of the row, such as its latency or its cost, is below or above another.",
+    reads_row: true,
+    options: schema::<Compare>,
+    compile: |config| with_options(config, Compare::grade),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `compare`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct Compare {
+    /// Where the number stands in the row: a dotted path.
+    #[schemars(length(min = 1))]
+    path: String,
+    /// How it is compared.
+    op: CompareOp,
+    /// With what.
+    #[schemars(with = "f64")]
+    value: Number,
+}
+
+/// How two numbers are compared.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum CompareOp {
+    /// Less.
+    Lt,
+    /// Less or the same.
+    Lte,
+    /// Greater.
+    Gt,
+    /// Greater or the same.
+    Gte,
+    /// The same.
+    Eq,
+    /// Another.
+    Ne,
+}
+
+impl CompareOp {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Lt => "<",
+            Self::Lte => "<=",
+            Self::Gt => ">",
+            Self::Gte => ">=",
+            Self::Eq => "==",
+            Self::Ne => "!=",
+        }
+    }
+
+    fn holds(self, order: Ordering) -> bool {
+        match self {
+            Self::Lt => order.is_lt(),
+            Self::Lte => order.is_le(),
+            Self::Gt => order.is_gt(),
+            Self::Gte => order.is_ge(),
+            Self::Eq => order.is_eq(),
+            Self::Ne => order.is_ne(),
+        }
+    }
+}
+
+/// A number to the last digit where it is a whole one, which floats may leave out.
+struct ComparedNumber {
+    whole: Option<i128>,
+    value: f64,
+}
+
+impl ComparedNumber {
+    fn of(number: &Number) -> Self {
+        let value = number.as_f64().unwrap_or(f64::NAN);
+        Self { whole: number.as_i128().or_else(|| whole(value)), value }
+    }
+
+    /// The number at `path` of the row, also as the text of a cell, or the grade without one.
+    fn at(subject: &Subject<'_>, path: &str) -> Result<Self, Grade> {
+        let value = number_at(subject.row, path)?;
+        let written = match subject.row.get(path) {
+            Some(Value::Number(number)) => number.as_i128(),
+            Some(Value::String(text)) => strip(&text).parse().ok(),
+            _ => None,
+        };
+        Ok(Self { whole: written.or_else(|| whole(value)), value })
+    }
+
+    fn order(&self, other: &Self) -> Ordering {
+        match (self.whole, other.whole) {
+            (Some(one), Some(other)) => one.cmp(&other),
+            // Adding zero turns -0.0 into 0.0.
+            _ => (self.value + 0.0).total_cmp(&(other.value + 0.0)),
+        }
+    }
+}
+
+impl fmt::Display for ComparedNumber {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.whole.filter(|whole| is_beyond_floats(*whole)) {
+            Some(whole) => whole.fmt(f),
+            None => self.value.fmt(f),
+        }
+    }
+}
+
+impl Compare {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let path = &self.path;
+        let found = ComparedNumber::at(subject, path)?;
+        let value = ComparedNumber::of(&self.value);
+        let what = format!("{path} {found} {} {value}", self.op.name());
+        Ok(verdict(&what, self.op.holds(found.order(&value))))
+    }
+}

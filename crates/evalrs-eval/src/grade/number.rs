@@ -1,0 +1,211 @@
+//! The grader that compares numbers.
+//!
+//! What is a number is a matter of how people write answers, not of a programming language: `$1,234.50`,
+//! `−3`, `50 %` and `1e3` are numbers, `1.2.3` and `inf` are not. A currency or percent sign is dropped, so
+//! `50%` is 50. Whole numbers compare exactly, however many digits they have.
+
+use std::sync::LazyLock;
+
+use regex::Regex;
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::Subject;
+use super::given::{GivenText, given_or_reference};
+use super::grader::{GradeResult, GraderInfo, with_options};
+use super::json::shorten;
+use super::text::{explained, unusable_reference};
+use crate::options::schema;
+use evalrs_base::python::strip;
+
+/// Digits, in groups parted by commas or not, with decimals and an exponent or not.
+const BODY: &str =
+    r"(?:(?:[0-9]{1,3}(?:,[0-9]{2,3})*,[0-9]{3}|[0-9]+)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]+)?";
+
+/// A number read from text.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Number {
+    /// The nearest float; infinite only where `whole` says more.
+    value: f64,
+    /// The same exactly, if it was written as a whole number.
+    whole: Option<WholeNumber>,
+}
+
+/// A whole number of any size.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct WholeNumber {
+    /// Never of zero.
+    is_negative: bool,
+    /// Decimal digits, the first of them not 0; none of zero.
+    digits: String,
+}
+
+impl Number {
+    /// How far apart two numbers are.
+    pub(super) fn distance(&self, other: &Self) -> f64 {
+        match (&self.whole, &other.whole) {
+            (Some(left), Some(right)) if left == right => 0.0,
+            (Some(left), Some(right)) if left.is_negative == right.is_negative => {
+                difference(left.digits.as_bytes(), right.digits.as_bytes())
+            }
+            _ => (self.value - other.value).abs(),
+        }
+    }
+}
+
+impl WholeNumber {
+    /// The whole number that a sign and digits are, if they are nothing else.
+    fn read(is_negative: bool, digits: &str) -> Option<Self> {
+        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+            return None;
+        }
+        let digits = digits.trim_start_matches('0').to_owned();
+        Some(Self { is_negative: is_negative && !digits.is_empty(), digits })
+    }
+}
+
+/// How far apart two whole numbers are, given as decimal digits: subtracted digit by digit, rounded at the end.
+fn difference(left: &[u8], right: &[u8]) -> f64 {
+    let is_larger = (left.len(), left) >= (right.len(), right);
+    let (larger, smaller) = if is_larger { (left, right) } else { (right, left) };
+    let mut digits = Vec::with_capacity(larger.len());
+    let mut borrowed = 0;
+    for at in 0..larger.len() {
+        let digit = |digits: &[u8]| {
+            let from_the_end = digits.len().checked_sub(at + 1);
+            from_the_end.map_or(0, |place| i16::from(digits[place] - b'0'))
+        };
+        let rest = digit(larger) - digit(smaller) - borrowed;
+        borrowed = i16::from(rest < 0);
+        digits.push(char::from(b'0' + rest.rem_euclid(10) as u8));
+    }
+    let digits: String = digits.into_iter().rev().collect();
+    digits.parse().unwrap_or(f64::INFINITY)
+}
+
+/// The number that `text` is, if it is one and nothing else.
+pub(super) fn parse(text: &str) -> Option<Number> {
+    static WHOLE_TEXT: LazyLock<Option<Regex>> = LazyLock::new(|| {
+        let pattern = format!(r"^([+\-−]?)\s*\p{{Sc}}?\s*([+\-−]?)({BODY})\s*(?:\p{{Sc}}|%)?$");
+        Regex::new(&pattern).ok()
+    });
+    let found = WHOLE_TEXT.as_ref()?.captures(strip(text))?;
+    let part = |index| found.get(index).map_or("", |part| part.as_str());
+    match (part(1), part(2)) {
+        (sign, "") | ("", sign) => read(sign, part(3)),
+        _ => None,
+    }
+}
+
+/// A sign and digits.
+fn read(sign: &str, body: &str) -> Option<Number> {
+    let is_negative = matches!(sign, "-" | "−");
+    let digits = body.replace(',', "");
+    let value: f64 = digits.parse().ok()?;
+    let whole = WholeNumber::read(is_negative, &digits);
+    let value = if is_negative { -value } else { value };
+    (value.is_finite() || whole.is_some()).then_some(Number { value, whole })
+}
+
+/// The numbers that stand in `text`, in order, and how they are written. A number glued to the end of a
+/// word (`gpt4`) is part of it, and a dash after a word or number (`7-8`, `gpt-4`) is not a sign.
+fn all(text: &str) -> impl Iterator<Item = (Number, &str)> {
+    static IN_TEXT: LazyLock<Option<Regex>> =
+        LazyLock::new(|| Regex::new(&format!(r"([+\-−]?)\p{{Sc}}?([+\-−]?)({BODY})")).ok());
+    let found = IN_TEXT.as_ref().into_iter().flat_map(move |pattern| pattern.captures_iter(text));
+    found.filter_map(move |found| {
+        let part = |index| found.get(index).map_or("", |part| part.as_str());
+        let whole = found.get(0)?;
+        let after_word = text.get(..whole.start())?.ends_with(|c: char| c.is_alphanumeric());
+        let signed = !part(1).is_empty();
+        if after_word && !signed {
+            return None;
+        }
+        let sign = if after_word || part(1).is_empty() { part(2) } else { part(1) };
+        Some((read(sign, part(3))?, whole.as_str()))
+    })
+}
+
+/// Which number of a longer text counts.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum Find {
+    /// The first.
+    First,
+    /// The last.
+    Last,
+}
+
+impl Find {
+    fn pick(self, text: &str) -> Option<Number> {
+        let mut numbers = all(text).map(|(number, _)| number);
+        match self {
+            Self::First => numbers.next(),
+            Self::Last => numbers.last(),
+        }
+    }
+}
+
+/// `numeric`.
+pub(super) const NUMERIC: GraderInfo = GraderInfo {
+    id: "numeric",
+    name: "Numeric match",
+    description: "Submission and ground truth are the same number within a tolerance, however written.",
+    needs_ground_truth: true,
+    given_by: &["value"],
+    options: schema::<Numeric>,
+    compile: |config| with_options(config, Numeric::grade),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `numeric`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Numeric {
+    /// The number that is expected; without it the ground truth of the row.
+    value: Option<GivenText>,
+    /// How far off an answer may be.
+    #[schemars(range(min = 0))]
+    tolerance: f64,
+    /// How far off it may be as a share of the reference answer; the wider of the two counts.
+    #[schemars(range(min = 0))]
+    relative_tolerance: f64,
+    /// Which number of a longer submission counts; without it the submission must be one number.
+    find: Option<Find>,
+}
+
+impl Default for Numeric {
+    fn default() -> Self {
+        Self { value: None, tolerance: 1e-9, relative_tolerance: 0.0, find: None }
+    }
+}
+
+impl Numeric {
+    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let written = given_or_reference(self.value.as_ref(), subject)?;
+        let number = |text: &str| parse(text).or_else(|| self.find?.pick(text));
+        let expected = number(written).ok_or_else(|| unusable_reference("it is not a number"))?;
+        let Some(found) = number(subject.submission) else {
+            let why = if self.find.is_some() { "holds no number" } else { "is no number" };
+            return Ok(explained("Numeric match", Some(format!("the submission {why}"))));
+        };
+        let share = Some(self.relative_tolerance * expected.value.abs());
+        // A share of what is beyond the floats would be anything.
+        let allowed = self.tolerance.max(share.filter(|share| share.is_finite()).unwrap_or(0.0));
+        let wrong = (found.distance(&expected) > allowed)
+            .then(|| format!("{} expected, {} found", show(&expected), show(&found)));
+        Ok(explained("Numeric match", wrong))
+    }
+}
+
+fn show(number: &Number) -> String {
+    match &number.whole {
+        None => number.value.to_string(),
+        Some(whole) if whole.digits.is_empty() => "0".to_owned(),
+        Some(whole) => {
+            let sign = if whole.is_negative { "-" } else { "" };
+            shorten(&format!("{sign}{}", whole.digits))
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! The grader that takes over a score recorded in the row.
+
+use std::collections::BTreeMap;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::grader::{GradeResult, GraderInfo, ToolGrader};
+use super::{Grade, Subject};
+use crate::options::{self, problem, schema};
+use crate::votes::score_map::{as_text, meaning_of};
+use evalrs_base::diagnostic::clipped;
+use evalrs_base::python::strip;
+use evalrs_model::spec::{OptionProblem, Scale, ToolSpec};
+
+/// What a suite calls the grader.
+pub(super) const ID: &str = "recorded_score";
+
+/// `recorded_score`.
+pub(super) const RECORDED_SCORE: GraderInfo = GraderInfo {
+    id: ID,
+    aliases: &["recorded-score"],
+    name: "Recorded score",
+    description: "Takes over a score that the row already carries.",
+    reads_row: true,
+    scoring: "the recorded score, or what `map` makes of it, mapped to 0.0 to 1.0 if it has a scale",
+    options: schema::<RecordedScore>,
+    compile: |config| Ok(ToolGrader::new(RecordedScore::compile(config)?, RecordedScore::grade)),
+    ..GraderInfo::PLAIN
+};
+
+/// The most values of a map that a message names.
+const SHOWN_VALUES: usize = 12;
+
+/// Options of `recorded_score`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct RecordedScore {
+    /// Where the score stands in the row: a dotted path. Of a row with several outputs there may be one for each: a mapping by
+    /// model, or a list in their order.
+    #[schemars(length(min = 1))]
+    path: String,
+    /// The range it was given in; without it 0 to 1.
+    #[serde(default)]
+    scale: Option<RecordedScale>,
+    /// The scores that recorded values stand for, such as letters, on the scale if there is one; any other value is an
+    /// error.
+    #[serde(default)]
+    map: Option<BTreeMap<String, f64>>,
+    /// Where the row says whether it passed: then that decides in place of the threshold. A row that says nothing there is left
+    /// to the threshold.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    pass: Option<String>,
+    /// Where the row says why: a text that becomes the rationale.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    rationale: Option<String>,
+}
+
+/// A range of scores.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+struct RecordedScale {
+    /// What becomes 0.
+    min: f64,
+    /// What becomes 1.
+    max: f64,
+}
+
+impl RecordedScore {
+    pub(crate) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+        let options: Self = options::read(config)?;
+        match options.scale {
+            Some(scale) if scale.min >= scale.max => {
+                let at = vec!["scale".to_owned(), "max".to_owned()];
+                Err(vec![problem(at, "`max` must be greater than `min`")])
+            }
+            Some(scale) if !(scale.max - scale.min).is_finite() => {
+                let at = vec!["scale".to_owned(), "max".to_owned()];
+                Err(vec![problem(at, "the scale is too wide")])
+            }
+            _ if options.map.as_ref().is_some_and(BTreeMap::is_empty) => {
+                Err(vec![problem(vec!["map".to_owned()], "`map` must have at least 1 value")])
+            }
+            _ => match options.outside() {
+                Some(value) => {
+                    let Scale { min, max } = options.scale();
+                    let at = vec!["map".to_owned(), value.clone()];
+                    Err(vec![problem(at, format!("the score is not within {min} to {max}"))])
+                }
+                None => Ok(options),
+            },
+        }
+    }
+
+    fn scale(&self) -> Scale {
+        let RecordedScale { min, max } = self.scale.unwrap_or(RecordedScale { min: 0.0, max: 1.0 });
+        Scale { min, max }
+    }
+
+    /// A value that the map gives a score that cannot be.
+    fn outside(&self) -> Option<&String> {
+        let scale = self.scale();
+        let mut mapped = self.map.iter().flatten();
+        mapped.find(|(_, score)| !scale.contains(**score)).map(|(value, _)| value)
+    }
+
+    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let mut grade = self.score(subject)?;
+        if let Some(path) = &self.pass
+            && let Some(said) = recorded(subject, path)
+        {
+            let passed =
+                truth(&said).ok_or_else(|| fail(format!("`{path}` is not true or false")))?;
+            grade.pass = Some(passed);
+        }
+        let why = self.rationale.as_ref().and_then(|path| recorded(subject, path));
+        if let Some(Value::String(why)) = why.filter(|why| why.as_str() != Some("")) {
+            grade.rationale = why.into();
+        }
+        Ok(grade)
+    }
+
+    fn score(&self, subject: &Subject<'_>) -> GradeResult {
+        let path = &self.path;
+        let Some(value) = recorded(subject, path) else {
+            return Err(fail(format!("the row has no `{path}`")));
+        };
+        if let Some(map) = &self.map {
+            let entries = map.iter().map(|(name, score)| (name.as_str(), *score));
+            let score = meaning_of(&entries, Some(&value))
+                .ok_or_else(|| fail(unmapped(path, map, &value)))?;
+            let written = clipped(&as_text(&value)).into_owned();
+            return Ok(Grade::new(
+                self.unit(score),
+                format!("Recorded score: {score} for `{written}`"),
+            ));
+        }
+        if let Some(passed) = truth(&value) {
+            let score = f64::from(u8::from(passed));
+            return Ok(Grade::new(score, format!("Recorded score: {score}")));
+        }
+        let number = match &value {
+            Value::Number(number) => number.as_f64(),
+            Value::String(text) => strip(text).parse().ok(),
+            _ => None,
+        };
+        let number = number
+            .filter(|number| number.is_finite())
+            .ok_or_else(|| fail(format!("`{path}` is not a number")))?;
+        let scale = self.scale();
+        if !scale.contains(number) {
+            let Scale { min, max } = scale;
+            return Err(fail(format!("`{path}` is {number}, not within {min} to {max}")));
+        }
+        Ok(Grade::new(self.unit(number), format!("Recorded score: {number}")))
+    }
+
+    fn unit(&self, score: f64) -> f64 {
+        self.scale().unit(score).clamp(0.0, 1.0)
+    }
+}
+
+fn fail(message: String) -> Grade {
+    Grade::failed("invalid_score", message)
+}
+
+/// What the row carries at a path, or of it the part that is of this output; nothing for null.
+fn recorded(subject: &Subject<'_>, path: &str) -> Option<Value> {
+    let value = subject.row.get(path);
+    let value = match subject.output {
+        Some(output) => value.and_then(|value| output.own(value)),
+        None => value,
+    };
+    value.filter(|value| !value.is_null())
+}
+
+fn unmapped(path: &str, map: &BTreeMap<String, f64>, value: &Value) -> String {
+    let known: Vec<String> =
+        map.keys().take(SHOWN_VALUES).map(|name| format!("`{}`", clipped(name))).collect();
+    let more = if map.len() > known.len() { ", …" } else { "" };
+    let written = as_text(value);
+    format!(
+        "`{path}` is `{}`, which `map` does not have: it has {}{more}",
+        clipped(&written),
+        known.join(", ")
+    )
+}
+
+/// A boolean, or the cell of a CSV file that one was written into: `true`, or `True` as Python writes it.
+fn truth(value: &Value) -> Option<bool> {
+    match value {
+        Value::Bool(truth) => Some(*truth),
+        Value::String(text) => match strip(text) {
+            text if text.eq_ignore_ascii_case("true") => Some(true),
+            text if text.eq_ignore_ascii_case("false") => Some(false),
+            _ => None,
+        },
+        _ => None,
+    }
+}
+
+/// The scale of the scores that a grader takes over, if it does and they have one.
+pub fn recorded_scale(spec: &ToolSpec) -> Option<Scale> {
+    if super::votes::is_of_votes(spec) {
+        return super::votes::vote_scale(spec);
+    }
+    let is_recorded = super::find(&spec.function)?.id == ID;
+    let RecordedScale { min, max } =
+        RecordedScore::compile(&spec.config).ok().filter(|_| is_recorded)?.scale?;
+    Some(Scale { min, max })
+}

@@ -1,0 +1,224 @@
+//! Graders of what an answer took: time and money.
+//!
+//! A number without a unit is not guessed at: what is read stands under a name that says the unit, or the suite says it. A
+//! row that says nothing is an error and no pass.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
+use super::text::verdict;
+use super::{Grade, Subject};
+use crate::options::{self, problem, schema};
+use evalrs_base::path::Row;
+use evalrs_base::price::Cost;
+use evalrs_base::python::strip;
+use evalrs_model::spec::OptionProblem;
+
+/// Where rows say how long an answer took, and in which unit: live targets, promptfoo, harness records, Inspect.
+const LATENCY_PATHS: [(&str, TimeUnit); 9] = [
+    ("latency_ms", TimeUnit::Ms),
+    ("latencyMs", TimeUnit::Ms),
+    ("duration_ms", TimeUnit::Ms),
+    ("durationMs", TimeUnit::Ms),
+    ("timing.total", TimeUnit::Ms),
+    ("latency_seconds", TimeUnit::Seconds),
+    ("duration_seconds", TimeUnit::Seconds),
+    ("total_time", TimeUnit::Seconds),
+    ("metadata.duration_ms", TimeUnit::Ms),
+];
+/// Names under which times stand in no known unit.
+const UNITLESS: [&str; 3] = ["latency", "duration", "elapsed"];
+/// Where rows say what an answer cost, in US dollars.
+const COST_PATHS: [&str; 6] =
+    ["cost", "cost_usd", "costUsd", "total_cost_usd", "usage.cost", "metadata.total_cost_usd"];
+
+/// The kind of the error of a row without the number that a grader needs.
+pub(super) const NO_NUMBER: &str = "no_number";
+
+/// `max_latency`.
+pub(super) const MAX_LATENCY: GraderInfo = GraderInfo {
+    id: "max_latency",
+    aliases: &["max-latency"],
+    name: "Most time",
+    description: "The answer took no longer than allowed, as the row or the trajectory says.",
+    reads_row: true,
+    reads_totals: true,
+    options: schema::<MaxLatency>,
+    compile: |config| Ok(ToolGrader::new(MaxLatency::compile(config)?, MaxLatency::grade)),
+    ..GraderInfo::PLAIN
+};
+
+/// A unit of time.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema, PartialEq, Eq)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum TimeUnit {
+    /// Milliseconds.
+    Ms,
+    /// Seconds.
+    Seconds,
+}
+
+/// Options of `max_latency`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MaxLatency {
+    /// The longest time that is allowed, in milliseconds.
+    #[schemars(range(min = 0))]
+    max_ms: f64,
+    /// Where the time stands in the row: a dotted path; without it `duration_ms`, `latency_ms` and the like.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    path: Option<String>,
+    /// The unit of what stands there; not needed where the name ends with `_ms`, `Ms` or `_seconds`.
+    #[serde(default)]
+    unit: Option<TimeUnit>,
+}
+
+impl TimeUnit {
+    fn of_name(path: &str) -> Option<Self> {
+        if path.ends_with("_ms") || path.ends_with("Ms") {
+            return Some(Self::Ms);
+        }
+        path.ends_with("_seconds").then_some(Self::Seconds)
+    }
+
+    fn in_ms(self, number: f64) -> f64 {
+        match self {
+            Self::Ms => number,
+            Self::Seconds => number * 1000.0,
+        }
+    }
+}
+
+impl MaxLatency {
+    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+        let mut options: Self = options::read(config)?;
+        let named = options.path.as_deref().and_then(TimeUnit::of_name);
+        let wrong = match (&options.path, options.unit) {
+            (None, Some(_)) => "`unit` says in which unit the number at `path` is: give both",
+            (Some(_), None) if named.is_none() => {
+                "`path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must say `ms` or `seconds`"
+            }
+            _ => {
+                options.unit = options.unit.or(named);
+                return Ok(options);
+            }
+        };
+        Err(vec![problem(vec!["unit".to_owned()], wrong)])
+    }
+
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let took = match (&self.path, self.unit) {
+            (Some(path), unit) => unit.unwrap_or(TimeUnit::Ms).in_ms(number_at(subject.row, path)?),
+            (None, _) => latency(subject)?,
+        };
+        Ok(verdict(
+            &format!("Latency: {took} ms of at most {} ms", self.max_ms),
+            took <= self.max_ms,
+        ))
+    }
+}
+
+fn latency(subject: &Subject<'_>) -> Result<f64, Grade> {
+    for (path, unit) in LATENCY_PATHS {
+        if subject.row.get(path).is_some_and(|value| !value.is_null()) {
+            return Ok(unit.in_ms(number_at(subject.row, path)?));
+        }
+    }
+    if let Some(took) = subject.trajectory.totals.duration_ms {
+        return Ok(took);
+    }
+    let unitless = UNITLESS.into_iter().find(|path| subject.row.get(path).is_some());
+    Err(Grade::failed(
+        NO_NUMBER,
+        match unitless {
+            Some(path) => format!("`{path}` does not say its unit: name it by `path` and `unit`"),
+            None => "neither the row nor the trajectory says how long the answer took: name its place by `path`".to_owned(),
+        },
+    ))
+}
+
+/// `max_cost`.
+pub(super) const MAX_COST: GraderInfo = GraderInfo {
+    id: "max_cost",
+    aliases: &["max-cost"],
+    name: "Most money",
+    description: "The answer cost no more US dollars than allowed, as the row, the trajectory or the conversation says.",
+    reads_row: true,
+    reads_totals: true,
+    options: schema::<MaxCost>,
+    compile: |config| with_options(config, MaxCost::grade),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `max_cost`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MaxCost {
+    /// The most that is allowed, in US dollars.
+    #[schemars(range(min = 0))]
+    max_usd: f64,
+    /// Where the cost stands in the row, in US dollars: a dotted path; without it `cost`, `total_cost_usd` and the like.
+    #[serde(default)]
+    #[schemars(length(min = 1))]
+    path: Option<String>,
+}
+
+impl MaxCost {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let cost = match &self.path {
+            Some(path) => number_at(subject.row, path)?,
+            None => cost(subject)?,
+        };
+        Ok(verdict(
+            &format!("Cost: {cost} USD of at most {} USD", self.max_usd),
+            cost <= self.max_usd,
+        ))
+    }
+}
+
+/// What the conversation of a target cost.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ConversationCost {
+    /// So much.
+    Known(Cost),
+    /// It is not known: why.
+    Unknown(String),
+}
+
+fn cost(subject: &Subject<'_>) -> Result<f64, Grade> {
+    for path in COST_PATHS {
+        if subject.row.get(path).is_some_and(|value| !value.is_null()) {
+            return number_at(subject.row, path);
+        }
+    }
+    if let Some(told) = subject.trajectory.totals.cost_usd {
+        return Ok(told);
+    }
+    let why = match subject.cost {
+        Some(ConversationCost::Known(cost)) => return Ok(cost.dollars()),
+        Some(ConversationCost::Unknown(why)) => why.as_str(),
+        None => {
+            "neither the row nor the trajectory says what the answer cost: name its place by `path`"
+        }
+    };
+    Err(Grade::failed(NO_NUMBER, why))
+}
+
+/// The number at `path` of the row, also as the text of a cell, or the grade without one.
+pub(super) fn number_at(row: Row<'_>, path: &str) -> Result<f64, Grade> {
+    let number = match row.get(path) {
+        None | Some(Value::Null) => {
+            return Err(Grade::failed(NO_NUMBER, format!("the row has no `{path}`")));
+        }
+        Some(Value::Number(number)) => number.as_f64(),
+        // Cells of a table are text.
+        Some(Value::String(text)) => strip(&text).parse().ok(),
+        Some(_) => None,
+    };
+    let number = number.filter(|number: &f64| number.is_finite());
+    number.ok_or_else(|| Grade::failed(NO_NUMBER, format!("`{path}` is no number")))
+}

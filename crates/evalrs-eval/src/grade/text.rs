@@ -1,0 +1,374 @@
+//! Graders that compare text with text.
+//!
+//! The first four are those of Letta Evals, and their scores and rationales are theirs to the letter. What
+//! a pattern is, and what white space and lower case are, is decided by [`evalrs_base::python`].
+
+use std::collections::BTreeSet;
+
+use python_re::{Regex, RegexProblem};
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::given::{GivenText, given_or_reference};
+use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
+use super::json::shorten;
+use super::text_metric::edits::edit_distance;
+use super::{Grade, Subject};
+use crate::options::{self, schema};
+use evalrs_base::python::{collapse_space, lower, repr_str, strip};
+use evalrs_model::spec::OptionProblem;
+
+/// How many offending characters a rationale shows.
+const SHOWN_CHARACTERS: usize = 5;
+
+/// The reference answer, or the grade without one. An empty text counts as none.
+pub(super) fn reference<'a>(subject: &Subject<'a>) -> Result<&'a str, Grade> {
+    let found = subject.ground_truth.filter(|text| !text.is_empty());
+    found.ok_or_else(|| Grade::without_ground_truth("No ground_truth answer provided"))
+}
+
+/// What is compared with the reference answer, as rationales call it.
+const COMPARED: [&str; 4] = ["Exact match", "Contains ground_truth", "Regex match", "String match"];
+
+/// How the rationale of `one_of` ends where the answers are those of the row.
+const ACCEPTED: &str = " accepted answers";
+
+/// Whether a rationale says of a submission that is not the reference answer that it is not, and nothing else.
+pub fn is_bare_mismatch(rationale: &str) -> bool {
+    let what = rationale.strip_suffix(": False");
+    what.is_some_and(|what| {
+        COMPARED.contains(&what) || (what.starts_with("One of ") && what.ends_with(ACCEPTED))
+    })
+}
+
+/// How much a rationale shows of what was expected and of what came, in characters.
+const SHOWN_BESIDE: usize = 60;
+
+/// The rationale of a submission that is not what was expected, with both beside it.
+pub fn with_compared(rationale: &str, expected: &str, found: &str) -> String {
+    format!("{rationale} (expected `{}`, found `{}`)", beginning(expected), beginning(found))
+}
+
+fn beginning(text: &str) -> String {
+    match text.char_indices().nth(SHOWN_BESIDE) {
+        Some((at, _)) => format!("{}…", &text[..at]),
+        None => text.to_owned(),
+    }
+}
+
+/// The verdict of a comparison. Where the suite gives what is compared, the row does not show it: a refusal names it.
+fn compared(what: &str, holds: bool, given: Option<&str>, subject: &Subject<'_>) -> Grade {
+    let mut grade = verdict(what, holds);
+    if let Some(given) = given.filter(|_| !holds) {
+        grade.rationale = with_compared(&grade.rationale, given, subject.submission).into();
+    }
+    grade
+}
+
+/// 1.0 or 0.0, and a rationale that ends as Python prints a boolean.
+pub(super) fn verdict(what: &str, holds: bool) -> Grade {
+    Grade::new(f64::from(u8::from(holds)), format!("{what}: {}", python_bool(holds)))
+}
+
+/// The same; what is wrong follows in parentheses unless it is nothing.
+pub(super) fn explained(what: &str, wrong: Option<String>) -> Grade {
+    match wrong {
+        None => verdict(what, true),
+        Some(why) => Grade::new(0.0, format!("{what}: False ({why})")),
+    }
+}
+
+fn python_bool(value: bool) -> &'static str {
+    if value { "True" } else { "False" }
+}
+
+/// The grade where the reference answer is not what the grader needs.
+pub(super) fn unusable_reference(why: impl std::fmt::Display) -> Grade {
+    Grade::failed("invalid_ground_truth", format!("the ground_truth cannot be used: {why}"))
+}
+
+/// The grade where a pattern could not be matched.
+pub(super) fn regex_failure(problem: &RegexProblem) -> Grade {
+    match problem {
+        RegexProblem::Syntax { .. } => Grade::new(0.0, format!("Invalid regex pattern: {problem}")),
+        RegexProblem::TooLarge | RegexProblem::TooManySteps => {
+            Grade::failed("regex_limit", problem.to_string())
+        }
+        RegexProblem::Unsupported(_) => Grade::failed("regex_unsupported", problem.to_string()),
+    }
+}
+
+/// `exact_match`.
+pub(super) const EXACT_MATCH: GraderInfo = GraderInfo {
+    id: "exact_match",
+    aliases: &["exact-match"],
+    name: "Exact match",
+    description: "The submission equals the ground truth but for white space at the ends.",
+    needs_ground_truth: true,
+    given_by: &["value"],
+    options: schema::<ComparedText>,
+    compile: |config| with_options(config, exact_match),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `exact_match` and `contains`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct ComparedText {
+    /// What the submission is compared with; without it the ground truth of the row.
+    pub value: Option<GivenText>,
+}
+
+/// Equal but for white space at the ends.
+pub(super) fn exact_match(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
+    let expected = given_or_reference(options.value.as_ref(), subject)?;
+    let holds = strip(subject.submission) == strip(expected);
+    Ok(compared("Exact match", holds, options.value.as_ref().map(GivenText::text), subject))
+}
+
+/// `contains`.
+pub(super) const CONTAINS: GraderInfo = GraderInfo {
+    id: "contains",
+    name: "Contains",
+    description: "The ground truth stands somewhere in the submission, whatever the case.",
+    needs_ground_truth: true,
+    given_by: &["value"],
+    options: schema::<ComparedText>,
+    compile: |config| with_options(config, contains),
+    ..GraderInfo::PLAIN
+};
+
+/// The reference answer stands in the submission, whatever the case.
+pub(super) fn contains(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
+    let expected = given_or_reference(options.value.as_ref(), subject)?;
+    let holds = lower(subject.submission).contains(&lower(expected));
+    Ok(match options.value {
+        None => verdict("Contains ground_truth", holds),
+        Some(_) => verdict(&format!("Contains `{}`", shorten(expected)), holds),
+    })
+}
+
+/// `regex_match`.
+pub(super) const REGEX_MATCH: GraderInfo = GraderInfo {
+    id: "regex_match",
+    aliases: &["regex-match"],
+    name: "Regex match",
+    description: "The ground truth, a Python pattern, matches somewhere in the submission.",
+    needs_ground_truth: true,
+    given_by: &["pattern"],
+    options: schema::<RegexMatch>,
+    compile: |config| Ok(ToolGrader::new(RegexMatch::compile(config)?, RegexMatch::grade)),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `regex_match`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+pub(super) struct RegexMatch {
+    /// The Python pattern; without it the ground truth of the row.
+    #[schemars(length(min = 1))]
+    pattern: Option<String>,
+}
+
+impl RegexMatch {
+    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+        let options: Self = options::read(config)?;
+        let problem = options.pattern.as_deref().and_then(|pattern| Regex::new(pattern).err());
+        let wrong = |problem: RegexProblem| {
+            let message = format!("`pattern` is not a valid pattern: {problem}");
+            vec![options::problem(vec!["pattern".to_owned()], message)]
+        };
+        problem.map_or(Ok(options), |problem| Err(wrong(problem)))
+    }
+
+    /// The pattern matches somewhere in the submission.
+    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let of_row = || subject.ground_truth.filter(|text| !text.is_empty());
+        let Some(pattern) = self.pattern.as_deref().or_else(of_row) else {
+            return Err(Grade::without_ground_truth("No ground_truth regex pattern provided"));
+        };
+        let found = Regex::new(pattern).and_then(|regex| regex.is_match(subject.submission));
+        let found = found.map_err(|problem| regex_failure(&problem))?;
+        Ok(compared("Regex match", found, self.pattern.as_deref(), subject))
+    }
+}
+
+/// `ascii_printable_only`.
+pub(super) const ASCII_PRINTABLE_ONLY: GraderInfo = GraderInfo {
+    id: "ascii_printable_only",
+    aliases: &["ascii-printable-only"],
+    name: "Printable ASCII only",
+    description: "The submission has nothing but printable ASCII characters and line ends.",
+    compile: |config| without_options(config, |subject| Ok(ascii_printable_only(subject))),
+    ..GraderInfo::PLAIN
+};
+
+/// Nothing but printable ASCII and line ends.
+pub(super) fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
+    let allowed = |c: &char| matches!(c, '\n' | '\r' | ' '..='~');
+    let offending: BTreeSet<char> = subject.submission.chars().filter(|c| !allowed(c)).collect();
+    if offending.is_empty() {
+        return Grade::new(1.0, "All characters printable ASCII (ignoring newlines)");
+    }
+    let shown: Vec<String> = offending
+        .iter()
+        .take(SHOWN_CHARACTERS)
+        .map(|c| repr_str(c.encode_utf8(&mut [0; 4])))
+        .collect();
+    let more = match offending.len().saturating_sub(SHOWN_CHARACTERS) {
+        0 => String::new(),
+        more => format!(" (+{more} more)"),
+    };
+    let shown = shown.join(", ");
+    Grade::new(0.0, format!("Found non-printable ASCII characters: {shown}{more}"))
+}
+
+/// `string_match`.
+pub(super) const STRING_MATCH: GraderInfo = GraderInfo {
+    id: "string_match",
+    aliases: &["string-match"],
+    name: "String match",
+    description: "The submission equals the ground truth, by default without regard to case and white space.",
+    needs_ground_truth: true,
+    given_by: &["value"],
+    options: schema::<StringMatch>,
+    compile: |config| with_options(config, StringMatch::grade),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `string_match`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct StringMatch {
+    /// What the submission is compared with; without it the ground truth of the row.
+    value: Option<GivenText>,
+    /// Whether upper and lower case differ.
+    case_sensitive: bool,
+    /// Whether runs of white space count as one space, and none at the ends.
+    normalize_whitespace: bool,
+}
+
+impl Default for StringMatch {
+    fn default() -> Self {
+        Self { value: None, case_sensitive: false, normalize_whitespace: true }
+    }
+}
+
+impl StringMatch {
+    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let expected = given_or_reference(self.value.as_ref(), subject)?;
+        let same = self.normal(subject.submission) == self.normal(expected);
+        Ok(compared("String match", same, self.value.as_ref().map(GivenText::text), subject))
+    }
+
+    fn normal(&self, text: &str) -> String {
+        let text = if self.normalize_whitespace { collapse_space(text) } else { text.to_owned() };
+        if self.case_sensitive { text } else { lower(&text) }
+    }
+}
+
+/// `levenshtein`.
+pub(super) const LEVENSHTEIN: GraderInfo = GraderInfo {
+    id: "levenshtein",
+    name: "Edit distance",
+    description: "How alike submission and ground truth are, by Levenshtein distance in code points.",
+    needs_ground_truth: true,
+    given_by: &["value"],
+    scoring: "1.0 minus the distance as a share of the longer text",
+    options: schema::<Levenshtein>,
+    compile: |config| with_options(config, Levenshtein::grade),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `levenshtein`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Levenshtein {
+    /// What the submission is compared with; without it the ground truth of the row.
+    value: Option<GivenText>,
+    /// Whether upper and lower case differ.
+    case_sensitive: bool,
+}
+
+impl Default for Levenshtein {
+    fn default() -> Self {
+        Self { value: None, case_sensitive: true }
+    }
+}
+
+impl Levenshtein {
+    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let expected = given_or_reference(self.value.as_ref(), subject)?;
+        let normal = |text: &str| -> Vec<char> {
+            let text = strip(text);
+            if self.case_sensitive { text.chars().collect() } else { lower(text).chars().collect() }
+        };
+        let left = normal(subject.submission);
+        let right = normal(expected);
+        let longest = left.len().max(right.len());
+        if longest == 0 {
+            return Ok(Grade::new(1.0, "Edit distance: 0 of 0 characters"));
+        }
+        let distance = edit_distance(&left, &right, 1).ok_or_else(|| {
+            Grade::failed("too_large", "the texts are too long for an edit distance")
+        })?;
+        let score = 1.0 - distance as f64 / longest as f64;
+        Ok(Grade::new(score, format!("Edit distance: {distance} of {longest} characters")))
+    }
+}
+
+/// `one_of`.
+pub(super) const ONE_OF: GraderInfo = GraderInfo {
+    id: "one_of",
+    aliases: &["one-of"],
+    name: "One of",
+    description: "The submission equals one of several accepted answers.",
+    takes_lists: true,
+    options: schema::<OneOf>,
+    compile: |config| with_options(config, OneOf::grade),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `one_of`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct OneOf {
+    /// The accepted answers; without them the ground truth is one answer or a JSON list of them.
+    #[schemars(length(min = 1))]
+    values: Option<Vec<Value>>,
+    /// Whether upper and lower case differ.
+    case_sensitive: bool,
+}
+
+impl Default for OneOf {
+    fn default() -> Self {
+        Self { values: None, case_sensitive: true }
+    }
+}
+
+impl OneOf {
+    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let (mut accepted, what) = if let Some(values) = &self.values {
+            (values.clone(), " accepted values")
+        } else {
+            let expected = reference(subject)?;
+            let list = serde_json::from_str(expected);
+            (list.unwrap_or_else(|_| vec![Value::from(expected)]), ACCEPTED)
+        };
+        // Null means that there is no answer, not the answer `null`.
+        accepted.retain(|value| !value.is_null());
+        let submission = self.normal(subject.submission);
+        let found = accepted.iter().any(|value| match value {
+            Value::String(text) => self.normal(text) == submission,
+            other => self.normal(&other.to_string()) == submission,
+        });
+        let given = self.values.as_ref().map(|values| Value::from(values.clone()).to_string());
+        Ok(compared(&format!("One of {}{what}", accepted.len()), found, given.as_deref(), subject))
+    }
+
+    fn normal(&self, text: &str) -> String {
+        let text = strip(text);
+        if self.case_sensitive { text.to_owned() } else { lower(text) }
+    }
+}

@@ -1,0 +1,139 @@
+//! chrF (Popović 2015, <https://aclanthology.org/W15-3049>) and chrF++ (Popović 2017, <https://aclanthology.org/W17-4770>),
+//! as sacreBLEU computes them.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::{greatest, in_case, measured, n_gram_count, n_grams, references, shared};
+use crate::grade::Subject;
+use crate::grade::given::GivenText;
+use crate::grade::grader::{GradeResult, GraderInfo, with_options};
+use crate::options::schema;
+use evalrs_base::python::is_space;
+
+/// The longest runs of characters that are compared.
+const CHARACTER_ORDER: usize = 6;
+
+/// `chrf`.
+pub(in crate::grade) const CHRF: GraderInfo = GraderInfo {
+    id: "chrf",
+    aliases: &[],
+    name: "chrF",
+    description: "How many runs of characters, with `word_order: 2` (chrF++) also of words, submission and reference share, as sacreBLEU counts them; of several references the best counts.",
+    needs_ground_truth: true,
+    takes_lists: true,
+    given_by: &["values"],
+    scoring: "chrF / 100: the mean precision and recall of n-grams as an F-score in which recall weighs `beta` times as much (Popović 2015, https://aclanthology.org/W15-3049)",
+    options: schema::<Chrf>,
+    compile: |config| with_options(config, Chrf::grade),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `chrf`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct Chrf {
+    /// The reference texts; without them the ground truth of the row, a text or a list.
+    #[schemars(length(min = 1))]
+    values: Option<Vec<GivenText>>,
+    /// The longest runs of words that count besides: 0 is chrF, 2 is chrF++.
+    #[schemars(range(min = 0, max = 4))]
+    word_order: u8,
+    /// How many times as much as precision recall weighs.
+    #[schemars(range(min = 1, max = 10))]
+    beta: u8,
+    /// Whether upper and lower case differ.
+    case_sensitive: bool,
+}
+
+impl Default for Chrf {
+    fn default() -> Self {
+        Self { values: None, word_order: 0, beta: 2, case_sensitive: true }
+    }
+}
+
+/// A text as chrF sees it.
+struct ChrfText {
+    characters: Vec<char>,
+    words: Vec<String>,
+}
+
+impl ChrfText {
+    fn of(text: &str) -> Self {
+        let characters = text.chars().filter(|c| !is_space(*c)).collect();
+        let words =
+            text.split(is_space).filter(|word| !word.is_empty()).flat_map(without_punctuation);
+        Self { characters, words: words.map(str::to_owned).collect() }
+    }
+}
+
+/// The word and the mark it ends with, or else begins with.
+fn without_punctuation(word: &str) -> impl Iterator<Item = &str> {
+    let is_mark = |c: &char| c.is_ascii_punctuation();
+    let last = word.chars().next_back().filter(is_mark).map(|_| word.len() - 1);
+    let cut = last.or_else(|| word.chars().next().filter(is_mark).map(char::len_utf8));
+    let (before, after) = word.split_at(cut.unwrap_or_default());
+    [before, after].into_iter().filter(|part| !part.is_empty())
+}
+
+/// Sums over the runs of each length that both texts have.
+#[derive(Default)]
+struct ChrfSums {
+    precision: f64,
+    recall: f64,
+    orders: usize,
+}
+
+impl ChrfSums {
+    fn add(&mut self, same: usize, found: usize, expected: usize) {
+        if found > 0 && expected > 0 {
+            self.precision += same as f64 / found as f64;
+            self.recall += same as f64 / expected as f64;
+            self.orders += 1;
+        }
+    }
+
+    fn f_score(&self, beta: f64) -> f64 {
+        let orders = self.orders.max(1) as f64;
+        let precision = self.precision / orders;
+        let recall = self.recall / orders;
+        if precision + recall == 0.0 {
+            return 0.0;
+        }
+        let factor = beta * beta;
+        (1.0 + factor) * precision * recall / (factor * precision + recall)
+    }
+}
+
+impl Chrf {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let references = references(self.values.as_deref(), subject)?;
+        let found = ChrfText::of(&in_case(subject.submission, self.case_sensitive));
+        let scores: Vec<f64> = references
+            .iter()
+            .map(|reference| {
+                let expected = ChrfText::of(&in_case(reference, self.case_sensitive));
+                self.score(&found, &expected)
+            })
+            .collect();
+        let best = scores.get(greatest(scores.iter().copied())).copied().unwrap_or_default();
+        let name = format!("chrF{}", "+".repeat(usize::from(self.word_order)));
+        Ok(measured(&name, best, [("chrf", json!(best * 100.0))]))
+    }
+
+    fn score(&self, found: &ChrfText, expected: &ChrfText) -> f64 {
+        let mut sums = ChrfSums::default();
+        for n in 1..=CHARACTER_ORDER {
+            let same = shared(&found.characters, n, n_grams(&expected.characters, n));
+            let found = n_gram_count(found.characters.len(), n);
+            sums.add(same, found, n_gram_count(expected.characters.len(), n));
+        }
+        for n in 1..=usize::from(self.word_order) {
+            let same = shared(&found.words, n, n_grams(&expected.words, n));
+            let found = n_gram_count(found.words.len(), n);
+            sums.add(same, found, n_gram_count(expected.words.len(), n));
+        }
+        sums.f_score(f64::from(self.beta))
+    }
+}

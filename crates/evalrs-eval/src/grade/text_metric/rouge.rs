@@ -1,0 +1,181 @@
+//! ROUGE (Lin 2004, <https://aclanthology.org/W04-1013>), as the package rouge-score computes it.
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+use serde_json::json;
+
+use super::edits::{Differing, differing};
+use super::porter::stem;
+use super::{greatest, measured, n_gram_count, n_grams, references, shared, too_long};
+use crate::grade::given::GivenText;
+use crate::grade::grader::{GradeResult, GraderInfo, with_options};
+use crate::grade::{Grade, Subject};
+use crate::options::schema;
+use evalrs_base::python::lower;
+
+/// Words shorter than this have no other stem.
+const SHORTEST_STEMMED: usize = 4;
+
+/// `rouge_n`.
+pub(in crate::grade) const ROUGE_N: GraderInfo = GraderInfo {
+    id: "rouge_n",
+    aliases: &["rouge-n"],
+    name: "ROUGE-N",
+    description: "How many runs of n words submission and reference share, as rouge-score counts them; of several references the best F1 counts.",
+    needs_ground_truth: true,
+    takes_lists: true,
+    given_by: &["values"],
+    scoring: "F1, precision or recall over n-grams of words (Lin 2004, https://aclanthology.org/W04-1013)",
+    options: schema::<RougeN>,
+    compile: |config| with_options(config, RougeN::grade),
+    ..GraderInfo::PLAIN
+};
+
+/// `rouge_l`.
+pub(in crate::grade) const ROUGE_L: GraderInfo = GraderInfo {
+    id: "rouge_l",
+    aliases: &["rouge-l"],
+    name: "ROUGE-L",
+    description: "How long the longest common subsequence of words of submission and reference is, as rouge-score counts it; of several references the best F1 counts.",
+    needs_ground_truth: true,
+    takes_lists: true,
+    given_by: &["values"],
+    scoring: "F1, precision or recall over the longest common subsequence (Lin 2004, https://aclanthology.org/W04-1013)",
+    options: schema::<RougeL>,
+    compile: |config| with_options(config, RougeL::grade),
+    ..GraderInfo::PLAIN
+};
+
+/// Options of `rouge_n`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct RougeN {
+    /// The reference texts; without them the ground truth of the row, a text or a list.
+    #[schemars(length(min = 1))]
+    values: Option<Vec<GivenText>>,
+    /// How many words in a row are compared.
+    #[schemars(range(min = 1, max = 9))]
+    n: u8,
+    /// What is the score.
+    measure: RougeMeasure,
+    /// Whether words of more than three letters are compared by their stem.
+    stemming: bool,
+}
+
+/// Options of `rouge_l`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct RougeL {
+    /// The reference texts; without them the ground truth of the row, a text or a list.
+    #[schemars(length(min = 1))]
+    values: Option<Vec<GivenText>>,
+    /// What is the score.
+    measure: RougeMeasure,
+    /// Whether words of more than three letters are compared by their stem.
+    stemming: bool,
+}
+
+/// What is the score.
+#[derive(Clone, Copy, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+enum RougeMeasure {
+    /// The harmonic mean of precision and recall.
+    #[default]
+    F1,
+    /// The share of the submission that the reference has.
+    Precision,
+    /// The share of the reference that the submission has.
+    Recall,
+}
+
+/// What ROUGE says of two texts.
+struct Rouge {
+    precision: f64,
+    recall: f64,
+}
+
+impl Default for RougeN {
+    fn default() -> Self {
+        Self { values: None, n: 1, measure: RougeMeasure::F1, stemming: false }
+    }
+}
+
+impl RougeN {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let references = references(self.values.as_deref(), subject)?;
+        let n = usize::from(self.n);
+        let found = words(subject.submission, self.stemming);
+        let scores = references.iter().map(|reference| {
+            let expected = words(reference, self.stemming);
+            let same = shared(&found, n, n_grams(&expected, n));
+            Rouge::of(same, n_gram_count(found.len(), n), n_gram_count(expected.len(), n))
+        });
+        Ok(graded(&format!("ROUGE-{n}"), self.measure, &scores.collect::<Vec<_>>()))
+    }
+}
+
+impl RougeL {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let references = references(self.values.as_deref(), subject)?;
+        let found = words(subject.submission, self.stemming);
+        let scores = references.iter().map(|reference| {
+            let expected = words(reference, self.stemming);
+            let same = longest_common(&found, &expected, references.len()).ok_or_else(too_long)?;
+            Ok(Rouge::of(same, found.len(), expected.len()))
+        });
+        Ok(graded("ROUGE-L", self.measure, &scores.collect::<Result<Vec<_>, Grade>>()?))
+    }
+}
+
+impl Rouge {
+    fn of(same: usize, found: usize, expected: usize) -> Self {
+        let share = |of: usize| same as f64 / of.max(1) as f64;
+        Self { precision: share(found), recall: share(expected) }
+    }
+
+    fn f1(&self) -> f64 {
+        let sum = self.precision + self.recall;
+        if sum > 0.0 { 2.0 * self.precision * self.recall / sum } else { 0.0 }
+    }
+}
+
+fn graded(name: &str, measure: RougeMeasure, scores: &[Rouge]) -> Grade {
+    let best = scores.get(greatest(scores.iter().map(Rouge::f1)));
+    let best = best.unwrap_or(&Rouge { precision: 0.0, recall: 0.0 });
+    let (word, score) = match measure {
+        RougeMeasure::F1 => ("F1", best.f1()),
+        RougeMeasure::Precision => ("precision", best.precision),
+        RougeMeasure::Recall => ("recall", best.recall),
+    };
+    let parts = [
+        ("precision", json!(best.precision)),
+        ("recall", json!(best.recall)),
+        ("f1", json!(best.f1())),
+    ];
+    measured(&format!("{name} {word}"), score, parts)
+}
+
+/// The words of a text: runs of ASCII letters and digits in lower case. Whatever else there is divides them.
+fn words(text: &str, stemming: bool) -> Vec<String> {
+    let text = lower(text);
+    let words = text.split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit());
+    let words = words.filter(|word| !word.is_empty());
+    let is_stemmed = |word: &str| stemming && word.len() >= SHORTEST_STEMMED;
+    words.map(|word| if is_stemmed(word) { stem(word) } else { word.to_owned() }).collect()
+}
+
+/// How long the longest common subsequence is, unless that would take too long to say of so many pairs.
+fn longest_common(left: &[String], right: &[String], tables: usize) -> Option<usize> {
+    let Differing { left, right, same } = differing(left, right, tables)?;
+    let mut row = vec![0_usize; right.len() + 1];
+    for word in left {
+        let mut diagonal = 0;
+        for (at, other) in right.iter().enumerate() {
+            let above = row[at + 1];
+            row[at + 1] = if word == other { diagonal + 1 } else { above.max(row[at]) };
+            diagonal = above;
+        }
+    }
+    Some(same + row.last().copied().unwrap_or_default())
+}

@@ -1,0 +1,505 @@
+//! Judges: what a rubric grader asks and how its reply becomes a grade.
+//!
+//! Pure. `template` renders a rubric, in which `fence` sets the texts of others apart; this file makes it an action,
+//! `provider` writes it in the words of an API and reads what came, `reply` finds the verdict in that (`json` reads what is
+//! not quite JSON). The HTTP is in `exec`. A judge's key holds what the judge reads and the vote; not the sample's id, nor
+//! the trial.
+
+pub mod command;
+mod fence;
+pub mod json;
+pub mod provider;
+pub mod question;
+pub mod reply;
+pub mod request_url;
+pub mod secrets;
+pub mod sent;
+mod superseded;
+pub mod template;
+#[cfg(test)]
+pub(crate) mod test_data;
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use serde_json::{Map, Value};
+
+use super::program::ProgramIdentity;
+use evalrs_model::key::{self, ActionKey, Ingredient, Ingredients, KeyTemplate};
+use evalrs_model::spec::Scale;
+use evalrs_model::spec::{
+    AgentSpec, HeaderSpec, HeaderValue, JudgeProgramSpec, JudgeSpec, ReplyFormat, RubricSpec,
+};
+use question::{Order, Question};
+use reply::Verdict;
+pub use secrets::{percent_decoded, secret_parameters, without_secrets};
+use template::{JudgeMessage, MessageKind, Placeholders};
+
+/// Everything a judge's answer depends on.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgeAction {
+    /// The protocol.
+    pub provider: String,
+    /// Who serves the model: `endpoint` of the suite, else the base URL.
+    pub endpoint: String,
+    /// The model.
+    pub model: String,
+    /// The system message.
+    pub system: String,
+    /// The user message, rendered.
+    pub user: String,
+    /// Where in the user message texts stand whose verdicts the judge may quote; in no key.
+    pub quotable: Vec<Range<usize>>,
+    /// The sampling temperature, if one is sent.
+    pub temperature: Option<f64>,
+    /// The sampling seed.
+    pub seed: Option<i64>,
+    /// The most tokens of a reply.
+    pub max_tokens: Option<u32>,
+    /// Nucleus sampling.
+    pub top_p: Option<f64>,
+    /// Further members of the request, compact JSON with sorted keys; empty for none.
+    pub extra_body: String,
+    /// Further headers that are no secret, sorted, one `name: value` a line; empty for none.
+    pub headers: String,
+    /// How the shape of the reply is asked for.
+    pub response_format: ReplyFormat,
+    /// What is asked.
+    pub question: Question,
+    /// Which of the independent judgments it is, from 0.
+    pub vote: u32,
+    /// The agent that is asked, where it is one.
+    pub agent: Option<Box<JudgeAgent>>,
+    /// The command that is asked, where it is one.
+    pub program: Option<Box<JudgeProgram>>,
+}
+
+/// What of an agent its answer depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeAgent {
+    /// The digest of its file.
+    pub file: String,
+    /// The tool that it calls with its verdict.
+    pub tool: String,
+    /// The model that it gets in place of its own.
+    pub model: Option<String>,
+}
+
+impl JudgeAgent {
+    fn new(spec: &AgentSpec) -> Self {
+        Self {
+            file: blake3::hash(spec.text.as_bytes()).to_hex().to_string(),
+            tool: spec.tool.clone(),
+            model: spec.model.clone(),
+        }
+    }
+
+    /// Visits what only the keys of agents have.
+    fn walk(&self, to: &mut dyn Ingredients) {
+        to.text("agent_file", &self.file);
+        to.text("judge_tool_name", &self.tool);
+        to.text_or_absent("agent_model", self.model.as_deref());
+    }
+}
+
+/// What of a command its answer depends on.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeProgram {
+    /// Its words, its files and what it sees.
+    pub identity: Arc<ProgramIdentity>,
+    /// What its files cannot say.
+    pub version: Option<String>,
+}
+
+impl JudgeProgram {
+    /// The command of `spec`, as it is in `read`, or else as the suite alone describes it.
+    fn new(spec: &JudgeProgramSpec, read: &[Arc<ProgramIdentity>]) -> Self {
+        let known = read.iter().find(|identity| identity.spec == spec.program);
+        let as_written = || Arc::new(ProgramIdentity::as_written(spec.program.clone()));
+        let identity = known.cloned().unwrap_or_else(as_written);
+        Self { identity, version: spec.version.clone() }
+    }
+
+    /// Visits what only the keys of commands have.
+    fn walk(&self, to: &mut dyn Ingredients) {
+        self.identity.walk(false, to);
+        to.text_or_absent("version", self.version.as_deref());
+    }
+}
+
+impl JudgeAction {
+    /// The verdict in a reply to it, or what is wrong with the reply. A verdict that the judge quotes from a text it was
+    /// shown is none.
+    pub fn verdict(&self, reply: &str) -> Result<Verdict, String> {
+        let quotable = self.quotable.iter().filter_map(|range| self.user.get(range.clone()));
+        reply::read_beside(reply, self.question, quotable)
+    }
+
+    /// Visits every ingredient of the key, each once, in a fixed order.
+    pub fn walk(&self, to: &mut dyn Ingredients) {
+        to.text("provider", &self.provider);
+        to.text("endpoint", &self.endpoint);
+        to.text("model", &self.model);
+        to.text("system", &self.system);
+        to.text("user", &self.user);
+        to.number_or_absent("temperature", self.temperature);
+        to.text_or_absent("seed", self.seed.map(|seed| seed.to_string()).as_deref());
+        to.number_or_absent("max_tokens", self.max_tokens.map(f64::from));
+        to.number_or_absent("top_p", self.top_p);
+        to.text("extra_body", &self.extra_body);
+        to.text("headers", &self.headers);
+        to.text("response_format", self.response_format.name());
+        // The schema says the range of the score too.
+        to.text("response_schema", &self.question.schema().to_string());
+        to.number("vote", f64::from(self.vote));
+        if let Some(agent) = &self.agent {
+            agent.walk(to);
+        }
+        if let Some(program) = &self.program {
+            program.walk(to);
+        }
+    }
+}
+
+/// A rubric grader as a run uses it: the suite's rubric and who is asked where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Judge {
+    /// What the suite says.
+    pub rubric: RubricSpec,
+    /// Where each judge of the rubric is asked, in their order.
+    pub seats: Vec<JudgeEndpoint>,
+    question: Question,
+}
+
+/// One judge of a rubric grader, and where it is asked.
+#[derive(Clone, Debug, PartialEq)]
+pub struct JudgeEndpoint {
+    /// Where requests go.
+    pub base_url: String,
+    /// What all of its actions have in common; its messages are empty.
+    blank: JudgeAction,
+    /// What all of their keys have in common.
+    keys: KeyTemplate,
+}
+
+/// What the key of an action says first of that of a judge.
+pub const KIND: &str = "judge";
+/// The ingredients that the keys of a judge differ in.
+const OPEN: [&str; 3] = ["system", "user", "vote"];
+
+/// Which of the judgments of one submission is meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Ballot {
+    /// The ordinal of the judge in its grader.
+    pub judge: usize,
+    /// Which of the judge's votes it is, from 0.
+    pub vote: u32,
+    /// The order in which two submissions are shown.
+    pub order: Order,
+}
+
+/// What the ingredients of a model are called in a key that may have two.
+pub(crate) type ModelNames = [&'static str; 9];
+
+/// The base URL that the environment names for a provider.
+pub type BaseUrls<'a> = &'a dyn Fn(&str) -> Option<String>;
+
+impl Judge {
+    /// The judges of `rubric`, each asked at the suite's base URL, else the environment's, else its provider's own.
+    pub fn new(rubric: RubricSpec, environment: BaseUrls<'_>) -> Self {
+        Self::with_programs(rubric, environment, &[])
+    }
+
+    /// The same, where the commands among the judges are what was `read` of them.
+    pub fn with_programs(
+        rubric: RubricSpec,
+        environment: BaseUrls<'_>,
+        read: &[Arc<ProgramIdentity>],
+    ) -> Self {
+        let question = match (&rubric.embedding, &rubric.compare_to, rubric.scale) {
+            (Some(spec), _, _) => Question::Embed { dimensions: spec.dimensions },
+            (None, Some(_), _) => Question::Compare,
+            (None, None, scale) => Question::Score(scale.unwrap_or(Scale::UNIT)),
+        };
+        let seat = |spec: &JudgeSpec| {
+            let seat = JudgeEndpoint::new(spec, question, environment);
+            match &spec.program {
+                Some(program) => seat.with_program(JudgeProgram::new(program, read)),
+                None => seat,
+            }
+        };
+        Self { seats: rubric.judges.iter().map(seat).collect(), question, rubric }
+    }
+
+    /// What the judges are asked.
+    pub fn question(&self) -> Question {
+        self.question
+    }
+
+    /// How many judgments every submission gets, confirmations not counted.
+    pub fn first_ballots(&self) -> u32 {
+        self.rubric.votes * self.of_one_vote()
+    }
+
+    /// How many further judgments confirm a submission that failed.
+    pub fn confirming_ballots(&self) -> u32 {
+        self.rubric.confirm_fails * self.of_one_vote()
+    }
+
+    fn of_one_vote(&self) -> u32 {
+        self.seats.len() as u32 * self.question.orders()
+    }
+
+    /// The model that casts the ballot with the ordinal `at`.
+    pub fn model_of(&self, at: u32) -> Option<&str> {
+        let judge = self.rubric.judges.get(self.ballot(at).judge)?;
+        Some(&judge.model)
+    }
+
+    /// The ballot with the ordinal `at`: judge by judge, vote by vote, order by order; then in the same way those that
+    /// confirm.
+    pub fn ballot(&self, at: u32) -> Ballot {
+        let (at, votes, first) = match at.checked_sub(self.first_ballots()) {
+            None => (at, self.rubric.votes, 0),
+            Some(at) => (at, self.rubric.confirm_fails, self.rubric.votes),
+        };
+        let orders = self.question.orders();
+        let cast = at / orders;
+        let order = at % orders;
+        let order = if order == 0 { Order::Forward } else { Order::Reversed };
+        let votes = votes.max(1);
+        Ballot { judge: (cast / votes) as usize, vote: first + cast % votes, order }
+    }
+
+    /// What the ballot `at` asks on what `placeholders` hold; `template` is the rubric's text.
+    pub fn asked(
+        &self,
+        template: &str,
+        placeholders: &Placeholders<'_>,
+        at: u32,
+    ) -> Option<AskedBallot<'_>> {
+        self.asked_by(at, |kind| template::message(template, placeholders, kind))
+    }
+
+    /// What the ballot `at` asked in the words of key version 2.
+    pub(crate) fn asked_before(
+        &self,
+        template: &str,
+        placeholders: &Placeholders<'_>,
+        at: u32,
+    ) -> Option<AskedBallot<'_>> {
+        self.asked_by(at, |kind| superseded::message(template, placeholders, kind))
+    }
+
+    fn asked_by(
+        &self,
+        at: u32,
+        message: impl FnOnce(MessageKind<'_>) -> JudgeMessage,
+    ) -> Option<AskedBallot<'_>> {
+        let Ballot { judge, vote, order } = self.ballot(at);
+        let seat = self.seats.get(judge)?;
+        let tool = seat.blank.agent.as_ref().map(|agent| agent.tool.as_str());
+        let kind = MessageKind { question: self.question, order, tool, fences: &self.rubric };
+        Some(AskedBallot { seat, message: message(kind), vote })
+    }
+
+    /// What is asked where a text is embedded.
+    pub(crate) fn embedded(&self, text: &str) -> Option<AskedBallot<'_>> {
+        let message = JudgeMessage { user: text.to_owned(), ..JudgeMessage::default() };
+        Some(AskedBallot { seat: self.seats.first()?, message, vote: 0 })
+    }
+}
+
+/// What a judge is asked in one ballot.
+#[derive(Debug)]
+pub struct AskedBallot<'a> {
+    seat: &'a JudgeEndpoint,
+    message: JudgeMessage,
+    vote: u32,
+}
+
+impl AskedBallot<'_> {
+    /// The action that asks it.
+    pub fn action(self) -> JudgeAction {
+        let Self { seat, message, vote } = self;
+        let JudgeMessage { system, user, quotable } = message;
+        JudgeAction { system, user, quotable, vote, ..seat.blank.clone() }
+    }
+
+    /// The key of that action, without making it.
+    pub fn key(&self) -> ActionKey {
+        self.seat.keys.key(&|name, to| match name {
+            "system" => to.text(name, &self.message.system),
+            "user" => to.text(name, &self.message.user),
+            _ => to.number(name, f64::from(self.vote)),
+        })
+    }
+}
+
+impl JudgeEndpoint {
+    /// The ingredients that all keys of this judge have in common: everything but its messages and the vote.
+    pub fn settings(&self) -> Vec<Ingredient> {
+        let mut shared = key::explained(|to| self.blank.walk(to));
+        shared.retain(|part| !OPEN.contains(&part.name.as_str()));
+        shared
+    }
+
+    /// Where a model is asked that judges nothing: that of a target, or one that answers for its user.
+    pub fn of_model(spec: &JudgeSpec, environment: BaseUrls<'_>) -> Self {
+        Self::new(spec, Question::Score(Scale::UNIT), environment)
+    }
+
+    /// The settings of such a model. What a judge is told is none of them.
+    pub fn model_settings(&self) -> &JudgeAction {
+        &self.blank
+    }
+
+    /// Visits what of such a model is in keys, each ingredient once, in a fixed order.
+    pub(crate) fn walk_model(&self, names: &ModelNames, to: &mut dyn Ingredients) {
+        let model = &self.blank;
+        let [provider, endpoint, name, temperature, seed, max_tokens, top_p, extra_body, headers] =
+            names;
+        to.text(provider, &model.provider);
+        to.text(endpoint, &model.endpoint);
+        to.text(name, &model.model);
+        to.number_or_absent(temperature, model.temperature);
+        to.text_or_absent(seed, model.seed.map(|seed| seed.to_string()).as_deref());
+        to.number_or_absent(max_tokens, model.max_tokens.map(f64::from));
+        to.number_or_absent(top_p, model.top_p);
+        to.text(extra_body, &model.extra_body);
+        to.text(headers, &model.headers);
+    }
+
+    fn new(spec: &JudgeSpec, question: Question, environment: BaseUrls<'_>) -> Self {
+        let provider = provider::info(&spec.provider);
+        // A command has no address: what is alike in its words is one judge, with limits of its own.
+        let command = spec.program.as_ref().map(|_| spec.model.clone());
+        let said = spec.base_url.clone().or(command).or_else(|| environment(&spec.provider));
+        let base_url = said.unwrap_or_else(|| {
+            provider.map_or_else(String::new, |provider| provider.base_url.to_owned())
+        });
+        let base_url = base_url.trim_end_matches('/').to_owned();
+        let namespace = provider.map_or("", |provider| provider.model_namespace);
+        let blank = JudgeAction {
+            provider: spec.provider.clone(),
+            endpoint: spec.endpoint.clone().unwrap_or_else(|| {
+                let version = provider.map_or("", |provider| provider.version);
+                without_version(&without_secrets(&base_url), version)
+            }),
+            // One request has one key, so a model has one name.
+            model: spec.model.strip_prefix(namespace).unwrap_or(&spec.model).to_owned(),
+            system: String::new(),
+            user: String::new(),
+            quotable: Vec::new(),
+            temperature: provider::effective_temperature(spec),
+            seed: spec.seed,
+            max_tokens: spec.max_tokens.or_else(|| provider?.max_tokens),
+            top_p: spec.top_p,
+            extra_body: sorted_text(&spec.extra_body),
+            headers: open_headers(&spec.headers),
+            response_format: match question {
+                Question::Embed { .. } => ReplyFormat::Text,
+                Question::Score(_) | Question::Compare => spec.response_format,
+            },
+            question,
+            vote: 0,
+            agent: spec.agent.as_ref().map(|agent| Box::new(JudgeAgent::new(agent))),
+            program: None,
+        };
+        Self { base_url, keys: keys_of(&blank), blank }
+    }
+
+    /// The same judge, which is this command.
+    fn with_program(self, program: JudgeProgram) -> Self {
+        let blank = JudgeAction { program: Some(Box::new(program)), ..self.blank };
+        Self { keys: keys_of(&blank), blank, ..self }
+    }
+
+    /// Whether both ask the same of the same judge: then their judgments have the same keys.
+    pub fn is_same_judge(&self, other: &Self) -> bool {
+        self.settings() == other.settings()
+    }
+}
+
+/// What the keys have in common of actions that differ in messages and vote alone.
+fn keys_of(blank: &JudgeAction) -> KeyTemplate {
+    KeyTemplate::new(&OPEN, |to| {
+        to.text("kind", KIND);
+        blank.walk(to);
+    })
+}
+
+/// A base URL without the version that the paths of requests begin with anyway.
+fn without_version(url: &str, version: &str) -> String {
+    let (base, query) = url.split_at(url.find('?').unwrap_or(url.len()));
+    let base = base.trim_end_matches('/');
+    match base.strip_suffix(version).filter(|_| !version.is_empty()) {
+        Some(bare) => format!("{}{query}", bare.trim_end_matches('/')),
+        None => url.to_owned(),
+    }
+}
+
+/// The headers that are no secret, as one text.
+pub(crate) fn open_headers(headers: &[HeaderSpec]) -> String {
+    let open = headers.iter().filter_map(|header| match &header.value {
+        HeaderValue::Text(text) => Some(format!("{}: {text}", header.name.to_ascii_lowercase())),
+        HeaderValue::Variable(_) => None,
+    });
+    let mut open: Vec<String> = open.collect();
+    open.sort();
+    open.join("\n")
+}
+
+/// The members of an object as compact JSON with sorted keys: the order in a suite file has no meaning.
+fn sorted_text(map: &Map<String, Value>) -> String {
+    if map.is_empty() {
+        return String::new();
+    }
+    let mut sorted = Value::Object(map.clone());
+    sorted.sort_all_objects();
+    sorted.to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Judge;
+    use evalrs_model::spec::{JudgeSpec, RubricSpec};
+
+    #[test]
+    fn one_request_has_one_key() {
+        let seat = |provider: &str, url: &str, model: &str| {
+            let spec = JudgeSpec {
+                provider: provider.to_owned(),
+                base_url: Some(url.to_owned()),
+                model: model.to_owned(),
+                ..JudgeSpec::default()
+            };
+            Judge::new(RubricSpec::new("x", spec), &|_| None).seats.remove(0)
+        };
+        for (provider, common, others) in [
+            ("anthropic", "https://a", &["https://a/", "https://a/v1", "https://a/v1/"][..]),
+            ("anthropic", "https://a?beta=true", &["https://a/v1?beta=true"]),
+            ("google", "https://a", &["https://a/v1beta"]),
+            ("openai", "https://a/v1", &["https://a/v1/"]),
+        ] {
+            let of = |url: &str| seat(provider, url, "m").blank;
+            assert_eq!(of(common).endpoint, common.trim_end_matches('/'));
+            for other in others {
+                assert_eq!(of(other), of(common), "{other}");
+            }
+        }
+        for (provider, url, other) in [
+            ("openai", "https://a/v1", "https://a"),
+            ("google", "https://a/v1", "https://a"),
+            ("anthropic", "https://a/v2", "https://a"),
+        ] {
+            assert_ne!(seat(provider, url, "m").blank, seat(provider, other, "m").blank, "{url}");
+        }
+        let google = |model| seat("google", "https://a", model).blank;
+        assert_eq!(google("models/gem"), google("gem"));
+        assert_eq!(google("gem").model, "gem");
+        assert_ne!(google("tunedModels/gem"), google("gem"));
+        let openai = |model| seat("openai", "https://a", model).blank;
+        assert_ne!(openai("models/gem"), openai("gem"));
+    }
+}

@@ -1,0 +1,225 @@
+//! `POST /v1/messages`, as Anthropic defined it.
+
+use serde_json::{Map, Value, json};
+
+use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
+use super::{
+    Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
+    count, joined, put_extra_body, put_settings, text_at,
+};
+use crate::judge::JudgeAction;
+use crate::judge::question::Question;
+use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
+
+/// Anthropic's Messages API.
+pub(super) struct Anthropic;
+
+/// The API wants a limit in every request: enough for any rationale.
+const MAX_TOKENS: u32 = 4096;
+
+static INFO: ProviderInfo = ProviderInfo {
+    id: "anthropic",
+    name: "Anthropic",
+    description: "Anthropic's POST /v1/messages, also as gateways serve it.",
+    base_url: "https://api.anthropic.com",
+    base_url_variable: "ANTHROPIC_BASE_URL",
+    key_variables: &["ANTHROPIC_API_KEY"],
+    headers_variable: "ANTHROPIC_CUSTOM_HEADERS",
+    auth: Auth::Header("x-api-key"),
+    needs_key: true,
+    version: "/v1",
+    headers: &[("anthropic-version", "2023-06-01")],
+    max_tokens: Some(MAX_TOKENS),
+    unsupported: &[("seed", "the Messages API has no seed; `votes` shows how much verdicts vary")],
+    model_namespace: "",
+    model_prefixes: &["claude-"],
+    rate_limit_headers: &[
+        ("anthropic-ratelimit-requests-remaining", "anthropic-ratelimit-requests-reset"),
+        ("anthropic-ratelimit-tokens-remaining", "anthropic-ratelimit-tokens-reset"),
+        ("anthropic-ratelimit-input-tokens-remaining", "anthropic-ratelimit-input-tokens-reset"),
+        ("anthropic-ratelimit-output-tokens-remaining", "anthropic-ratelimit-output-tokens-reset"),
+    ],
+    // The second is that of Bedrock.
+    overflow_phrases: &["prompt is too long", "input is too long"],
+    shape_phrases: &["output_config", "output_format", "output format"],
+    error_statuses: &[("overloaded", 529)],
+};
+
+impl Provider for Anthropic {
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
+    }
+
+    fn shapes(&self) -> &'static [ReplyShape] {
+        &[ReplyShape::Schema, ReplyShape::Words]
+    }
+
+    fn request(
+        &self,
+        action: &JudgeAction,
+        shape: ReplyShape,
+        corrections: &[Correction],
+    ) -> Request {
+        let mut messages = vec![json!({"role": "user", "content": action.user})];
+        for correction in corrections {
+            let told = correction.message(action.question);
+            messages.push(json!({"role": "assistant", "content": correction.reply}));
+            messages.push(json!({"role": "user", "content": told}));
+        }
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(action.model));
+        body.insert("max_tokens".to_owned(), json!(action.max_tokens.unwrap_or(MAX_TOKENS)));
+        body.insert("system".to_owned(), json!(action.system));
+        body.insert("messages".to_owned(), Value::Array(messages));
+        put_settings(
+            &mut body,
+            &[
+                ("temperature", action.temperature.map(Value::from)),
+                ("top_p", action.top_p.map(Value::from)),
+                ("output_config", output_config(shape, action.question)),
+            ],
+        );
+        put_extra_body(&mut body, action);
+        Request { path: "/v1/messages".to_owned(), body }
+    }
+
+    fn chat_request(&self, chat: &ChatRequest<'_>) -> Request {
+        let settings = chat.settings;
+        let mut messages: Vec<Value> = Vec::new();
+        for message in chat.messages {
+            let (role, content) = match message {
+                ChatMessage::User(text) => ("user", json!(text)),
+                ChatMessage::Assistant(message) => {
+                    let native = message.native.clone();
+                    ("assistant", native.unwrap_or_else(|| json!(message.text)))
+                }
+                ChatMessage::Results(results) => {
+                    ("user", results.iter().map(tool_result).collect())
+                }
+            };
+            // Messages without content are refused, and a model may have nothing to say.
+            let is_empty = match &content {
+                Value::Array(blocks) => blocks.is_empty(),
+                content => content.is_null(),
+            };
+            if !is_empty {
+                messages.push(json!({"role": role, "content": content}));
+            }
+        }
+        let tools = chat.tools.iter().map(|tool| chat::tool(tool, "input_schema"));
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(settings.model));
+        body.insert("max_tokens".to_owned(), json!(settings.max_tokens.unwrap_or(MAX_TOKENS)));
+        put_settings(&mut body, &[("system", chat.system.map(Value::from))]);
+        body.insert("messages".to_owned(), Value::Array(messages));
+        put_settings(
+            &mut body,
+            &[
+                ("tools", (!chat.tools.is_empty()).then(|| tools.collect())),
+                ("temperature", settings.temperature.map(Value::from)),
+                ("top_p", settings.top_p.map(Value::from)),
+            ],
+        );
+        put_extra_body(&mut body, settings);
+        Request { path: "/v1/messages".to_owned(), body }
+    }
+
+    fn said(&self, body: &Value, messages: usize) -> NativeMessage {
+        let content = body.get("content");
+        let blocks = content.and_then(Value::as_array).into_iter().flatten();
+        let uses = blocks.filter(|block| text_at(block, "/type") == "tool_use").enumerate();
+        let calls = uses.map(|(at, block)| {
+            chat::call(block.get("id"), messages, at, text_at(block, "/name"), block.get("input"))
+        });
+        NativeMessage { calls: calls.collect(), native: content.cloned() }
+    }
+
+    fn answer(&self, body: &Value) -> Result<Answer, String> {
+        let blocks = body.get("content").and_then(Value::as_array).ok_or("no content")?;
+        // Thinking is a block of another type.
+        let texts = blocks.iter().filter(|block| text_at(block, "/type") == "text");
+        let ending = match text_at(body, "/stop_reason") {
+            "refusal" => {
+                ReplyEnding::Refused(text_at(body, "/stop_details/explanation").to_owned())
+            }
+            "max_tokens" | "model_context_window_exceeded" => ReplyEnding::Truncated,
+            _ => ReplyEnding::Complete,
+        };
+        let tokens = |name: &str| count(body, &format!("/usage/{name}"));
+        let cache_read = tokens("cache_read_input_tokens");
+        let cache_write = tokens("cache_creation_input_tokens");
+        Ok(Answer {
+            text: joined(texts.map(|block| text_at(block, "/text"))),
+            ending,
+            model: body.get("model").and_then(Value::as_str).map(str::to_owned),
+            usage: Usage {
+                // What is read from the cache or written to it is not counted among the input.
+                input: tokens("input_tokens") + cache_write + cache_read,
+                output: tokens("output_tokens"),
+                cache_read,
+                cache_write,
+                tier: ServiceTier::named(text_at(body, "/usage/service_tier")),
+                ..Usage::default()
+            },
+        })
+    }
+
+    fn complaint(&self, _status: u16, error: &Value) -> Complaint {
+        // Both come as `invalid_request_error`: only the words tell them from a bad request.
+        let words = text_at(error, "/message").to_ascii_lowercase();
+        if words.contains("credit balance is too low") {
+            FailureKind::NoCredit.into()
+        } else if words.contains("content filtering policy") {
+            FailureKind::Filtered.into()
+        } else {
+            Complaint::default()
+        }
+    }
+
+    fn fixed_temperature(&self, model: &str) -> Option<f64> {
+        is_claude_after_4_6(model).then_some(1.0)
+    }
+}
+
+fn tool_result(result: &ToolResult) -> Value {
+    let mut block = json!({
+        "type": "tool_result",
+        "tool_use_id": result.call.id,
+        "content": result.text,
+    });
+    if result.has_failed {
+        block["is_error"] = json!(true);
+    }
+    block
+}
+
+/// Whether a model is a Claude of a version that takes no temperature but 1.0: `claude-opus-4-7`, `claude-sonnet-5`.
+/// Older names have the version before the family (`claude-3-5-haiku-20241022`); dates are no versions.
+fn is_claude_after_4_6(model: &str) -> bool {
+    let Some((_, name)) = model.rsplit_once("claude-") else { return false };
+    let mut numbers = name
+        .split(|c: char| !c.is_ascii_alphanumeric())
+        .skip_while(|part| part.parse::<u8>().is_err())
+        .map_while(|part| part.parse::<u8>().ok());
+    let major = numbers.next().unwrap_or(0);
+    let minor = numbers.next().unwrap_or(0);
+    (major, minor) > (4, 6)
+}
+
+fn output_config(shape: ReplyShape, question: Question) -> Option<Value> {
+    let schema = without_bounds(question.schema());
+    (shape == ReplyShape::Schema)
+        .then(|| json!({"format": {"type": "json_schema", "schema": schema}}))
+}
+
+/// The schema without the bounds of numbers, which the API refuses. The prompt says them, and who reads the reply
+/// believes nothing else.
+fn without_bounds(mut schema: Value) -> Value {
+    let properties = schema.get_mut("properties").and_then(Value::as_object_mut);
+    for property in properties.into_iter().flat_map(Map::values_mut) {
+        if let Some(property) = property.as_object_mut() {
+            property.retain(|name, _| !matches!(name.as_str(), "minimum" | "maximum"));
+        }
+    }
+    schema
+}

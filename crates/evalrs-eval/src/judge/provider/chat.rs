@@ -1,0 +1,197 @@
+//! A conversation of a model with tools, in terms of no API: what was said so far, and what comes next.
+//!
+//! Each provider writes it in its own words and reads what came ([`super::Provider::chat_request`],
+//! [`super::Provider::said`]). What a model said goes back to it as it came, because thoughts that some APIs want to
+//! see again are in it; what is kept is OpenAI's form, which every reader of trajectories knows.
+
+use serde_json::{Map, Value, json};
+
+use super::{Answer, Provider, ReplyEnding};
+use crate::judge::JudgeAction;
+
+/// What a model is asked to go on with.
+#[derive(Clone, Copy, Debug)]
+pub struct ChatRequest<'a> {
+    /// The model and its settings. What is special to judges in it is not read.
+    pub settings: &'a JudgeAction,
+    /// The system prompt.
+    pub system: Option<&'a str>,
+    /// The tools, each `{name, description, parameters}`.
+    pub tools: &'a [Value],
+    /// What was said so far.
+    pub messages: &'a [ChatMessage],
+}
+
+/// One part of a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub enum ChatMessage {
+    /// The user said this.
+    User(String),
+    /// The model said this, or called tools.
+    Assistant(AssistantMessage),
+    /// What tools answered to all calls of the message before.
+    Results(Vec<ToolResult>),
+}
+
+/// What a model said.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AssistantMessage {
+    /// Its text, if there is one.
+    pub text: Option<String>,
+    /// The tools it calls, in its order.
+    pub calls: Vec<ChatToolCall>,
+    /// The same in the words of its API, to be sent back; none where it was never sent by one.
+    pub native: Option<Value>,
+}
+
+/// A call of a tool.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ChatToolCall {
+    /// Its name among all calls.
+    pub id: String,
+    /// Whether the API named it, rather than evalrs.
+    pub has_own_id: bool,
+    /// The tool.
+    pub name: String,
+    /// The arguments, as the model wrote them: JSON, mostly.
+    pub arguments: String,
+}
+
+impl ChatToolCall {
+    /// The arguments as JSON; the text itself where the model wrote none.
+    pub fn arguments(&self) -> Value {
+        if self.arguments.trim().is_empty() {
+            return json!({});
+        }
+        serde_json::from_str(&self.arguments)
+            .unwrap_or_else(|_| Value::from(self.arguments.as_str()))
+    }
+}
+
+/// What a tool answered.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ToolResult {
+    /// The call.
+    pub call: ChatToolCall,
+    /// What the model is told.
+    pub text: String,
+    /// Whether the tool failed.
+    pub has_failed: bool,
+}
+
+/// What came back.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChatReply {
+    /// What was said.
+    pub message: AssistantMessage,
+    /// How it ended, who answered and what it used.
+    pub answer: Answer,
+}
+
+impl ChatReply {
+    /// Reads a successful response; `messages` is how many parts the conversation had before.
+    ///
+    /// # Errors
+    /// It is none of this API: why.
+    pub fn read(provider: &dyn Provider, body: &Value, messages: usize) -> Result<Self, String> {
+        let answer = provider.answer(body)?;
+        let NativeMessage { calls, native } = provider.said(body, messages);
+        let text = answer.text.clone().filter(|text| !text.is_empty());
+        let ending = match answer.ending {
+            // A reason to stop that no text follows, where tools are called.
+            ReplyEnding::Broken(_) if !calls.is_empty() => ReplyEnding::Complete,
+            ending => ending,
+        };
+        let message = AssistantMessage { text, calls, native };
+        Ok(Self { message, answer: Answer { ending, ..answer } })
+    }
+}
+
+/// The calls in a response, and what goes back to the API.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct NativeMessage {
+    /// The tools that are called.
+    pub calls: Vec<ChatToolCall>,
+    /// The message in the words of the API.
+    pub native: Option<Value>,
+}
+
+/// A call as an API gives it: without an id of its own it gets one that no other call of the conversation has.
+pub(super) fn call(
+    id: Option<&Value>,
+    messages: usize,
+    at: usize,
+    name: &str,
+    arguments: Option<&Value>,
+) -> ChatToolCall {
+    let own = id.and_then(Value::as_str).filter(|id| !id.is_empty());
+    let arguments = match arguments {
+        None | Some(Value::Null) => String::new(),
+        Some(Value::String(text)) => text.clone(),
+        Some(other) => other.to_string(),
+    };
+    ChatToolCall {
+        id: own.map_or_else(|| format!("call_{messages}_{at}"), str::to_owned),
+        has_own_id: own.is_some(),
+        name: name.to_owned(),
+        arguments,
+    }
+}
+
+/// A tool under another name for its parameters, without a description that says nothing.
+pub(super) fn tool(tool: &Value, parameters: &str) -> Value {
+    let mut members = Map::new();
+    let member = |name: &str| tool.get(name).cloned().unwrap_or_default();
+    members.insert("name".to_owned(), member("name"));
+    if member("description").as_str().is_some_and(|text| !text.is_empty()) {
+        members.insert("description".to_owned(), member("description"));
+    }
+    members.insert(parameters.to_owned(), member("parameters"));
+    Value::Object(members)
+}
+
+/// The conversation as it is kept: chat messages of OpenAI, without the system prompt.
+pub fn transcript(messages: &[ChatMessage]) -> Vec<Value> {
+    let mut kept = Vec::new();
+    for message in messages {
+        match message {
+            ChatMessage::User(text) => kept.push(json!({"role": "user", "content": text})),
+            ChatMessage::Assistant(message) => kept.push(assistant(message)),
+            ChatMessage::Results(results) => kept.extend(results.iter().map(kept_result)),
+        }
+    }
+    kept
+}
+
+/// A message of the model as OpenAI writes it.
+pub(super) fn assistant(message: &AssistantMessage) -> Value {
+    let mut said = json!({"role": "assistant", "content": message.text});
+    if !message.calls.is_empty() {
+        let calls = message.calls.iter().map(|call| {
+            json!({
+                "id": call.id,
+                "type": "function",
+                "function": {"name": call.name, "arguments": call.arguments},
+            })
+        });
+        said["tool_calls"] = calls.collect();
+    }
+    said
+}
+
+/// What a tool answered, as OpenAI writes it.
+pub(super) fn result(result: &ToolResult) -> Value {
+    json!({"role": "tool", "tool_call_id": result.call.id, "content": result.text})
+}
+
+/// What is kept of it: also that it failed, which OpenAI has no word for.
+fn kept_result(of: &ToolResult) -> Value {
+    let mut kept = result(of);
+    if of.has_failed {
+        kept["is_error"] = Value::Bool(true);
+    }
+    kept
+}
+
+#[cfg(test)]
+mod tests;

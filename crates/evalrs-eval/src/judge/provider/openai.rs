@@ -1,0 +1,318 @@
+//! `POST /chat/completions`, as OpenAI defined it and many others serve it.
+
+use serde_json::{Map, Value, json};
+
+use super::chat::{self, ChatMessage, ChatRequest, NativeMessage};
+use super::{
+    Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
+    count, joined, put_extra_body, put_settings, text_at,
+};
+use crate::judge::JudgeAction;
+use crate::judge::question::Question;
+use evalrs_base::price::Cost;
+use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
+
+/// Any OpenAI-compatible endpoint.
+pub(super) struct OpenAi;
+
+static INFO: ProviderInfo = ProviderInfo {
+    id: "openai",
+    name: "OpenAI-compatible",
+    description: "Any endpoint with POST /chat/completions: OpenAI, Azure, OpenRouter, vLLM, llama.cpp, Ollama, LiteLLM.",
+    base_url: "https://api.openai.com/v1",
+    base_url_variable: "OPENAI_BASE_URL",
+    key_variables: &["OPENAI_API_KEY"],
+    headers_variable: "OPENAI_CUSTOM_HEADERS",
+    auth: Auth::Bearer,
+    needs_key: true,
+    version: "",
+    headers: &[],
+    max_tokens: None,
+    unsupported: &[],
+    model_namespace: "",
+    model_prefixes: &[],
+    rate_limit_headers: &[
+        // OpenAI, Azure, Groq, vLLM gateways and LiteLLM.
+        ("x-ratelimit-remaining-requests", "x-ratelimit-reset-requests"),
+        ("x-ratelimit-remaining-tokens", "x-ratelimit-reset-tokens"),
+        // OpenRouter and many gateways; the second is the draft of the IETF.
+        ("x-ratelimit-remaining", "x-ratelimit-reset"),
+        ("ratelimit-remaining", "ratelimit-reset"),
+    ],
+    overflow_phrases: &[
+        "context_length_exceeded",
+        "exceed_context_size",
+        "available context size",
+        "context length",
+        "context window",
+        "maximum context",
+        "too many tokens",
+        "reduce the length",
+    ],
+    shape_phrases: &[
+        "response_format",
+        "json_schema",
+        "json_object",
+        "json schema",
+        "json mode",
+        "structured output",
+    ],
+    error_statuses: &[],
+};
+
+/// The request that embeds a text.
+fn embedding_request(action: &JudgeAction, dimensions: Option<u32>) -> Request {
+    let mut body = Map::new();
+    body.insert("model".to_owned(), json!(action.model));
+    body.insert("input".to_owned(), json!(action.user));
+    body.insert("encoding_format".to_owned(), json!("float"));
+    put_settings(&mut body, &[("dimensions", dimensions.map(Value::from))]);
+    put_extra_body(&mut body, action);
+    Request { path: "/embeddings".to_owned(), body }
+}
+
+/// What a request used; some gateways also say what it cost.
+fn usage_of(body: &Value) -> Usage {
+    let cost = body.pointer("/usage/cost").and_then(Value::as_f64);
+    let usage = Usage {
+        cache_read: count(body, "/usage/prompt_tokens_details/cached_tokens"),
+        tier: ServiceTier::named(text_at(body, "/service_tier")),
+        ..Usage::of_tokens(
+            count(body, "/usage/prompt_tokens"),
+            count(body, "/usage/completion_tokens"),
+        )
+    };
+    usage.told(cost.and_then(Cost::from_dollars))
+}
+
+/// The vector of a response, of which numbers of 32 bits are kept: models compute with no more.
+fn embedding(body: &Value, vector: &Value) -> Result<Answer, String> {
+    let numbers = vector.as_array().ok_or("an embedding that is no list of numbers")?;
+    let number =
+        |value: &Value| value.as_f64().map(|number| number as f32).filter(|n| n.is_finite());
+    let numbers: Option<Vec<f32>> = numbers.iter().map(number).collect();
+    let numbers = numbers.ok_or("an embedding with items that are no numbers")?;
+    let written: Vec<String> = numbers.iter().map(f32::to_string).collect();
+    Ok(Answer {
+        text: Some(format!("{{\"embedding\":[{}]}}", written.join(","))),
+        ending: ReplyEnding::Complete,
+        model: body.get("model").and_then(Value::as_str).map(str::to_owned),
+        usage: usage_of(body),
+    })
+}
+
+impl Provider for OpenAi {
+    fn info(&self) -> &'static ProviderInfo {
+        &INFO
+    }
+
+    fn shapes(&self) -> &'static [ReplyShape] {
+        &[ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words]
+    }
+
+    fn request(
+        &self,
+        action: &JudgeAction,
+        shape: ReplyShape,
+        corrections: &[Correction],
+    ) -> Request {
+        if let Question::Embed { dimensions } = action.question {
+            return embedding_request(action, dimensions);
+        }
+        let mut messages = vec![
+            json!({"role": "system", "content": action.system}),
+            json!({"role": "user", "content": action.user}),
+        ];
+        for correction in corrections {
+            let told = correction.message(action.question);
+            messages.push(json!({"role": "assistant", "content": correction.reply}));
+            messages.push(json!({"role": "user", "content": told}));
+        }
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(action.model));
+        body.insert("messages".to_owned(), Value::Array(messages));
+        // Models that reason refuse the older name.
+        let tokens = if reasons(&action.model) { "max_completion_tokens" } else { "max_tokens" };
+        put_settings(
+            &mut body,
+            &[
+                ("temperature", action.temperature.map(Value::from)),
+                ("seed", action.seed.map(Value::from)),
+                (tokens, action.max_tokens.map(Value::from)),
+                ("top_p", action.top_p.map(Value::from)),
+                ("response_format", response_format(shape, action.question)),
+            ],
+        );
+        put_extra_body(&mut body, action);
+        Request { path: "/chat/completions".to_owned(), body }
+    }
+
+    fn chat_request(&self, chat: &ChatRequest<'_>) -> Request {
+        let settings = chat.settings;
+        let system = chat.system.map(|text| json!({"role": "system", "content": text}));
+        let mut messages: Vec<Value> = system.into_iter().collect();
+        for message in chat.messages {
+            match message {
+                ChatMessage::User(text) => messages.push(json!({"role": "user", "content": text})),
+                ChatMessage::Assistant(message) => {
+                    let native = message.native.clone();
+                    messages.push(native.unwrap_or_else(|| chat::assistant(message)));
+                }
+                ChatMessage::Results(results) => messages.extend(results.iter().map(chat::result)),
+            }
+        }
+        let tools = chat.tools.iter().map(|tool| {
+            let function = chat::tool(tool, "parameters");
+            json!({"type": "function", "function": function})
+        });
+        let mut body = Map::new();
+        body.insert("model".to_owned(), json!(settings.model));
+        body.insert("messages".to_owned(), Value::Array(messages));
+        let tokens = if reasons(&settings.model) { "max_completion_tokens" } else { "max_tokens" };
+        put_settings(
+            &mut body,
+            &[
+                ("tools", (!chat.tools.is_empty()).then(|| tools.collect())),
+                ("temperature", settings.temperature.map(Value::from)),
+                ("seed", settings.seed.map(Value::from)),
+                (tokens, settings.max_tokens.map(Value::from)),
+                ("top_p", settings.top_p.map(Value::from)),
+            ],
+        );
+        put_extra_body(&mut body, settings);
+        Request { path: "/chat/completions".to_owned(), body }
+    }
+
+    fn said(&self, body: &Value, messages: usize) -> NativeMessage {
+        let Some(message) = body.pointer("/choices/0/message") else {
+            return NativeMessage::default();
+        };
+        let listed = message.get("tool_calls").and_then(Value::as_array);
+        let mut native = Map::new();
+        native.insert("role".to_owned(), json!("assistant"));
+        // What servers want to see again; other members of a reply some of them refuse.
+        for name in ["content", "reasoning_details"] {
+            native.extend(message.get(name).map(|value| (name.to_owned(), value.clone())));
+        }
+        let mut calls = Vec::new();
+        let mut sent = Vec::new();
+        for (at, listed) in listed.into_iter().flatten().enumerate() {
+            let function = listed.get("function").unwrap_or(listed);
+            let name = text_at(function, "/name");
+            let arguments = function.get("arguments");
+            let call = chat::call(listed.get("id"), messages, at, name, arguments);
+            let mut again = listed.as_object().cloned().unwrap_or_default();
+            again.insert("id".to_owned(), json!(call.id));
+            again.insert("type".to_owned(), json!("function"));
+            let function = json!({"name": call.name, "arguments": call.arguments});
+            again.insert("function".to_owned(), function);
+            sent.push(Value::Object(again));
+            calls.push(call);
+        }
+        if !sent.is_empty() {
+            native.insert("tool_calls".to_owned(), Value::Array(sent));
+        }
+        NativeMessage { calls, native: Some(Value::Object(native)) }
+    }
+
+    fn answer(&self, body: &Value) -> Result<Answer, String> {
+        if let Some(vector) = body.pointer("/data/0/embedding") {
+            return embedding(body, vector);
+        }
+        let choice = body.pointer("/choices/0").ok_or("no choices")?;
+        let message = choice.get("message").ok_or("a choice without a message")?;
+        let refusal = refusal(message);
+        let ending = match text_at(choice, "/finish_reason") {
+            "error" => return Err("a choice that ended with an error".to_owned()),
+            _ if !refusal.is_empty() => ReplyEnding::Refused(refusal),
+            "content_filter" => ReplyEnding::Filtered(filtered_for(choice)),
+            "length" => ReplyEnding::Truncated,
+            _ => ReplyEnding::Complete,
+        };
+        Ok(Answer {
+            text: message.get("content").and_then(content_text),
+            ending,
+            model: body.get("model").and_then(Value::as_str).map(str::to_owned),
+            usage: usage_of(body),
+        })
+    }
+
+    fn complaint(&self, _status: u16, error: &Value) -> Complaint {
+        const NO_CREDIT: [&str; 3] =
+            ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
+        const FILTERED: [&str; 3] =
+            ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"];
+        // A key that LiteLLM does not know is one to look up; without a database it says no more than that.
+        const UNKNOWN_KEY: [&str; 1] = ["no_db_connection"];
+        let codes = [
+            "/code",
+            "/type",
+            "/innererror/code",
+            // LiteLLM passes what Azure says on in here.
+            "/provider_specific_fields/innererror/code",
+        ];
+        let says = |words: &[&str]| codes.iter().any(|code| words.contains(&text_at(error, code)));
+        // OpenRouter's moderation names what it minds.
+        let is_moderated = error.pointer("/metadata/reasons").is_some_and(Value::is_array);
+        if says(&NO_CREDIT) {
+            FailureKind::NoCredit.into()
+        } else if says(&FILTERED) || is_moderated {
+            FailureKind::Filtered.into()
+        } else if says(&UNKNOWN_KEY) {
+            FailureKind::Unauthorized.into()
+        } else {
+            Complaint::default()
+        }
+    }
+
+    fn fixed_temperature(&self, model: &str) -> Option<f64> {
+        reasons(model).then_some(1.0)
+    }
+}
+
+/// Whether a model is of those that reason before they answer: they take other settings.
+fn reasons(model: &str) -> bool {
+    let model = model.rsplit('/').next().unwrap_or_default();
+    ["o1", "o3", "o4", "gpt-5"].iter().any(|prefix| model.starts_with(prefix))
+}
+
+/// What the model says in place of an answer, in a member of its own or as a part of the content.
+fn refusal(message: &Value) -> String {
+    let parts = message.get("content").and_then(Value::as_array).into_iter().flatten();
+    let of_parts = parts.map(|part| text_at(part, "/refusal"));
+    std::iter::once(text_at(message, "/refusal")).chain(of_parts).collect()
+}
+
+/// The categories of Azure's content filter that stopped a reply.
+fn filtered_for(choice: &Value) -> String {
+    let results = choice.get("content_filter_results").and_then(Value::as_object);
+    let stopped = |result: &Value| result.get("filtered") == Some(&Value::Bool(true));
+    let names = results.into_iter().flatten().filter(|(_, result)| stopped(result));
+    names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+}
+
+fn response_format(shape: ReplyShape, question: Question) -> Option<Value> {
+    match shape {
+        ReplyShape::Schema => Some(json!({
+            "type": "json_schema",
+            "json_schema": {"name": "verdict", "strict": true, "schema": question.schema()},
+        })),
+        ReplyShape::Object => Some(json!({"type": "json_object"})),
+        ReplyShape::Words => None,
+    }
+}
+
+/// The text of a message, which some servers give in parts: those that reason are left out. What was paid for is not
+/// thrown away for its shape.
+fn content_text(content: &Value) -> Option<String> {
+    match content {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Array(parts) => {
+            let is_text =
+                |part: &&Value| matches!(text_at(part, "/type"), "" | "text" | "output_text");
+            joined(parts.iter().filter(is_text).filter_map(|part| part.get("text")?.as_str()))
+        }
+        other => Some(other.to_string()),
+    }
+}

@@ -1,0 +1,396 @@
+//! What each provider writes, and what it reads in what comes back.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{
+    Answer, Complaint, Correction, PROVIDERS, ReplyEnding, ReplyShape, effective_temperature, find,
+    unsupported,
+};
+use crate::judge::question::Question;
+use crate::judge::{JudgeAction, test_data};
+use evalrs_base::price::Cost;
+use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
+use evalrs_model::spec::JudgeSpec;
+
+fn action(model: &str) -> JudgeAction {
+    test_data::action(model, "Is it kind?")
+}
+
+fn body(provider: &str, action: &JudgeAction, shape: ReplyShape) -> Value {
+    Value::Object(find(provider).unwrap().request(action, shape, &[]).body)
+}
+
+#[test]
+fn anthropic_is_asked_as_its_api_wants() {
+    let provider = find("anthropic").unwrap();
+    let settings =
+        JudgeAction { max_tokens: Some(64), top_p: Some(0.75), ..action("claude-haiku-4-5") };
+    let correction = Correction { reply: "9".to_owned(), fault: "too much".to_owned() };
+    let told = correction.message(settings.question);
+    let request = provider.request(&settings, ReplyShape::Schema, &[correction]);
+    assert_eq!(request.path, "/v1/messages");
+    let schema = json!({
+        "type": "object",
+        "properties": {"rationale": {"type": "string"}, "score": {"type": "number"}},
+        "required": ["rationale", "score"],
+        "additionalProperties": false,
+    });
+    let expected = json!({
+        "model": "claude-haiku-4-5",
+        "max_tokens": 64,
+        "system": "You judge.",
+        "messages": [
+            {"role": "user", "content": "Is it kind?"},
+            {"role": "assistant", "content": "9"},
+            {"role": "user", "content": told},
+        ],
+        "temperature": 0.5,
+        "top_p": 0.75,
+        "output_config": {"format": {"type": "json_schema", "schema": schema}},
+    });
+    assert_eq!(Value::Object(request.body), expected);
+    let in_words = body("anthropic", &action("m"), ReplyShape::Words);
+    assert_eq!((&in_words["max_tokens"], in_words.get("output_config")), (&json!(4096), None));
+    let compare = JudgeAction { question: Question::Compare, ..action("m") };
+    let schema =
+        &body("anthropic", &compare, ReplyShape::Schema)["output_config"]["format"]["schema"];
+    assert_eq!(*schema, Question::Compare.schema());
+}
+
+#[test]
+fn google_is_asked_as_its_api_wants() {
+    let provider = find("google").unwrap();
+    let settings = JudgeAction {
+        max_tokens: Some(64),
+        top_p: Some(0.75),
+        seed: Some(7),
+        ..action("gemini-2.5-flash")
+    };
+    let correction = Correction { reply: "9".to_owned(), fault: "too much".to_owned() };
+    let told = correction.message(settings.question);
+    let request = provider.request(&settings, ReplyShape::Schema, &[correction]);
+    assert_eq!(request.path, "/v1beta/models/gemini-2.5-flash:generateContent");
+    let expected = json!({
+        "systemInstruction": {"parts": [{"text": "You judge."}]},
+        "contents": [
+            {"role": "user", "parts": [{"text": "Is it kind?"}]},
+            {"role": "model", "parts": [{"text": "9"}]},
+            {"role": "user", "parts": [{"text": told}]},
+        ],
+        "generationConfig": {
+            "temperature": 0.5,
+            "seed": 7,
+            "maxOutputTokens": 64,
+            "topP": 0.75,
+            "responseMimeType": "application/json",
+            "responseJsonSchema": settings.question.schema(),
+        },
+    });
+    assert_eq!(Value::Object(request.body), expected);
+    let config = |shape| body("google", &action("m"), shape)["generationConfig"].clone();
+    let expected = json!({"temperature": 0.5, "responseMimeType": "application/json"});
+    assert_eq!(config(ReplyShape::Object), expected);
+    assert_eq!(config(ReplyShape::Words), json!({"temperature": 0.5}));
+    let nothing = JudgeAction { temperature: None, ..action("m") };
+    assert_eq!(body("google", &nothing, ReplyShape::Words).get("generationConfig"), None);
+}
+
+#[test]
+fn the_name_of_a_model_stays_one_segment_of_the_path() {
+    for (model, expected) in [
+        ("models/gemini-2.5-pro", "models/gemini-2.5-pro"),
+        ("tunedModels/mine", "tunedModels/mine"),
+        ("team/gemini", "models/team%2Fgemini"),
+        ("models/../x?key=1#é", "models/..%2Fx%3Fkey%3D1%23%C3%A9"),
+    ] {
+        let request = find("google").unwrap().request(&action(model), ReplyShape::Words, &[]);
+        assert_eq!(request.path, format!("/v1beta/{expected}:generateContent"));
+    }
+}
+
+#[test]
+fn further_members_are_merged_over_ours() {
+    let with = |provider: &str, extra: &Value| {
+        let extra_body = extra.to_string();
+        body(provider, &JudgeAction { extra_body, ..action("m") }, ReplyShape::Schema)
+    };
+    let google = with(
+        "google",
+        &json!({"generationConfig": {"thinkingConfig": {"thinkingBudget": 0}, "temperature": 1}}),
+    );
+    let config = &google["generationConfig"];
+    assert_eq!(config["thinkingConfig"], json!({"thinkingBudget": 0}));
+    assert_eq!((&config["temperature"], config["responseMimeType"].is_string()), (&json!(1), true));
+    let anthropic = with("anthropic", &json!({"output_config": {"effort": "low"}, "metadata": {}}));
+    assert_eq!(anthropic["output_config"]["effort"], "low");
+    assert_eq!(anthropic["output_config"]["format"]["type"], "json_schema");
+    assert_eq!(anthropic["metadata"], json!({}));
+    let openai = with("openai", &json!({"response_format": {"type": "text"}, "messages": []}));
+    assert_eq!(openai["response_format"], json!({"type": "text"}), "another type replaces ours");
+    assert_eq!(openai["messages"], json!([]));
+}
+
+fn answer(text: Option<&str>, ending: ReplyEnding) -> Answer {
+    let text = text.map(str::to_owned);
+    Answer { text, ending, model: None, usage: Usage::default() }
+}
+
+fn check_answers(provider: &str, cases: &[(Value, Result<Answer, &str>)]) {
+    for (body, expected) in cases {
+        let answer = find(provider).unwrap().answer(body);
+        assert_eq!(
+            answer.as_ref().map_err(String::as_str),
+            expected.as_ref().map_err(|said| *said),
+            "{body}"
+        );
+    }
+}
+
+#[test]
+fn openai_answers_are_read() {
+    let of = |message: Value, finish: &str| json!({"choices": [{"message": message, "finish_reason": finish}]});
+    let parts = json!([{"type": "reasoning", "text": "Hm."}, {"type": "thinking", "thinking": []},
+        {"type": "text", "text": "a"}, {"text": "b"}, {"type": "image_url"}]);
+    let refused = json!([{"type": "refusal", "refusal": "I will not"}]);
+    let azure = json!({"choices": [{
+        "message": {"content": "half"},
+        "finish_reason": "content_filter",
+        "content_filter_results": {
+            "hate": {"filtered": false, "severity": "safe"},
+            "violence": {"filtered": true, "severity": "high"},
+            "error": null,
+        },
+    }]});
+    let full = json!({
+        "model": "m-1",
+        "choices": [{"message": {"content": "a", "reasoning_content": "b"}}],
+        "usage": {"prompt_tokens": 3, "completion_tokens": 4, "cost": 0.00025,
+            "prompt_tokens_details": {"cached_tokens": 2}},
+        "service_tier": "flex",
+    });
+    let odd = json!({
+        "choices": [{"message": {"content": 7, "refusal": null}}],
+        "usage": {"prompt_tokens": u64::MAX, "completion_tokens": -1, "cost": -1},
+    });
+    let seven = answer(Some("7"), ReplyEnding::Complete);
+    check_answers(
+        "openai",
+        &[
+            (of(json!({"content": parts}), "stop"), Ok(answer(Some("ab"), ReplyEnding::Complete))),
+            (of(json!({"content": []}), "stop"), Ok(answer(None, ReplyEnding::Complete))),
+            (of(json!({"content": "{"}), "length"), Ok(answer(Some("{"), ReplyEnding::Truncated))),
+            (
+                of(json!({"content": null, "refusal": "no"}), "stop"),
+                Ok(answer(None, ReplyEnding::Refused("no".to_owned()))),
+            ),
+            (
+                of(json!({"content": refused}), "stop"),
+                Ok(answer(None, ReplyEnding::Refused("I will not".to_owned()))),
+            ),
+            (azure, Ok(answer(Some("half"), ReplyEnding::Filtered("violence".to_owned())))),
+            (
+                full,
+                Ok(Answer {
+                    model: Some("m-1".to_owned()),
+                    usage: Usage {
+                        cache_read: 2,
+                        tier: Some(ServiceTier::Flex),
+                        ..Usage::of_tokens(3, 4).told(Cost::from_dollars(0.000_25))
+                    },
+                    ..answer(Some("a"), ReplyEnding::Complete)
+                }),
+            ),
+            (odd, Ok(Answer { usage: Usage::of_tokens(1 << 40, 0), ..seven })),
+            (of(json!({"content": "{"}), "error"), Err("a choice that ended with an error")),
+            (json!({"choices": []}), Err("no choices")),
+            (json!({"choices": [{"text": "a"}]}), Err("a choice without a message")),
+            (json!([]), Err("no choices")),
+        ],
+    );
+}
+
+#[test]
+fn anthropic_answers_are_read() {
+    let of = |stop: &str| json!({"content": [{"type": "text", "text": "a"}], "stop_reason": stop});
+    let full = json!({
+        "model": "claude-1",
+        "content": [
+            {"type": "thinking", "thinking": "Hm.", "signature": "x"},
+            {"type": "text", "text": "a"},
+            {"type": "redacted_thinking", "data": "x"},
+            {"type": "text", "text": "b"},
+        ],
+        "stop_reason": "end_turn",
+        "usage": {"input_tokens": 1, "cache_creation_input_tokens": 20,
+            "cache_read_input_tokens": 300, "output_tokens": 4, "service_tier": "standard"},
+    });
+    let refused = json!({"content": [], "stop_reason": "refusal",
+        "stop_details": {"type": "refusal", "category": "cyber", "explanation": "no"}});
+    check_answers(
+        "anthropic",
+        &[
+            (of("end_turn"), Ok(answer(Some("a"), ReplyEnding::Complete))),
+            (of("max_tokens"), Ok(answer(Some("a"), ReplyEnding::Truncated))),
+            (of("model_context_window_exceeded"), Ok(answer(Some("a"), ReplyEnding::Truncated))),
+            (of("refusal"), Ok(answer(Some("a"), ReplyEnding::Refused(String::new())))),
+            (refused, Ok(answer(None, ReplyEnding::Refused("no".to_owned())))),
+            (
+                full,
+                Ok(Answer {
+                    model: Some("claude-1".to_owned()),
+                    usage: Usage {
+                        cache_read: 300,
+                        cache_write: 20,
+                        tier: Some(ServiceTier::Standard),
+                        ..Usage::of_tokens(321, 4)
+                    },
+                    ..answer(Some("ab"), ReplyEnding::Complete)
+                }),
+            ),
+            (json!({"content": "a"}), Err("no content")),
+            (json!({"choices": []}), Err("no content")),
+        ],
+    );
+}
+
+#[test]
+fn google_answers_are_read() {
+    let of = |finish: &str| json!({"candidates": [{"content": {"parts": [{"text": "a"}]}, "finishReason": finish}]});
+    let full = json!({
+        "modelVersion": "gemini-1",
+        "candidates": [{
+            "content": {"role": "model", "parts": [
+                {"text": "Hm.", "thought": true}, {"text": "a"}, {"inlineData": {}}, {"text": "b"},
+            ]},
+            "finishReason": "STOP",
+        }],
+        "usageMetadata": {"promptTokenCount": 3, "candidatesTokenCount": 4,
+            "thoughtsTokenCount": 50, "totalTokenCount": 57, "cachedContentTokenCount": 1},
+    });
+    let blocked = json!({"promptFeedback": {"blockReason": "SAFETY"}});
+    let filtered = |reason: &str| ReplyEnding::Filtered(reason.to_owned());
+    let mut cases = vec![
+        (of("STOP"), Ok(answer(Some("a"), ReplyEnding::Complete))),
+        (of("MAX_TOKENS"), Ok(answer(Some("a"), ReplyEnding::Truncated))),
+        (blocked, Ok(answer(None, filtered("the prompt is blocked, SAFETY")))),
+        (
+            json!({"candidates": [{"finishReason": "MAX_TOKENS"}]}),
+            Ok(answer(None, ReplyEnding::Truncated)),
+        ),
+        (
+            full,
+            Ok(Answer {
+                model: Some("gemini-1".to_owned()),
+                usage: Usage { cache_read: 1, ..Usage::of_tokens(3, 54) },
+                ..answer(Some("ab"), ReplyEnding::Complete)
+            }),
+        ),
+        (json!({"candidates": []}), Err("no candidates")),
+        (json!("text"), Err("no candidates")),
+    ];
+    for reason in ["OTHER", "LANGUAGE", "MALFORMED_FUNCTION_CALL", "SOMETHING_NEW"] {
+        cases.push((of(reason), Ok(answer(Some("a"), ReplyEnding::Complete))));
+        let without = json!({"candidates": [{"finishReason": reason}]});
+        cases.push((without, Ok(answer(None, ReplyEnding::Broken(reason.to_owned())))));
+    }
+    for reason in ["SAFETY", "RECITATION", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "MODEL_ARMOR"]
+    {
+        cases.push((of(reason), Ok(answer(Some("a"), filtered(reason)))));
+    }
+    check_answers("google", &cases);
+}
+
+#[test]
+fn errors_say_more_than_their_status() {
+    let kind = |kind: FailureKind| Complaint::from(kind);
+    let key = json!({"code": 400, "details": [
+        {"@type": "type.googleapis.com/google.rpc.ErrorInfo", "reason": "API_KEY_INVALID"}]});
+    let busy = json!({"code": 429, "details": [{"@type": "a"}, {"retryDelay": "1.5s"}]});
+    let odd =
+        json!({"details": [{"retryDelay": "-1s"}, {"retryDelay": 5}, {"retryDelay": "NaNs"}, 7]});
+    let azure =
+        json!({"code": "content_filter", "innererror": {"code": "ResponsibleAIPolicyViolation"}});
+    let litellm = json!({"code": "400", "provider_specific_fields":
+        {"innererror": {"code": "ResponsibleAIPolicyViolation"}}});
+    let no_database =
+        json!({"message": "No connected db.", "type": "no_db_connection", "code": "400"});
+    let too_long = json!({"code": "context_length_exceeded", "type": "invalid_request_error"});
+    let broke =
+        json!({"type": "invalid_request_error", "message": "Your credit balance is too low"});
+    for (provider, error, expected) in [
+        (
+            "google",
+            json!({"code": 400, "status": "FAILED_PRECONDITION", "message": "not in your country"}),
+            kind(FailureKind::Unauthorized),
+        ),
+        ("google", json!({"code": 400, "status": "INVALID_ARGUMENT"}), Complaint::default()),
+        ("openai", azure, kind(FailureKind::Filtered)),
+        ("openai", litellm, kind(FailureKind::Filtered)),
+        ("openai", json!({"metadata": {"reasons": ["hate"]}}), kind(FailureKind::Filtered)),
+        ("openai", json!({"type": "insufficient_quota"}), kind(FailureKind::NoCredit)),
+        ("openai", json!({"code": "billing_not_active"}), kind(FailureKind::NoCredit)),
+        ("openai", no_database, kind(FailureKind::Unauthorized)),
+        ("openai", too_long, Complaint::default()),
+        ("openai", json!("text"), Complaint::default()),
+        ("anthropic", broke, kind(FailureKind::NoCredit)),
+        (
+            "anthropic",
+            json!({"message": "Output blocked by content filtering policy"}),
+            kind(FailureKind::Filtered),
+        ),
+        ("anthropic", json!({"type": "overloaded_error"}), Complaint::default()),
+        ("google", key, kind(FailureKind::Unauthorized)),
+        ("google", busy, Complaint { delay: Some(Duration::from_millis(1500)), kind: None }),
+        ("google", odd, Complaint::default()),
+    ] {
+        assert_eq!(find(provider).unwrap().complaint(400, &error), expected, "{provider} {error}");
+    }
+}
+
+#[test]
+fn what_a_provider_cannot_take_has_a_reason() {
+    assert!(unsupported("anthropic", "seed").is_some_and(|why| why.contains("no seed")));
+    for (provider, field) in [("openai", "seed"), ("anthropic", "top_p"), ("nobody", "seed")] {
+        assert_eq!(unsupported(provider, field), None, "{provider} {field}");
+    }
+}
+
+#[test]
+fn every_provider_can_be_asked_in_words_and_at_a_tidy_url() {
+    for provider in PROVIDERS {
+        let info = provider.info();
+        let shapes = provider.shapes();
+        assert_eq!(shapes.last(), Some(&ReplyShape::Words), "{}", info.id);
+        assert!(shapes.is_sorted(), "{}: the strictest first", info.id);
+        assert!(!info.base_url.ends_with('/'), "{}", info.id);
+        assert!(!info.key_variables.is_empty(), "{}", info.id);
+    }
+}
+
+#[test]
+fn models_that_take_one_temperature_get_it() {
+    for (model, expected) in [
+        ("gpt-4o", 0.25),
+        ("o3-mini", 1.0),
+        ("openai/gpt-5-nano", 1.0),
+        ("claude-3-5-haiku-20241022", 0.25),
+        ("claude-3-opus-latest", 0.25),
+        ("claude-sonnet-4-20250514", 0.25),
+        ("claude-opus-4-6", 0.25),
+        ("claude-haiku-4-5-20251001", 0.25),
+        ("claude-opus-4-7", 1.0),
+        ("anthropic/claude-opus-4.8", 1.0),
+        ("us.anthropic.claude-sonnet-5-v1:0", 1.0),
+        ("claude-opus-5-20260801", 1.0),
+        ("claude-", 0.25),
+        ("claude-next", 0.25),
+        ("my-claude", 0.25),
+    ] {
+        let spec = JudgeSpec { model: model.to_owned(), ..JudgeSpec::default() };
+        let with = |temperature| JudgeSpec { temperature, ..spec.clone() };
+        assert_eq!(effective_temperature(&with(Some(0.25))), Some(expected), "{model}");
+        assert_eq!(effective_temperature(&with(None)), None, "{model}");
+    }
+}

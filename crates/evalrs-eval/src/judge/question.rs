@@ -1,0 +1,85 @@
+//! What a judge is asked, and the shape of the reply that is wanted.
+//!
+//! The shape is said three times: in words to every model, as a JSON schema to endpoints that take one, and by
+//! [`super::reply`], which believes nothing else. All three are made here.
+
+use serde_json::{Value, json};
+
+use evalrs_model::spec::Scale;
+
+/// What a judge is asked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Question {
+    /// How good is the submission?
+    Score(Scale),
+    /// Which of two submissions is better?
+    Compare,
+    /// What is this text as a vector? Of the submission, and of the reference.
+    Embed {
+        /// How long the vector is to be, where the model leaves a choice.
+        dimensions: Option<u32>,
+    },
+}
+
+/// The order in which two submissions are shown to a judge: judges favour places, so both are asked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Order {
+    /// The submission first. Also where there is only one.
+    Forward,
+    /// The submission second.
+    Reversed,
+}
+
+/// The answers to [`Question::Compare`].
+pub const WINNERS: [&str; 3] = ["A", "B", "tie"];
+
+impl Question {
+    /// In how many orders it is asked.
+    pub fn orders(self) -> u32 {
+        match self {
+            Self::Score(_) => 1,
+            Self::Compare | Self::Embed { .. } => 2,
+        }
+    }
+
+    /// The score `native`, as judges give it, mapped to 0.0..=1.0.
+    pub fn unit(self, native: f64) -> f64 {
+        match self {
+            Self::Score(scale) => scale.unit(native),
+            Self::Compare => native,
+            // Texts that point apart are as unlike as texts can be.
+            Self::Embed { .. } => native.clamp(0.0, 1.0),
+        }
+    }
+
+    /// The reply that is wanted, in words. The rationale comes first: a score that follows its reasons is better
+    /// founded than reasons that follow a score.
+    pub fn shape(self) -> String {
+        match self {
+            Self::Score(Scale { min, max }) => {
+                format!("{{\"rationale\": <string>, \"score\": <number from {min} to {max}>}}")
+            }
+            Self::Compare => {
+                "{\"rationale\": <string>, \"winner\": \"A\" or \"B\" or \"tie\"}".to_owned()
+            }
+            Self::Embed { .. } => "{\"embedding\": <list of numbers>}".to_owned(),
+        }
+    }
+
+    /// The reply that is wanted, as a JSON schema.
+    pub fn schema(self) -> Value {
+        let (name, answer) = match self {
+            Self::Score(Scale { min, max }) => {
+                ("score", json!({"type": "number", "minimum": min, "maximum": max}))
+            }
+            Self::Compare => ("winner", json!({"type": "string", "enum": WINNERS})),
+            Self::Embed { dimensions } => return json!({"embedding": {"dimensions": dimensions}}),
+        };
+        json!({
+            "type": "object",
+            "properties": {"rationale": {"type": "string"}, name: answer},
+            "required": ["rationale", name],
+            "additionalProperties": false,
+        })
+    }
+}

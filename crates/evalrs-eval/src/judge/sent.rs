@@ -1,0 +1,95 @@
+//! What a judge was sent: every request of a judgment as it was written, from the action and what is kept of the exchange.
+//!
+//! Nothing of a request is kept, because all of it follows: the same functions that write requests write them again here.
+//! Credentials are none of it, since they are added where requests are sent.
+
+use serde_json::{Value, json};
+
+use super::JudgeAction;
+use super::command;
+use super::provider::{self, Correction, Provider, ReplyShape};
+use super::template;
+use evalrs_model::outcome::JudgeExchange;
+
+/// A request without what is secret.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OpenRequest {
+    /// What follows the base URL; none of what is no HTTP.
+    pub path: Option<String>,
+    /// The body; of a command its words and its standard input, of an agent what it was told.
+    pub body: Value,
+}
+
+/// Every request of a judgment, in order: one for each reply that was rejected, and the last.
+pub fn requests(action: &JudgeAction, exchange: Option<&JudgeExchange>) -> Vec<OpenRequest> {
+    let rejected = exchange.map(|exchange| &exchange.rejected[..]).unwrap_or_default();
+    let corrections: Vec<Correction> = rejected.iter().map(Correction::of).collect();
+    let shape = exchange.and_then(|exchange| shape(exchange.shape.as_deref()?));
+    (0..=corrections.len()).map(|count| request(action, shape, &corrections[..count])).collect()
+}
+
+/// The headers of a request that are no secret, a line each.
+pub fn open_headers(action: &JudgeAction) -> Vec<String> {
+    let fixed = provider::info(&action.provider).map(|info| info.headers).unwrap_or_default();
+    let fixed = fixed.iter().map(|(name, value)| format!("{name}: {value}"));
+    fixed.chain(action.headers.lines().map(str::to_owned)).collect()
+}
+
+fn shape(name: &str) -> Option<ReplyShape> {
+    let all = [ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words];
+    all.into_iter().find(|shape| shape.name() == name)
+}
+
+fn request(
+    action: &JudgeAction,
+    shape: Option<ReplyShape>,
+    corrections: &[Correction],
+) -> OpenRequest {
+    if let Some(program) = &action.program {
+        let prompt = command::prompt(action, corrections);
+        let body = match command::input(&program.identity.spec.arguments, prompt) {
+            Ok(input) => json!({"arguments": input.arguments, "standard_input": input.stdin}),
+            Err(why) => json!({"error": why}),
+        };
+        return OpenRequest { path: None, body };
+    }
+    if let Some(agent) = &action.agent {
+        let text = match corrections.last() {
+            None => action.user.clone(),
+            Some(last) => template::agent_correction(&last.fault, &agent.tool, action.question),
+        };
+        return OpenRequest { path: None, body: json!({"message": text}) };
+    }
+    let Some(provider) = provider::find(&action.provider) else {
+        return OpenRequest { path: None, body: json!({"user": action.user}) };
+    };
+    let shape = shape.unwrap_or_else(|| Provider::first_shape(provider, action.response_format));
+    let request = provider.request(action, shape, corrections);
+    OpenRequest { path: Some(request.path), body: Value::Object(request.body) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::requests;
+    use crate::judge::test_data::action;
+    use evalrs_model::outcome::{JudgeExchange, RejectedReply};
+
+    #[test]
+    fn each_rejected_reply_was_told_its_fault_in_the_next_request() {
+        let rejected =
+            |text: &str| RejectedReply { text: text.to_owned(), fault: format!("{text} is bad") };
+        let exchange = JudgeExchange {
+            shape: Some("json_object".to_owned()),
+            rejected: vec![rejected("one"), rejected("two")],
+        };
+        let sent = requests(&action("judge-1", "Is it kind?"), Some(&exchange));
+        let counts: Vec<usize> =
+            sent.iter().map(|sent| sent.body["messages"].as_array().unwrap().len()).collect();
+        assert_eq!(counts, [2, 4, 6]);
+        assert_eq!(sent[2].body["messages"][4]["content"], "two");
+        assert_eq!(sent[2].body["response_format"]["type"], "json_object");
+        let first = requests(&action("judge-1", "Is it kind?"), None);
+        assert_eq!(first.len(), 1);
+        assert_eq!(first[0].body["response_format"]["type"], "json_schema");
+    }
+}

@@ -1,0 +1,109 @@
+//! What is probably not meant in a rubric: warnings by name, each with its place and the likely fix.
+//!
+//! One rubric and a few facts about the rows in, diagnostics out. A warning that is wrong is worse than one that is missing:
+//! what could be meant is never warned of, so that the patterns here are narrow on purpose.
+
+pub mod family;
+pub mod placeholders;
+mod range;
+mod reference;
+pub mod rubric_places;
+mod words;
+
+use crate::lint::rubric_places::RubricPlaces;
+use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
+use evalrs_model::spec::{GraderKind, GraderSpec, Lint, RubricSpec};
+
+pub(crate) use reference::speaks_of_unshown_reference;
+
+/// What of the rows warnings about one rubric depend on.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RowFacts {
+    /// The names in rubrics that stand for something in no row.
+    pub missing: Vec<String>,
+    /// Those of them that are fields of some row all the same, out of reach of a plain name.
+    pub row_fields: Vec<String>,
+    /// Whether some row has the reference answer that the rubric speaks of, where it shows none.
+    pub has_reference: bool,
+    /// The models whose answers are judged, in order of appearance.
+    pub models: Vec<String>,
+}
+
+/// A rubric, where it is written, and who it is of.
+#[derive(Clone, Copy)]
+struct LintedRubric<'a> {
+    grader: &'a GraderSpec,
+    rubric: &'a RubricSpec,
+    places: &'a RubricPlaces,
+}
+
+impl LintedRubric<'_> {
+    fn name(&self) -> std::borrow::Cow<'_, str> {
+        clipped(&self.grader.name)
+    }
+
+    /// A warning about the bytes `at..at + length` of the text.
+    fn at_text(&self, lint: Lint, at: usize, length: usize, message: String) -> Diagnostic {
+        self.at(lint, self.places.of_text(&self.rubric.prompt, at, length), message)
+    }
+
+    #[expect(clippy::unused_self, reason = "it is read as a warning of this rubric")]
+    fn at(&self, lint: Lint, place: Place, message: String) -> Diagnostic {
+        Diagnostic::warning(place, message).lint(lint.name())
+    }
+}
+
+/// What is probably not meant in the rubric of `grader`.
+pub fn rubric_lints(
+    grader: &GraderSpec,
+    places: &RubricPlaces,
+    facts: &RowFacts,
+) -> Vec<Diagnostic> {
+    let GraderKind::Rubric(rubric) = &grader.kind else { return Vec::new() };
+    if rubric.embedding.is_some() {
+        return Vec::new();
+    }
+    let linted = LintedRubric { grader, rubric, places };
+    let mut found = placeholders::unknown(linted, facts);
+    found.extend(placeholders::doubled(linted));
+    found.extend(placeholders::sent_twice(linted));
+    found.extend(range::range_not_scale(linted));
+    found.extend(reference::reference_not_shown(linted, facts));
+    found.extend(threshold(linted));
+    found.extend(unfenced(linted));
+    found.extend(family::same_family(linted, facts));
+    let is_allowed = |name| rubric.allow.iter().any(|lint| lint.name() == name);
+    found.retain(|diagnostic| !diagnostic.lint.is_some_and(is_allowed));
+    let line = |diagnostic: &Diagnostic| {
+        diagnostic.place.as_ref().map(|place| (place.path.clone(), place.line, place.column))
+    };
+    found.sort_by_cached_key(line);
+    found
+}
+
+/// Warns of a threshold that every score reaches; one that none does is an error.
+fn threshold(linted: LintedRubric<'_>) -> Option<Diagnostic> {
+    if linted.grader.pass_threshold > 0.0 {
+        return None;
+    }
+    let message = format!("every answer passes `{}`: no score is below 0", linted.name());
+    let place = linted.places.threshold.clone();
+    let warning = linted.at(Lint::ThresholdAlwaysMet, place, message);
+    Some(warning.hint("write the least score that is good enough, from 0 to 1"))
+}
+
+/// Warns of texts without fences: they can pass for words of the rubric.
+fn unfenced(linted: LintedRubric<'_>) -> Option<Diagnostic> {
+    let rubric = linted.rubric;
+    let texts = match &rubric.unfenced[..] {
+        _ if !rubric.fence => "every text of a row".to_owned(),
+        [] => return None,
+        names => names.iter().map(|name| format!("`{{{name}}}`")).collect::<Vec<_>>().join(", "),
+    };
+    let message = format!(
+        "`{}` shows the judge {texts} without fences: what it says can pass for the rubric's own words",
+        linted.name()
+    );
+    let warning = linted.at(Lint::Unfenced, linted.places.unfenced.clone(), message);
+    Some(warning.hint("leave `fence` and `unfenced` out, or write `allow: [unfenced]`"))
+}

@@ -1,0 +1,179 @@
+//! Asks a judge that is an agent of a Letta server: one new agent for every judgment.
+//!
+//! A conversation counts as one request against the limits of its endpoint. It is had again, with a new agent, where a
+//! failure may pass; a verdict that is none is asked for again in the same conversation, with its fault named.
+
+use serde_json::{Map, Value};
+
+use super::asking::Asking;
+use super::endpoints::RequestSlot;
+use super::pause::Pause;
+use crate::letta::agent::{AgentPlan, LettaAgent};
+use crate::letta::made_agents::MadeAgents;
+use crate::letta::server::{LettaAccess, LettaServer};
+use crate::transport::client::Clients;
+use crate::transport::retry;
+use evalrs_eval::judge::provider::RE_ASKS;
+use evalrs_eval::judge::template;
+use evalrs_letta::agent_state::{model_of, unable};
+use evalrs_letta::requests;
+use evalrs_letta::stream::used;
+use evalrs_letta::verdict::{NoVerdict, verdict};
+use evalrs_model::outcome::{
+    Failure, FailureKind, JudgeExchange, Outcome, RejectedReply, Reply, Usage,
+};
+use evalrs_model::spec::AgentSpec;
+
+/// What conversations with agents need of the world.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AgentWorld<'a> {
+    pub clients: &'a Clients,
+    pub made: &'a MadeAgents,
+}
+
+/// Asks an agent until there is a verdict or a failure that does not pass.
+pub(super) async fn ask(world: AgentWorld<'_>, agent: &AgentSpec, asking: &Asking<'_>) -> Outcome {
+    match ask_with_retries(world, agent, asking).await {
+        Ok(reply) => Outcome::Reply(reply),
+        Err(failure) => Outcome::Failure(failure),
+    }
+}
+
+async fn ask_with_retries(
+    world: AgentWorld<'_>,
+    agent: &AgentSpec,
+    asking: &Asking<'_>,
+) -> Result<Reply, Failure> {
+    let launch = asking.launch();
+    let access = LettaAccess {
+        base_url: launch.base_url.clone(),
+        api_key: launch.api_key.clone(),
+        headers: launch.headers.clone(),
+    };
+    let server = LettaServer::new(access, world.clients)?;
+    let most = launch.patience.max_retries;
+    let mut attempt = 0;
+    let mut last = None;
+    loop {
+        let slot = asking.slot(last).await?;
+        let patience = asking.patience();
+        let begin = asking.now();
+        let judging = judge(&server, world.made, agent, asking);
+        let judged = tokio::time::timeout(patience, judging).await;
+        let judged = judged.unwrap_or_else(|_| Err(asking.timed_out(patience)));
+        land(slot, &judged);
+        let failure = match judged {
+            Ok(reply) => {
+                asking.say_landed(begin, "a verdict");
+                return Ok(reply);
+            }
+            Err(failure) => failure,
+        };
+        asking.say_landed(begin, &failure.message);
+        if attempt == most || !retry::is_retryable(failure.kind, None) {
+            return Err(failure);
+        }
+        attempt += 1;
+        let delay = retry::delay(attempt, None, fastrand::f64());
+        last = Some(asking.back_off(attempt, delay, failure).await?);
+    }
+}
+
+/// Tells the endpoint how a conversation landed. What the model behind a server refused is that server's to bear.
+fn land(slot: RequestSlot<'_>, judged: &Result<Reply, Failure>) {
+    let status = match judged {
+        Ok(_) => Some(200),
+        Err(failure) => match failure.kind {
+            FailureKind::Timeout | FailureKind::Deadline => {
+                return slot.timed_out(&format!("gave {}", failure.message));
+            }
+            FailureKind::RateLimited => Some(429),
+            FailureKind::Connection => None,
+            FailureKind::Server => Some(500),
+            // The server answered, whatever it said.
+            _ => Some(200),
+        },
+    };
+    let usage = match judged {
+        Ok(reply) => reply.usage,
+        Err(failure) => failure.usage,
+    };
+    let tokens = usage.map(|usage| usage.input + usage.output);
+    slot.landed(status, &Pause::default(), tokens.filter(|tokens| *tokens > 0));
+}
+
+/// One conversation.
+async fn judge(
+    server: &LettaServer,
+    made: &MadeAgents,
+    spec: &AgentSpec,
+    asking: &Asking<'_>,
+) -> Result<Reply, Failure> {
+    let action = &asking.launch().action;
+    let plan = AgentPlan { file: spec.text.clone(), model: spec.model.clone(), keep: spec.keep };
+    let mut agent = LettaAgent::new(server, plan, made).await?;
+    let state = agent.state().await?;
+    if let Some(why) = unable(&state, &spec.tool) {
+        // That is mended at the server.
+        return Err(Failure::new(FailureKind::NotFound, why));
+    }
+    let extra: Map<String, Value> = serde_json::from_str(&action.extra_body).unwrap_or_default();
+    let mut usage = Usage::default();
+    let mut text = action.user.clone();
+    let mut asked = 0;
+    let mut rejected: Vec<RejectedReply> = Vec::new();
+    loop {
+        let told = agent.tell(&requests::message(&text, &extra)).await;
+        let turn =
+            told.map_err(|failure| Failure { usage: spent(usage, failure.usage), ..failure })?;
+        usage = turn.run.usage.iter().map(used).fold(usage, |sum, more| sum + more);
+        asked += 1;
+        let none = match read(&turn.messages, spec, asking) {
+            Ok(text) => {
+                let text = server.clean(&text);
+                let exchange = JudgeExchange { shape: None, rejected }.kept();
+                let usage = spent(usage, None);
+                return Ok(Reply { text, model: model_of(&state), usage, exchange });
+            }
+            Err(none) => none,
+        };
+        if none.is_pending || asked > RE_ASKS {
+            let failure = no_verdict(none, asked);
+            let reply = failure.reply.map(|reply| server.clean(&reply));
+            let exchange = JudgeExchange { shape: None, rejected }.kept();
+            return Err(Failure { reply, usage: spent(usage, None), exchange, ..failure });
+        }
+        let said = none.said.as_deref().map(|said| server.clean(said)).unwrap_or_default();
+        rejected.push(RejectedReply { text: said, fault: none.fault.clone() });
+        text = template::agent_correction(&none.fault, &spec.tool, action.question);
+    }
+}
+
+/// The verdict in the messages of a run, which can be read as one.
+fn read(messages: &[Value], spec: &AgentSpec, asking: &Asking<'_>) -> Result<String, NoVerdict> {
+    let text = verdict(messages, &spec.tool)?;
+    match asking.launch().action.verdict(&text) {
+        Ok(_) => Ok(text),
+        Err(fault) => Err(NoVerdict { fault, said: Some(text), is_pending: false }),
+    }
+}
+
+fn no_verdict(none: NoVerdict, asked: usize) -> Failure {
+    let NoVerdict { fault, said, is_pending } = none;
+    let failure = if is_pending {
+        let message = format!("{fault}: at the server, switch off that this tool requires it");
+        Failure::new(FailureKind::NotFound, message)
+    } else {
+        Failure::new(
+            FailureKind::InvalidReply,
+            format!("invalid reply, asked {asked} times: {fault}"),
+        )
+    };
+    Failure { reply: said, ..failure }
+}
+
+/// What was used, if anything.
+fn spent(usage: Usage, more: Option<Usage>) -> Option<Usage> {
+    let sum = usage + more.unwrap_or_default();
+    (sum != Usage::default()).then_some(sum)
+}

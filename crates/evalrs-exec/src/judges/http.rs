@@ -1,0 +1,453 @@
+//! Asks a judge over HTTP.
+//!
+//! What is said and how replies read is the provider's; here it is sent, again after transport
+//! failures. A reply that is no verdict is asked again at most twice with its fault named, because clamping or guessing
+//! would hide a broken judge.
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+use super::agent::{self, AgentWorld};
+use super::asking::{Asking, estimate};
+use super::command;
+use super::endpoints::{Endpoints, Entered};
+use super::errors;
+use super::pause::Pause;
+use super::request::{encoding, prepared, read_pause};
+use crate::letta::made_agents::MadeAgents;
+use crate::programs::ProgramExecutor;
+use crate::transport::client::{Clients, Trust};
+use crate::transport::read_body;
+use crate::transport::retry;
+use crate::transport::route::{Broken, Route};
+use crate::{
+    Changed, Closing, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, JudgeLaunch,
+    Launch, LimitSettings, Notice, Room,
+};
+use evalrs_eval::judge::json;
+use evalrs_eval::judge::provider::{
+    self, Answer, Correction, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
+};
+use evalrs_eval::judge::question::Question;
+use evalrs_eval::judge::request_url::url;
+use evalrs_model::outcome::{Failure, FailureKind, JudgeExchange, Outcome, Reply, Usage};
+use evalrs_model::spec::ReplyFormat;
+
+/// The longest reply that is read, in bytes.
+const REPLY_LIMIT: usize = 8 << 20;
+
+/// Executes judges' actions over HTTP.
+#[derive(Debug)]
+pub struct HttpExecutor {
+    clients: Clients,
+    endpoints: Endpoints,
+    /// 0 says nothing of single requests, 1 a line on each, 2 the bodies too.
+    verbosity: u8,
+    /// The strictest shape that each endpoint's model is known to take: those before it were refused.
+    shapes: RefCell<BTreeMap<[String; 3], ReplyShape>>,
+    /// The agents that were made to judge.
+    agents: MadeAgents,
+    /// Runs those judges that are commands.
+    programs: Option<Rc<ProgramExecutor>>,
+}
+
+impl HttpExecutor {
+    /// An executor whose connections are shared by at most `concurrency` requests.
+    pub fn new(concurrency: usize) -> Self {
+        Self {
+            clients: Clients::new(concurrency),
+            endpoints: Endpoints::new(concurrency),
+            verbosity: 0,
+            shapes: RefCell::default(),
+            agents: MadeAgents::default(),
+            programs: None,
+        }
+    }
+
+    /// The same executor, which has `programs` run those judges that are commands.
+    #[must_use]
+    pub fn with_programs(self, programs: Rc<ProgramExecutor>) -> Self {
+        Self { programs: Some(programs), ..self }
+    }
+
+    /// The same executor, which says so much of each request: 0 nothing, 1 a line, 2 the bodies too.
+    #[must_use]
+    pub fn with_verbosity(self, verbosity: u8) -> Self {
+        Self { verbosity, ..self }
+    }
+
+    /// The shape that the next request asks for.
+    fn shape(&self, launch: &JudgeLaunch, provider: &dyn Provider) -> ReplyShape {
+        let format = launch.action.response_format;
+        let known = (format == ReplyFormat::Auto)
+            .then(|| self.shapes.borrow().get(&place(launch)).copied());
+        known.flatten().unwrap_or_else(|| provider.first_shape(format))
+    }
+
+    /// Whether the failure says that `shape` is not to be had, and another one is. That is remembered.
+    fn gives_way(&self, launch: &JudgeLaunch, shape: ReplyShape, failure: &Failure) -> bool {
+        let provider = provider::find(&launch.action.provider);
+        let shapes = provider.map(Provider::shapes).unwrap_or_default();
+        let weaker = shapes.iter().copied().find(|weaker| *weaker > shape);
+        let (ReplyFormat::Auto, FailureKind::BadRequest, Some(weaker)) =
+            (launch.action.response_format, failure.kind, weaker)
+        else {
+            return false;
+        };
+        let is_about_it = provider::is_about_shape(&failure.message);
+        if is_about_it {
+            // An answer to an earlier request may come later.
+            let mut shapes = self.shapes.borrow_mut();
+            let known = shapes.entry(place(launch)).or_insert(weaker);
+            *known = weaker.max(*known);
+        }
+        is_about_it
+    }
+
+    /// Asks until there is a verdict, or what came is no verdict for the third time.
+    async fn ask(&self, launch: &JudgeLaunch, entered: Entered<'_>) -> Outcome {
+        if let (Some(start), Some(programs)) = (&launch.start, &self.programs) {
+            let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
+            return command::ask(programs, start, &asking).await;
+        }
+        if let Some(agent) = &launch.agent {
+            let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
+            let world = AgentWorld { clients: &self.clients, made: &self.agents };
+            return agent::ask(world, agent, &asking).await;
+        }
+        let Some(provider) = provider::find(&launch.action.provider) else {
+            let message = format!("there is no provider `{}`", launch.action.provider);
+            return Outcome::Failure(plain(FailureKind::BadRequest, message));
+        };
+        let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
+        let mut corrections: Vec<Correction> = Vec::new();
+        let mut usage = Usage::default();
+        loop {
+            let asked = self.ask_once(&asking, provider, &corrections).await;
+            let exchange = self.exchange(launch, provider, &corrections);
+            let answer = match asked {
+                Ok(answer) => answer,
+                Err(failure) => {
+                    return Outcome::Failure(Failure { usage: used(usage), exchange, ..failure });
+                }
+            };
+            usage = usage + answer.usage;
+            let text = match verdict_text(&answer) {
+                Err(failure) => {
+                    return Outcome::Failure(Failure { usage: used(usage), exchange, ..failure });
+                }
+                Ok(text) => text.to_owned(),
+            };
+            let Err(fault) = launch.action.verdict(&text) else {
+                let usage = used(usage);
+                return Outcome::Reply(Reply { text, model: answer.model, usage, exchange });
+            };
+            // A model that embeds says the same again.
+            let is_embedding = matches!(launch.action.question, Question::Embed { .. });
+            if corrections.len() == RE_ASKS || is_embedding {
+                let message = match corrections.len() {
+                    0 => format!("invalid reply: {fault}"),
+                    more => format!("invalid reply, asked {} times: {fault}", more + 1),
+                };
+                return Outcome::Failure(Failure {
+                    reply: Some(text),
+                    usage: used(usage),
+                    exchange,
+                    ..plain(FailureKind::InvalidReply, message)
+                });
+            }
+            corrections.push(Correction { reply: text, fault });
+        }
+    }
+
+    /// What was sent and replied so far beyond what the key says.
+    fn exchange(
+        &self,
+        launch: &JudgeLaunch,
+        provider: &dyn Provider,
+        corrections: &[Correction],
+    ) -> Option<Box<JudgeExchange>> {
+        let shape = self.shape(launch, provider);
+        let strictest = provider.first_shape(launch.action.response_format);
+        let is_embedding = matches!(launch.action.question, Question::Embed { .. });
+        let is_weaker = shape != strictest && !is_embedding;
+        let rejected = corrections.iter().map(Correction::rejected).collect();
+        JudgeExchange { shape: is_weaker.then(|| shape.name().to_owned()), rejected }.kept()
+    }
+
+    /// One answer, in the strictest shape that the endpoint takes.
+    async fn ask_once(
+        &self,
+        asking: &Asking<'_>,
+        provider: &dyn Provider,
+        corrections: &[Correction],
+    ) -> Result<Answer, Failure> {
+        let launch = asking.launch();
+        loop {
+            let shape = self.shape(launch, provider);
+            let request = provider.request(&launch.action, shape, corrections);
+            let failure = match self.send_with_retries(asking, provider, &request).await {
+                Ok(answer) => return Ok(answer),
+                Err(failure) => failure,
+            };
+            if !self.gives_way(launch, shape, &failure) {
+                return Err(failure);
+            }
+        }
+    }
+
+    async fn send_with_retries(
+        &self,
+        asking: &Asking<'_>,
+        provider: &dyn Provider,
+        request: &Request,
+    ) -> Result<Answer, Failure> {
+        // The first request has a client built, which takes a moment: before time is counted.
+        let client = self.clients.client(&asking.launch().base_url);
+        client.map_err(|error| {
+            plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"))
+        })?;
+        let mut retries = asking.launch().patience.max_retries;
+        let mut last = None;
+        loop {
+            let slot = asking.slot(last).await?;
+            let SentRequest { answer, status, pause } = self.send(asking, provider, request).await;
+            let failure = match answer {
+                Ok(answer) => {
+                    let used = answer.usage.input + answer.usage.output;
+                    slot.landed(status, &pause, Some(used).filter(|used| *used > 0));
+                    return Ok(answer);
+                }
+                Err(failure) => failure,
+            };
+            slot.failed(&failure, status, &pause, retries);
+            if retries == 0 || !retry::is_retryable(failure.kind, pause.should_retry) {
+                return Err(asking.advised(failure));
+            }
+            retries -= 1;
+            let attempt = asking.launch().patience.max_retries - retries;
+            let delay = retry::delay(attempt, pause.retry_after, fastrand::f64());
+            last = Some(asking.back_off(attempt, delay, failure).await?);
+        }
+    }
+
+    async fn send(
+        &self,
+        asking: &Asking<'_>,
+        provider: &dyn Provider,
+        request: &Request,
+    ) -> SentRequest {
+        let launch = asking.launch();
+        let begin = self.endpoints.now();
+        let url = url(&launch.base_url, &request.path);
+        let client = match self.clients.client(&url) {
+            Ok(client) => client,
+            Err(error) => {
+                let failure =
+                    plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"));
+                return SentRequest::broken(Broken { failure, may_pass: false });
+            }
+        };
+        let patience = asking.patience();
+        let failed = |error: &reqwest::Error| {
+            if error.is_timeout() {
+                return Broken { failure: asking.timed_out(patience), may_pass: true };
+            }
+            self.broken(error, launch, &url, client.trust)
+        };
+        let sending = client.http.post(&url);
+        let sending = prepared(sending, provider.info(), launch.api_key.as_ref(), &launch.headers)
+            .json(&request.body);
+        let response = match sending.timeout(patience).send().await {
+            Ok(response) => response,
+            Err(error) => {
+                let broken = failed(&error);
+                asking.say_landed(begin, &broken.failure.message);
+                return SentRequest::broken(broken);
+            }
+        };
+        let status = response.status().as_u16();
+        let pause = read_pause(&response);
+        let encoding = encoding(&response);
+        let read = read_body(response, REPLY_LIMIT).await.map_err(|error| match error {
+            Some(error) => failed(&error).failure,
+            None => plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()),
+        });
+        if let (Some(encoding), Ok(_)) = (encoding, &read) {
+            let message = format!("the reply is compressed ({encoding}), which nobody asked for");
+            asking.say_landed(begin, &message);
+            let failure = plain(FailureKind::Server, message);
+            return SentRequest::broken(Broken { failure, may_pass: false });
+        }
+        asking.say_landed(begin, &status.to_string());
+        asking.say_bodies(&request.body, read.as_deref().unwrap_or_default());
+        let (answer, said) = match read {
+            Ok(bytes) => understood(&bytes, status, &url, launch, provider),
+            Err(failure) => (Err(failure), None),
+        };
+        let pause = pause.or_after(said.as_ref().and_then(|said| said.delay));
+        // Gateways send the refusals of servers behind them with the status of a success.
+        let is_contrary = answer.is_err() && retry::classify(status).is_none();
+        let status = if is_contrary { said.and_then(|said| said.status) } else { Some(status) };
+        SentRequest { answer, status, pause }
+    }
+
+    /// What the error of a request to `url` means.
+    fn broken(
+        &self,
+        error: &reqwest::Error,
+        launch: &JudgeLaunch,
+        url: &str,
+        trust: Trust,
+    ) -> Broken {
+        let shown = evalrs_eval::judge::without_secrets(&launch.base_url);
+        let route = Route { url: shown, proxy: self.clients.proxy(url), trust };
+        let mut broken = route.failed(error);
+        broken.failure.message = launch.without_secrets(&broken.failure.message);
+        broken
+    }
+}
+
+impl Executor for HttpExecutor {
+    fn execute(&self, launch: Launch) -> Executing<'_> {
+        let Launch::Judge(launch) = launch else {
+            let message = "programs are not executed here";
+            let failure = Failure::new(FailureKind::NotAsked, message);
+            return Box::pin(std::future::ready(Outcome::Failure(failure)));
+        };
+        // The place is taken before anybody asks for room again.
+        let entered = self.endpoints.enter(launch.endpoint, estimate(&launch.action));
+        Box::pin(async move {
+            let outcome = self.ask(&launch, entered).await;
+            self.endpoints.ended(launch.endpoint, &launch.action, &outcome);
+            outcome
+        })
+    }
+
+    fn begin(&self) {
+        self.endpoints.reopen();
+    }
+
+    fn halt(&self, reason: &str) {
+        self.endpoints.halt(reason);
+    }
+
+    fn close(&self) -> Closing<'_> {
+        Box::pin(self.agents.deleted())
+    }
+
+    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
+        self.endpoints.open(endpoint, limits)
+    }
+
+    fn room(&self, endpoint: EndpointId) -> Room {
+        match endpoint {
+            EndpointId::Judge(endpoint) => self.endpoints.room(endpoint),
+            EndpointId::Program | EndpointId::Target => Room::Now,
+        }
+    }
+
+    fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String> {
+        self.endpoints.closed_model(endpoint, model)
+    }
+
+    fn changed(&self) -> Changed<'_> {
+        self.endpoints.changed()
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        self.endpoints.take_notices()
+    }
+}
+
+/// What came of one request.
+struct SentRequest {
+    answer: Result<Answer, Failure>,
+    /// The status of the reply, if there was one that says anything of the server's load.
+    status: Option<u16>,
+    /// What the reply says of another attempt.
+    pause: Pause,
+}
+
+impl SentRequest {
+    /// Nothing came back.
+    fn broken(Broken { failure, may_pass }: Broken) -> Self {
+        let pause = Pause { should_retry: (!may_pass).then_some(false), ..Pause::default() };
+        Self { answer: Err(failure), status: None, pause }
+    }
+}
+
+/// What shapes depend on: who serves which model, and through which API.
+fn place(launch: &JudgeLaunch) -> [String; 3] {
+    let action = &launch.action;
+    [action.provider.clone(), launch.base_url.clone(), action.model.clone()]
+}
+
+fn used(usage: Usage) -> Option<Usage> {
+    (usage != Usage::default()).then_some(usage)
+}
+
+fn plain(kind: FailureKind, message: String) -> Failure {
+    Failure::new(kind, message)
+}
+
+/// What a reply with this status says: an answer, or a failure and the error that it is.
+fn understood(
+    bytes: &[u8],
+    status: u16,
+    url: &str,
+    launch: &JudgeLaunch,
+    provider: &dyn Provider,
+) -> (Result<Answer, Failure>, Option<errors::ErrorReply>) {
+    let body = json::read(bytes).map_err(|error| error.to_string());
+    if let Some(said) = errors::complaint(status, body.as_ref().ok(), provider) {
+        let clean = |text: &str| launch.without_secrets(text);
+        let words = errors::words(bytes, body.as_ref().ok(), clean);
+        let with = if (200..300).contains(&status) { " with an error" } else { "" };
+        let where_to = match said.kind {
+            FailureKind::NotFound => errors::wrong_address(url, &words),
+            _ => String::new(),
+        };
+        let message = format!("the judge answered {status}{with}: {words}{where_to}");
+        return (Err(plain(said.kind, message)), Some(said));
+    }
+    let answer = body.and_then(|body| provider.answer(&body));
+    let answer = answer.map(|answer| answer.map_texts(&|text| launch.without_secrets(text)));
+    let answer = answer.map_err(|what| {
+        let text = launch.without_secrets(&String::from_utf8_lossy(bytes));
+        errors::no_answer("the endpoint's reply", &what, &text, url, provider)
+    });
+    (answer, None)
+}
+
+/// The text that should hold a verdict, or why there is none.
+fn verdict_text(answer: &Answer) -> Result<&str, Failure> {
+    let text = answer.text.as_deref().unwrap_or_default();
+    let because = |said: &str| if said.is_empty() { String::new() } else { format!(": {said}") };
+    let (kind, message) = match &answer.ending {
+        ReplyEnding::Refused(said) => {
+            (FailureKind::Refused, format!("the judge refused{}", because(said)))
+        }
+        ReplyEnding::Filtered(said) => {
+            (FailureKind::Filtered, format!("a content filter stopped the reply{}", because(said)))
+        }
+        ReplyEnding::Truncated => (
+            FailureKind::Truncated,
+            "the reply ended at its token limit; raise `max_tokens`, which asks every row of this \
+             judge again"
+                .to_owned(),
+        ),
+        ReplyEnding::Broken(reason) => {
+            (FailureKind::Server, format!("the model stopped without a reply: {reason}"))
+        }
+        ReplyEnding::Complete if text.trim().is_empty() => {
+            (FailureKind::EmptyReply, "the judge replied nothing".to_owned())
+        }
+        ReplyEnding::Complete => return Ok(text),
+    };
+    Err(Failure { reply: answer.text.clone(), ..Failure::new(kind, message) })
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,236 @@
+//! When one endpoint may be asked: how many requests at once, how many a minute, and when not at all. Pure: time is
+//! the length since some fixed moment and is passed in.
+//!
+//! The number of requests at once starts at the configured one, halves when the server is overloaded and grows back
+//! by one for every round of answers (additive increase, multiplicative decrease: Chiu and Jain, "Analysis of the
+//! Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks", 1989). What a server asks to be
+//! left alone for holds for everybody who asks it.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::window::{Figure, Window};
+use crate::LimitSettings;
+use crate::breaker::{Breaker, EndedAction};
+use evalrs_base::text::count;
+
+/// The limits of one endpoint, and what counts against them.
+#[derive(Debug)]
+pub(crate) struct EndpointLimits {
+    settings: LimitSettings,
+    /// The most requests at once for now, from 1 to the configured figure.
+    limit: usize,
+    /// Answers since the limit has changed.
+    answers: usize,
+    /// Requests admitted so far.
+    admitted: u64,
+    /// Requests before this one say nothing of the limit as it is now.
+    round: u64,
+    under_way: usize,
+    paused: Option<(Duration, Why)>,
+    window: Window,
+    breaker: Breaker,
+}
+
+/// A request that was admitted. It counts as under way until `landed` or `abandoned` is told of it.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Ticket {
+    number: u64,
+    in_window: u64,
+}
+
+/// Why a request may not be sent now.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Hindrance {
+    /// Not before this moment.
+    Until(Duration, Why),
+    /// Not before one that is under way lands.
+    UntilOneLands,
+    /// Never again, and why.
+    Closed(Arc<str>),
+}
+
+/// What is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Why {
+    /// The server asked to wait, with this status.
+    Asked(u16),
+    /// The server said with an answer that its budget is used up.
+    Exhausted,
+    /// The configured requests a minute.
+    Requests(u32),
+    /// The configured tokens a minute.
+    Tokens(u64),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked(status) => write!(f, "the server's {status} asks to wait"),
+            Self::Exhausted => f.write_str("the server's rate limit is used up"),
+            Self::Requests(most) => write!(f, "limit of {} a minute", count(*most, "request")),
+            Self::Tokens(most) => write!(f, "limit of {} a minute", count(*most, "token")),
+        }
+    }
+}
+
+/// How a request landed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Landing {
+    /// The server answered.
+    Answered,
+    /// The server has too much to do: 429, 503 or 529, or no answer in time (408, 504).
+    Overloaded,
+    /// Anything else: it says nothing of how much the server can do.
+    Failed,
+}
+
+impl Landing {
+    /// How a reply with this status landed.
+    pub(super) fn of(status: u16) -> Self {
+        match status {
+            200..=299 => Self::Answered,
+            408 | 429 | 503 | 504 | 529 => Self::Overloaded,
+            _ => Self::Failed,
+        }
+    }
+}
+
+impl EndpointLimits {
+    /// The limits of an endpoint that was not asked yet.
+    pub(super) fn new(settings: LimitSettings) -> Self {
+        let settings = LimitSettings { most: settings.most.max(1), ..settings };
+        Self {
+            settings,
+            limit: settings.most,
+            answers: 0,
+            admitted: 0,
+            round: 0,
+            under_way: 0,
+            paused: None,
+            window: Window::new(settings.requests_per_minute, settings.tokens_per_minute),
+            breaker: Breaker::new(settings.identical_failures),
+        }
+    }
+
+    /// What keeps a request of so many tokens from being sent now. At the moment of `Until` it is asked again: what
+    /// happens until then may have put the moment off.
+    pub(crate) fn hindrance(&mut self, now: Duration, tokens: u64) -> Option<Hindrance> {
+        if let Some(reason) = self.breaker.reason() {
+            return Some(Hindrance::Closed(Arc::clone(reason)));
+        }
+        if let Some((moment, why)) = self.not_before(now, tokens) {
+            return Some(Hindrance::Until(moment, why));
+        }
+        (self.under_way >= self.limit).then_some(Hindrance::UntilOneLands)
+    }
+
+    /// Admits a request of so many tokens by estimate, or says what keeps it from being sent.
+    pub(crate) fn admit(&mut self, now: Duration, tokens: u64) -> Result<Ticket, Hindrance> {
+        match self.hindrance(now, tokens) {
+            Some(hindrance) => Err(hindrance),
+            None => {
+                let ticket =
+                    Ticket { number: self.admitted, in_window: self.window.add(now, tokens) };
+                self.admitted += 1;
+                self.under_way += 1;
+                Ok(ticket)
+            }
+        }
+    }
+
+    /// A request landed; `used` is what it really used, where that is known.
+    #[expect(clippy::needless_pass_by_value, reason = "a ticket is used up")]
+    pub(super) fn landed(&mut self, ticket: Ticket, landing: Landing, used: Option<u64>) {
+        self.under_way = self.under_way.saturating_sub(1);
+        if let Some(used) = used {
+            self.window.correct(ticket.in_window, used);
+        }
+        // What was sent before the last change of the limit tells of the limit before it.
+        let is_of_round = ticket.number >= self.round;
+        match landing {
+            Landing::Overloaded if is_of_round => {
+                self.limit = (self.limit / 2).max(1);
+                self.answers = 0;
+                self.round = self.admitted;
+            }
+            Landing::Answered if is_of_round && self.limit < self.settings.most => {
+                self.answers += 1;
+                if self.answers >= self.limit {
+                    self.limit += 1;
+                    self.answers = 0;
+                }
+            }
+            Landing::Answered | Landing::Overloaded | Landing::Failed => {}
+        }
+    }
+
+    /// A request will not land any more: whoever sent it has given up.
+    pub(crate) fn abandoned(&mut self, ticket: Ticket) {
+        self.landed(ticket, Landing::Failed, None);
+    }
+
+    /// Nothing is admitted before `moment`. An earlier one does not shorten a pause.
+    pub(super) fn pause(&mut self, moment: Duration, why: Why) {
+        if self.paused.is_none_or(|(until, _)| until < moment) {
+            self.paused = Some((moment, why));
+        }
+    }
+
+    /// An action ended: with an answer, or with a failure that will not be retried.
+    pub(super) fn ended(&mut self, ended: EndedAction<'_>) {
+        self.breaker.ended(ended);
+    }
+
+    /// Why the endpoint is closed, if it is.
+    pub(super) fn closed(&self) -> Option<&Arc<str>> {
+        self.breaker.reason()
+    }
+
+    /// Why this model of it is closed, if it is.
+    pub(super) fn closed_model(&self, model: &str) -> Option<&Arc<str>> {
+        self.breaker.reason_of_model(model)
+    }
+
+    /// The most requests at once for now, and the configured most.
+    pub(super) fn at_once(&self) -> (usize, usize) {
+        (self.limit, self.settings.most)
+    }
+
+    /// How many more requests may be under way for now.
+    pub(crate) fn free(&self) -> usize {
+        self.limit.saturating_sub(self.under_way)
+    }
+
+    /// Forgets the failures that were alike: a closed endpoint is open again.
+    pub(crate) fn reopen(&mut self) {
+        self.breaker.reset();
+    }
+
+    /// Takes new settings over what counts against them.
+    pub(super) fn set(&mut self, settings: LimitSettings) {
+        let settings = LimitSettings { most: settings.most.max(1), ..settings };
+        let was_full = self.limit == self.settings.most;
+        self.limit = if was_full { settings.most } else { self.limit.min(settings.most) };
+        self.window.set(settings.requests_per_minute, settings.tokens_per_minute);
+        self.breaker.set(settings.identical_failures);
+        self.settings = settings;
+    }
+
+    /// The later of the pause and the figures of a minute.
+    fn not_before(&mut self, now: Duration, tokens: u64) -> Option<(Duration, Why)> {
+        self.paused = self.paused.filter(|(until, _)| *until > now);
+        let figures = self.window.fits_at(now, tokens).map(|(moment, figure)| match figure {
+            Figure::Requests(most) => (moment, Why::Requests(most)),
+            Figure::Tokens(most) => (moment, Why::Tokens(most)),
+        });
+        match (self.paused, figures) {
+            (Some(paused), Some(figures)) if figures.0 > paused.0 => Some(figures),
+            (paused, figures) => paused.or(figures),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

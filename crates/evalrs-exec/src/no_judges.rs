@@ -1,0 +1,16 @@
+//! Stands in where judges are not built in: nothing is asked, and that is said.
+
+use super::{Executing, Executor, Launch};
+use evalrs_model::outcome::{Failure, FailureKind, Outcome};
+
+/// The executor of judges without the `judge` feature.
+#[derive(Debug)]
+pub struct NoJudges;
+
+impl Executor for NoJudges {
+    fn execute(&self, _launch: Launch) -> Executing<'_> {
+        let message = "this evalrs was built without the `judge` feature".to_owned();
+        let failure = Failure::new(FailureKind::NotAsked, message);
+        Box::pin(std::future::ready(Outcome::Failure(failure)))
+    }
+}

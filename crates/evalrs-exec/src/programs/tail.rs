@@ -1,0 +1,154 @@
+//! The end of what a process writes to its standard error.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use tokio::io::{AsyncRead, AsyncReadExt};
+
+use super::world::ProgramWorld;
+use crate::Start;
+
+/// The bytes of it that are kept and shown.
+pub(super) const KEPT: usize = 4096;
+/// The bytes that are read at once.
+const CHUNK: usize = 1 << 14;
+
+/// The last bytes that a process wrote. More than is shown is kept, so that a secret which the beginning of the tail
+/// would cut in two is still found.
+#[derive(Debug)]
+pub(super) struct Tail {
+    bytes: Vec<u8>,
+    most: usize,
+}
+
+impl Tail {
+    /// The tail of a program, nothing read yet.
+    pub(super) fn of(start: &Start) -> Self {
+        let longest = start.env.iter().map(|(_, secret)| secret.reveal().len()).max();
+        Self { bytes: Vec::new(), most: KEPT + longest.unwrap_or(0) }
+    }
+
+    /// Takes what was written next.
+    pub(super) fn push(&mut self, bytes: &[u8]) {
+        self.bytes.extend_from_slice(bytes);
+        // Moving the rest to the front each time would cost more than keeping it twice.
+        if self.bytes.len() > 2 * self.most {
+            self.bytes.drain(..self.bytes.len() - self.most);
+        }
+    }
+
+    /// Its text without secrets, trimmed; none where there is none.
+    pub(super) fn text(&self, start: &Start) -> Option<String> {
+        let text = start.without_secrets(&String::from_utf8_lossy(&self.bytes));
+        let text = last(text.trim(), KEPT);
+        (!text.is_empty()).then(|| text.to_owned())
+    }
+}
+
+/// The last bytes of a text, at most so many, from the beginning of a character.
+pub(super) fn last(text: &str, most: usize) -> &str {
+    &text[text.ceil_char_boundary(text.len().saturating_sub(most))..]
+}
+
+/// The first bytes of a text, at most so many, up to the end of a character.
+pub(super) fn first(text: &str, most: usize) -> &str {
+    &text[..text.floor_char_boundary(most)]
+}
+
+/// A tail that one task fills and another reads.
+pub(super) type Shared = Arc<Mutex<Tail>>;
+
+/// What stands in a shared tail.
+pub(super) fn text_of(tail: &Shared, start: &Start) -> Option<String> {
+    tail.lock().unwrap_or_else(PoisonError::into_inner).text(start)
+}
+
+/// Reads a stream to its end into a tail, and hands every chunk to `see`.
+pub(super) async fn read(
+    mut from: impl AsyncRead + Unpin,
+    tail: &Shared,
+    mut see: impl FnMut(&[u8]),
+) {
+    let mut chunk = vec![0; CHUNK];
+    loop {
+        match from.read(&mut chunk).await {
+            Ok(0) | Err(_) => return,
+            Ok(count) => {
+                tail.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..count]);
+                see(&chunk[..count]);
+            }
+        }
+    }
+}
+
+/// Says what a program writes to its standard error, line by line, where that is wanted.
+pub(super) struct Printed {
+    start: Arc<Start>,
+    world: Arc<ProgramWorld>,
+    /// The line that has no end yet.
+    open: Vec<u8>,
+}
+
+impl Printed {
+    /// What a program prints; nothing yet.
+    pub(super) fn of(start: &Arc<Start>, world: &Arc<ProgramWorld>) -> Self {
+        Self { start: Arc::clone(start), world: Arc::clone(world), open: Vec::new() }
+    }
+
+    /// Takes what was read.
+    pub(super) fn see(&mut self, bytes: &[u8]) {
+        if self.world.settings.verbosity == 0 {
+            return;
+        }
+        self.open.extend_from_slice(bytes);
+        let whole = memchr::memrchr(b'\n', &self.open).map_or(0, |at| at + 1);
+        self.open[..whole].split_inclusive(|byte| *byte == b'\n').for_each(|line| self.say(line));
+        self.open.drain(..whole);
+        if self.open.len() > KEPT {
+            self.end();
+        }
+    }
+
+    /// Says the line that has no end.
+    pub(super) fn end(&mut self) {
+        let open = std::mem::take(&mut self.open);
+        if !open.is_empty() {
+            self.say(&open);
+        }
+    }
+
+    fn say(&self, line: &[u8]) {
+        let line = self.start.without_secrets(String::from_utf8_lossy(line).trim_end());
+        self.world.say(format!("{}: {}", self.start.spec.shown(), first(&line, KEPT)));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::test_data::start_of;
+    use super::{KEPT, Tail, first, last};
+    use crate::Secret;
+
+    #[test]
+    fn a_secret_at_the_cut_does_not_show() {
+        let mut start = start_of("/g");
+        start.env = vec![("API_KEY".to_owned(), Secret::new("sk-abcdefghi".to_owned()))];
+        for before in 0..20 {
+            let mut tail = Tail::of(&start);
+            tail.push("x".repeat(3 * KEPT).as_bytes());
+            tail.push(b"sk-abcdefghi");
+            tail.push("y".repeat(KEPT - before).as_bytes());
+            let text = tail.text(&start).unwrap();
+            assert!(text.len() <= KEPT);
+            assert!(!text.contains("abc") && !text.contains("gh"), "{before}");
+        }
+        assert_eq!(Tail::of(&start).text(&start), None);
+    }
+
+    #[test]
+    fn texts_are_cut_between_characters() {
+        assert_eq!(last("aéb", 2), "b");
+        assert_eq!(last("aéb", 3), "éb");
+        assert_eq!(first("aéb", 2), "a");
+        assert_eq!(first("aéb", 9), "aéb");
+    }
+}

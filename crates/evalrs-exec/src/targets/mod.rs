@@ -1,0 +1,468 @@
+//! Executes conversations of live targets: one file a kind, each an `Agent`.
+//!
+//! What is the same for all of them is here: the attempts, the time limit, the workspace and the commands around a
+//! conversation.
+
+#[cfg(feature = "judge")]
+mod chat;
+mod command;
+mod function;
+mod headless;
+mod hooks;
+#[cfg(feature = "judge")]
+mod http;
+#[cfg(feature = "judge")]
+mod letta;
+#[cfg(feature = "judge")]
+mod model;
+mod scripts;
+#[cfg(feature = "judge")]
+mod tools;
+#[cfg(feature = "judge")]
+mod user;
+#[cfg(feature = "judge")]
+mod web;
+mod workspace;
+mod workspace_git;
+mod written;
+
+use std::cell::RefCell;
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::future::join_all;
+use serde_json_path::JsonPath;
+use tokio::time::Instant;
+
+use super::breaker::{Breaker, EndedAction};
+use super::programs::ProgramExecutor;
+use super::{Discovered, Notice, RequestHeader, Room, Secret, Start};
+use evalrs_base::json_path;
+use evalrs_base::price::{Price, Prices};
+use evalrs_eval::judge::{percent_decoded, secret_parameters};
+use evalrs_eval::program::ProgramIdentity;
+use evalrs_eval::target::TargetAction;
+use evalrs_eval::target::answer::{NoAnswer, TargetAnswer};
+use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage};
+use evalrs_model::spec::AgentKind;
+use evalrs_system::System;
+use evalrs_system::os::OsSystem;
+use hooks::Setup;
+use workspace::{ConversationFolder, EndedConversation, LeftWorkspace};
+use written::WrittenFiles;
+
+/// How long the first further attempt waits; each later one twice as long.
+const BACK_OFF: Duration = Duration::from_secs(1);
+
+/// How often a conversation is held in which files change that may be the agent's or somebody's else.
+const MOST_HELD: u32 = 3;
+
+/// A conversation, and how the target is reached.
+#[derive(Clone, Debug)]
+pub struct TargetLaunch {
+    /// The action.
+    pub action: TargetAction,
+    /// How its program is started, and where; of a target without one the path is empty.
+    pub start: Arc<Start>,
+    /// How its model or its server is reached, where it has one.
+    pub access: Option<TargetAccess>,
+    /// How the model is reached that answers for the user.
+    pub user: Option<TargetAccess>,
+    /// How the function is started that prepares the server.
+    pub setup: Option<Arc<Start>>,
+    /// The sample, the model and the trial, as people read them.
+    pub what_for: String,
+    /// How long each turn of a command line may take, where that is said outside of its adapter: one that takes longer
+    /// then ends no conversation.
+    pub turn_limit: Option<Duration>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub struct TargetAccess {
+    /// Where requests go; empty where the target itself says.
+    pub base_url: String,
+    /// The key of the API; none sends no authorization.
+    pub api_key: Option<Secret>,
+    /// Further headers.
+    pub headers: Vec<RequestHeader>,
+    /// What its model costs, where that is known.
+    pub price: Option<Price>,
+}
+
+impl TargetLaunch {
+    /// The same, with what its models cost.
+    #[must_use]
+    pub fn priced(mut self, prices: &Prices) -> Self {
+        let price = self.action.model_name().and_then(|model| prices.of(model));
+        if let Some(access) = &mut self.access {
+            access.price = price;
+        }
+        if let (Some(access), Some(user)) = (&mut self.user, &self.action.identity.spec.user) {
+            access.price = prices.of(&user.model.model);
+        }
+        self
+    }
+
+    /// `text` without any secret that the target is told or sent.
+    pub fn without_secrets(&self, text: &str) -> String {
+        let text = self.start.without_secrets(text);
+        let all = self.access.iter().chain(&self.user);
+        let secrets = all.flat_map(|access| {
+            let hidden = access.headers.iter().filter(|header| header.is_secret);
+            access.api_key.iter().chain(hidden.map(|header| &header.value))
+        });
+        let text = secrets.fold(text, |text, secret| secret.remove_from(&text));
+        let parameters = self.urls().flat_map(secret_parameters);
+        parameters.fold(text, |text, (_, value)| {
+            // A server may tell it as it is written in the URL, or what that means.
+            let text = Secret::new(value.to_owned()).remove_from(&text);
+            Secret::new(percent_decoded(value)).remove_from(&text)
+        })
+    }
+
+    /// The URLs that requests go to.
+    fn urls(&self) -> impl Iterator<Item = &str> {
+        let own = match &self.action.identity.spec.kind {
+            AgentKind::Http(http) => Some(http.url.as_str()),
+            _ => None,
+        };
+        let of_models = self.access.iter().chain(&self.user);
+        own.into_iter().chain(of_models.map(|access| access.base_url.as_str()))
+    }
+}
+
+/// One attempt of a conversation, as an agent sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Talk<'a> {
+    /// What is to be said, to whom.
+    pub launch: &'a TargetLaunch,
+    /// Runs programs.
+    pub programs: &'a ProgramExecutor,
+    /// Sends requests.
+    #[cfg(feature = "judge")]
+    pub web: &'a web::Web,
+    /// Where the agent works, absolute.
+    pub folder: &'a str,
+    /// Whether that folder is one of its own.
+    pub(crate) has_workspace: bool,
+    /// When the attempt began.
+    pub begin: Instant,
+    /// When its time is up.
+    pub until: Instant,
+    /// Takes what the agent is doing now, for people: `tool Read`, `turn 2`.
+    pub steps: &'a dyn Fn(String),
+}
+
+impl Talk<'_> {
+    /// Milliseconds since the attempt began.
+    pub(crate) fn at_ms(&self) -> u64 {
+        u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The time that is left.
+    pub(crate) fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// How the program is started for this conversation, with these arguments.
+    pub(crate) fn start(&self, arguments: Vec<String>) -> Arc<Start> {
+        let mut start = self.launch.start.as_ref().clone();
+        self.folder.clone_into(&mut start.cwd);
+        start.spec.arguments = arguments;
+        Arc::new(start)
+    }
+
+    /// Where the answer of a command or a function stands in what it gives, if the suite says so.
+    pub(crate) fn answer(&self) -> Result<Option<JsonPath>, Failure> {
+        path(self.launch.action.identity.spec.answer.as_deref())
+    }
+
+    /// The failure of a conversation whose time is up.
+    pub(crate) fn late(&self) -> Failure {
+        let seconds = self.launch.start.spec.timeout_ms as f64 / 1000.0;
+        Failure::new(FailureKind::Timeout, format!("the target gave no answer within {seconds} s"))
+    }
+
+    /// The failure that stands for an answer that is none.
+    pub(crate) fn no_answer(&self, why: NoAnswer, stderr: Option<String>) -> Failure {
+        let message = match why {
+            NoAnswer::Error(words) => format!("the target reported an error: {words}"),
+            NoAnswer::Unreadable(why) => format!("what the target gave is not an answer: {why}"),
+        };
+        let message = self.launch.without_secrets(&message);
+        Failure { stderr, ..Failure::new(FailureKind::TargetFailed, message) }
+    }
+}
+
+/// A conversation under way.
+pub(crate) type Conversing<'a> = Pin<Box<dyn Future<Output = Result<TargetAnswer, Failure>> + 'a>>;
+
+/// A kind of target.
+pub(crate) trait Agent {
+    /// Holds one conversation. What it has told so far is lost with a failure.
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a>;
+}
+
+/// Executes conversations.
+#[derive(Debug, Default)]
+pub struct TargetExecutor {
+    /// More than 0 tells every step in a line.
+    verbosity: u8,
+    /// Ends it all where every conversation fails in the same way.
+    breaker: RefCell<Breaker>,
+    setup: Setup,
+    written: RefCell<WrittenFiles>,
+    #[cfg(feature = "judge")]
+    web: web::Web,
+    left: Rc<RefCell<Vec<LeftWorkspace>>>,
+    steps: RefCell<Vec<Notice>>,
+    stepped: tokio::sync::Notify,
+}
+
+/// Tells of a conversation from when it begins until it ends, also where it is cancelled.
+struct Told<'a> {
+    executor: &'a TargetExecutor,
+    who: &'a str,
+}
+
+impl<'a> Told<'a> {
+    fn new(executor: &'a TargetExecutor, who: &'a str) -> Self {
+        executor.tell(who, Some("begins".to_owned()));
+        Self { executor, who }
+    }
+}
+
+impl Drop for Told<'_> {
+    fn drop(&mut self) {
+        self.executor.tell(self.who, None);
+    }
+}
+
+impl TargetExecutor {
+    /// One that tells every step in a line where `verbosity` is more than 0, and begins no more conversations after
+    /// `identical_failures` that are alike, in a row; 0 always does.
+    pub fn new(verbosity: u8, identical_failures: u32) -> Self {
+        let breaker = RefCell::new(Breaker::new(identical_failures));
+        Self { verbosity, breaker, ..Self::default() }
+    }
+
+    /// Whether a conversation may begin.
+    pub fn room(&self) -> Room {
+        match self.breaker.borrow().reason() {
+            Some(reason) => Room::Closed(reason.to_string()),
+            None => Room::Now,
+        }
+    }
+
+    /// Holds a conversation, further attempts included. Never fails: a failure is an outcome.
+    pub async fn execute(&self, launch: TargetLaunch, programs: &ProgramExecutor) -> Outcome {
+        let outcome = self.attempts(&launch, programs).await;
+        let said = launch.action.turns().join("\n");
+        self.breaker.borrow_mut().ended(EndedAction {
+            model: launch.action.model_name().unwrap_or_default(),
+            prompt: &said,
+            failure: match &outcome {
+                Outcome::Failure(failure) => Some(failure),
+                Outcome::Reply(_) => None,
+            },
+        });
+        outcome
+    }
+
+    async fn attempts(&self, launch: &TargetLaunch, programs: &ProgramExecutor) -> Outcome {
+        let mut attempt = 0;
+        let mut held = 0;
+        // What failed attempts used was paid for too.
+        let mut used: Option<Usage> = None;
+        loop {
+            let before = self.written.borrow().before(launch);
+            let failure = match self.attempt(launch, programs).await {
+                Ok(answer) => {
+                    let usage = sum(used, answer.usage);
+                    held += 1;
+                    let doubtful = self.written.borrow_mut().after(launch, before);
+                    let Some(path) = doubtful.filter(|_| held < MOST_HELD) else {
+                        return TargetAnswer { usage, ..answer }.into_outcome();
+                    };
+                    used = usage;
+                    self.say(format!(
+                        "{}: `{path}` changed meanwhile: it is asked once more, to tell whether the agent writes that file",
+                        launch.what_for
+                    ));
+                    continue;
+                }
+                Err(failure) => failure,
+            };
+            used = sum(used, failure.usage);
+            let is_retried = failure.kind.policy().retried;
+            if !is_retried || attempt >= launch.action.identity.spec.retries {
+                return Outcome::Failure(Failure { usage: used, ..failure });
+            }
+            tokio::time::sleep(BACK_OFF * 2u32.saturating_pow(attempt.min(6))).await;
+            attempt += 1;
+        }
+    }
+
+    async fn attempt(
+        &self,
+        launch: &TargetLaunch,
+        programs: &ProgramExecutor,
+    ) -> Result<TargetAnswer, Failure> {
+        // What was cancelled is undone before the next one begins.
+        self.finish_left(programs).await;
+        self.setup.once(launch, programs).await?;
+        let mut workspace = ConversationFolder::make(launch, programs, &self.left).await?;
+        let answered = self.in_workspace(launch, programs, &workspace).await;
+        let EndedConversation { answered, warning } = workspace.finish(answered, programs).await;
+        if let Some(warning) = warning {
+            self.say(format!("warning: {}: {warning}", launch.what_for));
+        }
+        answered
+    }
+
+    fn say(&self, line: String) {
+        self.steps.borrow_mut().push(Notice::Line(line));
+        self.stepped.notify_one();
+    }
+
+    /// The files that agents were seen to write since the last call.
+    pub(crate) fn take_written(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+        self.written.borrow_mut().take_news()
+    }
+
+    /// Undoes what conversations left that were cancelled, all at once.
+    async fn finish_left(&self, programs: &ProgramExecutor) {
+        let left = std::mem::take(&mut *self.left.borrow_mut());
+        join_all(left.into_iter().map(|workspace| workspace.finish(programs))).await;
+    }
+
+    /// A new evaluation begins: what could not be set up in the last one is tried again.
+    pub fn begin(&self) {
+        self.setup.forgive();
+        self.breaker.borrow_mut().reset();
+    }
+
+    async fn in_workspace(
+        &self,
+        launch: &TargetLaunch,
+        programs: &ProgramExecutor,
+        workspace: &ConversationFolder,
+    ) -> Result<TargetAnswer, Failure> {
+        workspace.begin(programs).await?;
+        let begin = Instant::now();
+        let started_at = OsSystem.now().as_millisecond();
+        let limit = Duration::from_millis(launch.start.spec.timeout_ms);
+        let steps = |step: String| self.tell(&launch.what_for, Some(step));
+        let _told = Told::new(self, &launch.what_for);
+        let talk = Talk {
+            launch,
+            programs,
+            #[cfg(feature = "judge")]
+            web: &self.web,
+            folder: workspace.folder(),
+            has_workspace: workspace.is_own(),
+            begin,
+            until: begin + limit,
+            steps: &steps,
+        };
+        // An agent sees to its time itself, so that it can end gently; this is for one that does not.
+        let grace = Duration::from_secs(10);
+        // The workers time functions themselves: waiting for one of them is not late.
+        let is_timed = matches!(launch.action.identity.spec.kind, AgentKind::Function);
+        let conversing = agent(launch).converse(talk);
+        let answered = if is_timed {
+            conversing.await
+        } else {
+            match tokio::time::timeout(limit + grace, conversing).await {
+                Ok(answered) => answered,
+                Err(_) => Err(talk.late()),
+            }
+        };
+        answered.map(|answer| TargetAnswer {
+            started_at: u64::try_from(started_at).ok(),
+            duration_ms: talk.at_ms(),
+            ..answer
+        })
+    }
+
+    /// Tells what a conversation does now; none once it has ended.
+    fn tell(&self, who: &str, doing: Option<String>) {
+        let mut steps = self.steps.borrow_mut();
+        let line = doing.as_ref().filter(|_| self.verbosity > 0);
+        steps.extend(line.map(|doing| Notice::Line(format!("{who}: {doing}"))));
+        steps.push(Notice::Agent { who: who.to_owned(), doing });
+        self.stepped.notify_one();
+    }
+
+    /// What agents did since the last call.
+    pub fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut *self.steps.borrow_mut())
+    }
+
+    /// Resolves when there is something that was not taken yet.
+    pub async fn changed(&self) {
+        while self.steps.borrow().is_empty() {
+            self.stepped.notified().await;
+        }
+    }
+
+    /// Runs what is to be run after the last conversation: of conversations that were cancelled and of the target.
+    pub async fn finish(&self, programs: &ProgramExecutor) {
+        self.finish_left(programs).await;
+        self.setup.tear_down(programs).await;
+    }
+
+    /// Waits until the agents that were made on servers are deleted, and says which ones are left.
+    #[cfg(feature = "judge")]
+    pub(crate) async fn deleted(&self) -> Vec<String> {
+        self.web.agents().deleted().await
+    }
+}
+
+/// A path, which was checked when the suite was read.
+fn path(text: Option<&str>) -> Result<Option<JsonPath>, Failure> {
+    let parsed = text.map(json_path::parse).transpose();
+    parsed.map_err(|error| Failure::new(FailureKind::Unloadable, format!("no path: {error}")))
+}
+
+/// What both used, where either is known.
+fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
+    }
+}
+
+/// Who holds the conversations of a target.
+fn agent(launch: &TargetLaunch) -> &'static dyn Agent {
+    match &launch.action.identity.spec.kind {
+        AgentKind::Command => &command::CommandAgent,
+        AgentKind::Function => &function::FunctionAgent,
+        #[cfg(feature = "judge")]
+        AgentKind::Chat(_) => &chat::ChatAgent,
+        #[cfg(feature = "judge")]
+        AgentKind::Http(_) => &http::HttpAgent,
+        #[cfg(not(feature = "judge"))]
+        AgentKind::Chat(_) | AgentKind::Http(_) | AgentKind::LettaAgent(_) => &Unavailable,
+        #[cfg(feature = "judge")]
+        AgentKind::LettaAgent(_) => &letta::LettaTargetAgent,
+        AgentKind::Headless(_) | AgentKind::LettaCode(_) => &headless::HeadlessAgent,
+    }
+}
+
+/// Stands for a kind of target that takes a server, where this was built without a way to ask any.
+#[cfg(not(feature = "judge"))]
+struct Unavailable;
+
+#[cfg(not(feature = "judge"))]
+impl Agent for Unavailable {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+        let kind = talk.launch.action.identity.spec.kind.name();
+        let message = format!("targets of kind `{kind}` cannot be run by this version");
+        Box::pin(std::future::ready(Err(Failure::new(FailureKind::Unloadable, message))))
+    }
+}

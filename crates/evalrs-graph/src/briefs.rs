@@ -1,0 +1,93 @@
+//! Results as a digest reads them: put together only where it tells more of them than that grades failed.
+//!
+//! Of hundreds of thousands of results a report for people shows a few failures, and groups errors; of all others it counts
+//! verdicts, which cells tell.
+
+use std::sync::Arc;
+
+use super::inputs::{Chunk, Root};
+use super::queries::{Cells, cells, checked, graders, places, plans};
+use super::results::line;
+use super::{Database, Db};
+use evalrs_eval::evaluate::Planned;
+use evalrs_eval::grade::{is_of_nothing, speaks_of_nothing};
+use evalrs_metrics::results::brief::BriefResult;
+use evalrs_model::delta::CellState;
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::Outcome;
+
+/// The plans of a grader for a chunk, and what they came to.
+struct GraderPart<'a> {
+    name: &'a str,
+    plans: &'a Arc<[Planned]>,
+    cells: &'a Cells,
+}
+
+/// The results in dataset order, for a digest that keeps the first `keep` failures of each grader.
+pub fn briefs(
+    db: &Database,
+    root: Root,
+    keep: usize,
+) -> impl Iterator<Item = BriefResult<'_>> + '_ {
+    let mut failed = vec![0; graders(db, root).len()];
+    root.chunks(db).iter().flat_map(move |chunk| chunk_briefs(db, *chunk, keep, &mut failed))
+}
+
+/// The same of a chunk, after so many failures of each grader.
+fn chunk_briefs<'a>(
+    db: &'a Database,
+    chunk: Chunk,
+    keep: usize,
+    failed: &mut [usize],
+) -> Vec<BriefResult<'a>> {
+    let of_graders = graders(db, chunk.root(db)).iter();
+    let parts: Vec<GraderPart<'a>> = of_graders
+        .map(|grader| GraderPart {
+            name: grader.name(db),
+            plans: plans(db, chunk, *grader),
+            cells: cells(db, chunk, *grader),
+        })
+        .collect();
+    let whos = checked(db, chunk).whos.iter().zip(places(db, chunk)).enumerate();
+    let evaluated = whos.filter(|(_, (_, place))| place.is_in());
+    let mut brief = |case: usize, trial: u32| {
+        let mut is_needed = false;
+        let mut names = Vec::new();
+        for (part, failed) in parts.iter().zip(failed.iter_mut()) {
+            let state = part.cells.cells.get(case)?.state;
+            is_needed |= matches!(state, CellState::Errored | CellState::Pending);
+            is_needed |= may_be_of_nothing(db, part.plans.get(case)?);
+            if state == CellState::Failed {
+                is_needed |= *failed < keep;
+                *failed += 1;
+                names.push(part.name);
+            }
+        }
+        if !is_needed {
+            return Some(BriefResult::Failed { trial, graders: names });
+        }
+        line(db, chunk, case).map(|line| BriefResult::Whole(Box::new(line)))
+    };
+    evaluated.filter_map(|(case, (who, _))| brief(case, who.identity.trial)).collect()
+}
+
+/// Whether a grade may say that there was nothing to grade: a judge or a program may say so in the same words.
+fn may_be_of_nothing(db: &Database, planned: &Planned) -> bool {
+    match planned {
+        Planned::Graded(grade) => is_of_nothing(&grade.rationale),
+        Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
+            let mut is_said = false;
+            planned.each_key(&mut |_, key| is_said |= is_reply_of_nothing(db, key));
+            is_said
+        }
+        Planned::Skipped => false,
+        Planned::Extract(_) | Planned::Converse(_) | Planned::Turns(_) | Planned::Blocked => true,
+    }
+}
+
+fn is_reply_of_nothing(db: &Database, key: ActionKey) -> bool {
+    match db.outcome(key).as_deref() {
+        Some(Outcome::Reply(reply)) => speaks_of_nothing(&reply.text),
+        Some(Outcome::Failure(_)) | None => false,
+    }
+}

@@ -1,0 +1,146 @@
+//! The one place that writes to the database.
+//!
+//! Everything is compared before it is set: a setter always counts as a change.
+
+use std::collections::{BTreeMap, HashMap, HashSet};
+use std::sync::Arc;
+
+use salsa::Setter;
+
+use super::Database;
+use super::inputs::{Chunk, File, Overrides, Program, ProgramState, Root};
+use evalrs_base::file_text::FileText;
+use evalrs_base::price::Prices;
+use evalrs_eval::dataset::chunk::{Chunked, Records};
+use evalrs_model::key::{ActionKey, KeySet};
+use evalrs_model::outcome::Outcome;
+
+/// What happened outside.
+#[derive(Debug, Default)]
+pub struct Change {
+    /// Files that were read.
+    pub files: Vec<(File, FileText)>,
+    /// Programs of which more is known.
+    pub programs: Vec<(Program, ProgramState)>,
+    /// The dataset's chunks, if it was read.
+    pub chunks: Option<Vec<Chunked>>,
+    /// The environment, if it was read.
+    pub environment: Option<Arc<BTreeMap<String, String>>>,
+    /// The command line, if it changed.
+    pub overrides: Option<Overrides>,
+    /// What tokens cost, if it was read.
+    pub prices: Option<Arc<Prices>>,
+    /// Outcomes that arrived.
+    pub outcomes: Vec<(ActionKey, Arc<Outcome>)>,
+    /// The chunks that waited for one of them.
+    pub waiting: Vec<Chunk>,
+}
+
+impl Change {
+    /// Brings the change into `db`.
+    #[tracing::instrument(level = "debug", skip_all, fields(files = self.files.len(), outcomes = self.outcomes.len()))]
+    pub fn apply(self, db: &mut Database, root: Root) {
+        for (file, text) in self.files {
+            if *file.text(db) != text {
+                file.set_text(db).to(text);
+            }
+        }
+        for (program, state) in self.programs {
+            if *program.state(db) != state {
+                program.set_state(db).to(state);
+            }
+        }
+        if let Some(environment) = self.environment
+            && *root.environment(db) != environment
+        {
+            root.set_environment(db).to(environment);
+        }
+        if let Some(overrides) = self.overrides
+            && *root.overrides(db) != overrides
+        {
+            root.set_overrides(db).to(overrides);
+        }
+        if let Some(prices) = self.prices
+            && *root.prices(db) != prices
+        {
+            root.set_prices(db).to(prices);
+        }
+        if let Some(chunks) = self.chunks {
+            set_chunks(db, root, chunks);
+        }
+        if !self.outcomes.is_empty() {
+            db.outcomes.extend(self.outcomes);
+        }
+        for chunk in self.waiting {
+            let epoch = chunk.epoch(db) + 1;
+            chunk.set_epoch(db).to(epoch);
+        }
+    }
+}
+
+impl Database {
+    /// Drops these outcomes. The epochs of the chunks that have read them are to be raised.
+    pub fn drop_outcomes(&mut self, dropped: &KeySet) {
+        self.outcomes.retain(|key| !dropped.contains(key));
+    }
+
+    /// Whether outcomes came in of which a good part may be wanted no more.
+    pub fn has_outcomes_to_drop(&self) -> bool {
+        self.outcomes.has_grown()
+    }
+
+    /// Drops the outcomes of all actions but these. What is dropped must be in no plan: its cells would stay as they
+    /// are until an epoch is raised.
+    pub fn keep_outcomes(&mut self, wanted: &KeySet) {
+        self.outcomes.keep(|key| wanted.contains(key));
+    }
+}
+
+/// Keeps the slot of every chunk whose content is unchanged, wherever it moved; the others take slots that
+/// became free, and new ones only when none is left.
+fn set_chunks(db: &mut Database, root: Root, chunks: Vec<Chunked>) {
+    let before = root.chunks(db).clone();
+    let mut by_hash: HashMap<u128, Vec<Chunk>> = HashMap::new();
+    for slot in before.iter().rev() {
+        by_hash.entry(slot.records(db).hash()).or_default().push(*slot);
+    }
+    let mut kept = Vec::with_capacity(chunks.len());
+    for chunk in &chunks {
+        let slot = match chunk.fresh {
+            None => by_hash.get_mut(&chunk.hash).and_then(Vec::pop),
+            Some(_) => None,
+        };
+        kept.push(slot);
+    }
+    let used: HashSet<Chunk> = kept.iter().flatten().copied().collect();
+    let mut free: Vec<Chunk> =
+        before.iter().rev().filter(|slot| !used.contains(slot)).copied().collect();
+    free.extend(db.take_spare_slots());
+    let mut order = Vec::with_capacity(chunks.len());
+    for (chunk, slot) in chunks.into_iter().zip(kept) {
+        // Whoever names a chunk by its hash alone has counted it among these very slots, so rows cannot vanish here.
+        debug_assert!(slot.is_some() || chunk.fresh.is_some(), "a chunk that no slot holds");
+        order.push(match slot {
+            Some(slot) => slot,
+            None => fill_slot(db, root, free.pop(), chunk.fresh.unwrap_or_else(Records::empty)),
+        });
+    }
+    for slot in &free {
+        slot.set_records(db).to(Arc::new(Records::empty()));
+    }
+    if order != before {
+        root.set_chunks(db).to(order);
+    }
+    db.keep_spare_slots(free);
+}
+
+fn fill_slot(db: &mut Database, root: Root, slot: Option<Chunk>, records: Records) -> Chunk {
+    let records = Arc::new(records);
+    match slot {
+        Some(slot) => {
+            slot.set_records(db).to(records);
+            slot
+        }
+        None => Chunk::new(db, root, records, 0),
+    }
+}

@@ -1,0 +1,72 @@
+//! Which labels may stand for what has none: those that were drawn at random.
+
+use super::Db;
+use super::cases::{checked, places};
+use super::inputs::Chunk;
+use super::labels::{label_picks, labels, submission_digest};
+use super::queries::Grader;
+use super::selection::named;
+use evalrs_metrics::metric::label_queue::{draw_number, is_drawn};
+use evalrs_model::spec::{Label, LabelPick};
+
+/// The numbers of the cases of a chunk in the random order. Labels and verdicts change none of them.
+#[salsa::tracked]
+fn draws<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[u64]> {
+    let mut numbers = Vec::new();
+    for (case, (who, place)) in checked(db, chunk).whos.iter().zip(places(db, chunk)).enumerate() {
+        let submission = submission_digest(db, chunk, grader, case).unwrap_or_default();
+        numbers.push(draw_number(&named(who.id(), place.occurrence), submission));
+    }
+    numbers.into()
+}
+
+/// That of a case; none where there is no such case.
+pub(crate) fn draw_of<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+    case: usize,
+) -> Option<u64> {
+    draws(db, chunk, grader).get(case).copied()
+}
+
+/// The greatest number of an answer whose label was drawn at random; none where nobody drew.
+#[salsa::tracked(returns(copy))]
+pub fn drawn_until<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<u64> {
+    let mut last = None;
+    for chunk in grader.root(db).chunks(db) {
+        let picks = label_picks(db, *chunk, grader).iter().enumerate();
+        for (case, _) in picks.filter(|(_, picked)| **picked == Some(LabelPick::Random)) {
+            last = last.max(draw_of(db, *chunk, grader, case));
+        }
+    }
+    last
+}
+
+/// What is known of a shown label of a case.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) enum SampledLabel {
+    /// It may stand for those that have none.
+    Drawn(Label),
+    /// Somebody chose to label it: what it says is of itself alone.
+    Chosen,
+}
+
+/// The label of a case, if it has a shown one.
+pub(crate) fn sampled_label<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+    case: usize,
+) -> Option<SampledLabel> {
+    let label = labels(db, chunk, grader).get(case).copied().flatten()?;
+    let picked = label_picks(db, chunk, grader).get(case).copied().flatten();
+    let is_of_part = match picked {
+        None => true,
+        Some(_) => {
+            let draw = draw_of(db, chunk, grader, case)?;
+            is_drawn(picked, draw, drawn_until(db, grader))
+        }
+    };
+    Some(if is_of_part { SampledLabel::Drawn(label) } else { SampledLabel::Chosen })
+}

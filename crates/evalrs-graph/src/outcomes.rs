@@ -1,0 +1,227 @@
+//! What came of actions: the side table that queries read under the epochs of their chunks.
+//!
+//! Conversations may be large, and are seldom read twice. So the text of a reply may be let go of: its digest stays, and
+//! an archive hands the text out again where something reads it after all. A text of another digest is none: the reply is
+//! then one that was lost, and whoever wants it waits for it as if it had never been there.
+
+use std::hash::{Hash, Hasher};
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
+
+use xxhash_rust::xxh3::{Xxh3, xxh3_64};
+
+use super::Database;
+use evalrs_model::key::{ActionKey, KeyMap, KeySet};
+use evalrs_model::outcome::Outcome;
+
+/// Keeps replies that the graph has let go of.
+pub trait ReplyArchive: Send + Sync {
+    /// What came of the action under `key`; none if it cannot be read.
+    fn reply(&self, key: ActionKey) -> Option<Outcome>;
+}
+
+/// An outcome, or what is left of a reply that was let go of.
+#[derive(Debug)]
+struct KnownOutcome {
+    outcome: Option<Arc<Outcome>>,
+    digest: u64,
+}
+
+/// Outcomes by key.
+#[derive(Default)]
+pub(super) struct OutcomeTable {
+    known: RwLock<KeyMap<KnownOutcome>>,
+    archive: RwLock<Option<Arc<dyn ReplyArchive>>>,
+    /// Replies that were let go of, and that the archive does not have.
+    lost: Mutex<KeySet>,
+    /// How many there were when all that nobody wanted were dropped last.
+    left: AtomicUsize,
+}
+
+impl OutcomeTable {
+    /// Adds outcomes; each takes the place of one that is known.
+    pub(crate) fn extend(&self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+        let known = outcomes.into_iter().map(|(key, outcome)| {
+            let digest = digest(&outcome);
+            (key, KnownOutcome { outcome: Some(outcome), digest })
+        });
+        self.known.write().unwrap_or_else(PoisonError::into_inner).extend(known);
+    }
+
+    /// Drops those that are not `wanted`.
+    pub(crate) fn retain(&self, wanted: impl Fn(&ActionKey) -> bool) {
+        self.known.write().unwrap_or_else(PoisonError::into_inner).retain(|key, _| wanted(key));
+    }
+
+    /// Drops all that are not `wanted`, and gives memory back that is not used.
+    pub(crate) fn keep(&self, wanted: impl Fn(&ActionKey) -> bool) {
+        self.retain(wanted);
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        known.shrink_to_fit();
+        self.left.store(known.len(), Ordering::Relaxed);
+    }
+
+    /// Whether so many came since the last [`Self::keep`] that it is worth while to look at all of them.
+    pub(super) fn has_grown(&self) -> bool {
+        const SHARE: usize = 32;
+        let left = self.left.load(Ordering::Relaxed);
+        self.known.read().unwrap_or_else(PoisonError::into_inner).len() > left + left / SHARE
+    }
+
+    /// What came of an action, if it is known.
+    pub(crate) fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {
+        let digest = {
+            let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+            let KnownOutcome { outcome, digest } = known.get(&key)?;
+            if let Some(outcome) = outcome {
+                return Some(Arc::clone(outcome));
+            }
+            *digest
+        };
+        let archived = self.archived(key).filter(|outcome| self::digest(outcome) == digest);
+        if archived.is_none() {
+            self.lose(key);
+        }
+        archived.map(Arc::new)
+    }
+
+    fn archived(&self, key: ActionKey) -> Option<Outcome> {
+        let archive = self.archive.read().unwrap_or_else(PoisonError::into_inner).clone();
+        archive.and_then(|archive| archive.reply(key))
+    }
+
+    fn lose(&self, key: ActionKey) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        // Another one may have come meanwhile.
+        if known.get(&key).is_some_and(|known| known.outcome.is_none()) {
+            known.remove(&key);
+            self.lost.lock().unwrap_or_else(PoisonError::into_inner).insert(key);
+        }
+    }
+
+    /// The digest of a reply, if there is one.
+    pub(super) fn reply_digest(&self, key: ActionKey) -> Option<u64> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let KnownOutcome { outcome, digest } = known.get(&key)?;
+        let is_failure = matches!(outcome.as_deref(), Some(Outcome::Failure(_)));
+        (!is_failure).then_some(*digest)
+    }
+
+    /// The digest of all outcomes; none where the text of one was let go of.
+    pub(crate) fn digest(&self) -> Option<u128> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        let digests = known.iter().map(|(key, KnownOutcome { outcome, .. })| {
+            outcome.as_ref().map(|outcome| digest_of(*key, outcome))
+        });
+        // Their order is that of the hash, and a sum has none.
+        let mut sum = 0_u128;
+        for digest in digests {
+            sum = sum.wrapping_add(digest?);
+        }
+        Some(sum)
+    }
+
+    fn release(&self, key: ActionKey) {
+        let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = known.get_mut(&key)
+            && matches!(known.outcome.as_deref(), Some(Outcome::Reply(_)))
+        {
+            known.outcome = None;
+        }
+    }
+}
+
+/// The digest of a reply.
+fn digest(outcome: &Outcome) -> u64 {
+    match outcome {
+        Outcome::Reply(reply) => xxh3_64(reply.text.as_bytes()),
+        Outcome::Failure(_) => 0,
+    }
+}
+
+/// The digest of what came of an action. Those of all actions are added up, because they have no order.
+fn digest_of(key: ActionKey, outcome: &Outcome) -> u128 {
+    let mut hasher = Xxh3::new();
+    hasher.update(&key.0);
+    outcome.hash(&mut HashWriter(&mut hasher));
+    hasher.digest128()
+}
+
+struct HashWriter<'a>(&'a mut Xxh3);
+
+impl Hasher for HashWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) {
+        self.0.update(bytes);
+    }
+
+    fn finish(&self) -> u64 {
+        self.0.digest()
+    }
+}
+
+impl Database {
+    /// Says where replies are that are let go of.
+    pub fn set_archive(&self, archive: Arc<dyn ReplyArchive>) {
+        *self.outcomes.archive.write().unwrap_or_else(PoisonError::into_inner) = Some(archive);
+    }
+
+    /// Lets go of the archive. Replies whose text is not held are lost from now on.
+    pub fn close_archive(&self) {
+        *self.outcomes.archive.write().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
+    /// Lets go of the text of a reply that the archive has.
+    pub fn release_reply(&self, key: ActionKey) {
+        self.outcomes.release(key);
+    }
+
+    /// Whether the reply under `key` was let go of and could not be brought back since the last call.
+    pub fn take_lost(&self, key: ActionKey) -> bool {
+        self.outcomes.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
+    }
+
+    /// Whether an action has an outcome that is kept.
+    pub fn is_kept(&self, key: ActionKey) -> bool {
+        let known = self.outcomes.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&key).is_some_and(|known| known.outcome.as_deref().is_none_or(Outcome::is_kept))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::Arc;
+
+    use super::OutcomeTable;
+    use evalrs_model::key::ActionKey;
+    use evalrs_model::outcome::{Outcome, Reply};
+
+    fn key(number: usize) -> ActionKey {
+        ActionKey::parse(&format!("{number:064x}")).unwrap()
+    }
+
+    fn add(table: &OutcomeTable, keys: std::ops::Range<usize>) {
+        let reply = Reply { text: String::new(), model: None, usage: None, exchange: None };
+        let outcome = Arc::new(Outcome::Reply(reply));
+        table.extend(keys.map(|number| (key(number), Arc::clone(&outcome))).collect());
+    }
+
+    #[test]
+    fn what_came_since_all_were_looked_at_adds_up() {
+        let table = OutcomeTable::default();
+        add(&table, 0..64);
+        assert!(table.has_grown());
+        table.keep(|_| true);
+        assert!(!table.has_grown());
+        for number in 64..66 {
+            add(&table, number..number + 1);
+            // What a save drops of its own is no look at all of them.
+            table.retain(|_| true);
+            assert!(!table.has_grown());
+        }
+        add(&table, 66..67);
+        assert!(table.has_grown());
+        table.keep(|kept| *kept == key(1));
+        assert_eq!((table.outcome(key(1)).is_some(), table.outcome(key(2))), (true, None));
+        assert!(!table.has_grown());
+    }
+}

@@ -1,0 +1,402 @@
+//! Which cases are evaluated, and who they are among all: a fold over every chunk's identities.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use evalrs_eval::dataset::row::RowId;
+use evalrs_model::delta::CaseId;
+
+/// Who a case is; ids that come from content already filled in.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SelectableCase {
+    /// What the row says.
+    pub identity: RowId,
+    /// The digest of what the sample is, where the row has no id.
+    pub content_id: Option<Box<str>>,
+}
+
+impl SelectableCase {
+    /// The id before an occurrence is added.
+    pub fn id(&self) -> &str {
+        self.identity.id.as_deref().or(self.content_id.as_deref()).unwrap_or_default()
+    }
+
+    /// Identifies sample, model and trial together within this process.
+    pub fn case(&self) -> u128 {
+        let model = self.identity.model.as_deref();
+        hash(
+            &[self.id(), if model.is_some() { "m" } else { "" }, model.unwrap_or_default()],
+            self.identity.trial,
+        )
+    }
+}
+
+/// A case among all.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaseOrdinals {
+    /// Which of several identical rows without ids it is, from 1.
+    pub occurrence: u32,
+    /// Its ordinals among the cases that are evaluated, if it is.
+    pub selected: Option<SelectedOrdinals>,
+}
+
+/// A case among those that are evaluated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SelectedOrdinals {
+    /// The ordinal of its sample.
+    pub sample: u32,
+    /// The ordinal of its model.
+    pub model: u32,
+}
+
+impl CaseOrdinals {
+    /// Whether it is evaluated.
+    pub fn is_in(self) -> bool {
+        self.selected.is_some()
+    }
+}
+
+/// Two cases that claim to be the same.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Duplicate {
+    /// The id they share.
+    pub id: String,
+    /// The ordinal of the first record, over the whole dataset.
+    pub first: usize,
+    /// The ordinal of the second.
+    pub second: usize,
+    /// The model and trial they share.
+    pub model: Option<String>,
+    /// The trial they share.
+    pub trial: u32,
+}
+
+/// Which cases are evaluated.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    /// The places of each chunk's cases, in the order of the chunks.
+    pub places: Vec<Arc<[CaseOrdinals]>>,
+    /// The models in order of appearance; `None` is a row that names none.
+    pub models: Vec<Option<String>>,
+    /// How many samples are evaluated.
+    pub samples: usize,
+    /// How many cases are evaluated.
+    pub cases: usize,
+    /// How many samples the dataset has.
+    pub all_samples: usize,
+    /// Cases that claim to be the same, at most 20.
+    pub duplicates: Vec<Duplicate>,
+}
+
+/// What narrows the evaluation down.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Narrowing {
+    /// Only the first so many samples.
+    pub max_samples: Option<usize>,
+    /// Only samples with one of these tags.
+    pub tags: Vec<String>,
+    /// Only these samples.
+    pub samples: Vec<String>,
+    /// Only trials below it.
+    pub trials: Option<u32>,
+    /// Results one record gives.
+    pub cases_per_record: usize,
+}
+
+/// The cases of a chunk.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkCases<'a> {
+    /// Who they are.
+    pub whos: &'a [SelectableCase],
+    /// Which of them the condition of the dataset leaves out; nothing if there is no condition.
+    pub left_out: &'a [bool],
+}
+
+/// Selects over the cases of every chunk, in order.
+pub(crate) fn select(chunks: &[ChunkCases<'_>], narrowing: &Narrowing) -> Selection {
+    let mut selecting = Selecting::new(narrowing);
+    let mut record = 0;
+    let mut places = Vec::with_capacity(chunks.len());
+    for ChunkCases { whos, left_out } in chunks {
+        let placed = whos.iter().enumerate().map(|(at, who)| {
+            let record = record + at / narrowing.cases_per_record;
+            match left_out.get(at) {
+                Some(true) => selecting.leave_out(who, record),
+                _ => selecting.place(who, record),
+            }
+        });
+        places.push(placed.collect());
+        record += whos.len() / narrowing.cases_per_record;
+    }
+    Selection { places, ..selecting.done }
+}
+
+/// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory.
+struct Selecting<'a> {
+    narrowing: &'a Narrowing,
+    samples: HashMap<u128, SampleState>,
+    /// Case → the record it was first seen in, and how often.
+    cases: HashMap<u128, (usize, u32)>,
+    models: HashMap<Option<String>, u32>,
+    done: Selection,
+}
+
+/// What is known of a sample.
+#[derive(Clone, Copy)]
+enum SampleState {
+    /// No trial of it is in so far.
+    Undecided,
+    /// It is not evaluated.
+    Out,
+    /// It is evaluated, and has this ordinal.
+    In(u32),
+}
+
+impl<'a> Selecting<'a> {
+    fn new(narrowing: &'a Narrowing) -> Self {
+        let samples = HashMap::new();
+        let cases = HashMap::new();
+        let models = HashMap::new();
+        Self { narrowing, samples, cases, models, done: Selection::default() }
+    }
+
+    /// A case that does not count: it takes no id from another.
+    fn leave_out(&mut self, who: &SelectableCase, record: usize) -> CaseOrdinals {
+        match &who.identity.id {
+            Some(id) => self.state(hash(&[id], 1)),
+            None => self.state(hash(&["", "left out"], record as u32)),
+        };
+        CaseOrdinals { occurrence: 1, selected: None }
+    }
+
+    fn place(&mut self, who: &SelectableCase, record: usize) -> CaseOrdinals {
+        let occurrence = self.occurrence(who, record);
+        let selected = self.sample(who, occurrence).map(|sample| {
+            self.done.cases += 1;
+            SelectedOrdinals { sample, model: self.model(who.identity.model.as_ref()) }
+        });
+        CaseOrdinals { occurrence, selected }
+    }
+
+    /// How often the same case was seen, this time included. Only rows without ids may be seen twice.
+    fn occurrence(&mut self, who: &SelectableCase, record: usize) -> u32 {
+        let (first, count) = self.cases.entry(who.case()).or_insert((record, 0));
+        *count += 1;
+        if who.content_id.is_some() {
+            return *count;
+        }
+        if *count > 1 && self.done.duplicates.len() < 20 {
+            self.done.duplicates.push(Duplicate {
+                id: who.id().to_owned(),
+                first: *first,
+                second: record,
+                model: who.identity.model.clone(),
+                trial: who.identity.trial,
+            });
+        }
+        1
+    }
+
+    /// What is known of a sample, which is counted where it is new.
+    fn state(&mut self, sample: u128) -> SampleState {
+        *self.samples.entry(sample).or_insert_with(|| {
+            self.done.all_samples += 1;
+            SampleState::Undecided
+        })
+    }
+
+    /// The ordinal of a case's sample, if both are evaluated. The first case whose trial is in decides whether the sample
+    /// is: one that has no such case takes no place of `max_samples`.
+    fn sample(&mut self, who: &SelectableCase, occurrence: u32) -> Option<u32> {
+        let narrowing = self.narrowing;
+        let key = hash(&[who.id()], occurrence);
+        let state = self.state(key);
+        if narrowing.trials.is_some_and(|trials| who.identity.trial >= trials) {
+            return None;
+        }
+        match state {
+            SampleState::In(ordinal) => return Some(ordinal),
+            SampleState::Out => return None,
+            SampleState::Undecided => {}
+        }
+        let tagged = narrowing.tags.is_empty()
+            || narrowing.tags.iter().any(|tag| who.identity.tags.contains(tag));
+        let named = narrowing.samples.is_empty()
+            || narrowing.samples.iter().any(|id| *id == named(who.id(), occurrence));
+        let room = narrowing.max_samples.is_none_or(|most| self.done.samples < most);
+        if !(tagged && named && room) {
+            self.samples.insert(key, SampleState::Out);
+            return None;
+        }
+        let ordinal = self.done.samples as u32;
+        self.done.samples += 1;
+        self.samples.insert(key, SampleState::In(ordinal));
+        Some(ordinal)
+    }
+
+    fn model(&mut self, model: Option<&String>) -> u32 {
+        let model = model.cloned();
+        if let Some(ordinal) = self.models.get(&model) {
+            return *ordinal;
+        }
+        let ordinal = self.done.models.len() as u32;
+        self.done.models.push(model.clone());
+        self.models.insert(model, ordinal);
+        ordinal
+    }
+}
+
+/// The id of a sample in reports: repeated rows without ids get their occurrence.
+pub fn named(id: &str, occurrence: u32) -> String {
+    if occurrence > 1 { format!("{id}-{occurrence}") } else { id.to_owned() }
+}
+
+/// Identifies a case whatever its place in the dataset: the digest of the names of sample and model, and the trial.
+pub(crate) fn case_id(who: &SelectableCase, place: CaseOrdinals) -> CaseId {
+    let model = who.identity.model.as_deref();
+    let is_named = if model.is_some() { "m" } else { "" };
+    let sample = named(who.id(), place.occurrence);
+    hash(&[&sample, is_named, model.unwrap_or_default()], who.identity.trial)
+}
+
+fn hash(texts: &[&str], number: u32) -> u128 {
+    let mut hasher = xxhash_rust::xxh3::Xxh3::new();
+    for text in texts {
+        hasher.update(&(text.len() as u64).to_le_bytes());
+        hasher.update(text.as_bytes());
+    }
+    hasher.update(&number.to_le_bytes());
+    hasher.digest128()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ChunkCases, Narrowing, SelectableCase, Selection, select};
+    use evalrs_eval::dataset::row::RowId;
+
+    fn who(id: &str, model: Option<&str>, trial: u32, tags: &[&str]) -> SelectableCase {
+        let (id, content_id) = match id.strip_prefix('#') {
+            Some(content) => (None, Some(content.into())),
+            None => (Some(id.to_owned()), None),
+        };
+        let tags = tags.iter().map(|tag| (*tag).to_owned()).collect();
+        SelectableCase {
+            identity: RowId { id, model: model.map(str::to_owned), trial, tags },
+            content_id,
+        }
+    }
+
+    fn run(whos: &[SelectableCase], narrowing: &Narrowing) -> Selection {
+        let narrowing = Narrowing { cases_per_record: 1, ..narrowing.clone() };
+        let (left, right) = whos.split_at(whos.len() / 2);
+        let chunk = |whos| ChunkCases { whos, left_out: &[] };
+        select(&[chunk(left), chunk(right)], &narrowing)
+    }
+
+    fn samples(selection: &Selection) -> Vec<Option<u32>> {
+        let places = selection.places.iter().flat_map(|places| places.iter());
+        places.map(|place| place.selected.map(|selected| selected.sample)).collect()
+    }
+
+    #[test]
+    fn trials_and_models_are_of_one_sample() {
+        let whos = [
+            who("a", None, 0, &[]),
+            who("a", None, 1, &[]),
+            who("b", Some("m"), 0, &[]),
+            who("b", Some("n"), 0, &[]),
+        ];
+        let selection = run(&whos, &Narrowing::default());
+        assert_eq!(samples(&selection), [Some(0), Some(0), Some(1), Some(1)]);
+        assert_eq!(selection.models, [None, Some("m".to_owned()), Some("n".to_owned())]);
+        assert_eq!((selection.samples, selection.cases, selection.duplicates.len()), (2, 4, 0));
+    }
+
+    #[test]
+    fn the_same_case_twice_is_a_duplicate_unless_its_id_is_its_content() {
+        let selection = run(
+            &[who("a", None, 0, &[]), who("b", None, 0, &[]), who("a", None, 0, &[])],
+            &Narrowing::default(),
+        );
+        let [duplicate] = selection.duplicates.as_slice() else { panic!("{selection:?}") };
+        assert_eq!((duplicate.id.as_str(), duplicate.first, duplicate.second), ("a", 0, 2));
+        let selection = run(
+            &[who("#x", None, 0, &[]), who("#y", None, 0, &[]), who("#x", None, 0, &[])],
+            &Narrowing::default(),
+        );
+        assert!(selection.duplicates.is_empty());
+        assert_eq!(samples(&selection), [Some(0), Some(1), Some(2)]);
+        assert_eq!(selection.places[1][1].occurrence, 2);
+    }
+
+    #[test]
+    fn a_sample_without_a_trial_that_is_in_takes_no_place() {
+        let whos = [
+            who("a", None, 1, &[]),
+            who("b", None, 1, &["x"]),
+            who("b", None, 0, &["x"]),
+            who("c", None, 0, &["x"]),
+        ];
+        let narrowing = Narrowing { trials: Some(1), max_samples: Some(1), ..Narrowing::default() };
+        let selection = run(&whos, &narrowing);
+        assert_eq!(samples(&selection), [None, None, Some(0), None]);
+        assert_eq!((selection.samples, selection.cases, selection.all_samples), (1, 1, 3));
+    }
+
+    #[test]
+    fn cases_that_are_not_wanted_take_no_place() {
+        let whos = [
+            who("a", None, 0, &[]),
+            who("a", None, 0, &[]),
+            who("b", None, 0, &[]),
+            who("#c", None, 0, &[]),
+            who("#c", None, 0, &[]),
+        ];
+        let left_out = [true, false, true, true, false];
+        let narrowing =
+            Narrowing { max_samples: Some(2), cases_per_record: 1, ..Narrowing::default() };
+        let chunk = ChunkCases { whos: &whos, left_out: &left_out };
+        let selection = select(&[chunk], &narrowing);
+        assert_eq!(samples(&selection), [None, Some(0), None, None, Some(1)]);
+        assert_eq!((selection.samples, selection.cases, selection.all_samples), (2, 2, 4));
+        // Who does not count takes no id from those that do.
+        assert_eq!(selection.duplicates, []);
+        assert_eq!(selection.places[0][4].occurrence, 1);
+    }
+
+    #[test]
+    fn narrowing_counts_samples_not_cases() {
+        let whos = [
+            who("a", None, 0, &["x"]),
+            who("a", None, 1, &["x"]),
+            who("b", None, 0, &[]),
+            who("c", None, 0, &["x", "y"]),
+            who("c", None, 1, &["x"]),
+            who("d", None, 0, &["y"]),
+        ];
+        let check = |narrowing: Narrowing, expected: [Option<u32>; 6]| {
+            assert_eq!(samples(&run(&whos, &narrowing)), expected, "{narrowing:?}");
+        };
+        let all = Narrowing::default();
+        check(
+            Narrowing { max_samples: Some(2), ..all.clone() },
+            [Some(0), Some(0), Some(1), None, None, None],
+        );
+        check(
+            Narrowing { tags: vec!["y".into()], ..all.clone() },
+            [None, None, None, Some(0), Some(0), Some(1)],
+        );
+        check(
+            Narrowing { samples: vec!["d".into()], ..all.clone() },
+            [None, None, None, None, None, Some(0)],
+        );
+        check(
+            Narrowing { trials: Some(1), ..all.clone() },
+            [Some(0), None, Some(1), Some(2), None, Some(3)],
+        );
+        check(
+            Narrowing { max_samples: Some(1), tags: vec!["y".into()], ..all },
+            [None, None, None, Some(0), Some(0), None],
+        );
+    }
+}

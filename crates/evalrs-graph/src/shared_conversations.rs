@@ -1,0 +1,106 @@
+//! Samples that share a conversation though the target is told their ids, of which the suite does not say that answers rest
+//! on them.
+
+use std::collections::HashMap;
+
+use super::Db;
+use super::cases::{checked, mask, record_of};
+use super::graders::{row_spec, suite};
+use super::inputs::{Chunk, Root};
+use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
+use evalrs_eval::evaluate::conversation;
+use evalrs_eval::target::handed::{Handed, IdUse, KnownOfSample};
+use evalrs_model::spec::Lint;
+
+/// Samples that share conversations.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SharedConversations {
+    /// The ids of the first two that share one.
+    ids: [String; 2],
+    /// How many others share one with a sample before them.
+    others: usize,
+}
+
+/// What the target is handed of a sample, where it is told ids and the suite does not say that answers rest on them.
+#[salsa::tracked]
+fn handed_with_ids(db: &dyn Db, root: Root) -> Option<Handed> {
+    // Of recorded results nobody is told anything.
+    row_spec(db, root).as_ref()?.live.as_ref()?;
+    let known = KnownOfSample::of(suite(db, root).suite.as_ref()?.target.live()?);
+    (known.id == IdUse::Told).then_some(known.handed)
+}
+
+/// For each of a chunk's records, the digest of what the target is handed of it. None of one that is not evaluated or that has
+/// no id of its own.
+#[salsa::tracked]
+fn handed_digests(db: &dyn Db, chunk: Chunk) -> Box<[Option<u128>]> {
+    let root = chunk.root(db);
+    let (Some(spec), Some(wanted)) = (row_spec(db, root), handed_with_ids(db, root)) else {
+        return Box::default();
+    };
+    let digest = |record: usize| {
+        let case = record * spec.cases();
+        checked(db, chunk).whos.get(case)?.identity.id.as_ref()?;
+        mask(db, chunk).get(case).filter(|is_in| **is_in)?;
+        let handed = conversation::handed(record_of(db, chunk, case)?, spec, wanted).ok()?;
+        Some(xxhash_rust::xxh3::xxh3_128(handed.as_bytes()))
+    };
+    (0..chunk.records(db).len()).map(digest).collect()
+}
+
+/// The samples that share conversations.
+#[salsa::tracked]
+fn shared_conversations(db: &dyn Db, root: Root) -> Option<SharedConversations> {
+    handed_with_ids(db, root).as_ref()?;
+    let per_record = row_spec(db, root).as_ref()?.cases();
+    let id = |chunk: Chunk, record: usize| {
+        let who = checked(db, chunk).whos.get(record * per_record);
+        who.map(|who| who.id().to_owned()).unwrap_or_default()
+    };
+    let mut first_of: HashMap<u128, (Chunk, usize)> = HashMap::new();
+    let mut shared: Option<SharedConversations> = None;
+    for chunk in root.chunks(db) {
+        for (record, digest) in handed_digests(db, *chunk).iter().enumerate() {
+            let Some(digest) = digest else { continue };
+            let first = *first_of.entry(*digest).or_insert((*chunk, record));
+            if first == (*chunk, record) {
+                continue;
+            }
+            match &mut shared {
+                Some(shared) => shared.others += 1,
+                None => {
+                    let ids = [id(first.0, first.1), id(*chunk, record)];
+                    shared = Some(SharedConversations { ids, others: 0 });
+                }
+            }
+        }
+    }
+    shared
+}
+
+/// Warns of it, once.
+pub(super) fn warning(db: &dyn Db, root: Root) -> Option<Diagnostic> {
+    let SharedConversations { ids: [first, second], others } =
+        shared_conversations(db, root).as_ref()?;
+    let more = match others {
+        0 => String::new(),
+        1 => ", and 1 other shares one too".to_owned(),
+        others => format!(", and {others} others share one too"),
+    };
+    let message = format!(
+        "the samples `{}` and `{}` share a conversation{more}: only their id tells them apart, which the target is told and no key holds",
+        clipped(first),
+        clipped(second),
+    );
+    let reading = suite(db, root);
+    let program = &reading.suite.as_ref()?.target.live()?.program;
+    let place = reading.program_places.iter().find(|(spec, _)| spec == program);
+    let place = place.map_or_else(
+        || Place::file(root.suite(db).path(db).as_str()),
+        |(_, places)| places.file.clone(),
+    );
+    let warning = Diagnostic::warning(place, message).lint(Lint::SharedConversation.name());
+    Some(warning.hint(
+        "say `sees: [id]` in `target` if its answers rest on the id; if not, `allow: [shared-conversation]`",
+    ))
+}

@@ -1,0 +1,152 @@
+//! Files of votes that graders combine.
+//!
+//! A file is read once for each grader that names it, and looked up chunk by chunk: an edit of one vote plans only that
+//! chunk again in which it is.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use super::Db;
+use super::baselines::run_files;
+use super::cases::{checked, places};
+use super::graders::{Grader, graders};
+use super::inputs::{Chunk, File, Root};
+use super::selection::named;
+use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
+use evalrs_base::file_text::FileText;
+use evalrs_base::text::count;
+use evalrs_eval::dataset::vote_file;
+use evalrs_eval::dataset::vote_file::VoteReading;
+use evalrs_eval::grade::votes::{VoteFileSpec, vote_file};
+use evalrs_eval::votes::GivenVotes;
+use evalrs_model::spec::GraderKind;
+
+/// The most samples that a message names.
+const SHOWN_SAMPLES: usize = 5;
+
+/// The file of votes that a grader reads, if it reads one.
+fn file_of(db: &dyn Db, grader: Grader<'_>) -> Option<(File, VoteFileSpec)> {
+    let GraderKind::Tool(tool) = grader.kind(db) else { return None };
+    let spec = vote_file(tool)?;
+    let own = || vote_file::beside(grader.root(db).suite(db).path(db), grader.name(db));
+    Some((db.file(&spec.path.clone().unwrap_or_else(own)), spec))
+}
+
+/// The path of the file of votes that a grader reads, if it reads one, and whether the suite names it.
+pub fn vote_path(db: &dyn Db, grader: Grader<'_>) -> Option<VotePath> {
+    let (file, spec) = file_of(db, grader)?;
+    Some(VotePath { path: file.path(db).clone(), is_named: spec.path.is_some() })
+}
+
+/// Where a grader reads votes.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct VotePath {
+    /// The path of the file.
+    pub path: String,
+    /// Whether the suite names it: then it is not evalrs that writes it.
+    pub is_named: bool,
+}
+
+/// The files of votes that the graders which are left read, sorted, each once.
+fn vote_files(db: &dyn Db, root: Root) -> Vec<File> {
+    let read = graders(db, root).iter().filter_map(|grader| file_of(db, *grader));
+    let paths: BTreeSet<String> = read.map(|(file, _)| file.path(db).clone()).collect();
+    paths.iter().map(|path| db.file(path)).collect()
+}
+
+/// The files of rows beside the dataset: recorded runs, and votes.
+pub fn row_files(db: &dyn Db, root: Root) -> Vec<File> {
+    let mut files = run_files(db, root);
+    files.extend(vote_files(db, root));
+    files
+}
+
+/// What is wrong with the files of votes.
+pub fn vote_mistakes(db: &dyn Db, root: Root) -> Vec<Diagnostic> {
+    let graders = graders(db, root).iter();
+    graders.flat_map(|grader| vote_reading(db, *grader).problems.clone()).collect()
+}
+
+/// Which votes are of no sample, once all of them could be read.
+pub fn unused_votes(db: &dyn Db, root: Root) -> Vec<Diagnostic> {
+    graders(db, root).iter().filter_map(|grader| unused_of(db, *grader)).collect()
+}
+
+/// The votes in the file that a grader reads; nothing of other graders.
+#[salsa::tracked]
+pub fn vote_reading<'db>(db: &'db dyn Db, grader: Grader<'db>) -> VoteReading {
+    let Some((file, spec)) = file_of(db, grader) else { return VoteReading::default() };
+    let path = file.path(db);
+    let unreadable = |why: &str| {
+        let message = format!("cannot read the votes in `{path}`: {why}");
+        let problem = Diagnostic::error(Place::file(path), message)
+            .hint("`path` of `kind: recorded_votes` names a file with a vote a row");
+        VoteReading { problems: vec![problem], ..VoteReading::default() }
+    };
+    match file.text(db) {
+        FileText::Text(text) => vote_file::read(path, text, &spec.layout),
+        // Nobody has voted yet.
+        FileText::Missing if spec.path.is_none() => VoteReading::default(),
+        FileText::Unread => VoteReading::default(),
+        FileText::Missing => unreadable("there is no such file"),
+        FileText::Unreadable(reason) => unreadable(reason),
+        FileText::NoText(problem) => {
+            VoteReading { problems: vec![(**problem).clone()], ..VoteReading::default() }
+        }
+    }
+}
+
+/// Says which votes are of no sample.
+fn unused_of(db: &dyn Db, grader: Grader<'_>) -> Option<Diagnostic> {
+    let (file, _) = file_of(db, grader)?;
+    let mut unused: BTreeSet<&str> = vote_reading(db, grader).table.samples().collect();
+    for chunk in grader.root(db).chunks(db) {
+        if unused.is_empty() {
+            return None;
+        }
+        for (who, place) in checked(db, *chunk).whos.iter().zip(places(db, *chunk)) {
+            unused.remove(named(who.id(), place.occurrence).as_str());
+        }
+    }
+    if unused.is_empty() {
+        return None;
+    }
+    let shown: Vec<String> =
+        unused.iter().take(SHOWN_SAMPLES).map(|id| format!("`{}`", clipped(id))).collect();
+    let rest = if unused.len() > shown.len() { ", …" } else { "" };
+    let samples = count(unused.len(), "sample");
+    let message = format!("the votes on {samples} match no row: {}{rest}", shown.join(", "));
+    Some(
+        Diagnostic::warning(Place::file(file.path(db)), message)
+            .hint("ids are those of results.jsonl; `fields: {id: PATH}` says where they stand"),
+    )
+}
+
+/// What the file of votes that a grader reads has on each case of a chunk.
+#[salsa::tracked]
+fn given<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Option<GivenVotes>]> {
+    let table = &vote_reading(db, grader).table;
+    let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
+    let found = whos.map(|(who, place)| {
+        let identity = &who.identity;
+        let id = named(who.id(), place.occurrence);
+        table.find(&id, identity.model.as_deref(), identity.trial)
+    });
+    found.collect()
+}
+
+/// The votes on the cases of a chunk; nothing for graders that read none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ChunkVotes<'db>(&'db [Option<GivenVotes>]);
+
+impl<'db> ChunkVotes<'db> {
+    /// Those of `grader`. Graders that read no file of votes get no query of their own.
+    pub(crate) fn of(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Self {
+        Self(file_of(db, grader).map_or(&[], |_| given(db, chunk, grader)))
+    }
+
+    /// Those on a case.
+    pub(crate) fn case(self, at: usize) -> Option<&'db GivenVotes> {
+        self.0.get(at)?.as_ref()
+    }
+}

@@ -1,0 +1,129 @@
+//! A comparison from the runs to its text, whichever records they hold.
+
+use super::capture::{self, CaptureComparison};
+use super::run_file::RunFormat;
+use super::settings::ComparisonSettings;
+use super::trials::{self, TrialsComparison};
+use super::{ComparedRun, Matchup, Matchups, RunRank};
+use crate::json::{to_json, to_pretty_json};
+use evalrs_eval::program::ranking::RunRanking;
+
+/// How the runs that have a prompt are ranked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Strategy {
+    /// By several properties, each with its weight.
+    Weighted,
+    /// By scores, and with intervals.
+    Statistical,
+    /// By a program of the user.
+    Custom,
+}
+
+impl Strategy {
+    /// The strategy of this name.
+    pub fn named(name: &str) -> Option<Self> {
+        match name {
+            "weighted" => Some(Self::Weighted),
+            "statistical" => Some(Self::Statistical),
+            "custom" => Some(Self::Custom),
+            _ => None,
+        }
+    }
+}
+
+/// The ranks of every prompt that is compared, by a strategy that needs no program; none of any by one that does.
+pub fn ranks(
+    matchups: &Matchups<'_>,
+    format: RunFormat,
+    strategy: Strategy,
+    settings: &ComparisonSettings,
+) -> Vec<Vec<RunRank>> {
+    let rank = |matchup: &Matchup<'_>| match (format, strategy) {
+        (_, Strategy::Custom) => Vec::new(),
+        (RunFormat::Capture, Strategy::Weighted) => {
+            capture::rank_weighted(matchup, settings.capture)
+        }
+        (RunFormat::Capture, Strategy::Statistical) => capture::rank_statistical(matchup),
+        (RunFormat::Trials, Strategy::Weighted) => trials::rank_weighted(matchup, settings.trials),
+        (RunFormat::Trials, Strategy::Statistical) => {
+            trials::rank_statistical(matchup, settings.bootstrap)
+        }
+    };
+    matchups.compared.iter().map(rank).collect()
+}
+
+/// What a comparison grader is handed of a prompt: compact JSON.
+pub fn grader_input(matchup: &Matchup<'_>, runs: &[ComparedRun], format: RunFormat) -> String {
+    to_json(&match format {
+        RunFormat::Capture => capture::grader_input(matchup, runs),
+        RunFormat::Trials => trials::grader_input(matchup, runs),
+    })
+}
+
+/// The ranks in what a comparison grader gave for a prompt. It may leave runs out, but names none that do not have it.
+pub fn ranks_of(
+    rankings: &[RunRanking],
+    matchup: &Matchup<'_>,
+    runs: &[ComparedRun],
+) -> Result<Vec<RunRank>, String> {
+    let contestants = || matchup.contestants.iter().map(|one| one.run);
+    let rank = |(at, ranking): (usize, &RunRanking)| {
+        let run = contestants().find(|run| runs[*run].label == ranking.run).ok_or_else(|| {
+            let known: Vec<&str> = contestants().map(|run| runs[run].label.as_str()).collect();
+            format!(
+                "Invalid comparison result: `rankings[{at}].run` is `{}`, which is none of the runs {}",
+                ranking.run,
+                known.join(", ")
+            )
+        })?;
+        Ok(RunRank { run, rank: ranking.rank, score: ranking.score })
+    };
+    rankings.iter().enumerate().map(rank).collect()
+}
+
+/// A comparison.
+#[derive(Clone, Debug)]
+pub enum Comparison {
+    /// Of runs with one result a prompt.
+    Capture(CaptureComparison),
+    /// Of runs with trials.
+    Trials(TrialsComparison),
+}
+
+impl Comparison {
+    /// The comparison by these ranks, one list for each prompt that is compared.
+    pub fn of(
+        runs: &[ComparedRun],
+        ranks: &[Vec<RunRank>],
+        format: RunFormat,
+        strategy: Strategy,
+        settings: &ComparisonSettings,
+        generated_at: &str,
+    ) -> Self {
+        let intervals = (strategy == Strategy::Statistical).then_some(settings.bootstrap);
+        match format {
+            RunFormat::Capture => {
+                Self::Capture(capture::compare(runs, ranks, intervals, generated_at))
+            }
+            RunFormat::Trials => {
+                Self::Trials(trials::compare(runs, ranks, intervals, generated_at))
+            }
+        }
+    }
+
+    /// For programs: indented JSON.
+    pub fn json(&self) -> String {
+        match self {
+            Self::Capture(comparison) => to_pretty_json(comparison),
+            Self::Trials(comparison) => to_pretty_json(comparison),
+        }
+    }
+
+    /// For people.
+    pub fn markdown(&self) -> String {
+        match self {
+            Self::Capture(comparison) => capture::markdown(comparison),
+            Self::Trials(comparison) => trials::markdown(comparison),
+        }
+    }
+}

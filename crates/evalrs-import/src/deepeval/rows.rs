@@ -1,0 +1,307 @@
+//! Test cases of a run as rows, and which metrics they were measured by.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::turns::{self, CaseConversation, CaseMessages};
+use super::{TestRun, field, put};
+use crate::imported::Imported;
+use crate::reading::GivenNames;
+
+/// The rows of a run.
+pub(super) struct CaseRows {
+    pub rows: Vec<Value>,
+    /// In the order in which they were met.
+    pub columns: Vec<MetricColumn>,
+    /// How many test cases say whether they passed.
+    pub verdicts: usize,
+}
+
+/// The measurements of one metric.
+pub(super) struct MetricColumn {
+    /// As the run calls it, and as rows do.
+    pub name: String,
+    pub key: String,
+    pub measured: Vec<Value>,
+}
+
+/// Fields of measurements, and what rows call them.
+const MEASURED: [[&str; 2]; 10] = [
+    ["score", "score"],
+    ["threshold", "threshold"],
+    ["success", "success"],
+    ["reason", "reason"],
+    ["error", "error"],
+    ["strictMode", "strict_mode"],
+    ["evaluationModel", "evaluation_model"],
+    ["evaluationCost", "evaluation_cost"],
+    ["inputTokenCount", "input_token_count"],
+    ["outputTokenCount", "output_token_count"],
+];
+
+/// Reads the test cases of a run.
+pub(super) fn read(run: &TestRun, imported: &mut Imported) -> CaseRows {
+    let mut reader = CaseReader {
+        run,
+        ids: BTreeMap::new(),
+        given: BTreeSet::new(),
+        names: GivenNames::default(),
+        columns: Vec::new(),
+        verdicts: 0,
+    };
+    let mut rows = Vec::new();
+    for key in ["testCases", "conversationalTestCases"] {
+        for case in run.value.get(key).and_then(Value::as_array).into_iter().flatten() {
+            if !case.is_object() {
+                imported.leave_out(
+                    "test cases",
+                    run.place_of(key),
+                    "a test case",
+                    "it is not an object",
+                );
+                continue;
+            }
+            let row = if key == "testCases" {
+                reader.single(case, imported)
+            } else {
+                reader.several(case, imported)
+            };
+            if let Some(row) = row {
+                imported.count("test cases");
+                rows.push(row);
+            }
+        }
+    }
+    CaseRows { rows, columns: reader.columns, verdicts: reader.verdicts }
+}
+
+/// The same name again with the same question is another trial of it.
+#[derive(Default)]
+struct KnownName {
+    questions: Vec<KnownQuestion>,
+}
+
+/// A question that was asked under a name.
+struct KnownQuestion {
+    input: Value,
+    id: String,
+    trials: u64,
+}
+
+struct CaseReader<'a> {
+    run: &'a TestRun,
+    ids: BTreeMap<String, KnownName>,
+    given: BTreeSet<String>,
+    names: GivenNames,
+    columns: Vec<MetricColumn>,
+    verdicts: usize,
+}
+
+impl CaseReader<'_> {
+    fn single(&mut self, case: &Value, imported: &mut Imported) -> Option<Value> {
+        let input = field(case, &["input"]).cloned().unwrap_or_else(|| Value::from(""));
+        let name = name_of(case);
+        if !input.is_string() {
+            let what = format!("the test case `{name}`");
+            imported.leave_out(
+                "test cases",
+                self.run.place_of(&name),
+                what,
+                "its input is not a text",
+            );
+            return None;
+        }
+        let mut row = self.identified(&name, &input);
+        row.insert("input".to_owned(), input.clone());
+        let output = field(case, &["actualOutput"]).cloned().unwrap_or_default();
+        put(&mut row, "ground_truth", field(case, &["expectedOutput"]));
+        row.insert("output".to_owned(), output.clone());
+        let called = turns::calls(field(case, &["toolsCalled"]));
+        if !called.is_empty() {
+            let mut messages = CaseMessages::default();
+            messages.say("user", input.as_str().unwrap_or_default());
+            match messages.call(called) {
+                Ok(()) => {
+                    if let Some(answer) = output.as_str() {
+                        messages.say("assistant", answer);
+                    }
+                    row.insert("messages".to_owned(), Value::Array(messages.into_list()));
+                }
+                Err(why) => self.leave_out_calls(&name, why, imported),
+            }
+            put(&mut row, "tools_called", field(case, &["toolsCalled"]));
+        }
+        for [key, name] in [
+            ["retrievalContext", "retrieval_context"],
+            ["tokenCost", "token_cost"],
+            ["inputTokenCount", "input_token_count"],
+            ["outputTokenCount", "output_token_count"],
+            ["completionTime", "completion_time"],
+        ] {
+            put(&mut row, name, field(case, &[key]));
+        }
+        self.common(case, &name, &mut row, imported);
+        Some(Value::Object(row))
+    }
+
+    fn several(&mut self, case: &Value, imported: &mut Imported) -> Option<Value> {
+        let name = name_of(case);
+        let listed = field(case, &["turns"]).and_then(Value::as_array);
+        let read = listed.ok_or("it has no turns").and_then(|turns| turns::conversation(turns));
+        let CaseConversation { input, messages } = match read {
+            Ok(conversation) => conversation,
+            Err(why) => {
+                let what = format!("the conversation `{name}`");
+                imported.leave_out("test cases", self.run.place_of(&name), what, why);
+                return None;
+            }
+        };
+        let mut row = self.identified(&name, &input);
+        put(&mut row, "input", Some(&input));
+        put(&mut row, "ground_truth", field(case, &["expectedOutcome"]));
+        if messages.is_empty() {
+            row.insert("output".to_owned(), Value::Null);
+        }
+        put(&mut row, "messages", Some(&Value::Array(messages)));
+        put(&mut row, "scenario", field(case, &["scenario"]));
+        put(&mut row, "user_description", field(case, &["userDescription"]));
+        let more =
+            field(case, &["turns"]).filter(|_| listed.is_some_and(|turns| turns::say_more(turns)));
+        put(&mut row, "turns", more);
+        self.common(case, &name, &mut row, imported);
+        Some(Value::Object(row))
+    }
+
+    /// What test cases of both kinds say.
+    fn common(
+        &mut self,
+        case: &Value,
+        name: &str,
+        row: &mut Map<String, Value>,
+        imported: &mut Imported,
+    ) {
+        put(row, "context", field(case, &["context"]));
+        put(row, "comments", field(case, &["comments"]));
+        let tags = field(case, &["tags"])
+            .filter(|tags| tags.as_array().is_some_and(|tags| tags.iter().all(Value::is_string)));
+        put(row, "tags", tags);
+        put(row, "metadata", field(case, &["metadata", "additionalMetadata"]));
+        let expected = turns::expected(turns::calls(field(case, &["expectedTools"])));
+        put(row, "expected_tools", expected.as_ref());
+        let mut said = Map::new();
+        if let Some(success) = field(case, &["success"]).filter(|success| success.is_boolean()) {
+            self.verdicts += 1;
+            said.insert("success".to_owned(), success.clone());
+        }
+        put(&mut said, "evaluation_cost", field(case, &["evaluationCost"]));
+        let metrics = self.metrics(case, imported);
+        put(&mut said, "metrics", Some(&Value::Object(metrics)));
+        put(row, "deepeval", Some(&Value::Object(said)));
+        for [key, what, why] in [
+            ["trace", "the trace", "spans of DeepEval, and metrics of spans, are not read"],
+            ["imagesMapping", "the images", "images are not read"],
+            ["expectationsData", "the verdicts on expectations", "they are no metric"],
+        ] {
+            if field(case, &[key]).is_some() {
+                imported.leave_out(
+                    "test cases",
+                    self.run.place_of(key),
+                    format!("{what} of `{name}`"),
+                    why,
+                );
+            }
+        }
+    }
+
+    fn leave_out_calls(&self, name: &str, why: &str, imported: &mut Imported) {
+        let what = format!("the calls of tools of `{name}` as messages");
+        imported.leave_out("test cases", self.run.place_of(name), what, why);
+    }
+
+    /// A row with an id, and a trial where there are several.
+    fn identified(&mut self, name: &str, input: &Value) -> Map<String, Value> {
+        let known = self.ids.entry(name.to_owned()).or_default();
+        let mut row = Map::new();
+        if let Some(question) = known.questions.iter_mut().find(|known| known.input == *input) {
+            question.trials += 1;
+            row.insert("id".to_owned(), Value::from(question.id.as_str()));
+            row.insert("trial".to_owned(), Value::from(question.trials - 1));
+            return row;
+        }
+        let mut id = name.to_owned();
+        let mut number = known.questions.len() + 1;
+        while !self.given.insert(id.clone()) {
+            number += usize::from(id != name);
+            id = format!("{name}-{number}");
+        }
+        row.insert("id".to_owned(), Value::from(id.as_str()));
+        known.questions.push(KnownQuestion { input: input.clone(), id, trials: 1 });
+        row
+    }
+
+    /// What the metrics said, by their names in rows.
+    fn metrics(&mut self, case: &Value, imported: &mut Imported) -> Map<String, Value> {
+        let mut said = Map::new();
+        let mut times: BTreeMap<&str, usize> = BTreeMap::new();
+        for data in field(case, &["metricsData"]).and_then(Value::as_array).into_iter().flatten() {
+            let Some(name) = data.get("name").and_then(Value::as_str) else {
+                imported.leave_out(
+                    "scores",
+                    self.run.place_of("metricsData"),
+                    "a score",
+                    "it has no name",
+                );
+                continue;
+            };
+            let time = times.entry(name).or_default();
+            let at = self.column(name, *time);
+            *time += 1;
+            let mut kept = json!({"name": name});
+            // A metric that failed to measure has no verdict either, whatever it says.
+            let has_failed = field(data, &["error"]).is_some()
+                && field(data, &["score"]).and_then(Value::as_f64).is_none();
+            for [key, name] in MEASURED {
+                let is_said = !(has_failed && name == "success");
+                if let Some(value) = field(data, &[key]).filter(|_| is_said) {
+                    kept[name] = value.clone();
+                }
+            }
+            imported.count("scores");
+            let Some(column) = self.columns.get_mut(at) else { continue };
+            column.measured.push(data.clone());
+            said.insert(column.key.clone(), kept);
+        }
+        said
+    }
+
+    /// The place of the column of a metric; one that measured a test case twice has two.
+    fn column(&mut self, name: &str, time: usize) -> usize {
+        let mut known = self.columns.iter().enumerate().filter(|(_, column)| column.name == name);
+        if let Some((at, _)) = known.nth(time) {
+            return at;
+        }
+        let key = self.names.give(&key_of(name));
+        self.columns.push(MetricColumn { name: name.to_owned(), key, measured: Vec::new() });
+        self.columns.len() - 1
+    }
+}
+
+/// The name of a test case.
+fn name_of(case: &Value) -> String {
+    let name = field(case, &["name"]).and_then(Value::as_str).filter(|name| !name.is_empty());
+    name.map_or_else(|| "test_case".to_owned(), str::to_owned)
+}
+
+/// A metric's name in rows and suites: what conditions can name without quotes.
+fn key_of(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { ' ' };
+    let spaced: String = name.chars().take(200).map(plain).collect();
+    let key = spaced.split_whitespace().collect::<Vec<_>>().join("_");
+    let key: String = key.chars().take(50).collect();
+    match key.chars().next() {
+        None => "metric".to_owned(),
+        Some(c) if c.is_ascii_digit() => format!("metric_{key}"),
+        Some(_) => key,
+    }
+}

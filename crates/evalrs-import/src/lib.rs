@@ -1,0 +1,111 @@
+//! What other tools wrote, as suites: each importer reads the files of one tool and says what it could not map.
+//!
+//! An importer is a function from an [`ImportSource`] to [`Imported`]; [`IMPORTERS`] is the list of all. Nothing here opens or
+//! writes a file: what a source names is asked for through [`source::SourceFiles`], and [`folder`] tells which files there are to write.
+
+pub mod database;
+mod deepeval;
+mod escapes;
+pub mod folder;
+mod harness;
+pub mod imported;
+mod inspect;
+mod letta;
+#[cfg(test)]
+mod noise;
+mod openai;
+mod promptfoo;
+mod reading;
+pub mod report;
+pub(crate) mod secrets;
+pub mod source;
+mod traces;
+
+use imported::{ImportError, Imported};
+use source::ImportSource;
+
+/// What reads the files of one tool.
+pub struct Importer {
+    /// Its name, for `--from`.
+    pub kind: &'static str,
+    /// What it reads, in a few words.
+    pub reads: &'static str,
+    /// Whether a source is of this tool, by what it holds.
+    pub recognizes: fn(&ImportSource<'_>) -> bool,
+    /// Reads it.
+    pub import: fn(&ImportSource<'_>) -> Result<Imported, ImportError>,
+}
+
+/// All importers, the most particular first: the first that recognizes a source reads it.
+pub const IMPORTERS: &[Importer] = &[
+    Importer {
+        kind: "inspect",
+        reads: "a log of Inspect, or a folder of logs",
+        recognizes: inspect::recognizes,
+        import: inspect::import,
+    },
+    Importer {
+        kind: "agent-eval-harness",
+        reads: "captures, trials, graded records or prompts of agent-eval-harness",
+        recognizes: harness::recognizes,
+        import: harness::import,
+    },
+    Importer {
+        kind: "deepeval",
+        reads: "test runs or datasets of DeepEval, or a folder of them",
+        recognizes: deepeval::recognizes,
+        import: deepeval::import,
+    },
+    Importer {
+        kind: "letta-evals",
+        reads: "a suite with a target of Letta Evals, or a directory of results",
+        recognizes: letta::recognizes,
+        import: letta::import,
+    },
+    Importer {
+        kind: "atif",
+        reads: "trajectories of Harbor, or a folder of its jobs",
+        recognizes: traces::recognizes_atif,
+        import: traces::import_atif,
+    },
+    Importer {
+        kind: "otlp",
+        reads: "spans of OpenTelemetry",
+        recognizes: traces::recognizes_otlp,
+        import: traces::import_otlp,
+    },
+    Importer {
+        kind: "openai-evals",
+        reads: "graders, runs and output items of OpenAI, or the registry and logs of openai/evals",
+        recognizes: openai::recognizes,
+        import: openai::import,
+    },
+    Importer {
+        kind: "langsmith",
+        reads: "runs or examples of LangSmith",
+        recognizes: traces::recognizes_langsmith,
+        import: traces::import_langsmith,
+    },
+    Importer {
+        kind: "langfuse",
+        reads: "traces, observations, scores or dataset items of Langfuse",
+        recognizes: traces::recognizes_langfuse,
+        import: traces::import_langfuse,
+    },
+    Importer {
+        kind: "promptfoo",
+        reads: "a configuration of promptfoo, its results or its database",
+        recognizes: promptfoo::recognizes,
+        import: promptfoo::import,
+    },
+];
+
+/// The importer of this name.
+pub fn importer(kind: &str) -> Option<&'static Importer> {
+    IMPORTERS.iter().find(|importer| importer.kind == kind)
+}
+
+/// The importer that recognizes `source`.
+pub fn recognized(source: &ImportSource<'_>) -> Option<&'static Importer> {
+    IMPORTERS.iter().find(|importer| (importer.recognizes)(source))
+}

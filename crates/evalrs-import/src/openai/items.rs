@@ -1,0 +1,271 @@
+//! Items of hosted evals as rows: what a run answered, what its graders said, and data without answers.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::graders::ScoreRange;
+use crate::imported::{Imported, SourcePlace};
+use crate::reading::{GivenNames, as_text, first, text_at};
+
+/// A grader of runs, and the scores that it gave.
+struct RecordedGrader {
+    name: String,
+    /// Its name in rows.
+    key: String,
+    /// Whether each result has a score.
+    is_scored: bool,
+    scores: ScoreRange,
+}
+
+/// Gathers rows.
+#[derive(Default)]
+pub(super) struct ItemReader {
+    pub rows: Vec<Value>,
+    /// The graders of runs.
+    recorded: Vec<RecordedGrader>,
+    names: GivenNames,
+    /// How often an item was answered by a model.
+    trials: BTreeMap<String, u64>,
+}
+
+impl ItemReader {
+    /// An item of a run with its answer and its results.
+    pub(super) fn output_item(
+        &mut self,
+        value: &Value,
+        place: &SourcePlace,
+        imported: &mut Imported,
+    ) {
+        let item = value.get("datasource_item").cloned().unwrap_or_default();
+        // Runs over responses wrap it again.
+        let item = item.get("item").filter(|inner| inner.is_object()).cloned().unwrap_or(item);
+        let sample = value.get("sample").cloned().unwrap_or_default();
+        let id = first(value, &["/datasource_item_id", "/id"]).map(as_text);
+        let mut row = self.row(item, &sample, id);
+        let mut results = Map::new();
+        for result in value.get("results").and_then(Value::as_array).into_iter().flatten() {
+            let Some(name) = text_at(result, &["/name"]) else {
+                imported.leave_out("results", place.clone(), "a result", "it has no name");
+                continue;
+            };
+            imported.count("results");
+            let score = first(result, &["/score"]).filter(|score| score.is_number());
+            let kept = json!({"passed": result.get("passed"), "score": score});
+            let grader = self.recorded(name);
+            grader.note(score.and_then(Value::as_f64));
+            results.insert(grader.key.clone(), kept);
+        }
+        if let Some(error) = first(&sample, &["/error/message", "/error/code"]) {
+            row.insert("error".to_owned(), Value::from(as_text(error)));
+        }
+        row.insert("results".to_owned(), Value::Object(results));
+        imported.count("items");
+        self.rows.push(Value::Object(row));
+    }
+
+    /// The data of a run, where it holds them itself.
+    pub(super) fn run(&mut self, value: &Value, place: &SourcePlace, imported: &mut Imported) {
+        let content = first(value, &["/data_source/source/content"]).and_then(Value::as_array);
+        let Some(content) = content else {
+            let what = text_at(value, &["/data_source/source/id", "/id"]).unwrap_or("a run");
+            imported.leave_out(
+                "runs",
+                place.clone(),
+                what,
+                "its data are in a file of OpenAI's: list the output items of the run",
+            );
+            return;
+        };
+        let model = text_at(value, &["/data_source/model", "/model"]);
+        for record in content {
+            self.data(record, model, place, imported);
+        }
+    }
+
+    /// A row of data: an `item`, perhaps with a `sample`.
+    pub(super) fn data(
+        &mut self,
+        value: &Value,
+        model: Option<&str>,
+        _place: &SourcePlace,
+        imported: &mut Imported,
+    ) {
+        let item = value.get("item").cloned().unwrap_or_default();
+        let sample = value.get("sample").cloned().unwrap_or_default();
+        let id = first(&item, &["/id"]).map(as_text);
+        let mut row = self.row(item, &sample, id);
+        if let Some(model) = model.filter(|_| !row.contains_key("model")) {
+            row.insert("model".to_owned(), Value::from(model));
+        }
+        imported.count("items");
+        self.rows.push(Value::Object(row));
+    }
+
+    fn row(&mut self, item: Value, sample: &Value, id: Option<String>) -> Map<String, Value> {
+        let mut row = Map::new();
+        let id = id.unwrap_or_else(|| format!("item-{}", self.rows.len() + 1));
+        let model = text_at(sample, &["/model"]);
+        let answered =
+            self.trials.entry(format!("{id}\n{}", model.unwrap_or_default())).or_default();
+        let trial = *answered;
+        *answered += 1;
+        row.insert("id".to_owned(), Value::from(id));
+        if trial > 0 {
+            row.insert("trial".to_owned(), Value::from(trial));
+        }
+        if let Some(model) = model {
+            row.insert("model".to_owned(), Value::from(model));
+        }
+        let messages = messages(sample, "input");
+        let asked =
+            messages.iter().rev().find(|message| text_at(message, &["/role"]) == Some("user"));
+        let input = asked.and_then(|message| message.get("content")).map(content);
+        let input = input
+            .or_else(|| text_at(&item, &["/input", "/question", "/prompt"]).map(str::to_owned));
+        row.insert("input".to_owned(), Value::from(input.unwrap_or_else(|| item.to_string())));
+        let outputs = messages_of(sample);
+        let answer = text_at(sample, &["/output_text"]).map(str::to_owned).or_else(|| {
+            outputs.iter().rev().find_map(|message| message.get("content")).map(content)
+        });
+        row.insert("output".to_owned(), answer.map_or(Value::Null, Value::from));
+        let all: Vec<Value> = messages.into_iter().chain(outputs).collect();
+        let has_calls = all
+            .iter()
+            .any(|message| message.get("tool_calls").is_some_and(|calls| !calls.is_null()));
+        if has_calls {
+            row.insert("messages".to_owned(), Value::Array(all));
+        }
+        row.insert("item".to_owned(), item);
+        row
+    }
+
+    fn recorded(&mut self, name: &str) -> &mut RecordedGrader {
+        let name = without_id(name);
+        let known = self.recorded.iter().position(|grader| grader.name == name);
+        let at = known.unwrap_or_else(|| {
+            let key = self.names.give(name);
+            let scores = ScoreRange { min: f64::INFINITY, max: f64::NEG_INFINITY };
+            self.recorded.push(RecordedGrader {
+                name: name.to_owned(),
+                key,
+                is_scored: true,
+                scores,
+            });
+            self.recorded.len() - 1
+        });
+        &mut self.recorded[at]
+    }
+
+    /// Graders that take over what runs said, by their names; `range_of` says on which scale a grader scores.
+    pub(super) fn recorded_graders(
+        &self,
+        range_of: impl Fn(&str) -> Option<ScoreRange>,
+        imported: &mut Imported,
+    ) -> Map<String, Value> {
+        let graders = self.recorded.iter().map(|grader| {
+            let range = range_of(&grader.name);
+            if grader.is_scored && grader.scale(range).is_none() {
+                imported.note(grader.without_scale());
+            }
+            (format!("{}_recorded", grader.key), grader.tool(range))
+        });
+        graders.collect()
+    }
+}
+
+/// A name without the number that the service puts behind it: `NAME-5f3a…`.
+fn without_id(name: &str) -> &str {
+    let plain = name
+        .rsplit_once('-')
+        .filter(|(_, id)| id.len() >= 32 && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-'));
+    let uuid = name.len().checked_sub(37).and_then(|at| Some((name.get(..at)?, name.get(at..)?)));
+    let uuid = uuid.filter(|(_, id)| {
+        id.starts_with('-')
+            && id.chars().filter(|c| *c == '-').count() == 5
+            && id.chars().all(|c| c.is_ascii_hexdigit() || c == '-')
+    });
+    uuid.or(plain).map_or(name, |(plain, _)| plain)
+}
+
+impl RecordedGrader {
+    fn note(&mut self, score: Option<f64>) {
+        match score {
+            None => self.is_scored = false,
+            Some(score) => {
+                self.scores.min = self.scores.min.min(score);
+                self.scores.max = self.scores.max.max(score);
+            }
+        }
+    }
+
+    /// The scale of the scores, if all lie on the one that is known, or else on that from 0 to 1.
+    fn scale(&self, range: Option<ScoreRange>) -> Option<ScoreRange> {
+        let range = range.unwrap_or(ScoreRange::UNIT);
+        let is_inside = range.min <= self.scores.min && self.scores.max <= range.max;
+        is_inside.then_some(range)
+    }
+
+    /// Takes the scores over where they have a scale, else whether it passed.
+    fn tool(&self, range: Option<ScoreRange>) -> Value {
+        let scale = self.scale(range).filter(|_| self.is_scored);
+        let path = |field: &str| format!("results.{}.{field}", self.key);
+        let mut config = Map::new();
+        let field = if scale.is_some() { "score" } else { "passed" };
+        config.insert("path".to_owned(), Value::from(path(field)));
+        if let Some(scale) = scale.filter(|scale| *scale != ScoreRange::UNIT) {
+            config.insert("scale".to_owned(), json!({"min": scale.min, "max": scale.max}));
+            config.insert("pass".to_owned(), Value::from(path("passed")));
+        }
+        json!({
+            "kind": "tool",
+            "function": "recorded_score",
+            "config": config,
+            "only": format!("has(row.{})", path(field)),
+        })
+    }
+
+    /// What a person has to know of scores that were not taken over.
+    fn without_scale(&self) -> String {
+        let Self { key, scores: ScoreRange { min, max }, .. } = self;
+        format!(
+            "`{key}_recorded` says whether it passed: the scores lie between {min} and {max}, and no grader beside them says a range that holds them. They stand under `results.{key}.score`; `scale: {{min, max}}` of `recorded_score` takes them over."
+        )
+    }
+}
+
+/// The messages of a sample's `input` or `output`: a list, a text, or JSON text of a list.
+fn messages(sample: &Value, field: &str) -> Vec<Value> {
+    let role = if field == "input" { "user" } else { "assistant" };
+    match sample.get(field) {
+        Some(Value::Array(list)) => {
+            list.iter().filter(|message| message.get("role").is_some()).cloned().collect()
+        }
+        Some(Value::String(text)) => match serde_json::from_str::<Value>(text) {
+            Ok(Value::Array(list)) if list.iter().all(|message| message.get("role").is_some()) => {
+                list
+            }
+            _ => vec![json!({"role": role, "content": text})],
+        },
+        _ => Vec::new(),
+    }
+}
+
+/// What the model answered, as messages.
+fn messages_of(sample: &Value) -> Vec<Value> {
+    let of_choices = sample.get("choices").and_then(Value::as_array);
+    let of_choices = of_choices.and_then(|choices| choices.first()?.get("message")).cloned();
+    let outputs = messages(sample, "output");
+    if outputs.is_empty() { of_choices.into_iter().collect() } else { outputs }
+}
+
+/// The text of a content.
+fn content(content: &Value) -> String {
+    match content {
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part.get("text").unwrap_or(part).as_str());
+            texts.collect::<Vec<_>>().join("\n")
+        }
+        other => as_text(other),
+    }
+}

@@ -1,0 +1,187 @@
+//! Evals of OpenAI: hosted ones (graders, runs and their output items as JSON), and the registry and logs of `openai/evals`.
+//!
+//! Graders become graders under their own names; what a run said of an item is taken over beside them. A file may hold any of
+//! these, and a folder all of them: graders of one file then grade the items of another.
+
+mod graders;
+mod items;
+mod registry;
+mod templates;
+#[cfg(test)]
+mod tests;
+
+use serde_json::{Map, Value, json};
+
+use super::folder::ONLY_SUITE;
+use super::imported::{ImportError, Imported, ImportedFile, ImportedSuite, SourcePlace};
+use super::reading::{self, Record, has_keys, head, line_of, text_at};
+use super::source::{HEAD, ImportSource};
+use graders::{GraderReader, ScoreRange};
+use items::ItemReader;
+
+/// Whether a source is of hosted evals.
+pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
+    match source.list(&source.path) {
+        Some(names) => names.iter().any(|name| {
+            let bytes = is_data(name).then(|| source.bytes(&source.beside(name)).ok()).flatten();
+            bytes.is_some_and(|bytes| {
+                let bytes = bytes.get(..HEAD).unwrap_or(&bytes);
+                is_hosted(&String::from_utf8_lossy(bytes))
+            })
+        }),
+        None => is_hosted(&head(source)) || registry::recognizes(source),
+    }
+}
+
+fn is_data(name: &str) -> bool {
+    reading::ends_in(name, "json") || reading::ends_in(name, "jsonl")
+}
+
+/// Whether a text holds what hosted evals are made of.
+fn is_hosted(head: &str) -> bool {
+    let is_one_of = |kinds: &[&str]| kinds.iter().any(|kind| head.contains(&format!("\"{kind}\"")));
+    let is_grader = || {
+        is_one_of(&["string_check", "text_similarity", "score_model", "label_model"])
+            && has_keys(head, &["type", "input"])
+            || is_one_of(&["python"])
+                && has_keys(head, &["type", "source"])
+                && head.contains("def grade")
+            || is_one_of(&["multi"]) && has_keys(head, &["graders"])
+    };
+    head.trim_start().starts_with(['{', '['])
+        && (has_keys(head, &["testing_criteria"])
+            || is_one_of(&["eval.run.output_item", "eval.run"])
+            || has_keys(head, &["datasource_item", "results"])
+            || is_grader())
+}
+
+/// Reads it.
+pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+    if registry::recognizes(source) {
+        return registry::import(source);
+    }
+    let paths = match source.list(&source.path) {
+        None => vec![source.path.clone()],
+        Some(names) => {
+            names.iter().filter(|name| is_data(name)).map(|name| source.beside(name)).collect()
+        }
+    };
+    let mut gathered = Gathered::default();
+    for path in &paths {
+        let text = reading::text(source, path)?;
+        for record in reading::records(path, &text)? {
+            gathered.add(path, &text, record);
+        }
+    }
+    gathered.into_imported(&source.path)
+}
+
+/// What the files hold.
+#[derive(Default)]
+struct Gathered {
+    imported: Imported,
+    name: Option<String>,
+    graders: Vec<PlacedGrader>,
+    items: ItemReader,
+}
+
+/// A grader and where it stands.
+pub(super) struct PlacedGrader {
+    pub grader: Value,
+    pub place: SourcePlace,
+}
+
+impl Gathered {
+    fn add(&mut self, path: &str, text: &str, record: Record) {
+        let Record { value, line } = record;
+        let place = SourcePlace::new(path, line);
+        let kind = text_at(&value, &["/object"]).unwrap_or_default();
+        let list = |name: &str| value.get(name).and_then(Value::as_array).cloned();
+        if kind == "list" || (kind.is_empty() && value.get("data").is_some_and(Value::is_array)) {
+            for value in list("data").unwrap_or_default() {
+                let line = text_at(&value, &["/id"]).map_or(line, |id| line_of(text, id));
+                self.add(path, text, Record { value, line });
+            }
+        } else if let Some(criteria) = list("testing_criteria") {
+            self.name = self.name.take().or_else(|| text_at(&value, &["/name"]).map(str::to_owned));
+            for grader in criteria {
+                self.grader(path, text, grader);
+            }
+        } else if kind == "eval.run" || value.get("data_source").is_some() {
+            self.items.run(&value, &place, &mut self.imported);
+        } else if value.get("datasource_item").is_some() {
+            self.items.output_item(&value, &place, &mut self.imported);
+        } else if value.get("item").is_some_and(Value::is_object) {
+            self.items.data(&value, None, &place, &mut self.imported);
+        } else if let Some(grader) = value.get("grader").filter(|grader| grader.is_object()) {
+            self.grader(path, text, grader.clone());
+        } else if graders::is_grader(&value) {
+            self.grader(path, text, value);
+        } else {
+            let what = reading::beginning(&value.to_string(), 60);
+            self.imported.leave_out(
+                "records",
+                place,
+                what,
+                "it is neither a grader nor an eval, a run, an output item or a row with an `item`",
+            );
+        }
+    }
+
+    fn grader(&mut self, path: &str, text: &str, grader: Value) {
+        let name = text_at(&grader, &["/name", "/type"]).unwrap_or_default();
+        let place = SourcePlace::new(path, line_of(text, &Value::from(name).to_string()));
+        self.graders.push(PlacedGrader { grader, place });
+    }
+
+    fn into_imported(self, path: &str) -> Result<Imported, ImportError> {
+        let Self { mut imported, name, graders: placed, mut items } = self;
+        let mut rows = std::mem::take(&mut items.rows);
+        let mut reader = GraderReader::new(&mut rows);
+        for PlacedGrader { grader, place } in &placed {
+            reader.add(grader, place, &mut imported);
+        }
+        let GraderReader { mut graders, files, .. } = reader;
+        let range_of = |name: &str| {
+            let mut named =
+                placed.iter().filter(|it| text_at(&it.grader, &["/name"]) == Some(name));
+            named.find_map(|it| ScoreRange::of(&it.grader)).filter(|range| range.min < range.max)
+        };
+        graders.extend(items.recorded_graders(range_of, &mut imported));
+        if graders.is_empty() {
+            let message = format!("there is no grader in `{path}` that maps");
+            let reasons =
+                imported.not_mapped.iter().map(|part| format!("{}: {}", part.what, part.reason));
+            let hint = reasons.take(3).collect::<Vec<_>>().join("; ");
+            return Err(ImportError::unreadable(
+                message,
+                if hint.is_empty() {
+                    "name an eval, its graders or output items of a run".to_owned()
+                } else {
+                    hint
+                },
+            ));
+        }
+        if rows.is_empty() {
+            imported.note("There are no rows: write them as `dataset.jsonl`, each with an `id`, an `item` and an `output`, or import graders and output items of a run together, as files of one folder.");
+        }
+        let mut suite =
+            json!({"name": name.unwrap_or_else(|| "openai-evals".to_owned()), "graders": graders});
+        if rows.is_empty() {
+            suite["dataset"] = Value::from("dataset.jsonl");
+        }
+        imported.files.extend(files);
+        imported.suites.push(ImportedSuite {
+            file: ONLY_SUITE.to_owned(),
+            suite,
+            rows,
+            ..ImportedSuite::default()
+        });
+        Ok(imported)
+    }
+}
+
+/// The files of graders and the graders themselves, by their names.
+pub(super) type GraderMap = Map<String, Value>;
+/// Files beside the suite.
+pub(super) type GraderFiles = Vec<ImportedFile>;

@@ -1,0 +1,445 @@
+//! Assertions of promptfoo as graders: which grader each type is, with which settings, and what each row says for it.
+//!
+//! A type maps to a grader of evalrs where both say the same of every text; else to a line of JavaScript, which is
+//! what promptfoo runs too; else not at all.
+
+use serde_json::{Map, Value, json};
+
+use super::case::AssertionSpec;
+use super::code;
+use super::files::{ConfigFiles, as_text, ending};
+use super::judged;
+use super::regex::python_pattern;
+use super::template::{is_template, render};
+use super::trajectory;
+use crate::imported::ImportedFile;
+
+/// Stands for the name of the grader in its settings, which is known only when all are.
+pub(super) const SLOT: &str = "@grader@";
+
+/// All types of promptfoo, without `not-`.
+pub(super) const KINDS: [&str; 62] = [
+    "answer-relevance",
+    "assert-set",
+    "bleu",
+    "classifier",
+    "contains",
+    "contains-all",
+    "contains-any",
+    "contains-html",
+    "contains-json",
+    "contains-sql",
+    "contains-xml",
+    "context-faithfulness",
+    "context-recall",
+    "context-relevance",
+    "conversation-relevance",
+    "cost",
+    "equals",
+    "factuality",
+    "finish-reason",
+    "g-eval",
+    "gleu",
+    "guardrails",
+    "icontains",
+    "icontains-all",
+    "icontains-any",
+    "is-html",
+    "is-json",
+    "is-refusal",
+    "is-sql",
+    "is-valid-function-call",
+    "is-valid-openai-function-call",
+    "is-valid-openai-tools-call",
+    "is-xml",
+    "javascript",
+    "latency",
+    "levenshtein",
+    "llm-rubric",
+    "max-score",
+    "meteor",
+    "model-graded-closedqa",
+    "model-graded-factuality",
+    "moderation",
+    "perplexity",
+    "perplexity-score",
+    "pi",
+    "python",
+    "regex",
+    "rouge-n",
+    "ruby",
+    "search-rubric",
+    "select-best",
+    "similar",
+    "skill-used",
+    "starts-with",
+    "tool-call-f1",
+    "trace-error-spans",
+    "trace-span-count",
+    "trajectory:goal-success",
+    "trajectory:step-count",
+    "trajectory:tool-args-match",
+    "trajectory:tool-sequence",
+    "trajectory:tool-used",
+];
+
+/// Types without a counterpart, and why.
+const NOT_MAPPED: [(&str, &str); 30] = [
+    (
+        "bleu",
+        "promptfoo counts words by white space and has a brevity penalty of its own; `bleu` here is sacreBLEU's",
+    ),
+    ("classifier", "it asks a classifier of Hugging Face"),
+    ("contains-html", "promptfoo weighs signs of HTML by a list of its own"),
+    ("contains-sql", "no grader parses SQL"),
+    ("contains-xml", "no grader parses XML"),
+    ("conversation-relevance", "it asks a model about windows of a conversation"),
+    ("finish-reason", "why an answer ended is not recorded"),
+    ("gleu", "there is no GLEU"),
+    ("guardrails", "what a provider's guardrails said is not recorded"),
+    ("is-html", "no grader parses HTML"),
+    ("is-refusal", "promptfoo compares with a list of phrases of its own"),
+    ("is-sql", "no grader parses SQL"),
+    (
+        "is-valid-function-call",
+        "the functions are in the provider's settings; `tool_calls_match` and `json_schema` come near",
+    ),
+    (
+        "is-valid-openai-function-call",
+        "the functions are in the provider's settings; `tool_calls_match` and `json_schema` come near",
+    ),
+    (
+        "is-valid-openai-tools-call",
+        "the tools are in the provider's settings; `tool_calls_match` and `json_schema` come near",
+    ),
+    ("is-xml", "no grader parses XML"),
+    ("max-score", "it compares the outputs of all providers for one test"),
+    ("meteor", "there is no METEOR"),
+    ("moderation", "it asks a moderation API"),
+    ("perplexity", "log probabilities are not recorded"),
+    ("perplexity-score", "log probabilities are not recorded"),
+    ("pi", "it asks the scorer of a service"),
+    (
+        "rouge-n",
+        "promptfoo divides words by the Penn Treebank's rules; `rouge_n` here is rouge-score's",
+    ),
+    ("ruby", "programs in Ruby are executables here: see docs/graders.md"),
+    ("search-rubric", "its judge searches the web"),
+    (
+        "select-best",
+        "it compares the outputs of all providers for one test; `compare_to` compares two",
+    ),
+    ("trace-error-spans", "traces of promptfoo are not read; `no_tool_errors` comes near"),
+    (
+        "trace-span-count",
+        "traces of promptfoo are not read; `tool_called` with `min` and `max` comes near",
+    ),
+    ("trace-span-duration", "traces of promptfoo are not read; `max_latency` comes near"),
+    ("webhook", "it sends answers to an address; write a program that does"),
+];
+
+/// A grader.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct MappedAssertion {
+    pub settings: Value,
+    /// What the row says for it, under `assert.NAME`.
+    pub wanted: Option<Value>,
+    pub files: Vec<ImportedFile>,
+    pub note: Option<&'static str>,
+    /// A judge that the assertion names and that is not asked here.
+    pub other_judge: Option<String>,
+}
+
+impl MappedAssertion {
+    pub(super) fn new(settings: Value, wanted: impl Into<Option<Value>>) -> Self {
+        Self { settings, wanted: wanted.into(), ..Self::default() }
+    }
+
+    pub(super) fn noted(self, note: &'static str) -> Self {
+        Self { note: Some(note), ..self }
+    }
+}
+
+/// What an assertion is mapped in.
+pub(super) struct AssertionContext<'a> {
+    pub files: &'a ConfigFiles<'a>,
+    pub vars: &'a Map<String, Value>,
+    pub options: &'a Map<String, Value>,
+    /// What the provider does to its answer before anybody sees it.
+    pub provider_transform: Option<&'a Value>,
+}
+
+/// The grader of an assertion, or why there is none.
+pub(super) fn mapped(
+    spec: &AssertionSpec,
+    context: &AssertionContext<'_>,
+) -> Result<MappedAssertion, String> {
+    let kind = spec.kind.as_str();
+    if kind.is_empty() {
+        return Err("it has no `type`".to_owned());
+    }
+    if let Some((_, why)) = NOT_MAPPED.iter().find(|(name, _)| *name == kind) {
+        return Err((*why).to_owned());
+    }
+    if kind.starts_with("promptfoo:redteam:") {
+        return Err("promptfoo's own service judges attacks".to_owned());
+    }
+    let value = rendered(&spec.value, kind, context)?;
+    if context.files.holds_secret(&value.to_string()) {
+        return Err("it compares with what looks like a live key, which is left out".to_owned());
+    }
+    let transforms = transforms(spec, context)?;
+    match kind {
+        "javascript" | "python" => code::program(spec, &value, &transforms, context),
+        _ if !transforms.is_empty() => {
+            let condition = condition(spec, &value)
+                .ok_or("a `transform` of text that a model judges needs an extractor in Python")?;
+            Ok(code::compared(spec, condition, &transforms))
+        }
+        "similar"
+        | "llm-rubric"
+        | "factuality"
+        | "model-graded-factuality"
+        | "model-graded-closedqa"
+        | "g-eval"
+        | "answer-relevance"
+        | "context-faithfulness"
+        | "context-recall"
+        | "context-relevance" => judged::grader(spec, &value, context),
+        _ if kind.starts_with("similar:") => judged::grader(spec, &value, context),
+        _ if kind.starts_with("trajectory:") => trajectory::grader(spec, &value),
+        _ => deterministic(spec, &value, context.files),
+    }
+}
+
+/// The value with variables and files in it.
+fn rendered(value: &Value, kind: &str, context: &AssertionContext<'_>) -> Result<Value, String> {
+    let is_code = matches!(kind, "javascript" | "python");
+    let one = |text: &str| -> Result<Value, String> {
+        if text.starts_with("file://") && !is_code {
+            return file(text, context.files);
+        }
+        if is_code && !is_template(text) {
+            return Ok(Value::from(text));
+        }
+        render(text, context.vars).map(Value::from)
+    };
+    match value {
+        Value::String(text) => one(text),
+        Value::Array(items) => {
+            items.iter().map(|item| item.as_str().map_or_else(|| Ok(item.clone()), one)).collect()
+        }
+        value => Ok(value.clone()),
+    }
+}
+
+fn file(reference: &str, files: &ConfigFiles<'_>) -> Result<Value, String> {
+    let unreadable = |why: String| format!("cannot read `{reference}`: {why}");
+    match ending(reference).as_str() {
+        "json" | "yaml" | "yml" => {
+            files.tree(reference).map(|tree| tree.to_json()).map_err(unreadable)
+        }
+        "txt" | "md" => {
+            files.text(reference).map(|text| Value::from(text.trim())).map_err(unreadable)
+        }
+        _ => Err(format!("the program `{reference}` makes its value")),
+    }
+}
+
+/// What is done to the answer before this assertion sees it, the provider's first.
+fn transforms(spec: &AssertionSpec, context: &AssertionContext<'_>) -> Result<Vec<String>, String> {
+    let of_test = context.options.get("transform").or_else(|| context.options.get("postprocess"));
+    let all = [context.provider_transform, of_test, spec.transform.as_ref()];
+    let read = |transform: &Value| match transform {
+        Value::String(code) if code.starts_with("file://") => Err(format!(
+            "the file `{code}` transforms the answer first; an `extractor` in Python does that"
+        )),
+        Value::String(code) => Ok(code.clone()),
+        _ => Err("its `transform` is not text".to_owned()),
+    };
+    all.into_iter().flatten().filter(|transform| !transform.is_null()).map(read).collect()
+}
+
+/// A grader of evalrs that says the same of every text, or a comparison in JavaScript.
+fn deterministic(
+    spec: &AssertionSpec,
+    value: &Value,
+    files: &ConfigFiles<'_>,
+) -> Result<MappedAssertion, String> {
+    let tool = |function: &str, config: Value| tool(spec, function, config);
+    let row = |mapped: Value, wanted: Value| {
+        let mut settings = mapped;
+        settings["ground_truth"] = json!(format!("row.assert.{SLOT}"));
+        Ok(MappedAssertion::new(settings, wanted))
+    };
+    match spec.kind.as_str() {
+        "equals" if value.is_object() || value.is_array() => {
+            row(tool("json_match", json!({"whole": true})), value.clone())
+        }
+        "equals" => {
+            let config = json!({"case_sensitive": true, "normalize_whitespace": false});
+            row(tool("string_match", config), json!(as_text(value)))
+        }
+        "contains" => {
+            row(tool("contains_any", json!({"case_sensitive": true})), json!([single(value)?]))
+        }
+        "icontains" => {
+            row(tool("contains_any", json!({"case_sensitive": false})), json!([single(value)?]))
+        }
+        "contains-any" => {
+            row(tool("contains_any", json!({"case_sensitive": true})), json!(several(value)?))
+        }
+        "icontains-any" => {
+            row(tool("contains_any", json!({"case_sensitive": false})), json!(several(value)?))
+        }
+        "contains-all" => {
+            row(tool("contains_all", json!({"case_sensitive": true})), json!(several(value)?))
+        }
+        "icontains-all" => {
+            row(tool("contains_all", json!({"case_sensitive": false})), json!(several(value)?))
+        }
+        "starts-with" => {
+            row(tool("starts_with", json!({"case_sensitive": true})), json!(single(value)?))
+        }
+        "regex" => match python_pattern(&single(value)?) {
+            Some(pattern) => row(tool("regex_match", json!({})), json!(pattern)),
+            None => compared(spec, value),
+        },
+        "is-json" => is_json(spec, value, files),
+        "word-count" => word_count(spec, value),
+        kind if !KINDS.contains(&kind) => Err("promptfoo has no such type either".to_owned()),
+        "latency" => {
+            let most = spec.threshold.ok_or("it has no `threshold`")?;
+            Ok(MappedAssertion::new(tool("max_latency", json!({"max_ms": most})), None))
+        }
+        "cost" => {
+            let most = spec.threshold.ok_or("it has no `threshold`")?;
+            Ok(MappedAssertion::new(tool("max_cost", json!({"max_usd": most})), None))
+        }
+        "levenshtein" | "contains-json" => compared(spec, value),
+        _ => Err("it has no counterpart".to_owned()),
+    }
+}
+
+fn tool(spec: &AssertionSpec, function: &str, config: Value) -> Value {
+    let mut settings = json!({"kind": "tool", "function": function});
+    if config.as_object().is_some_and(|config| !config.is_empty()) {
+        settings["config"] = config;
+    }
+    if spec.negated {
+        settings["not"] = json!(true);
+    }
+    settings
+}
+
+fn compared(spec: &AssertionSpec, value: &Value) -> Result<MappedAssertion, String> {
+    let condition = condition(spec, value).ok_or("its `value` is not one that promptfoo takes")?;
+    Ok(code::compared(spec, condition, &[]))
+}
+
+fn is_json(
+    spec: &AssertionSpec,
+    value: &Value,
+    files: &ConfigFiles<'_>,
+) -> Result<MappedAssertion, String> {
+    let schema = match value {
+        Value::Null | Value::Bool(false) => None,
+        Value::String(text) if text.is_empty() => None,
+        Value::String(text) => {
+            let schema =
+                files.parsed("schema", text).map_err(|_| "its schema is text that is not YAML")?;
+            Some(schema.to_json())
+        }
+        value => Some(value.clone()),
+    };
+    match schema {
+        None => Ok(MappedAssertion::new(tool(spec, "is_json", json!({"whole": true})), None)),
+        Some(schema) if schema.is_object() => {
+            let settings = tool(spec, "json_schema", json!({"schema": schema, "whole": true}));
+            Ok(MappedAssertion::new(settings, None))
+        }
+        Some(_) => Err("its schema is not a mapping".to_owned()),
+    }
+}
+
+fn word_count(spec: &AssertionSpec, value: &Value) -> Result<MappedAssertion, String> {
+    let number = |value: &Value| value.as_f64().or_else(|| value.as_str()?.trim().parse().ok());
+    let bounds = match value {
+        Value::Object(bounds) => {
+            (bounds.get("min").and_then(number), bounds.get("max").and_then(number))
+        }
+        value => {
+            let exactly = number(value).ok_or("its `value` is not a number")?;
+            (Some(exactly), Some(exactly))
+        }
+    };
+    let mut config = json!({"unit": "words"});
+    for (name, bound) in [("min", bounds.0), ("max", bounds.1)] {
+        if let Some(bound) = bound {
+            let is_whole = bound >= 0.0 && bound.fract() == 0.0 && bound < 1e15;
+            config[name] =
+                json!(is_whole.then_some(bound as u64).ok_or("its bounds are not whole numbers")?);
+        }
+    }
+    Ok(MappedAssertion::new(tool(spec, "length", config), None))
+}
+
+/// The one text that is looked for.
+fn single(value: &Value) -> Result<String, String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Ok(text.clone()),
+        Value::Number(_) => Ok(as_text(value)),
+        _ => Err("its `value` is not a text".to_owned()),
+    }
+}
+
+/// The texts that are looked for: a list, or a text with commas between them.
+fn several(value: &Value) -> Result<Vec<String>, String> {
+    match value {
+        Value::Array(items) if !items.is_empty() => Ok(items.iter().map(as_text).collect()),
+        Value::String(text) if text.contains('"') => {
+            Err("its `value` has quotes; write a list".to_owned())
+        }
+        Value::String(text) if !text.trim().is_empty() => {
+            Ok(text.split(',').map(|part| part.trim().to_owned()).collect())
+        }
+        _ => Err("its `value` is not a list of texts".to_owned()),
+    }
+}
+
+/// A condition in JavaScript over `text`, the answer, and `wanted`, what the row says; and that.
+fn condition(spec: &AssertionSpec, value: &Value) -> Option<code::ScriptCondition> {
+    let of = |condition: &str, wanted: Value| {
+        Some(code::ScriptCondition { code: condition.to_owned(), wanted: Some(wanted) })
+    };
+    let texts = || several(value).ok().map(|texts| json!(texts));
+    let text = || single(value).ok().map(Value::from);
+    match spec.kind.as_str() {
+        "equals" if !value.is_object() && !value.is_array() => {
+            of("text === wanted", json!(as_text(value)))
+        }
+        "contains" => of("text.includes(wanted)", text()?),
+        "icontains" => of("text.toLowerCase().includes(wanted.toLowerCase())", text()?),
+        "contains-any" => of("wanted.some((part) => text.includes(part))", texts()?),
+        "contains-all" => of("wanted.every((part) => text.includes(part))", texts()?),
+        "icontains-any" => {
+            of("wanted.some((part) => text.toLowerCase().includes(part.toLowerCase()))", texts()?)
+        }
+        "icontains-all" => {
+            of("wanted.every((part) => text.toLowerCase().includes(part.toLowerCase()))", texts()?)
+        }
+        "starts-with" => of("text.startsWith(wanted)", text()?),
+        "regex" => of("new RegExp(wanted).test(text)", text()?),
+        "is-json" if value.is_null() => {
+            Some(code::ScriptCondition { code: code::IS_JSON.to_owned(), wanted: None })
+        }
+        "contains-json" if value.is_null() && !spec.negated => {
+            Some(code::ScriptCondition { code: code::CONTAINS_JSON.to_owned(), wanted: None })
+        }
+        "levenshtein" => {
+            let most = spec.threshold.unwrap_or(5.0);
+            of(&code::LEVENSHTEIN.replace("MOST", &most.to_string()), text()?)
+        }
+        _ => None,
+    }
+}

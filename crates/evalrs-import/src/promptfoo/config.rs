@@ -1,0 +1,380 @@
+//! A configuration: its sections as data, with everything in them that cannot be read named.
+
+use serde_json::{Map, Value};
+
+use super::case::{AssertionCounter, AssertionSpec, TestCase};
+use super::csv_cases;
+use super::files::{ConfigFiles, ending, is_javascript, path_and_function};
+use super::prompts::PromptSpec;
+use super::providers::ProviderSpec;
+use crate::imported::{Imported, SourcePlace};
+use evalrs_base::yaml::tree::{Yaml, YamlNode};
+
+/// The most tests of a configuration.
+const MAX_TESTS: usize = 50_000;
+
+/// What a configuration says.
+#[derive(Debug, Default)]
+pub(super) struct Config {
+    pub description: Option<String>,
+    pub prompts: Vec<PromptSpec>,
+    pub providers: Vec<ProviderSpec>,
+    /// The tests, on top of what is said for all of them.
+    pub tests: Vec<TestCase>,
+    pub repeat: Option<u64>,
+}
+
+/// Reads a configuration.
+pub(super) struct ConfigReader<'a> {
+    pub files: &'a ConfigFiles<'a>,
+    pub counter: AssertionCounter,
+    pub imported: Imported,
+    root: &'a YamlNode,
+}
+
+impl<'a> ConfigReader<'a> {
+    pub(super) fn new(root: &'a YamlNode, files: &'a ConfigFiles<'a>) -> Self {
+        Self { files, counter: AssertionCounter::default(), imported: Imported::default(), root }
+    }
+
+    /// Reads all sections.
+    pub(super) fn read(&mut self) -> Config {
+        let root = self.root;
+        let defaults = self.defaults();
+        let mut tests = match root.get("tests").filter(|node| node.value != Yaml::Null) {
+            Some(node) => self.tests(node),
+            None => Vec::new(),
+        };
+        for test in &mut tests {
+            *test = test.over(&defaults);
+        }
+        let has_scenarios = root.get("scenarios").is_some();
+        if let Some(scenarios) = root.get("scenarios") {
+            tests.extend(self.scenarios(scenarios, &defaults));
+        }
+        if tests.is_empty() && !has_scenarios && root.get("redteam").is_none() {
+            tests.push(
+                TestCase { place: self.files.place(root), ..TestCase::default() }.over(&defaults),
+            );
+        }
+        self.name_other_sections();
+        Config {
+            description: text(root.get("description")),
+            prompts: self.prompts(root.get("prompts")),
+            providers: self.providers(root.get("providers").or_else(|| root.get("targets"))),
+            tests,
+            repeat: root
+                .get("evaluateOptions")
+                .and_then(|node| node.get("repeat")?.to_json().as_u64()),
+        }
+    }
+
+    fn defaults(&mut self) -> TestCase {
+        let Some(node) = self.root.get("defaultTest") else { return TestCase::default() };
+        match &node.value {
+            Yaml::Str(reference) if reference.starts_with("file://") => {
+                match self.files.tree(reference) {
+                    Ok(tree) => self.test(&tree),
+                    Err(why) => {
+                        self.leave_out("tests", node, format!("`defaultTest: {reference}`"), why);
+                        TestCase::default()
+                    }
+                }
+            }
+            _ => self.test(node),
+        }
+    }
+
+    /// Names a part that cannot be read.
+    pub(super) fn leave_out(
+        &mut self,
+        part: &'static str,
+        node: &YamlNode,
+        what: impl Into<String>,
+        why: impl Into<String>,
+    ) {
+        let place = self.files.place(node);
+        self.imported.leave_out(part, place, what, why);
+    }
+
+    /// What a `$ref` to another part of the configuration stands for.
+    fn dereferenced<'n>(&self, node: &'n YamlNode) -> &'n YamlNode
+    where
+        'a: 'n,
+    {
+        let mut found = node;
+        for _ in 0..8 {
+            let Some(Yaml::Str(reference)) = found.get("$ref").map(|node| &node.value) else {
+                break;
+            };
+            let Some(path) = reference.strip_prefix("#/") else { break };
+            let target = path.split('/').try_fold(self.root, |at, key| match &at.value {
+                Yaml::Seq(items) => items.get(key.parse::<usize>().ok()?),
+                _ => at.get(key),
+            });
+            let Some(target) = target else { break };
+            found = target;
+        }
+        found
+    }
+
+    /// The tests of a section or file.
+    fn tests(&mut self, node: &YamlNode) -> Vec<TestCase> {
+        let mut tests = Vec::new();
+        match &node.value {
+            Yaml::Seq(items) => {
+                for item in items {
+                    if tests.len() >= MAX_TESTS {
+                        self.leave_out(
+                            "tests",
+                            item,
+                            "further tests",
+                            format!("there are more than {MAX_TESTS}"),
+                        );
+                        break;
+                    }
+                    tests.extend(self.tests(item));
+                }
+            }
+            Yaml::Str(reference) => tests.extend(self.test_files(reference, node)),
+            Yaml::Map(_) => {
+                let node = self.dereferenced(node);
+                let path = text(node.get("path")).filter(|_| node.get("vars").is_none());
+                match path {
+                    Some(path) => tests.extend(self.test_files(&path, node)),
+                    None => tests.push(self.test(node)),
+                }
+            }
+            _ => self.leave_out(
+                "tests",
+                node,
+                "a test",
+                format!("it is {}, not a mapping", node.noun()),
+            ),
+        }
+        tests
+    }
+
+    /// The tests of the files that a path or pattern names.
+    fn test_files(&mut self, reference: &str, node: &YamlNode) -> Vec<TestCase> {
+        let what = format!("tests of `{reference}`");
+        let (path, _) = path_and_function(reference.strip_prefix("file://").unwrap_or(reference));
+        let remote = ["http://", "https://", "huggingface://"];
+        if remote.iter().any(|scheme| reference.starts_with(scheme)) {
+            self.leave_out("test files", node, what, "nothing is fetched over the network");
+            return Vec::new();
+        }
+        if is_javascript(&path) || ending(&path) == "py" {
+            self.leave_out("test files", node, what, "a program makes them");
+            return Vec::new();
+        }
+        let found = self.files.matching(reference);
+        if found.is_empty() {
+            self.leave_out("test files", node, what, self.files.why_none(reference));
+        }
+        let mut tests = Vec::new();
+        for path in found {
+            match self.test_file(&path) {
+                Ok(read) => {
+                    self.imported.count("test files");
+                    tests.extend(read);
+                }
+                Err(why) => self.leave_out("test files", node, format!("tests of `{path}`"), why),
+            }
+        }
+        tests
+    }
+
+    fn test_file(&mut self, path: &str) -> Result<Vec<TestCase>, String> {
+        let files = self.files;
+        match ending(path).as_str() {
+            "csv" => csv_cases::read(&files.path(path), &files.text(path)?, self),
+            "jsonl" => self.test_lines(path),
+            "yaml" | "yml" | "json" => files.nested(|| {
+                let tree = files.tree(path)?;
+                Ok(self.tests(&tree))
+            }),
+            ending => Err(format!("files of the kind `.{ending}` are not read")),
+        }
+    }
+
+    fn test_lines(&mut self, path: &str) -> Result<Vec<TestCase>, String> {
+        let text = self.files.text(path)?;
+        let file = self.files.path(path);
+        let mut tests = Vec::new();
+        for (at, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
+            let place = SourcePlace::new(file.as_str(), at + 1);
+            match serde_json::from_str::<Value>(line) {
+                Ok(value) => tests.push(self.test_of(&value, place)),
+                Err(error) => {
+                    self.imported.leave_out(
+                        "tests",
+                        place,
+                        "a test",
+                        format!("it is not JSON: {error}"),
+                    );
+                }
+            }
+        }
+        Ok(tests)
+    }
+
+    /// A test that is JSON on one line.
+    pub(super) fn test_of(&self, value: &Value, place: SourcePlace) -> TestCase {
+        let asserts = value.get("assert").and_then(Value::as_array).into_iter().flatten();
+        let asserts =
+            asserts.map(|value| AssertionSpec::read(value, &place, &self.counter)).collect();
+        TestCase { asserts, ..TestCase::read(value, place) }
+    }
+
+    fn test(&mut self, node: &YamlNode) -> TestCase {
+        let mut test = TestCase::read(&node.to_json(), self.files.place(node));
+        if let Some(vars) = node.get("vars") {
+            match self.vars_of(vars) {
+                Ok(vars) => test.vars = vars,
+                Err(why) => self.leave_out("tests", vars, "`vars`", why),
+            }
+        }
+        for name in ["assertScoringFunction", "provider"] {
+            if let Some(own) = node.get(name) {
+                self.leave_out(
+                    "tests",
+                    own,
+                    format!("`{name}` of a test"),
+                    "evalrs has none for a single test",
+                );
+            }
+        }
+        if let Some(asserts) = node.get("assert") {
+            test.asserts = self.assertions(asserts);
+        }
+        test
+    }
+
+    /// Variables: a mapping, or files of mappings.
+    fn vars_of(&self, node: &YamlNode) -> Result<Map<String, Value>, String> {
+        let references: Vec<String> = match &node.value {
+            Yaml::Map(_) => return Ok(node.to_json().as_object().cloned().unwrap_or_default()),
+            Yaml::Null => return Ok(Map::new()),
+            Yaml::Str(reference) => vec![reference.clone()],
+            Yaml::Seq(items) => items.iter().filter_map(|item| text(Some(item))).collect(),
+            _ => return Err(format!("it is {}, not a mapping", node.noun())),
+        };
+        let mut vars = Map::new();
+        for reference in references {
+            for path in self.files.matching(&reference) {
+                let tree = self.files.tree(&path)?;
+                vars.extend(tree.to_json().as_object().cloned().unwrap_or_default());
+            }
+        }
+        Ok(vars)
+    }
+
+    /// The assertions of a test.
+    fn assertions(&mut self, node: &YamlNode) -> Vec<AssertionSpec> {
+        match &node.value {
+            Yaml::Seq(items) => items.iter().flat_map(|item| self.assertion(item)).collect(),
+            Yaml::Null => Vec::new(),
+            _ => self.assertion(node),
+        }
+    }
+
+    fn assertion(&mut self, node: &YamlNode) -> Vec<AssertionSpec> {
+        let node = self.dereferenced(node);
+        match &node.value {
+            Yaml::Map(_) => vec![self.assertion_of(node)],
+            Yaml::Str(reference) if reference.starts_with("file://") => {
+                let files = self.files;
+                let read = files.nested(|| Ok(self.assertions(&files.tree(reference)?)));
+                read.unwrap_or_else(|why| {
+                    self.leave_out("assertions", node, format!("assertions of `{reference}`"), why);
+                    Vec::new()
+                })
+            }
+            _ => {
+                let why = format!("it is {}, not a mapping with a `type`", node.noun());
+                self.leave_out("assertions", node, "an assertion", why);
+                Vec::new()
+            }
+        }
+    }
+
+    fn assertion_of(&self, node: &YamlNode) -> AssertionSpec {
+        let mut spec = AssertionSpec::read(&node.to_json(), &self.files.place(node), &self.counter);
+        if let Some(Yaml::Seq(members)) = node.get("assert").map(|node| &node.value) {
+            let members = members.iter().map(|member| self.assertion_of(self.dereferenced(member)));
+            spec.set = members.collect();
+        }
+        spec
+    }
+
+    /// Every entry of a scenario's `config` with every of its tests.
+    fn scenarios(&mut self, node: &YamlNode, defaults: &TestCase) -> Vec<TestCase> {
+        let mut tests = Vec::new();
+        let loaded;
+        let items: &[YamlNode] = match &node.value {
+            Yaml::Seq(items) => items,
+            Yaml::Str(reference) => match self.files.tree(reference) {
+                Ok(tree) => {
+                    loaded = [tree];
+                    match &loaded[0].value {
+                        Yaml::Seq(items) => items,
+                        _ => &loaded,
+                    }
+                }
+                Err(why) => {
+                    self.leave_out("tests", node, format!("scenarios of `{reference}`"), why);
+                    return tests;
+                }
+            },
+            _ => &[],
+        };
+        for scenario in items {
+            let configs = scenario.get("config").map(|node| self.tests(node)).unwrap_or_default();
+            let own = scenario.get("tests").map(|node| self.tests(node));
+            let own = own.unwrap_or_else(|| {
+                vec![TestCase { place: self.files.place(scenario), ..TestCase::default() }]
+            });
+            for config in &configs {
+                let room = MAX_TESTS.saturating_sub(tests.len());
+                tests.extend(own.iter().take(room).map(|test| test.over(config).over(defaults)));
+            }
+        }
+        tests
+    }
+
+    /// Sections that have no counterpart.
+    fn name_other_sections(&mut self) {
+        const SECTIONS: [(&str, &str); 6] = [
+            ("redteam", "promptfoo makes the attacks while it runs; its results can be imported"),
+            (
+                "extensions",
+                "they are functions of promptfoo's own interface; `setup` and `teardown` of a target come near",
+            ),
+            (
+                "nunjucksFilters",
+                "templates are rendered while they are imported, without functions",
+            ),
+            ("derivedMetrics", "declare `metrics` in the suite"),
+            ("tracing", "trajectories are recorded by the target"),
+            ("assertScoringFunction", "declare a `reward` in the suite"),
+        ];
+        let root = self.root;
+        for (name, why) in SECTIONS {
+            if let Some(node) = root.get(name) {
+                self.leave_out("sections", node, format!("`{name}`"), why);
+            }
+        }
+        if root.get("env").is_some() {
+            self.imported.note("Variables under `env` are not copied: set them in the environment, or in a `.env` file beside the suite.");
+        }
+    }
+}
+
+/// What a node says if it is text.
+pub(super) fn text(node: Option<&YamlNode>) -> Option<String> {
+    match node.map(|node| &node.value) {
+        Some(Yaml::Str(text)) => Some(text.clone()),
+        _ => None,
+    }
+}

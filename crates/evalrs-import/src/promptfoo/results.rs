@@ -1,0 +1,304 @@
+//! Results of promptfoo, as `promptfoo eval -o` and `promptfoo export` write them: JSON, and JSON Lines.
+//!
+//! Each result becomes a row with what was answered and what promptfoo said: of the whole under `promptfoo`, of each assertion
+//! under `promptfoo.GRADER`, to be compared with what graders say now.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Map, Value, json};
+
+use super::case::{AssertionCounter, AssertionSpec, TestCase};
+use super::files::ConfigFiles;
+use super::suite::{Finished, RowGraders, SuiteBuilder};
+use crate::folder::ONLY_SUITE;
+use crate::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use crate::reading::text_at;
+use crate::source::ImportSource;
+use evalrs_base::file_path::folder_of;
+
+/// The grader that repeats promptfoo's own verdict.
+const RECORDED: &str = "promptfoo";
+
+/// Whether a text begins as results do.
+pub(super) fn recognizes(head: &str) -> bool {
+    let head = head.trim_start();
+    let has = |names: &[&str]| names.iter().all(|name| head.contains(&format!("\"{name}\"")));
+    head.starts_with('{')
+        && (has(&["evalId", "results"])
+            || has(&["results", "stats"]) && has(&["vars"])
+            || has(&["testCase", "gradingResult"])
+            || has(&["promptIdx", "testIdx"])
+            || has(&["results", "version", "prompts"]))
+}
+
+/// A result and where it stands.
+pub(super) struct PlacedResult {
+    pub value: Value,
+    pub place: SourcePlace,
+}
+
+/// Reads a file of results.
+pub(super) fn import(
+    path: &str,
+    text: &str,
+    source: &ImportSource<'_>,
+) -> Result<Imported, ImportError> {
+    let evaluation = read(path, text).map_err(|why| {
+        ImportError::unreadable(
+            format!("cannot read `{path}`: {why}"),
+            "write results anew: `promptfoo eval -o results.json`",
+        )
+    })?;
+    let files = ConfigFiles::new(source, folder_of(path));
+    let name = super::name_of(path, evaluation.description.as_deref());
+    Ok(suite_of(&evaluation, ONLY_SUITE, &name, &files, Imported::default()))
+}
+
+/// What one evaluation of promptfoo came to.
+pub(super) struct PromptfooEvaluation {
+    pub results: Vec<PlacedResult>,
+    pub description: Option<String>,
+}
+
+/// Adds the suite of an evaluation, in `file`, to what was imported.
+pub(super) fn suite_of(
+    evaluation: &PromptfooEvaluation,
+    file: &str,
+    name: &str,
+    files: &ConfigFiles<'_>,
+    imported: Imported,
+) -> Imported {
+    let mut builder = SuiteBuilder::new(files, imported);
+    let mut importer = ResultImporter::default();
+    importer.number_prompts(&evaluation.results);
+    for result in &evaluation.results {
+        importer.add(result, &mut builder);
+    }
+    let config = json!({"path": "promptfoo.pass", "rationale": "promptfoo.reason"});
+    builder.add(RECORDED, json!({"kind": "tool", "function": "recorded_score", "config": config}));
+    let Finished { suite, rows, mut imported } =
+        builder.finish(name, evaluation.description.as_deref());
+    let first = suite["graders"]
+        .as_object()
+        .and_then(|graders| graders.keys().find(|name| *name != RECORDED));
+    if let Some(grader) = first {
+        imported.note(format!("What promptfoo said of each assertion stands in the rows: `evalrs agree {file}.yaml {grader} row.promptfoo.{grader}.score`."));
+    }
+    imported.suites.push(ImportedSuite {
+        file: file.to_owned(),
+        suite,
+        rows,
+        ..ImportedSuite::default()
+    });
+    imported
+}
+
+fn read(path: &str, text: &str) -> Result<PromptfooEvaluation, String> {
+    if let Ok(whole) = serde_json::from_str::<Value>(text) {
+        let list = [whole.pointer("/results/results"), whole.get("results")]
+            .into_iter()
+            .flatten()
+            .find_map(Value::as_array);
+        let results = match list {
+            Some(list) => list.clone(),
+            None if whole.get("testCase").is_some() || whole.get("vars").is_some() => {
+                vec![whole.clone()]
+            }
+            None => return Err("it holds no list `results`".to_owned()),
+        };
+        let description =
+            whole.pointer("/config/description").and_then(Value::as_str).map(str::to_owned);
+        let place = SourcePlace::new(path, 0);
+        let results = results.into_iter().map(|value| PlacedResult { value, place: place.clone() });
+        return Ok(PromptfooEvaluation { results: results.collect(), description });
+    }
+    let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+    let results = lines.map(|(at, line)| {
+        let value =
+            serde_json::from_str(line).map_err(|error| format!("line {}: {error}", at + 1))?;
+        Ok(PlacedResult { value, place: SourcePlace::new(path, at + 1) })
+    });
+    Ok(PromptfooEvaluation {
+        results: results.collect::<Result<Vec<_>, String>>()?,
+        description: None,
+    })
+}
+
+/// What is known of the results so far.
+#[derive(Default)]
+struct ResultImporter {
+    counter: AssertionCounter,
+    /// Prompts by what tells them apart.
+    prompts: Vec<String>,
+    /// Tests by their variables, where results do not number them.
+    tests: Vec<Value>,
+    /// How often a row was answered.
+    trials: BTreeMap<String, usize>,
+    /// The numbers of assertions that were met before, by test and place in it.
+    ids: BTreeMap<String, usize>,
+}
+
+impl ResultImporter {
+    fn add(&mut self, result: &PlacedResult, builder: &mut SuiteBuilder<'_>) {
+        let PlacedResult { value, place } = result;
+        if !value.is_object() {
+            builder.imported.leave_out("results", place.clone(), "a result", "it is not an object");
+            return;
+        }
+        let case = value.get("testCase").cloned().unwrap_or_default();
+        let vars = value
+            .get("vars")
+            .or_else(|| case.get("vars"))
+            .and_then(Value::as_object)
+            .cloned()
+            .unwrap_or_default();
+        let at = self.test_number(value, &vars);
+        let mut test = TestCase::read(&case, place.clone());
+        test.asserts = self.asserts(&case, at, place);
+        // What was answered is what came after all transforms of provider and test.
+        for name in ["transform", "postprocess"] {
+            test.options.shift_remove(name);
+        }
+        let graders = builder.graders(&test, &vars, None);
+        let row = self.row(value, &test, &vars, &graders, at);
+        builder.imported.count("results");
+        builder.rows.push(row);
+    }
+
+    /// Numbers prompts in the order of the columns that they stand in, each of which is of a provider too: results are written
+    /// as they come in, so the first one may be of the last prompt.
+    fn number_prompts(&mut self, results: &[PlacedResult]) {
+        let column = |result: &&PlacedResult| result.value.get("promptIdx").and_then(Value::as_u64);
+        let mut ordered: Vec<&PlacedResult> = results.iter().collect();
+        ordered.sort_by_key(column);
+        for result in ordered {
+            let label = prompt_label(&result.value);
+            if !self.prompts.iter().any(|known| known == label) {
+                self.prompts.push(label.to_owned());
+            }
+        }
+    }
+
+    fn test_number(&mut self, value: &Value, vars: &Map<String, Value>) -> usize {
+        if let Some(at) = value.get("testIdx").and_then(Value::as_u64) {
+            return usize::try_from(at).unwrap_or(usize::MAX).saturating_add(1);
+        }
+        let vars = json!(vars);
+        let known = self.tests.iter().position(|known| *known == vars);
+        known.unwrap_or_else(|| {
+            self.tests.push(vars);
+            self.tests.len() - 1
+        }) + 1
+    }
+
+    /// The assertions of a test, numbered alike in all its results.
+    fn asserts(&mut self, case: &Value, test: usize, place: &SourcePlace) -> Vec<AssertionSpec> {
+        let list = case.get("assert").and_then(Value::as_array);
+        let mut asserts: Vec<AssertionSpec> = list
+            .into_iter()
+            .flatten()
+            .map(|value| AssertionSpec::read(value, place, &self.counter))
+            .collect();
+        for (at, spec) in asserts.iter_mut().enumerate() {
+            self.number(spec, &format!("{test} {at}"));
+        }
+        asserts
+    }
+
+    fn number(&mut self, spec: &mut AssertionSpec, key: &str) {
+        spec.id = *self.ids.entry(key.to_owned()).or_insert(spec.id);
+        for (at, member) in spec.set.iter_mut().enumerate() {
+            self.number(member, &format!("{key} {at}"));
+        }
+    }
+
+    fn row(
+        &mut self,
+        value: &Value,
+        test: &TestCase,
+        vars: &Map<String, Value>,
+        graders: &RowGraders,
+        at: usize,
+    ) -> Value {
+        let prompt = value.get("prompt").cloned().unwrap_or_default();
+        let asked = prompt.get("raw").or(Some(&prompt)).and_then(Value::as_str);
+        let label = prompt_label(value);
+        let number = self.prompts.iter().position(|known| known == label).unwrap_or_default();
+        let id = if number == 0 {
+            format!("test-{at}")
+        } else {
+            format!("test-{at}.prompt-{}", number + 1)
+        };
+        let provider = value.get("provider").cloned().unwrap_or_default();
+        let model = provider
+            .get("label")
+            .filter(|label| label.as_str().is_some_and(|label| !label.is_empty()));
+        let model =
+            model.or_else(|| provider.get("id")).or(Some(&provider)).and_then(Value::as_str);
+        let times = self.trials.entry(format!("{id} {model:?}")).or_default();
+        let mut row = json!({"id": id, "input": asked, "model": model});
+        if *times > 0 {
+            row["trial"] = json!(times);
+        }
+        *times += 1;
+        if let Some(description) = &test.description {
+            row["description"] = json!(description);
+        }
+        row["vars"] = json!(vars);
+        row["assert"] = json!(graders.wanted);
+        let names: Vec<&str> = graders.names.iter().map(String::as_str).chain([RECORDED]).collect();
+        row["graders"] = json!(names);
+        if !test.metadata.is_empty() {
+            row["metadata"] = json!(test.metadata);
+        }
+        let response = value.get("response").cloned().unwrap_or_default();
+        let output = response.get("output").or_else(|| value.get("output"));
+        row["output"] = output.cloned().unwrap_or_default();
+        for (name, given) in [
+            ("latency_ms", value.get("latencyMs")),
+            ("cost", value.get("cost").or_else(|| response.get("cost"))),
+        ] {
+            if let Some(number) = given.filter(|given| given.is_number()) {
+                row[name] = number.clone();
+            }
+        }
+        row["promptfoo"] = verdicts(value, graders);
+        row
+    }
+}
+
+/// What tells the prompt of a result apart.
+fn prompt_label(result: &Value) -> &str {
+    let places = ["/promptId", "/prompt/label", "/prompt/display"];
+    // An id that is not known is written as an empty one.
+    places.iter().find_map(|place| text_at(result, &[place])).unwrap_or_default()
+}
+
+/// What promptfoo said of a result and of each assertion that mapped.
+fn verdicts(value: &Value, graders: &RowGraders) -> Value {
+    let grading = value.get("gradingResult").cloned().unwrap_or_default();
+    let pass = value.get("success").or_else(|| grading.get("pass")).cloned().unwrap_or_default();
+    let score = value.get("score").or_else(|| grading.get("score")).cloned().unwrap_or_default();
+    let mut verdicts = json!({"pass": pass, "score": score});
+    if let Some(error) = value.get("error").filter(|error| error.is_string()) {
+        verdicts["reason"] = error.clone();
+    }
+    let components =
+        grading.get("componentResults").and_then(Value::as_array).cloned().unwrap_or_default();
+    if components.len() != graders.in_order.len() {
+        return verdicts;
+    }
+    for (component, name) in components.iter().zip(&graders.in_order) {
+        let Some(name) = name else { continue };
+        let weight = component.pointer("/assertion/weight");
+        verdicts[name] = json!({
+            "pass": component.get("pass"),
+            "score": component.get("score"),
+            "reason": component.get("reason"),
+        });
+        if let Some(weight) = weight {
+            verdicts[name]["weight"] = weight.clone();
+        }
+    }
+    verdicts
+}

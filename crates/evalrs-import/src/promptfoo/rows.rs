@@ -1,0 +1,256 @@
+//! The rows of a configuration: each test with each combination of its variables and each prompt; and who answers them.
+
+use serde_json::{Map, Value, json};
+
+use super::case::TestCase;
+use super::config::Config;
+use super::providers::{Answers, ProviderSpec};
+use super::suite::{Finished, SuiteBuilder};
+use super::vars::{self, LoadedVars};
+use crate::folder::{ONLY_SUITE, data_file};
+use crate::imported::{Imported, ImportedSuite};
+
+/// The most rows of a suite.
+const MAX_ROWS: usize = 200_000;
+
+/// The providers of a configuration, by how they are asked.
+#[derive(Default)]
+struct Answering {
+    echoes: bool,
+    /// Some are asked by nobody here, and their outputs are to come.
+    others: bool,
+    /// A target each, and its models.
+    targets: Vec<ProviderTarget>,
+    /// What all providers do to their answers.
+    transform: Option<Value>,
+}
+
+/// A target that is run.
+struct ProviderTarget {
+    target: Value,
+    models: Vec<Value>,
+}
+
+/// The suites of a configuration.
+pub(super) fn suites(config: &Config, name: &str, mut builder: SuiteBuilder<'_>) -> Imported {
+    let answering = answering(&config.providers, &mut builder.imported);
+    let has_one_target = answering.targets.len() == 1 && !answering.echoes && !answering.others;
+    let rows = Rows { config, answering: &answering, is_live: has_one_target };
+    let mut at = 0;
+    for test in &config.tests {
+        rows.add(test, &mut at, &mut builder);
+        if builder.rows.len() > MAX_ROWS {
+            builder.imported.note(format!("Only the first {MAX_ROWS} rows were imported."));
+            break;
+        }
+    }
+    let Finished { suite, mut rows, mut imported } =
+        builder.finish(name, config.description.as_deref());
+    let unasked = rows.iter().filter(|row| row["input"] == "").count();
+    if rows.is_empty() {
+        imported.note("No test could be read, so that there is nothing to run.");
+        return imported;
+    }
+    if unasked > 0 {
+        imported.note("Where it is not known what was asked, `input` is empty: rubrics that show it have nothing to show.");
+    }
+    let mut base = ImportedSuite { file: ONLY_SUITE.to_owned(), suite, ..ImportedSuite::default() };
+    let is_live = has_one_target && unasked == 0;
+    if is_live {
+        answering.targets[0].add_to(&mut base.suite, config.repeat);
+    } else if has_one_target || answering.others || config.providers.is_empty() {
+        let to_come = |row: &&mut Value| row.get("output").is_none();
+        rows.iter_mut().filter(to_come).for_each(|row| row["output"] = Value::Null);
+        imported.note("Outputs are to come: write them into `output` of the rows, which is null, or import the results of promptfoo (`promptfoo eval -o results.json`).");
+    }
+    let has_questions = unasked < rows.len();
+    base.rows = rows;
+    imported.suites.push(base);
+    let others = answering.targets.iter().filter(|_| !is_live && has_questions);
+    for (at, target) in others.enumerate() {
+        let mut suite = json!({"extends": format!("{ONLY_SUITE}.yaml"), "name": format!("{name}, target {}", at + 1)});
+        if unasked > 0 {
+            suite["dataset"] =
+                json!({"where": "input != ''", "path": data_file(ONLY_SUITE, "dataset")});
+        }
+        target.add_to(&mut suite, config.repeat);
+        let file = format!("target-{}", at + 1);
+        imported.suites.push(ImportedSuite { file, suite, ..ImportedSuite::default() });
+    }
+    imported
+}
+
+impl ProviderTarget {
+    /// Has it answer the samples of a suite.
+    fn add_to(&self, suite: &mut Value, repeat: Option<u64>) {
+        let mut target = self.target.clone();
+        match &self.models[..] {
+            [] => {}
+            [one] => target["model"] = one.clone(),
+            several => suite["models"] = json!(several),
+        }
+        suite["target"] = target;
+        if let Some(repeat) = repeat.filter(|repeat| *repeat > 1) {
+            suite["num_runs"] = json!(repeat);
+        }
+    }
+}
+
+fn answering(providers: &[ProviderSpec], imported: &mut Imported) -> Answering {
+    let mut answering = Answering::default();
+    for provider in providers {
+        match provider.answers() {
+            Ok(answers) => {
+                imported.count("providers");
+                answering.add(answers);
+            }
+            Err(why) => {
+                answering.others = true;
+                imported.leave_out(
+                    "providers",
+                    provider.place.clone(),
+                    format!("`{}`", provider.name()),
+                    why,
+                );
+            }
+        }
+    }
+    let mut transforms = providers.iter().map(|provider| provider.transform.clone());
+    let first = transforms.next().flatten();
+    if transforms.all(|transform| transform == first) {
+        answering.transform = first;
+    } else {
+        imported.note("Providers transform their answers in different ways, which graders here do not: grade what comes after.");
+    }
+    answering
+}
+
+impl Answering {
+    fn add(&mut self, answers: Answers) {
+        match answers {
+            Answers::Echo => self.echoes = true,
+            Answers::Http { target } => {
+                self.targets.push(ProviderTarget { target, models: Vec::new() });
+            }
+            Answers::Chat { settings, model } => {
+                let mut target = json!({"kind": "chat"});
+                if let (Some(fields), Some(settings)) =
+                    (target.as_object_mut(), settings.as_object())
+                {
+                    fields.extend(settings.clone());
+                }
+                match self.targets.iter_mut().find(|known| known.target == target) {
+                    Some(known) if !known.models.contains(&model) => known.models.push(model),
+                    Some(_) => {}
+                    None => self.targets.push(ProviderTarget { target, models: vec![model] }),
+                }
+            }
+        }
+    }
+}
+
+/// What rows are made of.
+struct Rows<'a> {
+    config: &'a Config,
+    answering: &'a Answering,
+    /// Whether a target answers all of them, so that nothing is recorded.
+    is_live: bool,
+}
+
+impl Rows<'_> {
+    /// Adds the rows of a test; `at` counts combinations as promptfoo does.
+    fn add(&self, test: &TestCase, at: &mut usize, builder: &mut SuiteBuilder<'_>) {
+        let left_out = |builder: &mut SuiteBuilder<'_>, why: String| {
+            builder.imported.leave_out("tests", test.place.clone(), "a test", why);
+        };
+        let expands = test.options.get("disableVarExpansion") != Some(&Value::Bool(true));
+        let combinations = match vars::combinations(&test.vars, builder.files) {
+            Ok(combinations) if expands => combinations,
+            Ok(_) => vec![test.vars.clone()],
+            Err(why) => return left_out(builder, why),
+        };
+        for combination in combinations {
+            *at += 1;
+            let LoadedVars { vars, unknown } = vars::loaded(combination, builder.files);
+            for why in unknown {
+                builder.imported.leave_out("variables", test.place.clone(), "a variable", why);
+            }
+            self.add_prompts(test, &vars, *at, builder);
+        }
+        builder.imported.count("tests");
+    }
+
+    fn add_prompts(
+        &self,
+        test: &TestCase,
+        vars: &Map<String, Value>,
+        at: usize,
+        builder: &mut SuiteBuilder<'_>,
+    ) {
+        let graders = builder.graders(test, vars, self.answering.transform.as_ref());
+        let affix = |name: &str| test.options.get(name).and_then(Value::as_str).unwrap_or_default();
+        let none = [super::prompts::PromptSpec { raw: None, names: Vec::new() }];
+        let prompts = if self.config.prompts.is_empty() { &none[..] } else { &self.config.prompts };
+        for (number, prompt) in prompts.iter().enumerate() {
+            let raw = prompt
+                .raw
+                .as_ref()
+                .map(|raw| format!("{}{raw}{}", affix("prefix"), affix("suffix")));
+            let input = match raw.map(|raw| vars::prompt(&raw, vars)) {
+                None => None,
+                Some(Ok(input)) => Some(input),
+                Some(Err(why)) => {
+                    let what = "a prompt with the variables of this test";
+                    builder.imported.leave_out("prompts", test.place.clone(), what, why);
+                    None
+                }
+            };
+            let id = if prompts.len() == 1 {
+                format!("test-{at}")
+            } else {
+                format!("test-{at}.prompt-{}", number + 1)
+            };
+            let mut row = json!({"id": id, "input": input.as_deref().unwrap_or_default()});
+            if let Some(description) = &test.description {
+                row["description"] = json!(description);
+            }
+            row["vars"] = json!(vars::known(vars));
+            row["assert"] = json!(graders.wanted);
+            row["graders"] = json!(graders.names);
+            if !test.metadata.is_empty() {
+                row["metadata"] = json!(test.metadata);
+            }
+            self.answer(test, input, &mut row);
+            builder.rows.push(row);
+        }
+    }
+
+    /// What the row records of an answer.
+    fn answer(&self, test: &TestCase, input: Option<String>, row: &mut Value) {
+        if self.is_live {
+            if let Some(messages) = input.as_deref().and_then(messages) {
+                row["input"] = messages;
+            }
+            return;
+        }
+        let own = test.provider_output.clone();
+        let output = own.or_else(|| {
+            input.filter(|_| self.answering.echoes && !self.answering.others).map(Value::from)
+        });
+        if self.answering.echoes && output.is_some() {
+            row["latency_ms"] = json!(0);
+            row["cost"] = json!(0);
+        }
+        row["output"] = output.unwrap_or_default();
+    }
+}
+
+/// The chat messages that a prompt is, if it is a list of them.
+fn messages(prompt: &str) -> Option<Value> {
+    let parsed: Value = serde_json::from_str(prompt).ok()?;
+    let is_chat = parsed
+        .as_array()?
+        .iter()
+        .all(|message| message.get("role").is_some() && message.get("content").is_some());
+    (is_chat && !parsed.as_array()?.is_empty()).then_some(parsed)
+}

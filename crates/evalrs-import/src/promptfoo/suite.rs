@@ -1,0 +1,351 @@
+//! Tests, prompts and providers as rows and graders: assertions that differ only in what they look for share one grader, and
+//! the row says what that is.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value, json};
+
+use super::assertions::{AssertionContext, MappedAssertion, SLOT, mapped};
+use super::case::{AssertionSpec, TestCase};
+use super::files::ConfigFiles;
+use crate::imported::Imported;
+
+/// The grader of a suite whose source asserts nothing.
+const ANSWERED: &str = "answered";
+
+/// Collects graders and rows.
+pub(super) struct SuiteBuilder<'a> {
+    pub files: &'a ConfigFiles<'a>,
+    pub imported: Imported,
+    pub rows: Vec<Value>,
+    slots: Vec<GraderSlot>,
+    /// Assertions by their number: those that mapped, and those that did not somewhere.
+    mapped: BTreeSet<usize>,
+    not_mapped: BTreeSet<usize>,
+}
+
+/// A grader with its name.
+struct GraderSlot {
+    name: String,
+    key: String,
+    settings: Value,
+    in_gate: bool,
+}
+
+/// The graders of a row.
+#[derive(Debug, Default)]
+pub(super) struct RowGraders {
+    pub names: Vec<String>,
+    /// What the row says for each.
+    pub wanted: Map<String, Value>,
+    /// The graders of the assertions in the order of the test, sets before their members; none where one did not map.
+    pub in_order: Vec<Option<String>>,
+    used: BTreeMap<String, usize>,
+}
+
+/// Where an assertion stands in its test.
+#[derive(Clone, Copy)]
+struct Scope {
+    /// Whether its verdict decides over the test.
+    decides: bool,
+    /// Whether its score is part of another one.
+    is_part: bool,
+}
+
+/// A grader and its weight in a score of several.
+struct Weighed {
+    name: String,
+    weight: f64,
+}
+
+impl<'a> SuiteBuilder<'a> {
+    pub(super) fn new(files: &'a ConfigFiles<'a>, imported: Imported) -> Self {
+        Self {
+            files,
+            imported,
+            rows: Vec::new(),
+            slots: Vec::new(),
+            mapped: BTreeSet::new(),
+            not_mapped: BTreeSet::new(),
+        }
+    }
+
+    /// The graders of a test whose variables are loaded.
+    pub(super) fn graders(
+        &mut self,
+        test: &TestCase,
+        vars: &Map<String, Value>,
+        provider_transform: Option<&Value>,
+    ) -> RowGraders {
+        let context = AssertionContext {
+            files: self.files,
+            vars,
+            options: &test.options,
+            provider_transform,
+        };
+        let mut row = RowGraders::default();
+        let threshold = test.threshold.filter(|threshold| *threshold > 0.0);
+        let scope = Scope { decides: threshold.is_none(), is_part: threshold.is_some() };
+        let members = self.all(&test.asserts, scope, &context, &mut row);
+        if let Some(threshold) = threshold {
+            match members {
+                Some(members) => {
+                    let scope = Scope { decides: true, is_part: false };
+                    self.combined("threshold", &members, Some(threshold), scope, &mut row);
+                }
+                None => self.imported.leave_out(
+                    "thresholds",
+                    test.place.clone(),
+                    format!("`threshold: {threshold}` of a test"),
+                    "one of its assertions did not map, so its score is not known",
+                ),
+            }
+        }
+        row
+    }
+
+    /// The graders of assertions; none if one of them did not map.
+    fn all(
+        &mut self,
+        specs: &[AssertionSpec],
+        scope: Scope,
+        context: &AssertionContext<'_>,
+        row: &mut RowGraders,
+    ) -> Option<Vec<Weighed>> {
+        let mut members = Vec::new();
+        let mut is_whole = true;
+        for spec in specs {
+            let weight = spec.weight.unwrap_or(1.0);
+            let own = Scope { decides: scope.decides && weight != 0.0, ..scope };
+            match self.one(spec, own, context, row) {
+                Some(placed) => members.extend(placed),
+                None => is_whole = false,
+            }
+        }
+        is_whole.then_some(members)
+    }
+
+    /// The grader of an assertion; of a set that decides by its members, theirs.
+    fn one(
+        &mut self,
+        spec: &AssertionSpec,
+        scope: Scope,
+        context: &AssertionContext<'_>,
+        row: &mut RowGraders,
+    ) -> Option<Vec<Weighed>> {
+        let weight = spec.weight.unwrap_or(1.0);
+        if spec.kind == "assert-set" {
+            return self.set(spec, scope, context, row);
+        }
+        match mapped(spec, context) {
+            Ok(grader) => {
+                self.mapped.insert(spec.id);
+                if let Some(name) = spec.others.first() {
+                    let kind = spec.written_kind();
+                    let note = format!("`{name}` of a `{kind}` is passed over, as promptfoo does.");
+                    self.imported.note(note);
+                }
+                if let Some(judge) = &grader.other_judge {
+                    let why = "it is not asked as a judge: say `model`, `base_url` and `api_key_env` of the grader";
+                    self.imported.leave_out(
+                        "judges",
+                        spec.place.clone(),
+                        format!("the judge {judge}"),
+                        why,
+                    );
+                }
+                let name = self.placed(
+                    &spec.written_kind(),
+                    grader,
+                    spec.metric.as_deref(),
+                    scope.decides,
+                    row,
+                );
+                row.in_order.push(Some(name.clone()));
+                Some(vec![Weighed { name, weight }])
+            }
+            Err(why) => {
+                row.in_order.push(None);
+                self.not_mapped.insert(spec.id);
+                self.imported.leave_out(
+                    "assertions",
+                    spec.place.clone(),
+                    format!("`{}`", spec.written_kind()),
+                    why,
+                );
+                None
+            }
+        }
+    }
+
+    fn set(
+        &mut self,
+        spec: &AssertionSpec,
+        scope: Scope,
+        context: &AssertionContext<'_>,
+        row: &mut RowGraders,
+    ) -> Option<Vec<Weighed>> {
+        let threshold = spec.threshold.filter(|threshold| *threshold > 0.0);
+        let is_scored = threshold.is_some() || scope.is_part;
+        let at = row.in_order.len();
+        row.in_order.push(None);
+        let inner = Scope { decides: scope.decides && threshold.is_none(), is_part: is_scored };
+        let Some(members) = self.all(&spec.set, inner, context, row) else {
+            self.not_mapped.insert(spec.id);
+            self.imported.leave_out(
+                "assertions",
+                spec.place.clone(),
+                "`assert-set`",
+                "one of its assertions did not map, so its score is not known",
+            );
+            return None;
+        };
+        self.mapped.insert(spec.id);
+        if !is_scored {
+            return Some(members);
+        }
+        let scope = Scope { decides: scope.decides && threshold.is_some(), is_part: true };
+        let name = self.combined("assert-set", &members, threshold, scope, row);
+        row.in_order[at] = Some(name.clone());
+        Some(vec![Weighed { name, weight: spec.weight.unwrap_or(1.0) }])
+    }
+
+    /// A grader that makes one score of others, by their weights.
+    fn combined(
+        &mut self,
+        name: &str,
+        members: &[Weighed],
+        threshold: Option<f64>,
+        scope: Scope,
+        row: &mut RowGraders,
+    ) -> String {
+        let total: f64 = members.iter().map(|member| member.weight).sum();
+        let part = |member: &Weighed| format!("{} * '{}'", member.weight, member.name);
+        let sum = members.iter().map(part).collect::<Vec<_>>().join(" + ");
+        let expression = if members.is_empty() || total <= 0.0 {
+            "0".to_owned()
+        } else {
+            format!("({sum}) / {total}")
+        };
+        let mut settings = json!({"kind": "combine", "combine": expression});
+        if let Some(threshold) = threshold {
+            settings["pass_threshold"] = json!(threshold.min(1.0));
+        }
+        self.placed(name, MappedAssertion::new(settings, None), None, scope.decides, row)
+    }
+
+    /// Puts a grader among those of the suite, unless one like it is there that the row does not use yet.
+    fn placed(
+        &mut self,
+        base: &str,
+        grader: MappedAssertion,
+        metric: Option<&str>,
+        in_gate: bool,
+        row: &mut RowGraders,
+    ) -> String {
+        let mut settings = grader.settings;
+        if let Some(metric) = metric {
+            settings["display_name"] = json!(metric);
+        }
+        for file in grader.files {
+            if !self.imported.files.contains(&file) {
+                self.imported.files.push(file);
+            }
+        }
+        if let Some(note) = grader.note {
+            self.imported.note(note);
+        }
+        let key = format!("{in_gate} {base} {settings}");
+        let used = row.used.entry(key.clone()).or_default();
+        let known = self.slots.iter().filter(|slot| slot.key == key).nth(*used);
+        *used += 1;
+        let name = match known {
+            Some(slot) => slot.name.clone(),
+            None => {
+                let name = self.free_name(base);
+                name_in(&mut settings, &name);
+                self.slots.push(GraderSlot { name: name.clone(), key, settings, in_gate });
+                name
+            }
+        };
+        row.names.push(name.clone());
+        if let Some(wanted) = grader.wanted {
+            row.wanted.insert(name.clone(), wanted);
+        }
+        name
+    }
+
+    /// A name that no grader has.
+    fn free_name(&self, base: &str) -> String {
+        let base = base.replace([':', '.', '\''], "-");
+        let names = (1..).map(|n| if n == 1 { base.clone() } else { format!("{base}-{n}") });
+        let is_free = |name: &String| !self.slots.iter().any(|slot| slot.name == *name);
+        names.into_iter().find(is_free).unwrap_or(base)
+    }
+
+    /// Adds a grader that every row has.
+    pub(super) fn add(&mut self, name: &str, settings: Value) {
+        let name = name.to_owned();
+        self.slots.push(GraderSlot { name, key: String::new(), settings, in_gate: false });
+    }
+
+    /// The suite, and the account with all assertions counted.
+    pub(super) fn finish(mut self, name: &str, description: Option<&str>) -> Finished {
+        if self.slots.is_empty() {
+            self.slots.push(GraderSlot {
+                name: ANSWERED.to_owned(),
+                key: String::new(),
+                settings: json!({"kind": "tool", "function": "length", "config": {"min": 1}}),
+                in_gate: true,
+            });
+            for row in &mut self.rows {
+                row["graders"] = json!([ANSWERED]);
+            }
+            self.imported.note("The source asserts nothing that mapped: the grader `answered` only says whether there is an answer.");
+        }
+        let count = self.mapped.difference(&self.not_mapped).count();
+        if count > 0 {
+            *self.imported.mapped.entry("assertions").or_default() += count;
+        }
+        let mut suite = json!({"name": name});
+        if let Some(description) = description.filter(|description| *description != name) {
+            suite["description"] = json!(description);
+        }
+        let gate = self.gate();
+        let graders = self.slots.into_iter().map(|slot| (slot.name, slot.settings));
+        suite["graders"] = Value::Object(graders.collect());
+        if let Some(gate) = gate {
+            suite["gate"] = gate;
+        }
+        Finished { suite, rows: self.rows, imported: self.imported }
+    }
+
+    /// Every assertion that decides must pass everywhere.
+    fn gate(&self) -> Option<Value> {
+        let condition = |slot: &GraderSlot| json!({"metric_key": slot.name, "metric": "accuracy", "op": "gte", "value": 1});
+        let mut conditions: Vec<Value> =
+            self.slots.iter().filter(|slot| slot.in_gate).map(condition).collect();
+        match conditions.len() {
+            0 => None,
+            1 => conditions.pop(),
+            _ => Some(json!({"kind": "logical", "operator": "and", "conditions": conditions})),
+        }
+    }
+}
+
+/// What a builder made.
+pub(super) struct Finished {
+    pub suite: Value,
+    pub rows: Vec<Value>,
+    pub imported: Imported,
+}
+
+/// Puts the name of a grader into its settings.
+fn name_in(settings: &mut Value, name: &str) {
+    match settings {
+        Value::String(text) if text.contains(SLOT) => *text = text.replace(SLOT, name),
+        Value::Array(items) => items.iter_mut().for_each(|item| name_in(item, name)),
+        Value::Object(fields) => fields.values_mut().for_each(|field| name_in(field, name)),
+        _ => {}
+    }
+}

@@ -1,0 +1,189 @@
+//! What importers of logs and records share: JSON with its faults told, names that suites can use, places in texts.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::Value;
+
+use super::imported::ImportError;
+use super::secrets::without_keys;
+use super::source::ImportSource;
+use evalrs_base::diagnostic::Place;
+use evalrs_base::json_syntax::slip;
+use evalrs_eval::dataset::without_odd_numbers;
+
+/// The beginning of a source's own file, as text.
+pub(super) fn head(source: &ImportSource<'_>) -> String {
+    if source.is_folder() {
+        String::new()
+    } else {
+        String::from_utf8_lossy(source.head()).into_owned()
+    }
+}
+
+/// Whether a path has an extension.
+pub(super) fn ends_in(path: &str, extension: &str) -> bool {
+    path.rsplit_once('.').is_some_and(|(_, found)| found == extension)
+}
+
+/// Whether a text has all of these as keys of JSON.
+pub(super) fn has_keys(text: &str, keys: &[&str]) -> bool {
+    keys.iter().all(|key| text.contains(&format!("\"{key}\"")))
+}
+
+/// The text of a file that must be there.
+pub(super) fn text(source: &ImportSource<'_>, path: &str) -> Result<String, ImportError> {
+    source.text(path).map_err(|why| {
+        ImportError::unreadable(format!("cannot read `{path}`: {why}"), "name a file of JSON")
+    })
+}
+
+/// The JSON in a text; `NaN` and `Infinity`, which Python writes, are null.
+pub(super) fn json(path: &str, text: &str) -> Result<Value, ImportError> {
+    let plain = without_odd_numbers(text);
+    serde_json::from_str(&plain).map_err(|error| {
+        let slip = slip(&plain, &error);
+        let place = Place::in_text(path, &plain, slip.span.clone());
+        ImportError::Diagnostics(vec![slip.diagnostic("bad JSON", place)])
+    })
+}
+
+/// A value and its line in a file, from 1.
+pub(super) struct Record {
+    pub value: Value,
+    pub line: usize,
+}
+
+/// The records of a text: of JSON Lines, of a JSON array, or one value.
+pub(super) fn records(path: &str, text: &str) -> Result<Vec<Record>, ImportError> {
+    let is_whole = text.trim_start().starts_with('[');
+    if !is_whole && text.lines().filter(|line| !line.trim().is_empty()).nth(1).is_some() {
+        let lines = text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty());
+        let read = lines.map(|(at, line)| {
+            let value = serde_json::from_str(&without_odd_numbers(line)).ok()?;
+            Some(Record { value, line: at + 1 })
+        });
+        if let Some(records) = read.collect::<Option<Vec<Record>>>() {
+            return Ok(records);
+        }
+    }
+    let line_of_each = |items: Vec<Value>| items.into_iter().map(|value| Record { value, line: 0 });
+    match json(path, text)? {
+        Value::Array(items) => Ok(line_of_each(items).collect()),
+        value => Ok(vec![Record { value, line: 1 }]),
+    }
+}
+
+/// The line on which something stands first, from 1; 0 if it does not.
+pub(super) fn line_of(text: &str, needle: &str) -> usize {
+    text.find(needle).map_or(0, |at| {
+        memchr::memchr_iter(b'\n', text.as_bytes().get(..at).unwrap_or_default()).count() + 1
+    })
+}
+
+/// Names of graders, files and models, each of which is given once.
+#[derive(Default)]
+pub(super) struct GivenNames {
+    given: BTreeSet<String>,
+    /// The last number behind each name.
+    last: BTreeMap<String, usize>,
+}
+
+impl GivenNames {
+    /// `name` with nothing but letters, digits, `_` and `-`, and a number behind it if that was given before.
+    pub(super) fn give(&mut self, name: &str) -> String {
+        let plain = plain_name(name);
+        let mut given = plain.clone();
+        while !self.given.insert(given.clone()) {
+            let count = self.last.entry(plain.clone()).or_insert(1);
+            *count += 1;
+            given = format!("{plain}_{count}");
+        }
+        given
+    }
+}
+
+/// The beginning of a text, so many characters of it, and of no key that it holds.
+pub(super) fn beginning(text: &str, length: usize) -> String {
+    /// What is looked at: more than any key is long.
+    const MOST: usize = 1 << 16;
+    let text = text.char_indices().nth(MOST).map_or(text, |(at, _)| &text[..at]);
+    without_keys(text).chars().take(length).collect()
+}
+
+/// A name with nothing but letters, digits, `_` and `-`, and without what looks like a key: files may be called so.
+pub(super) fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || c == '_' || c == '-' { c } else { '_' };
+    let name: String = beginning(name, 60).chars().map(plain).collect();
+    let name = name.trim_matches('_').to_owned();
+    if name.is_empty() { "unnamed".to_owned() } else { name }
+}
+
+/// A text as it is, nothing for null, anything else as JSON.
+pub(super) fn as_text(value: &Value) -> String {
+    match value {
+        Value::Null => String::new(),
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// The text at one of several places of a value.
+pub(super) fn text_at<'v>(value: &'v Value, pointers: &[&str]) -> Option<&'v str> {
+    pointers
+        .iter()
+        .find_map(|pointer| value.pointer(pointer)?.as_str())
+        .filter(|text| !text.is_empty())
+}
+
+/// The first value that is there and not null.
+pub(super) fn first<'v>(value: &'v Value, pointers: &[&str]) -> Option<&'v Value> {
+    pointers.iter().find_map(|pointer| value.pointer(pointer).filter(|found| !found.is_null()))
+}
+
+/// A provider and a model of those that evalrs can ask, from `provider/model` or a model's name alone.
+pub(super) struct JudgeModel {
+    pub model: String,
+    pub provider: Option<&'static str>,
+    /// Whether whoever runs it must say where it is asked.
+    pub is_elsewhere: bool,
+}
+
+impl JudgeModel {
+    pub(crate) fn of(name: &str) -> Self {
+        let known =
+            [("openai/", None), ("anthropic/", Some("anthropic")), ("google/", Some("google"))];
+        for (prefix, provider) in known {
+            if let Some(model) = name.strip_prefix(prefix) {
+                return Self {
+                    model: model.to_owned(),
+                    provider,
+                    is_elsewhere: model.contains('/'),
+                };
+            }
+        }
+        let provider = match name {
+            name if name.starts_with("claude-") => Some("anthropic"),
+            name if name.starts_with("gemini-") => Some("google"),
+            _ => None,
+        };
+        Self { model: name.to_owned(), provider, is_elsewhere: name.contains('/') }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::GivenNames;
+
+    #[test]
+    fn no_name_is_given_twice() {
+        let mut names = GivenNames::default();
+        let long = "x".repeat(70);
+        let asked = ["a", "a", "a_2", "a", "a_3", "", "_", &long, &long, &format!("{long}y")];
+        let given = asked.map(|name| names.give(name));
+        let plain = "x".repeat(60);
+        let expected =
+            ["a", "a_2", "a_2_2", "a_3", "a_3_2", "unnamed", "unnamed_2"].map(str::to_owned);
+        let of_long = [plain.clone(), format!("{plain}_2"), format!("{plain}_3")];
+        assert_eq!(given.to_vec(), [&expected[..], &of_long[..]].concat());
+    }
+}

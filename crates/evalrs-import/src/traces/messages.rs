@@ -1,0 +1,112 @@
+//! Messages of `LangChain`, `LangSmith` and `Langfuse` as attributes of spans.
+
+use serde_json::{Map, Value, json};
+
+use crate::reading::{as_text, first, text_at};
+
+/// The messages of a request or a reply, as attributes of `OpenInference`.
+pub(super) fn span_messages(value: &Value) -> Vec<Value> {
+    let mut found = Vec::new();
+    gather(value, 0, &mut found);
+    found.iter().map(|message| json!({"message": message})).collect()
+}
+
+/// Finds messages in what frameworks wrap them in: lists, generations, choices.
+fn gather(value: &Value, depth: usize, found: &mut Vec<Value>) {
+    if depth > 6 {
+        return;
+    }
+    match value {
+        Value::Array(items) => items.iter().for_each(|item| gather(item, depth + 1, found)),
+        Value::Object(_) => {
+            if let Some(message) = message(value) {
+                found.push(message);
+                return;
+            }
+            let inner = ["/messages", "/message", "/generations", "/choices", "/output", "/input"];
+            if let Some(inner) = first(value, &inner) {
+                gather(inner, depth + 1, found);
+            }
+        }
+        _ => {}
+    }
+}
+
+/// One message, if it is one: with a role, or as `LangChain` writes it.
+fn message(value: &Value) -> Option<Value> {
+    let inner = value
+        .get("kwargs")
+        .filter(|inner| inner.is_object())
+        .or_else(|| value.get("data").filter(|data| data.is_object()))
+        .unwrap_or(value);
+    let constructor =
+        value.get("id").and_then(Value::as_array).and_then(|path| path.last()?.as_str());
+    let said = text_at(value, &["/role"])
+        .or_else(|| text_at(inner, &["/role", "/type"]))
+        .or_else(|| text_at(value, &["/type"]));
+    let role = match constructor.or(said)?.trim_end_matches("Chunk") {
+        "HumanMessage" | "human" | "user" => "user",
+        "AIMessage" | "ai" | "assistant" | "model" => "assistant",
+        "SystemMessage" | "system" | "developer" => "system",
+        "ToolMessage" | "tool" | "function" => "tool",
+        _ => return None,
+    };
+    let content = inner.get("content");
+    let calls = tool_calls(inner);
+    if content.is_none() && calls.is_empty() {
+        return None;
+    }
+    let mut message = Map::new();
+    message.insert("role".to_owned(), Value::from(role));
+    message.insert("content".to_owned(), Value::from(content.map(text_of).unwrap_or_default()));
+    if !calls.is_empty() {
+        message.insert("tool_calls".to_owned(), Value::Array(calls));
+    }
+    if let Some(id) = text_at(inner, &["/tool_call_id"]) {
+        message.insert("tool_call_id".to_owned(), Value::from(id));
+    }
+    Some(Value::Object(message))
+}
+
+fn tool_calls(message: &Value) -> Vec<Value> {
+    let lists = [message.get("tool_calls"), message.pointer("/additional_kwargs/tool_calls")];
+    let list =
+        lists.into_iter().flatten().filter_map(Value::as_array).find(|list| !list.is_empty());
+    let call = |call: &Value| {
+        let arguments = first(call, &["/function/arguments", "/args", "/arguments"]).map(as_text);
+        let name = text_at(call, &["/function/name", "/name"])?;
+        Some(
+            json!({"tool_call": {"id": call.get("id"), "function": {"name": name, "arguments": arguments.unwrap_or_default()}}}),
+        )
+    };
+    list.into_iter().flatten().filter_map(call).collect()
+}
+
+/// The text of a content: of parts their texts.
+fn text_of(content: &Value) -> String {
+    match content {
+        Value::Array(parts) => {
+            let texts = parts.iter().filter_map(|part| part.get("text").unwrap_or(part).as_str());
+            texts.collect::<Vec<_>>().join(" ")
+        }
+        other => as_text(other),
+    }
+}
+
+/// What people would call the question or the answer in the input or output of a run: a text, the only text of an object,
+/// or the last message of a list.
+pub(super) fn plain_text(value: &Value) -> Option<String> {
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Object(members) if members.len() == 1 && members.values().all(Value::is_string) => {
+            members.values().next().map(as_text)
+        }
+        other => {
+            let mut found = Vec::new();
+            gather(other, 0, &mut found);
+            let last = found.iter().rev().find_map(|message| text_at(message, &["/content"]));
+            Some(last.map_or_else(|| other.to_string(), str::to_owned))
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The verdicts that moved between two evaluations, and their order.
+
+use std::cmp::Reverse;
+
+use serde::Serialize;
+
+use super::agreement::{AgreementMovement, MovedLabel};
+use super::{CaseName, SideGrade};
+use evalrs_model::delta::Movement;
+
+/// A verdict that moved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Moved {
+    /// The case.
+    pub case: CaseName,
+    /// The grader.
+    pub grader: String,
+    /// How.
+    pub movement: Movement,
+    /// What people say of it; none where nobody labelled it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub label: Option<MovedLabel>,
+    /// The grade of the first.
+    pub before: MovedGrade,
+    /// The grade of the second.
+    pub now: MovedGrade,
+}
+
+impl Moved {
+    /// How far the score moved, second minus first.
+    pub fn distance(&self) -> f64 {
+        self.now.score - self.before.score
+    }
+
+    /// How it moved against what people say; none where that is not known, or as it was.
+    pub fn against_people(&self) -> Option<AgreementMovement> {
+        self.label?.movement()
+    }
+
+    /// What is the worst news comes first.
+    fn rank(&self) -> u8 {
+        match (self.against_people(), self.movement) {
+            (Some(AgreementMovement::NoLongerAgrees), _) => 0,
+            (None, Movement::Broken) => 1,
+            _ => 2,
+        }
+    }
+}
+
+/// One grade of a verdict that moved.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct MovedGrade {
+    /// 0.0..=1.0.
+    pub score: f64,
+    /// Whether it counts as a pass.
+    pub pass: bool,
+    /// Whether it could not be made.
+    pub error: bool,
+    /// The key of its first judgment.
+    pub key: Option<String>,
+    /// Why, in the words of the judge; null where they are not recorded.
+    pub rationale: Option<String>,
+}
+
+impl MovedGrade {
+    /// A grade without its words.
+    pub fn of(grade: SideGrade) -> Self {
+        Self {
+            score: grade.score,
+            pass: grade.pass,
+            error: grade.error,
+            key: grade.key.map(|key| key.to_string()),
+            rationale: None,
+        }
+    }
+}
+
+/// The worst news first, then by how far.
+pub(super) fn sort(moved: &mut [Moved]) {
+    moved.sort_by_key(|moved| (moved.rank(), Reverse(Far(moved.distance().abs()))));
+}
+
+/// A distance that sorts.
+#[derive(Clone, Copy, PartialEq)]
+struct Far(f64);
+
+impl Eq for Far {}
+
+impl PartialOrd for Far {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Far {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.0.total_cmp(&other.0)
+    }
+}

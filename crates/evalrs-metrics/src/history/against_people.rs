@@ -1,0 +1,124 @@
+//! How far graders agreed with people in the runs of a history, and where a mean that goes up is no better judge.
+
+use serde::{Deserialize, Serialize};
+
+use super::HistoryLine;
+use crate::metric::labels::LabelAgreement;
+
+/// How far the verdicts of a grader agreed with the labels that there were at the time of a run.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct HistoryAgreement {
+    /// Verdicts that had a label.
+    pub n: usize,
+    /// The share of them that agreed (0.0..=1.0).
+    pub accuracy: Option<f64>,
+    /// Cohen's kappa; none where it is not defined.
+    pub kappa: Option<f64>,
+    /// Verdicts that passed what a person failed.
+    pub false_pass: usize,
+    /// Verdicts that failed what a person passed.
+    pub false_fail: usize,
+}
+
+impl HistoryAgreement {
+    /// The numbers of a trend; none where no verdict had a label.
+    pub fn of(agreement: &LabelAgreement) -> Option<Self> {
+        let LabelAgreement { n, accuracy, kappa, false_pass, false_fail, .. } = *agreement;
+        (n > 0).then_some(Self { n, accuracy, kappa, false_pass, false_fail })
+    }
+}
+
+/// That a grader passes more, or scores higher, and says less often what people say.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct AgreesLess {
+    /// The grader.
+    pub grader: String,
+    /// The run it is compared with.
+    pub since: String,
+    /// The mean then, and now.
+    pub mean: [f64; 2],
+    /// The agreement then.
+    pub before: HistoryAgreement,
+    /// The agreement now.
+    pub now: HistoryAgreement,
+}
+
+/// The graders of a run whose mean is higher than in the last run of the same questions with labels, and whose agreement is
+/// lower. A rubric may be another one: that is what people edit.
+pub(super) fn agree_less(earlier: &[HistoryLine], now: &HistoryLine) -> Vec<AgreesLess> {
+    let compared = now.metrics.0.iter().filter_map(|(grader, metric)| {
+        let agreement = metric.agreement?;
+        let mut same = earlier.iter().rev().filter(|line| {
+            line.dataset.is_some() && line.dataset == now.dataset && line.target == now.target
+        });
+        same.find_map(|line| {
+            let old = line.metrics.get(grader)?;
+            let before = old.agreement?;
+            let mean = [old.mean?, metric.mean?];
+            let grader = grader.clone();
+            let since = line.id.clone();
+            Some(AgreesLess { grader, since, mean, before, now: agreement })
+        })
+    });
+    compared.filter(AgreesLess::is_so).collect()
+}
+
+impl AgreesLess {
+    fn is_so(&self) -> bool {
+        let agreed = self.before.accuracy.zip(self.now.accuracy);
+        self.mean[1] > self.mean[0] && agreed.is_some_and(|(before, now)| now < before)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{AgreesLess, HistoryAgreement, agree_less};
+    use crate::history::{HISTORY_FORMAT, HistoryLine, HistoryMetric};
+    use evalrs_base::ordered_map::Ordered;
+
+    fn line(id: &str, mean: f64, accuracy: Option<f64>) -> HistoryLine {
+        let agreement = accuracy.map(|share| HistoryAgreement {
+            n: 10,
+            accuracy: Some(share),
+            ..HistoryAgreement::default()
+        });
+        let metric = HistoryMetric { mean: Some(mean), agreement, ..HistoryMetric::default() };
+        HistoryLine {
+            format: HISTORY_FORMAT,
+            id: id.to_owned(),
+            suite: String::new(),
+            started: String::new(),
+            metrics: Ordered(vec![("q".to_owned(), metric)]),
+            declared: Ordered::default(),
+            gate: crate::gate::GateReport::default(),
+            digests: Ordered::default(),
+            dataset: Some("d".to_owned()),
+            target: None,
+            cost: None,
+        }
+    }
+
+    #[test]
+    fn a_mean_that_rises_while_agreement_falls_is_named() {
+        let other = |line: HistoryLine| HistoryLine { dataset: Some("e".to_owned()), ..line };
+        let old = line("a", 0.5, Some(0.8));
+        let unknown = line("b", 0.7, None);
+        for (earlier, now, since) in [
+            (vec![old.clone()], line("c", 0.6, Some(0.7)), Some("a")),
+            // A run without labels in between says nothing.
+            (vec![old.clone(), unknown.clone()], line("c", 0.6, Some(0.7)), Some("a")),
+            (vec![old.clone()], line("c", 0.6, Some(0.8)), None),
+            (vec![old.clone()], line("c", 0.5, Some(0.7)), None),
+            (vec![old.clone()], line("c", 0.4, Some(0.7)), None),
+            (vec![old.clone()], line("c", 0.6, None), None),
+            (vec![unknown], line("c", 0.9, Some(0.1)), None),
+            (vec![other(old)], line("c", 0.6, Some(0.7)), None),
+            (vec![], line("c", 0.6, Some(0.7)), None),
+        ] {
+            let found = agree_less(&earlier, &now);
+            let ids: Vec<&str> = found.iter().map(|one: &AgreesLess| one.since.as_str()).collect();
+            assert_eq!(ids, since.into_iter().collect::<Vec<_>>(), "{earlier:?} {now:?}");
+        }
+    }
+}

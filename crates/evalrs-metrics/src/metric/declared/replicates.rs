@@ -1,0 +1,109 @@
+//! A metric over samples that are drawn again, so that a later run can be compared with this one.
+//!
+//! The draws of two runs hold the same samples: see [`evalrs_statistics::poisson_bootstrap`]. Rows, labels and fields of
+//! an earlier run are nowhere kept, so that these numbers are all that its change can be judged by.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+use super::MetricTable;
+use evalrs_model::spec::{AgreementMeasure, MetricKind, MetricSpec, SeriesSource, Statistic};
+use evalrs_statistics::poisson_bootstrap::{LEAST_DRAWS, copies};
+
+/// How many times all samples are drawn; fewer of many, which bounds the time.
+const MOST_DRAWS: usize = 1_000;
+
+/// How many items are drawn in all.
+const MOST_DRAWN: usize = 2_000_000;
+
+/// What a metric comes to over samples that are drawn again.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Replicates {
+    /// Samples that the number rests on.
+    pub samples: usize,
+    /// What the number is never below; null where nothing bounds it.
+    pub least: Option<f64>,
+    /// What it is never above.
+    pub greatest: Option<f64>,
+    /// Draw → the number; null where it is not defined.
+    pub draws: Vec<Option<f64>>,
+}
+
+/// The draws of `estimate`, which takes the numbers of items; `samples` are those of the items. None where the table does not know
+/// what its samples are called, and of so many items that there would be too few draws.
+pub(super) fn of(
+    table: &MetricTable,
+    samples: &[u32],
+    estimate: &dyn Fn(&[usize]) -> Option<f64>,
+) -> Option<Replicates> {
+    drawn(table, samples, MOST_DRAWN, estimate)
+}
+
+/// The same of an `estimate` that takes ten times as long.
+pub(super) fn of_regression(
+    table: &MetricTable,
+    samples: &[u32],
+    estimate: &dyn Fn(&[usize]) -> Option<f64>,
+) -> Option<Replicates> {
+    drawn(table, samples, MOST_DRAWN / 10, estimate)
+}
+
+fn drawn(
+    table: &MetricTable,
+    samples: &[u32],
+    most: usize,
+    estimate: &dyn Fn(&[usize]) -> Option<f64>,
+) -> Option<Replicates> {
+    let draws = MOST_DRAWS.min(most / samples.len().max(1));
+    if draws < LEAST_DRAWS || table.seeds.is_empty() {
+        return None;
+    }
+    let mut items: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (at, sample) in samples.iter().enumerate() {
+        items.entry(*sample).or_default().push(at);
+    }
+    let seeded: Vec<(u64, Vec<usize>)> = items
+        .into_iter()
+        .filter_map(|(sample, items)| Some((*table.seeds.get(sample as usize)?, items)))
+        .collect();
+    let mut taken = Vec::with_capacity(samples.len() * 2);
+    let mut of_draw = |draw: u64| {
+        taken.clear();
+        for (seed, items) in &seeded {
+            for _ in 0..copies(*seed, draw) {
+                taken.extend(items);
+            }
+        }
+        estimate(&taken).filter(|value| value.is_finite()).map(rounded)
+    };
+    let draws = (0..draws as u64).map(&mut of_draw).collect();
+    Some(Replicates { samples: seeded.len(), draws, ..Replicates::default() })
+}
+
+/// Without digits that no standard error needs.
+fn rounded(value: f64) -> f64 {
+    const DIGITS: f64 = 1e9;
+    (value * DIGITS).round() / DIGITS
+}
+
+/// The least and the greatest that the number can be, whatever the data; scores from 0 to 1.
+pub(super) fn bounds(spec: &MetricSpec) -> [Option<f64>; 2] {
+    const UNIT: [Option<f64>; 2] = [Some(0.0), Some(1.0)];
+    let is_score = !matches!(spec.of.source, SeriesSource::Field(_)) && !spec.native;
+    match &spec.kind {
+        MetricKind::Of(Statistic::PassRate | Statistic::PassAt(_) | Statistic::PassHat(_))
+        | MetricKind::Macro(Statistic::PassRate)
+        | MetricKind::Classes(_)
+        | MetricKind::AreaUnderCurve(_)
+        | MetricKind::CalibrationError { .. }
+        | MetricKind::WinRate
+        | MetricKind::LengthControlledWinRate(_) => UNIT,
+        MetricKind::Agreement(
+            AgreementMeasure::Pearson | AgreementMeasure::Spearman | AgreementMeasure::Kendall,
+        ) => [Some(-1.0), Some(1.0)],
+        MetricKind::Of(_) | MetricKind::Macro(_) | MetricKind::Weighted(_) if is_score => UNIT,
+        _ => [None, None],
+    }
+}

@@ -1,0 +1,64 @@
+//! Means by weights that rows have.
+
+use super::reading::{MetricTable, ReadValue, Reading};
+use super::{MetricValue, replicates};
+use evalrs_base::exact::{Weighted, weighted_mean};
+use evalrs_statistics::percentile_bootstrap::percentile_interval;
+
+/// `sum(w x) / sum(w)`, a result counting by what its row says.
+pub(super) fn of(path: &str, table: &MetricTable) -> MetricValue {
+    let found = WeightedItems::of(path, table);
+    let estimate = |drawn: &[usize]| {
+        let drawn: Vec<Weighted> = drawn.iter().map(|at| found.items[*at]).collect();
+        weighted_value(&drawn)
+    };
+    MetricValue {
+        value: found.mean(),
+        n: found.items.len(),
+        errors: found.errors,
+        interval: percentile_interval(&found.samples, &estimate),
+        replicates: replicates::of(table, &found.samples, &estimate),
+        ..MetricValue::default()
+    }
+}
+
+/// Results with a weight, and how many have none or no score.
+pub(super) struct WeightedItems {
+    items: Vec<Weighted>,
+    samples: Vec<u32>,
+    errors: usize,
+    /// The values of those without a weight.
+    pub(super) without_weight: Vec<f64>,
+}
+
+impl WeightedItems {
+    pub(super) fn of(path: &str, table: &MetricTable) -> Self {
+        let mut found =
+            Self { items: Vec::new(), samples: Vec::new(), errors: 0, without_weight: Vec::new() };
+        for (at, reading) in table.of.iter().enumerate() {
+            let weight = table.field_number(path, at).filter(|weight| *weight >= 0.0);
+            match (reading, weight) {
+                (Reading::Missing, _) => {}
+                (Reading::Is(ReadValue { number: Some(value), .. }), Some(weight)) => {
+                    found.items.push(Weighted { weight, value: *value });
+                    found.samples.push(table.places[at].sample);
+                }
+                (Reading::Is(ReadValue { number, .. }), _) => {
+                    found.errors += 1;
+                    found.without_weight.extend(*number);
+                }
+                (Reading::Errored, _) => found.errors += 1,
+            }
+        }
+        found
+    }
+
+    /// The mean; none where all weights are 0.
+    pub(super) fn mean(&self) -> Option<f64> {
+        weighted_value(&self.items)
+    }
+}
+
+fn weighted_value(items: &[Weighted]) -> Option<f64> {
+    weighted_mean(items).filter(|value| value.is_finite())
+}

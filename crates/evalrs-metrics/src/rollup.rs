@@ -1,0 +1,249 @@
+//! Numbers over several suites: of the summary of each to means, their intervals and the gate on them.
+//!
+//! A function of the summaries alone, so that it asks nothing and grades nothing: a changed roll-up is computed from what there
+//! is. Suites share no samples, so their numbers are taken to be independent; those that rest on the same dataset are not.
+
+use serde::{Deserialize, Serialize};
+use serde_json::json;
+
+use super::gate::{GateInputs, GateReport, decide_with};
+use super::metric::Metric;
+use super::metric::declared::{GroupValue, MetricValue};
+use super::results::Summary;
+use evalrs_base::exact::{Weighted, mean_of, weighted_mean};
+use evalrs_base::ordered_map::Ordered;
+use evalrs_model::record_format::FORMAT;
+use evalrs_model::spec::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
+use evalrs_statistics::interval::ConfidenceInterval;
+use evalrs_statistics::linear_combination::{CombinedTerm, combination_interval};
+
+/// What a suite came to.
+#[derive(Clone, Debug, PartialEq)]
+pub struct EvaluatedSuite {
+    /// Its name.
+    pub name: String,
+    /// Its file, as the command line named it.
+    pub path: String,
+    /// The id of its run.
+    pub run: String,
+    /// What tells its samples from those of other suites: suites of which this is equal share them.
+    pub samples: String,
+    /// What was found.
+    pub summary: Summary,
+}
+
+/// What a roll-up came to: the file that is recorded of it.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RollupReport {
+    /// [`FORMAT`].
+    pub format: u32,
+    /// Its name.
+    pub name: String,
+    /// What it is for.
+    pub description: Option<String>,
+    /// The version of evalrs that made it.
+    pub evalrs: String,
+    /// The suites that were evaluated, in the order of the command line.
+    pub suites: Vec<RolledSuite>,
+    /// Name → number; its groups are what it is the mean of.
+    pub metrics: Ordered<MetricValue>,
+    /// What the gate says; its status is null without one.
+    pub gate: GateReport,
+}
+
+/// A suite of a roll-up.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RolledSuite {
+    /// Its name.
+    pub suite: String,
+    /// Its file, as the command line named it.
+    pub path: String,
+    /// The id of its run.
+    pub run: String,
+}
+
+/// What the roll-up comes to over `suites`.
+pub fn roll_up(spec: &RollupSpec, suites: &[EvaluatedSuite]) -> RollupReport {
+    let metric = |metric: &RollupMetric| (metric.name.clone(), value_of(metric, suites));
+    let metrics = Ordered(spec.metrics.iter().map(metric).collect::<Vec<_>>());
+    let inputs =
+        GateInputs { grades: &|_| None, metrics: &|name| metrics.get(name), labels: &|_| None };
+    let gate = spec.gate.as_ref().map(|gate| decide_with(gate, inputs)).unwrap_or_default();
+    let rolled = |suite: &EvaluatedSuite| RolledSuite {
+        suite: suite.name.clone(),
+        path: suite.path.clone(),
+        run: suite.run.clone(),
+    };
+    RollupReport {
+        format: FORMAT,
+        name: spec.name.clone(),
+        description: spec.description.clone(),
+        evalrs: env!("CARGO_PKG_VERSION").to_owned(),
+        suites: suites.iter().map(rolled).collect(),
+        metrics,
+        gate,
+    }
+}
+
+/// A number of a suite, and how far grades that could not be made could have moved it.
+#[derive(Clone, Debug, Default)]
+struct ComponentValue {
+    value: Option<f64>,
+    interval: Option<ConfidenceInterval>,
+    n: usize,
+    errors: usize,
+    lowest: Option<f64>,
+    highest: Option<f64>,
+    /// Why there is no value.
+    problem: Option<String>,
+    /// The place of the first suite with the same samples.
+    group: usize,
+}
+
+fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
+    let found: Vec<ComponentValue> =
+        metric.components.iter().map(|component| component_value(component, suites)).collect();
+    // What counts nothing may be missing.
+    let counted = || {
+        let all = metric.components.iter().zip(&found);
+        all.filter(|(component, _)| component.weight > 0.0)
+    };
+    let mean = |number: fn(&ComponentValue) -> Option<f64>| {
+        let item = |(component, of): (&RollupComponent, &ComponentValue)| {
+            Some(Weighted { weight: component.weight, value: number(of)? })
+        };
+        weighted_mean(&counted().map(item).collect::<Option<Vec<Weighted>>>()?)
+    };
+    let value = mean(|of| of.value);
+    let missing = counted().find(|(_, of)| of.value.is_none());
+    let problem = missing.map(|(component, of)| {
+        let why = of.problem.as_deref().unwrap_or("there is nothing to compute it from");
+        format!("`{}` has no value: {why}", component.text)
+    });
+    let without_interval = counted().find(|(_, of)| of.value.is_some() && of.interval.is_none());
+    let interval = value.and_then(|_| interval(&counted().collect::<Vec<_>>()));
+    let interval_problem = match without_interval {
+        _ if value.is_none() || interval.is_some() => None,
+        Some((component, _)) => Some(format!("no interval, as `{}` has none", component.text)),
+        None => Some("no interval: the numbers are too large".to_owned()),
+    };
+    let group = |(component, of): (&RollupComponent, &ComponentValue)| {
+        let group = GroupValue {
+            value: of.value,
+            n: of.n,
+            interval: of.interval,
+            weight: metric.is_weighted.then_some(component.weight),
+            ..GroupValue::default()
+        };
+        (component.text.clone(), group)
+    };
+    MetricValue {
+        kind: if metric.is_weighted { "weighted mean" } else { "macro mean" }.to_owned(),
+        value,
+        n: found.iter().map(|of| of.n).sum(),
+        errors: found.iter().map(|of| of.errors).sum(),
+        interval,
+        problem,
+        interval_problem,
+        groups: Ordered(metric.components.iter().zip(&found).map(group).collect()),
+        lowest: value.and_then(|_| mean(|of| of.lowest)),
+        highest: value.and_then(|_| mean(|of| of.highest)),
+        definition: definition(metric),
+        ..MetricValue::default()
+    }
+}
+
+fn interval(counted: &[(&RollupComponent, &ComponentValue)]) -> Option<ConfidenceInterval> {
+    let all: f64 = counted.iter().map(|(component, _)| component.weight).sum();
+    let terms = counted.iter().map(|(component, of)| {
+        Some(CombinedTerm {
+            weight: component.weight / all,
+            value: of.value?,
+            interval: of.interval?,
+            group: of.group,
+        })
+    });
+    combination_interval(&terms.collect::<Option<Vec<CombinedTerm>>>()?)
+}
+
+fn component_value(component: &RollupComponent, suites: &[EvaluatedSuite]) -> ComponentValue {
+    let Some(suite) = suites.iter().find(|suite| suite.name == component.suite) else {
+        return ComponentValue::default();
+    };
+    let group = suites.iter().position(|other| other.samples == suite.samples);
+    let metrics = &suite.summary.metrics;
+    let found = match &component.source {
+        RollupSource::Mean(grader) => metrics.get(grader).map(mean_of_grader),
+        RollupSource::PassRate(grader) => metrics.get(grader).map(pass_rate_of_grader),
+        RollupSource::Declared(name) => suite.summary.declared.get(name).map(declared),
+    };
+    ComponentValue { group: group.unwrap_or_default(), ..found.unwrap_or_default() }
+}
+
+fn mean_of_grader(metric: &Metric) -> ComponentValue {
+    let sum = metric.avg_score_total.unwrap_or(0.0) * metric.n as f64;
+    ComponentValue {
+        value: metric.avg_score_attempted,
+        interval: metric.interval,
+        // Exact where nothing is missing, so that a gate on the value itself is decided.
+        ..of_grader(metric, metric.avg_score_attempted, sum)
+    }
+}
+
+fn pass_rate_of_grader(metric: &Metric) -> ComponentValue {
+    let passes = metric.accuracy.map_or(0.0, |rate| (rate * metric.attempted as f64).round());
+    ComponentValue {
+        value: metric.accuracy,
+        interval: metric.accuracy_interval,
+        ..of_grader(metric, metric.accuracy, passes)
+    }
+}
+
+/// The counts of a grader, and the ends of a number that is `sum` over its grades, with missing ones as 0 and as 1.
+fn of_grader(metric: &Metric, value: Option<f64>, sum: f64) -> ComponentValue {
+    let end = |missing: usize| match metric.errors {
+        0 => value,
+        _ => mean_of(&[sum, missing as f64], metric.n),
+    };
+    let problem = match metric.n {
+        0 => "nothing was graded".to_owned(),
+        n => format!("none of {n} grades could be made"),
+    };
+    ComponentValue {
+        n: metric.n,
+        errors: metric.errors,
+        lowest: end(0),
+        highest: end(metric.errors),
+        problem: Some(problem),
+        ..ComponentValue::default()
+    }
+}
+
+fn declared(metric: &MetricValue) -> ComponentValue {
+    ComponentValue {
+        value: metric.value,
+        interval: metric.interval,
+        n: metric.n,
+        errors: metric.errors,
+        lowest: metric.lowest,
+        highest: metric.highest,
+        problem: metric.problem.clone(),
+        group: 0,
+    }
+}
+
+/// The digest of what the file says of a metric but its name: numbers of different digests are not of the same thing.
+fn definition(metric: &RollupMetric) -> String {
+    let components: Vec<_> = metric
+        .components
+        .iter()
+        .map(|component| json!([component.text, component.weight]))
+        .collect();
+    let written = json!([metric.is_weighted, components]).to_string();
+    blake3::hash(written.as_bytes()).to_hex().chars().take(16).collect()
+}
+
+#[cfg(test)]
+mod tests;

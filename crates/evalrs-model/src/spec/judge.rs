@@ -1,0 +1,309 @@
+//! What a suite says of a rubric grader: what is judged, by whom, and how often.
+//!
+//! A rubric grader has one judge or a panel of them. What is asked is of the grader; who is asked, and with which
+//! settings, is of each judge.
+
+use std::sync::Arc;
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::{Lint, ProgramSpec};
+
+/// A range of scores, from complete failure to full success.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct Scale {
+    /// The score of complete failure.
+    pub min: f64,
+    /// The score of full success, greater than `min`.
+    pub max: f64,
+}
+
+impl Scale {
+    /// The range of all scores of evalrs.
+    pub const UNIT: Self = Self { min: 0.0, max: 1.0 };
+
+    /// Whether a score is on it.
+    pub fn contains(self, score: f64) -> bool {
+        (self.min..=self.max).contains(&score)
+    }
+
+    /// A score from 0.0 to 1.0 as one on it, with all its digits but those that rounding leaves: a whole number that was made
+    /// one from 0.0 to 1.0 is whole again.
+    pub fn native(self, unit: f64) -> f64 {
+        /// What rounding moves a number by, as a part of the greatest that it was computed with.
+        const ROUNDING: f64 = 1e-14;
+        let native = self.min + unit * (self.max - self.min);
+        let short = nine_digits(native);
+        let is_rounding = (native - short).abs() <= ROUNDING * self.min.abs().max(self.max.abs());
+        if is_rounding { short } else { native }
+    }
+
+    /// A score on it as one from 0.0 to 1.0.
+    pub fn unit(self, score: f64) -> f64 {
+        (score - self.min) / (self.max - self.min)
+    }
+}
+
+/// Without the digits after the ninth that people write none of; of large numbers, all.
+pub fn nine_digits(value: f64) -> f64 {
+    const DIGITS: f64 = 1e9;
+    if value.abs() < 1e6 { (value * DIGITS).round() / DIGITS } else { value }
+}
+
+/// A rubric and who judges by it.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RubricSpec {
+    /// The text of the rubric, a template.
+    pub prompt: String,
+    /// Who is asked, at least one; more than one is a panel.
+    #[serde(skip)]
+    pub judges: Vec<JudgeSpec>,
+    /// The range the judges score in; mapped to 0..=1. None is 0..=1 itself.
+    pub scale: Option<Scale>,
+    /// Names of sample variables the rubric must find.
+    pub rubric_vars: Vec<String>,
+    /// Independent judgments of one submission by each judge, at least 1.
+    pub votes: u32,
+    /// How votes become one score.
+    pub combine: Combine,
+    /// Further votes of each judge on a submission whose first votes are below the pass threshold.
+    pub confirm_fails: u32,
+    /// What submissions are compared with, where the judge is asked which of two is better.
+    pub compare_to: Option<CompareTo>,
+    /// Whether texts that are put into it stand between fences.
+    #[serde(skip_serializing_if = "Clone::clone")]
+    pub fence: bool,
+    /// The placeholders whose texts stand without fences all the same.
+    pub unfenced: Vec<String>,
+    /// The warnings about it that are not wanted; in no key.
+    pub allow: Vec<Lint>,
+    /// Set where nothing is judged, and a model embeds the submission and a reference.
+    #[serde(skip)]
+    pub embedding: Option<EmbeddingSpec>,
+}
+
+/// How near a submission is to a reference, by what a model makes of both.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct EmbeddingSpec {
+    /// The length of the vectors, where it is not the model's own.
+    pub dimensions: Option<u32>,
+    /// The reference, where it is not that of the row.
+    pub value: Option<String>,
+}
+
+/// One judge: a model, where it is asked, and with which settings.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct JudgeSpec {
+    /// The model; of an agent the one it is run by, as far as its file tells.
+    pub model: String,
+    /// The protocol; `openai` is any OpenAI-compatible endpoint.
+    pub provider: String,
+    /// Where it is asked, if not where the environment says. In the key only if there is no `endpoint`.
+    pub base_url: Option<String>,
+    /// Stands for the base URL in the key.
+    pub endpoint: Option<String>,
+    /// The environment variable that holds the key of the API.
+    pub api_key_env: Option<String>,
+    /// Further headers of its requests, in the order of the file.
+    #[serde(serialize_with = "by_name")]
+    pub headers: Vec<HeaderSpec>,
+    /// The sampling temperature, 0..=2; none leaves it out of the request.
+    pub temperature: Option<f64>,
+    pub seed: Option<i64>,
+    /// The most tokens of a reply.
+    pub max_tokens: Option<u32>,
+    /// Nucleus sampling, 0..=1.
+    pub top_p: Option<f64>,
+    /// Further members of the request body, an object.
+    pub extra_body: Map<String, Value>,
+    /// How the shape of the reply is asked for.
+    pub response_format: ReplyFormat,
+    /// How long and how often it is asked; in no key.
+    #[serde(flatten)]
+    pub patience: Patience,
+    /// The agent that judges, where it is one.
+    #[serde(skip)]
+    pub agent: Option<AgentSpec>,
+    /// The command that judges, where it is one.
+    #[serde(skip)]
+    pub program: Option<Box<JudgeProgramSpec>>,
+}
+
+/// A command that judges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct JudgeProgramSpec {
+    /// Its words and what it rests on.
+    pub program: ProgramSpec,
+    /// What its files cannot say: any text, part of the key.
+    pub version: Option<String>,
+}
+
+/// An agent that judges.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AgentSpec {
+    /// Its file, joined to the suite's folder.
+    pub path: String,
+    /// What is sent to the server for the file.
+    pub text: Arc<str>,
+    /// The tool that it calls with its verdict.
+    pub tool: String,
+    /// The model that it gets in place of its own.
+    pub model: Option<String>,
+    /// Whether it stays at the server when it has judged; in no key.
+    pub keep: bool,
+}
+
+fn by_name<S: Serializer>(headers: &[HeaderSpec], to: S) -> Result<S::Ok, S::Error> {
+    to.collect_map(headers.iter().map(|header| (&header.name, &header.value)))
+}
+
+/// How long and how often a judge is asked. Nothing of it is in a key.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Patience {
+    /// Retries of one request after transport failures.
+    pub max_retries: u32,
+    /// Seconds one request may take.
+    pub timeout: f64,
+    /// Seconds one judgment may take, retries and waits between them included.
+    pub deadline: f64,
+    /// The most requests that are sent to the endpoint in a minute.
+    pub max_requests_per_minute: Option<u32>,
+    /// The most tokens, sent and received, that are used at the endpoint in a minute.
+    pub max_tokens_per_minute: Option<u64>,
+}
+
+impl Default for Patience {
+    fn default() -> Self {
+        Self {
+            max_retries: 5,
+            timeout: 120.0,
+            deadline: 900.0,
+            max_requests_per_minute: None,
+            max_tokens_per_minute: None,
+        }
+    }
+}
+
+/// A header of a judge's requests.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct HeaderSpec {
+    pub name: String,
+    pub value: HeaderValue,
+}
+
+/// What a header says.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub enum HeaderValue {
+    /// What the environment variable of this name holds: a secret, in no key.
+    #[serde(rename = "env")]
+    Variable(String),
+    /// The text itself, which is in the key: it may change what is answered.
+    #[serde(untagged)]
+    Text(String),
+}
+
+/// How the shape of a reply is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum ReplyFormat {
+    /// By a JSON schema where the endpoint offers that, else as JSON, else in words alone.
+    #[default]
+    Auto,
+    JsonSchema,
+    JsonObject,
+    Text,
+}
+
+impl ReplyFormat {
+    /// Its name in suites and keys.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Auto => "auto",
+            Self::JsonSchema => "json_schema",
+            Self::JsonObject => "json_object",
+            Self::Text => "text",
+        }
+    }
+}
+
+/// What submissions are compared with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum CompareTo {
+    /// A field of the row, a dotted path.
+    Field(String),
+    /// The record of a run, joined to the suite's folder: its submission of the same sample.
+    Run(String),
+}
+
+/// How votes become one score.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
+pub enum Combine {
+    /// The middle one; of an even number, the mean of the middle two.
+    #[default]
+    Median,
+    Mean,
+    /// The score that most votes gave; of several such, their mean.
+    Majority,
+}
+
+impl Default for JudgeSpec {
+    fn default() -> Self {
+        Self {
+            model: "gpt-4o-mini".to_owned(),
+            provider: "openai".to_owned(),
+            base_url: None,
+            endpoint: None,
+            api_key_env: None,
+            headers: Vec::new(),
+            temperature: Some(0.0),
+            seed: None,
+            max_tokens: None,
+            top_p: None,
+            extra_body: Map::new(),
+            response_format: ReplyFormat::Auto,
+            patience: Patience::default(),
+            agent: None,
+            program: None,
+        }
+    }
+}
+
+impl RubricSpec {
+    /// The rubric `prompt`, by which `judge` judges each submission once.
+    pub fn new(prompt: impl Into<String>, judge: JudgeSpec) -> Self {
+        Self {
+            prompt: prompt.into(),
+            judges: vec![judge],
+            scale: None,
+            rubric_vars: Vec::new(),
+            votes: 1,
+            combine: Combine::default(),
+            confirm_fails: 0,
+            compare_to: None,
+            fence: true,
+            unfenced: Vec::new(),
+            allow: Vec::new(),
+            embedding: None,
+        }
+    }
+
+    /// Whether what the placeholder `name` stands for is fenced. `submission` means both of two submissions too, and `row`
+    /// every field of the row and every variable.
+    pub fn is_fenced(&self, name: &str) -> bool {
+        let group = match name {
+            "input" | "submission" | "ground_truth" => name,
+            "submission_a" | "submission_b" => "submission",
+            _ => "row",
+        };
+        self.fence && !self.unfenced.iter().any(|taken| taken == name || taken == group)
+    }
+
+    /// The commands among its judges.
+    pub fn programs(&self) -> impl Iterator<Item = &ProgramSpec> {
+        let programs = self.judges.iter().filter_map(|judge| judge.program.as_ref());
+        programs.map(|judge| &judge.program)
+    }
+}

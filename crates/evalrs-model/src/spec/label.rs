@@ -1,0 +1,95 @@
+//! What people say of submissions, and what a suite says of where that stands.
+
+use evalrs_base::threshold::reaches;
+
+/// What a person says of a submission.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Label {
+    /// Whether it passes.
+    Pass(bool),
+    /// How good it is, 0.0..=1.0.
+    Score(f64),
+}
+
+impl Label {
+    /// Whether it passes where scores of at least `threshold` do.
+    pub fn passes(self, threshold: f64) -> bool {
+        match self {
+            Self::Pass(pass) => pass,
+            Self::Score(score) => reaches(score, threshold),
+        }
+    }
+}
+
+/// Where labels of people stand, whom they are for and how they are written.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct LabelsSpec {
+    /// The file that holds them, joined to the suite's folder; none if they stand in rows.
+    pub path: Option<String>,
+    /// The graders that a label is for which names none; empty is all.
+    pub graders: Vec<String>,
+    /// Our names of what a line of the file has, each with the dotted path under which it stands.
+    pub fields: Vec<(String, String)>,
+    /// The dotted paths under which the labels of several people stand in one line, each person being called as their path;
+    /// empty where a line has one label.
+    pub columns: Vec<String>,
+    /// What is written, and what it means.
+    pub map: Vec<(String, LabelMeaning)>,
+    /// The share of labels that is held out of what is shown, 0.01..=0.99.
+    pub holdout: Option<f64>,
+}
+
+impl LabelsSpec {
+    /// Whether it is about labels in rows. What only holds labels out is about all there are.
+    pub fn is_of_rows(&self) -> bool {
+        let only_holds_out = self.holdout.is_some() && self.is_own_layout();
+        self.path.is_none() && !only_holds_out
+    }
+
+    /// Whether lines are written as evalrs writes them.
+    pub fn is_own_layout(&self) -> bool {
+        let is_one_label = self.fields.is_empty() && self.columns.is_empty();
+        is_one_label && self.map.is_empty() && self.graders.is_empty()
+    }
+}
+
+/// How the answer of a label came to be labelled.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum LabelPick {
+    /// It was drawn at random.
+    Random,
+    /// Judges or votes disagree.
+    Disagreement,
+    /// Its score is near the threshold.
+    Threshold,
+    /// The person chose it.
+    Chosen,
+}
+
+impl LabelPick {
+    const ALL: [Self; 4] = [Self::Random, Self::Disagreement, Self::Threshold, Self::Chosen];
+
+    /// Its name in files.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Random => "random",
+            Self::Disagreement => "disagreement",
+            Self::Threshold => "threshold",
+            Self::Chosen => "chosen",
+        }
+    }
+
+    /// That of the name.
+    pub fn of_name(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|pick| pick.name() == name)
+    }
+}
+
+/// What a label that is written in words of its own means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum LabelMeaning {
+    /// That it passes, or fails.
+    Pass(bool),
+    /// This score, on the scale of the grader.
+    Score(f64),
+}

@@ -1,0 +1,268 @@
+//! The metrics that a suite declares, as the reports for people show them: a table of numbers with their intervals.
+
+use std::io::{self, Write};
+
+use super::intervals;
+use super::markdown::code;
+use super::terminal::{TITLE, error_cell, faint, title};
+use evalrs_base::ordered_map::Ordered;
+use evalrs_base::text::table::{TableCell, lines, name as cell_of_name, number, words};
+use evalrs_base::text::{count, cut, cut_middle};
+use evalrs_metrics::metric::declared::{GroupValue, MetricValue, UngroupedResults};
+use evalrs_statistics::interval::ConfidenceInterval;
+
+/// The columns that the name of a metric may take.
+const NAME: usize = 32;
+
+/// The columns that the name of a group may take, where the terminal has them.
+const GROUP_NAME: usize = 60;
+
+/// The least length, in characters, of what all names of groups begin or end with that is left out.
+const SHARED: usize = 12;
+
+/// The groups of one metric that are shown.
+const GROUPS: usize = 12;
+
+/// The groups that are named of those in which a metric is not defined.
+const NAMED: usize = 5;
+
+/// The largest confusion matrix that is shown, in classes.
+const CLASSES: usize = 8;
+
+/// A row of the table.
+struct DeclaredRow {
+    name: String,
+    kind: String,
+    value: String,
+    interval: String,
+    n: usize,
+    errors: Option<usize>,
+}
+
+/// The table for a terminal of so many columns; nothing where no metric is declared.
+pub(super) fn declared_lines(metrics: &Ordered<MetricValue>, width: usize) -> Vec<String> {
+    if metrics.0.is_empty() {
+        return Vec::new();
+    }
+    let titles = ["value [95 %]", "n", "errors"];
+    let mut header = vec![title("metric"), title("kind")];
+    header.extend(titles.map(|text| number(text).styled(TITLE)));
+    let mut rows = vec![header];
+    let mut after = Vec::new();
+    for (name, metric) in &metrics.0 {
+        let shown = metric_rows(name, metric, told_apart);
+        rows.extend(shown.iter().map(cells));
+        after.extend(remarks(name, metric));
+    }
+    let mut table = lines(&rows, width);
+    table.extend(methods(metrics).map(|methods| faint(&cut(&methods, width))));
+    table.extend(after);
+    table
+}
+
+/// The same as Markdown.
+pub(super) fn write_declared(
+    metrics: &Ordered<MetricValue>,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    if metrics.0.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n| metric | kind | value | {} | n | errors |", intervals::TITLE)?;
+    writeln!(out, "|:--|:--|--:|--:|--:|--:|")?;
+    for (name, metric) in &metrics.0 {
+        for row in metric_rows(name, metric, whole_names) {
+            let errors = row.errors.map_or_else(String::new, |errors| errors.to_string());
+            let DeclaredRow { kind, value, interval, n, .. } = &row;
+            let name = code(row.name.trim());
+            writeln!(out, "| {name} | {kind} | {value} | {interval} | {n} | {errors} |")?;
+        }
+    }
+    if let Some(methods) = methods(metrics) {
+        writeln!(out, "\n{methods}")?;
+    }
+    for (name, metric) in &metrics.0 {
+        for line in remarks(name, metric) {
+            writeln!(out, "\n{}", code(line.trim()))?;
+        }
+    }
+    Ok(())
+}
+
+/// Names without what all of them begin and end with, where that is long: of long names the middle is what tells them apart.
+fn told_apart(names: &[&str]) -> Vec<String> {
+    let Some((first, others)) = names.split_first().filter(|(_, others)| !others.is_empty()) else {
+        return whole_names(names);
+    };
+    let alike = |at: &dyn Fn(&str, usize) -> Option<char>| {
+        let is_shared = |place: &usize| {
+            let own = at(first, *place);
+            own.is_some() && others.iter().all(|other| at(other, *place) == own)
+        };
+        let shared = (0..first.chars().count()).take_while(is_shared).count();
+        // A word is left out whole or not at all.
+        let is_word = |place: usize| at(first, place).is_some_and(char::is_alphanumeric);
+        let whole = (0..=shared).rev().find(|end| *end == 0 || !is_word(end - 1) || !is_word(*end));
+        whole.filter(|length| *length >= SHARED).unwrap_or(0)
+    };
+    let before = alike(&|name, place| name.chars().nth(place));
+    let after = alike(&|name, place| name.chars().rev().nth(place));
+    let shorter = |name: &&str| {
+        let length = name.chars().count();
+        if length <= before + after {
+            return (*name).to_owned();
+        }
+        let kept: String = name.chars().skip(before).take(length - before - after).collect();
+        let [start, end] = [before, after].map(|left_out| if left_out > 0 { "…" } else { "" });
+        format!("{start}{kept}{end}")
+    };
+    names.iter().map(shorter).collect()
+}
+
+fn whole_names(names: &[&str]) -> Vec<String> {
+    names.iter().map(|name| (*name).to_owned()).collect()
+}
+
+fn metric_rows(
+    name: &str,
+    metric: &MetricValue,
+    shown_names: fn(&[&str]) -> Vec<String>,
+) -> Vec<DeclaredRow> {
+    let whole = DeclaredRow {
+        name: cut_middle(name, NAME),
+        kind: metric.kind.clone(),
+        value: shown(metric.value),
+        interval: interval(metric.interval.as_ref()),
+        n: metric.n,
+        errors: Some(metric.errors),
+    };
+    let names: Vec<&str> = metric.groups.0.iter().map(|(name, _)| name.as_str()).collect();
+    let names = shown_names(&names);
+    let group = |(name, (_, group)): (String, &(String, GroupValue))| DeclaredRow {
+        name: format!("  {}", cut_middle(&name, GROUP_NAME)),
+        kind: group.weight.map_or_else(String::new, |weight| format!("weight {weight}")),
+        value: shown(group.value),
+        interval: interval(group.interval.as_ref()),
+        n: group.n,
+        errors: None,
+    };
+    let groups = names.into_iter().zip(&metric.groups.0).take(GROUPS).map(group);
+    std::iter::once(whole).chain(groups).collect()
+}
+
+fn cells(row: &DeclaredRow) -> Vec<TableCell> {
+    let errors = row.errors.map_or_else(|| words(""), error_cell);
+    let within = match row.interval.as_str() {
+        "-" => row.value.clone(),
+        interval => format!("{} {interval}", row.value),
+    };
+    vec![
+        cell_of_name(&row.name),
+        words(&row.kind),
+        number(within),
+        number(row.n.to_string()),
+        errors,
+    ]
+}
+
+/// What stands below the table: why there is no number, groups that are not shown, the classes.
+fn remarks(name: &str, metric: &MetricValue) -> Vec<String> {
+    let name = cut_middle(name, NAME);
+    let problems = metric.problem.iter().chain(&metric.interval_problem);
+    let problem = problems.map(|problem| format!("{name}: {problem}"));
+    let more = metric.groups.0.len().saturating_sub(GROUPS);
+    let more = (more > 0).then(|| format!("{name}: {} not shown", count(more, "group")));
+    let undefined = (!metric.undefined.is_empty()).then(|| {
+        let names: Vec<&str> = metric.undefined.iter().map(String::as_str).take(NAMED).collect();
+        let more = if metric.undefined.len() > NAMED { ", …" } else { "" };
+        let counted = count(metric.undefined.len(), "group");
+        format!("{name}: not defined in {counted}: {}{more}", names.join(", "))
+    });
+    let native =
+        metric.native.map(|native| format!("{name}: {} on its own scale", shown(Some(native))));
+    let ungrouped =
+        metric.ungrouped.as_ref().map(|left_out| format!("{name}: {}", outside(left_out)));
+    let remarks = problem.chain(undefined).chain(native).chain(more).chain(ungrouped);
+    remarks.chain(confusion(&name, metric)).collect()
+}
+
+/// How many results are in no group, and what they have where groups are told apart.
+fn outside(left_out: &UngroupedResults) -> String {
+    const SOME: usize = 3;
+    let UngroupedResults { n, values } = left_out;
+    let mut named: Vec<String> =
+        values.iter().take(SOME).map(|value| format!("`{}`", cut_middle(value, NAME))).collect();
+    if values.len() > SOME {
+        named.push("…".to_owned());
+    }
+    let named = if named.is_empty() { String::new() } else { format!(": {}", named.join(", ")) };
+    format!("{} in no group{named}", count(*n, "result"))
+}
+
+/// A line a class: what results of it were taken for.
+fn confusion(name: &str, metric: &MetricValue) -> Vec<String> {
+    let Some(matrix) = metric.confusion.as_ref().filter(|matrix| matrix.classes.len() <= CLASSES)
+    else {
+        return Vec::new();
+    };
+    let of_class = |(class, counts): (&String, &Vec<usize>)| {
+        let taken = matrix.classes.iter().zip(counts).filter(|(_, count)| **count > 0);
+        let taken: Vec<String> = taken.map(|(other, count)| format!("{count} {other}")).collect();
+        (!taken.is_empty()).then(|| {
+            format!("{name}: of {}, taken for {}", cut_middle(class, NAME), taken.join(", "))
+        })
+    };
+    matrix.classes.iter().zip(&matrix.counts).filter_map(of_class).collect()
+}
+
+/// Three decimals, as scores have; of large numbers fewer.
+pub fn shown(value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) if value.abs() >= 1000.0 => format!("{value:.1}"),
+        Some(value) => format!("{value:.3}"),
+    }
+}
+
+fn interval(interval: Option<&ConfidenceInterval>) -> String {
+    interval.map_or_else(
+        || "-".to_owned(),
+        |found| format!("[{}, {}]", shown(Some(found.low)), shown(Some(found.high))),
+    )
+}
+
+/// How the intervals of all that is shown were made.
+fn methods(metrics: &Ordered<MetricValue>) -> Option<String> {
+    let of_metric = |metric: &'_ MetricValue| {
+        let groups = metric.groups.0.iter().take(GROUPS).filter_map(|(_, group)| group.interval);
+        metric.interval.into_iter().chain(groups).collect::<Vec<ConfidenceInterval>>()
+    };
+    intervals::methods_of(metrics.0.iter().flat_map(|(_, metric)| of_metric(metric)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::told_apart;
+
+    #[test]
+    fn names_of_groups_are_without_what_all_of_them_share() {
+        for (names, expected) in [
+            (&["a / a_few_shot_0-255", "b / b_few_shot_0-255"][..], &["a / a…", "b / b…"][..]),
+            (&["runs/2024-01-01/one", "runs/2024-01-01/other"], &["…one", "…other"]),
+            // Little of it stays, as does what only some share.
+            (&["maths.json", "physics.json"], &["maths.json", "physics.json"]),
+            (
+                &["a_few_shot_0-255", "b_few_shot_0-255", "c"],
+                &["a_few_shot_0-255", "b_few_shot_0-255", "c"],
+            ),
+            (
+                &["internationalisation", "internationality"],
+                &["internationalisation", "internationality"],
+            ),
+            (&["the only one there is"], &["the only one there is"]),
+            (&[], &[]),
+        ] {
+            assert_eq!(told_apart(names), expected, "{names:?}");
+        }
+    }
+}

@@ -1,0 +1,52 @@
+//! Declared metrics of two evaluations, in words: the cells of their table, and what it leaves out.
+
+use super::text::signed;
+use crate::declared::shown;
+use evalrs_base::text::enumerated;
+use evalrs_metrics::diff::Diff;
+use evalrs_metrics::diff::declared::{DeclaredDiff, DeclaredNumber, NoInterval};
+
+/// A value with its interval.
+fn number(number: &DeclaredNumber) -> String {
+    let interval = number.interval.map_or_else(
+        || "no interval".to_owned(),
+        |found| format!("{} to {}", shown(Some(found.low)), shown(Some(found.high))),
+    );
+    format!("{} ({interval})", shown(number.value))
+}
+
+/// Kind, both numbers, the change, and its interval.
+pub(super) fn cells(metric: &DeclaredDiff) -> [String; 4] {
+    let numbers = [metric.before.value, metric.now.value].map(shown).join(" → ");
+    let change = metric.change.map_or_else(|| "-".to_owned(), signed);
+    let interval = metric.interval.map_or_else(
+        || "-".to_owned(),
+        |found| format!("{} to {}", signed(found.low), signed(found.high)),
+    );
+    [metric.kind.clone(), numbers, change, interval]
+}
+
+/// What the table does not say, a sentence each.
+pub(super) fn remarks(diff: &Diff) -> Vec<String> {
+    let mut sentences: Vec<String> = diff
+        .declared
+        .0
+        .iter()
+        .filter_map(|(name, metric)| {
+            let DeclaredDiff { before, now, .. } = metric;
+            let why = match metric.no_interval? {
+                NoInterval::Redefined => "the suite says something else of it now",
+                NoInterval::NoDraws => "one of the two keeps no draws to compare it by",
+                NoInterval::NoNumber | NoInterval::Unknown => return None,
+            };
+            Some(format!("{name}: {why}; {} before, {} now", number(before), number(now)))
+        })
+        .collect();
+    let only = |which: &str, names: &[String]| {
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        (!names.is_empty()).then(|| format!("metrics {which}: {}", enumerated(&names, "and")))
+    };
+    sentences.extend(only("that the new adds", &diff.declared_only_now));
+    sentences.extend(only("that only the old has", &diff.declared_only_before));
+    sentences
+}

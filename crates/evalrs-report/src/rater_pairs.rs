@@ -1,0 +1,127 @@
+//! How far each two of three judges or voters, or more, agree: a table in reports for people. Of two, one line says it all.
+
+use std::io::{self, Write};
+
+use super::markdown::code;
+use super::terminal::{TITLE, title};
+use evalrs_base::text::table::{TableCell, lines, name, number};
+use evalrs_base::text::{count, cut_middle, percent};
+use evalrs_metrics::metric::agreement::PairAgreement;
+use evalrs_metrics::results::Summary;
+
+/// The columns that the name of a grader may take.
+const GRADER: usize = 24;
+
+/// The pairs of one grader that are shown: those of five raters.
+const PAIRS: usize = 10;
+
+/// A row of the table.
+struct PairRow<'s> {
+    grader: &'s str,
+    raters: &'s str,
+    agreement: &'s PairAgreement,
+}
+
+impl PairRow<'_> {
+    fn numbers(&self) -> [String; 4] {
+        let PairAgreement { n, exact_agreement, cohen_kappa, quadratic_weighted_kappa } =
+            *self.agreement;
+        let kappa = |value: Option<f64>| {
+            value.map_or_else(|| "-".to_owned(), |value| format!("{:.2}", value + 0.0))
+        };
+        [
+            n.to_string(),
+            percent(exact_agreement),
+            kappa(cohen_kappa),
+            kappa(quadratic_weighted_kappa),
+        ]
+    }
+}
+
+/// The table for a terminal of so many columns; nothing where no grader has three raters.
+pub(super) fn pair_lines(summary: &Summary, width: usize) -> Vec<String> {
+    let found = rows(summary);
+    if found.is_empty() {
+        return Vec::new();
+    }
+    let titles = ["n", "equal", "kappa", "quadratic"];
+    let mut table = vec![vec![title("grader"), title("raters")]];
+    table[0].extend(titles.map(|text| number(text).styled(TITLE)));
+    for row in &found {
+        let names = [name(&cut_middle(row.grader, GRADER)), name(row.raters)];
+        let cells = names.into_iter().chain(row.numbers().map(number));
+        table.push(cells.collect::<Vec<TableCell>>());
+    }
+    let mut shown = lines(&table, width);
+    shown.extend(not_shown(summary));
+    shown
+}
+
+/// The same as Markdown.
+pub(super) fn write_pairs(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
+    let found = rows(summary);
+    if found.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "\n| grader | raters | n | equal | kappa | quadratic |")?;
+    writeln!(out, "|:--|:--|--:|--:|--:|--:|")?;
+    for row in &found {
+        let numbers = row.numbers().join(" | ");
+        writeln!(out, "| {} | {} | {numbers} |", code(row.grader), row.raters)?;
+    }
+    not_shown(summary).map_or(Ok(()), |rest| writeln!(out, "\n{rest}"))
+}
+
+fn rows(summary: &Summary) -> Vec<PairRow<'_>> {
+    let several = summary.agreement.0.iter().filter(|(_, agreement)| agreement.raters > 2);
+    let of_grader = several.flat_map(|(grader, agreement)| {
+        let pairs = agreement.pairs.0.iter().take(PAIRS);
+        pairs.map(move |(raters, agreement)| PairRow { grader, raters, agreement })
+    });
+    of_grader.collect()
+}
+
+fn not_shown(summary: &Summary) -> Option<String> {
+    let rest = summary.agreement.0.iter().map(|(_, agreement)| agreement.pairs.0.len());
+    let rest: usize = rest.map(|pairs| pairs.saturating_sub(PAIRS)).sum();
+    (rest > 0).then(|| format!("{} of raters not shown", count(rest, "pair")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{pair_lines, write_pairs};
+    use evalrs_base::ordered_map::Ordered;
+    use evalrs_metrics::metric::agreement::agreement;
+    use evalrs_test_runs as fixtures;
+
+    #[test]
+    fn three_raters_have_a_table_and_two_have_none() {
+        let scores = |items: &[[f64; 3]], raters: usize| {
+            let item = |item: &[f64; 3]| item[..raters].iter().copied().map(Some).collect();
+            agreement(&items.iter().map(item).collect::<Vec<Vec<Option<f64>>>>())
+        };
+        let items = [[1.0, 1.0, 2.0], [2.0, 2.0, 2.0], [1.0, 2.0, 1.0], [3.0, 3.0, 3.0]];
+        let mut run = fixtures::empty();
+        run.summary.agreement = Ordered(vec![
+            ("two".to_owned(), scores(&items, 2)),
+            ("people".to_owned(), scores(&items, 3)),
+        ]);
+        let mut markdown = Vec::new();
+        write_pairs(&run.summary, &mut markdown).unwrap();
+        let markdown = String::from_utf8(markdown).unwrap();
+        let text =
+            anstream::adapter::strip_str(&pair_lines(&run.summary, 80).join("\n")).to_string();
+        insta::assert_snapshot!(format!("{text}\n{markdown}"), @r"
+        grader  raters  n  equal  kappa  quadratic
+        people  1-2     4  75.0%   0.64       0.80
+        people  1-3     4  75.0%   0.64       0.80
+        people  2-3     4  50.0%   0.20       0.50
+
+        | grader | raters | n | equal | kappa | quadratic |
+        |:--|:--|--:|--:|--:|--:|
+        | `people` | 1-2 | 4 | 75.0% | 0.64 | 0.80 |
+        | `people` | 1-3 | 4 | 75.0% | 0.64 | 0.80 |
+        | `people` | 2-3 | 4 | 50.0% | 0.20 | 0.50 |
+        ");
+    }
+}

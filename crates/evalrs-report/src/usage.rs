@@ -1,0 +1,119 @@
+//! What judgments used, by grader and judge model, and how every format says it.
+
+use evalrs_base::price::Cost;
+use evalrs_base::text::count;
+use evalrs_metrics::results::Summary;
+use evalrs_metrics::results::usage::ModelUsage;
+use evalrs_model::outcome::{ActionTally, Usage};
+
+/// What all judgments of a run used, in one sentence, then grader by grader and model by model where there are
+/// several. Empty where nothing was judged.
+pub(crate) fn lines(summary: &Summary) -> Vec<String> {
+    let graders = &summary.usage.0;
+    let all = summary.all_usage;
+    if all.judgments == 0 {
+        return Vec::new();
+    }
+    let parts = || {
+        graders.iter().flat_map(|(grader, usage)| {
+            usage.by_model.0.iter().map(move |(model, usage)| (grader, model, usage))
+        })
+    };
+    let mut lines = vec![sentence(&all)];
+    if parts().count() > 1 {
+        lines.extend(
+            parts()
+                .map(|(grader, model, usage)| format!("{grader} by {model}: {}", sentence(usage))),
+        );
+    }
+    lines
+}
+
+fn sentence(usage: &ModelUsage) -> String {
+    let judgments = count(usage.judgments, "judgment");
+    let cost = match (usage.cost, usage.unpriced) {
+        (None, _) => String::new(),
+        (Some(cost), 0) => format!(", {cost}"),
+        (Some(cost), unpriced) => format!(", {cost} and {unpriced} of unknown cost"),
+    };
+    // Commands do not tell.
+    if usage.input_tokens + usage.output_tokens == 0 {
+        return format!("{judgments}, tokens not known{cost}");
+    }
+    let input = count(usage.input_tokens, "token");
+    format!("{judgments}: {input} in, {} out{cost}", usage.output_tokens)
+}
+
+/// What the conversations of a target came to: how many were held, and what they used.
+pub fn target_lines(tally: &ActionTally) -> Vec<String> {
+    let ActionTally { total, cached, asked, failed, pending, spent, saved } = *tally;
+    let mut counts = vec![format!("{asked} run"), format!("{cached} cached")];
+    counts.extend((failed > 0).then(|| format!("{failed} failed")));
+    counts.extend((pending > 0).then(|| format!("{pending} not run")));
+    let mut line = format!("target: {}: {}", count(total, "conversation"), counts.join(", "));
+    for (name, usage) in [("spent", spent), ("saved", saved)] {
+        line.push_str(&used(name, usage).map_or_else(String::new, |used| format!("; {used}")));
+    }
+    vec![line]
+}
+
+/// What was used, after a word that says what of it; nothing where nothing is known.
+pub(crate) fn used(name: &str, usage: Usage) -> Option<String> {
+    let tokens = usage.input + usage.output;
+    let cost = usage.cost.filter(|cost| *cost > Cost::ZERO).map(|cost| cost.to_string());
+    let tokens = (tokens > 0).then(|| count(tokens, "token"));
+    let parts: Vec<String> = cost.into_iter().chain(tokens).collect();
+    (!parts.is_empty()).then(|| format!("{name} {}", parts.join(", ")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::lines;
+    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::price::Cost;
+    use evalrs_metrics::results::usage::{GraderUsage, ModelUsage};
+    use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply, Usage as Used};
+    use evalrs_test_runs as fixtures;
+
+    /// What was paid for it is no part of a report.
+    fn reply(input: u64) -> Outcome {
+        let paid = Cost::from_dollars(7.0);
+        let usage = Some(Used { cost: paid, ..Used::of_tokens(input, 1) });
+        Outcome::Reply(Reply { usage, ..Reply::new("") })
+    }
+
+    #[test]
+    fn usage_is_told_by_grader_and_model() {
+        let quarter = Cost::from_dollars(0.25);
+        let mut cheap = ModelUsage::default();
+        cheap.add(&reply(10), quarter);
+        let usage = Some(Used::of_tokens(5, 1));
+        let refused = Failure { usage, ..Failure::new(FailureKind::Refused, "") };
+        cheap.add(&Outcome::Failure(refused), quarter);
+        let mut dear = ModelUsage::default();
+        dear.add(&reply(100), None);
+        let usage =
+            GraderUsage::of([("cheap", cheap), ("dear", dear), ("cheap", cheap)].into_iter());
+        assert_eq!((usage.judgments, usage.input_tokens, usage.output_tokens), (3, 130, 5));
+        assert_eq!(usage.by_model.get("cheap").map(|usage| usage.judgments), Some(2));
+        let mut run = fixtures::empty();
+        run.summary.cost = usage.cost;
+        run.summary.all_usage = ModelUsage {
+            judgments: 3,
+            input_tokens: 130,
+            output_tokens: 5,
+            cost: usage.cost,
+            unpriced: 1,
+        };
+        run.summary.usage = Ordered(vec![("quality".to_owned(), usage)]);
+        assert_eq!(
+            lines(&run.summary),
+            [
+                "3 judgments: 130 tokens in, 5 out, $1.00 and 1 of unknown cost",
+                "quality by cheap: 2 judgments: 30 tokens in, 4 out, $1.00",
+                "quality by dear: 1 judgment: 100 tokens in, 1 out",
+            ]
+        );
+        assert!(lines(&fixtures::empty().summary).is_empty());
+    }
+}

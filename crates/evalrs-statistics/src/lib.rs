@@ -1,0 +1,31 @@
+//! Statistics that people publish of grades, each with the source of its formula.
+//!
+//! Owns the formulas, one file a family; knows numbers, classes and clusters, neither graders nor runs. What is not defined,
+//! for want of items or of any difference between them, is none: never NaN, and never a number that only looks like a result.
+//! Counts are whole numbers, sums are exact before they are rounded once, and what is drawn at random is drawn again alike,
+//! so that the order of items never shows.
+
+mod distribution;
+mod linear;
+pub mod interval;
+mod bootstrap;
+pub mod percentile_bootstrap;
+pub mod classes;
+pub mod binary;
+pub mod kappa;
+pub mod krippendorff;
+pub mod equal_numbers;
+pub mod correlation;
+pub mod paired;
+pub mod comparison;
+pub mod bradley_terry;
+pub mod length_control;
+pub mod prediction_powered;
+pub mod linear_combination;
+pub mod reusable_holdout;
+pub mod poisson_bootstrap;
+#[cfg(test)]
+mod coverage;
+
+/// The level of intervals where nobody names one.
+pub const LEVEL: f64 = 0.95;

@@ -1,0 +1,56 @@
+//! Intervals of numbers that have no formula of their own: samples are drawn again, with all their results.
+
+use std::collections::BTreeMap;
+
+use super::LEVEL;
+use super::bootstrap::quantile;
+use super::interval::{ConfidenceInterval, IntervalMethod};
+use evalrs_base::random::SplitMix;
+
+/// How many times all samples are drawn; fewer of many, which bounds the time.
+const MOST_DRAWS: usize = 1_000;
+/// How few are still worth it.
+const LEAST_DRAWS: usize = 200;
+/// How many results are drawn in all.
+const MOST_DRAWN: usize = 10_000_000;
+
+const SEED: u64 = 0x6d65_7472_6963;
+
+/// The percentile bootstrap interval of `estimate`, which takes the numbers of items, at the usual level; none for fewer than two
+/// samples, for more than 50,000 items, or where most draws have no estimate. Efron and Tibshirani 1993, "An Introduction to the
+/// Bootstrap", chapter 13.
+pub fn percentile_interval(
+    samples: &[u32],
+    estimate: &dyn Fn(&[usize]) -> Option<f64>,
+) -> Option<ConfidenceInterval> {
+    let mut clusters: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
+    for (at, sample) in samples.iter().enumerate() {
+        clusters.entry(*sample).or_default().push(at);
+    }
+    let clusters: Vec<Vec<usize>> = clusters.into_values().collect();
+    let draws = MOST_DRAWS.min(MOST_DRAWN / samples.len().max(1));
+    if clusters.len() < 2 || draws < LEAST_DRAWS {
+        return None;
+    }
+    let mut generator = SplitMix::new(SEED);
+    let mut drawn = Vec::with_capacity(samples.len());
+    let mut estimates = Vec::with_capacity(draws);
+    for _ in 0..draws {
+        drawn.clear();
+        for _ in 0..clusters.len() {
+            drawn.extend(&clusters[generator.below(clusters.len() as u64) as usize]);
+        }
+        estimates.extend(estimate(&drawn).filter(|value| value.is_finite()));
+    }
+    if estimates.len() * 2 < draws {
+        return None;
+    }
+    estimates.sort_by(f64::total_cmp);
+    let interval = ConfidenceInterval {
+        low: quantile(&estimates, 0.5 - LEVEL / 2.0)?,
+        high: quantile(&estimates, 0.5 + LEVEL / 2.0)?,
+        level: LEVEL,
+        method: IntervalMethod::PercentileBootstrap,
+    };
+    interval.finite()
+}

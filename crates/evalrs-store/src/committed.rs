@@ -1,0 +1,84 @@
+//! Judgments that are committed beside the suite: `*.judgments.jsonl`.
+//!
+//! The lines are those of segments, sorted by key, so that git merges them line by line and a diff shows which
+//! judgments changed. Reading asks for no order: a union merge leaves none. Knows text only, no files.
+
+use std::io::Read as _;
+
+use super::line::{self, Position};
+use super::{Check, Entry, StoreError};
+use evalrs_model::key::{ActionKey, KeyMap};
+
+/// The entries of committed files; nothing is ever written to them here.
+#[derive(Default)]
+pub struct Committed {
+    /// The entries of each key, the winner first.
+    entries: KeyMap<Vec<Entry>>,
+    /// What tells whether an entry is right: anybody can edit such a file.
+    check: Option<Check<'static>>,
+    warnings: Vec<String>,
+}
+
+impl Committed {
+    /// Nothing yet; what is added is checked when it is used.
+    pub fn checked(check: Check<'static>) -> Self {
+        Self { check: Some(check), ..Self::default() }
+    }
+
+    /// Adds the lines of one file, which warnings call `path`; bad lines are skipped with a warning.
+    pub fn add(&mut self, path: &str, text: &[u8]) {
+        // The last line counts without a line break too: editors drop it, and the checksum finds a torn one.
+        let text = text.chain(&b"\n"[..]);
+        let Self { entries, warnings, .. } = self;
+        let scanned = line::scan(text, path, Position::START, |found| {
+            let number = found.line;
+            let entry = match found.entry.alone() {
+                Ok(entry) => entry,
+                Err(reason) => return warnings.push(line::skipped(path, number, reason)),
+            };
+            let held = entries.entry(entry.key).or_default();
+            if !held.contains(&entry) {
+                let at = held.partition_point(|other| other.wins_over(&entry));
+                held.insert(at, entry);
+            }
+        });
+        match scanned {
+            Ok(scanned) => self.warnings.extend(scanned.skipped),
+            Err(error) => self.warnings.push(format!("cannot read `{path}`: {error}")),
+        }
+    }
+
+    /// The winning entry of `key`. One that is wrong is left out for good, with a warning.
+    pub fn get(&mut self, key: &ActionKey) -> Option<&Entry> {
+        let held = self.entries.get_mut(key)?;
+        if let Some(check) = self.check {
+            while let Some(reason) = held.first().and_then(|entry| check(entry).err()) {
+                held.remove(0);
+                self.warnings.push(format!(
+                    "left out the committed outcome of {key}, which {reason}; `evalrs cache verify` says where it stands"
+                ));
+            }
+        }
+        held.first()
+    }
+
+    /// Every key that has an entry, sorted.
+    pub fn keys(&self) -> Vec<ActionKey> {
+        let right = self.entries.iter().filter(|(_, entries)| !entries.is_empty());
+        let mut keys: Vec<ActionKey> = right.map(|(key, _)| *key).collect();
+        keys.sort_unstable();
+        keys
+    }
+
+    /// What was wrong with the files added, and what was used of them, since the last call.
+    pub fn take_warnings(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.warnings)
+    }
+}
+
+/// The line that an entry has in a committed file, with its line break. Such a file is sorted by key.
+pub fn render(entry: &Entry) -> Result<String, StoreError> {
+    let mut line = String::new();
+    line::write(entry, &mut line)?;
+    Ok(line)
+}

@@ -1,0 +1,90 @@
+//! The store of a run: one store that is written, over committed judgments that are only read.
+//!
+//! No layer hides another: what wins does so wherever it stands, so that a judgment that a colleague
+//! refreshed and committed is not lost behind an older one in the local store.
+
+use std::sync::Mutex;
+
+use super::{
+    Committed, Entry, EntryLine, OutcomeStore, StoreError, keep_winner, keep_winning_line, lock,
+};
+use evalrs_model::key::ActionKey;
+
+/// A store over committed judgments.
+pub struct Layered {
+    store: Box<dyn OutcomeStore>,
+    /// Of what is wrong there, it is told once.
+    committed: Mutex<Committed>,
+}
+
+impl Layered {
+    /// Reads from both and writes to `store`.
+    pub fn new(store: Box<dyn OutcomeStore>, committed: Committed) -> Self {
+        Self { store, committed: Mutex::new(committed) }
+    }
+}
+
+impl OutcomeStore for Layered {
+    fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
+        let mut found = self.store.get_many(keys);
+        let mut committed = lock(&self.committed);
+        for (key, place) in keys.iter().zip(&mut found) {
+            if let Some(entry) = committed.get(key) {
+                keep_winner(place, entry.clone());
+            }
+        }
+        found
+    }
+
+    fn visit_many(&self, keys: &[ActionKey], visit: &mut dyn FnMut(usize, Option<Entry>)) {
+        self.store.visit_many(keys, &mut |place, mut found| {
+            if let Some(entry) = lock(&self.committed).get(&keys[place]) {
+                keep_winner(&mut found, entry.clone());
+            }
+            visit(place, found);
+        });
+    }
+
+    fn lines_of(&self, keys: &[ActionKey]) -> Vec<Option<EntryLine>> {
+        let mut found = self.store.lines_of(keys);
+        let mut committed = lock(&self.committed);
+        for (key, place) in keys.iter().zip(&mut found) {
+            if let Some(entry) = committed.get(key) {
+                keep_winning_line(place, entry.clone().into());
+            }
+        }
+        found
+    }
+
+    fn all_of(&self, key: ActionKey) -> Vec<Entry> {
+        let mut all = self.store.all_of(key);
+        all.extend(lock(&self.committed).get(&key).cloned());
+        all
+    }
+
+    fn put_many(&self, entries: &[Entry]) -> Result<(), StoreError> {
+        self.store.put_many(entries)
+    }
+
+    fn try_writing(&self) -> Result<(), StoreError> {
+        self.store.try_writing()
+    }
+
+    fn others_wrote(&self) -> bool {
+        self.store.others_wrote()
+    }
+
+    fn keys(&self) -> Vec<ActionKey> {
+        let mut keys = self.store.keys();
+        keys.extend(lock(&self.committed).keys());
+        keys.sort_unstable();
+        keys.dedup();
+        keys
+    }
+
+    fn take_warnings(&self) -> Vec<String> {
+        let mut warnings = self.store.take_warnings();
+        warnings.append(&mut lock(&self.committed).take_warnings());
+        warnings
+    }
+}

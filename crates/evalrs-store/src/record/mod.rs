@@ -1,0 +1,434 @@
+//! The record of a run on disk.
+//!
+//! `header.json`, `results.jsonl`, `summary.json` and `replicates.json` are the report: byte-identical for identical inputs and
+//! outcomes. Whatever belongs to one process alone stands in `run.json`.
+
+pub mod history;
+pub mod holdout_log;
+pub mod keep;
+pub mod label_writer;
+pub mod letta;
+pub mod lines;
+pub mod origin;
+pub mod read;
+pub mod recorded;
+pub(crate) mod replicates;
+pub mod reference;
+pub mod rollup;
+pub mod sample_lines;
+pub mod saves;
+pub mod side;
+pub mod run_history;
+mod shared_results;
+
+use std::io::{BufWriter, Write};
+
+use jiff::Timestamp;
+use serde::{Deserialize, Serialize};
+
+use evalrs_base::file_path::join;
+use evalrs_base::ordered_map::Ordered;
+use evalrs_metrics::results::ReportHeader;
+use evalrs_metrics::results::report::Report;
+use evalrs_metrics::results::report::write_lines;
+use evalrs_metrics::results::usage::ModelUsage;
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::ActionTally;
+use evalrs_model::outcome::Usage;
+use evalrs_system::{FileBytes, System, WriteStamp};
+use origin::RecordedOrigin;
+use read::RESULTS;
+use shared_results::{HashingWriter, share, write_or_share};
+
+/// The most keys that `run.json` names.
+const MAX_NAMED_KEYS: usize = 1_000;
+
+/// What belongs to one process: `run.json`.
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct RunFacts {
+    /// The version of this file.
+    pub format: u32,
+    /// The run.
+    pub id: String,
+    /// The suite's name.
+    pub suite: String,
+    /// When it began, RFC 3339.
+    pub started: String,
+    /// When it ended.
+    pub finished: String,
+    /// The version of evalrs.
+    pub evalrs: String,
+    /// The exit code of this suite.
+    pub exit_code: u8,
+    /// Whether it was interrupted.
+    pub interrupted: bool,
+    /// Whether the budget was used up.
+    pub out_of_budget: bool,
+    /// Whether outcomes could not be kept.
+    pub store_failed: bool,
+    /// How many judgments were to be asked anew and were not answered.
+    pub in_vain: usize,
+    /// Why its judges may not be relied on, where that alone decided the exit code.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub uncalibrated: Vec<String>,
+    /// The files it came from.
+    pub origin: RecordedOrigin,
+    /// Grader → what its actions came to.
+    pub actions: Ordered<ActionTally>,
+    /// What the actions of all saves came to; only of a session of `watch`, whose `actions` are those of the last save.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session: Option<SessionActions>,
+    /// The conversations of the target, where it is run.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub target: Option<ActionTally>,
+    /// What was used in this run.
+    pub spent: Usage,
+    /// What the judgments that were found in the store had used when they were asked.
+    pub saved: Usage,
+    /// What all judgments of the results used, each once.
+    pub usage: ModelUsage,
+    /// The keys executed in this run, no more than [`MAX_NAMED_KEYS`] of them; all other judgments were replayed.
+    pub asked: Vec<String>,
+    /// How many keys were executed.
+    pub asked_count: usize,
+    /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`; absent where none was.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sandbox: Option<String>,
+    /// What went wrong on the way without stopping it.
+    pub warnings: Vec<String>,
+    /// What the results were made of, so that the next run knows whether they are its own, too.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results: Option<ResultsOrigin>,
+    /// The blake3 digest of the results as they were written: who edits them is found out.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub results_digest: Option<String>,
+}
+
+/// What the actions of all saves of a session came to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SessionActions {
+    /// Judgments sent to a judge.
+    pub asked: u64,
+    /// Judgments found in the store.
+    pub cached: u64,
+    /// Judgments asked in vain.
+    pub failed: u64,
+}
+
+/// What results were made of.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ResultsOrigin {
+    /// The digest of everything that they were made of, and of the program that made them.
+    pub made_of: String,
+    /// The file that they were written to.
+    pub file: WriteStamp,
+    /// The digest of the questions that were asked, if it was worked out.
+    #[serde(default)]
+    pub questions: Option<String>,
+}
+
+impl RunFacts {
+    /// The facts with what was executed.
+    #[must_use]
+    pub fn with_asked(self, keys: &[ActionKey]) -> Self {
+        let named = keys.iter().take(MAX_NAMED_KEYS).map(ToString::to_string);
+        Self { asked: named.collect(), asked_count: keys.len(), ..self }
+    }
+}
+
+/// Writes the files of a record into `folder`.
+pub fn write(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+    facts: &RunFacts,
+) -> std::io::Result<()> {
+    let digest = write_report(system, folder, report)?;
+    write_facts(system, folder, &RunFacts { results_digest: Some(digest), ..facts.clone() })
+}
+
+/// What is known of results once they are written.
+#[derive(Debug)]
+pub struct WrittenResults {
+    /// What those were made of that they share their bytes with, if they do because they were made of the same.
+    pub shared: Option<ResultsOrigin>,
+    /// Their digest.
+    pub digest: String,
+}
+
+/// Writes the report of run `id` under `home`. Results share their bytes with those of the suite's last run if they say
+/// the same; if they were made of the same, they are not asked for, and what is known of them is returned.
+pub fn write_run_report(
+    system: &dyn System,
+    home: &str,
+    id: &str,
+    report: &Report<'_>,
+    made_of: Option<&str>,
+) -> std::io::Result<WrittenResults> {
+    let folder = join(&runs_of(home), id);
+    let path = join(&folder, RESULTS);
+    let earlier = read::runs(system, home, &report.header.suite).find(|past| past.id != id);
+    write_header(system, &folder, report.header)?;
+    let shared = earlier.as_ref().and_then(|past| {
+        let facts: RunFacts = read::read_json(system, &join(&past.folder, "run.json"))?;
+        let RunFacts { results: Some(origin), results_digest: Some(digest), .. } = facts else {
+            return None;
+        };
+        let is_same = Some(origin.made_of.as_str()) == made_of;
+        let earlier = join(&past.folder, RESULTS);
+        let is_shared = is_same && share(system, &path, &earlier, &origin.file, &digest);
+        is_shared.then_some(WrittenResults { shared: Some(origin), digest })
+    });
+    let written = match shared {
+        Some(written) => written,
+        None => {
+            let earlier = earlier.map(|past| join(&past.folder, RESULTS));
+            let digest = write_or_share_results(system, &folder, report, earlier.as_deref())?;
+            WrittenResults { shared: None, digest }
+        }
+    };
+    write_rest(system, &folder, report)?;
+    Ok(written)
+}
+
+/// That the results of a record are not those that its run wrote, a clause; nothing where they are, or it says no digest.
+pub(crate) fn edited_results(
+    system: &dyn System,
+    folder: &str,
+    digest: Option<&str>,
+) -> Option<&'static str> {
+    let written = digest?;
+    let found = shared_results::digest_of(system, &join(folder, RESULTS))?;
+    (found != written)
+        .then_some("results.jsonl is not what the run wrote: somebody has edited it since")
+}
+
+/// Writes what belongs to the process of a run, the last file of its record.
+pub fn write_facts(system: &dyn System, folder: &str, facts: &RunFacts) -> std::io::Result<()> {
+    write_json(system, &join(folder, "run.json"), facts)
+}
+
+/// The results in the record in `folder`.
+pub fn results_stamp(system: &dyn System, folder: &str) -> Option<WriteStamp> {
+    system.stamp(&join(folder, RESULTS))
+}
+
+/// Writes what was found by now, and gives the digest of its results; what belongs to the process comes once that ends.
+pub fn write_report(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+) -> std::io::Result<String> {
+    write_header(system, folder, report.header)?;
+    let digest = write_or_share_results(system, folder, report, None)?;
+    write_rest(system, folder, report)?;
+    Ok(digest)
+}
+
+/// Writes what of a report stands beside header and results.
+fn write_rest(system: &dyn System, folder: &str, report: &Report<'_>) -> std::io::Result<()> {
+    replicates::write(system, folder, &report.summary.declared)?;
+    write_json(system, &join(folder, "summary.json"), report.summary)
+}
+
+/// Writes the results of a record.
+pub fn write_results(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+) -> std::io::Result<()> {
+    write_or_share_results(system, folder, report, None).map(|_| ())
+}
+
+fn write_or_share_results(
+    system: &dyn System,
+    folder: &str,
+    report: &Report<'_>,
+    earlier: Option<&str>,
+) -> std::io::Result<String> {
+    let mut digest = None;
+    let mut lines = |out: &mut dyn Write| {
+        let hashing = HashingWriter { out, hasher: blake3::Hasher::new() };
+        let mut buffered = BufWriter::with_capacity(1 << 16, hashing);
+        write_lines(report, &mut buffered)?;
+        buffered.flush()?;
+        digest = Some(buffered.get_ref().hasher.finalize());
+        Ok(())
+    };
+    let path = join(folder, RESULTS);
+    write_or_share(system, &path, earlier, &mut lines)?;
+    system.protect(&path);
+    Ok(digest.map_or_else(String::new, |digest| digest.to_hex().to_string()))
+}
+
+/// Writes the header of a record whose other files come later: who ends early has left what there is.
+pub fn write_header(
+    system: &dyn System,
+    folder: &str,
+    header: &ReportHeader,
+) -> std::io::Result<()> {
+    write_json(system, &join(folder, "header.json"), header)
+}
+
+fn write_json(system: &dyn System, path: &str, value: &impl Serialize) -> std::io::Result<()> {
+    system.write(path, &mut |file| {
+        serde_json::to_writer_pretty(&mut *file, value)?;
+        file.write_all(b"\n")
+    })
+}
+
+/// Keeps what is under `home` out of version control, unless somebody decided on that.
+fn keep_out_of_version_control(system: &dyn System, home: &str) -> std::io::Result<()> {
+    let ignore = join(home, ".gitignore");
+    if system.read(&ignore) == FileBytes::Missing {
+        system.write(&ignore, &mut |file| file.write_all(b"*\n"))?;
+    }
+    Ok(())
+}
+
+/// Names the run as the last one, and keeps the records of runs out of version control.
+pub fn set_latest(system: &dyn System, home: &str, id: &str) -> std::io::Result<()> {
+    keep_out_of_version_control(system, home)?;
+    system.write(&join(home, "latest"), &mut |file| writeln!(file, "{id}"))
+}
+
+/// The id of the run that was named as the last one under `home`.
+pub fn last_named(system: &dyn System, home: &str) -> Option<String> {
+    let bytes = system.read(&join(home, "latest")).into_bytes().ok()?;
+    Some(String::from_utf8(bytes).ok()?.trim().to_owned())
+}
+
+/// The folder of the records under `home`.
+pub fn runs_of(home: &str) -> String {
+    join(home, "runs")
+}
+
+/// The id of the last run recorded under `home`: ids sort by time.
+pub fn last_id(system: &dyn System, home: &str) -> Option<String> {
+    system.list(&runs_of(home))?.pop()
+}
+
+/// Whether the run in `folder` left judgments unasked: `--frozen`, a budget or an interrupt.
+pub(crate) fn left_unasked(system: &dyn System, folder: &str) -> bool {
+    #[derive(serde::Deserialize)]
+    struct OfActions {
+        actions: std::collections::BTreeMap<String, UnaskedTally>,
+    }
+    #[derive(serde::Deserialize)]
+    struct UnaskedTally {
+        pending: u64,
+    }
+    let run: Option<OfActions> = read::read_json(system, &join(folder, "run.json"));
+    run.is_some_and(|run| run.actions.values().any(|tally| tally.pending > 0))
+}
+
+/// The id of a run that began at `started`: unique by its suffix, and it sorts after `last`, the run before
+/// it, also within one second.
+pub fn run_id(started: Timestamp, last: Option<&str>) -> String {
+    let second = started.strftime("%Y%m%dT%H%M%S-").to_string();
+    let suffix = last.and_then(|last| u32::from_str_radix(last.strip_prefix(&second)?, 16).ok());
+    let number = match suffix {
+        None => fastrand::u32(..0x80_0000),
+        Some(last) => last.saturating_add(fastrand::u32(1..0x1000)).min(0xff_ffff),
+    };
+    format!("{second}{number:06x}")
+}
+
+/// How many conversations of its target a run held or replayed, and what they used together; none where nothing is known.
+pub fn conversations_used(system: &dyn System, home: &str, id: &str) -> Option<(u64, Usage)> {
+    #[derive(serde::Deserialize)]
+    struct OfTarget {
+        target: RecordedTally,
+    }
+    #[derive(serde::Deserialize)]
+    struct RecordedTally {
+        cached: u64,
+        asked: u64,
+        failed: u64,
+        spent: Usage,
+        saved: Usage,
+    }
+    let path = join(&join(&runs_of(home), id), "run.json");
+    let bytes = system.read(&path).into_bytes().ok()?;
+    let OfTarget { target } = serde_json::from_slice(&bytes).ok()?;
+    let count = (target.cached + target.asked).saturating_sub(target.failed);
+    (count > 0).then(|| (count, target.spent + target.saved))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use super::{
+        ResultsOrigin, RunFacts, Timestamp, last_id, results_stamp, run_id, write_facts,
+        write_run_report,
+    };
+    use evalrs_metrics::results::report::{Report, Results};
+    use evalrs_system::System;
+    use evalrs_system::memory::MemorySystem;
+    use evalrs_test_runs as fixtures;
+
+    /// Writes a record whose results are made of this, and says whether they were asked for.
+    fn recorded(system: &MemorySystem, id: &str, run: &fixtures::Run, made_of: &str) -> bool {
+        let asked = Cell::new(false);
+        let results = || -> Results<'_> {
+            asked.set(true);
+            Box::new(run.results.iter().cloned())
+        };
+        let fixtures::Run { header, summary, .. } = run;
+        let report = Report { header, summary, results: &results, briefs: None };
+        let written = write_run_report(system, "h", id, &report, Some(made_of)).unwrap();
+        assert_eq!(written.shared.is_none(), asked.get());
+        let folder = format!("h/runs/{id}");
+        let file = results_stamp(system, &folder).unwrap();
+        let origin = ResultsOrigin { made_of: made_of.to_owned(), file, questions: None };
+        let results = Some(origin);
+        let results_digest = Some(written.digest);
+        let id = id.to_owned();
+        let facts = RunFacts { id, results, results_digest, ..RunFacts::default() };
+        write_facts(system, &folder, &facts).unwrap();
+        asked.get()
+    }
+
+    #[test]
+    fn results_that_are_made_of_the_same_are_not_put_together() {
+        let system = MemorySystem::default();
+        let run = fixtures::hostile();
+        let text = |id: &str| system.read(&format!("h/runs/{id}/results.jsonl")).into_bytes();
+        assert!(recorded(&system, "1", &run, "a"), "there is no other run");
+        assert!(!recorded(&system, "2", &run, "a"));
+        assert_eq!(text("2"), text("1"));
+        assert!(recorded(&system, "3", &run, "b"), "they are made of something else");
+        system.set("h/runs/3/results.jsonl", "edited");
+        assert!(recorded(&system, "4", &run, "b"), "somebody has written the file");
+        assert_eq!(text("4"), text("1"));
+        system.set("h/runs/4/run.json", "{}");
+        assert!(recorded(&system, "5", &run, "b"), "nobody knows what they were made of");
+        assert!(!recorded(&system, "6", &run, "b"));
+    }
+
+    #[test]
+    fn ids_sort_in_the_order_of_the_runs() {
+        let start: Timestamp = "2026-01-01T00:00:00Z".parse().unwrap();
+        let mut ids = vec![run_id(start, None)];
+        for started in [start; 300].into_iter().chain([start + jiff::SignedDuration::from_secs(1)])
+        {
+            let next = run_id(started, ids.last().map(String::as_str));
+            ids.push(next);
+        }
+        assert!(ids.is_sorted_by(|left, right| left < right), "{ids:?}");
+        for foreign in ["", "notes", "20260101T000000-", "20260101T000000-xyz"] {
+            let id = run_id(start, Some(foreign));
+            assert!(id.starts_with("20260101T000000-") && id.len() == 22, "{id}");
+        }
+    }
+
+    #[test]
+    fn the_last_run_is_the_one_that_sorts_last() {
+        let system = MemorySystem::with(&[("h/runs/b/header.json", ""), ("h/runs/a/run.json", "")]);
+        assert_eq!(last_id(&system, "h").as_deref(), Some("b"));
+        assert_eq!(last_id(&system, "elsewhere"), None);
+    }
+}

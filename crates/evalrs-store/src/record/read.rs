@@ -1,0 +1,298 @@
+//! Reads records of earlier runs, as far as a later one compares with them.
+//!
+//! Records are files anybody may have edited, cut short or written with another version: what is not known is left
+//! alone, what is missing is not known, and what cannot be read is passed over. Nothing here fails.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::value::RawValue;
+use serde_json::{Map, Value};
+
+use super::lines::{MAX_RESULT, RecordLine, each_line};
+use super::runs_of;
+use evalrs_base::file_path::join;
+use evalrs_model::record_format::{FORMAT, reads_line};
+use evalrs_system::System;
+
+/// The name of the file of results.
+pub const RESULTS: &str = "results.jsonl";
+
+/// The record of an earlier run.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PastRun {
+    /// Its id: the name of its folder.
+    pub id: String,
+    /// Its folder.
+    pub folder: String,
+    /// What its `header.json` says.
+    pub header: PastHeader,
+}
+
+/// What `header.json` of an earlier run says.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+pub struct PastHeader {
+    /// The version of the file.
+    pub format: u32,
+    /// The suite's name.
+    pub suite: String,
+    /// The version of evalrs.
+    #[serde(default)]
+    pub evalrs: String,
+    /// File, relative to the suite's folder → digest of its bytes.
+    #[serde(default)]
+    pub inputs: Map<String, Value>,
+    /// What decided the results.
+    #[serde(default)]
+    pub settings: Map<String, Value>,
+}
+
+impl PastHeader {
+    /// The graders of the run: their names and settings.
+    pub fn graders(&self) -> impl Iterator<Item = (&str, &Map<String, Value>)> {
+        let graders = self.settings.get("graders").and_then(Value::as_array).into_iter().flatten();
+        graders.filter_map(|grader| {
+            let settings = grader.as_object()?;
+            Some((settings.get("name")?.as_str()?, settings))
+        })
+    }
+
+    /// The settings of the grader `name`, if the run had it.
+    pub fn grader(&self, name: &str) -> Option<&Map<String, Value>> {
+        self.graders().find(|(other, _)| *other == name).map(|(_, settings)| settings)
+    }
+
+    /// Whether the run was narrowed down to a part of the samples.
+    pub fn is_narrowed(&self) -> bool {
+        ["max_samples", "tags", "samples", "trials"].iter().any(|name| {
+            match self.settings.get(*name) {
+                None | Some(Value::Null) => false,
+                Some(Value::Array(names)) => !names.is_empty(),
+                Some(_) => true,
+            }
+        })
+    }
+}
+
+/// A line of `results.jsonl` of an earlier run.
+#[derive(Clone, Debug, Deserialize)]
+pub struct PastLine {
+    format: u32,
+    /// The sample.
+    pub sample_id: String,
+    input: Option<Box<RawValue>>,
+    ground_truth: Option<Box<RawValue>>,
+    /// The model that was run.
+    pub model: Option<String>,
+    /// The repetition, from 0.
+    #[serde(default)]
+    pub trial: u32,
+    /// The action key of the conversation of a target that is run.
+    #[serde(default)]
+    pub conversation: Option<String>,
+    submission: Option<String>,
+    #[serde(default)]
+    submissions: BTreeMap<String, String>,
+    /// Grader → its grade.
+    #[serde(default)]
+    pub grades: BTreeMap<String, PastGrade>,
+    /// Grader → why it has nothing to say.
+    #[serde(default)]
+    pub not_applicable: BTreeMap<String, String>,
+}
+
+/// A grade of an earlier run.
+#[derive(Clone, Debug, PartialEq, Deserialize)]
+pub struct PastGrade {
+    /// 0.0..=1.0.
+    pub score: Option<f64>,
+    /// Whether it counted as a pass.
+    pub pass: Option<bool>,
+    /// Why, in the words of the judge.
+    pub rationale: Option<String>,
+    /// Set where it could not be made.
+    pub error: Option<PastError>,
+    /// The key of its first judgment.
+    pub key: Option<String>,
+}
+
+/// Why a grade could not be made.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[serde(from = "Value")]
+pub struct PastError {
+    kind: String,
+}
+
+impl From<Value> for PastError {
+    fn from(error: Value) -> Self {
+        let kind = error.get("kind").and_then(Value::as_str);
+        Self { kind: kind.unwrap_or_default().to_owned() }
+    }
+}
+
+impl PastGrade {
+    /// Whether its judgment was neither stored nor asked.
+    pub(crate) fn was_not_asked(&self) -> bool {
+        let kind = self.error.as_ref().map_or("", |error| error.kind.as_str());
+        ["not_stored", "not_asked"].contains(&kind)
+    }
+}
+
+impl PastLine {
+    /// What `grader` graded.
+    pub fn submission_of(&self, grader: &str) -> Option<&str> {
+        let is_here =
+            || self.grades.contains_key(grader) || self.not_applicable.contains_key(grader);
+        let shared = || self.submission.as_ref().filter(|_| is_here());
+        self.submissions.get(grader).or_else(shared).map(String::as_str)
+    }
+
+    /// The input as JSON text.
+    pub fn input(&self) -> &str {
+        self.input.as_ref().map_or("null", |raw| raw.get())
+    }
+
+    /// The ground truth as JSON text.
+    pub fn ground_truth(&self) -> &str {
+        self.ground_truth.as_ref().map_or("null", |raw| raw.get())
+    }
+}
+
+/// The recorded runs of the suite `suite` under `home`, the newest first, each read when it is asked for.
+pub fn runs<'a>(
+    system: &'a dyn System,
+    home: &str,
+    suite: &'a str,
+) -> impl Iterator<Item = PastRun> + 'a {
+    let folder = runs_of(home);
+    let ids = system.list(&folder).unwrap_or_default();
+    let read = move |id: &str| open(system, &join(&folder, id), id);
+    let mut ids = ids.into_iter().rev();
+    std::iter::from_fn(move || {
+        ids.by_ref().find_map(|id| read(&id).filter(|past| past.header.suite == suite))
+    })
+}
+
+/// The record in `folder`; none if there is no header that this version can read.
+pub fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
+    let header: PastHeader = read_json(system, &join(folder, "header.json"))?;
+    let is_known = header.format == FORMAT;
+    is_known.then(|| PastRun { id: id.to_owned(), folder: folder.to_owned(), header })
+}
+
+/// What a JSON file says, if it can be read.
+pub(super) fn read_json<T: DeserializeOwned>(system: &dyn System, path: &str) -> Option<T> {
+    serde_json::from_slice(&system.read(path).into_bytes().ok()?).ok()
+}
+
+impl PastRun {
+    /// Visits the results that can be read, in order, and says how many cannot be.
+    pub(crate) fn each_line(&self, system: &dyn System, visit: &mut dyn FnMut(PastLine)) -> usize {
+        self.each_line_that(system, &|_| true, visit)
+    }
+
+    /// Visits those whose bytes are wanted, and says how many of these cannot be read.
+    pub(super) fn each_line_that(
+        &self,
+        system: &dyn System,
+        is_wanted: &dyn Fn(&[u8]) -> bool,
+        visit: &mut dyn FnMut(PastLine),
+    ) -> usize {
+        let Ok(mut file) = system.open(&join(&self.folder, RESULTS)) else { return 0 };
+        let mut broken = 0;
+        let read = each_line(&mut *file, MAX_RESULT, &mut |line| {
+            let result = match line {
+                RecordLine::Whole(bytes) | RecordLine::Torn(bytes) if !is_wanted(bytes) => return,
+                RecordLine::Whole(bytes) | RecordLine::Torn(bytes) => {
+                    serde_json::from_slice(bytes).ok()
+                }
+                RecordLine::TooLong => None,
+            };
+            match result.filter(|line: &PastLine| reads_line(line.format)) {
+                Some(line) => visit(line),
+                None => broken += 1,
+            }
+        });
+        broken + usize::from(read.is_err())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::runs;
+    use evalrs_system::FileBytes;
+    use evalrs_system::memory::MemorySystem;
+
+    const HEADER: &str = r#"{"format": 1, "suite": "s", "later": [], "settings": {"tags": [],
+        "graders": [7, {"name": "g", "model": "m"}]}}"#;
+
+    #[test]
+    fn the_newest_runs_of_the_suite_come_first_and_damage_is_passed_over() {
+        let system = MemorySystem::with(&[
+            ("h/runs/1/header.json", HEADER),
+            ("h/runs/2/header.json", r#"{"format": 1, "suite": "other"}"#),
+            ("h/runs/3/header.json", HEADER),
+            ("h/runs/4/header.json", r#"{"format": 2, "suite": "s"}"#),
+            ("h/runs/5/header.json", r#"{"format": 1, "su"#),
+            ("h/runs/6/header.json", "[]"),
+            ("h/runs/7/run.json", "{}"),
+            ("h/runs/9", "no folder"),
+        ]);
+        system.set_fault("h/runs/8/header.json", FileBytes::Unreadable("no".to_owned()));
+        let ids: Vec<String> = runs(&system, "h", "s").map(|past| past.id).collect();
+        assert_eq!(ids, ["3", "1"]);
+        let past = runs(&system, "h", "s").next().unwrap();
+        assert_eq!(past.header.grader("g").unwrap()["model"], "m");
+        assert_eq!(past.header.grader("other"), None);
+        assert!(!past.header.is_narrowed());
+        assert_eq!(runs(&system, "elsewhere", "s").count(), 0);
+        let other = runs(&system, "h", "other").next().unwrap();
+        assert_eq!((other.header.grader("g"), other.header.is_narrowed()), (None, false));
+    }
+
+    #[test]
+    fn results_that_cannot_be_read_are_passed_over() {
+        let results = [
+            r#"{"format":1,"sample_id":"a","input":{"b": 1.50},"ground_truth":null,"trial":2,"submissions":{"g":"x"},"grades":{"g":{"key":"k","score":0.5,"new":1}}}"#,
+            "",
+            r#"{"format":3,"sample_id":"b"}"#,
+            r#"{"format":1,"sample_id":7}"#,
+            "\u{0}",
+            r#"{"format":2,"sample_id":"c","submission":"y","submissions":{"h":"z"},"grades":{"g":{},"h":{}}}"#,
+            r#"{"format":1,"sample_id":"d","inp"#,
+        ];
+        let system = MemorySystem::with(&[
+            ("h/runs/1/header.json", HEADER),
+            ("h/runs/1/results.jsonl", &results.join("\n")),
+        ]);
+        let past = runs(&system, "h", "s").next().unwrap();
+        let mut lines = Vec::new();
+        assert_eq!(past.each_line(&system, &mut |line| lines.push(line)), 4);
+        let ids: Vec<&str> = lines.iter().map(|line| line.sample_id.as_str()).collect();
+        assert_eq!(ids, ["a", "c"]);
+        assert_eq!((lines[0].input(), lines[0].ground_truth()), (r#"{"b": 1.50}"#, "null"));
+        assert_eq!(lines[0].grades["g"].key.as_deref(), Some("k"));
+        assert_eq!((lines[1].input(), lines[1].trial, lines[1].grades.len()), ("null", 0, 2));
+        let graded = |line: usize| ["g", "h", "i"].map(|grader| lines[line].submission_of(grader));
+        assert_eq!(graded(0), [Some("x"), None, None]);
+        assert_eq!(graded(1), [Some("y"), Some("z"), None]);
+        let bare = MemorySystem::with(&[("h/runs/1/header.json", HEADER)]);
+        past.each_line(&bare, &mut |line| panic!("{line:?}"));
+    }
+
+    #[test]
+    fn a_part_of_the_samples_is_not_all() {
+        for (settings, expected) in [
+            ("{}", false),
+            (r#"{"tags": [], "samples": [], "max_samples": null, "trials": null}"#, false),
+            (r#"{"tags": ["a"]}"#, true),
+            (r#"{"samples": ["a"]}"#, true),
+            (r#"{"max_samples": 3}"#, true),
+        ] {
+            let text = format!(r#"{{"format": 1, "suite": "s", "settings": {settings}}}"#);
+            let header: super::PastHeader = serde_json::from_str(&text).unwrap();
+            assert_eq!(header.is_narrowed(), expected, "{settings}");
+        }
+    }
+}

@@ -1,0 +1,465 @@
+//! Reads one side of a comparison from a record: a run as it ended, or a save of a `watch` session.
+//!
+//! A record of a hundred thousand results is read a line at a time, and of each only what is compared is kept. What
+//! cannot be read is passed over and counted.
+
+use std::collections::HashMap;
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+use super::read::{PastGrade, PastHeader, PastRun, RESULTS, read_json};
+use super::reference::SaveAt;
+use super::saves::{SaveRecord, Saves, at_save, read_saves, rubrics_at};
+use super::{edited_results, replicates};
+use evalrs_base::file_path::join;
+use evalrs_base::text::count;
+use evalrs_metrics::diff::{
+    CaseName, DiffSide, Moved, MovedGrade, SideCase, SideGrade, SideName, SideRubric,
+};
+use evalrs_metrics::gate::GateReport;
+use evalrs_model::key::ActionKey;
+use evalrs_system::System;
+
+/// A side, and what could not be read of it, a sentence each.
+#[derive(Debug)]
+pub struct ReadSide {
+    /// The side.
+    pub side: DiffSide,
+    /// The sentences.
+    pub warnings: Vec<String>,
+}
+
+/// Why a record has no such side.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum SideError {
+    /// It has neither results nor saves.
+    WithoutResults,
+    /// It is no record of a session.
+    NotASession,
+    /// The session has no such save; these are the numbers of those it has.
+    UnknownSave(Vec<u32>),
+}
+
+/// Reads the results of a run, or the verdicts of a save.
+///
+/// A session that did not end has no results: its last save stands for them.
+pub fn read_side(
+    system: &dyn System,
+    past: &PastRun,
+    save: Option<SaveAt>,
+) -> Result<ReadSide, SideError> {
+    let has_results = system.open(&join(&past.folder, RESULTS)).is_ok();
+    if save.is_none() && has_results {
+        return Ok(read_run(system, past));
+    }
+    let saves = read_saves(system, &past.folder);
+    let numbers = || saves.records.iter().map(|record| record.save).collect::<Vec<u32>>();
+    let record = match save {
+        None | Some(SaveAt::FromEnd(1)) => saves.records.last(),
+        Some(SaveAt::Number(save)) => saves.records.iter().find(|record| record.save == save),
+        Some(SaveAt::FromEnd(back)) => {
+            let at = saves.records.len().checked_sub(back as usize);
+            at.and_then(|at| saves.records.get(at))
+        }
+    };
+    match record {
+        Some(record) => Ok(read_save(past, &saves, record, has_results)),
+        None if save.is_none() => Err(SideError::WithoutResults),
+        None if saves.records.is_empty() => Err(SideError::NotASession),
+        None => Err(SideError::UnknownSave(numbers())),
+    }
+}
+
+fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
+    let graders = past.header.graders().map(|(name, _)| name.to_owned());
+    let mut cases = CaseResults::new(graders.collect());
+    let mut again = 0;
+    let broken = past.each_line(system, &mut |line| {
+        let name = CaseName {
+            sample_id: line.sample_id.clone(),
+            model: line.model.clone(),
+            trial: line.trial,
+        };
+        let is_new = !cases.has(&name);
+        again += usize::from(!is_new);
+        // The first line of a case stands, whatever a broken file says after it.
+        for (grader, grade) in line.grades.iter().filter(|_| is_new) {
+            if let Some(grade) = side_grade(grade) {
+                let answer = line.submission_of(grader).map(answer_digest);
+                cases.add(&name, grader, SideGrade { answer, ..grade });
+            }
+        }
+        for grader in line.not_applicable.keys().filter(|_| is_new) {
+            cases.add(&name, grader, NOT_APPLICABLE);
+        }
+        cases.touch(name);
+    });
+    let facts: RunSummary = read_json(system, &join(&past.folder, "run.json")).unwrap_or_default();
+    let summary: GateOf =
+        read_json(system, &join(&past.folder, "summary.json")).unwrap_or_default();
+    let mut pending = facts.actions.values().filter_map(|tally| tally.get("pending")?.as_u64());
+    let side = DiffSide {
+        name: SideName {
+            at: facts.started.clone(),
+            results: cases.read.len(),
+            complete: !facts.interrupted && pending.all(|count| count == 0),
+            ..name_of(past)
+        },
+        settings: Some(past.header.settings.clone()),
+        inputs: Some(past.header.inputs.clone()),
+        rubrics: rubrics_of(&past.header),
+        gate: summary.gate,
+        declared: replicates::declared(system, &past.folder),
+        graders: cases.graders,
+        cases: cases.read,
+    };
+    let warning = |n: usize, what: &str| {
+        (n > 0).then(|| format!("{}: {} of results.jsonl {what}", past.id, count(n, "line")))
+    };
+    let digest = facts.results_digest.as_deref();
+    let edited = edited_results(system, &past.folder, digest);
+    let warnings = [
+        edited.map(|edited| format!("{}: {edited}", past.id)),
+        warning(broken, "cannot be read"),
+        warning(again, "left out: the result was there before"),
+    ];
+    ReadSide { side, warnings: warnings.into_iter().flatten().collect() }
+}
+
+fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bool) -> ReadSide {
+    let graders = record.metrics.0.iter().map(|(name, _)| name.clone()).collect();
+    let mut cases = CaseResults::new(graders);
+    for standing in at_save(&saves.records, record.save).unwrap_or_default() {
+        let verdict = standing.verdict;
+        let name = CaseName {
+            sample_id: verdict.sample_id.clone(),
+            model: verdict.model.clone(),
+            trial: verdict.trial,
+        };
+        let grade = SideGrade {
+            score: standing.grade.score,
+            pass: standing.grade.pass,
+            error: standing.grade.error,
+            applies: true,
+            key: standing.grade.key.as_deref().and_then(ActionKey::parse),
+            answer: None,
+        };
+        cases.add(&name, &verdict.grader, grade);
+    }
+    // The header is that of the last evaluation, written when the session ended.
+    let is_last = saves.records.last().is_some_and(|last| last.save == record.save);
+    let header = (is_last && has_results).then_some(&past.header);
+    let side = DiffSide {
+        name: SideName {
+            save: Some(record.save),
+            at: Some(record.at.clone()).filter(|at| !at.is_empty()),
+            files: record.files.clone(),
+            results: cases.read.len(),
+            complete: record.complete,
+            ..name_of(past)
+        },
+        settings: header.map(|header| header.settings.clone()),
+        inputs: header.map(|header| header.inputs.clone()),
+        rubrics: rubrics_at(&saves.records, record.save),
+        gate: record.gate.clone(),
+        declared: record.declared.clone(),
+        graders: cases.graders,
+        cases: cases.read,
+    };
+    let named = |warning: &String| format!("{}: {warning}", past.id);
+    ReadSide { side, warnings: saves.warnings.iter().map(named).collect() }
+}
+
+/// Fills in the rationales of one side of the verdicts that moved, as far as the results of its record are theirs: those
+/// of a run, and of a save those with the key that the save had.
+pub fn add_rationales(
+    system: &dyn System,
+    past: &PastRun,
+    name: &SideName,
+    moved: &mut [Moved],
+    side: fn(&mut Moved) -> &mut MovedGrade,
+) {
+    let mut wanted: HashMap<CaseName, Vec<usize>> = HashMap::new();
+    for (at, moved) in moved.iter().enumerate() {
+        wanted.entry(moved.case.clone()).or_default().push(at);
+    }
+    past.each_line(system, &mut |line| {
+        let mut grades = line.grades;
+        // Cases of one model alone are named without it.
+        let model = match (&name.model, line.model) {
+            (Some(wanted), Some(model)) if *wanted == model => None,
+            (Some(_), _) => return,
+            (None, model) => model,
+        };
+        let case = CaseName { sample_id: line.sample_id, model, trial: line.trial };
+        for at in wanted.remove(&case).unwrap_or_default() {
+            let Some(moved) = moved.get_mut(at) else { continue };
+            let Some(grade) = grades.remove(&moved.grader) else { continue };
+            let own = side(moved);
+            if name.save.is_none() || (own.key.is_some() && grade.key == own.key) {
+                own.rationale = grade.rationale;
+            }
+        }
+    });
+}
+
+fn name_of(past: &PastRun) -> SideName {
+    SideName {
+        suite: past.header.suite.clone(),
+        run: past.id.clone(),
+        evalrs: past.header.evalrs.clone(),
+        ..SideName::default()
+    }
+}
+
+/// What is read of `run.json`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct RunSummary {
+    started: Option<String>,
+    interrupted: bool,
+    actions: Map<String, Value>,
+    results_digest: Option<String>,
+}
+
+/// What is read of `summary.json`.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct GateOf {
+    gate: GateReport,
+}
+
+/// The rubrics of the graders of a run.
+fn rubrics_of(header: &PastHeader) -> Vec<SideRubric> {
+    let rubric = |(name, settings): (&str, &Map<String, Value>)| {
+        let text = settings.get("prompt")?.as_str()?;
+        let digest = blake3::hash(text.as_bytes()).to_string();
+        Some(SideRubric { grader: name.to_owned(), digest, text: Some(text.to_owned()) })
+    };
+    header.graders().filter_map(rubric).collect()
+}
+
+/// A grade that says all that is compared; none where a record was tampered with.
+fn side_grade(grade: &PastGrade) -> Option<SideGrade> {
+    Some(SideGrade {
+        score: grade.score?,
+        pass: grade.pass?,
+        error: grade.error.is_some(),
+        applies: true,
+        key: grade.key.as_deref().and_then(ActionKey::parse),
+        answer: None,
+    })
+}
+
+/// Enough of a digest to tell the answers of one case apart.
+fn answer_digest(text: &str) -> u64 {
+    let digest = blake3::hash(text.as_bytes());
+    digest.as_bytes().iter().take(8).fold(0, |all, byte| (all << 8) | u64::from(*byte))
+}
+
+const NOT_APPLICABLE: SideGrade =
+    SideGrade { score: 0.0, pass: false, error: false, applies: false, key: None, answer: None };
+
+/// Cases that are being read.
+struct CaseResults {
+    graders: Vec<String>,
+    read: Vec<SideCase>,
+    places: HashMap<CaseName, usize>,
+}
+
+impl CaseResults {
+    fn new(graders: Vec<String>) -> Self {
+        Self { graders, read: Vec::new(), places: HashMap::new() }
+    }
+
+    fn has(&self, name: &CaseName) -> bool {
+        self.places.contains_key(name)
+    }
+
+    /// The case of this name, which is made if it is not there.
+    fn touch(&mut self, name: CaseName) -> &mut SideCase {
+        let next = self.read.len();
+        let place = *self.places.entry(name.clone()).or_insert(next);
+        if place == next {
+            self.read.push(SideCase { name, grades: Vec::new() });
+        }
+        &mut self.read[place]
+    }
+
+    fn add(&mut self, name: &CaseName, grader: &str, grade: SideGrade) {
+        let known = self.graders.iter().position(|known| known == grader);
+        let column = known.unwrap_or_else(|| {
+            self.graders.push(grader.to_owned());
+            self.graders.len() - 1
+        });
+        let case = self.touch(name.clone());
+        if case.grades.len() <= column {
+            case.grades.resize(column + 1, None);
+        }
+        case.grades[column] = Some(grade);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{ReadSide, SideError, add_rationales, read_side};
+    use crate::record::read::{PastRun, open};
+    use crate::record::reference::SaveAt;
+    use evalrs_metrics::diff::{Diff, compare};
+    use evalrs_system::memory::MemorySystem;
+
+    const HEADER: &str = r#"{"format": 1, "suite": "s", "evalrs": "0.1.0", "inputs": {"a": "1"},
+        "settings": {"graders": [{"name": "q", "prompt": "Kind?"}, {"name": "g"}]}}"#;
+
+    /// A key of 64 digits.
+    fn key(digit: u8) -> String {
+        format!("{digit:064x}")
+    }
+
+    fn line(sample: &str, score: f64, digit: u8) -> String {
+        let pass = score >= 0.5;
+        let key = key(digit);
+        format!(
+            r#"{{"format":1,"sample_id":"{sample}","grades":{{"g":{{"score":1,"pass":true,"error":null}},"q":{{"score":{score},"pass":{pass},"rationale":"said {score}","error":null,"key":"{key}"}}}}}}"#
+        )
+    }
+
+    fn save(number: u32, verdicts: &[(&str, f64, u8)]) -> String {
+        let verdict = |(sample, score, digit): &(&str, f64, u8)| {
+            let pass = *score >= 0.5;
+            let key = key(*digit);
+            format!(
+                r#"{{"sample_id":"{sample}","grader":"q","before":null,"now":{{"score":{score},"pass":{pass},"key":"{key}"}}}}"#
+            )
+        };
+        let verdicts: Vec<String> = verdicts.iter().map(verdict).collect();
+        let verdicts = verdicts.join(",");
+        format!(
+            r#"{{"format":1,"save":{number},"rubrics":{{"q":"digest {number}"}},"verdicts":[{verdicts}]}}"#
+        ) + "\n"
+    }
+
+    /// A session of three evaluations that ended with the results of the last.
+    fn session() -> MemorySystem {
+        let saves = save(0, &[("a", 0.0, 1), ("b", 1.0, 2)])
+            + &save(1, &[("a", 0.5, 3)])
+            + &save(2, &[("b", 0.25, 4)]);
+        let results = [line("a", 0.5, 3), line("b", 0.25, 4)].join("\n");
+        MemorySystem::with(&[
+            ("r/header.json", HEADER),
+            ("r/results.jsonl", &results),
+            ("r/saves.jsonl", &saves),
+        ])
+    }
+
+    fn past(system: &MemorySystem) -> PastRun {
+        open(system, "r", "r").unwrap()
+    }
+
+    fn read(system: &MemorySystem, save: Option<SaveAt>) -> Result<ReadSide, SideError> {
+        read_side(system, &past(system), save)
+    }
+
+    fn shown(read: &ReadSide) -> String {
+        let cases = read.side.cases.iter().map(|case| {
+            let scores = case.grades.iter().map(|grade| match grade {
+                Some(grade) if grade.error => " e".to_owned(),
+                Some(grade) => format!(" {}", grade.score),
+                None => " -".to_owned(),
+            });
+            format!("{}{}", case.name.sample_id, scores.collect::<String>())
+        });
+        cases.collect::<Vec<_>>().join(", ")
+    }
+
+    #[test]
+    fn a_run_is_its_results_and_a_save_what_stood_then() {
+        let system = session();
+        let table = [
+            (None, "a 0.5 1, b 0.25 1", None),
+            (Some(SaveAt::Number(0)), "a 0, b 1", Some(0)),
+            (Some(SaveAt::Number(1)), "a 0.5, b 1", Some(1)),
+            (Some(SaveAt::FromEnd(1)), "a 0.5, b 0.25", Some(2)),
+            (Some(SaveAt::FromEnd(3)), "a 0, b 1", Some(0)),
+        ];
+        for (save, expected, number) in table {
+            let found = read(&system, save).unwrap();
+            assert_eq!((shown(&found).as_str(), found.side.name.save), (expected, number));
+            assert_eq!(found.side.settings.is_some(), save.is_none() || number == Some(2));
+        }
+        let run = read(&system, None).unwrap().side;
+        assert_eq!((run.graders, run.name.results), (vec!["q".to_owned(), "g".to_owned()], 2));
+        assert_eq!(run.rubrics[0].digest, blake3::hash(b"Kind?").to_string());
+        assert_eq!(run.rubrics[0].text.as_deref(), Some("Kind?"));
+        for (save, expected) in [
+            (SaveAt::Number(3), SideError::UnknownSave(vec![0, 1, 2])),
+            (SaveAt::FromEnd(4), SideError::UnknownSave(vec![0, 1, 2])),
+        ] {
+            assert_eq!(read(&system, Some(save)).unwrap_err(), expected);
+        }
+        system.remove("r/results.jsonl");
+        let found = read(&system, None).unwrap();
+        assert_eq!((found.side.name.save, found.side.settings), (Some(2), None), "it never ended");
+        system.remove("r/saves.jsonl");
+        assert_eq!(read(&system, None).unwrap_err(), SideError::WithoutResults);
+        assert_eq!(read(&system, Some(SaveAt::Number(0))).unwrap_err(), SideError::NotASession);
+    }
+
+    #[test]
+    fn broken_records_are_read_as_far_as_they_go() {
+        let bad = [
+            line("a", 1.0, 1),
+            line("a", 0.0, 1),
+            r#"{"format":1,"sample_id":"b","grades":{"q":{"score":null,"pass":true},"g":{"score":1},"x":{"score":0,"pass":false,"error":{"kind":"timeout"},"key":"no key"}}}"#.to_owned(),
+            r#"{"format":1,"sample_id":"c","grades":{"q":"#.to_owned(),
+            r#"{"format":1,"sample_id":"d"}"#.to_owned(),
+            "\u{0}".to_owned(),
+        ];
+        let system = MemorySystem::with(&[
+            ("r/header.json", HEADER),
+            ("r/results.jsonl", &bad.join("\n")),
+            ("r/summary.json", r#"{"gate": {"status": "maybe"}}"#),
+            ("r/run.json", r#"{"started": "2026-01-01T00:00:00Z", "interrupted": true}"#),
+        ]);
+        let found = read(&system, None).unwrap();
+        assert_eq!(shown(&found), "a 1 1, b - - e, d");
+        assert_eq!(found.side.graders, ["q", "g", "x"]);
+        assert_eq!(
+            found.warnings,
+            [
+                "r: 2 lines of results.jsonl cannot be read",
+                "r: 1 line of results.jsonl left out: the result was there before"
+            ]
+        );
+        assert!(!found.side.name.complete && found.side.gate.status.is_none());
+    }
+
+    fn with_rationales(system: &MemorySystem, saves: [Option<SaveAt>; 2]) -> Diff {
+        let [before, now] = saves.map(|save| read(system, save).unwrap().side);
+        let mut diff = compare(&before, &now, None);
+        let past = past(system);
+        add_rationales(system, &past, &before.name, &mut diff.moved, |moved| &mut moved.before);
+        add_rationales(system, &past, &now.name, &mut diff.moved, |moved| &mut moved.now);
+        diff
+    }
+
+    #[test]
+    fn a_save_has_the_words_of_verdicts_that_stand_until_the_end() {
+        let system = session();
+        let words = |saves| {
+            let diff = with_rationales(&system, saves);
+            let shown = diff.moved.iter().map(|moved| {
+                let text = |text: &Option<String>| text.clone().unwrap_or_else(|| "-".to_owned());
+                let old = text(&moved.before.rationale);
+                let new = text(&moved.now.rationale);
+                format!("{}: {old} → {new}", moved.case.sample_id)
+            });
+            shown.collect::<Vec<_>>()
+        };
+        let save = |number| Some(SaveAt::Number(number));
+        assert_eq!(words([save(0), save(1)]), ["a: - → said 0.5"]);
+        assert_eq!(words([save(1), save(2)]), ["b: - → said 0.25"]);
+        assert_eq!(words([save(1), None]), ["b: - → said 0.25"]);
+    }
+}

@@ -1,0 +1,89 @@
+//! The files of segments: their names, the lines that stand somewhere in them, and what is said where they cannot be read.
+#![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
+
+use std::fs::{self, File};
+use std::io::{self, BufReader, Seek as _};
+use std::path::{Path, PathBuf};
+
+use super::bases::Bases;
+use super::entry_line::EntryLine;
+use super::idx::EntrySlot;
+use super::{StoreError, keep_winning_line, line};
+use evalrs_model::key::ActionKey;
+
+/// The folder of the segments of the store in the cache folder `dir`.
+pub(super) fn segment_folder(dir: &Path) -> PathBuf {
+    dir.join("v1").join("seg")
+}
+
+/// The segments of a folder, in the order of their creation; none if there is no folder.
+pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
+    names_in(folder, "jsonl")
+}
+
+/// The files of a folder that have an extension, sorted; none if there is no folder.
+pub(super) fn names_in(folder: &Path, extension: &str) -> io::Result<Vec<String>> {
+    let files = match fs::read_dir(folder) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        files => files?,
+    };
+    let mut names = Vec::new();
+    for file in files {
+        let path = file?.path();
+        if path.extension().is_some_and(|found| found == extension) {
+            names.extend(path.file_name().and_then(|name| name.to_str()).map(str::to_owned));
+        }
+    }
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Reads the entries of one file, those apart whose blob is lost; a line that cannot be read does not hide the others.
+pub(super) fn read_group(
+    path: &Path,
+    group: &[(EntrySlot, usize)],
+    keys: &[ActionKey],
+    is_lost: &dyn Fn(&[u8; 32]) -> bool,
+    found: &mut [Option<EntryLine>],
+) -> io::Result<()> {
+    let mut bases = Bases::of(path);
+    let mut reader = BufReader::new(File::open(path)?);
+    let mut at = 0;
+    let mut outcome = Ok(());
+    for (slot, place) in group {
+        // A relative seek keeps what is buffered: winners often stand side by side.
+        reader.seek_relative(i64::from(slot.offset) - at)?;
+        at = i64::from(slot.offset) + i64::from(slot.length());
+        match read_line(&mut reader, slot, &mut bases) {
+            Ok(line) if line.blob().is_some_and(|blob| is_lost(&blob.digest)) => {}
+            Ok(line) if line.key == keys[*place] => keep_winning_line(&mut found[*place], line),
+            Ok(_) => outcome = Err(io::ErrorKind::InvalidData.into()),
+            Err(error) => {
+                outcome = Err(error);
+                at = 0;
+                reader.rewind()?;
+            }
+        }
+    }
+    outcome
+}
+
+fn read_line(
+    mut reader: impl io::Read,
+    slot: &EntrySlot,
+    bases: &mut Bases,
+) -> io::Result<EntryLine> {
+    let mut line = vec![0; slot.length() as usize];
+    reader.read_exact(&mut line)?;
+    let line = line::parse(&line).ok().filter(|line| line.rank() == slot.rank());
+    let line = line.ok_or(io::ErrorKind::InvalidData)?;
+    Ok(bases.entry(&line))
+}
+
+pub(super) fn write_error(path: &Path, error: &io::Error) -> StoreError {
+    StoreError::Write { path: path.display().to_string(), reason: error.to_string() }
+}
+
+pub(super) fn unreadable(path: &Path, error: &io::Error) -> String {
+    format!("cannot read the store at `{}`: {error}", path.display())
+}

@@ -1,0 +1,307 @@
+//! What there is in segments that nobody writes, and what is to become of it.
+#![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
+
+use std::collections::HashSet;
+use std::fs::{self, File, TryLockError};
+use std::io;
+use std::path::{Path, PathBuf};
+
+use super::bases::Bases;
+use super::blobs::BlobFile;
+use super::entry_line::EntryLine;
+use super::gc_policy::{Candidate, DiskSpace, Fate};
+use super::index::scan_file;
+use super::line::ScannedEntry;
+use super::segment_files::unreadable;
+use super::segment_layout::SegmentLayout;
+use super::segments::SEAL_AT;
+use super::sweep_blobs::BlobSweep;
+use super::uses::Uses;
+use super::{StoreError, WARNING_LIMIT};
+use evalrs_model::key::ActionKey;
+
+/// The bytes that an entry takes in the index of its segment, beside its line and line break.
+pub(super) const INDEXED: u64 = 40;
+
+/// What went.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Swept {
+    /// Entries that stay, those of segments in use not among them.
+    pub kept: u64,
+    /// The bytes of these, their index and their blobs included: in a dry run as they stand now.
+    pub kept_bytes: u64,
+    /// Entries that went because another one of their key wins.
+    pub superseded: u64,
+    /// Entries that went because no run used them since.
+    pub unused: u64,
+    /// Entries that went because the store was too large.
+    pub over_size: u64,
+    /// The bytes of all that went.
+    pub dropped_bytes: u64,
+    /// Segments that were left alone, because a process writes them.
+    pub busy: u64,
+    /// The segments that were packed into others or were empty.
+    pub packed: u64,
+    /// Blobs that went, because no entry names them any more.
+    pub blobs: u64,
+    /// Manifests of uses that nobody needs any more.
+    pub manifests: u64,
+    /// Bad lines, which are packed into no segment, and files that could not be read or removed.
+    pub problems: Vec<String>,
+}
+
+impl Swept {
+    pub(super) fn count_blob(&mut self, file: &BlobFile) {
+        self.blobs += 1;
+        self.dropped_bytes += file.bytes;
+    }
+}
+
+/// A segment that nobody writes.
+pub(super) struct Closed {
+    pub path: PathBuf,
+    /// Its length when it was read, in bytes.
+    pub length: u64,
+    /// Where its candidates begin among all.
+    first: usize,
+    /// Whether it has bytes that are no entry.
+    is_torn: bool,
+    /// Whether it would be shorter if it was written anew.
+    is_outdated: bool,
+}
+
+/// What there is in segments that nobody writes.
+#[derive(Default)]
+pub(super) struct Survey {
+    /// In the order of segments, each front to back.
+    pub candidates: Vec<Candidate>,
+    pub closed: Vec<Closed>,
+    pub(super) busy_bytes: u64,
+    /// The digests of blobs that segments in use name.
+    busy_blobs: HashSet<[u8; 32]>,
+    pub swept: Swept,
+}
+
+/// Looks at every entry of those segments that nobody writes.
+pub(super) fn survey(
+    folder: &Path,
+    names: Vec<String>,
+    uses: &Uses,
+    made: &dyn Fn(&EntryLine) -> i64,
+    blobs: &BlobSweep,
+) -> Survey {
+    let mut survey = Survey::default();
+    for name in names {
+        let path = folder.join(name);
+        let length = match closed_length(&path) {
+            Ok(Some(length)) => length,
+            Ok(None) => {
+                survey.look_at_busy(&path, blobs);
+                continue;
+            }
+            Err(error) => {
+                survey.unreadable(&path, &error);
+                continue;
+            }
+        };
+        let first = survey.candidates.len();
+        let candidates = &mut survey.candidates;
+        let mut bases = Bases::of(&path);
+        let mut layout = SegmentLayout::default();
+        let scanned = scan_file(&path, |found| {
+            let entry = bases.entry(&found.entry);
+            layout.look_at(&found.entry, &entry);
+            let used = uses.last.get(&entry.key).copied().unwrap_or(i64::MIN);
+            let last_use = used.max(made(&entry));
+            let is_needed = uses.needed.contains(&entry.key);
+            let blob = entry.blob().map(|blob| blobs.size_of(blob.digest));
+            let known = Candidate {
+                is_needed,
+                is_lost: blob == Some(None),
+                ..candidate(&found, &entry, last_use)
+            };
+            candidates.push(Candidate { blob: blob.flatten(), ..known });
+        });
+        match scanned {
+            Ok(scanned) => {
+                let is_torn = !scanned.skipped.is_empty() || scanned.end.offset < length;
+                scanned.skipped.into_iter().for_each(|problem| survey.problem(problem));
+                let is_outdated = layout.is_outdated();
+                survey.closed.push(Closed { path, length, first, is_torn, is_outdated });
+            }
+            Err(error) => {
+                survey.candidates.truncate(first);
+                survey.unreadable(&path, &error);
+            }
+        }
+    }
+    survey
+}
+
+fn candidate(found: &ScannedEntry<'_>, entry: &EntryLine, last_use: i64) -> Candidate {
+    Candidate {
+        key: entry.key,
+        rank: entry.rank(),
+        digest: entry.digest(),
+        offset: found.offset,
+        size: u64::from(found.length) + 1 + INDEXED,
+        blob: None,
+        is_lost: false,
+        is_incomplete: entry.is_incomplete,
+        says_ingredients: entry.says_ingredients(),
+        last_use,
+        is_needed: false,
+    }
+}
+
+/// The length of a segment in bytes, unless a process writes it.
+fn closed_length(path: &Path) -> io::Result<Option<u64>> {
+    // Some systems lock only what could be written.
+    let file = File::options().read(true).append(true).open(path)?;
+    match file.try_lock() {
+        Ok(()) => file.metadata().map(|file| Some(file.len())),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(error)) => Err(error),
+    }
+}
+
+impl Survey {
+    pub(crate) fn problem(&mut self, problem: String) {
+        if self.swept.problems.len() < WARNING_LIMIT {
+            self.swept.problems.push(problem);
+        }
+    }
+
+    /// A segment that a process writes is left alone, and so is what it names.
+    fn look_at_busy(&mut self, path: &Path, blobs: &BlobSweep) {
+        self.swept.busy += 1;
+        self.busy_bytes += fs::metadata(path).map_or(0, |file| file.len());
+        // What cannot be read now is read again before a blob goes.
+        let _ = scan_file(path, |found| {
+            let digest = found.entry.blob().map(|blob| blob.digest);
+            if let Some(digest) = digest.filter(|digest| self.busy_blobs.insert(*digest)) {
+                self.busy_bytes += blobs.size_of(digest).unwrap_or_default();
+            }
+        });
+    }
+
+    /// Finds the entries whose blobs cannot be read. Blobs that are there are looked into where other entries would go
+    /// for them.
+    pub(super) fn find_lost(&mut self, blobs: &BlobSweep) -> Result<(), StoreError> {
+        if self.candidates.iter().all(|candidate| candidate.blob.is_none() && !candidate.is_lost) {
+            return Ok(());
+        }
+        let mut order: Vec<usize> = (0..self.candidates.len()).collect();
+        order.sort_by_key(|at| self.candidates[*at].key);
+        let groups =
+            order.chunk_by(|left, right| self.candidates[*left].key == self.candidates[*right].key);
+        let mut looked_into: Vec<(usize, Option<String>)> = Vec::new();
+        for group in groups {
+            let digests = group.iter().map(|at| self.candidates[*at].digest);
+            let is_contested = digests.clone().any(|digest| Some(digest) != digests.clone().next());
+            for at in group {
+                let Candidate { digest, blob, is_lost, .. } = self.candidates[*at];
+                if is_lost || (blob.is_some() && is_contested) {
+                    looked_into.push((*at, blobs.problem_of(digest)?));
+                }
+            }
+        }
+        for (at, problem) in looked_into {
+            let candidate = &mut self.candidates[at];
+            candidate.is_lost = problem.is_some();
+            let key = candidate.key;
+            if let Some(problem) = problem {
+                self.problem(format!("left out the stored outcome of {key}: {problem}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// The blobs that nobody needs.
+    pub(super) fn needless<'b>(
+        &self,
+        blobs: &'b BlobSweep,
+        fates: &[Fate],
+        now: i64,
+    ) -> Vec<&'b BlobFile> {
+        let mut named = self.busy_blobs.clone();
+        let mut dropped = HashSet::new();
+        for (candidate, fate) in self.candidates.iter().zip(fates) {
+            if candidate.blob.is_some() {
+                let to = if *fate == Fate::Kept { &mut named } else { &mut dropped };
+                to.insert(candidate.digest);
+            }
+        }
+        blobs.needless(&named, &dropped, now)
+    }
+
+    pub(crate) fn count(&mut self, fates: &[Fate]) {
+        let swept = &mut self.swept;
+        let mut kept = DiskSpace::default();
+        for (candidate, fate) in self.candidates.iter().zip(fates) {
+            let count = match fate {
+                Fate::Kept => {
+                    swept.kept += 1;
+                    kept.add(candidate);
+                    continue;
+                }
+                Fate::Superseded => &mut swept.superseded,
+                Fate::Unused => &mut swept.unused,
+                Fate::OverSize => &mut swept.over_size,
+                Fate::Lost => continue,
+            };
+            *count += 1;
+            swept.dropped_bytes += candidate.size;
+        }
+        swept.kept_bytes = kept.bytes;
+    }
+
+    /// Names what is kept without what its key was made of: once it is packed nobody can tell any more.
+    pub(super) fn name_incomplete(&mut self, packed: &[usize], fates: &[Fate]) {
+        let entries = packed.iter().flat_map(|at| self.entries(*at));
+        let named = entries.filter(|at| fates[*at] == Fate::Kept);
+        let incomplete: Vec<ActionKey> = named
+            .map(|at| &self.candidates[at])
+            .filter(|candidate| candidate.is_incomplete)
+            .map(|candidate| candidate.key)
+            .collect();
+        for key in incomplete {
+            self.problem(format!(
+                "kept the stored outcome of {key} without what its key was made of: the line that it shared this with is damaged"
+            ));
+        }
+    }
+
+    /// The segments that lose something, lack something or are outdated, and all small ones if there are several.
+    pub(super) fn to_pack(&self, fates: &[Fate]) -> Vec<usize> {
+        let is_small = |closed: &Closed| closed.length < SEAL_AT / 2;
+        let loses = |at: usize| {
+            let Closed { is_torn, is_outdated, .. } = self.closed[at];
+            let goes = |at: usize| fates[at] != Fate::Kept || self.candidates[at].is_incomplete;
+            is_torn || is_outdated || self.entries(at).is_empty() || self.entries(at).any(goes)
+        };
+        let small = self.closed.iter().filter(|closed| is_small(closed)).count();
+        let ats = 0..self.closed.len();
+        ats.filter(|at| loses(*at) || (small > 1 && is_small(&self.closed[*at]))).collect()
+    }
+
+    /// Whether a segment has nothing that cannot be read.
+    pub(super) fn is_intact(&self, at: usize, fates: &[Fate]) -> bool {
+        let is_incomplete = |at: usize| self.candidates[at].is_incomplete;
+        let has_lost = fates[self.entries(at)].contains(&Fate::Lost);
+        !self.closed[at].is_torn && !has_lost && !self.entries(at).any(is_incomplete)
+    }
+
+    /// Notes that a segment cannot be read. One that is gone was taken away by who had made it for nothing, or packed, if
+    /// this is a look without the lock.
+    fn unreadable(&mut self, path: &Path, error: &io::Error) {
+        if error.kind() != io::ErrorKind::NotFound {
+            self.problem(unreadable(path, error));
+        }
+    }
+
+    pub(crate) fn entries(&self, at: usize) -> std::ops::Range<usize> {
+        let end = self.closed.get(at + 1).map_or(self.candidates.len(), |next| next.first);
+        self.closed[at].first..end
+    }
+}

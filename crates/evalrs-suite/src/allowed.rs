@@ -1,0 +1,44 @@
+//! The field `allow`: warnings that a suite, a grader or a rubric does not want.
+
+use super::fields::Findings;
+use super::section::FieldShape::{self, AnyOf, Choice, ListOf};
+use evalrs_base::diagnostic::suggest;
+use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_model::spec::Lint;
+
+/// Names of warnings.
+pub(super) const ALLOW: FieldShape = AnyOf(&[Choice(LINTS), ListOf(&Choice(LINTS))]);
+
+/// The names of all warnings that can be silenced.
+const LINTS: &[&str] = &{
+    let mut names = [""; Lint::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = Lint::ALL[at].name();
+        at += 1;
+    }
+    names
+};
+
+/// The warnings that are not wanted.
+pub(super) fn allowed(field: &YamlEntry, findings: &mut Findings) -> Vec<Lint> {
+    let names = findings.texts(field).unwrap_or_default();
+    let spans = match &field.value.value {
+        Yaml::Seq(items) => items.iter().map(|item| item.span).collect(),
+        _ => vec![field.value.span],
+    };
+    let mut lints = Vec::new();
+    for (name, span) in names.iter().zip(spans) {
+        if let Some(lint) = Lint::ALL.into_iter().find(|lint| lint.name() == name) {
+            lints.push(lint);
+            continue;
+        }
+        let known = Lint::ALL.map(Lint::name);
+        let problem = findings.error(span, format!("no warning is called `{name}`"));
+        problem.hint = Some(match suggest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are `{}`", known.join("`, `")),
+        });
+    }
+    lints
+}

@@ -1,0 +1,259 @@
+//! A suite file and what it extends, as one tree.
+//!
+//! It knows files, trees and how they merge; what the fields mean is read elsewhere. Mappings merge key by key,
+//! everything else (lists too) is replaced; every value keeps the place in the file it came from. Literal API
+//! keys are taken out here, before anything else can see them.
+
+use super::Files;
+use super::fields::Findings;
+use super::interpolate::interpolate;
+use super::programs::SECRECIES;
+use evalrs_base::diagnostic::{Diagnostic, Place};
+use evalrs_base::file_text::FileText;
+use evalrs_base::yaml::source::{self, SourceSpan, normal};
+use evalrs_base::yaml::tree::{self, Style, Yaml, YamlEntry, YamlNode};
+use evalrs_model::spec::DatasetFormat;
+
+/// How many files may extend one another.
+const MAX_EXTENDS: usize = 16;
+
+/// A suite that works, for those who have none.
+pub(super) const MINIMAL: &str = "a minimal suite has `name: my-suite`, `dataset: dataset.jsonl` and \
+     `graders: {accuracy: {kind: tool, function: contains}}`";
+
+/// What files were looked at while a suite was read.
+#[derive(Debug, Default)]
+pub(super) struct Looked {
+    /// Every file, in the order it was asked for.
+    pub files: Vec<String>,
+    /// Those whose text is not known yet.
+    pub unread: Vec<String>,
+    /// The file that each rubric is written in, by grader.
+    pub rubrics: Vec<(String, String)>,
+}
+
+impl Looked {
+    /// The text of the file at `path`, if it is known; otherwise says why at `from`.
+    pub(crate) fn text(
+        &mut self,
+        path: &str,
+        from: Option<SourceSpan>,
+        files: &dyn Files,
+        findings: &mut Findings,
+    ) -> Option<std::sync::Arc<str>> {
+        if !self.files.iter().any(|known| known == path) {
+            self.files.push(path.to_owned());
+        }
+        let message = match files.text(path) {
+            FileText::Text(text) => return Some(text),
+            FileText::Unread => {
+                if !self.unread.iter().any(|known| known == path) {
+                    self.unread.push(path.to_owned());
+                }
+                return None;
+            }
+            FileText::NoText(diagnostic) => {
+                findings.add(*diagnostic);
+                return None;
+            }
+            FileText::Missing => format!("there is no file `{path}`"),
+            FileText::Unreadable(why) => format!("cannot read `{path}`: {why}"),
+        };
+        let place = from.map_or_else(|| Place::file(path), |span| findings.sources.place(span));
+        findings.add(Diagnostic::error(place, message));
+        None
+    }
+}
+
+/// Reads the file at `path` and everything it extends into one tree, with every variable replaced.
+pub(super) fn load(
+    path: &str,
+    files: &dyn Files,
+    looked: &mut Looked,
+    findings: &mut Findings,
+) -> Option<YamlNode> {
+    let mut loader = Loader { files, looked, findings, above: Vec::new() };
+    let mut root = loader.file(path, None)?;
+    interpolate(&mut root, files, findings);
+    Some(root)
+}
+
+struct Loader<'a> {
+    files: &'a dyn Files,
+    looked: &'a mut Looked,
+    findings: &'a mut Findings,
+    /// The files that led here, by normal path.
+    above: Vec<String>,
+}
+
+/// Whether the name of a file says that it holds rows, and can be no suite.
+fn holds_rows(path: &str) -> bool {
+    let format = DatasetFormat::of_name(path);
+    format.is_some_and(|format| !matches!(format, DatasetFormat::Yaml | DatasetFormat::Json))
+}
+
+impl Loader<'_> {
+    fn file(&mut self, path: &str, from: Option<SourceSpan>) -> Option<YamlNode> {
+        if holds_rows(path) {
+            let hint = format!("a suite names it: {}", MINIMAL.replace("dataset.jsonl", path));
+            let place =
+                from.map_or_else(|| Place::file(path), |span| self.findings.sources.place(span));
+            let message = format!("`{path}` is a dataset, and not a suite");
+            self.findings.add(Diagnostic::error(place, message).hint(hint));
+            return None;
+        }
+        let text = self.looked.text(path, from, self.files, self.findings)?;
+        let Findings { sources, diagnostics, .. } = &mut *self.findings;
+        let mut root = tree::parse(path, &text, sources, diagnostics)?;
+        take_secrets(&mut root, SecretScope::Suite, self.findings);
+        match &root.value {
+            Yaml::Map(_) => {}
+            Yaml::Null => {
+                let empty = Diagnostic::error(Place::file(path), "the file is empty").hint(MINIMAL);
+                self.findings.diagnostics.push(empty);
+                return None;
+            }
+            _ => {
+                let message = format!("a suite is a mapping, not {}", root.noun());
+                self.findings.error(root.span, message).hint = Some(MINIMAL.to_owned());
+                return None;
+            }
+        }
+        match take_entry(&mut root, "extends") {
+            Some(extends) if extends.value.value != Yaml::Null => self.extend(path, extends, root),
+            _ => Some(root),
+        }
+    }
+
+    fn extend(&mut self, path: &str, mut extends: YamlEntry, over: YamlNode) -> Option<YamlNode> {
+        interpolate(&mut extends.value, self.files, self.findings);
+        let base = self.findings.text(&extends)?;
+        let base = self.findings.sources.join(extends.value.span.file, &base);
+        self.above.push(normal(path));
+        let span = extends.value.span;
+        if self.above.contains(&normal(&base)) {
+            let circle = self.above.join("` → `");
+            let message = format!("this suite extends itself: `{circle}` → `{}`", normal(&base));
+            self.findings.error(span, message);
+            return None;
+        }
+        if self.above.len() > MAX_EXTENDS {
+            let message = format!("more than {MAX_EXTENDS} suites extend one another");
+            self.findings.error(span, message);
+            return None;
+        }
+        let base = self.file(&base, Some(span))?;
+        self.above.pop();
+        Some(merge(base, over))
+    }
+}
+
+/// `over` laid over `base`.
+fn merge(base: YamlNode, over: YamlNode) -> YamlNode {
+    let (mut entries, news) = match (base.value, over.value) {
+        (Yaml::Map(entries), Yaml::Map(news)) => (entries, news),
+        (_, value) => return YamlNode { value, ..over },
+    };
+    for new in news {
+        match entries.iter_mut().find(|old| old.key == new.key) {
+            Some(old) => {
+                let nothing =
+                    YamlNode { span: old.value.span, style: Style::Plain, value: Yaml::Null };
+                let under = std::mem::replace(&mut old.value, nothing);
+                *old = YamlEntry { value: merge(under, new.value), ..new };
+            }
+            None => entries.push(new),
+        }
+    }
+    YamlNode { span: over.span, style: over.style, value: Yaml::Map(entries) }
+}
+
+fn take_entry(root: &mut YamlNode, key: &str) -> Option<YamlEntry> {
+    let Yaml::Map(entries) = &mut root.value else { return None };
+    let at = entries.iter().position(|entry| entry.key == key)?;
+    Some(entries.remove(at))
+}
+
+/// A part of a suite, as far as it matters to secrets.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum SecretScope {
+    Suite,
+    Graders,
+    /// A grader, or a judge of its panel.
+    Grader,
+    Panel,
+    Headers,
+    Options,
+    Env,
+    Other,
+}
+
+impl SecretScope {
+    fn of(self, key: &str) -> Self {
+        match (self, key) {
+            (Self::Suite, "graders") => Self::Graders,
+            (Self::Suite, "grader") | (Self::Graders, _) => Self::Grader,
+            (Self::Grader, "panel") => Self::Panel,
+            (Self::Grader, "headers") => Self::Headers,
+            (Self::Grader, "extractor_options") | (Self::Suite, "reward") => Self::Options,
+            (Self::Grader | Self::Options, "env") => Self::Env,
+            _ => Self::Other,
+        }
+    }
+
+    fn item(self) -> Self {
+        match self {
+            Self::Panel => Self::Grader,
+            Self::Env => Self::Env,
+            _ => Self::Other,
+        }
+    }
+
+    /// Whether a secret is taken out here, and not refused by the reader of the part.
+    fn ignores_secrets(self) -> bool {
+        !matches!(self, Self::Grader | Self::Headers)
+    }
+
+    fn hides(self, key: &str, text: &str) -> bool {
+        let in_header = self == Self::Headers && source::is_secret_header(key, text);
+        in_header || source::may_be_secret(key) && key != "api_key_env"
+    }
+}
+
+/// Hides every literal secret from diagnostics, and takes those out of the tree that no reader refuses.
+fn take_secrets(node: &mut YamlNode, part: SecretScope, findings: &mut Findings) {
+    match &mut node.value {
+        Yaml::Seq(items) => {
+            for item in items {
+                take_secrets(item, part.item(), findings);
+            }
+        }
+        Yaml::Map(entries) => {
+            for entry in &mut *entries {
+                take_secrets(&mut entry.value, part.of(&entry.key), findings);
+            }
+            entries.retain(|entry| {
+                let Yaml::Str(text) = &entry.value.value else { return true };
+                // There, it is only said whether a variable is a secret.
+                if part == SecretScope::Env && SECRECIES.iter().any(|(name, _)| name == text) {
+                    return true;
+                }
+                if part.hides(&entry.key, text) {
+                    findings.sources.hide(entry.value.span);
+                }
+                let ignored = part.ignores_secrets() && source::is_secret(&entry.key);
+                if ignored {
+                    let message =
+                        format!("`{}` is ignored: never put a key into a suite", entry.key);
+                    findings.warning(entry.key_span, message).hint = Some(SECRET_HINT.to_owned());
+                }
+                !ignored
+            });
+        }
+        _ => {}
+    }
+}
+
+/// Where keys belong.
+pub(super) const SECRET_HINT: &str =
+    "keep it in the environment or in `.env`, and name the variable with `api_key_env: NAME`";

@@ -1,0 +1,248 @@
+//! The one place that knows every grader, extractor, target and provider.
+//!
+//! The suite reader checks names and options against it, `evalrs list` prints it.
+
+use std::sync::LazyLock;
+
+use python_re::Regex;
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+
+use crate::Registry;
+use crate::schema::listed;
+use crate::section::Section;
+use crate::sections::{COMBINATION, PROGRAM, RUBRIC};
+use evalrs_eval::extract::{EXTRACTORS, check_options};
+use evalrs_eval::grade;
+use evalrs_eval::grade::GRADERS;
+use evalrs_eval::judge::provider;
+use evalrs_eval::judge::provider::{Provider, ProviderInfo};
+use evalrs_model::spec::{Lint, SampleMember, SandboxKind};
+
+/// Something a suite can name.
+#[derive(Clone, Debug, Serialize)]
+pub struct Described {
+    /// What a suite writes.
+    pub id: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// What it does, in one sentence.
+    pub description: &'static str,
+    /// Its kind in a suite: `tool`, `rubric`, `program`, `combine`, `extractor`, `target`, `provider`.
+    #[serde(rename = "type")]
+    pub kind: &'static str,
+    /// The JSON Schema of its options.
+    pub options: Value,
+    /// What its scores mean; empty for anything but graders.
+    #[serde(skip_serializing_if = "str::is_empty")]
+    pub scoring: &'static str,
+    /// What else is known of it, by name: where a provider is asked, and with whose key.
+    #[serde(flatten)]
+    pub facts: Map<String, Value>,
+}
+
+impl Described {
+    /// The names of its options.
+    pub fn option_names(&self) -> Vec<&str> {
+        let properties = self.options.get("properties").and_then(Value::as_object);
+        properties
+            .map(|properties| properties.keys().map(String::as_str).collect())
+            .unwrap_or_default()
+    }
+}
+
+/// Every grader.
+pub fn graders() -> Vec<Described> {
+    let tools = GRADERS.iter().map(|info| Described {
+        id: info.id,
+        name: info.name,
+        description: info.description,
+        kind: "tool",
+        options: (info.options)(),
+        scoring: info.scoring,
+        facts: Map::new(),
+    });
+    let judge = Described {
+        id: "rubric",
+        name: "Rubric",
+        description: "A judge grades the submission by a rubric: a model, or an agent (`agent_file`).",
+        kind: "rubric",
+        options: rubric_options(),
+        scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it; of a comparison, 1.0 a win, 0.5 a tie, 0.0 a loss",
+        facts: Map::new(),
+    };
+    let program = Described {
+        id: "program",
+        name: "Program",
+        description: "A program of yours grades: an executable, a module that exports `grade` (.ts .js .mjs .cjs), or a function of a Python file (`path: file.py:name`, or `kind: tool` with `function: file.py:name`).",
+        kind: "program",
+        options: program_options(),
+        scoring: "any number from 0.0 to 1.0; its own `pass` decides if it gives one",
+        facts: Map::new(),
+    };
+    let combine = Described {
+        id: "combine",
+        name: "Combination",
+        description: "An expression makes one score of those of other graders.",
+        kind: "combine",
+        options: combine_options(),
+        scoring: "the value of the expression, which must be from 0.0 to 1.0",
+        facts: Map::new(),
+    };
+    tools.chain([judge, program, combine]).collect()
+}
+
+fn combine_options() -> Value {
+    let mut options = options(&COMBINATION, "combine");
+    set(&mut options, "combine", json!({"type": "string"}));
+    json!({"type": "object", "required": ["combine"], "properties": options})
+}
+
+/// Lists what a program sees and what it is kept from.
+fn set_surroundings(options: &mut Map<String, Value>) {
+    set(
+        options,
+        "env",
+        json!({"type": ["array", "string"], "items": {"type": ["string", "object"], "maxProperties": 1, "additionalProperties": {"enum": ["secret", "plain"]}}}),
+    );
+    set(options, "sandbox", json!({"type": ["string", "object"]}));
+}
+
+fn program_options() -> Value {
+    const ORDER: &str = "path inputs sees timeout runtime env cwd sandbox cache deterministic";
+    let mut options = options(&PROGRAM, ORDER);
+    set_surroundings(&mut options);
+    let members = SampleMember::ALL.map(SampleMember::name);
+    set(&mut options, "sees", json!({"type": ["array", "string"], "items": {"enum": members}}));
+    set(&mut options, "deterministic", json!({"enum": [true, "check"]}));
+    json!({"type": "object", "required": ["path"], "properties": options})
+}
+
+fn rubric_options() -> Value {
+    const ORDER: &str = "prompt prompt_path model provider base_url endpoint api_key_env headers temperature seed \
+        max_tokens top_p extra_body response_format max_retries timeout deadline max_requests_per_minute \
+        max_tokens_per_minute agent_file judge_tool_name \
+        keep_agents command inputs version env sandbox retries panel compare_to scale rubric_vars fence unfenced allow allow_unknown votes combine confirm_fails";
+    let mut options = options(&RUBRIC, ORDER);
+    set_surroundings(&mut options);
+    set(
+        &mut options,
+        "temperature",
+        json!({"type": ["number", "null"], "minimum": 0, "maximum": 2}),
+    );
+    set(&mut options, "max_retries", json!({"type": "integer", "minimum": 0}));
+    for seconds in ["timeout", "deadline"] {
+        set(&mut options, seconds, json!({"type": "number", "minimum": 0.0, "maximum": 86_400.0}));
+    }
+    let lints = Lint::ALL.map(Lint::name);
+    set(&mut options, "allow", json!({"type": ["array", "string"], "items": {"enum": lints}}));
+    set(&mut options, "rubric_vars", json!({"type": "array", "items": {"type": "string"}}));
+    json!({"type": "object", "properties": options})
+}
+
+/// Those fields of a section that are options of a grader, in the `order` in which they are listed.
+fn options(section: &Section, order: &str) -> Map<String, Value> {
+    let field = |name: &str| section.fields().find(|field| field.name == name);
+    let fields = order.split_whitespace().filter_map(field);
+    fields.map(|field| (field.name.to_owned(), listed(field))).collect()
+}
+
+/// Lists an option as `shape`, which those who read lists know it by, and not by what the declaration makes of it.
+fn set(options: &mut Map<String, Value>, name: &str, shape: Value) {
+    let Some(option) = options.get_mut(name) else { return };
+    let description = option["description"].take();
+    *option = shape;
+    option["description"] = description;
+}
+
+/// Every extractor.
+pub fn extractors() -> Vec<Described> {
+    EXTRACTORS
+        .iter()
+        .map(|info| Described {
+            id: info.id,
+            name: info.name,
+            description: info.description,
+            kind: "extractor",
+            options: (info.options)(),
+            scoring: "",
+            facts: Map::new(),
+        })
+        .collect()
+}
+
+/// Every target.
+pub fn targets() -> Vec<Described> {
+    vec![Described {
+        id: "recorded",
+        name: "Recorded",
+        description: "Trajectories already recorded: in the dataset's rows, in a file joined by id, or in a result directory.",
+        kind: "target",
+        options: json!({"type": "object", "properties": {
+            "path": {"type": "string", "description": "a file of trajectories, a folder with one file a sample, or a Letta result directory"},
+            "format": {"type": "string", "description": "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent"},
+        }}),
+        scoring: "",
+        facts: Map::new(),
+    }]
+}
+
+/// Every provider of judge models.
+pub fn providers() -> Vec<Described> {
+    let described = provider::infos().map(|info| Described {
+        id: info.id,
+        name: info.name,
+        description: info.description,
+        kind: "provider",
+        options: json!({"type": "object"}),
+        scoring: "",
+        facts: facts_of(info),
+    });
+    described.collect()
+}
+
+/// What decides how a provider is asked.
+fn facts_of(info: &ProviderInfo) -> Map<String, Value> {
+    let shapes = provider::find(info.id).map(Provider::shapes).unwrap_or_default();
+    let formats: Vec<&str> = shapes.iter().map(|shape| shape.name()).collect();
+    let unsupported: Map<String, Value> =
+        info.unsupported.iter().map(|(name, why)| ((*name).to_owned(), json!(why))).collect();
+    let mut facts = Map::from_iter([
+        ("base_url".to_owned(), json!(info.base_url)),
+        ("base_url_variable".to_owned(), json!(info.base_url_variable)),
+        ("key_variables".to_owned(), json!(info.key_variables)),
+        ("headers_variable".to_owned(), json!(info.headers_variable)),
+    ]);
+    if !formats.is_empty() {
+        facts.insert("response_formats".to_owned(), json!(formats));
+    }
+    if !unsupported.is_empty() {
+        facts.insert("unsupported".to_owned(), Value::Object(unsupported));
+    }
+    facts
+}
+
+static PROVIDER_IDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| provider::infos().map(|info| info.id).collect());
+static GRADER_IDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
+    GRADERS
+        .iter()
+        .flat_map(|info| std::iter::once(info.id).chain(info.aliases.iter().copied()))
+        .collect()
+});
+static EXTRACTOR_IDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| EXTRACTORS.iter().map(|info| info.id).collect());
+
+/// What the suite reader checks names and options against.
+pub fn registry() -> Registry<'static> {
+    Registry {
+        graders: &GRADER_IDS,
+        extractors: &EXTRACTOR_IDS,
+        providers: &PROVIDER_IDS,
+        check_grader: |spec| grade::compile(spec).err().unwrap_or_default(),
+        check_extractor: check_options,
+        check_pattern: |pattern| Regex::new(pattern).err().map(|problem| problem.to_string()),
+        untaken_setting: provider::unsupported,
+        sandbox: SandboxKind::None,
+    }
+}

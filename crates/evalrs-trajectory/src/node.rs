@@ -1,0 +1,127 @@
+//! A JSON value that knows where it stands.
+//!
+//! The readers walk recorded messages with it, so that whatever is not as expected can be named by its
+//! JSON Pointer (RFC 6901). A place is a chain of borrowed steps and becomes text only when there is a
+//! problem: recorded trajectories are large and nearly always right.
+
+use serde_json::{Map, Value};
+
+use super::TrajectoryProblem;
+
+/// A value inside a recorded trajectory. An absent member is a null that says so in problems.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct RecordedNode<'p, 'v> {
+    value: Option<&'v Value>,
+    parent: Option<&'p RecordedNode<'p, 'v>>,
+    step: PointerStep<'p>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum PointerStep<'p> {
+    Root,
+    Key(&'p str),
+    Index(usize),
+}
+
+static NULL: Value = Value::Null;
+
+impl<'p, 'v> RecordedNode<'p, 'v> {
+    /// The outermost value.
+    pub(crate) fn root(value: &'v Value) -> Self {
+        Self { value: Some(value), parent: None, step: PointerStep::Root }
+    }
+
+    /// The value itself, null if it is absent.
+    pub(crate) fn value(&self) -> &'v Value {
+        self.value.unwrap_or(&NULL)
+    }
+
+    /// The member `key`; absent too if this is no object.
+    pub(crate) fn get<'q>(&'q self, key: &'q str) -> RecordedNode<'q, 'v>
+    where
+        'p: 'q,
+    {
+        RecordedNode {
+            value: self.value().get(key),
+            parent: Some(self),
+            step: PointerStep::Key(key),
+        }
+    }
+
+    /// Whether it is absent or null.
+    pub(super) fn is_nothing(&self) -> bool {
+        self.value().is_null()
+    }
+
+    /// The items of an array.
+    pub(crate) fn items<'q>(
+        &'q self,
+        expected: &'static str,
+    ) -> Result<impl Iterator<Item = RecordedNode<'q, 'v>>, TrajectoryProblem>
+    where
+        'p: 'q,
+    {
+        let items = self.value().as_array().ok_or_else(|| self.problem(expected))?;
+        Ok(items.iter().enumerate().map(move |(index, item)| RecordedNode {
+            value: Some(item),
+            parent: Some(self),
+            step: PointerStep::Index(index),
+        }))
+    }
+
+    /// The object it must be.
+    pub(crate) fn object(
+        &self,
+        expected: &'static str,
+    ) -> Result<&'v Map<String, Value>, TrajectoryProblem> {
+        self.value().as_object().ok_or_else(|| self.problem(expected))
+    }
+
+    /// The string it must be.
+    pub(crate) fn text(&self, expected: &'static str) -> Result<&'v str, TrajectoryProblem> {
+        self.value().as_str().ok_or_else(|| self.problem(expected))
+    }
+
+    /// The string it is, if it is one.
+    pub(crate) fn as_str(&self) -> Option<&'v str> {
+        self.value().as_str()
+    }
+
+    /// The string it is, owned, if it is one.
+    pub(crate) fn to_text(self) -> Option<String> {
+        self.as_str().map(str::to_owned)
+    }
+
+    /// A string as it is, nothing for null, and anything else as compact JSON.
+    pub(super) fn to_json_text(self) -> String {
+        match self.value() {
+            Value::Null => String::new(),
+            Value::String(text) => text.clone(),
+            other => other.to_string(),
+        }
+    }
+
+    /// What is wrong here: something else was expected.
+    pub(crate) fn problem(&self, expected: &'static str) -> TrajectoryProblem {
+        let found = match self.value {
+            None => "nothing",
+            Some(Value::Null) => "null",
+            Some(Value::Bool(_)) => "a boolean",
+            Some(Value::Number(_)) => "a number",
+            Some(Value::String(_)) => "a string",
+            Some(Value::Array(_)) => "an array",
+            Some(Value::Object(_)) => "an object",
+        };
+        TrajectoryProblem { pointer: self.pointer(), expected, found }
+    }
+
+    fn pointer(&self) -> String {
+        let mut pointer = self.parent.map(RecordedNode::pointer).unwrap_or_default();
+        match self.step {
+            PointerStep::Root => {}
+            PointerStep::Key(key) => pointer = format!("{pointer}/{key}"),
+            PointerStep::Index(index) => pointer = format!("{pointer}/{index}"),
+        }
+        pointer
+    }
+}

@@ -1,0 +1,143 @@
+//! OpenAI chat messages, and the many servers that speak like it.
+//!
+//! The format has no sign of a failed call; one that says `is_error`, as conversations of `chat` targets do, is believed.
+
+use serde_json::Value;
+
+use super::content::flatten;
+use super::node::RecordedNode;
+use super::turns::{Turns, by_message};
+use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProblem, anthropic};
+
+/// Objects with `role`.
+pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
+    name: "openai_chat",
+    owns: is_own,
+    owns_object: |_| false,
+    owns_text: |_| false,
+    has_kinds: false,
+    read: |root| by_message(root, read),
+};
+
+/// How a recording tells of failed calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct CallMarks {
+    /// A tool answered, in a format that has no sign of a failed call, without one.
+    pub unmarked: bool,
+    /// One that has such a sign all the same.
+    pub marked: bool,
+}
+
+impl CallMarks {
+    /// Those of two recordings.
+    pub fn or(self, other: Self) -> Self {
+        Self { unmarked: self.unmarked || other.unmarked, marked: self.marked || other.marked }
+    }
+
+    /// Those of the messages of this format.
+    pub fn of(messages: &Value) -> Self {
+        let inner = match messages {
+            Value::Object(wrapper) => {
+                return wrapper.get("messages").map(Self::of).unwrap_or_default();
+            }
+            Value::Array(items) => items,
+            _ => return Self::default(),
+        };
+        let of_message = |message: &Value| {
+            let role = message.get("role").and_then(Value::as_str);
+            let is_answer = matches!(role, Some("tool" | "function"));
+            let marked = is_answer && message.get("is_error").is_some();
+            let own = Self { marked, unmarked: is_answer && !marked };
+            if message.is_array() { Self::of(message) } else { own }
+        };
+        inner.iter().map(of_message).fold(Self::default(), Self::or)
+    }
+}
+
+/// Whether only servers that speak like OpenAI's write such a message. What holds Anthropic's blocks is Anthropic's.
+fn is_own(message: &Value) -> bool {
+    let Some(role) = message.get("role").and_then(Value::as_str) else { return false };
+    let has = |key| message.get(key).is_some_and(|calls| !calls.is_null());
+    let is_own = matches!(role, "tool" | "function" | "developer");
+    (is_own || has("tool_calls") || has("function_call")) && !anthropic::has_own_blocks(message)
+}
+
+/// Reads one message.
+fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    message.object("a chat message (an object)")?;
+    let content = message.get("content");
+    match message.get("role").text("a role (a string)")? {
+        "system" | "developer" => turns.push(MessageBody::System(flatten(content)?)),
+        "user" => {
+            let text = flatten(content)?;
+            turns.start();
+            turns.push(MessageBody::User(text));
+        }
+        "assistant" => assistant(message, turns)?,
+        "tool" | "function" => turns.push(MessageBody::ToolReturn(ToolReturn {
+            call_id: message.get("tool_call_id").to_text(),
+            output: flatten(content)?,
+            says_error: false,
+            failed: message.get("is_error").value() == &Value::Bool(true),
+        })),
+        _ => turns.push(MessageBody::Other(message.value().clone())),
+    }
+    Ok(())
+}
+
+/// What was thought, then what was said, then what was called.
+fn assistant(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+    if let Some(thought) = message.get("reasoning_content").as_str().filter(|text| !text.is_empty())
+    {
+        turns.push(MessageBody::Reasoning(thought.to_owned()));
+    }
+    let text = flatten(message.get("content"))?;
+    let refusal = message.get("refusal").as_str().unwrap_or_default();
+    match text.as_str() {
+        "" if refusal.is_empty() => {}
+        "" => turns.push(MessageBody::Assistant(refusal.to_owned())),
+        _ => turns.push(MessageBody::Assistant(text)),
+    }
+    let calls = message.get("tool_calls");
+    if !calls.is_nothing() {
+        for call in calls.items("a list of tool calls")? {
+            turns.push(MessageBody::ToolCall(tool_call(call)?));
+        }
+    }
+    let legacy = message.get("function_call");
+    if !legacy.is_nothing() {
+        turns.push(MessageBody::ToolCall(function(legacy, None)?));
+    }
+    Ok(())
+}
+
+/// A call of a function, of a custom tool, or one written without the inner object.
+fn tool_call(call: RecordedNode<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
+    let fields = call.object("a tool call (an object)")?;
+    let id = call.get("id").to_text();
+    if fields.contains_key("custom") {
+        let custom = call.get("custom");
+        return Ok(ToolCall {
+            id,
+            name: name(custom)?,
+            arguments: custom.get("input").to_json_text(),
+        });
+    }
+    if fields.contains_key("name") && !fields.contains_key("function") {
+        return function(call, id);
+    }
+    function(call.get("function"), id)
+}
+
+fn function(
+    function: RecordedNode<'_, '_>,
+    id: Option<String>,
+) -> Result<ToolCall, TrajectoryProblem> {
+    function.object("a function (an object)")?;
+    let arguments = function.get("arguments").to_json_text();
+    Ok(ToolCall { id, name: name(function)?, arguments })
+}
+
+fn name(of: RecordedNode<'_, '_>) -> Result<String, TrajectoryProblem> {
+    of.get("name").text("the name of a tool").map(str::to_owned)
+}

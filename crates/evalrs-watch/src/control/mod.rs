@@ -1,0 +1,443 @@
+//! The loop itself: whatever happens first, a save, a key, a judgment or a total, is carried out and shown.
+//!
+//! One thread owns the database. A save goes before everything else; what it changes is planned in slices, between
+//! which everything else still happens. Evaluations of everything go to the worker, and outcomes that land meanwhile
+//! wait for it, but for the first ones of a save: those are what the user waits for.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use self::state::{FilesState, Phase, RecordState, TotalsState, VerdictQuota};
+use super::board::{VerdictId, WatchEvent};
+use super::endpoint_status::ToldWaits;
+use super::frontend::{Frontend, SessionEnd, UserInput, WatchContext};
+use super::session_board::{BoardState, display_name};
+use super::totals::{EvaluationTotals, MovedVerdict, TotalsRequest, totals};
+use super::worker::EvaluationWorker;
+use crate::fs_watch::FileWatch;
+use evalrs_engine::resolve::live::{Live, ResolveState};
+use evalrs_graph::inputs::CellId;
+use evalrs_graph::queries;
+use evalrs_graph::results::label_of;
+use evalrs_graph::snapshot::{Snapshot, case_ids};
+use evalrs_metrics::metric::label_change::AgreementMove;
+use evalrs_model::delta::Movement;
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::ActionTally;
+use evalrs_model::outcome::Usage;
+use evalrs_system::changed_paths::ChangedPaths;
+
+mod commands;
+mod labelling;
+mod render;
+mod saves;
+mod state;
+
+/// How long something broken may be a file that is only half written.
+const GRACE: Duration = Duration::from_millis(100);
+/// After how many evaluations outcomes are forgotten at the latest.
+const SAVES_TO_FORGET: usize = 16;
+/// The least time between two drawings of the board.
+const FRAME: Duration = Duration::from_millis(33);
+/// Verdicts of a save that are shown at once, whatever else is evaluated.
+const URGENT: u64 = 20;
+/// Verdicts of a save that are told one by one; totals tell of the others.
+const MAX_LISTED: usize = 1_000;
+
+/// What happens next.
+enum LoopEvent {
+    ChangedPaths(ChangedPaths),
+    Input(UserInput),
+    Totals(Option<Box<EvaluationTotals>>),
+    Edited(Result<(), String>),
+    /// Something that is seen elsewhere.
+    Changed,
+    /// Nothing: there is time to plan.
+    Nothing,
+}
+
+/// What a session came to.
+pub struct EndedSession {
+    /// How it ended.
+    pub ending: SessionEnd,
+    /// What the actions of the last save came to, grader by grader.
+    pub tallies: Vec<(String, ActionTally)>,
+    /// What the conversations of its target came to, where that is run.
+    pub conversations: Option<ActionTally>,
+    /// The actions sent since the last save.
+    pub asked: Vec<ActionKey>,
+    /// What was used in the session.
+    pub spent: Usage,
+    /// What the judgments of the last save that were found in the store had used when they were asked.
+    pub saved: Usage,
+    /// What stays on the terminal, line by line.
+    pub closing: Vec<String>,
+}
+
+/// A session that is watched.
+pub struct Control<'a> {
+    live: Live<'a>,
+    front: &'a mut dyn Frontend,
+    context: &'a mut dyn WatchContext,
+    watch: FileWatch,
+    files: FilesState,
+    phase: Phase,
+    worker: EvaluationWorker<Option<EvaluationTotals>>,
+    totals: TotalsState,
+    views: BoardState,
+    quota: VerdictQuota,
+    record: RecordState,
+    /// The evaluation with which the session began.
+    start: Option<Arc<Snapshot>>,
+    /// Judgments of a save that are asked before the user is.
+    preview: u64,
+    /// What is probably not meant, a sentence each.
+    warnings: Vec<String>,
+    told_waits: ToldWaits,
+    /// Whether other labels are compared than those of which it was told that everything is there.
+    is_relabelled: bool,
+    /// Evaluations since outcomes were forgotten.
+    unforgotten: usize,
+    is_dirty: bool,
+    next_frame: Instant,
+    editor: Option<EditorRun>,
+}
+
+type EditorRun = Pin<Box<dyn Future<Output = Result<(), String>>>>;
+
+impl<'a> Control<'a> {
+    /// Watches what `live` holds; nothing is read yet.
+    pub fn new(
+        live: Live<'a>,
+        front: &'a mut dyn Frontend,
+        context: &'a mut dyn WatchContext,
+        watch: FileWatch,
+        preview: u64,
+    ) -> Self {
+        let now = Instant::now();
+        Self {
+            live,
+            front,
+            context,
+            watch,
+            files: FilesState::Valid,
+            phase: Phase::Loading,
+            worker: EvaluationWorker::new(),
+            totals: TotalsState::new(now),
+            views: BoardState::default(),
+            quota: VerdictQuota { urgent: 0, listed: 0 },
+            record: RecordState::default(),
+            start: None,
+            preview,
+            warnings: Vec::new(),
+            told_waits: ToldWaits::default(),
+            is_relabelled: false,
+            unforgotten: 0,
+            is_dirty: true,
+            next_frame: now,
+            editor: None,
+        }
+    }
+
+    /// Watches until the user has seen enough; everything that was finished is durable then.
+    pub async fn run(mut self) -> std::io::Result<EndedSession> {
+        match self.go_round().await {
+            Ok(ending) => {
+                let told = self.end();
+                let ended = self.finish(ending).await;
+                told.map(|closing| EndedSession { closing, ..ended })
+            }
+            // A reader that closed the pipe has seen enough.
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                Ok(self.finish(SessionEnd::Quit).await)
+            }
+            Err(error) => {
+                self.finish(SessionEnd::Quit).await;
+                Err(error)
+            }
+        }
+    }
+
+    async fn go_round(&mut self) -> std::io::Result<SessionEnd> {
+        // Reading may take a while, and an empty screen says nothing.
+        self.show()?;
+        self.read(ChangedPaths::Any)?;
+        loop {
+            let more = self.go_on()?;
+            self.show()?;
+            match self.next(more).await {
+                LoopEvent::ChangedPaths(touched) => self.read(touched)?,
+                LoopEvent::Input(input) => {
+                    self.is_dirty = true;
+                    let board = self.views.board(self.live.session());
+                    let command = self.front.command(input, &board)?;
+                    if let Some(ending) =
+                        command.map_or(Ok(None), |command| self.carry_out(&command))?
+                    {
+                        return Ok(ending);
+                    }
+                }
+                LoopEvent::Totals(Some(totals)) => self.take(*totals),
+                LoopEvent::Edited(done) => self.edited(done)?,
+                LoopEvent::Nothing => self.live.plan_slice(),
+                LoopEvent::Totals(None) | LoopEvent::Changed => {}
+            }
+        }
+    }
+
+    /// Waits for whatever happens first; `more` if there is work left in any case.
+    async fn next(&mut self, more: bool) -> LoopEvent {
+        let due = self.due();
+        let Self { live, front, watch, worker, editor, .. } = self;
+        let edited = async {
+            match editor {
+                Some(editor) => editor.as_mut().await,
+                None => std::future::pending().await,
+            }
+        };
+        let wait = async {
+            match due {
+                Some(due) => tokio::time::sleep_until(due).await,
+                None => std::future::pending().await,
+            }
+        };
+        tokio::select! {
+            biased;
+            touched = watch.touched() => LoopEvent::ChangedPaths(touched),
+            input = front.input() => LoopEvent::Input(input),
+            done = edited => LoopEvent::Edited(done),
+            done = worker.done() => LoopEvent::Totals(done.flatten().map(Box::new)),
+            () = live.wait() => LoopEvent::Changed,
+            () = wait => LoopEvent::Changed,
+            // Gives the others a chance to be ready first.
+            () = tokio::task::yield_now(), if more => LoopEvent::Nothing,
+        }
+    }
+
+    /// When something is to be done though nothing happens.
+    fn due(&self) -> Option<Instant> {
+        let may_draw = self.is_dirty && self.editor.is_none();
+        let frame = may_draw.then_some(self.next_frame);
+        let may_evaluate = self.phase.is_planned() && !self.worker.is_busy();
+        let totals = (may_evaluate && !self.has_totals()).then_some(self.totals.next);
+        let again = match &self.files {
+            FilesState::Broken(broken) => broken.again,
+            FilesState::Valid | FilesState::Preflight(_) => None,
+        };
+        frame.into_iter().chain(totals).chain(again).min()
+    }
+
+    /// Does what can be done at once. True if there is more.
+    fn go_on(&mut self) -> std::io::Result<bool> {
+        match &self.files {
+            FilesState::Preflight(_) if !self.live.is_in_preflight() => {
+                self.read_after_preflight()?;
+            }
+            FilesState::Broken(broken) if broken.is_due() => self.read(ChangedPaths::default())?,
+            FilesState::Valid | FilesState::Broken(_) | FilesState::Preflight(_) => {}
+        }
+        if self.phase == Phase::Loading {
+            return Ok(false);
+        }
+        if self.live.has_arrived() && (!self.worker.is_busy() || self.quota.urgent > 0) {
+            self.bring_in()?;
+        }
+        let more = self.live.go_on();
+        if self.phase == Phase::Planning && self.live.standing() != ResolveState::Planning {
+            self.phase = Phase::Evaluating;
+            // Only now it is known what programs load.
+            self.look_at_files()?;
+            self.tell(&WatchEvent::Planned)?;
+        }
+        self.want_totals();
+        for news in self.live.take_news() {
+            self.tell(&WatchEvent::Note(news))?;
+        }
+        self.say_rest()?;
+        Ok(more)
+    }
+
+    /// Brings in what landed, and shows which verdicts it made.
+    fn bring_in(&mut self) -> std::io::Result<()> {
+        // What was asked anew may say the same.
+        self.is_dirty |= self.live.has_arrived();
+        let cells = self.live.apply_arrived();
+        if cells.is_empty() {
+            return Ok(());
+        }
+        self.views.changed();
+        self.fill();
+        for cell in cells {
+            let Some((row, moved)) = self.moved(cell) else { continue };
+            self.quota.urgent = self.quota.urgent.saturating_sub(1);
+            if self.quota.listed == MAX_LISTED {
+                break;
+            }
+            self.quota.listed += 1;
+            self.views.now.list(moved);
+            let board = self.views.board(self.live.session());
+            self.front.display().event(&WatchEvent::Verdict(row), &board)?;
+        }
+        self.tell_waits()
+    }
+
+    /// A verdict that is known now, and how it moved.
+    fn moved(&self, id: CellId) -> Option<(VerdictId, MovedVerdict)> {
+        let CellId { chunk, case, grader } = id;
+        let session = self.live.session();
+        let db = &session.db;
+        let of = *queries::graders(db, session.root).get(grader)?;
+        let cell = *queries::cells(db, chunk, of).cells.get(case)?;
+        let case = case_ids(db, chunk).get(case).copied().flatten()?;
+        let then = self.views.now.before.cell(case, of.name(db));
+        let movement = Movement::of(then, cell);
+        let row = VerdictId { case, grader };
+        let distance = then.map_or(0.0, |then| (cell.score - then.score).abs());
+        let queries::Threshold(threshold) = of.pass_threshold(db);
+        let label = label_of(db, chunk, id.case, of);
+        let agreement = label.and_then(|label| AgreementMove::of(then, cell, label, threshold));
+        let moved = MovedVerdict { agreement, movement, distance, row };
+        (movement != Movement::Pending).then_some((row, moved))
+    }
+
+    /// What the session holds is settled anew.
+    fn change(&mut self) {
+        self.totals.changes += 1;
+        self.is_dirty = true;
+        self.views.reread();
+    }
+
+    /// Identifies what the session holds: another number wherever totals may be others.
+    fn version(&self) -> u64 {
+        self.totals.changes + self.live.applied()
+    }
+
+    /// Whether what is shown is of what the session holds.
+    pub(super) fn has_totals(&self) -> bool {
+        self.totals.of == Some(self.version())
+    }
+
+    /// Has everything evaluated, if that is worth while by now.
+    fn want_totals(&mut self) {
+        let is_settled = matches!(
+            self.live.standing(),
+            ResolveState::Done | ResolveState::Held(_) | ResolveState::Stopped(_)
+        );
+        let is_early = self.totals.is_resting(Instant::now()) && !is_settled;
+        if self.has_totals() || is_early || self.worker.is_busy() || !self.phase.is_planned() {
+            return;
+        }
+        let session = self.live.session();
+        let wanted = TotalsRequest {
+            of: self.version(),
+            root: session.root,
+            before: Arc::clone(&self.views.now.before),
+            start: self.start.clone(),
+        };
+        let memo = Arc::clone(&self.totals.memo);
+        self.worker.evaluate(&session.db, move |db| {
+            // An evaluation that was cut short has left whole entries.
+            let mut memo = memo.lock().unwrap_or_else(PoisonError::into_inner);
+            Some(totals(db, &wanted, &mut memo))
+        });
+    }
+
+    /// Takes in what is known of everything.
+    fn take(&mut self, totals: EvaluationTotals) {
+        if !self.totals.accept(totals.of, totals.took, Instant::now()) {
+            return;
+        }
+        self.views.now.take(totals);
+        let session = self.live.session();
+        for metric in &mut self.views.now.overview.metrics {
+            let graders = queries::graders(&session.db, session.root).iter();
+            let mut own = graders.filter(|grader| *grader.name(&session.db) == metric.grader);
+            if let Some(grader) = own.next() {
+                metric.label = display_name(session, *grader);
+            }
+        }
+        if self.views.now.overview.save == 0 {
+            // Nothing has moved since it began.
+            for metric in &mut self.views.now.overview.metrics {
+                metric.since_start = None;
+                metric.labels_since_start = None;
+            }
+            self.start.clone_from(&self.views.now.snapshot);
+        }
+        self.views.changed();
+        self.is_dirty = true;
+    }
+
+    /// Says that nothing is left to do, once it is so and everything is known.
+    fn say_rest(&mut self) -> std::io::Result<()> {
+        if !self.phase.is_planned() {
+            return Ok(());
+        }
+        let phase = match self.live.standing() {
+            // A refreshed verdict is asked for after everything was announced.
+            ResolveState::Planning | ResolveState::Asking => {
+                self.phase = Phase::Evaluating;
+                return Ok(());
+            }
+            ResolveState::Held(_) => Phase::Paused,
+            ResolveState::Done | ResolveState::Stopped(_) => Phase::Settled,
+        };
+        let is_known = self.has_totals() && !self.live.has_arrived();
+        if is_known && self.phase == phase && std::mem::take(&mut self.is_relabelled) {
+            return self.tell(&WatchEvent::Evaluated);
+        }
+        if !is_known || self.phase == phase {
+            return Ok(());
+        }
+        self.phase = phase;
+        self.is_dirty = true;
+        if phase == Phase::Paused {
+            // It may be put aside by the next save, which shall not wait for names.
+            self.name_cases();
+            self.write_records()?;
+            return self.tell(&WatchEvent::Paused);
+        }
+        if self.record.is_due {
+            self.views.now.remember_means();
+        }
+        self.record.declared.clone_from(&self.views.now.overview.declared);
+        if self.record.declared_at_start.is_empty() {
+            self.record.declared_at_start.clone_from(&self.record.declared);
+        }
+        self.ask_held_out()?;
+        self.record_now()?;
+        self.forget();
+        // Programs may have loaded more when they were called.
+        self.look_at_files()?;
+        self.tell(&WatchEvent::Evaluated)
+    }
+
+    /// Tells how far it came. Returns what stays on the terminal.
+    fn end(&mut self) -> std::io::Result<Vec<String>> {
+        self.bring_in()?;
+        self.record_now()?;
+        self.views.looked_at = None;
+        self.views.changed();
+        self.views.now.overview.diff_command = self.context.diff_command();
+        self.tell(&WatchEvent::Ended)?;
+        let board = self.views.board(self.live.session());
+        Ok(self.front.closing_lines(&board))
+    }
+
+    /// Makes durable what has landed.
+    async fn finish(self, ending: SessionEnd) -> EndedSession {
+        let live = self.live;
+        let done = live.progressed();
+        let tallies = live.tallies().to_vec();
+        let conversations = live.conversations();
+        let asked = live.asked().to_vec();
+        live.finish().await;
+        let saved = done.tally.saved;
+        let closing = Vec::new();
+        EndedSession { ending, tallies, conversations, asked, spent: done.used, saved, closing }
+    }
+}

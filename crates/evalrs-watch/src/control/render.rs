@@ -1,0 +1,144 @@
+//! What the display is told, and when it is drawn.
+
+use tokio::time::Instant;
+
+use super::{Control, FRAME};
+use crate::board::{ActionCounts, Activity, Overview, Spending, VerdictId, WatchEvent};
+use crate::endpoint_status::ToldWaits;
+use crate::sent_view::sent_text;
+use evalrs_base::price::Cost;
+use evalrs_engine::resolve::live::{ResolveProgress, ResolveState};
+use evalrs_graph::inputs::CellId;
+use evalrs_graph::snapshot::case_ids;
+
+impl Control<'_> {
+    /// Tells the display what happened, with the board as it is now.
+    pub fn tell(&mut self, event: &WatchEvent) -> std::io::Result<()> {
+        self.fill();
+        self.mark_under_way();
+        let board = self.views.board(self.live.session());
+        self.front.display().event(event, &board)?;
+        if *event == WatchEvent::Saved {
+            self.told_waits = ToldWaits::default();
+            return Ok(());
+        }
+        self.tell_waits()
+    }
+
+    /// Tells what is waited for and was not told since the last save.
+    pub(super) fn tell_waits(&mut self) -> std::io::Result<()> {
+        let board = self.views.board(self.live.session());
+        for wait in self.told_waits.news(&self.views.now.overview.waiting) {
+            self.front.display().event(&WatchEvent::Waiting(wait), &board)?;
+        }
+        Ok(())
+    }
+
+    /// Draws the board, if something changed since it was drawn last and it may be drawn again.
+    pub fn show(&mut self) -> std::io::Result<()> {
+        let now = Instant::now();
+        if !self.is_dirty || now < self.next_frame || self.editor.is_some() {
+            return Ok(());
+        }
+        self.fill();
+        self.mark_under_way();
+        self.is_dirty = false;
+        self.next_frame = now + FRAME;
+        let lines = self.context.lines();
+        for line in lines {
+            self.tell(&WatchEvent::Note(line))?;
+        }
+        self.tell_waits()?;
+        self.load_sent();
+        let board = self.views.board(self.live.session());
+        self.front.display().refresh(&board)?;
+        self.is_dirty |= self.views.sent.lacks();
+        Ok(())
+    }
+
+    /// Loads what was sent about the verdict that the last drawing wanted that of, unless it is loaded.
+    fn load_sent(&mut self) {
+        let Some(id) = self.views.sent.take_wanted() else { return };
+        let Some(cell) = self.cell(id) else { return };
+        let version = self.version();
+        if !self.views.sent.has(id, version) {
+            let text = sent_text(self.live.session(), cell, self.context.layers());
+            self.views.sent.set(id, version, text.unwrap_or_default());
+        }
+    }
+
+    /// Fills in what changes all the time.
+    pub(super) fn fill(&mut self) {
+        let done = self.live.progressed();
+        let has_totals = self.has_totals();
+        let overview = &mut self.views.now.overview;
+        let before = overview.spent;
+        overview.actions = ActionCounts {
+            total: done.tally.total,
+            cached: done.tally.cached,
+            asked: done.tally.asked,
+            under_way: done.under_way,
+            failed: done.tally.failed,
+            waiting: done.waiting,
+            superseded: done.superseded,
+        };
+        overview.spent = Spending {
+            save: done.tally.spent,
+            session: done.used,
+            calls: done.calls,
+            saved: done.tally.saved,
+            ..before
+        };
+        overview.state = match state(&self.live.standing(), &done) {
+            // What is shown is not yet of what there is.
+            Activity::Idle if !has_totals => Activity::Planning,
+            state => state,
+        };
+        let limits = self.live.limits();
+        overview.spent.budget = limits.max_cost;
+        overview.spent.max_calls = limits.max_calls;
+        overview.waiting = self.context.waiting();
+        overview.notes = self.warnings.iter().cloned().chain(self.live.notes()).collect();
+        if let (Activity::Paused { .. }, 1..) = (&overview.state, overview.save) {
+            overview.notes.push("failing samples come first: not representative yet".to_owned());
+        }
+        // Whichever evaluation is looked at, the session is one.
+        if let Some(shown) = self.views.looked_at.and_then(|save| self.views.past.get_mut(save)) {
+            let Overview { state, spent, newest, waiting, .. } = &self.views.now.overview;
+            let own = &mut shown.overview;
+            own.spent = Spending { save: own.spent.save, saved: own.spent.saved, ..*spent };
+            own.state.clone_from(state);
+            own.waiting.clone_from(waiting);
+            own.newest = *newest;
+        }
+    }
+
+    /// Notes which verdicts judges are being asked for.
+    fn mark_under_way(&mut self) {
+        self.views.under_way = self
+            .live
+            .under_way()
+            .into_iter()
+            .filter_map(|CellId { chunk, case, grader }| {
+                let case = case_ids(&self.live.session().db, chunk).get(case).copied().flatten()?;
+                Some(VerdictId { case, grader })
+            })
+            .collect();
+    }
+}
+
+fn state(standing: &ResolveState, done: &ResolveProgress) -> Activity {
+    match standing {
+        ResolveState::Planning => Activity::Planning,
+        ResolveState::Asking => Activity::Asking,
+        ResolveState::Held(waiting) => {
+            let landed = done.tally.asked.saturating_sub(done.under_way);
+            let mean =
+                done.tally.spent.cost.map(Cost::nanos).and_then(|cost| cost.checked_div(landed));
+            let expected = mean.map(|mean| Cost::from_nanos(mean.saturating_mul(*waiting)));
+            Activity::Paused { waiting: *waiting, expected }
+        }
+        ResolveState::Done => Activity::Idle,
+        ResolveState::Stopped(why) => Activity::Stopped(why.clone()),
+    }
+}

@@ -1,0 +1,87 @@
+//! What the engine has to say of endpoints, kept until a display asks.
+
+use std::cell::RefCell;
+use std::collections::{BTreeMap, BTreeSet};
+use std::rc::Rc;
+
+use evalrs_engine::progress::{Event, Progress};
+
+/// Listens to the engine; clones hear the same.
+#[derive(Clone, Debug, Default)]
+pub struct EndpointStatus(Rc<RefCell<EndpointMessages>>);
+
+#[derive(Debug, Default)]
+struct EndpointMessages {
+    /// What endpoints wait for, by their ordinals.
+    waiting: BTreeMap<usize, String>,
+    lines: Vec<String>,
+}
+
+impl EndpointStatus {
+    /// What endpoints wait for now, a sentence each.
+    pub fn waiting(&self) -> Vec<String> {
+        self.0.borrow().waiting.values().cloned().collect()
+    }
+
+    /// The lines on single requests since the last call.
+    pub fn take_lines(&self) -> Vec<String> {
+        std::mem::take(&mut self.0.borrow_mut().lines)
+    }
+}
+
+impl Progress for EndpointStatus {
+    fn event(&mut self, event: &Event) {
+        let mut messages = self.0.borrow_mut();
+        match event {
+            Event::Waiting { endpoint, what, .. } => {
+                messages.waiting.insert(*endpoint, what.clone());
+            }
+            Event::Going { endpoint } => _ = messages.waiting.remove(endpoint),
+            Event::Line(line) => messages.lines.push(line.clone()),
+            Event::Planned { .. }
+            | Event::Cached(_)
+            | Event::Asked
+            | Event::Agent { .. }
+            | Event::Landed { .. }
+            | Event::Tick
+            | Event::Finished => {}
+        }
+    }
+}
+
+/// The sentences on waiting that displays were told since the last save.
+#[derive(Debug, Default)]
+pub(super) struct ToldWaits(BTreeSet<String>);
+
+impl ToldWaits {
+    /// Those of `waiting` that were not told yet, whatever is left of them: a limit counts down while it lasts.
+    pub(super) fn news(&mut self, waiting: &[String]) -> Vec<String> {
+        let is_new = |text: &&String| self.0.insert(without_time(text).to_owned());
+        waiting.iter().filter(is_new).cloned().collect()
+    }
+}
+
+/// The sentence without its time, which counts down.
+fn without_time(wait: &str) -> &str {
+    let rest = wait.strip_prefix("waiting ").and_then(|rest| rest.split_once(": "));
+    rest.map_or(wait, |(_, what)| what)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::ToldWaits;
+
+    #[test]
+    fn a_wait_is_told_once_whatever_is_left_of_it() {
+        let mut told = ToldWaits::default();
+        for (wait, is_new) in [
+            ("waiting 12 s: the rate limit of http://a is used up", true),
+            ("waiting 11 s: the rate limit of http://a is used up", false),
+            ("waiting 12 s: http://a asked to (429)", true),
+            ("the endpoint rests: 5 failures", true),
+            ("the endpoint rests: 6 failures", true),
+        ] {
+            assert_eq!(told.news(&[wait.to_owned()]).len(), usize::from(is_new), "{wait}");
+        }
+    }
+}

@@ -1,0 +1,291 @@
+//! `evalrs watch` as lines: for a pipe, a log, or where a screen is not wanted. One block a save.
+//!
+//! Draws boards; knows neither graph nor engine, and remembers nothing. Styles are always written: the caller's stream
+//! strips them.
+
+mod agreement;
+mod ended;
+mod metrics;
+mod moved;
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::fmt::Write as _;
+use std::io::{self, Write};
+
+use anstyle::Style;
+
+use super::board::{
+    ActionCounts, Activity, Board, Display, NEXT_JUDGMENTS, Overview, Spending, WatchEvent,
+    save_name,
+};
+use evalrs_base::price::Cost;
+use evalrs_base::text::{columns, count, cut, sanitize, wrapped};
+use evalrs_model::outcome::Usage;
+use evalrs_report::terminal::{DOUBTFUL, GOOD, TITLE, faint, push_conditions, status_style};
+use evalrs_report::verdict;
+
+/// What stands before every line of a block but the first.
+const INDENT: &str = "  ";
+
+/// The fewest columns of a line.
+const MIN_WIDTH: usize = 40;
+
+/// Tells what happens in lines.
+pub struct PlainDisplay<'a> {
+    out: &'a mut dyn Write,
+    width: usize,
+    begun: bool,
+}
+
+impl<'a> PlainDisplay<'a> {
+    /// A display on `out`, whose lines take at most `width` columns but for diagnostics; at least 40.
+    pub fn new(out: &'a mut dyn Write, width: usize) -> Self {
+        Self { out, width: width.max(MIN_WIDTH), begun: false }
+    }
+
+    /// Writes the lines at once, so that a reader of a growing file sees whole blocks.
+    fn write(&mut self, lines: &[String]) -> io::Result<()> {
+        if lines.is_empty() {
+            return Ok(());
+        }
+        self.begun = true;
+        self.out.write_all((lines.join("\n") + "\n").as_bytes())?;
+        self.out.flush()
+    }
+
+    /// A block: its heading, and the indented rest. A blank line stands before all but the first.
+    fn block(&mut self, heading: &str, body: &[String]) -> io::Result<()> {
+        let mut block = Vec::with_capacity(body.len() + 2);
+        if self.begun {
+            block.push(String::new());
+        }
+        block.push(format!("{TITLE}{}{TITLE:#}", cut(heading, self.width)));
+        block.extend(body.iter().map(|line| format!("{INDENT}{line}")));
+        self.write(&block)
+    }
+
+    fn line(&mut self, text: &str, style: Style) -> io::Result<()> {
+        self.write(&prose(text, style, self.width))
+    }
+
+    fn broken(&mut self, overview: &Overview) -> io::Result<()> {
+        let mut lines = Vec::new();
+        for problem in &overview.problems {
+            if self.begun || !lines.is_empty() {
+                lines.push(String::new());
+            }
+            lines.push(problem.render(true));
+        }
+        // Before the first evaluation there is nothing to be shown.
+        if !overview.metrics.is_empty() {
+            let shown = shown_name(overview.save);
+            lines.push(faint(&format!("still showing {shown}")));
+        }
+        self.write(&lines)
+    }
+}
+
+impl Display for PlainDisplay<'_> {
+    fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> io::Result<()> {
+        let overview = board.overview();
+        let width = self.width - INDENT.len();
+        match event {
+            // The heading of the block says the same, and the block what came of it.
+            WatchEvent::Saved | WatchEvent::Verdict(_) => Ok(()),
+            WatchEvent::Broken => self.broken(overview),
+            WatchEvent::Restored => {
+                let shown = shown_name(overview.save);
+                self.line(&format!("fixed: {shown} still holds"), GOOD)
+            }
+            WatchEvent::Planned => match planned(overview) {
+                Some(plan) => self.line(&plan, Style::new()),
+                None => Ok(()),
+            },
+            WatchEvent::Paused => self.block(&heading(overview), &held_block(board, width)),
+            WatchEvent::Evaluated => self.block(&heading(overview), &block(board, width)),
+            WatchEvent::Waiting(wait) => self.line(wait, DOUBTFUL),
+            WatchEvent::Note(note) => self.line(note, Style::new()),
+            WatchEvent::Ended => self.block(&ended::heading(board), &ended::lines(board, width)),
+        }
+    }
+}
+
+/// The number of an evaluation, within a sentence.
+fn shown_name(save: u32) -> String {
+    if save == 0 { "the start".to_owned() } else { save_name(save) }
+}
+
+/// `save 3: rubric.txt`; of an earlier one that is looked at again, how many there are.
+fn heading(overview: &Overview) -> String {
+    let mut heading = save_name(overview.save);
+    if overview.save != overview.newest {
+        let _ = write!(heading, " of {}", overview.newest);
+    }
+    if !overview.files.is_empty() {
+        let _ = write!(heading, ": {}", overview.files.join(", "));
+    }
+    heading
+}
+
+/// What stands below the heading once everything is there that will be.
+fn block(board: &dyn Board, width: usize) -> Vec<String> {
+    let overview = board.overview();
+    let mut lines = facts(overview, width);
+    lines.extend(agreement::headlines(overview, width));
+    lines.extend(gate_lines(overview, width));
+    lines.extend(metrics::lines_of(overview, width));
+    lines.extend(moved::lines(board, width));
+    lines.extend(agreement::lines(board, width));
+    for note in &overview.notes {
+        lines.extend(prose(note, Style::new(), width));
+    }
+    if let Activity::Stopped(why) = &overview.state {
+        lines.extend(prose(&format!("stopped: {why}"), DOUBTFUL, width));
+    }
+    lines
+}
+
+/// What stands there while the rest waits for a word of the user.
+fn held_block(board: &dyn Board, width: usize) -> Vec<String> {
+    let overview = board.overview();
+    let mut lines = facts(overview, width);
+    lines.extend(agreement::headlines(overview, width));
+    lines.extend(metrics::lines_of(overview, width));
+    lines.extend(moved::lines(board, width));
+    lines.extend(prose(&held(overview), TITLE, width));
+    lines
+}
+
+/// What was asked and what it cost. A suite without judges asks nothing and says nothing of it.
+fn facts(overview: &Overview, width: usize) -> Vec<String> {
+    if overview.actions.total == 0 && overview.spent.calls == 0 {
+        return Vec::new();
+    }
+    let lines = [asked(&overview.actions), spent(&overview.spent)];
+    lines.iter().flat_map(|line| prose(line, Style::new(), width)).collect()
+}
+
+/// `judgments: 5 asked, 995 cached`.
+fn asked(actions: &ActionCounts) -> String {
+    let mut line = format!("judgments: {} asked, {} cached", actions.asked, actions.cached);
+    for (number, what) in [
+        (actions.failed, "failed"),
+        (actions.superseded, "superseded"),
+        (actions.under_way, "under way"),
+        (actions.waiting, "not asked"),
+    ] {
+        if number > 0 {
+            let _ = write!(line, ", {number} {what}");
+        }
+    }
+    line
+}
+
+/// `spent $0.0020, 1050 tokens; saved $0.0481, 25200 tokens; session $0.0431 of $1.00, 12 of 500 judgments`.
+fn spent(spent: &Spending) -> String {
+    let save = used(&spent.save).unwrap_or_else(|| "nothing".to_owned());
+    let saved = used(&spent.saved).map_or_else(String::new, |saved| format!("; saved {saved}"));
+    format!("spent {save}{saved}; session {}", session(spent))
+}
+
+fn used(usage: &Usage) -> Option<String> {
+    let tokens = usage.input + usage.output;
+    let cost = usage.cost.map_or_else(String::new, |cost| format!("{cost}, "));
+    (tokens > 0 || usage.cost.is_some()).then(|| format!("{cost}{tokens} tokens"))
+}
+
+/// What the session spent of what it may: money where it is known or limited, and judgments.
+fn session(spent: &Spending) -> String {
+    let money = match (spent.session.cost, spent.budget) {
+        (cost, Some(budget)) => format!("{} of {budget}, ", cost.unwrap_or(Cost::ZERO)),
+        (Some(cost), None) => format!("{cost}, "),
+        (None, None) => String::new(),
+    };
+    let calls = match spent.max_calls {
+        Some(most) => format!("{} of {}", spent.calls, judgments(most)),
+        None => judgments(spent.calls),
+    };
+    format!("{money}{calls}")
+}
+
+fn judgments(number: u64) -> String {
+    count(usize::try_from(number).unwrap_or(usize::MAX), "judgment")
+}
+
+/// `gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830`.
+/// Beside agreement with people it has no colour: a rubric that passes more may be a worse one.
+fn gate_lines(overview: &Overview, width: usize) -> Vec<String> {
+    let Overview { gate, gate_before: before, .. } = overview;
+    if gate.status.is_none() {
+        return Vec::new();
+    }
+    let shout = |gate| verdict::word(gate).to_uppercase();
+    let was = match before.status {
+        Some(status) if gate.status != Some(status) => format!(" (was {})", shout(before)),
+        _ => String::new(),
+    };
+    let style = if overview.has_labels() { Style::new() } else { status_style(gate) };
+    let word = shout(gate);
+    let taken = "gate ".len() + word.len() + was.len() + 2;
+    let finding = verdict::finding_within(gate, width.saturating_sub(taken));
+    let line = format!("gate {style}{word}{style:#}{was}  {finding}");
+    let mut lines = vec![line.trim_end().to_owned()];
+    push_conditions(&gate.conditions, 1, width, &mut lines);
+    lines
+}
+
+/// `save 3: 20 of 1000 judgments to ask`; none if nothing is.
+fn planned(overview: &Overview) -> Option<String> {
+    let actions = &overview.actions;
+    let to_ask = actions.asked + actions.waiting;
+    let line = || format!("{}: {to_ask} of {} to ask", heading(overview), judgments(actions.total));
+    (to_ask > 0).then(line)
+}
+
+/// `20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), or edit on`.
+fn held(overview: &Overview) -> String {
+    let (waiting, expected) = overview.held();
+    let asked = overview.actions.asked;
+    let about =
+        |cost: Option<Cost>| cost.map_or_else(String::new, |cost| format!(" (about {cost})"));
+    let cost = about(expected);
+    let left = overview.spent.left(waiting, expected);
+    let left = left.map_or_else(String::new, |left| format!("; the limit leaves {left}"));
+    let next = overview.next_held().map_or_else(String::new, |next| {
+        format!(", `n` for the next {NEXT_JUDGMENTS}{}", about(next.expected))
+    });
+    if asked == 0 {
+        let wait = if waiting == 1 {
+            "waits; press Enter to ask it"
+        } else {
+            "wait; press Enter to ask them"
+        };
+        return format!("{} {wait}{cost}{next}, or edit on{left}", judgments(waiting));
+    }
+    let all = judgments(asked + waiting);
+    format!(
+        "{asked} of {all} asked; press Enter to ask the other {waiting}{cost}{next}, or edit on{left}"
+    )
+}
+
+/// What stays on a terminal once the screen is gone: what the session came to.
+pub fn closing_lines(board: &dyn Board, width: usize) -> Vec<String> {
+    let width = width.max(MIN_WIDTH);
+    let mut lines = vec![format!("{TITLE}{}{TITLE:#}", cut(&ended::heading(board), width))];
+    let body = ended::lines(board, width - INDENT.len());
+    lines.extend(body.iter().map(|line| format!("{INDENT}{line}")));
+    lines
+}
+
+/// Text in a style, on as many lines as it takes.
+fn prose(text: &str, style: Style, width: usize) -> Vec<String> {
+    let text = sanitize(text);
+    if columns(&text) <= width {
+        return vec![format!("{style}{text}{style:#}")];
+    }
+    let lines = wrapped(&text, width.saturating_sub(INDENT.len()));
+    let indent = |at: usize| if at == 0 { "" } else { INDENT };
+    let lines = lines.iter().enumerate();
+    lines.map(|(at, line)| format!("{}{style}{line}{style:#}", indent(at))).collect()
+}

@@ -1,0 +1,188 @@
+//! The title of the list: the filters, what narrows it, its order, and where in it one is; and what it says where it is empty.
+
+use ratatui::text::{Line, Span};
+use ratatui::widgets::Block;
+
+use super::choices::ListChoices;
+use super::list::ListContext;
+use super::paint::panel;
+use super::theme::STRONG;
+use crate::board::{Overview, VerdictFilter};
+use crate::list_query::{ListOrder, ListQuery};
+use evalrs_base::text::{cut, grouped};
+use evalrs_metrics::metric::label_queue::narrowed;
+use evalrs_metrics::metric::people::FEWEST_LABELS;
+
+/// The most columns of a search, a tag or a grader.
+const NARROWING: usize = 20;
+
+/// The fewest columns in which there is room for every order.
+const MIN_WITH_ORDER: u16 = 50;
+
+/// The fewest columns beside what more labels would tell.
+const MIN_BESIDE: usize = 44;
+
+/// The labels that are spoken of as more.
+const MORE: usize = 20;
+
+/// What more random labels would tell of the first grader that has some: how much narrower the estimate of what people would pass
+/// gets.
+pub(super) fn more_labels(overview: &Overview) -> Option<String> {
+    let people = overview.metrics.iter().find_map(|metric| metric.people)?;
+    let labels = people.labels;
+    let Some(rate) = people.pass_rate else {
+        return Some(format!("{labels} of {FEWEST_LABELS} drawn labels"));
+    };
+    let half = 100.0 * (rate.interval.high - rate.interval.low) / 2.0;
+    let then = narrowed(half, labels, MORE);
+    Some(format!("{labels} drawn ±{half:.1} points; {MORE} more ±{then:.1}"))
+}
+
+/// Every filter with its key and its name, in the order of the tab key.
+pub(super) const FILTERS: [(VerdictFilter, char, &str); 9] = [
+    (VerdictFilter::Moved, 'm', "moved"),
+    (VerdictFilter::Failing, 'f', "failing"),
+    (VerdictFilter::Disagreeing, 'd', "disagree"),
+    (VerdictFilter::FalsePass, 'P', "false pass"),
+    (VerdictFilter::FalseFail, 'F', "false fail"),
+    (VerdictFilter::Disputed, 'c', "disputed"),
+    (VerdictFilter::ToLabel, 'L', "to label"),
+    (VerdictFilter::Errors, 'E', "errors"),
+    (VerdictFilter::All, 'a', "all"),
+];
+
+/// Whether a filter may list something: some do only where there are labels, or people differ.
+pub(super) fn is_of_use(filter: VerdictFilter, has_labels: bool, has_disputes: bool) -> bool {
+    match filter {
+        VerdictFilter::FalsePass | VerdictFilter::FalseFail => has_labels,
+        VerdictFilter::Disputed => has_disputes,
+        _ => true,
+    }
+}
+
+/// Where in the list one is.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListPlace {
+    /// The line of the selected row, from 0; none while that is not listed.
+    pub at: Option<usize>,
+    /// How many rows there are.
+    pub all: usize,
+}
+
+impl ListPlace {
+    fn shown(self) -> String {
+        let all = grouped(self.all as u64);
+        match self.at {
+            _ if self.all == 0 => " 0 ".to_owned(),
+            Some(at) => format!(" {} of {all} ", grouped(at as u64 + 1)),
+            None => format!(" - of {all} "),
+        }
+    }
+}
+
+/// The filters on a line across, what narrows them, by what they are ordered, and which of how many rows is selected.
+pub(super) fn list_panel(
+    width: u16,
+    choices: &ListChoices,
+    look: ListContext<'_>,
+    place: ListPlace,
+) -> Block<'static> {
+    let theme = look.theme;
+    let narrowings = narrowings(choices).into_iter();
+    let mut parts: Vec<Span<'static>> = narrowings
+        .map(|text| Span::styled(format!(" {} ", cut(&text, NARROWING)), theme.accent()))
+        .collect();
+    // There is room for it where the orders are left out.
+    let more = look.more_labels.filter(|more| usize::from(width) >= more.len() + MIN_BESIDE);
+    parts.extend(more.map(|more| Span::styled(format!(" {more} "), theme.accent())));
+    let has_own = choices.order.is_some() || choices.is_reversed;
+    let style = if has_own { theme.accent() } else { theme.faint() };
+    // On the narrowest screens the order that a filter has by itself is not worth the filters.
+    if has_own || (width >= MIN_WITH_ORDER && more.is_none()) {
+        parts.push(Span::styled(order(look.query), style));
+    }
+    parts.push(Span::styled(place.shown(), theme.faint()));
+    let across = Span::styled("─", theme.faint());
+    let mut at_right = Line::default();
+    for part in parts {
+        if !at_right.spans.is_empty() {
+            at_right.push_span(across.clone());
+        }
+        at_right.push_span(part);
+    }
+    let room = usize::from(width).saturating_sub(at_right.width() + 2);
+    panel(width, false, tabs(look, room), at_right, theme)
+}
+
+/// The filters of use in `room` columns: by their names as far as there is room, the others by their keys.
+fn tabs(look: ListContext<'_>, room: usize) -> Line<'static> {
+    let filter = look.query.filter;
+    let is_shown = |of| of == filter || is_of_use(of, look.has_labels, look.has_disputes);
+    let all: Vec<_> = FILTERS.iter().filter(|(of, ..)| is_shown(*of)).collect();
+    let shortest = |(of, _, name): &(VerdictFilter, char, &str)| {
+        if *of == filter { name.len() } else { 1 }
+    };
+    let short: usize = all.iter().map(|tab| shortest(tab) + 2).sum();
+    let mut left = room.saturating_sub(short);
+    let tabs = all.into_iter().map(|tab| {
+        let (of, key, name) = tab;
+        let more = name.len() - shortest(tab);
+        if *of == filter {
+            Span::styled(format!("[{name}]"), STRONG.patch(look.theme.accent()))
+        } else if more <= left {
+            left -= more;
+            Span::styled(format!(" {name} "), look.theme.faint())
+        } else {
+            Span::styled(format!(" {key} "), look.theme.faint())
+        }
+    });
+    tabs.collect()
+}
+
+/// By what a list is ordered.
+fn order(query: &ListQuery) -> String {
+    let reversed = if query.is_reversed { ", reversed" } else { "" };
+    match query.order() {
+        ListOrder::Dataset => format!(" dataset order{reversed} "),
+        order => format!(" by {}{reversed} ", order.name()),
+    }
+}
+
+/// What leaves only a part of the list.
+fn narrowings(choices: &ListChoices) -> Vec<String> {
+    let search = (!choices.search.is_empty()).then(|| format!("/{}", choices.search));
+    let tag = choices.tag.as_ref().map(|tag| format!("tag {tag}"));
+    let grader = choices.grader.as_ref().map(|grader| format!("grader {grader}"));
+    search.into_iter().chain(tag).chain(grader).collect()
+}
+
+/// Why nothing is listed.
+pub(super) fn nothing(choices: &ListChoices, look: ListContext<'_>) -> Line<'static> {
+    let narrowings = narrowings(choices);
+    let text = if narrowings.is_empty() {
+        let so_far = if look.is_open { " so far" } else { "" };
+        format!("   {}{so_far}", nothing_of(look))
+    } else {
+        let narrowings: Vec<String> = narrowings.iter().map(|text| cut(text, NARROWING)).collect();
+        format!("   nothing here matches {}; Esc shows all", narrowings.join(", "))
+    };
+    Span::styled(text, look.theme.faint()).into()
+}
+
+fn nothing_of(look: ListContext<'_>) -> &'static str {
+    match look.query.filter {
+        _ if look.has_no_verdicts => "the verdicts of this save are not kept",
+        VerdictFilter::Moved => "nothing moved",
+        VerdictFilter::Failing => "nothing fails",
+        VerdictFilter::Disagreeing if look.has_labels => "nothing disagrees with its label",
+        VerdictFilter::FalsePass if look.has_labels => "nothing passes that a person fails",
+        VerdictFilter::FalseFail if look.has_labels => "nothing fails that a person passes",
+        VerdictFilter::Disagreeing | VerdictFilter::FalsePass | VerdictFilter::FalseFail => {
+            "no row has a label"
+        }
+        VerdictFilter::Disputed => "there is nothing on which people differ",
+        VerdictFilter::ToLabel => "no verdict of a judge is without a label",
+        VerdictFilter::Errors => "no errors",
+        VerdictFilter::All => "there are no verdicts",
+    }
+}

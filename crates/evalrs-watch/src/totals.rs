@@ -1,0 +1,290 @@
+//! Everything about an evaluation that needs a look at all of it: aggregates, and which verdicts moved.
+//!
+//! Computed on the worker's thread over a database of its own, so that a save need not wait for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use tokio::time::Instant;
+
+use super::board::{DeclaredMetricRow, MetricRow, VerdictId};
+use super::chunk_moves::{
+    ComparedCells, EarlierCells, MemoPlace, MovedCase, MovesMemo, PairedMeans,
+};
+use super::prior_verdicts::PriorVerdicts;
+use evalrs_graph::declared::{DeclaredMetric, declared_metrics, metric_value};
+use evalrs_graph::disputed::disputed_cases;
+use evalrs_graph::inputs::Root;
+use evalrs_graph::labels;
+use evalrs_graph::queries;
+use evalrs_graph::queries::Grader;
+use evalrs_graph::snapshot::{CasePlace, Snapshot};
+use evalrs_graph::{Database, folds};
+use evalrs_metrics::gate::GateReport;
+use evalrs_metrics::metric::label_change::{AgreementChange, AgreementMove};
+use evalrs_model::delta::{Movement, MovementCounts};
+use evalrs_model::spec::Label;
+
+/// The aggregates of a whole evaluation.
+#[derive(Clone, Debug)]
+pub struct EvaluationTotals {
+    /// Which state of the session it is of: see [`TotalsRequest::of`].
+    pub of: u64,
+    /// The evaluation.
+    pub snapshot: Arc<Snapshot>,
+    /// One for each grader, in the order of the suite; without a history.
+    pub metrics: Vec<MetricRow>,
+    /// One for each declared metric, in the order of the suite; without changes and history.
+    pub declared: Vec<DeclaredMetricRow>,
+    /// How many verdicts moved.
+    pub counts: MovementCounts,
+    /// Those that moved, those that matter most first.
+    pub moved: Vec<MovedVerdict>,
+    /// What the gate says.
+    pub gate: GateReport,
+    /// How long it took.
+    pub took: Duration,
+}
+
+/// A verdict that moved.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MovedVerdict {
+    /// How it moved against the label of a person.
+    pub agreement: Option<AgreementMove>,
+    /// How.
+    pub movement: Movement,
+    /// By how much, from 0.
+    pub distance: f64,
+    /// Which.
+    pub row: VerdictId,
+}
+
+impl MovedVerdict {
+    /// The order in which they are listed: what does not agree with people any more first, then what came to agree with
+    /// them; of the others what broke first, then the farthest. Equals stay in dataset order.
+    pub fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let by_agreement = || {
+            let rank = |moved: &Self| (moved.agreement.is_none(), moved.agreement);
+            rank(self).cmp(&rank(other))
+        };
+        let by_distance = || other.distance.total_cmp(&self.distance);
+        by_agreement().then(self.movement.cmp(&other.movement)).then_with(by_distance)
+    }
+}
+
+/// What totals are wanted of.
+#[derive(Clone, Debug)]
+pub(super) struct TotalsRequest {
+    /// Identifies the state of the session.
+    pub of: u64,
+    /// The suite.
+    pub root: Root,
+    /// What was before.
+    pub before: Arc<PriorVerdicts>,
+    /// What was when the session began.
+    pub start: Option<Arc<Snapshot>>,
+}
+
+/// Evaluates everything.
+pub(super) fn totals(
+    db: &Database,
+    wanted: &TotalsRequest,
+    memo: &mut MovesMemo,
+) -> EvaluationTotals {
+    let began = Instant::now();
+    let TotalsRequest { of, root, before, start } = wanted;
+    let snapshot = Arc::new(Snapshot::take(db, *root));
+    let comparing = SnapshotComparison { snapshot: &snapshot, before, start: start.as_ref() };
+    let graders = queries::graders(db, *root);
+    memo.cut(graders.len(), root.chunks(db).len());
+    let mut counts = MovementCounts::default();
+    let mut moved = Vec::new();
+    let mut metrics = Vec::new();
+    for (at, grader) in graders.iter().enumerate() {
+        let own = ComparedGrader {
+            at,
+            name: Arc::from(grader.name(db).as_str()),
+            labels: GraderLabels::of(db, *grader),
+        };
+        let moves = comparing.moves(&own, memo);
+        counts.join(moves.counts);
+        moved.extend(moves.moved.iter().copied());
+        metrics.push(comparing.metric(db, *grader, &own, &moves));
+    }
+    moved.sort_by(MovedVerdict::order);
+    let gate = folds::gate_report(db, *root).clone();
+    let declared = declared_metrics(db, *root).iter().map(|metric| declared_row(db, *metric));
+    let declared = declared.collect();
+    let took = began.elapsed();
+    EvaluationTotals { of: *of, snapshot, metrics, declared, counts, moved, gate, took }
+}
+
+fn declared_row<'db>(db: &'db Database, metric: DeclaredMetric<'db>) -> DeclaredMetricRow {
+    let value = metric_value(db, metric);
+    DeclaredMetricRow {
+        name: metric.spec(db).name.clone(),
+        definition: value.definition.clone(),
+        kind: value.kind.clone(),
+        value: value.value,
+        interval: value.interval,
+        n: value.n,
+        errors: value.errors,
+        problem: value.problem.clone(),
+        ..DeclaredMetricRow::default()
+    }
+}
+
+struct SnapshotComparison<'a> {
+    snapshot: &'a Snapshot,
+    before: &'a Arc<PriorVerdicts>,
+    start: Option<&'a Arc<Snapshot>>,
+}
+
+/// A grader of the evaluation, and what people say of its verdicts.
+struct ComparedGrader<'a> {
+    /// Its ordinal in the evaluation.
+    at: usize,
+    name: Arc<str>,
+    labels: GraderLabels<'a>,
+}
+
+/// How the verdicts of a grader moved.
+#[derive(Default)]
+struct GraderMoves {
+    counts: MovementCounts,
+    /// In dataset order.
+    moved: Vec<MovedVerdict>,
+    errors: usize,
+    since_last: PairedMeans,
+    since_start: PairedMeans,
+}
+
+/// The labels that people gave for a grader.
+pub(super) struct GraderLabels<'a> {
+    /// By chunk; empty where there are none.
+    by_chunk: Vec<&'a [Option<Label>]>,
+    /// The least score that passes.
+    threshold: f64,
+}
+
+impl<'a> GraderLabels<'a> {
+    /// Those of now.
+    pub(crate) fn of(db: &'a Database, grader: Grader<'a>) -> Self {
+        let queries::Threshold(threshold) = grader.pass_threshold(db);
+        let chunks = grader.root(db).chunks(db).iter();
+        let by_chunk = if folds::label_agreement(db, grader).is_none() {
+            Vec::new()
+        } else {
+            chunks.map(|chunk| &**labels::labels(db, *chunk, grader)).collect()
+        };
+        Self { by_chunk, threshold }
+    }
+
+    /// That of the case at a place of the index of now.
+    pub(crate) fn at(&self, place: CasePlace) -> Option<Label> {
+        *self.by_chunk.get(place.chunk)?.get(place.case)?
+    }
+}
+
+impl SnapshotComparison<'_> {
+    /// How the verdicts of a grader moved.
+    fn moves(&self, grader: &ComparedGrader<'_>, memo: &mut MovesMemo) -> GraderMoves {
+        let mut all = GraderMoves::default();
+        for chunk in 0..self.snapshot.index.chunk_count() {
+            let Some(compared) = self.compared(grader, chunk) else { continue };
+            let own = memo.moves(MemoPlace { grader: grader.at, chunk }, compared);
+            all.counts.join(own.counts);
+            all.errors += own.errors;
+            all.since_last.join(&own.since_last);
+            all.since_start.join(&own.since_start);
+            all.moved.extend(own.moved.iter().map(|moved| grader.moved(chunk, moved)));
+        }
+        all
+    }
+
+    /// The verdicts of a grader on a chunk, now and before.
+    fn compared(&self, grader: &ComparedGrader<'_>, chunk: usize) -> Option<ComparedCells> {
+        Some(ComparedCells {
+            ids: Arc::clone(self.snapshot.index.ids(chunk)?),
+            now: Arc::clone(self.snapshot.shared_cells(chunk, grader.at)?),
+            last: self.last(grader, chunk),
+            start: self.at_start(grader, chunk),
+        })
+    }
+
+    fn last(&self, grader: &ComparedGrader<'_>, chunk: usize) -> EarlierCells {
+        EarlierCells::before_save(self.before, &grader.name, self.snapshot, chunk)
+    }
+
+    fn at_start(&self, grader: &ComparedGrader<'_>, chunk: usize) -> EarlierCells {
+        self.start.map_or(EarlierCells::Nothing, |start| {
+            EarlierCells::of_evaluation(start, &grader.name, self.snapshot, chunk)
+        })
+    }
+
+    fn metric(
+        &self,
+        db: &Database,
+        of: Grader<'_>,
+        grader: &ComparedGrader<'_>,
+        moves: &GraderMoves,
+    ) -> MetricRow {
+        let metric = folds::metric(db, of);
+        MetricRow {
+            grader: of.name(db).clone(),
+            label: of.name(db).clone(),
+            mean: metric.avg_score_attempted,
+            interval: metric.interval,
+            pass_rate: metric.accuracy,
+            pass_rate_interval: metric.accuracy_interval,
+            judged: metric.attempted,
+            errors: moves.errors,
+            total: metric.n,
+            not_applicable: metric.not_applicable,
+            since_last: moves.since_last.moved_by(),
+            since_start: moves.since_start.moved_by(),
+            history: Vec::new(),
+            labels: folds::label_agreement(db, of)
+                .filter(|labels| labels.n + labels.without_verdict + labels.stale > 0),
+            disputed: disputed_cases(db, of).len(),
+            labels_since_last: self.agreement_change(grader, |chunk| self.last(grader, chunk)),
+            labels_since_start: self.agreement_change(grader, |chunk| self.at_start(grader, chunk)),
+            people: folds::people_estimate(db, of),
+            held_out: None,
+        }
+    }
+
+    /// How far the agreement of a grader with people moved from what was `then` of a chunk.
+    fn agreement_change(
+        &self,
+        grader: &ComparedGrader<'_>,
+        then: impl Fn(usize) -> EarlierCells,
+    ) -> Option<AgreementChange> {
+        let mut labelled = Vec::new();
+        for (chunk, labels) in grader.labels.by_chunk.iter().enumerate() {
+            let then = then(chunk);
+            let ids = self.snapshot.index.ids(chunk)?;
+            let now = self.snapshot.cells(chunk, grader.at)?;
+            let cases = ids.iter().zip(now).zip(*labels).enumerate();
+            labelled.extend(cases.filter_map(|(at, ((id, now), label))| {
+                Some((then.cell((*id)?, at)?, *now, (*label)?))
+            }));
+        }
+        AgreementChange::of(labelled.into_iter(), grader.labels.threshold)
+    }
+}
+
+impl ComparedGrader<'_> {
+    /// A verdict that moved, with what people say of it.
+    fn moved(&self, chunk: usize, moved: &MovedCase) -> MovedVerdict {
+        let MovedCase { at, case, movement, then, now } = *moved;
+        let label = self.labels.at(CasePlace { chunk, case: at });
+        MovedVerdict {
+            agreement: label
+                .and_then(|label| AgreementMove::of(then, now, label, self.labels.threshold)),
+            movement,
+            distance: then.map_or(0.0, |then| (now.score - then.score).abs()),
+            row: VerdictId { case, grader: self.at },
+        }
+    }
+}

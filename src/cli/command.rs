@@ -1,0 +1,117 @@
+//! What is known of a command before it runs: its suite, what it prints, how it exits.
+
+use super::{CacheCommand, Command, DiffFormat};
+use evalrs_report::Audience;
+
+impl Command {
+    /// The suite it works with, the first of several.
+    pub fn suite(&self) -> Option<&str> {
+        match self {
+            Self::Run(args) if args.raw.raw => None,
+            Self::Run(args) => args.suites.first().map(String::as_str),
+            Self::Plan(args) => args.suites.first().map(String::as_str),
+            Self::Validate(args) => args.suites.first().map(String::as_str),
+            Self::Watch(args) => Some(&args.suite),
+            Self::Explain(args) => Some(&args.suite),
+            Self::Agree(args) => Some(&args.suite),
+            Self::Report(args) => args.suite.as_deref(),
+            Self::History(args) => Some(&args.suite),
+            #[cfg(feature = "serve")]
+            Self::Serve(args) => args.suites.first().map(String::as_str),
+            Self::Diff(_)
+            | Self::List(_)
+            | Self::Grade(_)
+            | Self::Calibrate(_)
+            | Self::ValidateRefs(_)
+            | Self::Schemas(_)
+            | Self::Capture(_)
+            | Self::Trials(_)
+            | Self::Headless(_)
+            | Self::Extract(_)
+            | Self::Format(_)
+            | Self::Summarize(_)
+            | Self::Balance(_)
+            | Self::Compare(_)
+            | Self::StripTypes { .. }
+            | Self::Completions(_)
+            | Self::Import(_)
+            | Self::Man(_)
+            | Self::Mcp(_)
+            | Self::Init(_) => None,
+            Self::Cache(args) => match &args.command {
+                CacheCommand::Export(args) => Some(&args.suite),
+                CacheCommand::Import(args) => {
+                    args.bind.first().or(args.suite.as_ref()).map(String::as_str)
+                }
+                CacheCommand::Gc(args) => args.place.suite.as_deref(),
+                CacheCommand::Stats(args)
+                | CacheCommand::Verify(args)
+                | CacheCommand::Path(args) => args.suite.as_deref(),
+            },
+        }
+    }
+
+    /// Whether standard output is data for a program, whose bytes are passed as they are, and not text with styles.
+    pub fn prints_data(&self) -> bool {
+        match self {
+            Self::Run(args) => args.raw.raw || args.format.audience != Audience::Terminal,
+            Self::Diff(args) => args.json || args.format != DiffFormat::Text,
+            Self::Report(args) => args.format.is_data(),
+            Self::Watch(args) => args.json,
+            Self::History(args) => args.json,
+            Self::Plan(args) => args.json,
+            Self::Explain(args) => args.json,
+            Self::Agree(args) => args.json,
+            Self::Validate(args) => args.json || args.canonical,
+            Self::List(args) => args.json,
+            Self::Import(args) => args.json,
+            Self::Cache(args) => match &args.command {
+                CacheCommand::Export(args) => args.json,
+                CacheCommand::Import(args) => args.json,
+                CacheCommand::Gc(args) => args.place.json,
+                CacheCommand::Stats(args)
+                | CacheCommand::Verify(args)
+                | CacheCommand::Path(args) => args.json,
+            },
+            Self::Grade(_)
+            | Self::Calibrate(_)
+            | Self::ValidateRefs(_)
+            | Self::Schemas(_)
+            | Self::Capture(_)
+            | Self::Trials(_)
+            | Self::Headless(_)
+            | Self::Extract(_)
+            | Self::Format(_)
+            | Self::Summarize(_)
+            | Self::Balance(_)
+            | Self::Compare(_)
+            | Self::Completions(_)
+            | Self::Mcp(_)
+            | Self::StripTypes { .. } => true,
+            Self::Man(args) => args.output.is_none(),
+            Self::Init(_) => false,
+            #[cfg(feature = "serve")]
+            Self::Serve(_) => false,
+        }
+    }
+
+    /// Whether it exits as agent-eval-harness does: with 0, or with 1 if it could not do its work.
+    pub fn has_two_codes(&self) -> bool {
+        match self {
+            Self::Run(args) => args.raw.raw,
+            Self::Grade(args) => !args.strict,
+            Self::Calibrate(args) => !args.strict && args.suite.is_none(),
+            Self::ValidateRefs(args) => !args.strict,
+            Self::Schemas(_)
+            | Self::Capture(_)
+            | Self::Trials(_)
+            | Self::Headless(_)
+            | Self::Extract(_)
+            | Self::Format(_)
+            | Self::Summarize(_)
+            | Self::Balance(_)
+            | Self::Compare(_) => true,
+            _ => false,
+        }
+    }
+}

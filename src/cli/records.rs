@@ -1,0 +1,71 @@
+//! The command lines of what reads records of runs and nothing else.
+
+use clap::Args;
+
+use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
+
+use super::{PAGE, StoreArgs, report_format, report_names};
+use evalrs_report::{Audience, FORMATS, ReportFormat};
+
+/// `evalrs report`.
+#[derive(Debug, Args)]
+pub struct ReportArgs {
+    /// The id of a run or the beginning of it, `latest`, `latest~1` (the run before it), or the folder of a record.
+    #[arg(value_name = "RUN", default_value = "latest")]
+    pub run: String,
+    /// What is written.
+    #[arg(long, value_name = "FORMAT", value_parser = report_kinds(), default_value = FORMATS[0].name)]
+    pub format: ReportKind,
+    /// Writes to this file in place of standard output.
+    #[arg(long, short, value_name = "FILE")]
+    pub output: Option<String>,
+    /// The suite whose records are meant; by default those of the working directory.
+    #[arg(long, value_name = "SUITE")]
+    pub suite: Option<String>,
+    /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
+    #[arg(long, value_name = "N")]
+    pub failures: Option<usize>,
+    #[command(flatten)]
+    pub store: StoreArgs,
+}
+
+/// What a report is.
+#[derive(Clone, Copy, Debug)]
+pub enum ReportKind {
+    /// What `run` writes too.
+    OfRun(&'static ReportFormat),
+    /// The viewer with its data.
+    Page,
+}
+
+impl ReportKind {
+    /// Whether its bytes are passed as they are.
+    pub(crate) fn is_data(self) -> bool {
+        match self {
+            Self::OfRun(format) => format.audience != Audience::Terminal,
+            Self::Page => true,
+        }
+    }
+}
+
+/// What a recorded run can be reported as, by name.
+fn report_kinds() -> impl TypedValueParser<Value = ReportKind> {
+    let page = PossibleValue::new(PAGE).help("The pages of `serve` in one file, for a browser");
+    let names = report_names().chain([page]).collect::<Vec<_>>();
+    PossibleValuesParser::new(names)
+        .map(|name| report_format(&name).map_or(ReportKind::Page, ReportKind::OfRun))
+}
+
+/// `evalrs history`.
+#[derive(Debug, Args)]
+pub struct HistoryArgs {
+    /// The suite file.
+    #[arg(value_name = "SUITE")]
+    pub suite: String,
+    /// Prints the runs as JSON.
+    #[arg(long)]
+    pub json: bool,
+    /// Only the last N runs.
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+}

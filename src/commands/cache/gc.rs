@@ -1,0 +1,160 @@
+//! `evalrs cache gc`: what no run needs any more goes from the store; committed files stay as they are.
+
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use super::{amounts, surroundings_of};
+use crate::cli::GcArgs;
+use crate::commands::Console;
+use crate::error::{Error, ExitStatus};
+use evalrs_base::text::count;
+use evalrs_store as store;
+use evalrs_store::{EntryLine, Sweep, SweepError, Swept};
+
+/// Sweeps the store.
+pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let now = console.system.now().as_second();
+    let unused_since = args.unused_since.as_deref().map(|text| amounts::since(text, now));
+    let max_size = args.max_size.as_deref().map(amounts::size);
+    let sweep = Sweep {
+        unused_since: unused_since.transpose()?,
+        max_size: max_size.transpose()?,
+        made: &made,
+        now,
+        dry_run: args.dry_run,
+    };
+    let dir = surroundings_of(&args.place, console)?.cache_dir;
+    let swept = match store::sweep(Path::new(&dir), &sweep) {
+        Ok(swept) => swept,
+        Err(error @ SweepError::Uses { .. }) => {
+            let hint = "remove that file: what only it names then goes by its own age";
+            return Err(Error::plain(error.to_string(), hint));
+        }
+        Err(error) => {
+            writeln!(console.err, "error: {error}; nothing is lost")?;
+            return Ok(ExitStatus::Incomplete);
+        }
+    };
+    if args.place.json {
+        console.write_json(&to_json(&dir, &swept, args.dry_run))?;
+    } else {
+        writeln!(console.out, "{dir}: {}", summary(&swept, args.dry_run))?;
+    }
+    if swept.busy > 0 {
+        let segments = count(swept.busy as usize, "segment");
+        writeln!(console.err, "note: {segments} left alone: other processes write there")?;
+    }
+    console.warn(&swept.problems)?;
+    Ok(ExitStatus::Success)
+}
+
+/// When the outcome of an entry was asked for. What does not say so is taken for new: it is not ours to drop by age.
+fn made(entry: &EntryLine) -> i64 {
+    #[derive(serde::Deserialize)]
+    struct OnlyAt {
+        #[serde(default)]
+        at: String,
+    }
+    let body = serde_json::from_str::<OnlyAt>(entry.outline());
+    body.ok().and_then(|body| amounts::seconds(&body.at)).unwrap_or(i64::MAX)
+}
+
+fn summary(swept: &Swept, dry_run: bool) -> String {
+    let dropped = swept.superseded + swept.unused + swept.over_size;
+    let kept = format!("{}, {}", amounts::entries(swept.kept), amounts::bytes(swept.kept_bytes));
+    if dropped + swept.blobs == 0 {
+        return format!("nothing to drop; {kept}");
+    }
+    let reasons = [
+        (swept.superseded, "superseded"),
+        (swept.unused, "unused"),
+        (swept.over_size, "beyond --max-size"),
+    ];
+    let reasons: Vec<String> = reasons
+        .iter()
+        .filter(|(count, _)| *count > 0)
+        .map(|(count, reason)| format!("{count} {reason}"))
+        .collect();
+    let entries = format!("{} ({})", amounts::entries(dropped), reasons.join(", "));
+    let blobs = count(swept.blobs as usize, "blob");
+    let what = match (dropped, swept.blobs) {
+        (_, 0) => entries,
+        (0, _) => format!("{blobs} that no entry names"),
+        (_, _) => format!("{entries} and {blobs}"),
+    };
+    format!(
+        "{} {what}, {}; {} {kept}",
+        if dry_run { "would drop" } else { "dropped" },
+        amounts::bytes(swept.dropped_bytes),
+        if dry_run { "would keep" } else { "kept" },
+    )
+}
+
+fn to_json(dir: &str, swept: &Swept, dry_run: bool) -> Value {
+    let mut object = json!({
+        "format": 1,
+        "dir": dir,
+        "dry_run": dry_run,
+        "kept": {"entries": swept.kept, "bytes": swept.kept_bytes},
+        "dropped": {
+            "superseded": swept.superseded,
+            "unused": swept.unused,
+            "over_size": swept.over_size,
+            "bytes": swept.dropped_bytes,
+        },
+        "segments": {"packed": swept.packed, "busy": swept.busy},
+        "manifests_dropped": swept.manifests,
+        "problems": swept.problems,
+    });
+    if swept.blobs > 0 {
+        object["dropped"]["blobs"] = json!(swept.blobs);
+    }
+    object
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{made, summary};
+    use evalrs_model::key::ActionKey;
+    use evalrs_store::{Entry, Swept};
+
+    #[test]
+    fn an_entry_is_as_old_as_it_says() {
+        let cases = [
+            (r#"{"outcome":1,"at":"1970-01-02T00:00:00Z"}"#, 86_400),
+            (r#"{"at":"1970-01-01T01:00:00+01:00"}"#, 0),
+            (r#"{"at":""}"#, i64::MAX),
+            (r#"{"at":"long ago"}"#, i64::MAX),
+            (r#"{"at":7}"#, i64::MAX),
+            ("{}", i64::MAX),
+        ];
+        for (body, expected) in cases {
+            let entry = Entry { key: ActionKey([0; 32]), generation: 0, body: body.to_owned() };
+            assert_eq!(made(&entry.into()), expected, "{body}");
+        }
+    }
+
+    #[test]
+    fn what_went_is_said_with_its_reasons() {
+        let kept = Swept { kept: 1, kept_bytes: 1200, ..Swept::default() };
+        let unused = Swept { unused: 2, dropped_bytes: 800, ..kept.clone() };
+        let all = Swept { superseded: 1, over_size: 3, ..unused.clone() };
+        let blobs = Swept { blobs: 2, dropped_bytes: 90, ..kept.clone() };
+        let both = Swept { blobs: 1, ..unused.clone() };
+        let cases = [
+            (&blobs, false, "dropped 2 blobs that no entry names, 90 B; kept 1 entry, 1.2 kB"),
+            (&both, false, "dropped 2 entries (2 unused) and 1 blob, 800 B; kept 1 entry, 1.2 kB"),
+            (&kept, false, "nothing to drop; 1 entry, 1.2 kB"),
+            (&unused, false, "dropped 2 entries (2 unused), 800 B; kept 1 entry, 1.2 kB"),
+            (
+                &all,
+                true,
+                "would drop 6 entries (1 superseded, 2 unused, 3 beyond --max-size), 800 B; would keep 1 entry, 1.2 kB",
+            ),
+        ];
+        for (swept, dry_run, expected) in cases {
+            assert_eq!(summary(swept, dry_run), expected);
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! `evalrs cache`: works with the store of outcomes, one file a subcommand.
+
+mod amounts;
+mod bind;
+mod binder;
+mod cases_by_id;
+mod digest;
+mod export;
+mod fields_args;
+mod gc;
+mod import;
+mod import_tally;
+pub(super) mod names;
+mod stats;
+mod verify;
+mod vote_import;
+
+use serde_json::json;
+
+use super::Console;
+use super::context::SuiteContext;
+use crate::cli::{CacheArgs, CacheCommand, PlaceArgs, StoreArgs};
+use crate::error::{Error, ExitStatus};
+
+/// Runs the subcommand.
+pub(crate) fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    match &args.command {
+        CacheCommand::Export(args) => export::export(args, console),
+        CacheCommand::Verify(place) => verify::verify(place, console),
+        CacheCommand::Gc(args) => gc::gc(args, console),
+        CacheCommand::Import(args) if args.bind.is_empty() => import::import(args, console),
+        CacheCommand::Import(args) => bind::bind(args, console),
+        CacheCommand::Stats(place) => stats::stats(place, console),
+        CacheCommand::Path(place) => path(place, console),
+    }
+}
+
+fn path(place: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let dir = surroundings_of(place, console)?.cache_dir;
+    if place.json {
+        console.write_json(&json!({"path": dir}))?;
+    } else {
+        writeln!(console.out, "{dir}")?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// Where the store that is meant lies, and what surrounds it.
+fn surroundings(
+    suite: Option<&str>,
+    store: &StoreArgs,
+    console: &Console<'_>,
+) -> Result<SuiteContext, Error> {
+    let suite = suite.unwrap_or("suite.yaml");
+    SuiteContext::find(suite, store.cache_dir.as_deref(), console.system)
+}
+
+/// The same, where the suite stands among the arguments.
+fn surroundings_of(place: &PlaceArgs, console: &Console<'_>) -> Result<SuiteContext, Error> {
+    surroundings(place.suite.as_deref(), &place.store, console)
+}

@@ -1,0 +1,190 @@
+//! `evalrs diff`: what moved between two recorded evaluations. Reads records, and of the suite as it is now only its labels.
+
+use std::io::Write;
+
+use super::Console;
+use super::comparison::RunComparison;
+use super::diff_labels::LabelSource;
+use super::records::{home, record};
+use crate::cli::{DiffArgs, DiffFormat};
+use crate::error::{Error, ExitStatus};
+use evalrs_base::text::sanitize;
+use evalrs_metrics::diff::{DiffLabels, DiffSide, mark_regressions, unlike};
+use evalrs_report::diff::{write, write_markdown};
+use evalrs_store::record::read::PastRun;
+use evalrs_store::record::reference::{LATEST, Reference, SaveAt, base_of};
+use evalrs_store::record::saves::read_saves;
+use evalrs_store::record::side::{SideError, read_side};
+
+/// Compares two recorded evaluations. That something moved is not a failure, unless it was asked to be.
+pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let home = home(args.suite.as_deref(), console.system)?;
+    let [before, now] = evaluations(args, &home, console)?;
+    let [old, new] = match args.models.as_slice() {
+        [one, other] => models(&side(&before, console)?, [one, other])?,
+        _ => [side(&before, console)?, side(&now, console)?],
+    };
+    only_known_grader(args, [&old, &new])?;
+    let labels = labels(args, &now.0, &home, console)?;
+    let format = if args.json { DiffFormat::Json } else { args.format };
+    let explained = if format == DiffFormat::Json { usize::MAX } else { args.moved };
+    let grader = args.grader.as_deref();
+    let comparison =
+        RunComparison { pasts: [&before.0, &now.0], labels: &labels, grader, explained };
+    let mut diff = comparison.of([old, new], console.system);
+    let reasons = unlike(&diff);
+    if !args.force && !reasons.is_empty() {
+        return Err(Error::plain(
+            sanitize(&format!("the two are not alike: {}", reasons.join("; "))),
+            "`--force` compares them all the same",
+        ));
+    }
+    let is_worse = args.fail_on_regression && mark_regressions(&mut diff, args.alpha);
+    let mut out = std::io::BufWriter::new(&mut *console.out);
+    match format {
+        DiffFormat::Text => write(&diff, args.moved, console.width, &mut out)?,
+        DiffFormat::Json => {
+            serde_json::to_writer_pretty(&mut out, &diff).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        }
+        DiffFormat::Markdown => write_markdown(&diff, args.moved, &mut out)?,
+    }
+    out.flush()?;
+    Ok(if is_worse { ExitStatus::GateFailed } else { ExitStatus::Success })
+}
+
+/// The labels that both sides are compared with. Those of two models are of different answers: they are none of a judge that
+/// changed.
+fn labels(
+    args: &DiffArgs,
+    past: &PastRun,
+    home: &str,
+    console: &mut Console<'_>,
+) -> Result<DiffLabels, Error> {
+    if !args.models.is_empty() {
+        return Ok(DiffLabels::default());
+    }
+    let suite = args.suite.as_deref();
+    LabelSource { past, suite, labels: args.labels.as_deref(), home, cache_dir: None }.read(console)
+}
+
+/// The results of two models of one side.
+fn models(side: &DiffSide, names: [&String; 2]) -> Result<[DiffSide; 2], Error> {
+    let of_model = |name: &String| {
+        side.of_model(name).ok_or_else(|| {
+            let mut known: Vec<&str> =
+                side.cases.iter().filter_map(|case| case.name.model.as_deref()).collect();
+            known.sort_unstable();
+            known.dedup();
+            let hint = match known.as_slice() {
+                [] => "its rows name no model".to_owned(),
+                known => format!("there is `{}`", known.join("`, `")),
+            };
+            let run = &side.name.run;
+            Error::plain(sanitize(&format!("`{run}` has no results of `{name}`")), sanitize(&hint))
+        })
+    };
+    Ok([of_model(names[0])?, of_model(names[1])?])
+}
+
+/// A record, and which of its saves.
+type Evaluation = (PastRun, Option<SaveAt>);
+
+/// The two that are compared: those that are named; of one session alone, its last two saves; of one run alone, that run
+/// and the last; of none, the last two runs of the suite.
+fn evaluations(
+    args: &DiffArgs,
+    home: &str,
+    console: &Console<'_>,
+) -> Result<[Evaluation; 2], Error> {
+    if !args.models.is_empty() {
+        let named = Reference::parse(args.old.as_deref().unwrap_or(LATEST));
+        let one = (record(&named.run, home, console)?, named.save);
+        return Ok([one.clone(), one]);
+    }
+    let Some(named) = &args.old else {
+        let now = record(LATEST, home, console)?;
+        let before = before(&now, home, console)?;
+        return Ok([(before, None), (now, None)]);
+    };
+    let old = Reference::parse(named);
+    let before = (record(&old.run, home, console)?, old.save);
+    if let Some(new) = &args.new {
+        let new = Reference::parse(new);
+        return Ok([before, (record(&new.run, home, console)?, new.save)]);
+    }
+    let saves = read_saves(console.system, &before.0.folder).records.len();
+    if old.save.is_none() && saves >= 2 {
+        let past = before.0;
+        return Ok([(past.clone(), Some(SaveAt::FromEnd(2))), (past, Some(SaveAt::FromEnd(1)))]);
+    }
+    let last = if old.save.is_none() { Some(record(LATEST, home, console)?) } else { None };
+    let Some(last) = last.filter(|last| last.id != before.0.id) else {
+        return Err(Error::plain(
+            format!("nothing to compare `{}` with", sanitize(named)),
+            "name two runs, as in `evalrs diff latest~1 latest`; `evalrs diff` alone compares the last two runs of a suite",
+        ));
+    };
+    Ok([before, (last, None)])
+}
+
+/// The run of the same suite that `now` is compared with.
+fn before(now: &PastRun, home: &str, console: &Console<'_>) -> Result<PastRun, Error> {
+    base_of(console.system, home, now).ok_or_else(|| {
+        let run = sanitize(&now.id);
+        let suite = sanitize(&now.header.suite);
+        Error::plain(
+            format!("`{run}` is the only recorded run of the suite `{suite}`"),
+            "run it once more after an edit, then compare",
+        )
+    })
+}
+
+/// Reads a side, and says what could not be read.
+fn side(evaluation: &Evaluation, console: &mut Console<'_>) -> Result<DiffSide, Error> {
+    let (past, save) = evaluation;
+    let read = read_side(console.system, past, *save).map_err(|error| {
+        let run = sanitize(&past.id);
+        match error {
+            SideError::WithoutResults => Error::plain(
+                format!("the record `{run}` has no results"),
+                format!("the run did not end; see `{}`", sanitize(&past.folder)),
+            ),
+            SideError::NotASession => Error::plain(
+                format!("`{run}` is not a session of `watch`: it has no saves"),
+                "name it without `@`",
+            ),
+            SideError::UnknownSave(numbers) => {
+                let [first, last] = [numbers.first(), numbers.last()]
+                    .map(|number| number.copied().unwrap_or_default());
+                Error::plain(
+                    format!("the session `{run}` has no such save"),
+                    format!("there are {first} to {last}; -1 is the last"),
+                )
+            }
+        }
+    })?;
+    for warning in &read.warnings {
+        writeln!(console.err, "warning: {}", sanitize(warning))?;
+    }
+    Ok(read.side)
+}
+
+fn only_known_grader(args: &DiffArgs, sides: [&DiffSide; 2]) -> Result<(), Error> {
+    let Some(wanted) = &args.grader else { return Ok(()) };
+    if sides.iter().any(|side| side.graders.contains(wanted)) {
+        return Ok(());
+    }
+    let known: Vec<&str> =
+        sides.iter().flat_map(|side| &side.graders).map(String::as_str).collect();
+    let mut unique: Vec<&str> = Vec::new();
+    for name in known {
+        if !unique.contains(&name) {
+            unique.push(name);
+        }
+    }
+    Err(Error::plain(
+        sanitize(&format!("`--grader {wanted}` names no grader of the two")),
+        sanitize(&format!("there is `{}`", unique.join("`, `"))),
+    ))
+}

@@ -1,0 +1,137 @@
+//! `evalrs explain`: where the grades of one sample come from, and what differs from an earlier run. No effect at all.
+
+use super::Console;
+use super::open::session_of_sample;
+use crate::cli::ExplainArgs;
+use crate::error::{Error, ExitStatus};
+use evalrs_base::file_path::join;
+use evalrs_engine::inspect::explain::{EarlierRuns, Explaining, winning};
+use evalrs_engine::inspect::preview::preview;
+use evalrs_engine::inspect::reasons::AskReasons;
+use evalrs_engine::inspect::sent::sent_case;
+use evalrs_engine::resolve::settings::Settings;
+use evalrs_engine::session::Session;
+use evalrs_graph::inputs::{Chunk, Overrides};
+use evalrs_graph::{queries, results};
+use evalrs_metrics::explain::ExplainReport;
+use evalrs_metrics::explain::sent::SentReport;
+use evalrs_model::record_format::FORMAT;
+use evalrs_report::explain as report;
+use evalrs_report::explain::sent::write_sent;
+use evalrs_store::record::history::History;
+use evalrs_store::record::read::{PastRun, open, runs};
+use evalrs_store::record::runs_of;
+use evalrs_store::record::sample_lines::SampleLines;
+use evalrs_system::System;
+
+/// How many earlier runs are looked through for one that differs.
+const MOST_RUNS: usize = 50;
+
+/// Explains the sample's grades.
+pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let overrides = Overrides {
+        samples: vec![args.sample.clone()],
+        graders: args.grader.iter().cloned().collect(),
+        cached: args.cached.clone(),
+        labels: args.labels.clone(),
+        ..Overrides::default()
+    };
+    let (surroundings, mut session) =
+        session_of_sample(&args.sample, &args.suite, &args.store, overrides, console)?;
+    let places = places(args, &session)?;
+    let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
+    let home = surroundings.records();
+    let earlier = earlier(args, &home, &suite, console.system)?;
+    let store = surroundings.store(console)?;
+    let mut found = preview(&mut session, store.as_ref(), console.system, &Settings::default());
+    found.look_elsewhere(&session, store.as_ref());
+    console.warn(&found.warnings)?;
+    drop(store);
+    let mut layers = surroundings.layers(console.system);
+    if args.prompt {
+        let sent = |place: (Chunk, usize)| {
+            sent_case(&session, place.0, place.1, &mut |key| winning(&mut layers, key))
+        };
+        let results = places.into_iter().filter_map(sent).collect();
+        let sample_id = args.sample.clone();
+        let report = SentReport { format: FORMAT, suite, sample_id, results };
+        if args.json {
+            console.write_json(&report)?;
+        } else {
+            write_sent(&report, console.out)?;
+        }
+        return Ok(ExitStatus::Success);
+    }
+    let names: Vec<&str> = found.tallies.iter().map(|(name, _)| name.as_str()).collect();
+    let lines = SampleLines::new(&args.sample, console.system);
+    let history = History::of_sample(&lines, runs(console.system, &home, &suite), &names);
+    let reasons = AskReasons::new(&session, &history);
+    let earlier = EarlierRuns { pasts: &earlier, lines: &lines };
+    let mut explaining = Explaining::new(&session, &mut layers, &reasons, Some(earlier));
+    explaining.elsewhere = found.elsewhere;
+    let explained =
+        places.into_iter().filter_map(|place| explaining.case(place.0, place.1)).collect();
+    let explanation =
+        ExplainReport { format: FORMAT, suite, sample_id: args.sample.clone(), results: explained };
+    if args.json {
+        console.write_json(&explanation)?;
+    } else {
+        report::write(&explanation, console.width, console.out)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// The cases of the sample that are asked for, in dataset order.
+fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<(Chunk, usize)>, Error> {
+    let db = &session.db;
+    let root = session.root;
+    let mut all = Vec::new();
+    for chunk in root.chunks(db) {
+        for case in 0..queries::places(db, *chunk).len() {
+            all.extend(results::head(db, *chunk, case).map(|head| ((*chunk, case), head)));
+        }
+    }
+    let is_wanted = |head: &results::Head| {
+        args.trial.is_none_or(|trial| trial == head.trial)
+            && args.model.as_ref().is_none_or(|model| Some(model) == head.model.as_ref())
+    };
+    let wanted: Vec<(Chunk, usize)> =
+        all.iter().filter(|(_, head)| is_wanted(head)).map(|(place, _)| *place).collect();
+    if !wanted.is_empty() {
+        return Ok(wanted);
+    }
+    let there = all.iter().map(|(_, head)| match &head.model {
+        Some(model) => format!("trial {} of `{model}`", head.trial),
+        None => format!("trial {}", head.trial),
+    });
+    let there: Vec<String> = there.take(20).collect();
+    Err(Error::plain(
+        format!("`{}` has no such trial or model", args.sample),
+        format!("there is {}", there.join(", ")),
+    ))
+}
+
+/// The earlier runs that are compared with, the newest first.
+fn earlier(
+    args: &ExplainArgs,
+    home: &str,
+    suite: &str,
+    system: &dyn System,
+) -> Result<Vec<PastRun>, Error> {
+    Ok(match &args.run {
+        None => runs(system, home, suite).take(MOST_RUNS).collect(),
+        Some(named) => vec![named_run(named, home, system)?],
+    })
+}
+
+/// The run with this id, else the record in this folder.
+fn named_run(named: &str, home: &str, system: &dyn System) -> Result<PastRun, Error> {
+    let recorded = join(&runs_of(home), named);
+    let by_id = (!named.contains('/')).then(|| open(system, &recorded, named)).flatten();
+    by_id.or_else(|| open(system, named, named)).ok_or_else(|| {
+        Error::plain(
+            format!("there is no record of a run at `{named}`"),
+            format!("name a run of `{}`, or the folder of a record", runs_of(home)),
+        )
+    })
+}

@@ -1,0 +1,173 @@
+//! `evalrs init`: writes a small suite to start from, with a grader of one's own if one is wanted, or what agents are told of
+//! evalrs. Overwrites nothing.
+//!
+//! What it writes stands in the folder `init` beside this file, and tests run it.
+
+use super::Console;
+use crate::cli::{InitArgs, StarterLanguage};
+use crate::error::{Error, ExitStatus};
+use evalrs_base::file_path::join;
+use evalrs_base::text::enumerated;
+use evalrs_system::FileBytes;
+
+const DATASET: &str = include_str!("init/dataset.jsonl");
+const LABELLED: &str = include_str!("init/labelled.jsonl");
+const CONTAINS: &str = include_str!("init/contains.yaml");
+const PROGRAM: &str = include_str!("init/program.yaml");
+const SKILL: &str = include_str!("init/SKILL.md");
+
+/// Where agents look for skills: Claude Code, and those that follow the common convention.
+const SKILL_FOLDERS: [&str; 2] = [".claude/skills/evalrs", ".agents/skills/evalrs"];
+
+/// What the reference answer is called in the rows of suites, and in records that a grader is handed.
+const FIELDS: [&str; 2] = ["\"ground_truth\":", "\"hint\":"];
+
+/// What git and CI have to know. Where one is there already, it is left alone.
+const BESIDE: [(&str, &str); 3] = [
+    (".gitignore", include_str!("init/gitignore")),
+    (".gitattributes", include_str!("init/gitattributes")),
+    ("evals.yml", include_str!("init/evals.yml")),
+];
+
+/// What the grader is called in the suite's template.
+const NAME: &str = "GRADER";
+/// A record to try a grader with.
+const RECORD: &str = r#"{"input":"test","output":"hello world","hint":"world"}"#;
+
+/// A grader to start from.
+struct StarterGrader {
+    file: &'static str,
+    text: &'static str,
+    /// Whether it is run by itself.
+    is_executable: bool,
+}
+
+/// A file to be written.
+struct StarterFile {
+    path: String,
+    text: String,
+    is_executable: bool,
+}
+
+/// Writes the files, unless one of them is there.
+pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let grader = args.grader.map(grader);
+    let files = match (args.skill, args.rubric) {
+        (true, _) => skill(&args.dir),
+        (_, true) => judged(&args.dir),
+        _ => files(&args.dir, grader.as_ref()),
+    };
+    let is_there = |file: &&StarterFile| console.system.read(&file.path) != FileBytes::Missing;
+    let there = files.iter().filter(is_there).map(|file| format!("`{}`", file.path));
+    let there: Vec<String> = there.collect();
+    if !there.is_empty() {
+        return Err(Error::plain(
+            format!("there is {} already, and nothing was written", enumerated(&there, "and")),
+            if args.skill {
+                "remove them to have those of this version: `evalrs init --skill` again"
+            } else {
+                "name another folder: `evalrs init DIR`"
+            },
+        ));
+    }
+    let beside = if args.rubric { &BESIDE[..] } else { &[] };
+    for (name, text) in beside {
+        let path = join(&args.dir, name);
+        if console.system.read(&path) != FileBytes::Missing {
+            writeln!(console.out, "left {path} as it is; it should say:\n{}", indented(text))?;
+            continue;
+        }
+        console.system.write(&path, &mut |to| to.write_all(text.as_bytes()))?;
+        writeln!(console.out, "wrote {path}")?;
+    }
+    for StarterFile { path, text, is_executable } in &files {
+        console.system.write(path, &mut |to| to.write_all(text.as_bytes()))?;
+        if *is_executable {
+            console.system.make_executable(path)?;
+        }
+        writeln!(console.out, "wrote {path}")?;
+    }
+    if !args.skill {
+        say_next(args, grader.as_ref(), console)?;
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn say_next(
+    args: &InitArgs,
+    grader: Option<&StarterGrader>,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    writeln!(console.out, "\nnext:")?;
+    if args.dir != "." {
+        writeln!(console.out, "  cd {}", args.dir)?;
+    }
+    if let Some(StarterGrader { file, is_executable, .. }) = grader {
+        let run = if *is_executable {
+            format!("./{file}")
+        } else {
+            format!("evalrs grade --grader ./{file}")
+        };
+        writeln!(console.out, "  echo '{RECORD}' | {run}")?;
+        writeln!(console.out, "  evalrs grade dataset.jsonl --grader ./{file}")?;
+    }
+    if args.rubric {
+        writeln!(console.out, "  export OPENAI_API_KEY=...")?;
+        writeln!(console.out, "  evalrs run suite.yaml")?;
+        writeln!(console.out, "  evalrs watch suite.yaml          # and edit rubric.txt")?;
+        return writeln!(console.out, "  evalrs cache export suite.yaml   # and commit the file");
+    }
+    writeln!(console.out, "  evalrs run suite.yaml")
+}
+
+/// The lines that are not comments, each two columns to the right.
+fn indented(text: &str) -> String {
+    let lines = text.lines().filter(|line| !line.starts_with('#'));
+    lines.map(|line| format!("  {line}")).collect::<Vec<_>>().join("\n")
+}
+
+fn plain(dir: &str, name: &str, text: impl Into<String>) -> StarterFile {
+    StarterFile { path: join(dir, name), text: text.into(), is_executable: false }
+}
+
+/// What agents are told.
+fn skill(dir: &str) -> Vec<StarterFile> {
+    SKILL_FOLDERS.map(|folder| plain(&join(dir, folder), "SKILL.md", SKILL)).into()
+}
+
+/// The files of a suite with a judge.
+fn judged(dir: &str) -> Vec<StarterFile> {
+    vec![
+        plain(dir, "suite.yaml", include_str!("init/rubric.yaml")),
+        plain(dir, "rubric.txt", include_str!("init/rubric.txt")),
+        plain(dir, "dataset.jsonl", LABELLED),
+    ]
+}
+
+fn grader(language: StarterLanguage) -> StarterGrader {
+    let (file, text, is_executable) = match language {
+        StarterLanguage::Python => ("grader.py", include_str!("init/grader.py"), true),
+        StarterLanguage::Bash => ("grader.sh", include_str!("init/grader.sh"), true),
+        StarterLanguage::Typescript => ("grader.ts", include_str!("init/grader.ts"), false),
+        StarterLanguage::Javascript => ("grader.mjs", include_str!("init/grader.mjs"), false),
+    };
+    StarterGrader { file, text, is_executable }
+}
+
+fn files(dir: &str, grader: Option<&StarterGrader>) -> Vec<StarterFile> {
+    let suite = match grader {
+        None => CONTAINS.to_owned(),
+        Some(grader) => PROGRAM.replace(NAME, grader.file),
+    };
+    let dataset = match grader {
+        None => DATASET.to_owned(),
+        // The same rows are records for `evalrs grade`, in the words of its protocol.
+        Some(_) => DATASET.replace(FIELDS[0], FIELDS[1]),
+    };
+    let mut files = vec![plain(dir, "suite.yaml", suite), plain(dir, "dataset.jsonl", dataset)];
+    if let Some(StarterGrader { file, text, is_executable }) = grader {
+        let is_executable = *is_executable;
+        files.push(StarterFile { is_executable, ..plain(dir, file, *text) });
+    }
+    files
+}

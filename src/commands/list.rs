@@ -1,0 +1,68 @@
+//! `evalrs list`: what suites can use, from the registry.
+
+use serde_json::Value;
+
+use super::Console;
+use crate::cli::{ListArgs, Listed};
+use crate::error::{Error, ExitStatus};
+use evalrs_base::text::columns;
+use evalrs_suite::registry;
+
+/// Prints the registry.
+pub(crate) fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let entries = match args.what {
+        Listed::Graders => registry::graders(),
+        Listed::Extractors => registry::extractors(),
+        Listed::Targets => registry::targets(),
+        Listed::Providers => registry::providers(),
+    };
+    if args.json {
+        console.write_json(&entries)?;
+        return Ok(ExitStatus::Success);
+    }
+    let indent = entries.iter().map(|entry| entry.id.len()).max().unwrap_or_default() + 2;
+    for entry in &entries {
+        write!(console.out, "{:indent$}", entry.id)?;
+        write_wrapped(entry.description, indent, console)?;
+        let options = entry.option_names();
+        if !options.is_empty() {
+            write!(console.out, "{:indent$}", "")?;
+            write_wrapped(&format!("options: {}", options.join(", ")), indent, console)?;
+        }
+        for (name, fact) in &entry.facts {
+            write!(console.out, "{:indent$}", "")?;
+            write_wrapped(&format!("{name}: {}", in_words(fact)), indent, console)?;
+        }
+    }
+    Ok(ExitStatus::Success)
+}
+
+/// A fact without its brackets and quotes.
+fn in_words(fact: &Value) -> String {
+    match fact {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(in_words).collect::<Vec<_>>().join(", "),
+        Value::Object(members) => {
+            let members = members.iter().map(|(name, why)| format!("{name} ({})", in_words(why)));
+            members.collect::<Vec<_>>().join(", ")
+        }
+        other => other.to_string(),
+    }
+}
+
+/// Ends a line that is written up to column `indent` with `text`, in as many lines as the terminal needs.
+fn write_wrapped(text: &str, indent: usize, console: &mut Console<'_>) -> std::io::Result<()> {
+    let mut column = indent;
+    for (at, word) in text.split(' ').enumerate() {
+        let words = columns(word);
+        if at > 0 && column + 1 + words > console.width {
+            write!(console.out, "\n{:indent$}{word}", "")?;
+            column = indent + words;
+        } else {
+            let gap = usize::from(at > 0);
+            write!(console.out, "{:gap$}{word}", "")?;
+            column += gap + words;
+        }
+    }
+    writeln!(console.out)
+}

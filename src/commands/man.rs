@@ -1,0 +1,42 @@
+//! `evalrs man`: manual pages, made of the same words as `--help`.
+
+use std::io;
+
+use clap::CommandFactory;
+use clap_mangen::Man;
+
+use super::Console;
+use crate::cli::{Cli, ManArgs};
+use crate::error::{Error, ExitStatus};
+use evalrs_base::file_path::join;
+
+/// Prints the page of evalrs, or writes a page for each command to a folder.
+pub(crate) fn man(args: &ManArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let mut command = Cli::command();
+    command.build();
+    match &args.output {
+        None => console.out.write_all(&page(&command)?)?,
+        Some(folder) => write_pages(&command, folder, console)?,
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn write_pages(command: &clap::Command, folder: &str, console: &mut Console<'_>) -> io::Result<()> {
+    let name = command.get_display_name().unwrap_or_else(|| command.get_name());
+    let path = join(folder, &format!("{name}.1"));
+    let page = page(command)?;
+    console.system.write(&path, &mut |to| to.write_all(&page))?;
+    writeln!(console.out, "wrote {path}")?;
+    let is_shown =
+        |command: &&clap::Command| !command.is_hide_set() && command.get_name() != "help";
+    for command in command.get_subcommands().filter(is_shown) {
+        write_pages(command, folder, console)?;
+    }
+    Ok(())
+}
+
+fn page(command: &clap::Command) -> io::Result<Vec<u8>> {
+    let mut page = Vec::new();
+    Man::new(command.clone()).manual("evalrs").render(&mut page)?;
+    Ok(page)
+}

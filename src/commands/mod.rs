@@ -1,0 +1,246 @@
+//! One file a command: typed flags → what they mean → engine → report.
+
+mod agents;
+pub(crate) mod agree;
+pub(crate) mod balance;
+pub(crate) mod cache;
+mod calibrate_suite;
+pub(crate) mod calibrate;
+pub(crate) mod capture;
+pub(crate) mod compare;
+mod command_progress;
+mod comparison;
+pub mod completions;
+pub mod context;
+mod suite_parts;
+pub(crate) mod diff;
+mod diff_labels;
+mod dotenv;
+pub(crate) mod explain;
+pub(crate) mod extract;
+pub(crate) mod format;
+pub(crate) mod grade;
+mod grading;
+mod views;
+mod header;
+mod holdout;
+pub(crate) mod headless;
+pub(crate) mod history;
+pub(crate) mod import;
+mod import_files;
+pub(crate) mod init;
+pub(crate) mod list;
+pub(crate) mod man;
+mod open;
+#[cfg(feature = "serve")]
+mod case_contexts;
+#[cfg(feature = "serve")]
+mod report_page;
+pub(crate) mod plan;
+mod raw;
+mod records;
+pub(crate) mod report;
+mod reporting;
+mod rollup;
+mod signals;
+mod settling;
+mod run_record;
+pub(crate) mod run;
+pub(crate) mod mcp;
+pub(crate) mod schemas;
+#[cfg(feature = "serve")]
+pub(crate) mod serve;
+pub(crate) mod strip_types;
+mod suites;
+pub(crate) mod summarize;
+mod usage;
+pub(crate) mod validate;
+pub(crate) mod validate_refs;
+pub(crate) mod watch;
+
+use std::fmt::Display;
+use std::io::{Sink, Write};
+
+use serde::Serialize;
+
+use super::cli::{Cli, ColorChoice, Command};
+use super::error::{Error, ExitStatus};
+use evalrs_suite::workspace::Color;
+use evalrs_system::System;
+
+/// What a command works with.
+pub struct Console<'a> {
+    /// The outside.
+    pub system: &'a dyn System,
+    /// Results.
+    pub out: &'a mut dyn Write,
+    /// Messages and progress.
+    pub err: &'a mut dyn Write,
+    /// Whether progress may be drawn.
+    pub is_terminal: bool,
+    /// The columns of the terminal.
+    pub width: usize,
+    /// Whether what is drawn on a terminal has colour.
+    pub has_color: bool,
+    /// How much is said of each request: 0 nothing, 1 a line, 2 the bodies too.
+    pub verbosity: u8,
+}
+
+impl<'a> Console<'a> {
+    /// One that nobody reads: what is said goes `nowhere`.
+    fn silent(system: &'a dyn System, nowhere: &'a mut [Sink; 2]) -> Self {
+        let [out, err] = nowhere;
+        Self {
+            system,
+            out,
+            err,
+            is_terminal: false,
+            width: usize::MAX,
+            has_color: false,
+            verbosity: 0,
+        }
+    }
+}
+
+impl Console<'_> {
+    /// Writes a value as indented JSON.
+    fn write_json(&mut self, value: &(impl Serialize + ?Sized)) -> std::io::Result<()> {
+        writeln!(self.out, "{}", serde_json::to_string_pretty(value)?)
+    }
+
+    /// Says each warning on a line of its own.
+    fn warn(&mut self, warnings: impl IntoIterator<Item: Display>) -> std::io::Result<()> {
+        warnings.into_iter().try_for_each(|warning| writeln!(self.err, "warning: {warning}"))
+    }
+}
+
+impl std::fmt::Debug for Console<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Console").field("width", &self.width).finish_non_exhaustive()
+    }
+}
+
+/// When output has colour: as the command line says, else the environment, else the `evalrs.toml` of the first suite.
+/// What is wrong with that file is said by the command.
+pub fn color(cli: &Cli, system: &dyn System) -> Color {
+    const VARIABLES: [&str; 3] = ["NO_COLOR", "CLICOLOR", "CLICOLOR_FORCE"];
+    match cli.color {
+        Some(ColorChoice::Auto) => return Color::Auto,
+        Some(ColorChoice::Always) => return Color::Always,
+        Some(ColorChoice::Never) => return Color::Never,
+        None => {}
+    }
+    let environment = system.environment();
+    if VARIABLES.iter().any(|name| environment.get(*name).is_some_and(|value| !value.is_empty())) {
+        // The streams look at these themselves.
+        return Color::Auto;
+    }
+    context::color(cli.command.suite().unwrap_or_default(), system).unwrap_or(Color::Auto)
+}
+
+/// The width of text where nothing limits it: what is wider is as good as endless.
+const ENDLESS: usize = 10_000;
+
+/// The columns that text is written in: those of the terminal, else what `COLUMNS` says, else as many as it takes, for a
+/// log or a pager breaks lines by itself, and what was cut is lost.
+pub fn width(columns: Option<u16>, system: &dyn System) -> usize {
+    let columns = columns.filter(|columns| *columns > 0).or_else(|| {
+        let said = system.environment().remove("COLUMNS")?;
+        said.trim().parse().ok().filter(|columns| *columns > 0)
+    });
+    columns.map_or(ENDLESS, |columns| usize::from(columns).max(40))
+}
+
+/// Runs the command; an error is said on the error stream.
+pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
+    if let Command::Watch(args) = &cli.command {
+        // Once nobody reads what it says, a session ends.
+        let done = watch::watch(args, console);
+        return ended(done, console.err);
+    }
+    let mut out = UntilClosed(Some(console.out));
+    let mut err = UntilClosed(Some(console.err));
+    let mut console = Console {
+        system: console.system,
+        out: &mut out,
+        err: &mut err,
+        is_terminal: console.is_terminal,
+        width: console.width,
+        has_color: console.has_color,
+        verbosity: cli.verbose,
+    };
+    let done = match &cli.command {
+        Command::Run(args) => run::run(args, &mut console),
+        Command::Plan(args) => plan::plan(args, &mut console),
+        Command::Explain(args) => explain::explain(args, &mut console),
+        Command::Agree(args) => agree::agree(args, &mut console),
+        Command::Diff(args) => diff::diff(args, &mut console),
+        Command::History(args) => history::history(args, &mut console),
+        Command::Report(args) => report::report(args, &mut console),
+        #[cfg(feature = "serve")]
+        Command::Serve(args) => serve::serve(args, &mut console),
+        Command::Validate(args) => validate::validate(args, &mut console),
+        Command::List(args) => list::list(args, &mut console),
+        Command::Cache(args) => cache::cache(args, &mut console),
+        Command::StripTypes { file } => strip_types::strip_types(file, &mut console),
+        Command::Grade(args) => grade::grade(args, &mut console),
+        Command::Calibrate(args) => calibrate::calibrate(args, &mut console),
+        Command::ValidateRefs(args) => validate_refs::validate_refs(args, &mut console),
+        Command::Capture(args) => capture::capture(args, &mut console),
+        Command::Trials(args) => capture::trials(args, &mut console),
+        Command::Headless(args) => headless::headless(args, &mut console),
+        Command::Extract(args) => extract::extract(args, &mut console),
+        Command::Format(args) => format::format(args, &mut console),
+        Command::Summarize(args) => summarize::summarize(args, &mut console),
+        Command::Compare(args) => compare::compare(args, &mut console),
+        Command::Balance(args) => balance::balance(args, &mut console),
+        Command::Schemas(args) => schemas::schemas(args, &mut console),
+        Command::Init(args) => init::init(args, &mut console),
+        Command::Import(args) => import::import(args, &mut console),
+        Command::Completions(args) => completions::completions(args, &mut console),
+        Command::Man(args) => man::man(args, &mut console),
+        Command::Mcp(args) => mcp::mcp(args, &mut console),
+        Command::Watch(_) => return ExitStatus::Success,
+    };
+    let status = ended(done, console.err);
+    if cli.command.has_two_codes() { status.of_harness() } else { status }
+}
+
+/// The status of a command; an error is said.
+fn ended(done: Result<ExitStatus, Error>, err: &mut dyn Write) -> ExitStatus {
+    done.unwrap_or_else(|error| {
+        // Where the error stream is gone too, the exit code still says it.
+        let _ = writeln!(err, "{error}");
+        error.status()
+    })
+}
+
+/// A stream whose reader may go away: one that has seen enough is not a failure, and changes neither what is done
+/// nor the exit code.
+struct UntilClosed<'a>(Option<&'a mut dyn Write>);
+
+impl UntilClosed<'_> {
+    fn or_closed<T>(&mut self, done: std::io::Result<T>, closed: T) -> std::io::Result<T> {
+        match done {
+            Err(error) if error.kind() == std::io::ErrorKind::BrokenPipe => {
+                self.0 = None;
+                Ok(closed)
+            }
+            done => done,
+        }
+    }
+}
+
+impl Write for UntilClosed<'_> {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        let Some(stream) = &mut self.0 else { return Ok(bytes.len()) };
+        let done = stream.write(bytes);
+        self.or_closed(done, bytes.len())
+    }
+
+    fn flush(&mut self) -> std::io::Result<()> {
+        let Some(stream) = &mut self.0 else { return Ok(()) };
+        let done = stream.flush();
+        self.or_closed(done, ())
+    }
+}

@@ -1,0 +1,256 @@
+//! `evalrs plan`: what a run would ask, why, and what it would cost. No effect at all.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+
+use super::Console;
+use super::context::SuiteContext;
+use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
+use super::suites::suite_files;
+use crate::cli::PlanArgs;
+use crate::error::{Error, ExitStatus};
+use evalrs_base::ordered_map::Ordered;
+use evalrs_base::price::Cost;
+use evalrs_engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, FollowingBill, Forecast, forecast};
+use evalrs_engine::inspect::preview::{Preview, preview};
+use evalrs_engine::inspect::reasons::AskReasons;
+use evalrs_engine::resolve::settings::Settings;
+use evalrs_engine::session::Session;
+use evalrs_eval::evaluate::Purpose;
+use evalrs_graph::folds::label_count;
+use evalrs_graph::inputs::{CellId, Chunk, Overrides};
+use evalrs_graph::results;
+use evalrs_metrics::reason::Reason;
+use evalrs_model::outcome::{ActionTally, Usage};
+use evalrs_model::spec::GraderSpec;
+use evalrs_report::plan as report;
+use evalrs_report::plan::{
+    FollowingJudgments, Plan, PlanBasis, PlanLine, StoredElsewhere, TokenEstimate,
+};
+use evalrs_store::record;
+use evalrs_store::record::history::History;
+
+/// Plans every suite in turn. Nothing is planned unless all of them are valid.
+pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    let mut loaded = Vec::new();
+    let suites = suite_files(&args.suites, console.system)?;
+    for suite in &suites {
+        let over = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
+        loaded.push(loaded_session(suite, &args.store, over, console)?);
+    }
+    check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
+    let settings = Settings {
+        refresh: refresh(&args.refresh),
+        refresh_target: refresh_target(&args.refresh),
+        retry_errors: args.retry_errors,
+        ..Settings::default()
+    };
+    let mut plans = Vec::new();
+    for (at, (surroundings, mut session)) in loaded.into_iter().enumerate() {
+        let (plan, basis) = plan_one(&surroundings, &mut session, &settings, console)?;
+        if args.json {
+            plans.push(plan);
+            continue;
+        }
+        if at > 0 {
+            writeln!(console.out)?;
+        }
+        report::write(&plan, &basis, console.width, console.out)?;
+    }
+    match plans.as_slice() {
+        [] => {}
+        [plan] => console.write_json(plan)?,
+        plans => console.write_json(plans)?,
+    }
+    Ok(ExitStatus::Success)
+}
+
+fn plan_one(
+    surroundings: &SuiteContext,
+    session: &mut Session,
+    settings: &Settings,
+    console: &mut Console<'_>,
+) -> Result<(Plan, PlanBasis), Error> {
+    let store = surroundings.store(console)?;
+    let mut preview = preview(session, store.as_ref(), console.system, settings);
+    preview.look_elsewhere(session, store.as_ref());
+    let home = surroundings.records();
+    if preview.conversations_used.0 == 0
+        && let Some(id) = record::last_id(console.system, &home)
+    {
+        // Those of the newest run were held by another state of the target: they are as dear as any.
+        let used = record::conversations_used(console.system, &home, &id);
+        preview.conversations_used = used.unwrap_or_default();
+    }
+    console.warn(&preview.warnings)?;
+    let forecast = forecast(session, &preview, &surroundings.prices());
+    let (reasons, previous) = if preview.to_ask.is_empty() {
+        (BTreeMap::new(), None)
+    } else {
+        let names: Vec<&str> = preview.tallies.iter().map(|(name, _)| name.as_str()).collect();
+        let suite = session.suite().map(|suite| suite.name.as_str()).unwrap_or_default();
+        let history = History::read(console.system, &home, suite, &names);
+        (reasons(session, &preview, &history), history.newest().map(str::to_owned))
+    };
+    let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
+    let basis = PlanBasis {
+        conversations: preview.conversations_used.0,
+        covered: covered(session),
+        previous,
+        recorded: forecast.recorded,
+        assumed: forecast.is_assumed.then_some(DEFAULT_OUTPUT),
+        answer: forecast.answer,
+        elsewhere: elsewhere(&preview),
+        unpriced: forecast.unpriced.clone(),
+        secrets: secrets(session),
+    };
+    let counted = session.graders().iter().filter_map(|grader| {
+        Some((grader.name(&session.db).clone(), label_count(&session.db, *grader)?))
+    });
+    let labels = Ordered(counted.collect());
+    Ok((Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) }, basis))
+}
+
+/// How many judgments are stored for other endpoints than would be asked.
+fn elsewhere(preview: &Preview) -> Vec<StoredElsewhere> {
+    let endpoints = preview.elsewhere.values();
+    let counted = endpoints.fold(BTreeMap::<(&str, &str), u64>::new(), |mut counted, endpoint| {
+        *counted.entry((&endpoint.stored, &endpoint.asked)).or_default() += 1;
+        counted
+    });
+    let counted = counted.into_iter().map(|((stored, asked), judgments)| StoredElsewhere {
+        judgments,
+        stored: stored.to_owned(),
+        asked: asked.to_owned(),
+    });
+    counted.collect()
+}
+
+/// The variables of programs whose values are in no key.
+fn secrets(session: &Session) -> Vec<String> {
+    let programs = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let variables = programs.flat_map(GraderSpec::programs).flat_map(|spec| &spec.env);
+    let secrets = variables.filter(|variable| variable.is_secret);
+    let names: BTreeSet<String> = secrets.map(|variable| variable.name.clone()).collect();
+    names.into_iter().collect()
+}
+
+/// Grader → reason → how many actions are asked for it.
+type Reasons = BTreeMap<usize, BTreeMap<Reason, u64>>;
+
+/// Why each action would be asked, counted.
+fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
+    let ask_reasons = AskReasons::new(session, history);
+    let mut heads: HashMap<(Chunk, usize), Option<results::Head>> = HashMap::new();
+    let mut counted = Reasons::new();
+    for to_ask in preview.to_ask.iter().filter(|to_ask| to_ask.purpose != Purpose::Answer) {
+        let CellId { chunk, case, grader } = to_ask.cell;
+        let head =
+            heads.entry((chunk, case)).or_insert_with(|| results::head(&session.db, chunk, case));
+        let Some(head) = head else { continue };
+        let Some(reason) = ask_reasons.reason(to_ask, head) else { continue };
+        *counted.entry(grader).or_default().entry(reason).or_default() += 1;
+    }
+    counted
+}
+
+/// Puts the parts together, and sums them up.
+fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &Forecast) -> Plan {
+    let none = BTreeMap::new();
+    let mut graders = Vec::new();
+    let mut all = PlanCounts::default();
+    let mut all_reasons = BTreeMap::new();
+    let mut bill = Bill::default();
+    let mut all_following = FollowingBill::default();
+    for (at, (name, tally)) in preview.tallies.iter().enumerate() {
+        let own = reasons.get(&at).unwrap_or(&none);
+        let own_bill = forecast.graders.get(at).copied().unwrap_or_default();
+        let failures = preview.failures.get(at).copied().unwrap_or_default();
+        let is_open = preview.is_open.get(at).copied().unwrap_or_default();
+        let counts = PlanCounts { total: tally.total, cached: tally.cached, failures, is_open };
+        let following = forecast.following.get(at).cloned().unwrap_or_default();
+        all_following.judgments += following.judgments;
+        all_following.bill = all_following.bill.and(following.bill);
+        all_following.models.extend(following.models.iter().cloned());
+        graders.push((name.clone(), with_following(line(counts, own, own_bill), following)));
+        all.add(counts);
+        for (reason, n) in own {
+            *all_reasons.entry(*reason).or_default() += n;
+        }
+        bill = bill.and(own_bill);
+    }
+    let target = preview.conversations.map(|tally| target_line(tally, preview.conversations_used));
+    let totals = with_following(line(all, &all_reasons, bill), all_following);
+    Plan { suite, target, graders: Ordered(graders), totals, labels: Ordered::default() }
+}
+
+/// What the target would be run for. What a conversation costs is the mean of those that are stored.
+fn target_line(tally: ActionTally, used: (u64, Usage)) -> PlanLine {
+    let to_ask = tally.total - tally.cached;
+    let (known, used) = used;
+    let mean = |sum: u64| sum.checked_div(known).map_or(0, |mean| mean * to_ask);
+    let tokens = TokenEstimate { input: mean(used.input), output: mean(used.output) };
+    let cost = used.cost.filter(|_| known > 0).map(|cost| Cost::from_nanos(mean(cost.nanos())));
+    let cost = if to_ask == 0 { Some(Cost::ZERO) } else { cost };
+    let ActionTally { total, cached, .. } = tally;
+    PlanLine { total, cached, to_ask, tokens, cost, ..PlanLine::default() }
+}
+
+/// What of the files of a target is in its key, where the suite says of none that it rests on it.
+fn covered(session: &Session) -> Option<String> {
+    let live = session.suite()?.target.live()?;
+    let says_something = !live.program.inputs.is_empty() || live.version.is_some();
+    (!says_something).then(|| match live.program.shown() {
+        shown if shown.is_empty() => "the settings in the suite".to_owned(),
+        shown => format!("`{shown}`"),
+    })
+}
+
+/// How many actions there are, are stored, and are stored as failures; and whether there will be more.
+#[derive(Clone, Copy, Default)]
+struct PlanCounts {
+    total: u64,
+    cached: u64,
+    failures: u64,
+    is_open: bool,
+}
+
+impl PlanCounts {
+    fn add(&mut self, other: Self) {
+        self.total += other.total;
+        self.cached += other.cached;
+        self.failures += other.failures;
+        self.is_open |= other.is_open;
+    }
+}
+
+fn line(counts: PlanCounts, reasons: &BTreeMap<Reason, u64>, bill: Bill) -> PlanLine {
+    let PlanCounts { total, cached, failures, is_open } = counts;
+    let named = reasons.iter().map(|(reason, n)| (reason.name().to_owned(), *n));
+    PlanLine {
+        total,
+        cached,
+        failures,
+        to_ask: total - cached,
+        at_least: is_open,
+        reasons: Ordered(named.collect()),
+        tokens: TokenEstimate { input: bill.input, output: bill.output },
+        cost: bill.cost,
+        following: None,
+    }
+}
+
+/// With the judgments that follow. Where nothing but those can be priced, zero is not what the grader costs.
+fn with_following(line: PlanLine, following: FollowingBill) -> PlanLine {
+    let FollowingBill { judgments, models, bill } = following;
+    if judgments == 0 {
+        return line;
+    }
+    let following = FollowingJudgments {
+        at_most: judgments,
+        models: models.into_iter().collect(),
+        tokens: TokenEstimate { input: bill.input, output: bill.output },
+        cost: bill.cost,
+    };
+    let cost = if line.asks_judges() { line.cost } else { None };
+    PlanLine { cost, following: Some(following), ..line }
+}

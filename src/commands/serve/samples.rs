@@ -1,0 +1,195 @@
+//! The results of a run: pages of rows, and single cases with all that is known of them.
+
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+use utoipa::{IntoParams, ToSchema};
+
+use super::answer::{
+    AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
+};
+use super::case_context::case_context;
+use super::served::{Served, beside};
+use crate::view::case::{CasePlaceView, CaseView, case};
+use crate::view::labels::RunLabels;
+use crate::view::lines::{each_result, parsed};
+use crate::view::query::RowQuery;
+use crate::view::rows::{IndexedRow, RowView, RunRows};
+use evalrs_store::record::read::PastRun;
+use evalrs_system::os::OsSystem;
+
+/// Rows of a run.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SampleList {
+    samples: Vec<RowView>,
+    /// How many are here.
+    count: usize,
+    /// How many there are.
+    total: usize,
+}
+
+/// Lists the results of a run, filtered and sorted.
+#[utoipa::path(get, path = "/api/runs/{id}/samples", tag = "runs",
+    params(("id" = String, Path), RowQuery, ListPage), responses(
+    (status = 200, body = Envelope<SampleList>),
+    (status = 400, body = ErrorEnvelope),
+    (status = 404, body = ErrorEnvelope),
+))]
+pub(super) async fn list_samples(
+    State(served): State<Arc<Served>>,
+    AddressNames(id): AddressNames<String>,
+    Params(query): Params<RowQuery>,
+    Params(page): Params<ListPage>,
+) -> ApiAnswer<SampleList> {
+    beside(move || {
+        let page = page.checked()?;
+        let run = served.run(&id)?;
+        let rows = served.rows(&run);
+        let labels = served.labels(&run, &rows);
+        let selected = select(&query, &served, &run, &rows, &labels)?;
+        let shown = page.of(&selected)?;
+        let samples: Vec<RowView> =
+            shown.into_iter().map(|at| rows.view(&rows.rows[*at], &labels)).collect();
+        Ok(Data(SampleList { count: samples.len(), samples, total: selected.len() }))
+    })
+    .await
+}
+
+/// The ordinals of the rows that a query wants.
+fn select(
+    query: &RowQuery,
+    served: &Served,
+    run: &PastRun,
+    rows: &RunRows,
+    labels: &RunLabels,
+) -> Result<Vec<usize>, ApiError> {
+    if let Some(name) = query.grader.as_ref().filter(|name| rows.grader(name).is_none()) {
+        return Err(ApiError::not_found(format!("the run has no grader `{name}`")));
+    }
+    let with_text =
+        query.q.as_deref().filter(|text| !text.is_empty()).map(|text| lines_with(run, text));
+    let tagged = query
+        .tag
+        .as_deref()
+        .map(|tag| super::case_context::tagged(served, run, tag))
+        .transpose()?;
+    let has_text = |at: u32| with_text.as_ref().is_none_or(|lines| lines.contains(&at));
+    let ids: Option<&BTreeSet<String>> = tagged.as_ref();
+    let in_tag: Option<BTreeSet<u32>> = ids.map(|ids| {
+        let own = rows.rows.iter().filter(|row| ids.contains(row.sample_id.as_ref()));
+        own.map(|row| row.at).collect()
+    });
+    let has_tag = |at: u32| in_tag.as_ref().is_none_or(|lines| lines.contains(&at));
+    Ok(query.select(rows, labels, &has_text, &has_tag))
+}
+
+/// What of a line is looked through.
+#[derive(Deserialize)]
+struct SearchedLine {
+    sample_id: String,
+    #[serde(default)]
+    input: Value,
+    #[serde(default)]
+    submission: String,
+    #[serde(default)]
+    submissions: Map<String, Value>,
+}
+
+/// The numbers of the lines whose id, input or submissions have this text.
+fn lines_with(run: &PastRun, text: &str) -> BTreeSet<u32> {
+    let wanted = text.to_lowercase();
+    let found = parsed(&OsSystem, run, &|at, bytes| {
+        let line = serde_json::from_slice::<SearchedLine>(bytes).ok()?;
+        let input = match line.input {
+            Value::String(text) => text,
+            other => other.to_string(),
+        };
+        let submissions = line.submissions.values().filter_map(Value::as_str);
+        let once = [line.sample_id.as_str(), input.as_str(), line.submission.as_str()];
+        let mut texts = once.into_iter().chain(submissions);
+        texts.any(|text| text.to_lowercase().contains(&wanted)).then_some(at)
+    });
+    found.into_iter().flatten().collect()
+}
+
+/// Which result of a sample.
+#[derive(Clone, Debug, Default, Deserialize, IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct CaseQuery {
+    /// The repetition, from 0; else the first.
+    trial: Option<u32>,
+}
+
+/// Shows a result with all that is known of it. With the query of a list, `previous` and `next` are those of that list.
+#[utoipa::path(get, path = "/api/runs/{id}/samples/{sample}", tag = "runs",
+    params(("id" = String, Path), ("sample" = String, Path), CaseQuery, RowQuery), responses(
+    (status = 200, body = Envelope<CaseView>),
+    (status = 400, body = ErrorEnvelope),
+    (status = 404, body = ErrorEnvelope),
+))]
+pub(super) async fn get_sample(
+    State(served): State<Arc<Served>>,
+    AddressNames(place): AddressNames<SamplePlace>,
+    Params(which): Params<CaseQuery>,
+    Params(query): Params<RowQuery>,
+) -> ApiAnswer<CaseView> {
+    beside(move || {
+        let run = served.run(&place.id)?;
+        let rows = served.rows(&run);
+        let is_it = |row: &&IndexedRow| {
+            *row.sample_id == *place.sample
+                && which.trial.is_none_or(|trial| trial == row.trial)
+                && query.model.as_deref().is_none_or(|model| rows.model_of(row) == Some(model))
+        };
+        let unknown = || ApiError::not_found("the run has no such sample");
+        let row = rows.rows.iter().find(is_it).ok_or_else(unknown)?;
+        let line = recorded_line(&run, row.at).ok_or_else(unknown)?;
+        let labels = served.labels(&run, &rows);
+        let context = case_context(&served, &run, &rows, row, &line);
+        let mut view = case(&rows, row, &line, &labels, context);
+        // A model in the address says which result, and not that others are left out.
+        let list = RowQuery { model: None, ..query.clone() };
+        let selected = select(&list, &served, &run, &rows, &labels)?;
+        if let Some(at) = selected.iter().position(|at| rows.rows[*at].at == row.at) {
+            let place = |at: &usize| place_of(&rows, &rows.rows[*at]);
+            view.previous = at.checked_sub(1).and_then(|at| selected.get(at)).map(place);
+            view.next = selected.get(at + 1).map(place);
+        } else {
+            // It has left the list, as a label does; the one that took its place comes next.
+            let after = selected.iter().find(|at| rows.rows[**at].at > row.at);
+            view.next = after.map(|at| place_of(&rows, &rows.rows[*at]));
+        }
+        Ok(Data(view))
+    })
+    .await
+}
+
+/// The run and the sample of an address.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct SamplePlace {
+    id: String,
+    sample: String,
+}
+
+fn place_of(rows: &RunRows, row: &IndexedRow) -> CasePlaceView {
+    CasePlaceView {
+        sample_id: row.sample_id.to_string(),
+        model: rows.model_of(row).map(str::to_owned),
+        trial: row.trial,
+    }
+}
+
+/// A line of the results of a run.
+fn recorded_line(run: &PastRun, wanted: u32) -> Option<Map<String, Value>> {
+    let mut found = None;
+    each_result(&OsSystem, run, &mut |at, bytes| {
+        if at == wanted {
+            found = serde_json::from_slice(bytes).ok();
+        }
+    });
+    found
+}

@@ -1,0 +1,202 @@
+//! The suites that are served: what they hold and what is wrong with them, read anew for each request.
+
+use std::sync::Arc;
+
+use axum::extract::State;
+use serde::Serialize;
+use serde_json::{Value, json};
+use utoipa::ToSchema;
+
+use super::answer::{
+    AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
+};
+use super::held_suites::SuiteNow;
+use super::registry::EntryView;
+use super::served::{Served, ServedSuite, beside};
+use crate::view::run::{RunView, open_run, run_ids};
+use evalrs_graph::queries::gate_rule;
+use evalrs_metrics::gate::rule;
+use evalrs_model::spec::{GraderKind, GraderSpec};
+use evalrs_suite::registry;
+use evalrs_system::os::OsSystem;
+
+/// A suite in a list.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(super) struct SuiteView {
+    /// Its name.
+    name: String,
+    /// Its file.
+    path: String,
+    /// What it says of itself.
+    description: Option<String>,
+    /// Its graders, in order.
+    graders: Vec<SuiteGrader>,
+    /// The rule of its gate.
+    gate: Option<String>,
+    /// How much is wrong with it.
+    problems: ProblemCount,
+    /// Its newest run.
+    last_run: Option<RunView>,
+}
+
+/// A grader of a suite.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(super) struct SuiteGrader {
+    /// Its key in the suite.
+    name: String,
+    /// `tool`, `rubric`, `program` or `combine`.
+    kind: &'static str,
+    /// Its name for people, where it has one.
+    label: Option<String>,
+}
+
+/// How many problems there are.
+#[derive(Clone, Copy, Debug, Serialize, ToSchema)]
+pub(super) struct ProblemCount {
+    /// What keeps it from being evaluated.
+    errors: usize,
+    /// What does not.
+    warnings: usize,
+}
+
+/// A suite on its own page.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(super) struct SuiteDetails {
+    /// Its name.
+    name: String,
+    /// Its file.
+    path: String,
+    /// What it says of itself.
+    description: Option<String>,
+    /// Its graders, in order.
+    graders: Vec<SuiteGrader>,
+    /// The rule of its gate.
+    gate: Option<String>,
+    /// What is wrong with it, as `evalrs validate --json` says.
+    #[schema(value_type = Vec<Object>)]
+    problems: Value,
+    /// Its newest run.
+    last_run: Option<RunView>,
+}
+
+/// Suites.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct SuiteList {
+    suites: Vec<SuiteView>,
+    /// How many are here.
+    count: usize,
+    /// How many there are.
+    total: usize,
+}
+
+fn kind_of(grader: &GraderSpec) -> &'static str {
+    match &grader.kind {
+        GraderKind::Tool(_) => "tool",
+        GraderKind::Rubric(rubric) if rubric.embedding.is_some() => "similarity",
+        GraderKind::Rubric(_) => "rubric",
+        GraderKind::Program(_) => "program",
+        GraderKind::Reward(_) => "combine",
+    }
+}
+
+fn details(served: &Served, suite: &ServedSuite) -> Result<(SuiteDetails, ProblemCount), ApiError> {
+    served.with_suite(suite, &[], |now| details_of(served, suite, &now))
+}
+
+fn details_of(
+    served: &Served,
+    suite: &ServedSuite,
+    now: &SuiteNow<'_>,
+) -> (SuiteDetails, ProblemCount) {
+    let SuiteNow { session, problems, .. } = now;
+    let errors = problems.iter().filter(|problem| problem.is_error()).count();
+    let count = ProblemCount { errors, warnings: problems.len() - errors };
+    let read = session.suite();
+    let graders = read.into_iter().flat_map(|read| &read.graders).map(|grader| SuiteGrader {
+        name: grader.name.clone(),
+        kind: kind_of(grader),
+        label: grader.display_name.clone(),
+    });
+    let gate = read.and_then(|read| read.gate.as_ref());
+    let gate = gate.filter(|_| gate_rule(&session.db, session.root).is_some()).map(rule);
+    let details = SuiteDetails {
+        name: suite.name.clone(),
+        path: suite.path.clone(),
+        description: read.and_then(|read| read.description.clone()),
+        graders: graders.collect(),
+        gate,
+        problems: json!(problems),
+        last_run: last_run(served, &suite.name),
+    };
+    (details, count)
+}
+
+fn last_run(served: &Served, suite: &str) -> Option<RunView> {
+    let ids = run_ids(&OsSystem, &served.home);
+    let runs = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
+    let run = runs.into_iter().find(|run| run.header.suite == suite)?;
+    Some(RunView::read(&OsSystem, &run, served.jobs.is_under_way(&run.id)))
+}
+
+/// The graders of all suites, as `SUITE:NAME`.
+pub(super) fn suite_graders(served: &Served) -> Vec<EntryView> {
+    let known = registry::graders();
+    let mut entries = Vec::new();
+    for suite in &served.suites {
+        let read = |now: SuiteNow<'_>| now.session.suite().map(|read| read.graders.clone());
+        let graders = served.with_suite(suite, &[], read).ok().flatten().unwrap_or_default();
+        for grader in &graders {
+            let kind = kind_of(grader);
+            let options = known.iter().find(|known| known.kind == kind);
+            entries.push(EntryView {
+                id: format!("{}:{}", suite.name, grader.name),
+                name: grader.display_name.clone().unwrap_or_else(|| grader.name.clone()),
+                description: format!("The grader `{}` of the suite `{}`", grader.name, suite.name),
+                kind: kind.to_owned(),
+                config_schema: options
+                    .filter(|_| kind != "tool")
+                    .map_or_else(|| json!({"type": "object"}), |known| known.options.clone()),
+            });
+        }
+    }
+    entries
+}
+
+/// Lists the suites that are served.
+#[utoipa::path(get, path = "/api/suites", tag = "suites", params(ListPage), responses(
+    (status = 200, body = Envelope<SuiteList>),
+    (status = 400, body = ErrorEnvelope),
+))]
+pub(super) async fn list_suites(
+    State(served): State<Arc<Served>>,
+    Params(page): Params<ListPage>,
+) -> ApiAnswer<SuiteList> {
+    beside(move || {
+        let total = served.suites.len();
+        let mut suites = Vec::new();
+        for suite in page.of(&served.suites)? {
+            let (details, problems) = details(&served, suite)?;
+            let SuiteDetails { name, path, description, graders, gate, last_run, .. } = details;
+            suites.push(SuiteView { name, path, description, graders, gate, problems, last_run });
+        }
+        Ok(Data(SuiteList { count: suites.len(), suites, total }))
+    })
+    .await
+}
+
+/// Shows a suite and what is wrong with it.
+#[utoipa::path(get, path = "/api/suites/{name}", tag = "suites", params(("name" = String, Path)), responses(
+    (status = 200, body = Envelope<SuiteDetails>),
+    (status = 404, body = ErrorEnvelope),
+))]
+pub(super) async fn get_suite(
+    State(served): State<Arc<Served>>,
+    AddressNames(name): AddressNames<String>,
+) -> ApiAnswer<SuiteDetails> {
+    beside(move || {
+        let suite =
+            served.suite(&name).ok_or_else(|| ApiError::not_found("there is no such suite"))?;
+        Ok(Data(details(&served, suite)?.0))
+    })
+    .await
+}
