@@ -1,35 +1,33 @@
 //! The command line as it is typed. What it means is decided in `commands`.
 
-use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use evalrs_report::{FORMATS, ReportFormat};
+#[cfg(feature = "harness")]
+use evalrs_harness::args::agents::RawArgs;
+#[cfg(feature = "harness")]
+pub use evalrs_harness::commands::HarnessCommand;
+#[cfg(feature = "serve")]
+use evalrs_serve::args::{ServeArgs, ServeSessionArgs};
+use evalrs_use_cases::args::{EvaluateArgs, SelectArgs, StoreArgs, dollars};
 
-mod agents;
 mod agree;
 mod cache;
+#[cfg(not(feature = "harness"))]
+mod calibrate;
 mod command;
-mod harness;
+#[cfg(feature = "import")]
 mod imports;
-mod limits;
 mod records;
-#[cfg(feature = "serve")]
-mod serve;
-mod views;
+mod setup;
 
-pub use agents::{CaptureArgs, HeadlessArgs, RawArgs, TrialsArgs};
 pub use agree::AgreeArgs;
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
-pub use harness::{
-    CalibrateArgs, CompletionsArgs, GradeArgs, InitArgs, ManArgs, McpArgs, Milliseconds,
-    ProgramArgs, SandboxChoice, SchemasArgs, StarterLanguage, ValidateRefsArgs, usage_code,
-};
+#[cfg(not(feature = "harness"))]
+pub use calibrate::CalibrateSuiteArgs;
+#[cfg(feature = "import")]
 pub use imports::ImportSourceArgs;
-pub use limits::LimitArgs;
 pub use records::{HistoryArgs, ReportArgs, ReportKind};
-#[cfg(feature = "serve")]
-pub use serve::{ServeArgs, ServeSessionArgs};
-pub use views::{BalanceArgs, CompareArgs, ExtractArgs, FormatArgs, SummarizeArgs, ViewArgs};
+pub use setup::{CompletionsArgs, InitArgs, ManArgs, McpArgs, StarterLanguage, usage_code};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
 #[derive(Debug, Parser)]
@@ -85,45 +83,16 @@ pub enum Command {
     List(ListArgs),
     /// Works with the store of outcomes.
     Cache(CacheArgs),
-    /// Grades records with `input` and `output`, line by line: what changed is graded again, the rest replayed.
-    #[command(args_override_self = true)]
-    Grade(GradeArgs),
-    /// Samples failures of graded results for people to check the grader.
-    #[command(args_override_self = true)]
-    Calibrate(CalibrateArgs),
-    /// Grades the reference answers of cases: a grader that fails one is wrong.
-    #[command(args_override_self = true)]
-    ValidateRefs(ValidateRefsArgs),
-    /// Gives every prompt to the command line of an agent, and writes what it did: what is stored is not run again.
-    #[command(args_override_self = true)]
-    Capture(CaptureArgs),
-    /// Gives every prompt to the command line of an agent several times, and writes how often it passed.
-    #[command(args_override_self = true)]
-    Trials(TrialsArgs),
-    /// Serves the command line of an agent as JSON-RPC over standard input and output.
-    #[command(args_override_self = true)]
-    Headless(HeadlessArgs),
-    /// Reads what an agent's command line wrote, by an adapter: output and trajectory of every record.
-    #[command(args_override_self = true)]
-    Extract(ExtractArgs),
-    /// Writes results as a table, a report or lines.
-    #[command(args_override_self = true)]
-    Format(FormatArgs),
-    /// Summarizes results: a line each, or Markdown with every step.
-    #[command(args_override_self = true)]
-    Summarize(SummarizeArgs),
-    /// Compares results of several runs, prompt by prompt: quality, speed, reliability, and who won.
-    #[command(args_override_self = true)]
-    Compare(CompareArgs),
-    /// Shows how the cases of a test set are spread over categories.
-    #[command(args_override_self = true)]
-    Balance(BalanceArgs),
-    /// Prints JSON Schemas of the records that are read and written.
-    #[command(args_override_self = true)]
-    Schemas(SchemasArgs),
+    #[cfg(feature = "harness")]
+    #[command(flatten)]
+    Harness(HarnessCommand),
+    /// Compares the graders of a suite with labels of people.
+    #[cfg(not(feature = "harness"))]
+    Calibrate(CalibrateSuiteArgs),
     /// Writes a small suite to start from.
     Init(InitArgs),
     /// Makes a suite of what another tool wrote, and says what did not map. Runs nothing.
+    #[cfg(feature = "import")]
     Import(ImportSourceArgs),
     /// Prints what makes a shell complete command lines, names of a suite's samples and graders among them.
     Completions(CompletionsArgs),
@@ -136,73 +105,12 @@ pub enum Command {
     StripTypes { file: String },
 }
 
-/// Whose files a record has.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, clap::ValueEnum)]
-pub enum RecordLayout {
-    /// Ours.
-    #[default]
-    Evalrs,
-    /// Those of Letta Evals up to 0.16.
-    Letta,
-}
-
 /// `evalrs run`.
 #[derive(Debug, Args)]
 pub struct RunArgs {
-    /// Suite files.
-    #[arg(required_unless_present = "raw", value_name = "SUITE")]
-    pub suites: Vec<String>,
-    /// Also writes the run record to this folder.
-    #[arg(long, short, value_name = "DIR")]
-    pub output: Option<String>,
-    /// The files of that folder: those of a run record, or the result directory of Letta Evals.
-    #[arg(long, value_enum, value_name = "LAYOUT", requires = "output", default_value_t = RecordLayout::Evalrs)]
-    pub layout: RecordLayout,
-    /// What is written to standard output.
-    #[arg(long, value_name = "FORMAT", value_parser = report_formats(), default_value = FORMATS[0].name)]
-    pub format: &'static ReportFormat,
     #[command(flatten)]
-    pub select: SelectArgs,
-    /// Labels of people to compare verdicts with: JSON Lines, JSON or CSV with `id` and `label` [default: `bot.labels.jsonl`
-    /// beside `bot.yaml`, where there is one].
-    #[arg(long, value_name = "FILE")]
-    pub labels: Option<String>,
-    #[command(flatten)]
-    pub store: StoreArgs,
-    #[command(flatten)]
-    pub limits: LimitArgs,
-    /// Only replays stored outcomes: an action without one is an error (exit code 3).
-    #[arg(long)]
-    pub frozen: bool,
-    /// Calls neither judges nor the target; runs programs that grade.
-    #[arg(long)]
-    pub offline: bool,
-    /// Runs the target and grades nothing.
-    #[arg(long, conflicts_with_all = ["frozen", "offline"])]
-    pub only_targets: bool,
-    /// Keeps no record of the run: `diff`, `report` and `history` do not know of it.
-    #[arg(long)]
-    pub no_record: bool,
-    /// Re-runs stored judgments, of one grader (--refresh=GRADER) or of all; --refresh=target runs the target again.
-    #[arg(long, value_name = "GRADER", num_args = 0..=1, require_equals = true, default_missing_value = "", conflicts_with_all = ["frozen", "offline"])]
-    pub refresh: Vec<String>,
-    /// Retries stored failures.
-    #[arg(long)]
-    pub retry_errors: bool,
-    /// Also reports means over the suites, with their intervals, and exits by the gate on them: a file with `name`, `metrics` and
-    /// `gate`. Changing it asks nothing.
-    #[arg(long, value_name = "FILE", conflicts_with_all = ["only_targets", "raw"])]
-    pub rollup: Option<String>,
-    /// Exits with 3 unless every judge was compared with labels of people as it is now (`evalrs calibrate --suite`), and
-    /// agrees with them as far as `calibration` of the suite asks.
-    #[arg(long, conflicts_with_all = ["only_targets", "raw"])]
-    pub require_calibration: bool,
-    /// Shows no progress, and no report unless --format asks for one.
-    #[arg(long, short)]
-    pub quiet: bool,
-    /// Maximum number of failures that the report lists [default: 10, in Markdown 20].
-    #[arg(long, value_name = "N")]
-    pub failures: Option<usize>,
+    pub evaluate: EvaluateArgs,
+    #[cfg(feature = "harness")]
     #[command(flatten)]
     pub raw: RawArgs,
 }
@@ -260,14 +168,6 @@ pub struct WatchArgs {
     pub select: SelectArgs,
     #[command(flatten)]
     pub store: StoreArgs,
-}
-
-/// An amount of money.
-fn dollars(text: &str) -> Result<f64, String> {
-    let amount = text.trim_start_matches('$').parse().ok();
-    amount
-        .filter(|amount: &f64| amount.is_finite() && *amount >= 0.0)
-        .ok_or_else(|| "invalid dollar amount".to_owned())
 }
 
 /// `evalrs plan`.
@@ -396,59 +296,6 @@ pub enum DiffFormat {
     Json,
     /// For pull request comments.
     Markdown,
-}
-
-/// Which part of a suite is evaluated.
-#[derive(Clone, Debug, Default, Args)]
-pub struct SelectArgs {
-    /// Only the first N samples.
-    #[arg(long, value_name = "N")]
-    pub max_samples: Option<usize>,
-    /// Only samples with one of these tags (comma-separated).
-    #[arg(long, value_name = "TAG", value_delimiter = ',')]
-    pub tags: Vec<String>,
-    /// Only this sample; may be repeated.
-    #[arg(long = "sample", value_name = "ID")]
-    pub samples: Vec<String>,
-    /// Only this grader; may be repeated. Leaves the gate out unless it needs no other.
-    #[arg(long = "grader", value_name = "NAME")]
-    pub graders: Vec<String>,
-    /// Only trials 0 to N-1.
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(1..))]
-    pub trials: Option<u32>,
-    /// Grades the results recorded in this directory (Letta Evals) in place of the suite's target.
-    #[arg(long, value_name = "DIR")]
-    pub cached: Option<String>,
-}
-
-/// Where outcomes are kept.
-#[derive(Clone, Debug, Default, Args)]
-pub struct StoreArgs {
-    /// The folder of the store [default: `cache/` beside evalrs.toml or the suite].
-    #[arg(long, value_name = "DIR", env = "EVALRS_CACHE_DIR")]
-    pub cache_dir: Option<String>,
-}
-
-/// What `report` calls a page.
-const PAGE: &str = "html";
-
-/// The formats of reports, by name.
-fn report_names() -> impl Iterator<Item = PossibleValue> {
-    FORMATS.iter().map(|format| PossibleValue::new(format.name).help(format.help))
-}
-
-/// The format of reports of this name.
-fn report_format(name: &str) -> Option<&'static ReportFormat> {
-    FORMATS.into_iter().find(|format| format.name == name)
-}
-
-/// The formats that `run` writes. A page needs what is recorded, and that is whole once the run has ended.
-fn report_formats() -> impl TypedValueParser<Value = &'static ReportFormat> {
-    let page = PossibleValue::new(PAGE).hide(true);
-    PossibleValuesParser::new(report_names().chain([page]).collect::<Vec<_>>()).try_map(|name| {
-        report_format(&name)
-            .ok_or("a page is made of a record: after the run, `evalrs report --format html -o report.html`")
-    })
 }
 
 /// `evalrs validate`.

@@ -2,8 +2,5 @@
 
 pub mod cli;
 pub mod commands;
-pub mod error;
 pub mod log;
-pub(crate) mod progress;
 pub mod terminal_writer;
-pub(crate) mod view;

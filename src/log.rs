@@ -46,7 +46,7 @@ fn log_targets(directives: &str, verbosity: u8) -> Result<Option<Targets>, Strin
 mod tests {
     use tracing::Level;
 
-    use super::{CRATES, log_targets};
+    use super::log_targets;
 
     #[test]
     fn only_spans_of_our_crates_are_written() {

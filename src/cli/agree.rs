@@ -2,7 +2,7 @@
 
 use clap::Args;
 
-use super::StoreArgs;
+use evalrs_use_cases::args::StoreArgs;
 
 /// `evalrs agree`.
 #[derive(Debug, Args)]

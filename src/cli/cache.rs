@@ -2,7 +2,7 @@
 
 use clap::{Args, Subcommand};
 
-use super::{SelectArgs, StoreArgs};
+use evalrs_use_cases::args::{SelectArgs, StoreArgs};
 
 /// `evalrs cache`.
 #[derive(Debug, Args)]

@@ -7,8 +7,8 @@ impl Command {
     /// The suite it works with, the first of several.
     pub fn suite(&self) -> Option<&str> {
         match self {
-            Self::Run(args) if args.raw.raw => None,
-            Self::Run(args) => args.suites.first().map(String::as_str),
+            Self::Run(args) if args.evaluate.raw => None,
+            Self::Run(args) => args.evaluate.suites.first().map(String::as_str),
             Self::Plan(args) => args.suites.first().map(String::as_str),
             Self::Validate(args) => args.suites.first().map(String::as_str),
             Self::Watch(args) => Some(&args.suite),
@@ -18,23 +18,16 @@ impl Command {
             Self::History(args) => Some(&args.suite),
             #[cfg(feature = "serve")]
             Self::Serve(args) => args.suites.first().map(String::as_str),
+            #[cfg(feature = "harness")]
+            Self::Harness(_) => None,
+            #[cfg(not(feature = "harness"))]
+            Self::Calibrate(args) => Some(&args.suite),
+            #[cfg(feature = "import")]
+            Self::Import(_) => None,
             Self::Diff(_)
             | Self::List(_)
-            | Self::Grade(_)
-            | Self::Calibrate(_)
-            | Self::ValidateRefs(_)
-            | Self::Schemas(_)
-            | Self::Capture(_)
-            | Self::Trials(_)
-            | Self::Headless(_)
-            | Self::Extract(_)
-            | Self::Format(_)
-            | Self::Summarize(_)
-            | Self::Balance(_)
-            | Self::Compare(_)
             | Self::StripTypes { .. }
             | Self::Completions(_)
-            | Self::Import(_)
             | Self::Man(_)
             | Self::Mcp(_)
             | Self::Init(_) => None,
@@ -54,7 +47,9 @@ impl Command {
     /// Whether standard output is data for a program, whose bytes are passed as they are, and not text with styles.
     pub fn prints_data(&self) -> bool {
         match self {
-            Self::Run(args) => args.raw.raw || args.format.audience != Audience::Terminal,
+            Self::Run(args) => {
+                args.evaluate.raw || args.evaluate.format.audience != Audience::Terminal
+            }
             Self::Diff(args) => args.json || args.format != DiffFormat::Text,
             Self::Report(args) => args.format.is_data(),
             Self::Watch(args) => args.json,
@@ -64,6 +59,7 @@ impl Command {
             Self::Agree(args) => args.json,
             Self::Validate(args) => args.json || args.canonical,
             Self::List(args) => args.json,
+            #[cfg(feature = "import")]
             Self::Import(args) => args.json,
             Self::Cache(args) => match &args.command {
                 CacheCommand::Export(args) => args.json,
@@ -73,21 +69,11 @@ impl Command {
                 | CacheCommand::Verify(args)
                 | CacheCommand::Path(args) => args.json,
             },
-            Self::Grade(_)
-            | Self::Calibrate(_)
-            | Self::ValidateRefs(_)
-            | Self::Schemas(_)
-            | Self::Capture(_)
-            | Self::Trials(_)
-            | Self::Headless(_)
-            | Self::Extract(_)
-            | Self::Format(_)
-            | Self::Summarize(_)
-            | Self::Balance(_)
-            | Self::Compare(_)
-            | Self::Completions(_)
-            | Self::Mcp(_)
-            | Self::StripTypes { .. } => true,
+            #[cfg(feature = "harness")]
+            Self::Harness(_) => true,
+            #[cfg(not(feature = "harness"))]
+            Self::Calibrate(_) => true,
+            Self::Completions(_) | Self::Mcp(_) | Self::StripTypes { .. } => true,
             Self::Man(args) => args.output.is_none(),
             Self::Init(_) => false,
             #[cfg(feature = "serve")]
@@ -98,19 +84,9 @@ impl Command {
     /// Whether it exits as agent-eval-harness does: with 0, or with 1 if it could not do its work.
     pub fn has_two_codes(&self) -> bool {
         match self {
-            Self::Run(args) => args.raw.raw,
-            Self::Grade(args) => !args.strict,
-            Self::Calibrate(args) => !args.strict && args.suite.is_none(),
-            Self::ValidateRefs(args) => !args.strict,
-            Self::Schemas(_)
-            | Self::Capture(_)
-            | Self::Trials(_)
-            | Self::Headless(_)
-            | Self::Extract(_)
-            | Self::Format(_)
-            | Self::Summarize(_)
-            | Self::Balance(_)
-            | Self::Compare(_) => true,
+            Self::Run(args) => args.evaluate.raw,
+            #[cfg(feature = "harness")]
+            Self::Harness(command) => command.has_two_codes(),
             _ => false,
         }
     }

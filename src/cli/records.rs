@@ -4,8 +4,8 @@ use clap::Args;
 
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 
-use super::{PAGE, StoreArgs, report_format, report_names};
 use evalrs_report::{Audience, FORMATS, ReportFormat};
+use evalrs_use_cases::args::{PAGE, StoreArgs, report_format, report_names};
 
 /// `evalrs report`.
 #[derive(Debug, Args)]

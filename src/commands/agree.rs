@@ -3,10 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::Console;
-use super::open::loaded_session;
 use crate::cli::AgreeArgs;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::ordered_map::Ordered;
 use evalrs_base::text::sanitize;
@@ -28,6 +25,9 @@ use evalrs_model::spec::{
 };
 use evalrs_report::agree::{AgreementReport, write};
 use evalrs_report::human::disputed_line;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::open::loaded_session;
 
 /// Compares what two sides say of the cases of a suite.
 pub(crate) fn agree(args: &AgreeArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

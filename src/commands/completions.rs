@@ -11,14 +11,14 @@ use clap::{Arg, CommandFactory};
 use clap_complete::engine::{ArgValueCompleter, CompletionCandidate, PathCompleter};
 use clap_complete::env::Shells;
 
-use super::Console;
-use super::context::SuiteContext;
-use super::open::new_session;
 use crate::cli::{Cli, CompletionsArgs};
-use crate::error::{Error, ExitStatus};
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::results;
 use evalrs_system::{FileBytes, System};
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::SuiteContext;
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::open::new_session;
 
 /// The variable by which the scripts say for which shell words are to be completed.
 pub const VARIABLE: &str = "EVALRS_COMPLETE";

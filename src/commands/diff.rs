@@ -2,12 +2,7 @@
 
 use std::io::Write;
 
-use super::Console;
-use super::comparison::RunComparison;
-use super::diff_labels::LabelSource;
-use super::records::{home, record};
 use crate::cli::{DiffArgs, DiffFormat};
-use crate::error::{Error, ExitStatus};
 use evalrs_base::text::sanitize;
 use evalrs_metrics::diff::{DiffLabels, DiffSide, mark_regressions, unlike};
 use evalrs_report::diff::{write, write_markdown};
@@ -15,6 +10,11 @@ use evalrs_store::record::read::PastRun;
 use evalrs_store::record::reference::{LATEST, Reference, SaveAt, base_of};
 use evalrs_store::record::saves::read_saves;
 use evalrs_store::record::side::{SideError, read_side};
+use evalrs_use_cases::comparison::RunComparison;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::diff_labels::LabelSource;
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::records::{home, record};
 
 /// Compares two recorded evaluations. That something moved is not a failure, unless it was asked to be.
 pub(crate) fn diff(args: &DiffArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

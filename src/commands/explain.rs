@@ -1,9 +1,6 @@
 //! `evalrs explain`: where the grades of one sample come from, and what differs from an earlier run. No effect at all.
 
-use super::Console;
-use super::open::session_of_sample;
 use crate::cli::ExplainArgs;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
 use evalrs_engine::inspect::explain::{EarlierRuns, Explaining, winning};
 use evalrs_engine::inspect::preview::preview;
@@ -23,6 +20,9 @@ use evalrs_store::record::read::{PastRun, open, runs};
 use evalrs_store::record::runs_of;
 use evalrs_store::record::sample_lines::SampleLines;
 use evalrs_system::System;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::open::session_of_sample;
 
 /// How many earlier runs are looked through for one that differs.
 const MOST_RUNS: usize = 50;

@@ -2,10 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::Console;
 use super::import_files::RootedFiles;
 use crate::cli::ImportSourceArgs;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::{join, non_empty};
 use evalrs_base::text::sanitize;
 use evalrs_import::imported::{ImportError, ImportedFile};
@@ -13,6 +11,8 @@ use evalrs_import::report::{NO_SUITE, SourceReport};
 use evalrs_import::source::ImportSource;
 use evalrs_import::{IMPORTERS, Importer, folder, importer, recognized};
 use evalrs_system::{FileBytes, MISSING, System};
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// Imports a source into a folder.
 pub(crate) fn import(

@@ -3,12 +3,12 @@
 //!
 //! What it writes stands in the folder `init` beside this file, and tests run it.
 
-use super::Console;
 use crate::cli::{InitArgs, StarterLanguage};
-use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
 use evalrs_base::text::enumerated;
 use evalrs_system::FileBytes;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 const DATASET: &str = include_str!("init/dataset.jsonl");
 const LABELLED: &str = include_str!("init/labelled.jsonl");

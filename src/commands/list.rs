@@ -2,11 +2,11 @@
 
 use serde_json::Value;
 
-use super::Console;
 use crate::cli::{ListArgs, Listed};
-use crate::error::{Error, ExitStatus};
 use evalrs_base::text::columns;
 use evalrs_suite::registry;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// Prints the registry.
 pub(crate) fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

@@ -5,10 +5,10 @@ use std::io;
 use clap::CommandFactory;
 use clap_mangen::Man;
 
-use super::Console;
 use crate::cli::{Cli, ManArgs};
-use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// Prints the page of evalrs, or writes a page for each command to a folder.
 pub(crate) fn man(args: &ManArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

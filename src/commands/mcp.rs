@@ -11,11 +11,12 @@ use std::path::{Component, Path};
 use clap::Parser;
 use serde_json::{Map, Value, json};
 
-use super::command_progress::SpentLimits;
-use super::{Console, dispatch, run};
 use crate::cli::{Cli, Command, McpArgs};
-use crate::error::{Error, ExitStatus};
 use evalrs_base::text::shown;
+use evalrs_use_cases::command_progress::SpentLimits;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::evaluate::evaluate_within;
 
 /// The versions that are spoken: they differ in what is not used here. The last is offered where another one is wanted.
 const VERSIONS: [&str; 4] = ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"];
@@ -32,9 +33,16 @@ const UNKNOWN_METHOD: i32 = -32601;
 const INVALID_ARGUMENTS: i32 = -32602;
 const INVALID_JSON: i32 = -32700;
 
-/// Answers messages until there are no more.
-pub(crate) fn mcp(args: &McpArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let server = McpServer { args, used: Cell::default() };
+/// Runs a command, as a command line would.
+type Dispatch = dyn Fn(&Cli, &mut Console<'_>) -> ExitStatus;
+
+/// Answers messages until there are no more. `dispatch` runs the commands that tools stand for.
+pub(crate) fn mcp(
+    args: &McpArgs,
+    dispatch: &Dispatch,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let server = McpServer { args, dispatch, used: Cell::default() };
     for line in std::io::stdin().lock().split(b'\n') {
         let line = line?;
         if line.trim_ascii().is_empty() {
@@ -51,6 +59,7 @@ pub(crate) fn mcp(args: &McpArgs, console: &mut Console<'_>) -> Result<ExitStatu
 /// A session.
 struct McpServer<'a> {
     args: &'a McpArgs,
+    dispatch: &'a Dispatch,
     /// What its runs have used of the budget.
     used: Cell<SpentLimits>,
 }
@@ -248,14 +257,16 @@ impl McpServer<'_> {
             verbosity: 0,
         };
         let status = match &cli.command {
-            Command::Run(args) => match run::run_within(args, None, &self.used, &mut inner) {
-                Ok(status) => status,
-                Err(error) => {
-                    err.extend(error.to_string().into_bytes());
-                    error.status()
+            Command::Run(args) => {
+                match evaluate_within(&args.evaluate, None, &self.used, &mut inner) {
+                    Ok(status) => status,
+                    Err(error) => {
+                        err.extend(error.to_string().into_bytes());
+                        error.status()
+                    }
                 }
-            },
-            _ => dispatch(&cli, &mut inner),
+            }
+            _ => (self.dispatch)(&cli, &mut inner),
         };
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
         Ok(Done { code: status.code(), out: text(out), err: text(err) })

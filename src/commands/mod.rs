@@ -1,124 +1,35 @@
 //! One file a command: typed flags → what they mean → engine → report.
 
-mod agents;
 pub(crate) mod agree;
-pub(crate) mod balance;
 pub(crate) mod cache;
-mod calibrate_suite;
-pub(crate) mod calibrate;
-pub(crate) mod capture;
-pub(crate) mod compare;
-mod command_progress;
-mod comparison;
 pub mod completions;
-pub mod context;
-mod suite_parts;
 pub(crate) mod diff;
-mod diff_labels;
-mod dotenv;
 pub(crate) mod explain;
-pub(crate) mod extract;
-pub(crate) mod format;
-pub(crate) mod grade;
-mod grading;
-mod views;
-mod header;
-mod holdout;
-pub(crate) mod headless;
 pub(crate) mod history;
+#[cfg(feature = "import")]
 pub(crate) mod import;
+#[cfg(feature = "import")]
 mod import_files;
 pub(crate) mod init;
 pub(crate) mod list;
 pub(crate) mod man;
-mod open;
-#[cfg(feature = "serve")]
-mod case_contexts;
-#[cfg(feature = "serve")]
-mod report_page;
 pub(crate) mod plan;
-mod raw;
-mod records;
 pub(crate) mod report;
-mod reporting;
-mod rollup;
-mod signals;
-mod settling;
-mod run_record;
 pub(crate) mod run;
 pub(crate) mod mcp;
-pub(crate) mod schemas;
-#[cfg(feature = "serve")]
-pub(crate) mod serve;
 pub(crate) mod strip_types;
-mod suites;
-pub(crate) mod summarize;
-mod usage;
 pub(crate) mod validate;
-pub(crate) mod validate_refs;
 pub(crate) mod watch;
 
-use std::fmt::Display;
-use std::io::{Sink, Write};
-
-use serde::Serialize;
+use std::io::Write;
 
 use super::cli::{Cli, ColorChoice, Command};
-use super::error::{Error, ExitStatus};
 use evalrs_suite::workspace::Color;
 use evalrs_system::System;
-
-/// What a command works with.
-pub struct Console<'a> {
-    /// The outside.
-    pub system: &'a dyn System,
-    /// Results.
-    pub out: &'a mut dyn Write,
-    /// Messages and progress.
-    pub err: &'a mut dyn Write,
-    /// Whether progress may be drawn.
-    pub is_terminal: bool,
-    /// The columns of the terminal.
-    pub width: usize,
-    /// Whether what is drawn on a terminal has colour.
-    pub has_color: bool,
-    /// How much is said of each request: 0 nothing, 1 a line, 2 the bodies too.
-    pub verbosity: u8,
-}
-
-impl<'a> Console<'a> {
-    /// One that nobody reads: what is said goes `nowhere`.
-    fn silent(system: &'a dyn System, nowhere: &'a mut [Sink; 2]) -> Self {
-        let [out, err] = nowhere;
-        Self {
-            system,
-            out,
-            err,
-            is_terminal: false,
-            width: usize::MAX,
-            has_color: false,
-            verbosity: 0,
-        }
-    }
-}
-
-impl Console<'_> {
-    /// Writes a value as indented JSON.
-    fn write_json(&mut self, value: &(impl Serialize + ?Sized)) -> std::io::Result<()> {
-        writeln!(self.out, "{}", serde_json::to_string_pretty(value)?)
-    }
-
-    /// Says each warning on a line of its own.
-    fn warn(&mut self, warnings: impl IntoIterator<Item: Display>) -> std::io::Result<()> {
-        warnings.into_iter().try_for_each(|warning| writeln!(self.err, "warning: {warning}"))
-    }
-}
-
-impl std::fmt::Debug for Console<'_> {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Console").field("width", &self.width).finish_non_exhaustive()
-    }
-}
+#[cfg(not(feature = "harness"))]
+use evalrs_use_cases::calibration::calibrate_suite;
+pub use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// When output has colour: as the command line says, else the environment, else the `evalrs.toml` of the first suite.
 /// What is wrong with that file is said by the command.
@@ -135,7 +46,8 @@ pub fn color(cli: &Cli, system: &dyn System) -> Color {
         // The streams look at these themselves.
         return Color::Auto;
     }
-    context::color(cli.command.suite().unwrap_or_default(), system).unwrap_or(Color::Auto)
+    evalrs_use_cases::context::color(cli.command.suite().unwrap_or_default(), system)
+        .unwrap_or(Color::Auto)
 }
 
 /// The width of text where nothing limits it: what is wider is as good as endless.
@@ -178,28 +90,21 @@ pub fn dispatch(cli: &Cli, console: &mut Console<'_>) -> ExitStatus {
         Command::History(args) => history::history(args, &mut console),
         Command::Report(args) => report::report(args, &mut console),
         #[cfg(feature = "serve")]
-        Command::Serve(args) => serve::serve(args, &mut console),
+        Command::Serve(args) => evalrs_serve::serve(args, &mut console),
         Command::Validate(args) => validate::validate(args, &mut console),
         Command::List(args) => list::list(args, &mut console),
         Command::Cache(args) => cache::cache(args, &mut console),
         Command::StripTypes { file } => strip_types::strip_types(file, &mut console),
-        Command::Grade(args) => grade::grade(args, &mut console),
-        Command::Calibrate(args) => calibrate::calibrate(args, &mut console),
-        Command::ValidateRefs(args) => validate_refs::validate_refs(args, &mut console),
-        Command::Capture(args) => capture::capture(args, &mut console),
-        Command::Trials(args) => capture::trials(args, &mut console),
-        Command::Headless(args) => headless::headless(args, &mut console),
-        Command::Extract(args) => extract::extract(args, &mut console),
-        Command::Format(args) => format::format(args, &mut console),
-        Command::Summarize(args) => summarize::summarize(args, &mut console),
-        Command::Compare(args) => compare::compare(args, &mut console),
-        Command::Balance(args) => balance::balance(args, &mut console),
-        Command::Schemas(args) => schemas::schemas(args, &mut console),
+        #[cfg(feature = "harness")]
+        Command::Harness(command) => command.run(&mut console),
+        #[cfg(not(feature = "harness"))]
+        Command::Calibrate(args) => calibrate_suite(&args.suite, &args.options(), &mut console),
         Command::Init(args) => init::init(args, &mut console),
+        #[cfg(feature = "import")]
         Command::Import(args) => import::import(args, &mut console),
         Command::Completions(args) => completions::completions(args, &mut console),
         Command::Man(args) => man::man(args, &mut console),
-        Command::Mcp(args) => mcp::mcp(args, &mut console),
+        Command::Mcp(args) => mcp::mcp(args, &dispatch, &mut console),
         Command::Watch(_) => return ExitStatus::Success,
     };
     let status = ended(done, console.err);

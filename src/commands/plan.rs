@@ -2,12 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-use super::Console;
-use super::context::SuiteContext;
-use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
-use super::suites::suite_files;
 use crate::cli::PlanArgs;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::ordered_map::Ordered;
 use evalrs_base::price::Cost;
 use evalrs_engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, FollowingBill, Forecast, forecast};
@@ -28,6 +23,11 @@ use evalrs_report::plan::{
 };
 use evalrs_store::record;
 use evalrs_store::record::history::History;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::SuiteContext;
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
+use evalrs_use_cases::suites::suite_files;
 
 /// Plans every suite in turn. Nothing is planned unless all of them are valid.
 pub(crate) fn plan(args: &PlanArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

@@ -3,24 +3,21 @@
 use std::io::{BufWriter, Write};
 
 use anstream::adapter::strip_str;
-use jiff::Timestamp;
 
-use super::Console;
-use super::records::{home, record};
-#[cfg(feature = "serve")]
-use super::report_page::write_page;
-use super::reporting::{Reports, process_facts, report_origin};
 use crate::cli::{ReportArgs, ReportKind};
-use crate::error::{Error, ExitStatus};
-use evalrs_base::file_path::{folder_of, join};
 use evalrs_base::text::sanitize;
-use evalrs_report::{ReportFormat, ReportOptions, ReportedRun};
-use evalrs_store::record::RunFacts;
+use evalrs_report::ReportOptions;
+#[cfg(feature = "serve")]
+use evalrs_serve::report_page::write_page;
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::recorded::{RecordError, WholeRecord};
 use evalrs_store::record::reference::{Reference, SaveAt};
 use evalrs_store::record::saves::read_saves;
 use evalrs_system::System;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::recorded_report::{RecordedReport, suite_of};
+use evalrs_use_cases::records::{home, record};
 
 /// Writes the report of a recorded run. Whatever its gate says, writing it is a success.
 pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
@@ -45,12 +42,12 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
         Some(path) => system.write(path, &mut |file| {
             let mut screen = Vec::new();
             let out: &mut dyn Write = if args.format.is_data() { &mut *file } else { &mut screen };
-            warnings = report.write(args.format, out, system)?;
+            warnings = write(&report, args.format, out, system)?;
             write!(file, "{}", strip_str(&String::from_utf8_lossy(&screen)))
         })?,
         None => {
             let mut out = BufWriter::new(&mut *console.out);
-            warnings = report.write(args.format, &mut out, system)?;
+            warnings = write(&report, args.format, &mut out, system)?;
             out.flush()?;
         }
     }
@@ -60,57 +57,16 @@ pub(crate) fn report(args: &ReportArgs, console: &mut Console<'_>) -> Result<Exi
     Ok(ExitStatus::Success)
 }
 
-/// A recorded run and what belongs to it.
-pub(super) struct RecordedReport<'a> {
-    /// Its header.
-    pub past: &'a PastRun,
-    /// Its record.
-    pub run: &'a WholeRecord,
-    /// The root of the workspace.
-    pub root: &'a str,
-    /// How much is shown.
-    pub options: ReportOptions,
-    /// The suite file; none where nobody knows.
-    pub suite: Option<String>,
-    /// The file of labels, where that is not the one beside the suite.
-    pub labels: Option<String>,
-    /// The folder of the store, where that was said.
-    pub(super) cache_dir: Option<String>,
-}
-
-impl RecordedReport<'_> {
-    /// Writes it, and says what could not be read, a sentence each.
-    pub(super) fn write(
-        &self,
-        kind: ReportKind,
-        out: &mut dyn Write,
-        system: &dyn System,
-    ) -> std::io::Result<Vec<String>> {
-        match kind {
-            ReportKind::OfRun(format) => self.write_as(format, out, system),
-            ReportKind::Page => {
-                let left_out = write_page(self, out, system)?;
-                let unread = self.run.report(system, |report| (report.results)().count()).1;
-                Ok(unread.into_iter().chain(left_out).collect())
-            }
-        }
-    }
-
-    fn write_as(
-        &self,
-        format: &'static ReportFormat,
-        out: &mut dyn Write,
-        system: &dyn System,
-    ) -> std::io::Result<Vec<String>> {
-        let run = self.run;
-        let facts = process_facts(&run.facts, seconds(&run.facts), Some(run.folder.clone()));
-        let origin = report_origin(&run.facts.origin, format.audience, self.root, system);
-        let (written, warnings) = run.report(system, |report| {
-            let mut reports = Reports::new(format, self.options, system);
-            reports.add(&ReportedRun { report, facts: &facts, origin: &origin }, out, system)?;
-            reports.finish(out)
-        });
-        written.map(|()| warnings)
+/// Writes it as `kind`, and says what could not be read, a sentence each.
+fn write(
+    report: &RecordedReport<'_>,
+    kind: ReportKind,
+    out: &mut dyn Write,
+    system: &dyn System,
+) -> std::io::Result<Vec<String>> {
+    match kind {
+        ReportKind::OfRun(format) => report.write(format, out, system),
+        ReportKind::Page => write_page(report, out, system),
     }
 }
 
@@ -119,23 +75,10 @@ fn write_page(
     _: &RecordedReport<'_>,
     _: &mut dyn Write,
     _: &dyn System,
-) -> std::io::Result<Option<String>> {
+) -> std::io::Result<Vec<String>> {
     Err(std::io::Error::other(
         "this evalrs was built without its feature `serve`, and has no pages",
     ))
-}
-
-/// The suite of a run, where its record says which.
-pub(super) fn suite_of(run: &WholeRecord, home: &str) -> Option<String> {
-    let suite = &run.facts.origin.suite;
-    (!suite.is_empty()).then(|| join(folder_of(home), suite))
-}
-
-/// How long the run took, if its record says so.
-fn seconds(facts: &RunFacts) -> Option<f64> {
-    let [started, finished] = [&facts.started, &facts.finished].map(|at| at.parse::<Timestamp>());
-    let seconds = finished.ok()?.duration_since(started.ok()?).as_secs_f64();
-    (seconds >= 0.0).then_some(seconds)
 }
 
 /// A save holds verdicts alone; the last one is what the session ended with.

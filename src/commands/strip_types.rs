@@ -2,9 +2,9 @@
 
 use serde_json::json;
 
-use super::Console;
-use crate::error::{Error, ExitStatus};
 use evalrs_typescript::strip;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// Prints `{"format", "code", "exports"}`, or `{"error": {"message", "line", "column"}}` and fails.
 pub(crate) fn strip_types(file: &str, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

@@ -2,13 +2,7 @@
 
 use std::io::Write;
 
-use super::Console;
-use super::context::SuiteContext;
-use super::open::new_session;
-use super::rollup::{self, is_rollup_file, reading, rollable};
-use super::suites::suite_files;
 use crate::cli::ValidateArgs;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::text::{count, enumerated};
 use evalrs_engine::session::Session;
@@ -21,6 +15,13 @@ use evalrs_model::spec::{GraderKind, GraderSpec, Language, RewardSpec};
 use evalrs_suite::canonical::canonical;
 use evalrs_suite::{RollableSuite, RollupReading};
 use evalrs_system::{FileBytes, System};
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::SuiteContext;
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::open::new_session;
+use evalrs_use_cases::rollup::{self, is_rollup_file, reading, rollable};
+use evalrs_use_cases::say::say;
+use evalrs_use_cases::suites::suite_files;
 
 /// Checks every suite and says what is wrong.
 pub(crate) fn validate(
@@ -124,18 +125,6 @@ fn check_programs(session: &Session, system: &dyn System) -> Vec<Diagnostic> {
         });
     }
     problems
-}
-
-/// Writes diagnostics with a blank line between them, and how many there are.
-pub(crate) fn say(diagnostics: &[Diagnostic], err: &mut dyn Write) -> std::io::Result<()> {
-    for diagnostic in diagnostics {
-        writeln!(err, "{}\n", diagnostic.render(true))?;
-    }
-    let errors = diagnostics.iter().filter(|diagnostic| diagnostic.is_error()).count();
-    match errors {
-        0 => Ok(()),
-        errors => writeln!(err, "{}", count(errors, "error")),
-    }
 }
 
 fn describe(path: &str, session: &Session, out: &mut dyn Write) -> std::io::Result<()> {

@@ -10,23 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 
 use self::frontends::front;
-use super::Console;
-use super::context::{SuiteContext, context_files};
-use super::header::header;
-#[cfg(feature = "serve")]
-use super::header::with_report;
-#[cfg(feature = "serve")]
-use super::history::name_of;
-use super::holdout;
-use super::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
-use super::reporting::recorded_origin;
-use super::run_record::write_or_share_report;
-#[cfg(feature = "serve")]
-use super::serve::session::SessionServer;
-use super::settling::closed;
-use super::usage::note_used;
-use crate::cli::{LimitArgs, WatchArgs};
-use crate::error::{Error, ExitStatus};
+use crate::cli::WatchArgs;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_path::join;
 use evalrs_base::ordered_map::Ordered;
@@ -44,12 +28,29 @@ use evalrs_metrics::metric::holdout::HeldOutAgreement;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::record_format::FORMAT;
 use evalrs_model::spec::LabelsSpec;
+#[cfg(feature = "serve")]
+use evalrs_serve::session::{SessionServer, WatchedSuite};
 use evalrs_store::record;
 use evalrs_store::record::label_writer::{UnwrittenLabel, check_writable, write_label};
 use evalrs_store::record::saves::SaveLog;
 use evalrs_store::record::{RunFacts, SessionActions};
 use evalrs_system::changed_paths::ChangedPaths;
 use evalrs_system::{FileBytes, System};
+use evalrs_use_cases::args::LimitArgs;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::{SuiteContext, context_files};
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::header::header;
+#[cfg(feature = "serve")]
+use evalrs_use_cases::header::with_report;
+use evalrs_use_cases::holdout;
+use evalrs_use_cases::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
+use evalrs_use_cases::reports::recorded_origin;
+#[cfg(feature = "serve")]
+use evalrs_use_cases::run_history::name_of;
+use evalrs_use_cases::run_record::write_or_share_report;
+use evalrs_use_cases::settling::closed;
+use evalrs_use_cases::usage::note_used;
 use evalrs_watch::control::{Control, EndedSession};
 use evalrs_watch::endpoint_status::EndpointStatus;
 use evalrs_watch::frontend::{FinishedSave, SessionEnd, WatchContext};
@@ -349,7 +350,13 @@ impl<'a> Keeper<'a> {
         if args.page.serve {
             let name = name_of(&args.suite, surroundings, self.system);
             let name = name.unwrap_or_else(|_| args.suite.clone());
-            self.page = Some(SessionServer::begin(args, name, &self.home, &self.id, console)?);
+            let suite = WatchedSuite {
+                suite: &args.suite,
+                labels: args.labels.as_deref(),
+                cache_dir: args.store.cache_dir.as_deref(),
+                page: &args.page,
+            };
+            self.page = Some(SessionServer::begin(&suite, name, &self.home, &self.id, console)?);
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Where the viewer stands. */
-export const VIEWER = fileURLToPath(new URL('../../src/server/viewer/', import.meta.url))
+export const VIEWER = fileURLToPath(new URL('../../crates/evalrs-serve/src/viewer/', import.meta.url))
 
 /** A file of the viewer. */
 export function file(name) {

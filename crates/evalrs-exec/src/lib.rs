@@ -3,6 +3,11 @@
 //! `judges` asks over HTTP (`transport`) and agents of a server (`letta`), `programs` runs executables and workers, `targets`
 //! holds conversations, and `executor` hands each action to the one that knows it.
 
+#![cfg_attr(
+    not(feature = "judge"),
+    expect(dead_code, reason = "limits and replies of judges are built without their executor too")
+)]
+
 mod breaker;
 pub mod editor;
 pub mod executor;

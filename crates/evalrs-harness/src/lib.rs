@@ -6,6 +6,8 @@
 //! picks what is calibrated and `calibration` reports it. `schemas` describes the records. Which command reads what, and
 //! in which order it complains, is the business of `commands`.
 
+pub mod args;
+pub mod commands;
 pub mod balance;
 pub mod calibration;
 pub mod capture;

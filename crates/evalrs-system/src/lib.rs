@@ -4,12 +4,10 @@
 
 pub mod changed_paths;
 pub mod glob;
-#[cfg(feature = "serve")]
 pub mod disk;
 pub mod file_lock;
 pub mod memory;
 pub mod os;
-#[cfg(feature = "serve")]
 pub mod overlay;
 
 use std::collections::BTreeMap;

@@ -3,7 +3,7 @@
 use jiff::civil::Date;
 use jiff::tz::TimeZone;
 
-use crate::error::Error;
+use evalrs_use_cases::error::Error;
 
 /// The seconds of a day.
 pub(super) const DAY: i64 = 86_400;

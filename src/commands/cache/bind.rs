@@ -11,14 +11,14 @@ use super::fields_args::layout;
 use super::import_tally::{ImportReport, ImportTally};
 use super::vote_import;
 use crate::cli::ImportArgs;
-use crate::commands::Console;
-use crate::commands::open::loaded_session;
-use crate::error::{Error, ExitStatus};
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::queries;
 use evalrs_graph::queries::Grader;
 use evalrs_store::lock_imports;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::open::loaded_session;
 
 /// Binds the judgments of every file to the grader's actions and keeps them.
 pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

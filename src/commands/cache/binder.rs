@@ -6,7 +6,6 @@ use serde_json::json;
 
 use super::cases_by_id::{CasesById, NoEntry, Unbound, UnboundJudgment};
 use super::import_tally::RefusedScore;
-use crate::error::Error;
 use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_base::path::Row;
 use evalrs_engine::session::Session;
@@ -26,6 +25,7 @@ use evalrs_model::outcome::{
 };
 use evalrs_model::spec::{DatasetFormat, Scale};
 use evalrs_store::{Entry, OutcomeStore};
+use evalrs_use_cases::error::Error;
 
 /// A file whose judgments are bound.
 pub(super) struct JudgmentFile<'a> {

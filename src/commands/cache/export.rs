@@ -8,13 +8,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::json;
 
-use super::names::committed_name;
+use evalrs_use_cases::committed_names::committed_name;
 
 use crate::cli::ExportArgs;
-use crate::commands::Console;
-use crate::commands::context::{SuiteContext, check_entry};
-use crate::commands::open::{loaded_session, overrides};
-use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::{folder_of, join};
 use evalrs_base::text::count;
 use evalrs_engine::inspect::stored_entries::{StoredKind, WantedAction, wanted_actions};
@@ -25,6 +21,10 @@ use evalrs_model::key::ActionKey;
 use evalrs_store as store;
 use evalrs_store::{Entry, OutcomeStore};
 use evalrs_system::{FileBytes, System};
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::{SuiteContext, check_entry};
+use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::open::{loaded_session, overrides};
 
 /// What git is told of committed files: lines stand alone, and have the same ends everywhere.
 const ATTRIBUTES: &str = "*.judgments.jsonl text eol=lf merge=union";

@@ -1,8 +1,8 @@
 //! What `--fields` and `--map` say of a file of judgments: where its fields stand, and what its scores are written as.
 
-use crate::error::Error;
 use evalrs_eval::votes::judgments::{JudgmentField, JudgmentLayout};
 use evalrs_eval::votes::score_map::{ScoreMap, VoteMeaning};
+use evalrs_use_cases::error::Error;
 
 /// The layout that the command line names.
 pub(super) fn layout(fields: &[String], map: &[String]) -> Result<JudgmentLayout, Error> {

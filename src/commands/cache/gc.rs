@@ -6,11 +6,11 @@ use serde_json::{Value, json};
 
 use super::{amounts, surroundings_of};
 use crate::cli::GcArgs;
-use crate::commands::Console;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::text::count;
 use evalrs_store as store;
 use evalrs_store::{EntryLine, Sweep, SweepError, Swept};
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// Sweeps the store.
 pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

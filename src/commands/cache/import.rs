@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 
 use super::surroundings;
 use crate::cli::ImportArgs;
-use crate::commands::Console;
-use crate::commands::context::check_entry;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::text::count;
 use evalrs_model::key::ActionKey;
 use evalrs_store as store;
 use evalrs_store::{Entry, MemoryStore, OutcomeStore, SegmentStore, StoreError};
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::check_entry;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// How much is kept at once, in bytes.
 const AT_ONCE: usize = 16 << 20;

@@ -6,10 +6,10 @@ use serde_json::{Value, json};
 
 use super::cases_by_id::{Unbound, UnboundJudgment};
 use crate::cli::ImportArgs;
-use crate::commands::Console;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::diagnostic::clipped;
 use evalrs_base::text::count;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// How many rows are named of those that are alike.
 const SHOWN_ROWS: usize = 5;

@@ -10,17 +10,17 @@ mod fields_args;
 mod gc;
 mod import;
 mod import_tally;
-pub(super) mod names;
 mod stats;
 mod verify;
 mod vote_import;
 
 use serde_json::json;
 
-use super::Console;
-use super::context::SuiteContext;
-use crate::cli::{CacheArgs, CacheCommand, PlaceArgs, StoreArgs};
-use crate::error::{Error, ExitStatus};
+use crate::cli::{CacheArgs, CacheCommand, PlaceArgs};
+use evalrs_use_cases::args::StoreArgs;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::SuiteContext;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// Runs the subcommand.
 pub(crate) fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

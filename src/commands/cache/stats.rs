@@ -8,14 +8,14 @@ use serde_json::{Value, json};
 use super::digest::{KindTotals, LastRun, StoreDigest};
 use super::{amounts, surroundings_of};
 use crate::cli::PlaceArgs;
-use crate::commands::Console;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::file_path::join;
 use evalrs_base::text::table::{TableCell, lines, number, words};
 use evalrs_base::text::{count, percent, sanitize};
 use evalrs_model::outcome::TARGET;
 use evalrs_store::{Committed, OutcomeStore, SegmentStore, Totals};
 use evalrs_system::System;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// Bodies that are in memory together.
 const AT_ONCE: usize = 2048;

@@ -8,12 +8,12 @@ use serde_json::{Value, json};
 use super::amounts::entries;
 use super::surroundings_of;
 use crate::cli::PlaceArgs;
-use crate::commands::Console;
-use crate::commands::context::check_entry;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::text::count;
 use evalrs_store as store;
 use evalrs_store::VerifyReport;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::check_entry;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// Checks the store and the committed files beside it; incomplete if anything is wrong.
 pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {

@@ -11,9 +11,6 @@ use super::cases_by_id::{CasesById, NoEntry, Unbound, UnboundJudgment};
 use super::fields_args::layout;
 use super::import_tally::{ImportReport, ImportTally, RefusedScore};
 use crate::cli::ImportArgs;
-use crate::commands::Console;
-use crate::commands::context::SuiteContext;
-use crate::error::{Error, ExitStatus};
 use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_base::path::Row;
 use evalrs_engine::session::Session;
@@ -32,6 +29,9 @@ use evalrs_graph::votes::{VotePath, vote_path};
 use evalrs_model::spec::{DatasetFormat, GraderKind, Scale};
 use evalrs_store::lock_imports;
 use evalrs_system::FileBytes;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::SuiteContext;
+use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// What a vote is of and whose it is.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -7,8 +7,8 @@ use std::pin::Pin;
 use crossterm::event::{Event as TerminalEvent, KeyCode, KeyEventKind, KeyModifiers};
 
 use crate::cli::WatchArgs;
-use crate::commands::Console;
-use crate::commands::signals::interrupted;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::signals::interrupted;
 use evalrs_watch::board::{Board, Display, UserCommand, WatchEvent};
 use evalrs_watch::frontend::{Frontend, UserInput};
 use evalrs_watch::json::JsonDisplay;

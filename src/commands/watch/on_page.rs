@@ -4,7 +4,7 @@ use std::future::Future;
 use std::io;
 use std::pin::Pin;
 
-use crate::commands::serve::session::SessionEvents;
+use evalrs_serve::session::SessionEvents;
 use evalrs_watch::board::{Board, Display, UserCommand, WatchEvent};
 use evalrs_watch::frontend::{Frontend, UserInput};
 use evalrs_watch::json::JsonDisplay;

@@ -3,13 +3,13 @@
 use std::fmt::Write;
 
 use evalrs_base::diagnostic::Diagnostic;
-use evalrs_cli::commands::context::SuiteContext;
-use evalrs_cli::error::Error;
 use evalrs_engine::session::Session;
 use evalrs_graph::Database;
 use evalrs_graph::inputs::Overrides;
 use evalrs_system::FileBytes;
 use evalrs_system::memory::MemorySystem;
+use evalrs_use_cases::context::SuiteContext;
+use evalrs_use_cases::error::Error;
 
 use crate::space::Space;
 

@@ -97,7 +97,10 @@ fn reached<'a>(file: &'a str, edges: &BTreeMap<&'a str, BTreeSet<&'a str>>) -> B
 pub(super) fn is_test(file: &str) -> bool {
     let parts = file.trim_end_matches(".rs").split('/');
     parts.into_iter().any(|part| {
-        part == "tests" || part.ends_with("_tests") || matches!(part, "test_data" | "noise")
+        part == "tests"
+            || part.ends_with("_tests")
+            || part.starts_with("evalrs-test-")
+            || matches!(part, "test_data" | "noise")
     })
 }
 

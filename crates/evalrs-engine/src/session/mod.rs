@@ -184,7 +184,6 @@ impl Session {
     }
 
     /// Loads the suite and what it is made of, but nothing that it names.
-    #[cfg(feature = "serve")]
     pub fn load_suite(&mut self, system: &dyn System) -> Vec<Diagnostic> {
         self.read_suite_files(system);
         self.suite_problems()

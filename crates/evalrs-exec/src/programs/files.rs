@@ -188,9 +188,7 @@ mod tests {
             (Language::Python, "python", &[".py"][..]),
             (Language::JavaScript, "javascript", &[".mjs"]),
         ] {
-            let root = Path::new(env!("CARGO_MANIFEST_DIR"))
-                .join("src/effects/exec/programs")
-                .join(folder);
+            let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/programs").join(folder);
             let mut all = BTreeSet::new();
             found(&root, endings, "", &mut all);
             let embedded = of(language).unwrap().files.iter().map(|(name, _)| (*name).to_owned());

@@ -1,0 +1,248 @@
+//! The form of every answer of the API: `success`, `data` and `error`.
+
+use std::borrow::Cow;
+use std::time::Duration;
+
+use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
+use axum::http::StatusCode;
+use axum::http::request::Parts;
+use axum::response::{IntoResponse, Response};
+use serde::Serialize;
+use serde::de::DeserializeOwned;
+use utoipa::ToSchema;
+
+/// How long the body of a request may take.
+const BODY_PATIENCE: Duration = Duration::from_secs(30);
+
+/// An answer that was found.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct Envelope<T> {
+    /// Always true.
+    success: bool,
+    /// What was asked for.
+    data: T,
+    /// Always null.
+    #[schema(value_type = Option<Object>)]
+    error: Option<ErrorBody>,
+}
+
+/// An answer that was not.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ErrorEnvelope {
+    /// Always false.
+    success: bool,
+    /// Always null.
+    #[schema(value_type = Option<Object>)]
+    data: Option<()>,
+    /// Why.
+    error: ErrorBody,
+}
+
+/// Why there is no answer.
+#[derive(Debug, Serialize, ToSchema)]
+pub(super) struct ErrorBody {
+    /// For programs.
+    code: &'static str,
+    /// For people.
+    message: Cow<'static, str>,
+}
+
+/// What is answered.
+pub(super) struct Data<T>(pub(super) T);
+
+/// An answer, or why there is none.
+pub(super) type ApiAnswer<T> = Result<Data<T>, ApiError>;
+
+impl<T: Serialize> IntoResponse for Data<T> {
+    fn into_response(self) -> Response {
+        axum::Json(Envelope { success: true, data: self.0, error: None }).into_response()
+    }
+}
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub(super) struct ApiError {
+    status: StatusCode,
+    message: Cow<'static, str>,
+}
+
+impl ApiError {
+    fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
+        Self { status, message: message.into() }
+    }
+
+    /// There is no such thing.
+    pub(super) fn not_found(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::NOT_FOUND, message)
+    }
+
+    /// The request cannot be read.
+    pub(super) fn bad_request(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::BAD_REQUEST, message)
+    }
+
+    /// The request can be read and makes no sense.
+    pub(super) fn unprocessable(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::UNPROCESSABLE_ENTITY, message)
+    }
+
+    /// It may not be.
+    pub(super) fn forbidden(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::FORBIDDEN, message)
+    }
+
+    /// Nobody knows who asks.
+    pub(super) fn unauthorized(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::UNAUTHORIZED, message)
+    }
+
+    /// Something else is under way.
+    pub(super) fn conflict(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::CONFLICT, message)
+    }
+
+    /// The address has no such method.
+    pub(super) fn method_not_allowed() -> Self {
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "this address has no such method")
+    }
+
+    /// The body is larger than is taken.
+    pub(super) fn too_large() -> Self {
+        Self::new(StatusCode::PAYLOAD_TOO_LARGE, "the body is larger than 2 MiB")
+    }
+
+    /// It went wrong here.
+    pub(super) fn internal(message: impl Into<Cow<'static, str>>) -> Self {
+        Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
+    }
+
+    /// For programs.
+    pub(crate) fn code(&self) -> &'static str {
+        match self.status {
+            StatusCode::NOT_FOUND => "NOT_FOUND",
+            StatusCode::BAD_REQUEST => "BAD_REQUEST",
+            StatusCode::UNPROCESSABLE_ENTITY => "UNPROCESSABLE",
+            StatusCode::PAYLOAD_TOO_LARGE => "TOO_LARGE",
+            StatusCode::UNAUTHORIZED => "UNAUTHORIZED",
+            StatusCode::FORBIDDEN => "FORBIDDEN",
+            StatusCode::METHOD_NOT_ALLOWED => "METHOD_NOT_ALLOWED",
+            StatusCode::CONFLICT => "CONFLICT",
+            _ => "INTERNAL",
+        }
+    }
+}
+
+impl IntoResponse for ApiError {
+    fn into_response(self) -> Response {
+        let error = ErrorBody { code: self.code(), message: self.message };
+        let envelope = ErrorEnvelope { success: false, data: None, error };
+        (self.status, axum::Json(envelope)).into_response()
+    }
+}
+
+/// The names in an address.
+pub(super) struct AddressNames<T>(pub(super) T);
+
+impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for AddressNames<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let read = Path::<T>::from_request_parts(parts, state).await;
+        let Path(names) = read.map_err(|rejection: PathRejection| {
+            ApiError::bad_request(format!("the address cannot be read: {}", reason(&rejection)))
+        })?;
+        Ok(Self(names))
+    }
+}
+
+/// The query of an address.
+pub(super) struct Params<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
+    type Rejection = ApiError;
+
+    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
+        let read = Query::<T>::from_request_parts(parts, state).await;
+        let Query(params) = read.map_err(|rejection: QueryRejection| {
+            ApiError::bad_request(format!("the query cannot be read: {}", reason(&rejection)))
+        })?;
+        Ok(Self(params))
+    }
+}
+
+/// The words of the innermost error.
+fn reason(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    innermost.to_string()
+}
+
+/// The JSON body of a request.
+pub(super) struct JsonBody<T>(pub(super) T);
+
+impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {
+    type Rejection = ApiError;
+
+    async fn from_request(request: Request, state: &S) -> Result<Self, ApiError> {
+        let read = axum::Json::<T>::from_request(request, state);
+        let Ok(read) = tokio::time::timeout(BODY_PATIENCE, read).await else {
+            return Err(ApiError::bad_request("the body did not come in time"));
+        };
+        match read {
+            Ok(axum::Json(body)) => Ok(Self(body)),
+            Err(JsonRejection::JsonDataError(error)) => Err(ApiError::unprocessable(format!(
+                "the body is not as it should be: {}",
+                reason(&error)
+            ))),
+            Err(JsonRejection::MissingJsonContentType(_)) => Err(ApiError::bad_request(
+                "the body must be JSON, with `Content-Type: application/json`",
+            )),
+            Err(rejection) if rejection.status() == StatusCode::PAYLOAD_TOO_LARGE => {
+                Err(ApiError::too_large())
+            }
+            Err(rejection) => {
+                Err(ApiError::bad_request(format!("the body is not JSON: {}", reason(&rejection))))
+            }
+        }
+    }
+}
+
+/// Which part of a list.
+#[derive(Clone, Copy, Debug, serde::Deserialize, utoipa::IntoParams)]
+#[serde(default)]
+#[into_params(parameter_in = Query)]
+pub(super) struct ListPage {
+    /// How many at most.
+    #[param(minimum = 0, maximum = 500, default = 50)]
+    pub limit: usize,
+    /// How many are passed over.
+    #[param(minimum = 0, maximum = 4_294_967_295_u32, default = 0)]
+    pub skip: usize,
+}
+
+impl Default for ListPage {
+    fn default() -> Self {
+        Self { limit: 50, skip: 0 }
+    }
+}
+
+impl ListPage {
+    /// This part of a list.
+    pub(crate) fn of<T>(self, all: impl IntoIterator<Item = T>) -> Result<Vec<T>, ApiError> {
+        Ok(all.into_iter().skip(self.skip).take(self.checked()?.limit).collect())
+    }
+
+    /// The page, if it may be that large.
+    pub(super) fn checked(self) -> Result<Self, ApiError> {
+        if self.limit > 500 {
+            return Err(ApiError::bad_request("`limit` is at most 500"));
+        }
+        if u32::try_from(self.skip).is_err() {
+            return Err(ApiError::bad_request(format!("`skip` is at most {}", u32::MAX)));
+        }
+        Ok(self)
+    }
+}

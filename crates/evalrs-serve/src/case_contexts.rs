@@ -1,0 +1,178 @@
+//! What the suite of a run knows of its cases beyond the record: conversations, rows, and where grades come from.
+//!
+//! The suite is read as it is now, and nothing is asked. Where a row is not what it was in the run, that is said.
+
+use std::collections::HashMap;
+
+use serde_json::{Map, Value};
+
+use crate::view::case::CaseContext;
+use crate::view::message::messages;
+use crate::view::rows::{IndexedRow, RunRows};
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_engine::inspect::explain::{Explaining, Layers};
+use evalrs_engine::inspect::preview::preview;
+use evalrs_engine::inspect::reasons::AskReasons;
+use evalrs_engine::resolve::settings::Settings;
+use evalrs_engine::session::Session;
+use evalrs_graph::inputs::{Chunk, Overrides};
+use evalrs_graph::results;
+use evalrs_metrics::explain::Explained;
+use evalrs_metrics::results::recorded_submission;
+use evalrs_store::record::history::History;
+use evalrs_store::{Committed, Layered, SegmentStore};
+use evalrs_system::System;
+use evalrs_use_cases::context::{SuiteContext, check_entry};
+use evalrs_use_cases::open::new_session;
+
+/// The suite of a run as it is now, with all that is stored.
+pub(super) struct CurrentSuite {
+    session: Session,
+    layers: Layers,
+    places: HashMap<SuiteCaseName, CasePlanned>,
+}
+
+/// The sample, model and trial of a case.
+type SuiteCaseName = (String, Option<String>, u32);
+
+/// Where a case is planned.
+struct CasePlanned {
+    chunk: Chunk,
+    case: usize,
+    tags: Vec<String>,
+}
+
+impl CurrentSuite {
+    /// Reads the suite at `path`, narrowed down to `samples` where there are any; none if it has errors.
+    pub(crate) fn read(
+        path: &str,
+        surroundings: &SuiteContext,
+        samples: Vec<String>,
+        system: &dyn System,
+    ) -> Option<Self> {
+        let over = Overrides { samples, ..Overrides::default() };
+        let mut session = new_session(path, surroundings, over);
+        if session.load(system).iter().any(Diagnostic::is_error) {
+            return None;
+        }
+        preview(&mut session, &store(surroundings, system), system, &Settings::default());
+        let places = places(&session);
+        Some(Self { session, layers: surroundings.layers(system), places })
+    }
+
+    /// The suite's name.
+    pub(crate) fn name(&self) -> &str {
+        self.session.suite().map_or("", |suite| &suite.name)
+    }
+
+    /// The tags of a result's sample.
+    pub(crate) fn tags(&self, rows: &RunRows, row: &IndexedRow) -> &[String] {
+        self.places.get(&name_of(rows, row)).map_or(&[], |planned| &planned.tags)
+    }
+
+    /// Has `work` look at cases.
+    pub(crate) fn with_cases<T>(&mut self, work: impl FnOnce(&mut CaseContexts<'_>) -> T) -> T {
+        // Why judgments would be asked anew is not told, so that no earlier run is read.
+        let history = History::default();
+        let reasons = AskReasons::new(&self.session, &history);
+        let explaining = Explaining::new(&self.session, &mut self.layers, &reasons, None);
+        work(&mut CaseContexts { explaining, places: &self.places })
+    }
+}
+
+/// Has `work` look at cases of a session without errors, with all that is stored.
+pub(super) fn with_stored_cases<T>(
+    session: &mut Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+    work: impl FnOnce(&mut CaseContexts<'_>) -> T,
+) -> T {
+    preview(session, &store(surroundings, system), system, &Settings::default());
+    let places = places(session);
+    let mut layers = surroundings.layers(system);
+    let history = History::default();
+    let reasons = AskReasons::new(session, &history);
+    let explaining = Explaining::new(session, &mut layers, &reasons, None);
+    work(&mut CaseContexts { explaining, places: &places })
+}
+
+/// Where the cases that are selected are planned.
+fn places(session: &Session) -> HashMap<SuiteCaseName, CasePlanned> {
+    let mut places = HashMap::new();
+    for (id, identity, chunk, case) in results::cases(&session.db, session.root) {
+        let name = (id, identity.model.clone(), identity.trial);
+        let planned = CasePlanned { chunk, case, tags: identity.tags.clone() };
+        places.entry(name).or_insert(planned);
+    }
+    places
+}
+
+/// The cases of a suite, one by one.
+pub(super) struct CaseContexts<'a> {
+    explaining: Explaining<'a>,
+    places: &'a HashMap<SuiteCaseName, CasePlanned>,
+}
+
+impl CaseContexts<'_> {
+    /// What is known of a result, of which `line` is the recorded line.
+    pub(crate) fn context(
+        &mut self,
+        rows: &RunRows,
+        row: &IndexedRow,
+        line: &Map<String, Value>,
+    ) -> CaseContext {
+        let Some(planned) = self.places.get(&name_of(rows, row)) else {
+            return only_note("The dataset no longer has this sample");
+        };
+        let explained = self.explaining.case(planned.chunk, planned.case);
+        let is_same = explained.as_ref().is_some_and(|explained| is_recorded(explained, line));
+        let db = &self.explaining.session.db;
+        let Some(record) = results::case_record(db, planned.chunk, planned.case) else {
+            return only_note("The row of this sample cannot be read");
+        };
+        let conversation = record.trajectory.as_ref().map(messages).filter(|all| !all.is_empty());
+        let note = match (is_same, &conversation) {
+            (_, None) => Some("The row holds no conversation"),
+            (false, Some(_)) => {
+                Some("The sample has changed since this run: this is the conversation of now")
+            }
+            (true, Some(_)) => None,
+        };
+        CaseContext {
+            explained,
+            conversation,
+            note: note.map(str::to_owned),
+            metadata: record.metadata,
+            tags: record.tags,
+        }
+    }
+}
+
+/// Nothing is known, for this reason.
+pub(super) fn only_note(note: &str) -> CaseContext {
+    CaseContext { note: Some(note.to_owned()), ..CaseContext::default() }
+}
+
+fn name_of(rows: &RunRows, row: &IndexedRow) -> SuiteCaseName {
+    (row.sample_id.to_string(), rows.model_of(row).map(str::to_owned), row.trial)
+}
+
+/// Whether a case is what it was when `line` was recorded: its input, and what is graded.
+fn is_recorded(explained: &Explained, line: &Map<String, Value>) -> bool {
+    let mut graders = explained.graders.0.iter();
+    explained.input == *line.get("input").unwrap_or(&Value::Null)
+        && graders.all(|(name, grade)| {
+            recorded_submission(line, name).is_none_or(|text| text == grade.submission)
+        })
+}
+
+/// The store of a suite; committed files that cannot be read are left out.
+fn store(surroundings: &SuiteContext, system: &dyn System) -> Layered {
+    let mut committed = Committed::checked(&check_entry);
+    for path in surroundings.committed_files(system) {
+        if let Ok(bytes) = system.read(&path).into_bytes() {
+            committed.add(&path, &bytes);
+        }
+    }
+    Layered::new(Box::new(SegmentStore::open(&surroundings.cache_dir)), committed)
+}

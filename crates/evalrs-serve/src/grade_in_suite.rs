@@ -1,0 +1,127 @@
+//! Grades one submission with a grader of a suite: another suite, which is never on disk, of that grader and one row.
+//!
+//! Judges are asked and programs are run as by `evalrs run`, with the same keys: what is stored is not asked again, and
+//! what is asked here is stored for later runs.
+
+use std::io::sink;
+
+use serde_json::{Map, Value};
+
+use super::answer::ApiError;
+use super::grade::{GradeView, row_graded};
+use super::served::{Served, ServedSuite};
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_base::file_path::{folder_of, join};
+use evalrs_engine::progress::Quiet;
+use evalrs_engine::session::Session;
+use evalrs_graph::inputs::Overrides;
+use evalrs_model::spec::{
+    DatasetFormat, DatasetSpec, ExtractorSpec, GraderKind, GraderSpec, RecordingJoin, Suite,
+    TargetSpec,
+};
+use evalrs_suite::canonical::canonical;
+use evalrs_system::System;
+use evalrs_system::os::OsSystem;
+use evalrs_system::overlay::OverlaySystem;
+use evalrs_use_cases::args::LimitArgs;
+use evalrs_use_cases::console::Console;
+use evalrs_use_cases::context::SuiteContext;
+use evalrs_use_cases::open::new_session;
+use evalrs_use_cases::settling::{SettledBy, settle_session};
+
+/// The suite, beside the one that the grader is of.
+const SUITE: &str = "evalrs-grade.yaml";
+/// Its dataset.
+const ROW: &str = "evalrs-grade.jsonl";
+
+impl Served {
+    /// The suite and the grader that `id` names as `SUITE:NAME`, where that suite is served.
+    pub(super) fn grader_of_suite<'a>(&self, id: &'a str) -> Option<(&ServedSuite, &'a str)> {
+        self.suites
+            .iter()
+            .find_map(|suite| Some((suite, id.strip_prefix(&suite.name)?.strip_prefix(':')?)))
+    }
+}
+
+/// The grade that the grader called `name` of a suite gives `row`.
+pub(super) fn graded_in_suite(
+    served: &Served,
+    suite: &ServedSuite,
+    name: &str,
+    row: Map<String, Value>,
+) -> Result<GradeView, ApiError> {
+    // What the suite names stays where it is from wherever it is named.
+    let path = OsSystem.absolute(&suite.path);
+    let surroundings = served.context(&path)?;
+    let text = suite_of_one(&path, name, &surroundings)?;
+    let place = |name: &str| join(folder_of(&path), name);
+    let row = Value::Object(row).to_string();
+    let system = OverlaySystem::new(&OsSystem, [(place(SUITE), text), (place(ROW), row)]);
+    let mut session = new_session(&place(SUITE), &surroundings, Overrides::default());
+    let problems = session.load(&system);
+    if let Some(problem) = problems.iter().find(|problem| problem.is_error()) {
+        return Err(ApiError::unprocessable(problem.message.clone()));
+    }
+    settle_row(served, &mut session, &surroundings, &system)?;
+    row_graded(&session)
+}
+
+/// A suite of one grader of the suite at `path`, as text.
+fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<String, ApiError> {
+    let mut session = new_session(path, surroundings, Overrides::default());
+    let problems = session.load_suite(&OsSystem);
+    let suite = session.suite().filter(|_| !problems.iter().any(Diagnostic::is_error));
+    let suite =
+        suite.ok_or_else(|| ApiError::unprocessable("the suite has errors: see its page"))?;
+    let grader = suite.graders.iter().find(|grader| grader.name == name);
+    let grader = grader.ok_or_else(|| ApiError::not_found("Grader not found"))?;
+    if matches!(grader.kind, GraderKind::Reward(_)) {
+        let message =
+            "`grader`: it makes one score of those of others, and so grades no submission";
+        return Err(ApiError::unprocessable(message));
+    }
+    let grader = GraderSpec {
+        // The submission is given, and not taken out of anything.
+        extractor: ExtractorSpec::new("last_assistant", "{}"),
+        ..grader.clone()
+    };
+    let dataset = DatasetSpec::file(join(folder_of(path), ROW), DatasetFormat::Jsonl);
+    let one = Suite {
+        dataset,
+        target: TargetSpec::Recorded { path: None, format: None, join: RecordingJoin::default() },
+        graders: vec![grader],
+        metrics: Vec::new(),
+        gate: None,
+        max_samples: None,
+        sample_tags: Vec::new(),
+        num_runs: 1,
+        ..suite.clone()
+    };
+    Ok(canonical(&one, path))
+}
+
+/// Asks what the grade waits for, until that is known or the server ends.
+fn settle_row(
+    served: &Served,
+    session: &mut Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Result<(), ApiError> {
+    let settings = surroundings.settings(&LimitArgs::default(), session.suite());
+    let mut nowhere = [sink(), sink()];
+    let mut console = Console::silent(system, &mut nowhere);
+    let store = surroundings.store(&mut console);
+    let store = store.map_err(|error| ApiError::internal(error.to_string()))?;
+    let mut quiet = Quiet;
+    let stop = Box::pin(served.ended());
+    let by = SettledBy {
+        system,
+        verbosity: 0,
+        progress: &mut quiet,
+        grades: &mut Quiet,
+        stop: Some(stop),
+    };
+    let settled = settle_session(session, store, &settings, by);
+    let settled = settled.map_err(|cannot| ApiError::unprocessable(cannot.to_string()))?;
+    settled.write_error.map_or(Ok(()), |error| Err(ApiError::internal(error.to_string())))
+}

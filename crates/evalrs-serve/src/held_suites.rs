@@ -1,0 +1,141 @@
+//! Suites as they are now, held so that those whose files have not changed are not read for each request.
+
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Mutex;
+
+use super::answer::ApiError;
+use super::served::{Served, ServedSuite, locked};
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_engine::session::Session;
+use evalrs_graph::change::Change;
+use evalrs_graph::inputs::Overrides;
+use evalrs_system::disk::{DiskMoment, DiskStamp};
+use evalrs_system::os::OsSystem;
+use evalrs_use_cases::context::SuiteContext;
+use evalrs_use_cases::open::new_session;
+
+/// The bytes of the files of all suites that are held; one is held whatever it takes.
+const MOST_BYTES: u64 = 64 << 20;
+/// How often a suite is read whose files are written meanwhile.
+const MOST_READINGS: usize = 3;
+/// How often samples are looked up in one: what was found for them stays in it.
+const MOST_USES: u32 = 500;
+
+/// The suites that are held, the last used one first.
+#[derive(Default)]
+pub(super) struct HeldSuites {
+    held: Mutex<VecDeque<HeldSuite>>,
+}
+
+impl HeldSuites {
+    /// Lets go of all, where what comes next takes as much memory.
+    pub(super) fn let_go(&self) {
+        locked(&self.held).clear();
+    }
+}
+
+/// A suite that was read.
+struct HeldSuite {
+    path: String,
+    environment: BTreeMap<String, String>,
+    /// What it was made from: file or folder → its stamp.
+    stamps: BTreeMap<String, Option<DiskStamp>>,
+    session: Session,
+    problems: Vec<Diagnostic>,
+    /// Whether nothing was written while it was read: else it may be of no moment, or stale already.
+    is_of_one_moment: bool,
+    uses: u32,
+}
+
+impl HeldSuite {
+    fn read(suite: &ServedSuite, surroundings: &SuiteContext) -> Self {
+        let begun = DiskMoment::now();
+        let mut session = new_session(&suite.path, surroundings, Overrides::default());
+        let problems = session.load(&OsSystem);
+        let paths = session.paths();
+        let is_of_one_moment = paths.iter().all(|path| begun.is_after_all_of(path));
+        let stamped = |path: String| {
+            let stamp = DiskStamp::of(&path);
+            (path, stamp)
+        };
+        let stamps = paths.into_iter().map(stamped).collect();
+        let environment = surroundings.environment.clone();
+        let path = suite.path.clone();
+        Self { path, environment, stamps, session, problems, is_of_one_moment, uses: 0 }
+    }
+
+    /// Reads it again as long as it is written meanwhile, within reason.
+    fn read_whole(suite: &ServedSuite, surroundings: &SuiteContext) -> Self {
+        let mut held = Self::read(suite, surroundings);
+        for _ in 1..MOST_READINGS {
+            if held.is_of_one_moment {
+                break;
+            }
+            held = Self::read(suite, surroundings);
+        }
+        held
+    }
+
+    fn is_of_now(&self, surroundings: &SuiteContext) -> bool {
+        self.is_of_one_moment
+            && self.uses < MOST_USES
+            && self.environment == surroundings.environment
+            && self.stamps.iter().all(|(path, stamp)| DiskStamp::of(path) == *stamp)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.stamps.values().flatten().map(|stamp| stamp.length).sum()
+    }
+
+    /// Narrows the suite down to these samples; to all if there are none.
+    fn select(&mut self, samples: &[String], surroundings: &SuiteContext) {
+        let sandbox = surroundings.workspace.sandbox.unwrap_or_default();
+        let samples = samples.to_vec();
+        let overrides = Some(Overrides { samples, sandbox, ..Overrides::default() });
+        let change = Change { overrides, ..Change::default() };
+        change.apply(&mut self.session.db, self.session.root);
+    }
+}
+
+/// A suite in use: its session, what is wrong with it, and what surrounds it.
+pub(super) struct SuiteNow<'a> {
+    /// Its session, narrowed down to the samples that were asked for.
+    pub session: &'a mut Session,
+    /// What is wrong with it.
+    pub problems: &'a [Diagnostic],
+    /// What surrounds it.
+    pub surroundings: &'a SuiteContext,
+}
+
+impl Served {
+    /// Does something with a suite as it is now, narrowed down to `samples` if there are any. One suite is used at a
+    /// time, so that many requests take no more memory than one.
+    pub(super) fn with_suite<T>(
+        &self,
+        suite: &ServedSuite,
+        samples: &[String],
+        work: impl FnOnce(SuiteNow<'_>) -> T,
+    ) -> Result<T, ApiError> {
+        let surroundings = self.context(&suite.path)?;
+        let mut all = locked(&self.sessions.held);
+        // Taken out: what panics on the way is not used again.
+        let at = all.iter().position(|held| held.path == suite.path);
+        let held = at.and_then(|at| all.remove(at)).filter(|held| held.is_of_now(&surroundings));
+        let mut held = held.unwrap_or_else(|| HeldSuite::read_whole(suite, &surroundings));
+        held.select(samples, &surroundings);
+        held.uses += u32::from(!samples.is_empty());
+        let HeldSuite { session, problems, .. } = &mut held;
+        let done = work(SuiteNow { session, problems, surroundings: &surroundings });
+        let mut bytes = held.bytes();
+        all.push_front(held);
+        let mut kept = 1;
+        while let Some(next) = all.get(kept)
+            && bytes + next.bytes() <= MOST_BYTES
+        {
+            bytes += next.bytes();
+            kept += 1;
+        }
+        all.truncate(kept);
+        Ok(done)
+    }
+}

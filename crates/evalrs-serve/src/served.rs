@@ -1,0 +1,233 @@
+//! What is served: the records of a workspace, the suites that were named, and what of them is held in memory.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use tokio::sync::{Semaphore, watch};
+
+use super::answer::ApiError;
+use super::held_suites::HeldSuites;
+use super::history::HeldHistory;
+use super::job::Jobs;
+use crate::label_file::label_file;
+use crate::view::labels::{LabelFile, RunLabels};
+use crate::view::rows::RunRows;
+use crate::view::run::{labelled_graders, open_run};
+use evalrs_base::file_path::join;
+use evalrs_store::record::label_writer::{UnwrittenLabel, check_writable};
+use evalrs_store::record::read::{PastHeader, PastRun, RESULTS};
+use evalrs_store::record::reference::{LATEST, find};
+use evalrs_store::record::runs_of;
+use evalrs_system::disk::DiskStamp;
+use evalrs_system::os::OsSystem;
+use evalrs_use_cases::context::SuiteContext;
+
+/// The rows that are held of all runs together; those of one run are held however many they are.
+const MOST_ROWS: usize = 200_000;
+
+/// How many submissions graders of suites grade at once: each takes a thread of those that read files.
+const MOST_GRADED: usize = 4;
+
+/// A suite that was named.
+#[derive(Clone, Debug)]
+pub(super) struct ServedSuite {
+    /// Its name, as its file said when the server began.
+    pub name: String,
+    /// Its file.
+    pub path: String,
+}
+
+/// What is served.
+pub(super) struct Served {
+    /// The suites that were named, in order.
+    pub suites: Vec<ServedSuite>,
+    /// The folder of the records of runs.
+    pub home: String,
+    /// Where labels are, where that was said.
+    pub labels: Option<String>,
+    /// The folder of the store, where that was said.
+    pub cache_dir: Option<String>,
+    /// Whether nothing is evaluated or written.
+    pub read_only: bool,
+    /// Whether requests say whose label they give.
+    pub labellers: bool,
+    /// The first suite that was named, as its file; empty without one. Its folder decides the workspace.
+    pub first: String,
+    /// The histories that were told, one a suite.
+    pub histories: Mutex<Vec<HeldHistory>>,
+    /// Evaluations.
+    pub jobs: Jobs,
+    /// Labels are changed one after the other.
+    pub writing: Mutex<()>,
+    pub held: Mutex<VecDeque<HeldRows>>,
+    /// One run is read at a time.
+    pub reading: Mutex<()>,
+    /// Two runs are compared at a time.
+    pub comparing: Mutex<()>,
+    /// Suites that were read.
+    pub sessions: HeldSuites,
+    /// Submissions that graders of suites grade at once.
+    pub grading: Arc<Semaphore>,
+    /// Whether the server ends.
+    pub has_ended: watch::Sender<bool>,
+}
+
+/// The rows of a run.
+pub(super) struct HeldRows {
+    id: String,
+    /// Of the file they were read from.
+    stamp: Option<DiskStamp>,
+    rows: Arc<RunRows>,
+}
+
+/// What a lock holds, also where somebody panicked who held it.
+pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Served {
+    /// What is served where records are in `home`.
+    pub(crate) fn new(suites: Vec<ServedSuite>, home: String) -> Self {
+        Self {
+            suites,
+            home,
+            labels: None,
+            cache_dir: None,
+            read_only: false,
+            labellers: false,
+            first: String::new(),
+            histories: Mutex::new(Vec::new()),
+            jobs: Jobs::default(),
+            writing: Mutex::new(()),
+            held: Mutex::new(VecDeque::new()),
+            reading: Mutex::new(()),
+            comparing: Mutex::new(()),
+            sessions: HeldSuites::default(),
+            grading: Arc::new(Semaphore::new(MOST_GRADED)),
+            has_ended: watch::Sender::new(false),
+        }
+    }
+
+    /// Stops what waits for judges and programs.
+    pub(crate) fn end(&self) {
+        self.has_ended.send_replace(true);
+    }
+
+    /// Resolves when the server ends.
+    pub(super) fn ended(&self) -> impl Future<Output = ()> + use<> {
+        let mut has_ended = self.has_ended.subscribe();
+        async move {
+            // Who can no longer tell has ended too.
+            let _ = has_ended.wait_for(|has_ended| *has_ended).await;
+        }
+    }
+
+    /// The suite with this name.
+    pub(crate) fn suite(&self, name: &str) -> Option<&ServedSuite> {
+        self.suites.iter().find(|suite| suite.name == name)
+    }
+
+    /// The record that `id` names: its own id, or `latest`.
+    pub(crate) fn run(&self, id: &str) -> Result<PastRun, ApiError> {
+        let unknown = || ApiError::not_found("there is no such run");
+        // What a browser sends is never a path.
+        if id.is_empty() || id.contains(['/', '\\', '\0']) || id.starts_with('.') {
+            return Err(unknown());
+        }
+        if id == LATEST {
+            return find(&OsSystem, &self.home, LATEST).map_err(|_| unknown());
+        }
+        open_run(&OsSystem, &self.home, id).or_else(|| self.begun(id)).ok_or_else(unknown)
+    }
+
+    /// The id that an address means.
+    pub(crate) async fn named(self: Arc<Self>, id: String) -> Result<String, ApiError> {
+        if id != LATEST {
+            return Ok(id);
+        }
+        beside(move || Ok(self.run(&id)?.id)).await
+    }
+
+    /// An evaluation that was begun here and has no record yet, or was refused before it had one.
+    fn begun(&self, id: &str) -> Option<PastRun> {
+        let suite = self.jobs.job(id)?.suite.clone();
+        let header = PastHeader { suite, ..PastHeader::default() };
+        Some(PastRun { id: id.to_owned(), folder: join(&runs_of(&self.home), id), header })
+    }
+
+    /// The rows of a run, read once for as long as its file stays as it is.
+    pub(crate) fn rows(&self, run: &PastRun) -> Arc<RunRows> {
+        let stamp = DiskStamp::of(&join(&run.folder, RESULTS));
+        if let Some(rows) = self.held_rows(&run.id, stamp) {
+            return rows;
+        }
+        let _reading = locked(&self.reading);
+        // Who waited finds what the one before has read.
+        if let Some(rows) = self.held_rows(&run.id, stamp) {
+            return rows;
+        }
+        let rows = Arc::new(RunRows::read(&OsSystem, run, labelled_graders(&run.header)));
+        let mut held = locked(&self.held);
+        held.retain(|other| other.id != run.id);
+        held.push_front(HeldRows { id: run.id.clone(), stamp, rows: Arc::clone(&rows) });
+        let mut count = 0;
+        held.retain(|held| {
+            let is_first = count == 0;
+            count += held.rows.rows.len().max(1);
+            is_first || count <= MOST_ROWS
+        });
+        rows
+    }
+
+    fn held_rows(&self, id: &str, stamp: Option<DiskStamp>) -> Option<Arc<RunRows>> {
+        let mut held = locked(&self.held);
+        let at = held.iter().position(|held| held.id == id && held.stamp == stamp)?;
+        let found = held.remove(at)?;
+        let rows = Arc::clone(&found.rows);
+        held.push_front(found);
+        Some(rows)
+    }
+
+    /// The file of the labels of a suite: that of the command line, else that of the suite, else the one beside it.
+    pub(super) fn labels_file(&self, suite: &ServedSuite) -> LabelFile {
+        label_file(self.labels.as_deref(), &suite.path, self.cache_dir.as_deref(), &OsSystem)
+    }
+
+    /// Why labels of a suite cannot be written; none where they can.
+    pub(super) fn labels_fixed(&self, suite: &ServedSuite) -> Option<String> {
+        let LabelFile { path, layout, .. } = self.labels_file(suite);
+        check_writable(&path, &layout).err().map(UnwrittenLabel::into_message)
+    }
+
+    /// The labels for the rows of a run, as they are now.
+    pub(crate) fn labels(&self, run: &PastRun, rows: &RunRows) -> RunLabels {
+        let file = match self.suite(&run.header.suite) {
+            Some(suite) => self.labels_file(suite),
+            None => match &self.labels {
+                Some(path) => LabelFile { path: path.clone(), ..LabelFile::default() },
+                None => return RunLabels::default(),
+            },
+        };
+        RunLabels::read_file(&file, &rows.graders, &OsSystem)
+    }
+
+    /// Whose labels those of a suite are, unless a request says; none where nobody knows.
+    pub(crate) fn labeller(&self, suite: &ServedSuite) -> Option<String> {
+        self.context(&suite.path).ok()?.labeller()
+    }
+
+    /// What surrounds the suite at `path`.
+    pub(crate) fn context(&self, path: &str) -> Result<SuiteContext, ApiError> {
+        SuiteContext::find(path, self.cache_dir.as_deref(), &OsSystem)
+            .map_err(|error| ApiError::internal(error.to_string()))
+    }
+}
+
+/// Runs `work`, which reads files, beside the server.
+pub(super) async fn beside<T: Send + 'static>(
+    work: impl FnOnce() -> Result<T, ApiError> + Send + 'static,
+) -> Result<T, ApiError> {
+    tokio::task::spawn_blocking(work)
+        .await
+        .unwrap_or_else(|error| Err(ApiError::internal(format!("the server failed: {error}"))))
+}

@@ -1,0 +1,264 @@
+//! Labels of people beside a run: a file of them, read for the graders of that run, and how far verdicts agree with it.
+
+use std::sync::Arc;
+
+use serde::Serialize;
+
+use evalrs_eval::dataset::label_file;
+use evalrs_eval::dataset::label_file::{LabelLine, LabelTable, digest_number};
+use evalrs_eval::dataset::people::UNKNOWN;
+use evalrs_eval::dataset::people::{label_of, opinions};
+use evalrs_eval::label_keys::{KeyLabel, LabelKey, label_keys};
+use evalrs_metrics::metric::holdout::is_held_out;
+use evalrs_model::spec::{Label, LabelsSpec, Scale};
+use evalrs_system::System;
+
+/// A label as pages show it.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+pub(crate) struct LabelView {
+    /// `true` or `false`, or how good it is from 0 to 1.
+    label: LabelNumber,
+    /// Whether it passes where the grader's threshold is reached.
+    pub passes: bool,
+    /// Whether the verdict says the same; null where there is none.
+    pub agrees: Option<bool>,
+}
+
+/// What a label says.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
+#[derive(utoipa::ToSchema)]
+pub(crate) enum LabelNumber {
+    /// Whether it passes.
+    Pass(bool),
+    /// How good it is, 0.0..=1.0.
+    Score(f64),
+}
+
+impl LabelView {
+    /// The label `label` where scores of at least `threshold` pass, beside a verdict.
+    pub(crate) fn new(label: Label, threshold: f64, passed: Option<bool>) -> Self {
+        let passes = label.passes(threshold);
+        let label = match label {
+            Label::Pass(pass) => LabelNumber::Pass(pass),
+            Label::Score(score) => LabelNumber::Score(score),
+        };
+        Self { label, passes, agrees: passed.map(|passed| passed == passes) }
+    }
+}
+
+/// What a person says.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+pub(crate) struct PersonLabelView {
+    /// Their name; null where that is not known.
+    who: Option<String>,
+    /// `true` or `false`, or how good it is from 0 to 1.
+    label: LabelNumber,
+    /// Whether it passes where the grader's threshold is reached.
+    passes: bool,
+}
+
+impl PersonLabelView {
+    fn new(said: &ReadLabel, threshold: f64) -> Self {
+        let label = LabelView::new(said.label, threshold, None);
+        Self {
+            who: said.who.as_deref().map(str::to_owned),
+            label: label.label,
+            passes: label.passes,
+        }
+    }
+}
+
+/// What people say of a verdict.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct PeopleView {
+    /// The label that counts; none of a tie.
+    pub label: Option<LabelView>,
+    /// What each says.
+    pub people: Vec<PersonLabelView>,
+    /// Whether some say that it passes and others that it does not.
+    pub disputed: bool,
+}
+
+impl PeopleView {
+    /// What is `said`, where scores of at least `threshold` pass, beside a verdict.
+    pub(crate) fn new(said: &SaidLabels, threshold: f64, passed: Option<bool>) -> Self {
+        let people = said.people.iter().map(|one| PersonLabelView::new(one, threshold));
+        let people: Vec<PersonLabelView> = people.collect();
+        let disputed = people.iter().any(|one| one.passes) && people.iter().any(|one| !one.passes);
+        let label = said.label.map(|label| LabelView::new(label, threshold, passed));
+        Self { label, people, disputed }
+    }
+
+    /// What a person says; those without a name are one.
+    pub(crate) fn label_of(&self, who: Option<&str>) -> Option<LabelNumber> {
+        let who = who.unwrap_or(UNKNOWN);
+        let own = self.people.iter().find(|one| one.who.as_deref().unwrap_or(UNKNOWN) == who);
+        own.map(|one| one.label)
+    }
+}
+
+/// A key that labels, and its button.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+pub(crate) struct LabelKeyView {
+    /// The key.
+    key: String,
+    /// What a label of it says: `true`, `false`, a number from 0 to 1, or null, which removes it.
+    value: Option<LabelNumber>,
+    /// What its button shows: of scores the number on the scale of the grader.
+    shown: String,
+}
+
+/// The keys of a grader with this scale, in the order of their buttons.
+pub(crate) fn label_key_views(scale: Scale) -> Vec<LabelKeyView> {
+    let view = |LabelKey { key, says, shown }: LabelKey| {
+        let value = match says {
+            KeyLabel::Pass(pass) => Some(LabelNumber::Pass(pass)),
+            KeyLabel::Score(score) => Some(LabelNumber::Score(scale.unit(score))),
+            KeyLabel::Nothing => None,
+        };
+        LabelKeyView { key: key.to_string(), value, shown }
+    };
+    label_keys(scale).into_iter().map(view).collect()
+}
+
+/// What a person says of an answer, on the scale of a grader.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct ReadLabel {
+    /// Their name, where that is known.
+    who: Option<Box<str>>,
+    label: Label,
+}
+
+/// What a file says of an answer.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct SaidLabels {
+    /// The label that counts; none of a tie.
+    label: Option<Label>,
+    /// What each person says, by their names.
+    people: Vec<ReadLabel>,
+}
+
+/// A grader, as far as labels are read for it.
+#[derive(Clone, Debug, PartialEq)]
+pub(crate) struct LabelledGrader {
+    /// Its name.
+    pub name: String,
+    /// The scale of its judge.
+    pub scale: Scale,
+    /// The least score that passes.
+    pub threshold: f64,
+}
+
+/// The answer that a label is of.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LabelledAnswer<'a> {
+    /// The sample.
+    pub sample: &'a str,
+    /// The model.
+    pub model: Option<&'a str>,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// The digest of what was graded; none where that is not known.
+    pub submission: Option<u64>,
+}
+
+/// A file of labels, and how its lines are written.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LabelFile {
+    /// Where it is.
+    pub path: String,
+    /// How it is written.
+    pub layout: LabelsSpec,
+    /// The share of labels that is held out, and not shown.
+    pub holdout: Option<f64>,
+}
+
+impl LabelFile {
+    /// The file that is `named`, else the one that the suite at `suite` says, else the one beside it.
+    pub(crate) fn of(named: Option<&str>, suite: &str, said: Option<LabelsSpec>) -> Self {
+        let said = said.unwrap_or_default();
+        let holdout = said.holdout;
+        match named.map(str::to_owned).or_else(|| said.path.clone()) {
+            Some(path) => Self { path, layout: said, holdout },
+            None => {
+                Self { path: label_file::beside(suite), layout: LabelsSpec::default(), holdout }
+            }
+        }
+    }
+}
+
+/// The labels of a file.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct RunLabels {
+    table: Arc<LabelTable>,
+    holdout: Option<f64>,
+    /// What is wrong with the file, a sentence each.
+    pub problems: Vec<String>,
+}
+
+impl RunLabels {
+    /// Reads the text of a file for these graders.
+    pub(crate) fn read(file: &LabelFile, text: &str, graders: &[LabelledGrader]) -> Self {
+        let scales: Vec<(String, Scale)> =
+            graders.iter().map(|grader| (grader.name.clone(), grader.scale)).collect();
+        let reading = label_file::read(&file.path, text, &scales, &file.layout);
+        let problems = reading.problems.iter().map(|problem| problem.message.clone());
+        Self { table: reading.table, holdout: file.holdout, problems: problems.collect() }
+    }
+
+    /// Reads a file for these graders; nothing where it cannot be read.
+    pub(crate) fn read_file(
+        file: &LabelFile,
+        graders: &[LabelledGrader],
+        system: &dyn System,
+    ) -> Self {
+        let Ok(bytes) = system.read(&file.path).into_bytes() else { return Self::default() };
+        Self::read(file, &String::from_utf8_lossy(&bytes), graders)
+    }
+
+    /// The label of an answer for a grader, unless it is held out.
+    pub(crate) fn label(
+        &self,
+        answer: &LabelledAnswer<'_>,
+        grader: &LabelledGrader,
+    ) -> Option<Label> {
+        self.said(answer, grader).label
+    }
+
+    /// What people say of an answer for a grader, unless it is held out.
+    pub(crate) fn said(&self, answer: &LabelledAnswer<'_>, grader: &LabelledGrader) -> SaidLabels {
+        let Some(lines) = self.table.samples.get(answer.sample) else {
+            return SaidLabels::default();
+        };
+        if self.holds_out(answer) {
+            return SaidLabels::default();
+        }
+        let own = lines.iter().filter(|line| {
+            let is_of_submission =
+                |now: u64| line.submission.as_ref().is_none_or(|of| digest_number(of) == now);
+            line.is_of(answer.model, answer.trial)
+                && line.grader.as_ref().is_none_or(|name| *name == grader.name)
+                && answer.submission.is_none_or(is_of_submission)
+        });
+        let said = opinions(own);
+        let named = |line: &&LabelLine| {
+            Some(ReadLabel { who: line.who.clone(), label: line.said.on(grader.scale)? })
+        };
+        let mut people: Vec<ReadLabel> = said.iter().filter_map(named).collect();
+        people.sort_by(|one, other| one.who.cmp(&other.who));
+        SaidLabels { label: label_of(&said).and_then(|said| said.on(grader.scale)), people }
+    }
+
+    /// Whether the label of an answer is held out. One whose submission nobody knows may be.
+    pub(crate) fn holds_out(&self, answer: &LabelledAnswer<'_>) -> bool {
+        self.holdout.is_some_and(|share| {
+            answer.submission.is_none_or(|of| is_held_out(answer.sample, of, share))
+        })
+    }
+
+    /// Whether there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.table.samples.is_empty()
+    }
+}

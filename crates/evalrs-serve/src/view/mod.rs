@@ -1,0 +1,16 @@
+//! What the API and the HTML report show of recorded runs: lists of runs, rows, single cases and labels.
+//!
+//! Reads records and nothing else. Records are files anybody may have edited: what cannot be read is left out.
+
+pub(crate) mod lines;
+pub(crate) mod labels;
+pub(crate) mod message;
+pub(crate) mod case;
+
+pub(crate) mod rows;
+pub(crate) mod query;
+mod metrics;
+pub(crate) mod run;
+pub(crate) mod viewer;
+mod repeats;
+pub(crate) mod single_file;

@@ -1,0 +1,165 @@
+//! Which rows of a run are wanted, and in which order.
+
+use serde::Deserialize;
+
+use super::labels::RunLabels;
+use super::rows::{IndexedRow, RunRows, VerdictState};
+
+/// What is asked of a list of rows.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize, utoipa::IntoParams)]
+#[into_params(parameter_in = Query)]
+#[serde(default)]
+pub(crate) struct RowQuery {
+    /// The grader that `state` and `sort` are about; else any of them.
+    pub grader: Option<String>,
+    /// Only rows that a grader, or the one named, says this of.
+    #[param(inline)]
+    pub state: Option<WantedState>,
+    /// Only samples with this tag.
+    pub tag: Option<String>,
+    /// Only this model.
+    pub model: Option<String>,
+    /// Only rows whose id, input or submission has this text, whatever the case.
+    pub q: Option<String>,
+    /// What rows are sorted by.
+    #[param(inline)]
+    pub sort: RowSort,
+    /// Whether the largest comes first.
+    #[param(inline)]
+    pub order: SortOrder,
+}
+
+/// What rows may be wanted for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(utoipa::ToSchema)]
+pub(crate) enum WantedState {
+    /// A verdict that passes.
+    Passed,
+    /// A verdict that does not.
+    Failed,
+    /// No verdict, for an error.
+    Errored,
+    /// No verdict yet.
+    Pending,
+    /// The grader has nothing to say of it.
+    NotApplicable,
+    /// The verdict and the label of a person differ.
+    Disagrees,
+    /// A person has said something.
+    Labelled,
+    /// Nobody has.
+    Unlabelled,
+    /// Some people say that it passes, others that it does not.
+    Disputed,
+}
+
+/// What rows are sorted by.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[derive(utoipa::ToSchema)]
+pub(crate) enum RowSort {
+    /// Their places in the dataset.
+    #[default]
+    Line,
+    /// The ids of their samples.
+    Id,
+    /// The score of the grader, else the lowest of all.
+    Score,
+}
+
+/// Which end comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+#[derive(utoipa::ToSchema)]
+pub(crate) enum SortOrder {
+    /// The smallest.
+    #[default]
+    Asc,
+    /// The largest.
+    Desc,
+}
+
+/// Which numbers of lines hold a text or a tag.
+pub(crate) type HasLine<'a> = &'a dyn Fn(u32) -> bool;
+
+impl RowQuery {
+    /// The ordinals of the rows that are wanted, in their order. `has_text` and `has_tag` know what rows do not.
+    pub(crate) fn select(
+        &self,
+        rows: &RunRows,
+        labels: &RunLabels,
+        has_text: HasLine<'_>,
+        has_tag: HasLine<'_>,
+    ) -> Vec<usize> {
+        let grader = self.grader.as_deref().and_then(|name| rows.grader(name));
+        let model = self.model.as_deref();
+        let is_wanted = |row: &IndexedRow| {
+            model.is_none_or(|model| rows.model_of(row) == Some(model))
+                && self.state.is_none_or(|state| is_of_state(state, row, grader, rows, labels))
+                && has_tag(row.at)
+                && has_text(row.at)
+        };
+        let all = rows.rows.iter().enumerate();
+        let mut wanted: Vec<usize> =
+            all.filter(|(_, row)| is_wanted(row)).map(|(at, _)| at).collect();
+        match self.sort {
+            RowSort::Line => {}
+            RowSort::Id => {
+                wanted.sort_by(|a, b| rows.rows[*a].sample_id.cmp(&rows.rows[*b].sample_id));
+            }
+            RowSort::Score => wanted.sort_by(|a, b| {
+                score(&rows.rows[*a], grader).total_cmp(&score(&rows.rows[*b], grader))
+            }),
+        }
+        if self.order == SortOrder::Desc {
+            wanted.reverse();
+        }
+        wanted
+    }
+}
+
+/// The verdicts that a query is about: that of its grader, else all, with their ordinals.
+fn verdicts(
+    row: &IndexedRow,
+    grader: Option<usize>,
+) -> impl Iterator<Item = (usize, &super::rows::CellVerdict)> {
+    row.verdicts.iter().enumerate().filter(move |(at, _)| grader.is_none_or(|wanted| wanted == *at))
+}
+
+fn is_of_state(
+    state: WantedState,
+    row: &IndexedRow,
+    grader: Option<usize>,
+    rows: &RunRows,
+    labels: &RunLabels,
+) -> bool {
+    let mut all = verdicts(row, grader);
+    let mut is = |state: VerdictState| all.any(|(_, verdict)| verdict.state == state);
+    match state {
+        WantedState::Passed => is(VerdictState::Passed),
+        WantedState::Failed => is(VerdictState::Failed),
+        WantedState::Errored => is(VerdictState::Errored),
+        WantedState::Pending => is(VerdictState::Pending),
+        WantedState::NotApplicable => is(VerdictState::NotApplicable),
+        _ => {
+            let mut said =
+                all.map(|(at, verdict)| rows.people(row, &rows.graders[at], *verdict, labels));
+            match state {
+                WantedState::Disagrees => {
+                    said.any(|said| said.label.is_some_and(|label| label.agrees == Some(false)))
+                }
+                WantedState::Disputed => said.any(|said| said.disputed),
+                WantedState::Labelled => said.any(|said| !said.people.is_empty()),
+                _ => said.any(|said| said.people.is_empty()),
+            }
+        }
+    }
+}
+
+/// What a row is sorted by; what has no verdict comes before all that have one.
+fn score(row: &IndexedRow, grader: Option<usize>) -> f64 {
+    let scores = verdicts(row, grader)
+        .map(|(_, verdict)| verdict.state.passed().map_or(-1.0, |_| verdict.score));
+    scores.fold(f64::INFINITY, f64::min)
+}

@@ -1,0 +1,339 @@
+//! The results of a run as rows: small enough that those of a hundred thousand cases are held and looked through.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+use serde_json::value::RawValue;
+
+use super::labels::{LabelView, LabelledAnswer, LabelledGrader, PeopleView, RunLabels};
+use super::lines::parsed;
+use evalrs_base::ordered_map::Ordered;
+use evalrs_eval::dataset::label_file::digest_number;
+use evalrs_eval::votes::answer_digest;
+use evalrs_metrics::metric::labels::LabelAgreement;
+use evalrs_model::delta::{Cell, CellState};
+use evalrs_model::record_format::reads_line;
+use evalrs_store::record::read::PastRun;
+use evalrs_system::System;
+
+/// The characters of a submission that a row shows.
+const SHOWN: usize = 200;
+
+/// The results of a run.
+#[derive(Debug, Default)]
+pub(crate) struct RunRows {
+    /// The graders of the run, in its order.
+    pub graders: Vec<LabelledGrader>,
+    /// The models, in the order in which they first appear.
+    pub models: Vec<String>,
+    /// The rows, in the order of the file.
+    pub rows: Vec<IndexedRow>,
+    /// Lines that cannot be read.
+    pub broken: usize,
+    /// How often each sample is tried, at most.
+    pub trials: u32,
+}
+
+/// A result.
+#[derive(Debug)]
+pub(crate) struct IndexedRow {
+    /// The sample.
+    pub sample_id: Box<str>,
+    /// The ordinal of the model.
+    pub model: Option<u32>,
+    /// The repetition, from 0.
+    pub trial: u32,
+    /// Its number among all lines of the file, from 0.
+    pub at: u32,
+    submission: Box<str>,
+    /// One for each grader, in their order.
+    pub verdicts: Box<[CellVerdict]>,
+}
+
+/// What a grader says.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(crate) struct CellVerdict {
+    /// 0.0..=1.0; 0 where there is none.
+    pub score: f64,
+    /// What came of it.
+    pub state: VerdictState,
+    /// The digest of what was graded, see [`answer_digest`].
+    pub submission: u64,
+}
+
+/// What came of grading.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+#[derive(utoipa::ToSchema)]
+pub(crate) enum VerdictState {
+    /// It passes.
+    Passed,
+    /// It does not.
+    Failed,
+    /// It could not be graded.
+    Errored,
+    /// It is not graded yet.
+    Pending,
+    /// The grader has nothing to say of it.
+    NotApplicable,
+}
+
+impl VerdictState {
+    /// Whether it passed, where it was graded.
+    pub(crate) fn passed(self) -> Option<bool> {
+        match self {
+            Self::Passed => Some(true),
+            Self::Failed => Some(false),
+            Self::Errored | Self::Pending | Self::NotApplicable => None,
+        }
+    }
+}
+
+/// A row as pages show it.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+pub(crate) struct RowView {
+    /// Its number among all results of the run, from 0.
+    at: u32,
+    /// The sample.
+    sample_id: String,
+    /// The model that was run.
+    model: Option<String>,
+    /// The repetition, from 0.
+    trial: u32,
+    /// The first 200 characters of what was graded.
+    submission: String,
+    /// Grader → its verdict.
+    #[schema(value_type = BTreeMap<String, RowVerdict>)]
+    grades: Ordered<RowVerdict>,
+}
+
+/// A verdict in a row.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+pub(crate) struct RowVerdict {
+    /// 0.0..=1.0; null where there is none.
+    pub score: Option<f64>,
+    /// What came of it.
+    pub state: VerdictState,
+    /// What a person says.
+    pub label: Option<LabelView>,
+    /// Whether some people say that it passes and others that it does not.
+    pub disputed: bool,
+}
+
+/// A line of results, as far as rows need it.
+#[derive(Deserialize)]
+struct Line<'a> {
+    format: u32,
+    #[serde(borrow)]
+    sample_id: Cow<'a, str>,
+    #[serde(borrow, default)]
+    model: Option<Cow<'a, str>>,
+    #[serde(default)]
+    trial: u32,
+    #[serde(borrow, default)]
+    submission: LineText<'a>,
+    #[serde(borrow, default)]
+    submissions: BTreeMap<LineText<'a>, LineText<'a>>,
+    #[serde(borrow, default)]
+    grades: BTreeMap<LineText<'a>, LineGrade<'a>>,
+    #[serde(borrow, default)]
+    not_applicable: BTreeMap<LineText<'a>, &'a RawValue>,
+}
+
+/// A text that is copied only where it was written with escapes.
+#[derive(Default, PartialEq, Eq, PartialOrd, Ord, Deserialize)]
+struct LineText<'a>(#[serde(borrow)] Cow<'a, str>);
+
+impl std::borrow::Borrow<str> for LineText<'_> {
+    fn borrow(&self) -> &str {
+        &self.0
+    }
+}
+
+impl Line<'_> {
+    fn submission_of(&self, grader: &str) -> &str {
+        &self.submissions.get(grader).unwrap_or(&self.submission).0
+    }
+
+    /// The row, and its model.
+    fn row(&self, at: u32, graders: &[LabelledGrader]) -> (IndexedRow, Option<Box<str>>) {
+        let mut texts = graders.iter().map(|grader| self.submission_of(&grader.name));
+        let first = texts.find(|text| !text.is_empty()).unwrap_or(&self.submission.0);
+        let submission: String = first.chars().take(SHOWN).collect();
+        let verdict = |grader: &LabelledGrader| {
+            let name = grader.name.as_str();
+            let verdict = match self.grades.get(name) {
+                Some(grade) => grade.verdict(),
+                None if self.not_applicable.contains_key(name) => NOT_APPLICABLE,
+                None => NOT_GRADED,
+            };
+            let graded = answer_digest(self.submission_of(name));
+            CellVerdict { submission: digest_number(&graded), ..verdict }
+        };
+        let row = IndexedRow {
+            sample_id: self.sample_id.as_ref().into(),
+            model: None,
+            trial: self.trial,
+            at,
+            submission: submission.into(),
+            verdicts: graders.iter().map(verdict).collect(),
+        };
+        (row, self.model.as_deref().map(Box::from))
+    }
+}
+
+#[derive(Deserialize)]
+struct LineGrade<'a> {
+    #[serde(default)]
+    score: Option<f64>,
+    #[serde(default)]
+    pass: Option<bool>,
+    #[serde(borrow, default)]
+    error: Option<&'a RawValue>,
+}
+
+impl LineGrade<'_> {
+    fn verdict(&self) -> CellVerdict {
+        let is_error = self.error.is_some_and(|error| error.get() != "null");
+        let state = match (is_error, self.pass) {
+            (true, _) => VerdictState::Errored,
+            (false, Some(true)) => VerdictState::Passed,
+            (false, Some(false)) => VerdictState::Failed,
+            (false, None) => VerdictState::Pending,
+        };
+        let score = self.score.filter(|_| !is_error).unwrap_or(0.0);
+        CellVerdict { score, state, submission: 0 }
+    }
+}
+
+const NOT_GRADED: CellVerdict =
+    CellVerdict { score: 0.0, state: VerdictState::Pending, submission: 0 };
+
+const NOT_APPLICABLE: CellVerdict =
+    CellVerdict { score: 0.0, state: VerdictState::NotApplicable, submission: 0 };
+
+impl RunRows {
+    /// Reads the results of `run`.
+    pub(crate) fn read(system: &dyn System, run: &PastRun, graders: Vec<LabelledGrader>) -> Self {
+        let parse = |at: u32, bytes: &[u8]| {
+            let line = serde_json::from_slice::<Line<'_>>(bytes).ok();
+            line.filter(|line| reads_line(line.format)).map(|line| line.row(at, &graders))
+        };
+        let all = parsed(system, run, &parse);
+        let mut rows = Self { graders, ..Self::default() };
+        for row in all {
+            match row {
+                Some((row, model)) => rows.add(row, model.as_deref()),
+                None => rows.broken += 1,
+            }
+        }
+        rows.rows.shrink_to_fit();
+        rows
+    }
+
+    fn add(&mut self, row: IndexedRow, model: Option<&str>) {
+        self.trials = self.trials.max(row.trial.saturating_add(1));
+        let model = model.map(|model| self.model(model));
+        self.rows.push(IndexedRow { model, ..row });
+    }
+
+    fn model(&mut self, name: &str) -> u32 {
+        let known = self.models.iter().position(|model| model == name);
+        let at = known.unwrap_or_else(|| {
+            self.models.push(name.to_owned());
+            self.models.len() - 1
+        });
+        u32::try_from(at).unwrap_or(u32::MAX)
+    }
+
+    /// The name of the model of a row.
+    pub(crate) fn model_of(&self, row: &IndexedRow) -> Option<&str> {
+        self.models.get(row.model? as usize).map(String::as_str)
+    }
+
+    /// A row as pages show it.
+    pub(crate) fn view(&self, row: &IndexedRow, labels: &RunLabels) -> RowView {
+        let graders = self.graders.iter().zip(&row.verdicts);
+        let grades = graders.map(|(grader, verdict)| {
+            let score = verdict.state.passed().map(|_| verdict.score);
+            let PeopleView { label, disputed, .. } = self.people(row, grader, *verdict, labels);
+            (grader.name.clone(), RowVerdict { score, state: verdict.state, label, disputed })
+        });
+        RowView {
+            at: row.at,
+            sample_id: row.sample_id.to_string(),
+            model: self.model_of(row).map(str::to_owned),
+            trial: row.trial,
+            submission: row.submission.to_string(),
+            grades: Ordered(grades.collect()),
+        }
+    }
+
+    /// What people say of a row for a grader.
+    pub(crate) fn people(
+        &self,
+        row: &IndexedRow,
+        grader: &LabelledGrader,
+        verdict: CellVerdict,
+        labels: &RunLabels,
+    ) -> PeopleView {
+        let said = labels.said(&self.answer(row, verdict), grader);
+        PeopleView::new(&said, grader.threshold, verdict.state.passed())
+    }
+
+    /// What a label of the row has to be of.
+    fn answer<'a>(&'a self, row: &'a IndexedRow, verdict: CellVerdict) -> LabelledAnswer<'a> {
+        LabelledAnswer {
+            sample: &row.sample_id,
+            model: self.model_of(row),
+            trial: row.trial,
+            submission: Some(verdict.submission),
+        }
+    }
+
+    /// The ordinal of the grader `name`.
+    pub(crate) fn grader(&self, name: &str) -> Option<usize> {
+        self.graders.iter().position(|grader| grader.name == name)
+    }
+
+    /// How many scores of each grader lie in each tenth, and how many are exactly 1.
+    pub(crate) fn histograms(&self) -> Ordered<Vec<u64>> {
+        let histogram = |(at, grader): (usize, &LabelledGrader)| {
+            let mut counts = vec![0; 11];
+            for verdict in self.rows.iter().map(|row| row.verdicts[at]) {
+                if verdict.state.passed().is_some() {
+                    counts[(verdict.score * 10.0 + 1e-9).floor().clamp(0.0, 10.0) as usize] += 1;
+                }
+            }
+            (grader.name.clone(), counts)
+        };
+        Ordered(self.graders.iter().enumerate().map(histogram).collect())
+    }
+
+    /// How far the verdicts of each grader agree with labels; only graders that have some.
+    pub(crate) fn agreement(&self, labels: &RunLabels) -> Ordered<LabelAgreement> {
+        if labels.is_empty() {
+            return Ordered::default();
+        }
+        let agreement = |(at, grader): (usize, &LabelledGrader)| {
+            let pairs = self.rows.iter().filter_map(|row| {
+                let label = labels.label(&self.answer(row, row.verdicts[at]), grader)?;
+                Some((cell(row.verdicts[at]), label))
+            });
+            Some((grader.name.clone(), LabelAgreement::of(pairs, grader.threshold)?))
+        };
+        Ordered(self.graders.iter().enumerate().filter_map(agreement).collect())
+    }
+}
+
+fn cell(verdict: CellVerdict) -> Cell {
+    let state = match verdict.state {
+        VerdictState::Passed => CellState::Passed,
+        VerdictState::Failed => CellState::Failed,
+        VerdictState::Errored => CellState::Errored,
+        VerdictState::Pending => CellState::Pending,
+        VerdictState::NotApplicable => CellState::NotApplicable,
+    };
+    Cell { score: verdict.score, state }
+}

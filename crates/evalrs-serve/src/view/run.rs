@@ -1,0 +1,309 @@
+//! A recorded run as lists and pages show it.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::labels::{LabelKeyView, LabelledGrader, label_key_views};
+use super::metrics::{self, DeclaredView, MetricView};
+use super::rows::RunRows;
+use evalrs_base::file_path::join;
+use evalrs_base::ordered_map::Ordered;
+use evalrs_eval::grade::recorded_scale;
+use evalrs_metrics::metric::labels::LabelAgreement;
+use evalrs_model::spec::{Scale, ToolSpec};
+use evalrs_store::record::SessionActions;
+use evalrs_store::record::read::{PastHeader, PastRun, open};
+use evalrs_store::record::runs_of;
+use evalrs_store::record::saves::FILE as SAVES;
+use evalrs_system::System;
+
+/// A run in a list.
+#[derive(Clone, Debug, Default, Serialize, utoipa::ToSchema)]
+pub(crate) struct RunView {
+    /// Its id.
+    pub id: String,
+    /// The suite's name.
+    pub suite: String,
+    /// When it began, RFC 3339; null where that is not recorded.
+    started: Option<String>,
+    /// When it ended.
+    finished: Option<String>,
+    /// Whether it goes on.
+    pub under_way: bool,
+    /// Whether it was interrupted.
+    interrupted: bool,
+    /// Whether it is a session of `watch`.
+    session: bool,
+    /// Whether it was of a part of the samples.
+    narrowed: bool,
+    /// Samples.
+    samples: Option<u64>,
+    /// Results: samples × models × trials.
+    results: Option<u64>,
+    /// What the gate says, as in `summary.json`.
+    #[schema(value_type = Option<Object>)]
+    gate: Value,
+    /// Grader → its aggregates, in the order of the suite.
+    #[schema(value_type = std::collections::BTreeMap<String, MetricView>)]
+    metrics: Ordered<MetricView>,
+    /// Metric that the suite declares → what it comes to.
+    #[schema(value_type = std::collections::BTreeMap<String, DeclaredView>)]
+    declared: Ordered<DeclaredView>,
+    /// What the actions came to.
+    actions: ActionsView,
+    /// US dollars spent in this run, where prices are known.
+    cost: Option<f64>,
+    /// The exit code.
+    exit_code: Option<u64>,
+}
+
+/// What actions came to.
+#[derive(Clone, Copy, Debug, Default, Serialize, utoipa::ToSchema)]
+pub(crate) struct ActionsView {
+    /// All of them.
+    total: u64,
+    /// Found in the store.
+    cached: u64,
+    /// Executed.
+    asked: u64,
+    /// Without a reply.
+    failed: u64,
+    /// Not executed.
+    pending: u64,
+}
+
+/// A run on its own page.
+#[derive(Clone, Debug, Serialize, utoipa::ToSchema)]
+pub(crate) struct RunDetails {
+    /// What lists show of it.
+    #[serde(flatten)]
+    run: RunView,
+    /// `header.json`.
+    #[schema(value_type = Object)]
+    header: Map<String, Value>,
+    /// `summary.json`.
+    #[schema(value_type = Option<Object>)]
+    summary: Value,
+    /// What went wrong on the way.
+    warnings: Vec<String>,
+    /// Its graders, in their order.
+    graders: Vec<GraderView>,
+    /// Its models.
+    models: Vec<String>,
+    /// How often each sample is tried.
+    trials: u32,
+    /// The tags of samples.
+    tags: Vec<String>,
+    /// Grader → how many scores lie in each tenth, and how many are exactly 1: eleven numbers.
+    #[schema(value_type = std::collections::BTreeMap<String, Vec<u64>>)]
+    histograms: Ordered<Vec<u64>>,
+    /// Grader → how far its verdicts agree with people.
+    #[schema(value_type = Object)]
+    agreement: Ordered<LabelAgreement>,
+    /// Whose labels are given here, unless a request says; null where that is not known.
+    labeller: Option<String>,
+    /// Why no labels are given here, where the file of labels is none that evalrs writes.
+    labels_fixed: Option<String>,
+    /// The run of the suite before it.
+    previous: Option<String>,
+    /// The one after it.
+    next: Option<String>,
+}
+
+/// A grader of a run.
+#[derive(Clone, Debug, PartialEq, Serialize, utoipa::ToSchema)]
+pub(crate) struct GraderView {
+    /// What the suite calls it.
+    name: String,
+    /// Its name for people, where it has one.
+    label: Option<String>,
+    /// The least score that passes.
+    pass_threshold: Option<f64>,
+    /// The model that judges.
+    model: Option<String>,
+    /// Its rubric.
+    prompt: Option<String>,
+    /// The keys that label what it grades, in the order of their buttons.
+    label_keys: Vec<LabelKeyView>,
+}
+
+/// What `run.json` says, as far as it can be read.
+#[derive(Default, Deserialize)]
+#[serde(default)]
+struct Facts {
+    started: Option<String>,
+    finished: Option<String>,
+    interrupted: bool,
+    exit_code: Option<u64>,
+    actions: Ordered<Map<String, Value>>,
+    session: Option<SessionActions>,
+    spent: Map<String, Value>,
+    target: Option<Map<String, Value>>,
+    warnings: Vec<String>,
+}
+
+fn read_value(system: &dyn System, path: &str) -> Value {
+    let bytes = system.read(path).into_bytes();
+    bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null)
+}
+
+fn facts(system: &dyn System, run: &PastRun) -> Facts {
+    serde_json::from_value(read_value(system, &join(&run.folder, "run.json"))).unwrap_or_default()
+}
+
+impl RunView {
+    /// What lists show of a run.
+    pub(crate) fn read(system: &dyn System, run: &PastRun, under_way: bool) -> Self {
+        let summary = read_value(system, &join(&run.folder, "summary.json"));
+        Self { under_way, ..Self::new(system, run, &summary, &facts(system, run)) }
+    }
+
+    fn new(system: &dyn System, run: &PastRun, summary: &Value, facts: &Facts) -> Self {
+        let sum = |name: &str| {
+            let numbers = facts.actions.0.iter().filter_map(|(_, tally)| tally.get(name)?.as_u64());
+            numbers.fold(0, u64::saturating_add)
+        };
+        let session = facts.session;
+        let of_target =
+            facts.target.as_ref().and_then(|target| target.get("spent")?.get("cost")?.as_f64());
+        let of_judges = facts.spent.get("cost").and_then(Value::as_f64);
+        let cost = match (of_judges, of_target) {
+            (Some(one), Some(other)) => Some(one + other),
+            (one, other) => one.or(other),
+        };
+        Self {
+            id: run.id.clone(),
+            suite: run.header.suite.clone(),
+            started: facts.started.clone(),
+            finished: facts.finished.clone(),
+            under_way: false,
+            interrupted: facts.interrupted,
+            session: system.open(&join(&run.folder, SAVES)).is_ok(),
+            narrowed: run.header.is_narrowed(),
+            samples: summary["samples"].as_u64(),
+            results: summary["results"].as_u64(),
+            gate: Some(&summary["gate"])
+                .filter(|gate| gate.is_object())
+                .cloned()
+                .unwrap_or_default(),
+            metrics: metrics::metrics(summary),
+            declared: metrics::declared(summary),
+            actions: ActionsView {
+                total: sum("total"),
+                cached: session.map_or_else(|| sum("cached"), |all| all.cached),
+                asked: session.map_or_else(|| sum("asked"), |all| all.asked),
+                failed: session.map_or_else(|| sum("failed"), |all| all.failed),
+                pending: sum("pending"),
+            },
+            cost,
+            exit_code: facts.exit_code,
+        }
+    }
+}
+
+/// The graders of a run, as far as labels are read for them.
+pub(crate) fn labelled_graders(header: &PastHeader) -> Vec<LabelledGrader> {
+    let grader = |(name, settings): (&str, &Map<String, Value>)| LabelledGrader {
+        name: name.to_owned(),
+        scale: scale(settings).unwrap_or(Scale::UNIT),
+        threshold: settings.get("pass_threshold").and_then(Value::as_f64).unwrap_or(1.0),
+    };
+    header.graders().map(grader).collect()
+}
+
+/// The scale on which people label what a grader with these settings grades, where it is not that of all scores.
+fn scale(settings: &Map<String, Value>) -> Option<Scale> {
+    if let Some(function) = settings.get("function").and_then(Value::as_str) {
+        let config = settings.get("config").and_then(Value::as_object).cloned();
+        let config = config.unwrap_or_default();
+        return recorded_scale(&ToolSpec { function: function.to_owned(), config });
+    }
+    // Of two answers the better one is chosen, on whichever scale.
+    if settings.get("compare_to").is_some_and(|other| !other.is_null()) {
+        return None;
+    }
+    let [min, max] = settings.get("scale")?.as_array()?.as_slice() else { return None };
+    Some(Scale { min: min.as_f64()?, max: max.as_f64()? }).filter(|scale| scale.min < scale.max)
+}
+
+/// What a page shows of a run beside its rows.
+pub(crate) struct RunSurroundings {
+    /// Whether it goes on.
+    pub under_way: bool,
+    /// How far verdicts agree with labels.
+    pub agreement: Ordered<LabelAgreement>,
+    /// Whose labels are given here, where that is known.
+    pub labeller: Option<String>,
+    /// Why labels cannot be written, where they cannot.
+    pub labels_fixed: Option<String>,
+    /// The run of the suite before it.
+    pub previous: Option<String>,
+    /// The one after it.
+    pub next: Option<String>,
+    /// What went wrong beside it, as with labels.
+    pub problems: Vec<String>,
+}
+
+impl RunDetails {
+    /// What the page of a run shows.
+    pub(crate) fn read(
+        system: &dyn System,
+        run: &PastRun,
+        rows: &RunRows,
+        surroundings: RunSurroundings,
+    ) -> Self {
+        let header = match read_value(system, &join(&run.folder, "header.json")) {
+            Value::Object(header) => header,
+            _ => Map::new(),
+        };
+        let summary = read_value(system, &join(&run.folder, "summary.json"));
+        let summary = if summary.is_object() { summary } else { Value::Null };
+        let facts = facts(system, run);
+        let view = RunView::new(system, run, &summary, &facts);
+        let graders = run.header.graders().map(|(name, settings)| {
+            let text = |field: &str| settings.get(field)?.as_str().map(str::to_owned);
+            GraderView {
+                name: name.to_owned(),
+                label: summary["labels"][name].as_str().map(str::to_owned),
+                pass_threshold: settings.get("pass_threshold").and_then(Value::as_f64),
+                model: text("model"),
+                prompt: text("prompt"),
+                label_keys: label_key_views(scale(settings).unwrap_or(Scale::UNIT)),
+            }
+        });
+        let tags = summary["by_tag"].as_object();
+        let mut warnings = facts.warnings.clone();
+        warnings.extend(surroundings.problems);
+        if rows.broken > 0 {
+            warnings.push(format!("{} lines of results.jsonl cannot be read", rows.broken));
+        }
+        Self {
+            run: RunView { under_way: surroundings.under_way, ..view },
+            graders: graders.collect(),
+            models: rows.models.clone(),
+            trials: rows.trials,
+            tags: tags.map(|tags| tags.keys().cloned().collect()).unwrap_or_default(),
+            histograms: rows.histograms(),
+            agreement: surroundings.agreement,
+            labeller: surroundings.labeller,
+            labels_fixed: surroundings.labels_fixed,
+            previous: surroundings.previous,
+            next: surroundings.next,
+            header,
+            summary,
+            warnings,
+        }
+    }
+}
+
+/// The ids of the runs recorded under `home`, the newest first.
+pub(crate) fn run_ids(system: &dyn System, home: &str) -> Vec<String> {
+    let mut ids = system.list(&runs_of(home)).unwrap_or_default();
+    ids.reverse();
+    ids
+}
+
+/// The record of the run `id` under `home`.
+pub(crate) fn open_run(system: &dyn System, home: &str, id: &str) -> Option<PastRun> {
+    open(system, &join(&runs_of(home), id), id)
+}

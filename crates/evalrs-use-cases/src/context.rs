@@ -1,0 +1,314 @@
+//! Where a suite's workspace, store and settings are.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::args::LimitArgs;
+use super::dotenv::environment;
+use crate::console::Console;
+use crate::error::Error;
+use evalrs_base::diagnostic::{Diagnostic, Place};
+use evalrs_base::file_path::{folder_of, join, non_empty};
+use evalrs_base::price::{Cost, Prices};
+use evalrs_engine::inspect::explain::Layers;
+use evalrs_engine::resolve::budget::SpendingLimits;
+use evalrs_engine::resolve::settings::Settings;
+use evalrs_eval::dataset::split::decode;
+use evalrs_model::outcome::Stored;
+use evalrs_model::spec::Suite;
+use evalrs_store::record::label_writer::labeller;
+use evalrs_store::{
+    Committed, Entry, EntryCheck, Layered, MemoryStore, OutcomeStore, SegmentStore,
+};
+use evalrs_suite::workspace::{Color, Workspace, read_workspace};
+use evalrs_system::{FileBytes, System};
+
+/// What surrounds a suite.
+#[derive(Debug, PartialEq)]
+pub struct SuiteContext {
+    /// The root of the workspace: the nearest folder upwards with an `evalrs.toml`, else the suite's folder.
+    pub root: String,
+    /// What `evalrs.toml` says.
+    pub workspace: Workspace,
+    /// The folder of the store.
+    pub cache_dir: String,
+    /// The folder of the workspace's committed judgments: that of its store, unless this process was told another.
+    pub committed_dir: String,
+    /// The environment, with what `.env` files add to it.
+    pub environment: BTreeMap<String, String>,
+}
+
+impl SuiteContext {
+    /// Whether what says that it is of the suite at `of` is of another one than that at `path`, which is still there: a suite
+    /// that was moved keeps what it has. Paths are from the root; what is older than such a path is everybody's.
+    pub fn is_of_another(&self, of: &str, path: &str, system: &dyn System) -> bool {
+        !of.is_empty() && of != path && system.stamp(&join(&self.root, of)).is_some()
+    }
+
+    /// Finds what surrounds the suite at `suite`.
+    pub fn find(suite: &str, cache_dir: Option<&str>, system: &dyn System) -> Result<Self, Error> {
+        let folder = folder_of(suite);
+        let (root, workspace) = workspace_of(folder, system)?;
+        // What the workspace says is joined to the folder of `evalrs.toml` already.
+        let committed_dir = workspace.cache_dir.clone().unwrap_or_else(|| join(&root, "cache"));
+        let cache_dir = cache_dir.map_or_else(|| committed_dir.clone(), str::to_owned);
+        let environment = environment(folder, system)?;
+        Ok(Self { root, workspace, cache_dir, committed_dir, environment })
+    }
+
+    /// `path` seen from the root of the workspace; from that of the file system where it is not inside.
+    pub fn in_workspace(&self, path: &str, system: &dyn System) -> String {
+        let whole = |path: &str| without_parents(&system.absolute(non_empty(path)));
+        let path = whole(path);
+        let root = whole(&self.root);
+        let inside = path.strip_prefix(root.trim_end_matches('/'));
+        inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(&path).to_owned()
+    }
+
+    /// The files of committed judgments: the workspace's wherever the store lies, and those beside the store.
+    pub fn committed_files(&self, system: &dyn System) -> Vec<String> {
+        let whole = |path: &str| without_parents(&system.absolute(non_empty(path)));
+        let mut files = committed_files(&self.committed_dir, system);
+        if whole(&self.committed_dir) != whole(&self.cache_dir) {
+            files.extend(committed_files(&self.cache_dir, system));
+        }
+        files
+    }
+
+    /// The name under which a person labels here; none where nobody knows it.
+    pub fn labeller(&self) -> Option<String> {
+        labeller(|name| self.environment.get(name).cloned())
+    }
+
+    /// The folder of the records of runs.
+    pub fn records(&self) -> String {
+        join(&self.root, ".evalrs")
+    }
+
+    /// What tokens cost: what the workspace says, else list prices.
+    pub fn prices(&self) -> Arc<Prices> {
+        Prices::new(self.workspace.prices.clone()).into()
+    }
+
+    /// How a session over `suite` is settled: within the limits of the command line, else those of the suite, else those of
+    /// the workspace.
+    pub fn settings(&self, limits: &LimitArgs, suite: Option<&Suite>) -> Settings {
+        let workspace = &self.workspace;
+        let default = Settings::default();
+        let max_concurrent = limits.max_concurrent.map(|most| most as usize);
+        let max_cost = limits.max_cost.or(workspace.max_cost);
+        let identical_failures = limits.max_identical_failures;
+        Settings {
+            max_concurrent: max_concurrent
+                .or_else(|| suite?.max_concurrent)
+                .or(workspace.max_concurrent)
+                .unwrap_or(default.max_concurrent),
+            max_concurrent_targets: limits.max_concurrent_targets.map(|most| most as usize),
+            limits: SpendingLimits {
+                max_calls: limits.max_calls.or(workspace.max_calls),
+                max_cost: max_cost.and_then(Cost::from_dollars),
+            },
+            prices: self.prices(),
+            max_requests_per_minute: workspace.max_requests_per_minute,
+            max_tokens_per_minute: workspace.max_tokens_per_minute,
+            max_identical_failures: identical_failures
+                .or(workspace.max_identical_failures)
+                .unwrap_or(default.max_identical_failures),
+            ..default
+        }
+    }
+
+    /// The store, over the judgments that are committed.
+    pub fn store(&self, console: &mut Console<'_>) -> Result<Arc<dyn OutcomeStore>, Error> {
+        let mut committed = Committed::checked(&check_entry);
+        for path in self.committed_files(console.system) {
+            match console.system.read(&path).into_bytes() {
+                Ok(bytes) => committed.add(&path, &bytes),
+                Err(reason) => writeln!(
+                    console.err,
+                    "warning: cannot read the judgments in `{path}`: {reason}"
+                )?,
+            }
+        }
+        let segments = SegmentStore::open(&self.cache_dir);
+        Ok(Arc::new(Layered::new(Box::new(segments), committed)))
+    }
+}
+
+impl SuiteContext {
+    /// The layers that [`Self::store`] puts together, each with its name. What cannot be read is left out.
+    pub fn layers(&self, system: &dyn System) -> Layers {
+        let mut layers: Layers = Vec::new();
+        for path in self.committed_files(system) {
+            let Ok(bytes) = system.read(&path).into_bytes() else { continue };
+            let mut committed = Committed::checked(&check_entry);
+            committed.add(&path, &bytes);
+            let layer = Layered::new(Box::new(MemoryStore::default()), committed);
+            layers.push((format!("the committed file {path}"), Arc::new(layer)));
+        }
+        let local = Arc::new(SegmentStore::open(&self.cache_dir));
+        layers.push((format!("the local store {}", self.cache_dir), local));
+        layers
+    }
+}
+
+/// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.
+pub fn check_entry(entry: &Entry) -> Result<EntryCheck, String> {
+    let stored: Stored =
+        serde_json::from_str(&entry.body).map_err(|error| format!("is not an outcome: {error}"))?;
+    match stored.key() {
+        None => Ok(EntryCheck::Read),
+        Some(key) if key == entry.key => Ok(EntryCheck::Recomputed),
+        Some(key) => Err(format!("was asked under another key: its ingredients come to {key}")),
+    }
+}
+
+/// The files of committed judgments in the folder of a store, sorted.
+fn committed_files(dir: &str, system: &dyn System) -> Vec<String> {
+    let names = system.list(dir).unwrap_or_default().into_iter();
+    names.filter(|name| name.ends_with(".judgments.jsonl")).map(|name| join(dir, &name)).collect()
+}
+
+/// What the `evalrs.toml` of the suite at `suite` says of colour, if it can be read and says anything.
+pub fn color(suite: &str, system: &dyn System) -> Option<Color> {
+    workspace_of(folder_of(suite), system).ok()?.1.color
+}
+
+fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace), Error> {
+    let mut shown = folder.to_owned();
+    for (at, candidate) in folders_up(folder, system).enumerate() {
+        if at > 0 {
+            shown = shorter(&shown, &candidate);
+        }
+        let path = join(&shown, "evalrs.toml");
+        match system.read(&join(&candidate, "evalrs.toml")) {
+            FileBytes::Bytes(bytes) => return Ok((shown, settings(&path, &bytes)?)),
+            // Folders above may be somebody else's.
+            FileBytes::Unreadable(reason) if shown == folder => {
+                let message = format!("cannot read the settings: {reason}");
+                return Err(Error::Diagnostics(vec![Diagnostic::error(
+                    Place::file(path),
+                    message,
+                )]));
+            }
+            _ => {}
+        }
+    }
+    Ok((folder.to_owned(), Workspace::default()))
+}
+
+/// A folder and those above it, absolute, from the innermost out.
+fn folders_up(folder: &str, system: &dyn System) -> impl Iterator<Item = String> {
+    let innermost = without_parents(&system.absolute(non_empty(folder)));
+    std::iter::successors(Some(innermost), |inner| {
+        let parent = folder_of(inner);
+        (parent != inner && !parent.is_empty()).then(|| parent.to_owned())
+    })
+}
+
+/// The files that decide what surrounds the suite at `suite`, also where they are not there.
+pub fn context_files(suite: &str, system: &dyn System) -> BTreeSet<String> {
+    let folder = folder_of(suite);
+    let mut files = BTreeSet::from([join(folder, ".env"), ".env".to_owned()]);
+    for path in folders_up(folder, system).map(|folder| join(&folder, "evalrs.toml")) {
+        let is_it = matches!(system.read(&path), FileBytes::Bytes(_));
+        files.insert(path);
+        if is_it {
+            break;
+        }
+    }
+    files
+}
+
+/// An absolute path with every `..` carried out: the folder above `/a/../b` is `/`.
+pub(crate) fn without_parents(absolute: &str) -> String {
+    let mut names: Vec<&str> = Vec::new();
+    for name in absolute.split('/') {
+        match name {
+            ".." => _ = names.pop(),
+            "" | "." => {}
+            name => names.push(name),
+        }
+    }
+    format!("/{}", names.join("/"))
+}
+
+fn settings(path: &str, bytes: &[u8]) -> Result<Workspace, Error> {
+    let text = decode(path, bytes).map_err(|problem| Error::Diagnostics(vec![problem]))?;
+    let (workspace, diagnostics) = read_workspace(path, text);
+    if diagnostics.iter().any(Diagnostic::is_error) {
+        return Err(Error::Diagnostics(diagnostics));
+    }
+    Ok(workspace)
+}
+
+/// The folder above `shown`: relative as long as it can be, so that messages stay short.
+fn shorter(shown: &str, absolute: &str) -> String {
+    match shown.trim_end_matches("/.").trim_end_matches('/') {
+        "" | "." => absolute.to_owned(),
+        shown if shown.starts_with('/') || shown.contains("..") => absolute.to_owned(),
+        shown => folder_of(shown).to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{SuiteContext, check_entry};
+    use evalrs_model::key::{ActionKey, KEY_VERSION};
+    use evalrs_store::{Entry, EntryCheck};
+    use evalrs_system::memory::MemorySystem;
+
+    #[test]
+    fn the_workspace_is_the_nearest_folder_above_the_suite() {
+        let files = ["/x/evalrs.toml", "/z/x/evalrs.toml"];
+        let system = MemorySystem::with(&files.map(|path| (path, "")));
+        for (suite, cache) in [
+            ("x/suite.yaml", "x/cache"),
+            ("x/y/suite.yaml", "x/cache"),
+            ("x//y/suite.yaml", "x/cache"),
+            ("z/suite.yaml", "z/cache"),
+            // The folder the way leads through is not above the suite.
+            ("z/x/../suite.yaml", "z/x/../cache"),
+        ] {
+            let found = SuiteContext::find(suite, None, &system).unwrap();
+            assert_eq!(found.cache_dir, cache, "{suite}");
+        }
+    }
+
+    #[test]
+    fn the_store_is_the_same_wherever_the_command_is_run() {
+        for (dir, below, inside) in [("c", "/w/x/c", "c"), ("../c", "/w/x/../c", "../c")] {
+            let toml = format!("[cache]\ndir = \"{dir}\"\n");
+            let system =
+                MemorySystem::with(&[("/w/x/evalrs.toml", &toml), ("/evalrs.toml", &toml)]);
+            for (suite, cache) in [("/w/x/y/suite.yaml", below), ("suite.yaml", inside)] {
+                let found = SuiteContext::find(suite, None, &system).unwrap();
+                assert_eq!(found.cache_dir, cache, "{suite}");
+            }
+            let system = MemorySystem::with(&[("/x/evalrs.toml", &toml)]);
+            let found = SuiteContext::find("x/y/suite.yaml", None, &system).unwrap();
+            assert_eq!(found.cache_dir, format!("x/{dir}"));
+        }
+    }
+
+    #[test]
+    fn an_entry_is_right_if_it_is_an_outcome_under_its_own_key() {
+        let body = |version: u32, kind: &str| {
+            format!(
+                r#"{{"outcome":{{"reply":{{"text":"{{}}"}}}},"ingredients":[{{"name":"kind","preview":"{kind}"}}],"key_version":{version}}}"#
+            )
+        };
+        let entry = |body: String| Entry { key: ActionKey([1; 32]), generation: 0, body };
+        assert_eq!(check_entry(&entry(body(KEY_VERSION - 2, "judge"))), Ok(EntryCheck::Read));
+        let error = check_entry(&entry(body(KEY_VERSION, "judge"))).unwrap_err();
+        let key = error.strip_prefix("was asked under another key: its ingredients come to ");
+        let key = ActionKey::parse(key.unwrap()).unwrap();
+        let right = Entry { key, ..entry(body(KEY_VERSION, "judge")) };
+        assert_eq!(check_entry(&right), Ok(EntryCheck::Recomputed));
+        assert!(check_entry(&Entry { key, ..entry(body(KEY_VERSION, "program")) }).is_err());
+        for body in ["{}", r#"{"outcome":{"vision":1}}"#, r#"{"outcome":{"reply":{}}}"#] {
+            let error = check_entry(&entry(body.to_owned())).unwrap_err();
+            assert!(error.starts_with("is not an outcome: "), "{error}");
+        }
+    }
+}

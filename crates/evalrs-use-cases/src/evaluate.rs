@@ -1,0 +1,471 @@
+//! Evaluates suites: load, settle, report, record, and exit by the gate.
+
+use std::cell::{Cell, RefCell};
+use std::collections::BTreeSet;
+use std::io::{BufWriter, Write};
+use std::pin::Pin;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use tokio::sync::Notify;
+
+use super::args::EvaluateArgs;
+use super::calibration::{add_calibration, read_calibration, say_uncalibrated};
+use super::command_progress::{CommandProgress, SpentLimits};
+use super::context::SuiteContext;
+use super::header::header;
+use super::holdout;
+use super::open::{check_refreshed, loaded_session, overrides, refresh, refresh_target};
+use super::reports::{Reports, process_facts, recorded_origin, report_origin};
+use super::rollup::{RollupFile, samples_of};
+use super::run_history::{HistoryEntry, Questions, remember};
+use super::run_record::{begin_record, remove_old_records, write_record};
+use super::settling::{SettledBy, settle_session};
+use super::suites::suite_files;
+use super::usage::{note_used, pack_store};
+use crate::console::Console;
+use crate::error::{Error, ExitStatus};
+use crate::progress::bar::RunBar;
+use crate::progress::plain::PlainProgress;
+use evalrs_base::ordered_map::Ordered;
+use evalrs_base::text::{count, sanitize};
+use evalrs_engine::lines_ahead::lines_ahead;
+use evalrs_engine::progress::{Progress, Quiet};
+use evalrs_engine::resolve::resolver::GradeFollower;
+use evalrs_engine::resolve::settings::{AskPolicy, Settings};
+use evalrs_engine::resolve::settle::Settled;
+use evalrs_engine::session::Session;
+use evalrs_graph::briefs::briefs;
+use evalrs_graph::inputs::Overrides;
+use evalrs_graph::queries::gate_rule;
+use evalrs_metrics::gate::GateStatus;
+use evalrs_metrics::results::Summary;
+use evalrs_metrics::results::brief::BriefResults;
+use evalrs_metrics::results::report::Report;
+use evalrs_model::outcome::ActionTally;
+use evalrs_model::record_format::FORMAT;
+use evalrs_report::usage::target_lines;
+use evalrs_report::{Audience, ReportOptions, ReportedRun};
+use evalrs_store::record;
+use evalrs_store::record::RunFacts;
+use evalrs_system::System;
+
+/// Who follows an evaluation, and may stop it.
+pub struct Watched {
+    /// The id of its record.
+    pub id: String,
+    /// Shows what happens.
+    pub progress: RefCell<Box<dyn Progress>>,
+    /// Follows the grades as they are made.
+    pub grades: RefCell<Box<dyn GradeFollower>>,
+    /// Stops it.
+    pub stop: Arc<Notify>,
+}
+
+/// Evaluates every suite in turn. Nothing runs unless all of them are valid. With `watched`, that takes the place of Ctrl-C and
+/// the terminal.
+pub fn evaluate(
+    args: &EvaluateArgs,
+    watched: Option<&Watched>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    evaluate_within(args, watched, &Cell::default(), console)
+}
+
+/// The same where earlier evaluations have `used` a part of the limits, which is updated.
+pub fn evaluate_within(
+    args: &EvaluateArgs,
+    watched: Option<&Watched>,
+    used: &Cell<SpentLimits>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let suites = suite_files(&args.suites, console.system)?;
+    check_one_document(args, suites.len() > 1)?;
+    let mut loaded = Vec::new();
+    for suite in &suites {
+        let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
+        let (surroundings, session) = loaded_session(suite, &args.store, overrides, console)?;
+        loaded.push((surroundings, session));
+    }
+    check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
+    let rollup = match &args.rollup {
+        Some(path) => Some(RollupFile::read(path, &loaded, console)?),
+        None => None,
+    };
+    let options =
+        ReportOptions { width: console.width, failures: args.failures, rolls_up: rollup.is_some() };
+    let mut reports = Reports::new(args.format, options, console.system);
+    let command = RunCommand { args, watched, suites: &suites, rollup: rollup.as_ref(), used };
+    let cache_dirs: BTreeSet<String> =
+        loaded.iter().map(|(surroundings, _)| surroundings.cache_dir.clone()).collect();
+    let ended = run_all(&command, &mut reports, loaded, console);
+    // What was evaluated is reported whatever stopped the rest.
+    let mut out = BufWriter::new(&mut *console.out);
+    reports.finish(&mut out)?;
+    out.flush()?;
+    drop(out);
+    if !args.frozen && ended.is_ok() {
+        console.warn(cache_dirs.iter().filter_map(|dir| pack_store(dir)))?;
+    }
+    ended
+}
+
+/// What is evaluated, and for whom.
+struct RunCommand<'a> {
+    args: &'a EvaluateArgs,
+    watched: Option<&'a Watched>,
+    suites: &'a [String],
+    rollup: Option<&'a RollupFile>,
+    /// What is used of its limits.
+    used: &'a Cell<SpentLimits>,
+}
+
+fn run_all(
+    command: &RunCommand<'_>,
+    reports: &mut Reports,
+    loaded: Vec<(SuiteContext, Session)>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let mut status = ExitStatus::Success;
+    let mut done = CommandProgress { used: command.used.get(), ..CommandProgress::default() };
+    let last = loaded.len().saturating_sub(1);
+    for (at, ((surroundings, mut session), suite)) in
+        loaded.into_iter().zip(command.suites).enumerate()
+    {
+        say_left_out(&session, console.err)?;
+        let RunCommand { args, watched, .. } = *command;
+        let one = SuiteRun { args, watched, suite, surroundings: &surroundings };
+        let ended = run_one(&one, &mut session, &mut done, reports, console);
+        command.used.set(done.used);
+        let ended = ended?;
+        status = status.and(ended);
+        if at == last && watched.is_none() {
+            session.end_with_process();
+        }
+        if ended == ExitStatus::Interrupted {
+            break;
+        }
+    }
+    match command.rollup {
+        Some(rollup) => {
+            Ok(status.and(rollup.report(&done.evaluated, reports, command.args.quiet, console)?))
+        }
+        None => Ok(status),
+    }
+}
+
+/// Some results hold one suite and no more.
+fn check_one_document(args: &EvaluateArgs, several: bool) -> Result<(), Error> {
+    let hint = "run the suites one by one; every record is also under `.evalrs/runs`";
+    match (&args.output, args.format) {
+        (Some(output), _) if several => Err(Error::plain(
+            format!("`--output {output}` would hold the record of the last suite alone"),
+            hint,
+        )),
+        (None, format) if several && !format.joins_suites && args.rollup.is_none() => {
+            Err(Error::plain(
+                format!("`--format {}` is one document, for one suite", format.name),
+                hint,
+            ))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Without its gate a run passes whatever it finds, so that is said.
+fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
+    let Some(gate) = session.suite().and_then(|suite| suite.gate.as_ref()) else { return Ok(()) };
+    if gate_rule(&session.db, session.root).is_none() {
+        let rule = evalrs_metrics::gate::rule(gate);
+        writeln!(
+            err,
+            "note: the gate `{rule}` is left out: it needs graders that --grader leaves out"
+        )?;
+    }
+    Ok(())
+}
+
+/// A suite of the command.
+struct SuiteRun<'a> {
+    args: &'a EvaluateArgs,
+    watched: Option<&'a Watched>,
+    /// As it was named.
+    suite: &'a str,
+    surroundings: &'a SuiteContext,
+}
+
+fn run_one(
+    one: &SuiteRun<'_>,
+    session: &mut Session,
+    done: &mut CommandProgress,
+    reports: &mut Reports,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let SuiteRun { args, watched, suite, surroundings } = *one;
+    let started = console.system.now();
+    let clock = console.system.elapsed();
+    let settings = settings(one, session, done.used);
+    let id = run_id(one, started, console.system);
+    if watched.is_some() {
+        begin_record(session, surroundings, &id, console.system)?;
+    }
+    let calibration = read_calibration(suite, surroundings, session, console.system)?;
+    let mut settled = settle_here(one, session, &settings, console)?;
+    done.used.add(&settled);
+    if args.only_targets {
+        return only_targets(&settled, console);
+    }
+    settled.warnings.extend(note_used(session, surroundings, console.system));
+    let session = &*session;
+    let mut summary =
+        holdout::summary(session, surroundings, console.system, &mut settled.warnings);
+    let header = header(session);
+    let doubts = add_calibration(calibration.as_ref(), &header, session, &mut summary);
+    let found = status_of(&settled, &summary);
+    let status = calibrated(one, found, &doubts, console.err)?;
+    let questions = Questions::new(!args.frozen && !args.no_record);
+    let lines = || questions.of(result_lines(session));
+    let briefs = |keep: usize| brief_results(session, keep);
+    let report =
+        Report { header: &header, summary: &summary, results: &lines, briefs: Some(&briefs) };
+    let facts = RunFacts {
+        format: FORMAT,
+        id,
+        suite: header.suite.clone(),
+        started: started.to_string(),
+        finished: console.system.now().to_string(),
+        evalrs: env!("CARGO_PKG_VERSION").to_owned(),
+        exit_code: status.code(),
+        interrupted: settled.interrupted,
+        out_of_budget: settled.out_of_budget,
+        store_failed: settled.write_error.is_some(),
+        in_vain: settled.in_vain.len(),
+        uncalibrated: if status == found { Vec::new() } else { doubts },
+        origin: recorded_origin(suite, surroundings, session, console.system),
+        actions: Ordered(settled.tallies.clone()),
+        target: settled.conversations,
+        spent: settled.spent(),
+        saved: settled.saved(),
+        usage: summary.all_usage,
+        sandbox: settled.sandbox.map(str::to_owned),
+        warnings: settled.stopped.iter().chain(&settled.warnings).cloned().collect(),
+        ..RunFacts::default()
+    }
+    .with_asked(&settled.asked);
+    // A record that cannot be written takes the report on the screen with it no more than the judgments.
+    let ended = HistoryEntry { suite, surroundings, session, report: &report, facts: &facts };
+    let recorded = write_record(args, &ended, &questions, console.system);
+    warn(&settled, console.err)?;
+    if recorded.is_ok() {
+        add_to_history(args, &ended, &questions, console)?;
+    }
+    let seconds = console.system.elapsed().saturating_sub(clock).as_secs_f64();
+    let shown = process_facts(&facts, Some(seconds), recorded.as_ref().ok().cloned().flatten());
+    let origin =
+        report_origin(&facts.origin, args.format.audience, &surroundings.root, console.system);
+    let run = ReportedRun { report: &report, facts: &shown, origin: &origin };
+    add_report(args, &run, reports, console)?;
+    recorded?;
+    remove_old_records(session, surroundings, console)?;
+    if status != ExitStatus::Interrupted {
+        done.add_suite(suite, &facts, samples_of(session, &header, console.system), summary);
+    }
+    Ok(status)
+}
+
+fn add_report(
+    args: &EvaluateArgs,
+    run: &ReportedRun<'_, '_>,
+    reports: &mut Reports,
+    console: &mut Console<'_>,
+) -> Result<(), Error> {
+    if args.quiet && args.format.audience == Audience::Terminal {
+        return Ok(());
+    }
+    let mut out = BufWriter::new(&mut *console.out);
+    reports.add(run, &mut out, console.system)?;
+    out.flush()?;
+    Ok(())
+}
+
+fn result_lines(session: &Session) -> evalrs_metrics::results::report::Results<'_> {
+    lines_ahead(&session.db, session.root)
+}
+
+fn brief_results(session: &Session, keep: usize) -> BriefResults<'_> {
+    Box::new(briefs(&session.db, session.root, keep))
+}
+
+/// How a run ends that may want its judges to be calibrated: what judges decide who are not is not decided.
+fn calibrated(
+    one: &SuiteRun<'_>,
+    status: ExitStatus,
+    doubts: &[String],
+    err: &mut dyn Write,
+) -> std::io::Result<ExitStatus> {
+    if !one.args.require_calibration || doubts.is_empty() || status == ExitStatus::Interrupted {
+        return Ok(status);
+    }
+    say_uncalibrated(doubts, one.suite, err)?;
+    Ok(ExitStatus::Incomplete)
+}
+
+/// The id of the record.
+fn run_id(one: &SuiteRun<'_>, started: Timestamp, system: &dyn System) -> String {
+    let last = || record::last_id(system, &one.surroundings.records());
+    let new = || record::run_id(started, last().as_deref());
+    one.watched.map_or_else(new, |watched| watched.id.clone())
+}
+
+/// Adds the run to the history of its suite. It is none the worse for a history that cannot be written.
+fn add_to_history(
+    args: &EvaluateArgs,
+    ended: &HistoryEntry<'_, '_>,
+    questions: &Questions,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    if args.frozen || args.no_record {
+        return Ok(());
+    }
+    match remember(ended, questions, console.system) {
+        Ok(()) => Ok(()),
+        Err(error) => {
+            writeln!(console.err, "warning: cannot add the run to its history: {error}")
+        }
+    }
+}
+
+/// What is asked for, within what is left of the limits of the command.
+fn settings(one: &SuiteRun<'_>, session: &Session, used: SpentLimits) -> Settings {
+    let args = one.args;
+    let settings = one.surroundings.settings(&args.limits, session.suite());
+    Settings {
+        limits: used.left(settings.limits),
+        ask: match (args.frozen, args.offline, args.only_targets) {
+            (true, _, _) => AskPolicy::Frozen,
+            (_, true, _) => AskPolicy::Offline,
+            (_, _, true) => AskPolicy::OnlyTargets,
+            (false, false, false) => AskPolicy::Ask,
+        },
+        refresh: refresh(&args.refresh),
+        refresh_target: refresh_target(&args.refresh),
+        retry_errors: args.retry_errors,
+        ..settings
+    }
+}
+
+fn settle_here(
+    one: &SuiteRun<'_>,
+    session: &mut Session,
+    settings: &Settings,
+    console: &mut Console<'_>,
+) -> Result<Settled, Error> {
+    let SuiteRun { args, watched, surroundings, .. } = *one;
+    let store = surroundings.store(console)?;
+    let mut followed = watched.map(|watched| watched.progress.borrow_mut());
+    let mut grades = watched.map(|watched| watched.grades.borrow_mut());
+    let mut progress: Box<dyn Progress + '_> = match (args.quiet, console.is_terminal) {
+        (true, _) => Box::new(Quiet),
+        (false, true) => Box::new(RunBar::default()),
+        (false, false) => Box::new(PlainProgress::new(&mut *console.err)),
+    };
+    let by = SettledBy {
+        system: console.system,
+        verbosity: console.verbosity,
+        progress: match &mut followed {
+            Some(progress) => progress.as_mut(),
+            None => progress.as_mut(),
+        },
+        grades: match &mut grades {
+            Some(grades) => grades.as_mut(),
+            None => &mut Quiet,
+        },
+        stop: watched.map(|watched| Box::pin(watched.stop.notified()) as Pin<Box<_>>),
+    };
+    settle_session(session, store, settings, by)
+}
+
+/// Those of the graders and of the target.
+fn all_tallies(settled: &Settled) -> impl Iterator<Item = &ActionTally> {
+    settled.tallies.iter().map(|(_, tally)| tally).chain(&settled.conversations)
+}
+
+/// What a run tells in which nothing is graded.
+fn only_targets(settled: &Settled, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+    warn(settled, console.err)?;
+    let Some(tally) = settled.conversations else {
+        let message = "`--only-targets` has nothing to run: the target is recorded";
+        return Err(Error::plain(message, "leave it out to grade what is recorded"));
+    };
+    for line in target_lines(&tally) {
+        writeln!(console.out, "{line}")?;
+    }
+    Ok(match (settled.interrupted, tally.failed + tally.pending) {
+        (true, _) => ExitStatus::Interrupted,
+        (false, 0) if settled.write_error.is_none() && settled.in_vain.is_empty() => {
+            ExitStatus::Success
+        }
+        _ => ExitStatus::Incomplete,
+    })
+}
+
+/// Unfinished work comes first: a gate over part of the grades has not decided.
+fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
+    let pending = all_tallies(settled).any(|tally| tally.pending > 0);
+    if settled.interrupted {
+        return ExitStatus::Interrupted;
+    }
+    let in_vain = !settled.in_vain.is_empty();
+    if settled.write_error.is_some() || settled.out_of_budget || pending || in_vain {
+        return ExitStatus::Incomplete;
+    }
+    let failed = all_tallies(settled).any(|tally| tally.failed > 0);
+    let errors = summary.metrics.0.iter().any(|(_, metric)| metric.errors > 0);
+    match summary.gate.status {
+        // Nothing else would say that a suite without a gate was not judged.
+        None if failed || errors || settled.replayed_failures > 0 => ExitStatus::Incomplete,
+        None | Some(GateStatus::Passed) => ExitStatus::Success,
+        Some(GateStatus::Failed) => ExitStatus::GateFailed,
+        Some(GateStatus::Undecided) => ExitStatus::Incomplete,
+    }
+}
+
+fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
+    let shown = settled.warnings.iter().take(10);
+    for warning in shown {
+        writeln!(err, "warning: {warning}")?;
+    }
+    if settled.warnings.len() > 10 {
+        writeln!(err, "warning: {} more, see run.json", settled.warnings.len() - 10)?;
+    }
+    if let Some(message) = settled.in_vain.first() {
+        let judgments = count(settled.in_vain.len(), "judgment");
+        writeln!(
+            err,
+            "error: {judgments} could not be refreshed, so what is stored stays: {message}"
+        )?;
+    }
+    if let Some(error) = &settled.write_error {
+        writeln!(
+            err,
+            "error: {error}; asking was stopped, because what cannot be kept would be paid for again"
+        )?;
+    }
+    if settled.replayed_failures > 0 {
+        let errors = count(settled.replayed_failures, "cached error");
+        writeln!(err, "{errors}; `--retry-errors` retries them")?;
+    }
+    for stopped in &settled.stopped {
+        writeln!(err, "{}", sanitize(stopped))?;
+    }
+    if settled.out_of_budget {
+        writeln!(
+            err,
+            "stopped: the budget is used up; a rerun with a larger one asks for the rest"
+        )?;
+    }
+    if settled.interrupted {
+        writeln!(err, "interrupted: what was finished is kept; run it again to go on")?;
+    }
+    Ok(())
+}

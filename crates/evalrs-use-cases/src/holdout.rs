@@ -1,0 +1,48 @@
+//! Agreement on held-out labels: asked of a whole evaluation, and counted in a log beside the judgments.
+
+use super::committed_names::file_name;
+use super::context::SuiteContext;
+use evalrs_base::file_path::join;
+use evalrs_base::ordered_map::Ordered;
+use evalrs_engine::session::Session;
+use evalrs_graph::held_out::questions;
+use evalrs_graph::results;
+use evalrs_metrics::metric::holdout::HeldOutAgreement;
+use evalrs_metrics::results::Summary;
+use evalrs_store::record::holdout_log;
+use evalrs_store::record::holdout_log::LogOwner;
+use evalrs_system::System;
+
+/// The summary of an evaluation, with what is told of its held-out labels; why nothing is told is a warning.
+pub(super) fn summary(
+    session: &Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+    warnings: &mut Vec<String>,
+) -> Summary {
+    let mut summary = results::summary(&session.db, session.root);
+    match held_out(session, surroundings, system) {
+        Ok(held_out) => summary.held_out = Ordered(held_out),
+        Err(why) => warnings.push(why),
+    }
+    summary
+}
+
+/// What is told of the held-out labels of each grader. Of some of the rows nothing is: that would say which labels they have.
+pub fn held_out(
+    session: &Session,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Result<Vec<(String, HeldOutAgreement)>, String> {
+    let questions = questions(&session.db, session.root);
+    let Some(suite) = session.suite().filter(|_| !questions.is_empty()) else {
+        return Ok(Vec::new());
+    };
+    let log =
+        join(&surroundings.committed_dir, &format!("{}.holdout.jsonl", file_name(&suite.name)));
+    let path = session.root.suite(&session.db).path(&session.db);
+    let path = surroundings.in_workspace(path, system);
+    let is_other = |of: &str| surroundings.is_of_another(of, &path, system);
+    let owner = LogOwner { suite: &path, is_other: &is_other };
+    holdout_log::ask(system, &surroundings.records(), &log, &owner, &questions)
+}

@@ -1,0 +1,64 @@
+//! The report of a run that is recorded: what `run --format` would have written.
+
+use std::io::Write;
+
+use jiff::Timestamp;
+
+use super::reports::{Reports, process_facts, report_origin};
+use evalrs_base::file_path::{folder_of, join};
+use evalrs_report::{ReportFormat, ReportOptions, ReportedRun};
+use evalrs_store::record::RunFacts;
+use evalrs_store::record::read::PastRun;
+use evalrs_store::record::recorded::WholeRecord;
+use evalrs_system::System;
+
+/// A recorded run and what belongs to it.
+pub struct RecordedReport<'a> {
+    /// Its header.
+    pub past: &'a PastRun,
+    /// Its record.
+    pub run: &'a WholeRecord,
+    /// The root of the workspace.
+    pub root: &'a str,
+    /// How much is shown.
+    pub options: ReportOptions,
+    /// The suite file; none where nobody knows.
+    pub suite: Option<String>,
+    /// The file of labels, where that is not the one beside the suite.
+    pub labels: Option<String>,
+    /// The folder of the store, where that was said.
+    pub cache_dir: Option<String>,
+}
+
+impl RecordedReport<'_> {
+    /// Writes it, and says what could not be read, a sentence each.
+    pub fn write(
+        &self,
+        format: &'static ReportFormat,
+        out: &mut dyn Write,
+        system: &dyn System,
+    ) -> std::io::Result<Vec<String>> {
+        let run = self.run;
+        let facts = process_facts(&run.facts, seconds(&run.facts), Some(run.folder.clone()));
+        let origin = report_origin(&run.facts.origin, format.audience, self.root, system);
+        let (written, warnings) = run.report(system, |report| {
+            let mut reports = Reports::new(format, self.options, system);
+            reports.add(&ReportedRun { report, facts: &facts, origin: &origin }, out, system)?;
+            reports.finish(out)
+        });
+        written.map(|()| warnings)
+    }
+}
+
+/// The suite of a run, where its record says which.
+pub fn suite_of(run: &WholeRecord, home: &str) -> Option<String> {
+    let suite = &run.facts.origin.suite;
+    (!suite.is_empty()).then(|| join(folder_of(home), suite))
+}
+
+/// How long the run took, if its record says so.
+fn seconds(facts: &RunFacts) -> Option<f64> {
+    let [started, finished] = [&facts.started, &facts.finished].map(|at| at.parse::<Timestamp>());
+    let seconds = finished.ok()?.duration_since(started.ok()?).as_secs_f64();
+    (seconds >= 0.0).then_some(seconds)
+}

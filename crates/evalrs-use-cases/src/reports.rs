@@ -1,0 +1,238 @@
+//! What is reported of each suite, and of all of them together, now or later from a record.
+
+use std::io::Write;
+
+use jiff::Timestamp;
+
+use super::context::{SuiteContext, without_parents};
+use evalrs_base::file_path::join;
+use evalrs_engine::session::Session;
+use evalrs_graph::exports::{self, ExportedResult};
+use evalrs_graph::queries;
+use evalrs_graph::queries::gate_rule;
+use evalrs_model::outcome::ActionTally;
+use evalrs_report::ending::RunEnding;
+use evalrs_report::labels::labelled;
+use evalrs_report::origin::ReportOrigin;
+use evalrs_report::{
+    Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup,
+    ReportedRun,
+};
+use evalrs_store::record;
+use evalrs_store::record::RunFacts;
+use evalrs_store::record::origin::{RecordedOrigin, RowLines};
+use evalrs_suite::canonical;
+use evalrs_system::System;
+
+/// The file that GitHub shows as the summary of a step.
+const STEP_SUMMARY: &str = "GITHUB_STEP_SUMMARY";
+
+/// What is written once all suites were evaluated.
+pub(crate) struct Reports {
+    format: &'static ReportFormat,
+    writer: Box<dyn ReportWriter>,
+    /// The file of the page for people.
+    page: Option<String>,
+    has_any: bool,
+}
+
+impl Reports {
+    /// Nothing yet.
+    pub(crate) fn new(
+        format: &'static ReportFormat,
+        options: ReportOptions,
+        system: &dyn System,
+    ) -> Self {
+        let page = match format.audience {
+            Audience::GitHub => system.environment().remove(STEP_SUMMARY),
+            _ => None,
+        };
+        Self {
+            format,
+            writer: (format.start)(options),
+            page: page.filter(|path| !path.is_empty()),
+            has_any: false,
+        }
+    }
+
+    /// Writes what is reported of one evaluation, or keeps it for the end.
+    pub(crate) fn add(
+        &mut self,
+        run: &ReportedRun<'_, '_>,
+        out: &mut dyn Write,
+        system: &dyn System,
+    ) -> std::io::Result<()> {
+        self.has_any = true;
+        let mut page = Vec::new();
+        let mut sink =
+            ReportSink { out, page: self.page.is_some().then_some(&mut page as &mut dyn Write) };
+        let writer = &mut self.writer;
+        match self.format.audience {
+            Audience::Programs => writer.add(run, &mut sink)?,
+            _ => labelled(run.report, |report| {
+                let origin = run.origin.renamed(&report.summary.labels);
+                let facts = run.facts;
+                writer.add(&ReportedRun { report, facts, origin: &origin }, &mut sink)
+            })?,
+        }
+        self.page.as_ref().map_or(Ok(()), |path| system.append(path, &page))
+    }
+
+    /// Writes what several suites came to together, or keeps it for the end.
+    pub(super) fn add_rollup(
+        &mut self,
+        rollup: &ReportedRollup<'_>,
+        out: &mut dyn Write,
+        system: &dyn System,
+    ) -> std::io::Result<()> {
+        let mut page = Vec::new();
+        let mut sink =
+            ReportSink { out, page: self.page.is_some().then_some(&mut page as &mut dyn Write) };
+        self.writer.add_rollup(rollup, &mut sink)?;
+        self.page.as_ref().map_or(Ok(()), |path| system.append(path, &page))
+    }
+
+    /// Who reads the format.
+    pub(crate) fn audience(&self) -> Audience {
+        self.format.audience
+    }
+
+    /// Writes what was kept.
+    pub(crate) fn finish(self, out: &mut dyn Write) -> std::io::Result<()> {
+        if self.has_any { self.writer.finish(out) } else { Ok(()) }
+    }
+}
+
+/// The files that an evaluation came from, as its record keeps them.
+pub fn recorded_origin(
+    suite: &str,
+    surroundings: &SuiteContext,
+    session: &Session,
+    system: &dyn System,
+) -> RecordedOrigin {
+    let gate = gate_rule(&session.db, session.root);
+    let gated = gate.as_ref().map(|gate| {
+        evalrs_metrics::gate::graders(gate).into_iter().map(str::to_owned).collect::<Vec<String>>()
+    });
+    let (dataset, lines) = session.rows();
+    let rubrics = queries::suite(&session.db, session.root).rubric_files.iter();
+    let rubrics =
+        rubrics.map(|(grader, path)| (grader.clone(), surroundings.in_workspace(path, system)));
+    RecordedOrigin {
+        command: suite.to_owned(),
+        suite: surroundings.in_workspace(suite, system),
+        dataset: dataset.map(|path| surroundings.in_workspace(path, system)),
+        lines: RowLines::new(&lines),
+        gated,
+        rubrics: rubrics.collect(),
+    }
+}
+
+/// The same for reports that point into files. `root` is the root of the workspace.
+pub(crate) fn report_origin(
+    recorded: &RecordedOrigin,
+    audience: Audience,
+    root: &str,
+    system: &dyn System,
+) -> ReportOrigin {
+    let roots = Roots::of(audience, system);
+    let shown = |path: &str| roots.shown(&join(root, path), system);
+    ReportOrigin {
+        command: recorded.command.clone(),
+        suite: shown(&recorded.suite),
+        dataset: recorded.dataset.as_deref().and_then(shown),
+        lines: recorded.lines.all(),
+        gated: recorded.gated.clone(),
+        rubrics: recorded
+            .rubrics
+            .iter()
+            .filter_map(|(grader, path)| Some((grader.clone(), shown(path)?)))
+            .collect(),
+    }
+}
+
+/// A file as a report that points into files names it.
+pub(super) fn reported_path(path: &str, audience: Audience, system: &dyn System) -> Option<String> {
+    Roots::of(audience, system).shown(path, system)
+}
+
+/// The folders that paths are written from, the first that holds a file.
+struct Roots(Vec<String>);
+
+impl Roots {
+    /// GitHub wants paths from the root of the repository; others get them from the working directory.
+    fn of(audience: Audience, system: &dyn System) -> Self {
+        let repository = match audience {
+            Audience::GitHub => system.environment().remove("GITHUB_WORKSPACE"),
+            _ => None,
+        };
+        let working = system.absolute(".");
+        let folders = repository.into_iter().chain([working]);
+        Self(folders.map(|folder| without_parents(&folder)).collect())
+    }
+
+    /// The path from the first folder that holds it.
+    fn shown(&self, path: &str, system: &dyn System) -> Option<String> {
+        let path = without_parents(&system.absolute(path));
+        let inside =
+            |root: &String| path.strip_prefix(root.trim_end_matches('/'))?.strip_prefix('/');
+        self.0.iter().find_map(inside).map(str::to_owned)
+    }
+}
+
+/// Writes the results of a session as Letta Evals does.
+pub(crate) fn write_letta(
+    session: &Session,
+    output: &str,
+    system: &dyn System,
+) -> std::io::Result<()> {
+    let Some(suite) = session.suite() else { return Ok(()) };
+    let path = session.root.suite(&session.db).path(&session.db);
+    let rows = session.row_numbers();
+    let results = |take: record::letta::TakeResult<'_>| {
+        let mut all = exports::results(&session.db, session.root, rows.as_deref());
+        all.try_for_each(|ExportedResult { line, case }| take(&line, &case))
+    };
+    let record = record::letta::LettaRecord {
+        suite: &suite.name,
+        config: &canonical::config(suite, path),
+        gate: exports::gate(&session.db, session.root),
+        results: &results,
+    };
+    record::letta::write(system, output, &record)
+}
+
+/// What the process tells about its run; `report` says where all results stand.
+pub(crate) fn process_facts(
+    facts: &RunFacts,
+    seconds: Option<f64>,
+    report: Option<String>,
+) -> ProcessFacts {
+    let sum = |of: fn(&ActionTally) -> u64| {
+        facts.actions.0.iter().map(|(_, tally)| of(tally)).fold(0, u64::saturating_add)
+    };
+    let has_actions = sum(|tally| tally.total) > 0;
+    ProcessFacts {
+        asked: has_actions.then(|| sum(|tally| tally.asked)),
+        cached: has_actions.then(|| sum(|tally| tally.cached)),
+        failed: has_actions.then(|| sum(|tally| tally.failed)),
+        spent: facts.spent,
+        saved: facts.saved,
+        target: facts.target,
+        seconds,
+        ended: ended(&facts.finished),
+        report,
+        ending: RunEnding {
+            code: facts.exit_code,
+            out_of_budget: facts.out_of_budget,
+            store_failed: facts.store_failed,
+            in_vain: facts.in_vain,
+            uncalibrated: facts.uncalibrated.clone(),
+        },
+    }
+}
+
+/// A time in nanoseconds since 1970.
+fn ended(at: &str) -> Option<u64> {
+    u64::try_from(at.parse::<Timestamp>().ok()?.as_nanosecond()).ok()
+}

@@ -1,0 +1,241 @@
+//! The runs of a suite over time: read from its file, to which `remember` adds a run.
+
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+
+use serde_json::Value;
+
+use super::committed_names::file_name;
+use super::context::SuiteContext;
+use super::suite_parts::SuiteFiles;
+use super::usage::is_narrowed;
+use crate::error::Error;
+use evalrs_base::file_path::join;
+use evalrs_base::ordered_map::Ordered;
+use evalrs_base::price::Cost;
+use evalrs_base::text::sanitize;
+use evalrs_engine::session::Session;
+use evalrs_eval::target::TargetAction;
+use evalrs_graph::answers;
+use evalrs_graph::results::{Head, heads};
+use evalrs_metrics::history::{
+    GraderDigests, HISTORY_FORMAT, HistoryDeclared, HistoryLine, HistoryMetric, HistoryReport,
+    digest, runs_of_lines,
+};
+use evalrs_metrics::results::ResultLine;
+use evalrs_metrics::results::report::{Report, Results};
+use evalrs_model::key::hashed;
+use evalrs_store::record::RunFacts;
+use evalrs_store::record::read::PastHeader;
+use evalrs_store::record::run_history::{RunHistory, append, name_settings, slides};
+use evalrs_suite::suite_name;
+use evalrs_system::System;
+
+/// The name that the suite at `path` gives itself.
+pub fn name_of(
+    path: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Result<String, Error> {
+    suite_name(path, &SuiteFiles { surroundings, system }).ok_or_else(|| {
+        Error::plain(
+            format!("`{}` is not a suite that can be read", sanitize(path)),
+            format!("`evalrs validate {}` says what is wrong", sanitize(path)),
+        )
+    })
+}
+
+/// What is known of the runs of a suite.
+pub struct FoundHistory {
+    /// The name of the suite.
+    pub name: String,
+    /// The file.
+    pub path: String,
+    /// The runs, and what slid: what `--json` prints.
+    pub report: HistoryReport,
+    /// That some lines cannot be read.
+    pub warning: Option<String>,
+}
+
+/// Reads what is known of the runs of the suite at `suite`. Asks nothing and writes nothing.
+pub fn history_of(
+    suite: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> Result<FoundHistory, Error> {
+    let name = name_of(suite, surroundings, system)?;
+    let place = surroundings.in_workspace(suite, system);
+    Ok(history_named(&name, &place, surroundings, system))
+}
+
+/// Reads what is known of the runs of the suite that calls itself `name` and is at `place` in the workspace.
+pub fn history_named(
+    name: &str,
+    place: &str,
+    surroundings: &SuiteContext,
+    system: &dyn System,
+) -> FoundHistory {
+    let path = history_file(name, surroundings);
+    let history = RunHistory::read(system, &path, place);
+    let slides = slides(system, &surroundings.records(), &history.lines);
+    let mut runs = runs_of_lines(&history.lines);
+    name_settings(system, &surroundings.records(), &history.lines, &mut runs);
+    let report = HistoryReport { runs, slides };
+    let warning = history.warning(&path);
+    FoundHistory { name: name.to_owned(), path, report, warning }
+}
+
+/// The file of the suite that calls itself `name`.
+pub fn history_file(name: &str, surroundings: &SuiteContext) -> String {
+    join(&surroundings.committed_dir, &format!("{}.history.jsonl", file_name(name)))
+}
+
+/// A run that may become a line.
+pub(super) struct HistoryEntry<'a, 'r> {
+    /// The suite as it was named.
+    pub suite: &'a str,
+    /// What surrounds it.
+    pub surroundings: &'a SuiteContext,
+    /// What was evaluated.
+    pub session: &'a Session,
+    /// What was found.
+    pub report: &'a Report<'r>,
+    /// What belongs to the process.
+    pub facts: &'a RunFacts,
+}
+
+/// Adds a run to the history of its suite, if the command line left nothing out and it came to its end.
+pub(super) fn remember(
+    run: &HistoryEntry<'_, '_>,
+    questions: &Questions,
+    system: &dyn System,
+) -> std::io::Result<()> {
+    let Some(suite) = run.session.suite() else { return Ok(()) };
+    let header =
+        PastHeader { settings: run.report.header.settings.clone(), ..PastHeader::default() };
+    let graders: Ordered<GraderDigests> = Ordered(
+        header.graders().map(|(name, of)| (name.to_owned(), GraderDigests::of(of))).collect(),
+    );
+    let tallies = run.facts.actions.0.iter().map(|(_, tally)| tally).chain(&run.facts.target);
+    let is_part =
+        is_narrowed(run.session) || run.session.root.overrides(&run.session.db).cached.is_some();
+    if is_part || run.facts.interrupted || tallies.map(|tally| tally.pending).sum::<u64>() > 0 {
+        return Ok(());
+    }
+    let spent = |tally: Option<Cost>| tally.unwrap_or(Cost::ZERO);
+    let of_target = run.facts.target.and_then(|tally| tally.spent.cost);
+    let cost =
+        run.facts.spent.cost.or(of_target).map(|_| spent(run.facts.spent.cost) + spent(of_target));
+    let summary = run.report.summary;
+    let metrics =
+        summary.metrics.0.iter().map(|(name, of)| {
+            (name.clone(), HistoryMetric::of(of, summary.label_agreement.get(name)))
+        });
+    let declared = run.report.summary.declared.0.iter();
+    let declared = declared.map(|(name, of)| (name.clone(), HistoryDeclared::of(of)));
+    let line = HistoryLine {
+        format: HISTORY_FORMAT,
+        id: run.facts.id.clone(),
+        suite: run.surroundings.in_workspace(run.suite, system),
+        started: run.facts.started.clone(),
+        metrics: Ordered(metrics.collect()),
+        declared: Ordered(declared.collect()),
+        gate: run.report.summary.gate.clone(),
+        digests: graders,
+        dataset: Some(questions.digest(run.session)),
+        target: target(run.session),
+        cost,
+    };
+    append(system, &history_file(&suite.name, run.surroundings), &line)
+}
+
+/// What was asked, each question once and in any order, whatever came of it: put down while results pass by.
+pub(super) struct Questions {
+    /// Whether the run may be added to a history.
+    are_wanted: bool,
+    /// The digest of all of them, once results were read to their end, or an earlier run is known to have asked the same.
+    asked: RefCell<Option<String>>,
+}
+
+impl Questions {
+    pub(crate) fn new(are_wanted: bool) -> Self {
+        Self { are_wanted, asked: RefCell::default() }
+    }
+
+    /// Takes over the digest of an earlier run of the same questions.
+    pub(super) fn know(&self, digest: String) {
+        self.asked.replace(Some(digest));
+    }
+
+    /// The digest of all questions, if the run may be added to a history.
+    pub(super) fn digest_if_wanted(&self, session: &Session) -> Option<String> {
+        self.are_wanted.then(|| self.digest(session))
+    }
+
+    /// The same results. Their questions are put down, unless they are already.
+    pub(crate) fn of<'a>(&'a self, results: Results<'a>) -> Results<'a> {
+        if !self.are_wanted || self.asked.borrow().is_some() {
+            return results;
+        }
+        let mut results = results;
+        let mut asked = Some(BTreeSet::new());
+        Box::new(std::iter::from_fn(move || {
+            let next = results.next();
+            match (&next, &mut asked) {
+                (Some(line), Some(asked)) => {
+                    let ResultLine { sample_id, model, input, ground_truth, .. } = line;
+                    asked.insert(question(sample_id, model.as_deref(), input, ground_truth));
+                }
+                (None, Some(_)) => {
+                    _ = self.asked.replace(asked.take().map(|all| digest_of_all(&all)));
+                }
+                (_, None) => {}
+            }
+            next
+        }))
+    }
+
+    /// The digest of all of them. What nobody has read is read here.
+    fn digest(&self, session: &Session) -> String {
+        let mut asked = self.asked.borrow_mut();
+        let digest = asked.get_or_insert_with(|| {
+            let heads = heads(&session.db, session.root);
+            let of = |Head { sample_id, model, input, ground_truth, .. }: Head| {
+                question(&sample_id, model.as_deref(), &input, &ground_truth)
+            };
+            digest_of_all(&heads.map(of).collect())
+        });
+        digest.clone()
+    }
+}
+
+fn digest_of_all(questions: &BTreeSet<[u8; 32]>) -> String {
+    let mut hasher = blake3::Hasher::new();
+    for one in questions {
+        hasher.update(one);
+    }
+    digest(hasher.finalize().to_hex().as_str())
+}
+
+fn question(sample: &str, model: Option<&str>, input: &Value, truth: &Value) -> [u8; 32] {
+    let said = (sample, model, input, truth);
+    // What was read as JSON can be written as JSON.
+    blake3::hash(&serde_json::to_vec(&said).unwrap_or_default()).into()
+}
+
+/// The digest of a live target with its models: what the keys of all its conversations have in common.
+fn target(session: &Session) -> Option<String> {
+    let identity = answers::target(&session.db, session.root).as_ref().ok()?.clone()?;
+    let own = std::iter::once(None).chain(identity.spec.models.iter().cloned().map(Some));
+    let keys = own.map(|model| {
+        let action = TargetAction {
+            identity: identity.clone(),
+            model,
+            handed: String::new(),
+            trial: 0,
+            sample: String::new(),
+        };
+        hashed(|to| action.walk(to)).to_string()
+    });
+    Some(digest(&keys.collect::<Vec<_>>().join(" ")))
+}

@@ -1,0 +1,100 @@
+//! The record of `evalrs run`: written, and not put together anew where it is what the last run has recorded.
+
+use super::args::{EvaluateArgs, RecordLayout};
+use super::context::SuiteContext;
+use super::header::header;
+use super::reports::write_letta;
+use super::run_history::{HistoryEntry, Questions};
+use crate::console::Console;
+use evalrs_base::file_path::join;
+use evalrs_engine::session::Session;
+use evalrs_metrics::results::report::Report;
+use evalrs_model::spec::GraderSpec;
+use evalrs_store::record;
+use evalrs_store::record::keep::{DEFAULT, RunLimit, remove_old};
+use evalrs_store::record::{ResultsOrigin, RunFacts, WrittenResults};
+use evalrs_system::System;
+
+/// Writes what is known of a run when it begins: what goes on can be looked at.
+pub(super) fn begin_record(
+    session: &Session,
+    surroundings: &SuiteContext,
+    id: &str,
+    system: &dyn System,
+) -> std::io::Result<()> {
+    let folder = join(&record::runs_of(&surroundings.records()), id);
+    record::write_header(system, &folder, &header(session))
+}
+
+/// Writes the record of a run, and says where it stands, if anywhere.
+pub(super) fn write_record(
+    args: &EvaluateArgs,
+    ended: &HistoryEntry<'_, '_>,
+    questions: &Questions,
+    system: &dyn System,
+) -> std::io::Result<Option<String>> {
+    let HistoryEntry { surroundings, session, report, facts, .. } = *ended;
+    match (&args.output, args.layout) {
+        (None, _) => {}
+        (Some(output), RecordLayout::Evalrs) => record::write(system, output, report, facts)?,
+        (Some(output), RecordLayout::Letta) => write_letta(session, output, system)?,
+    }
+    if args.no_record {
+        return Ok(args.output.clone());
+    }
+    let home = surroundings.records();
+    let folder = join(&record::runs_of(&home), &facts.id);
+    let written = write_or_share_report(session, report, &home, &facts.id, system)?;
+    let results = written.origin.map(|results| {
+        if let Some(questions_then) = results.questions {
+            questions.know(questions_then);
+        }
+        ResultsOrigin { questions: questions.digest_if_wanted(session), ..results }
+    });
+    let results_digest = Some(written.digest);
+    record::write_facts(system, &folder, &RunFacts { results, results_digest, ..facts.clone() })?;
+    record::set_latest(system, &home, &facts.id)?;
+    Ok(Some(args.output.clone().unwrap_or(folder)))
+}
+
+/// What the results of a record were made of, if that is known, and their digest.
+pub struct KeptResults {
+    pub origin: Option<ResultsOrigin>,
+    pub digest: String,
+}
+
+/// Writes the report of a run or of a session under `home`, and says what its results were made of. Those that the run before
+/// has recorded get another name.
+pub fn write_or_share_report(
+    session: &Session,
+    report: &Report<'_>,
+    home: &str,
+    id: &str,
+    system: &dyn System,
+) -> std::io::Result<KeptResults> {
+    let made_of = session.results_digest(env!("EVALRS_BUILD"));
+    let WrittenResults { shared, digest } =
+        record::write_run_report(system, home, id, report, made_of.as_deref())?;
+    let file = record::results_stamp(system, &join(&record::runs_of(home), id));
+    let questions = shared.and_then(|shared| shared.questions);
+    let of = |(made_of, file)| ResultsOrigin { made_of, file, questions };
+    Ok(KeptResults { origin: made_of.zip(file).map(of), digest })
+}
+
+/// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.
+pub(super) fn remove_old_records(
+    session: &Session,
+    surroundings: &SuiteContext,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    let suite = session.suite().map_or("", |suite| suite.name.as_str());
+    let said = surroundings.workspace.keep_runs.map(|most| RunLimit::OfAll(most as usize));
+    let most = said.unwrap_or(RunLimit::OfSuite(DEFAULT, suite));
+    let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
+    let named: Vec<&str> = graders.filter_map(GraderSpec::compared_run).collect();
+    let home = surroundings.records();
+    match remove_old(console.system, &home, most, &named) {
+        Ok(()) => Ok(()),
+        Err(error) => writeln!(console.err, "warning: cannot remove an old record: {error}"),
+    }
+}

@@ -1,0 +1,97 @@
+//! How commands settle a session: with what executes its actions, until nothing is left or somebody says stop.
+
+use std::pin::Pin;
+use std::sync::Arc;
+
+use super::open::{ExecutorSettings, executor};
+use super::signals::interrupted;
+use crate::error::Error;
+use evalrs_engine::progress::Progress;
+use evalrs_engine::resolve::resolver::{Effects, GradeFollower};
+use evalrs_engine::resolve::settings::Settings;
+use evalrs_engine::resolve::settle::{CannotAsk, Settled, SettledPlans, settle};
+use evalrs_engine::session::Session;
+use evalrs_exec::Executor;
+use evalrs_store::OutcomeStore;
+use evalrs_system::System;
+
+/// Who settles a session, and follows it.
+pub struct SettledBy<'a> {
+    pub system: &'a dyn System,
+    /// More than 0 tells every step.
+    pub verbosity: u8,
+    /// Shows what happens.
+    pub progress: &'a mut dyn Progress,
+    /// Follows the grades as they are made.
+    pub grades: &'a mut dyn GradeFollower,
+    /// What ends it early; Ctrl-C, if nothing is said.
+    pub stop: Option<Pin<Box<dyn Future<Output = ()> + 'a>>>,
+}
+
+/// Settles a session; what it asks is kept in `store`.
+pub fn settle_session(
+    session: &mut Session,
+    store: Arc<dyn OutcomeStore>,
+    settings: &Settings,
+    by: SettledBy<'_>,
+) -> Result<Settled, Error> {
+    let SettledBy { system, verbosity, progress, grades, stop } = by;
+    let executor = executor(&ExecutorSettings {
+        concurrency: settings.max_concurrent,
+        verbosity,
+        identical_failures: settings.max_identical_failures,
+    });
+    let world = Effects { system, executor: executor.as_ref(), progress, grades };
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+    // Listened to from now on, and not from when somebody waits.
+    let stop = stop.unwrap_or_else(|| {
+        let _entered = runtime.enter();
+        Box::pin(interrupted())
+    });
+    let mut plans = SettledPlans::default();
+    let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));
+    let was_interrupted = settled.as_ref().is_ok_and(|settled| settled.interrupted);
+    let left = runtime.block_on(closed(executor.as_ref(), was_interrupted));
+    let settled = settled.map(|settled| Settled {
+        warnings: settled.warnings.into_iter().chain(left).collect(),
+        ..settled
+    });
+    settled.map_err(|cannot| Error::plain(cannot.to_string(), hint_for(&cannot)))
+}
+
+/// Undoes what actions did in the world, and says what is left of it. Whoever has interrupted the actions may interrupt
+/// that too; who has not may have meant them, and is waited for once.
+pub async fn closed(executor: &dyn Executor, was_interrupted: bool) -> Vec<String> {
+    let mut closing = executor.close();
+    let mut presses = u8::from(was_interrupted);
+    loop {
+        tokio::select! {
+            biased;
+            left = &mut closing => return left,
+            () = interrupted() => presses += 1,
+        }
+        if presses > 1 {
+            return vec![CUT_SHORT.to_owned()];
+        }
+    }
+}
+
+/// What is said where the last commands were ended.
+const CUT_SHORT: &str = "interrupted again, so cleaning up was cut short: what `teardown` undoes, folders of conversations and agents on servers may be left";
+
+fn hint_for(cannot: &CannotAsk) -> String {
+    match cannot {
+        CannotAsk::NoKey { meant: Some(provider), model, .. } => format!(
+            "`{model}` looks like a model of the provider `{provider}`: write `provider: {provider}`, or say where it is served by `base_url`"
+        ),
+        CannotAsk::NoKey { .. } => "set it (a `.env` file beside the suite will do), name another variable with `api_key_env`, or replay stored judgments with `--frozen`".to_owned(),
+        CannotAsk::Unloadable { details, .. } => {
+            let details = details.as_deref().map(|details| format!("\n{}", details.trim_end()));
+            format!("nothing was asked or run{}", details.unwrap_or_default())
+        }
+        CannotAsk::NoSandbox { .. } => "nothing was asked or run; `sandbox: none` runs it without one, where it is trusted".to_owned(),
+        CannotAsk::NoPrice { model } => format!(
+            "say it in evalrs.toml, in US dollars a million tokens: `[prices.\"{model}\"]` with `input = 0.0` and `output = 0.0`, or limit the calls: `--max-calls`"
+        ),
+    }
+}
