@@ -19,6 +19,7 @@ mod command;
 mod imports;
 mod records;
 mod setup;
+pub mod usage_code;
 
 pub use agree::AgreeArgs;
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
@@ -27,7 +28,7 @@ pub use calibrate::CalibrateSuiteArgs;
 #[cfg(feature = "import")]
 pub use imports::ImportSourceArgs;
 pub use records::{HistoryArgs, ReportArgs, ReportKind};
-pub use setup::{CompletionsArgs, InitArgs, ManArgs, McpArgs, StarterLanguage, usage_code};
+pub use setup::{CompletionsArgs, InitArgs, ManArgs, McpArgs, StarterLanguage};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.
 #[derive(Debug, Parser)]

@@ -4,7 +4,8 @@ use std::io::{IsTerminal, Write};
 use std::process::ExitCode;
 
 use clap::Parser;
-use evalrs_cli::cli::{Cli, usage_code};
+use evalrs_cli::cli::Cli;
+use evalrs_cli::cli::usage_code::usage_code;
 use evalrs_cli::commands::completions::{VARIABLE, complete};
 use evalrs_cli::commands::{Console, color, dispatch, width};
 use evalrs_cli::log::start_log;

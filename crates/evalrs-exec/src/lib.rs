@@ -5,7 +5,10 @@
 
 #![cfg_attr(
     not(feature = "judge"),
-    expect(dead_code, reason = "limits and replies of judges are built without their executor too")
+    expect(
+        dead_code,
+        reason = "limits and replies of judges are built without their executor too"
+    )
 )]
 
 mod breaker;

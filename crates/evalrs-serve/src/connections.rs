@@ -18,7 +18,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Notify, Semaphore, watch};
 
-use super::served::locked;
+use super::locks::locked;
 
 /// The most connections at once; further ones wait for their turn.
 pub(super) const MOST_CONNECTIONS: u32 = 400;

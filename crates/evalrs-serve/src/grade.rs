@@ -4,16 +4,17 @@
 use std::sync::Arc;
 
 use axum::extract::State;
-use serde::{Deserialize, Serialize};
+use serde::Deserialize;
 use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::grade_in_suite::graded_in_suite;
+use super::grade_view::{GradeView, row_graded};
 use super::served::{Served, beside};
 use evalrs_engine::session::Session;
+use evalrs_graph::Database;
 use evalrs_graph::inputs::Overrides;
-use evalrs_graph::{Database, results};
 use evalrs_suite::registry;
 use evalrs_system::memory::MemorySystem;
 
@@ -38,23 +39,6 @@ pub(super) struct ToGrade {
     #[serde(default)]
     #[schema(value_type = Object)]
     row: Map<String, Value>,
-}
-
-/// A grade.
-#[derive(Clone, Debug, Serialize, ToSchema)]
-pub(super) struct GradeView {
-    /// 0.0..=1.0.
-    score: f64,
-    /// Whether it passes.
-    pass: bool,
-    /// Why.
-    rationale: String,
-    /// Why there is none: `kind` and `message`.
-    #[schema(value_type = Option<Object>)]
-    error: Value,
-    /// What else the grader says.
-    #[schema(value_type = Object)]
-    metadata: Map<String, Value>,
 }
 
 /// Grades a submission.
@@ -132,18 +116,4 @@ fn row_of(wanted: &ToGrade) -> Map<String, Value> {
         row.insert("ground_truth".to_owned(), Value::from(truth.as_str()));
     }
     row
-}
-
-/// The grade of a session's only row.
-pub(super) fn row_graded(session: &Session) -> Result<GradeView, ApiError> {
-    let line = results::lines(&session.db, session.root).next();
-    let grade = line.and_then(|line| line.grades.0.into_iter().next());
-    let (_, grade) = grade.ok_or_else(|| ApiError::internal("nothing was graded"))?;
-    Ok(GradeView {
-        score: grade.score,
-        pass: grade.pass,
-        rationale: grade.rationale,
-        error: json!(grade.error),
-        metadata: grade.metadata,
-    })
 }

@@ -8,7 +8,7 @@ use std::io::sink;
 use serde_json::{Map, Value};
 
 use super::answer::ApiError;
-use super::grade::{GradeView, row_graded};
+use super::grade_view::{GradeView, row_graded};
 use super::served::{Served, ServedSuite};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{folder_of, join};

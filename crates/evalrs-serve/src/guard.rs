@@ -16,7 +16,11 @@ use base64::prelude::BASE64_STANDARD;
 use subtle::ConstantTimeEq;
 
 use super::answer::ApiError;
-use super::{HEALTH, MOST_BODY};
+
+/// The largest body of a request, in bytes.
+pub(super) const MOST_BODY: usize = 2 << 20;
+/// Where the server only says that it answers, to anybody.
+pub(super) const HEALTH: &str = "/healthz";
 
 /// Nothing from elsewhere, and no script or style but those of the server.
 const CONTENT_SECURITY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";

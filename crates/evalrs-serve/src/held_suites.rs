@@ -3,8 +3,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::Mutex;
 
-use super::answer::ApiError;
-use super::served::{Served, ServedSuite, locked};
+use super::locks::locked;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_engine::session::Session;
 use evalrs_graph::change::Change;
@@ -32,6 +31,37 @@ impl HeldSuites {
     pub(super) fn let_go(&self) {
         locked(&self.held).clear();
     }
+
+    /// Does something with a suite as it is now, narrowed down to `samples` if there are any. One suite is used at a
+    /// time, so that many requests take no more memory than one.
+    pub(super) fn with<T>(
+        &self,
+        path: &str,
+        samples: &[String],
+        surroundings: &SuiteContext,
+        work: impl FnOnce(SuiteNow<'_>) -> T,
+    ) -> T {
+        let mut all = locked(&self.held);
+        // Taken out: what panics on the way is not used again.
+        let at = all.iter().position(|held| held.path == path);
+        let held = at.and_then(|at| all.remove(at)).filter(|held| held.is_of_now(surroundings));
+        let mut held = held.unwrap_or_else(|| HeldSuite::read_whole(path, surroundings));
+        held.select(samples, surroundings);
+        held.uses += u32::from(!samples.is_empty());
+        let HeldSuite { session, problems, .. } = &mut held;
+        let done = work(SuiteNow { session, problems, surroundings: surroundings });
+        let mut bytes = held.bytes();
+        all.push_front(held);
+        let mut kept = 1;
+        while let Some(next) = all.get(kept)
+            && bytes + next.bytes() <= MOST_BYTES
+        {
+            bytes += next.bytes();
+            kept += 1;
+        }
+        all.truncate(kept);
+        done
+    }
 }
 
 /// A suite that was read.
@@ -48,9 +78,9 @@ struct HeldSuite {
 }
 
 impl HeldSuite {
-    fn read(suite: &ServedSuite, surroundings: &SuiteContext) -> Self {
+    fn read(path: &str, surroundings: &SuiteContext) -> Self {
         let begun = DiskMoment::now();
-        let mut session = new_session(&suite.path, surroundings, Overrides::default());
+        let mut session = new_session(path, surroundings, Overrides::default());
         let problems = session.load(&OsSystem);
         let paths = session.paths();
         let is_of_one_moment = paths.iter().all(|path| begun.is_after_all_of(path));
@@ -60,18 +90,18 @@ impl HeldSuite {
         };
         let stamps = paths.into_iter().map(stamped).collect();
         let environment = surroundings.environment.clone();
-        let path = suite.path.clone();
+        let path = path.to_owned();
         Self { path, environment, stamps, session, problems, is_of_one_moment, uses: 0 }
     }
 
     /// Reads it again as long as it is written meanwhile, within reason.
-    fn read_whole(suite: &ServedSuite, surroundings: &SuiteContext) -> Self {
-        let mut held = Self::read(suite, surroundings);
+    fn read_whole(path: &str, surroundings: &SuiteContext) -> Self {
+        let mut held = Self::read(path, surroundings);
         for _ in 1..MOST_READINGS {
             if held.is_of_one_moment {
                 break;
             }
-            held = Self::read(suite, surroundings);
+            held = Self::read(path, surroundings);
         }
         held
     }
@@ -105,37 +135,4 @@ pub(super) struct SuiteNow<'a> {
     pub problems: &'a [Diagnostic],
     /// What surrounds it.
     pub surroundings: &'a SuiteContext,
-}
-
-impl Served {
-    /// Does something with a suite as it is now, narrowed down to `samples` if there are any. One suite is used at a
-    /// time, so that many requests take no more memory than one.
-    pub(super) fn with_suite<T>(
-        &self,
-        suite: &ServedSuite,
-        samples: &[String],
-        work: impl FnOnce(SuiteNow<'_>) -> T,
-    ) -> Result<T, ApiError> {
-        let surroundings = self.context(&suite.path)?;
-        let mut all = locked(&self.sessions.held);
-        // Taken out: what panics on the way is not used again.
-        let at = all.iter().position(|held| held.path == suite.path);
-        let held = at.and_then(|at| all.remove(at)).filter(|held| held.is_of_now(&surroundings));
-        let mut held = held.unwrap_or_else(|| HeldSuite::read_whole(suite, &surroundings));
-        held.select(samples, &surroundings);
-        held.uses += u32::from(!samples.is_empty());
-        let HeldSuite { session, problems, .. } = &mut held;
-        let done = work(SuiteNow { session, problems, surroundings: &surroundings });
-        let mut bytes = held.bytes();
-        all.push_front(held);
-        let mut kept = 1;
-        while let Some(next) = all.get(kept)
-            && bytes + next.bytes() <= MOST_BYTES
-        {
-            bytes += next.bytes();
-            kept += 1;
-        }
-        all.truncate(kept);
-        Ok(done)
-    }
 }

@@ -8,7 +8,9 @@ use serde_json::Value;
 use utoipa::IntoParams;
 
 use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, Params};
-use super::served::{Served, beside, locked};
+use super::held_history::HeldHistory;
+use super::locks::locked;
+use super::served::{Served, beside};
 use crate::view::run::{open_run, run_ids};
 use evalrs_base::file_path::join;
 use evalrs_store::record::origin::RecordedOrigin;
@@ -23,14 +25,6 @@ use evalrs_use_cases::run_history::{history_file, history_named};
 pub(super) struct HistoryQuery {
     /// The name of a suite: one that is served, or that has a run.
     suite: String,
-}
-
-/// A history as it was told last: pairing the samples of two runs reads both.
-pub(super) struct HeldHistory {
-    suite: String,
-    /// Of the bytes of its file.
-    digest: blake3::Hash,
-    told: Value,
 }
 
 /// What of `run.json` says where a run came from.

@@ -9,7 +9,7 @@ use serde::Serialize;
 use serde_json::json;
 use tokio::sync::Notify;
 
-use super::served::locked;
+use super::locks::locked;
 use evalrs_engine::progress::{Event, Progress};
 
 /// The events of one evaluation that are kept.

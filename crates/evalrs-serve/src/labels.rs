@@ -11,7 +11,8 @@ use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
-use super::served::{Served, ServedSuite, beside, locked};
+use super::locks::locked;
+use super::served::{Served, ServedSuite, beside};
 use crate::view::labels::{
     LabelFile, LabelNumber, LabelView, PeopleView, PersonLabelView, RunLabels,
 };

@@ -13,7 +13,10 @@ mod connections;
 mod guard;
 mod job;
 mod served;
+mod held_history;
 mod held_suites;
+mod grade_view;
+mod locks;
 mod case_context;
 mod registry;
 mod suites;
@@ -54,14 +57,10 @@ use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::signals::interrupted;
 use evalrs_use_cases::suites::suite_files;
-use guard::{RequestGuard, guard};
+use guard::{HEALTH, MOST_BODY, RequestGuard, guard};
 use queries::{KnownQueries, only_known_query};
 use served::{Served, ServedSuite};
 
-/// The largest body of a request, in bytes.
-const MOST_BODY: usize = 2 << 20;
-/// Where the server only says that it answers, to anybody.
-const HEALTH: &str = "/healthz";
 /// How many requests read files at once: each may hold a large part of a run in memory.
 const MOST_READERS: usize = 16;
 /// How long answers may take after the server was told to end.

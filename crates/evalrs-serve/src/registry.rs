@@ -10,8 +10,9 @@ use utoipa::ToSchema;
 use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
+use super::held_suites::SuiteNow;
 use super::served::{Served, beside};
-use crate::suites::suite_graders;
+use crate::suites::kind_of;
 use evalrs_suite::registry;
 use evalrs_suite::registry::Described;
 
@@ -145,6 +146,30 @@ pub(super) async fn get_grader(
     let all = beside(move || Ok(graders(&served))).await?;
     let found = all.into_iter().find(|grader| grader.entry.id == id);
     found.map(Data).ok_or_else(|| ApiError::not_found("Grader not found"))
+}
+
+/// The graders of all suites, as `SUITE:NAME`.
+fn suite_graders(served: &Served) -> Vec<EntryView> {
+    let known = registry::graders();
+    let mut entries = Vec::new();
+    for suite in &served.suites {
+        let read = |now: SuiteNow<'_>| now.session.suite().map(|read| read.graders.clone());
+        let graders = served.with_suite(suite, &[], read).ok().flatten().unwrap_or_default();
+        for grader in &graders {
+            let kind = kind_of(grader);
+            let options = known.iter().find(|known| known.kind == kind);
+            entries.push(EntryView {
+                id: format!("{}:{}", suite.name, grader.name),
+                name: grader.display_name.clone().unwrap_or_else(|| grader.name.clone()),
+                description: format!("The grader `{}` of the suite `{}`", grader.name, suite.name),
+                kind: kind.to_owned(),
+                config_schema: options
+                    .filter(|_| kind != "tool")
+                    .map_or_else(|| json!({"type": "object"}), |known| known.options.clone()),
+            });
+        }
+    }
+    entries
 }
 
 /// Declares the list and the details of a kind of thing.

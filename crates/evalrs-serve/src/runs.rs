@@ -11,7 +11,8 @@ use utoipa::{IntoParams, ToSchema};
 use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
-use super::served::{Served, beside, locked};
+use super::locks::locked;
+use super::served::{Served, beside};
 use crate::view::run::{RunDetails, RunSurroundings, RunView, open_run, run_ids};
 use evalrs_base::file_path::join;
 use evalrs_metrics::diff::DiffLabels;

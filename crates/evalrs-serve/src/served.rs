@@ -1,14 +1,15 @@
 //! What is served: the records of a workspace, the suites that were named, and what of them is held in memory.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::{Semaphore, watch};
 
 use super::answer::ApiError;
-use super::held_suites::HeldSuites;
-use super::history::HeldHistory;
+use super::held_history::HeldHistory;
+use super::held_suites::{HeldSuites, SuiteNow};
 use super::job::Jobs;
+use super::locks::locked;
 use crate::label_file::label_file;
 use crate::view::labels::{LabelFile, RunLabels};
 use crate::view::rows::RunRows;
@@ -78,11 +79,6 @@ pub(super) struct HeldRows {
     /// Of the file they were read from.
     stamp: Option<DiskStamp>,
     rows: Arc<RunRows>,
-}
-
-/// What a lock holds, also where somebody panicked who held it.
-pub(super) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Served {
@@ -220,6 +216,18 @@ impl Served {
     pub(crate) fn context(&self, path: &str) -> Result<SuiteContext, ApiError> {
         SuiteContext::find(path, self.cache_dir.as_deref(), &OsSystem)
             .map_err(|error| ApiError::internal(error.to_string()))
+    }
+
+    /// Does something with a suite as it is now, narrowed down to `samples` if there are any. One suite is used at a
+    /// time, so that many requests take no more memory than one.
+    pub(super) fn with_suite<T>(
+        &self,
+        suite: &ServedSuite,
+        samples: &[String],
+        work: impl FnOnce(SuiteNow<'_>) -> T,
+    ) -> Result<T, ApiError> {
+        let surroundings = self.context(&suite.path)?;
+        Ok(self.sessions.with(&suite.path, samples, &surroundings, work))
     }
 }
 

@@ -11,13 +11,11 @@ use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
 use super::held_suites::SuiteNow;
-use super::registry::EntryView;
 use super::served::{Served, ServedSuite, beside};
 use crate::view::run::{RunView, open_run, run_ids};
 use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::gate::rule;
 use evalrs_model::spec::{GraderKind, GraderSpec};
-use evalrs_suite::registry;
 use evalrs_system::os::OsSystem;
 
 /// A suite in a list.
@@ -89,7 +87,7 @@ pub(super) struct SuiteList {
     total: usize,
 }
 
-fn kind_of(grader: &GraderSpec) -> &'static str {
+pub(super) fn kind_of(grader: &GraderSpec) -> &'static str {
     match &grader.kind {
         GraderKind::Tool(_) => "tool",
         GraderKind::Rubric(rubric) if rubric.embedding.is_some() => "similarity",
@@ -136,30 +134,6 @@ fn last_run(served: &Served, suite: &str) -> Option<RunView> {
     let runs = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
     let run = runs.into_iter().find(|run| run.header.suite == suite)?;
     Some(RunView::read(&OsSystem, &run, served.jobs.is_under_way(&run.id)))
-}
-
-/// The graders of all suites, as `SUITE:NAME`.
-pub(super) fn suite_graders(served: &Served) -> Vec<EntryView> {
-    let known = registry::graders();
-    let mut entries = Vec::new();
-    for suite in &served.suites {
-        let read = |now: SuiteNow<'_>| now.session.suite().map(|read| read.graders.clone());
-        let graders = served.with_suite(suite, &[], read).ok().flatten().unwrap_or_default();
-        for grader in &graders {
-            let kind = kind_of(grader);
-            let options = known.iter().find(|known| known.kind == kind);
-            entries.push(EntryView {
-                id: format!("{}:{}", suite.name, grader.name),
-                name: grader.display_name.clone().unwrap_or_else(|| grader.name.clone()),
-                description: format!("The grader `{}` of the suite `{}`", grader.name, suite.name),
-                kind: kind.to_owned(),
-                config_schema: options
-                    .filter(|_| kind != "tool")
-                    .map_or_else(|| json!({"type": "object"}), |known| known.options.clone()),
-            });
-        }
-    }
-    entries
 }
 
 /// Lists the suites that are served.

@@ -9,6 +9,7 @@ use std::path::Path;
 use super::binder::{Binder, JudgmentFile, ReadRows};
 use super::fields_args::layout;
 use super::import_tally::{ImportReport, ImportTally};
+use super::judgments_file::read;
 use super::vote_import;
 use crate::cli::ImportArgs;
 use evalrs_engine::session::Session;
@@ -66,13 +67,6 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
     let bound = files.iter().map(|(_, bound)| bound.entries.len()).sum();
     let grader = grader.name(&session.db);
     ImportReport { suite, grader, tallies, bound }.say(args, console)
-}
-
-/// The bytes of a file of judgments.
-pub(super) fn read(path: &str, console: &Console<'_>) -> Result<Vec<u8>, Error> {
-    console.system.read(path).into_bytes().map_err(|reason| {
-        Error::plain(format!("cannot read `{path}`: {reason}"), "nothing was imported")
-    })
 }
 
 /// The grader that the suite calls `name`.

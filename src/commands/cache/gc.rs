@@ -4,7 +4,8 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::{amounts, surroundings_of};
+use super::amounts;
+use super::place::surroundings_of;
 use crate::cli::GcArgs;
 use evalrs_base::text::count;
 use evalrs_store as store;

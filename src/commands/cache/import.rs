@@ -7,7 +7,7 @@ use std::path::Path;
 
 use serde_json::{Value, json};
 
-use super::surroundings;
+use super::place::surroundings;
 use crate::cli::ImportArgs;
 use evalrs_base::text::count;
 use evalrs_model::key::ActionKey;

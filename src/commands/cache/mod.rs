@@ -10,16 +10,17 @@ mod fields_args;
 mod gc;
 mod import;
 mod import_tally;
+mod judgments_file;
+mod place;
 mod stats;
 mod verify;
 mod vote_import;
 
 use serde_json::json;
 
+use self::place::surroundings_of;
 use crate::cli::{CacheArgs, CacheCommand, PlaceArgs};
-use evalrs_use_cases::args::StoreArgs;
 use evalrs_use_cases::console::Console;
-use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
 /// Runs the subcommand.
@@ -43,19 +44,4 @@ fn path(place: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitStatus, Erro
         writeln!(console.out, "{dir}")?;
     }
     Ok(ExitStatus::Success)
-}
-
-/// Where the store that is meant lies, and what surrounds it.
-fn surroundings(
-    suite: Option<&str>,
-    store: &StoreArgs,
-    console: &Console<'_>,
-) -> Result<SuiteContext, Error> {
-    let suite = suite.unwrap_or("suite.yaml");
-    SuiteContext::find(suite, store.cache_dir.as_deref(), console.system)
-}
-
-/// The same, where the suite stands among the arguments.
-fn surroundings_of(place: &PlaceArgs, console: &Console<'_>) -> Result<SuiteContext, Error> {
-    surroundings(place.suite.as_deref(), &place.store, console)
 }

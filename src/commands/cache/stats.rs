@@ -5,8 +5,9 @@ use std::path::Path;
 use jiff::Timestamp;
 use serde_json::{Value, json};
 
+use super::amounts;
 use super::digest::{KindTotals, LastRun, StoreDigest};
-use super::{amounts, surroundings_of};
+use super::place::surroundings_of;
 use crate::cli::PlaceArgs;
 use evalrs_base::file_path::join;
 use evalrs_base::text::table::{TableCell, lines, number, words};

@@ -6,7 +6,7 @@ use std::path::Path;
 use serde_json::{Value, json};
 
 use super::amounts::entries;
-use super::surroundings_of;
+use super::place::surroundings_of;
 use crate::cli::PlaceArgs;
 use evalrs_base::text::count;
 use evalrs_store as store;

@@ -6,10 +6,10 @@ use std::path::Path;
 
 use serde_json::{Map, Value, json};
 
-use super::bind::read;
 use super::cases_by_id::{CasesById, NoEntry, Unbound, UnboundJudgment};
 use super::fields_args::layout;
 use super::import_tally::{ImportReport, ImportTally, RefusedScore};
+use super::judgments_file::read;
 use crate::cli::ImportArgs;
 use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_base::path::Row;
