@@ -1,10 +1,20 @@
-//! The records of the commands that grade without a suite, as agent-eval-harness has them: JSON Lines in, JSON Lines or
-//! Markdown out.
+//! The commands of agent-eval-harness: records graded, captured and compared without a suite.
 //!
-//! Pure. `lines` reads a file of records and says in which line it is wrong, `check` what is wrong with one; `record` makes
-//! what a grader is handed of it, and puts what the grader gave in; `json` writes numbers as JavaScript does. `sample`
-//! picks what is calibrated and `calibration` reports it. `schemas` describes the records. Which command reads what, and
-//! in which order it complains, is the business of `commands`.
+//! # Owns
+//!
+//! - [`commands`]: one file a command, listed by [`commands::HarnessCommand`]; [`args`]: their flags.
+//! - The records that they read and write (`record`, `recorded`, `lines`, `json`), and the schemas of these (`schemas`).
+//! - What they make of records: `sample`, `calibration`, `capture`, `extract`, `summary`, `table`, `balance`, `trial_rates`
+//!   and `compare`, as pure functions.
+//!
+//! # Must not know
+//!
+//! Suites: a record is graded by a program through the engine's `calls` and `sequences`, which know no graph. Exit codes and
+//! messages are those of agent-eval-harness, so that its scripts go on working.
+//!
+//! # Where to begin
+//!
+//! With `commands::grade`, the shortest of them, and `record`.
 
 pub mod args;
 pub mod commands;

@@ -1,7 +1,20 @@
-//! What a Letta server says and is told, as data: agent files, requests, streams of events, and verdicts in messages.
+//! What a Letta server is told and what it says, without a socket.
 //!
-//! Pure. It knows the protocol of the self-hosted server, 0.14 to 0.16, and nothing of sockets: `exec::letta` sends what
-//! is written here and hands over what came. Judges that are agents rest on it.
+//! # Owns
+//!
+//! - `agent_file` and `agent_state`: the files that agents are imported from, and the state that one is left in.
+//! - `stream`: the messages of a run as they come.
+//! - `verdict`: where in them a judge that is an agent says its score.
+//! - `errors`: which failures a server's answers are.
+//!
+//! # Must not know
+//!
+//! How a server is reached, and who asks it: `evalrs-exec` sends what is made here, as a judge and as a target.
+//!
+//! # Where to begin
+//!
+//! With `verdict`: it is the shortest way from what a server says to what evalrs makes of it. The tests read messages that
+//! servers really sent, where those are there.
 
 pub mod agent_file;
 pub mod agent_state;

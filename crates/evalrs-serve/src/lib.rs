@@ -1,7 +1,22 @@
 //! `evalrs serve`: the REST API and the viewer, over the records of a workspace and the suites that are named.
 //!
-//! `served` holds what is served, `answer` the form of every answer, `guard` who may ask. One file each for what can be asked.
-//! What reads files runs beside the server, on threads of their own; evaluations too (`job`, `evaluate`).
+//! # Owns
+//!
+//! - `served`: what is served, and what of it is held in memory (`held_suites`, `held_history`).
+//! - `answer`: the form of every answer; `guard`: who may ask; `connections`, `queries`: within which limits.
+//! - One file for each thing that can be asked: `runs`, `samples`, `suites`, `registry`, `labels`, `grade`, `history`,
+//!   `downloads`, `page`; `openapi` describes them all.
+//! - `job` and `evaluate`: evaluations that run beside the server; [`session`]: a `watch` session on a page.
+//! - [`view`]: what pages and programs read of a run, as JSON; [`report_page`]: the viewer with its data in one file.
+//! - `viewer`: the page itself, in JavaScript, without a build.
+//!
+//! # Must not know
+//!
+//! How anything is graded, and the command line beyond its own flags ([`args`]). What reads files runs on threads of its own.
+//!
+//! # Where to begin
+//!
+//! With `router`, which lists the routes, then with the file of one of them.
 
 pub mod args;
 mod answer;

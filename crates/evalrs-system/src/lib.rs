@@ -1,6 +1,22 @@
 //! Everything outside the process that is not an action: files, the environment, the clock.
 //!
-//! Depends on nothing. `os` is the real one, `memory` the one of tests, `overlay` another one with files of its own.
+//! # Owns
+//!
+//! - [`System`]: the one trait through which files are read and written, folders listed, links followed, the environment
+//!   and the time asked for. [`FileBytes`] says what became of reading a file.
+//! - [`os`], the real one; [`memory`], the one of tests; [`overlay`], another one with files of its own over it.
+//! - [`disk`] and [`file_lock`]: stamps of files, and locks between processes.
+//! - [`glob`]: patterns of files, expanded within limits; the walk is ours, the matching that of globset.
+//! - [`changed_paths`]: which paths were saved.
+//!
+//! # Must not know
+//!
+//! What any file means, and anything of evaluation. Pure crates may not use this one: what they need of a path is text, in
+//! `evalrs_base::file_path`.
+//!
+//! # Where to begin
+//!
+//! With [`System`], whose methods are all that a command can do to the world, then [`memory`], where tests see it.
 
 pub mod changed_paths;
 pub mod glob;

@@ -1,6 +1,4 @@
-//! Where tests find real data. Only tests use it: a user's clone has none, and they skip.
-//!
-//! Also included by `tests/it`, so that there is one way in.
+//! Where tests find real data, and a file of an agent. Only tests use it: a user's clone has no such data, and they skip.
 #![expect(clippy::disallowed_methods, reason = "tests read their data themselves")]
 
 pub mod letta_agent;

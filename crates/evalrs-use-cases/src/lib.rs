@@ -1,4 +1,29 @@
-//! What commands share: opening a suite, evaluating it, recording what came of it, calibrating judges, settling sessions.
+//! What the commands share: each step of an evaluation as one function, whoever wants it.
+//!
+//! `run`, `watch`, `serve`, `mcp` and the harness open suites, evaluate, record and calibrate through the same functions, so
+//! that a run begun in the browser keeps the same record as one begun in a terminal.
+//!
+//! # Owns
+//!
+//! In the order of an evaluation:
+//!
+//! - [`console`] and [`error`]: what a command works with, and how it ends.
+//! - [`args`]: the flags that several commands share.
+//! - [`context`]: the workspace, the store and the environment of a suite; [`open`]: a session over it without errors, and
+//!   what executes its actions.
+//! - [`settling`] and [`signals`]: a session is settled until it ends or somebody interrupts it, shown by [`progress`].
+//! - [`evaluate`]: all suites of a command, one after the other, within its limits ([`command_progress`]).
+//! - [`header`], [`run_record`], [`run_history`], [`usage`]: what is kept of a run.
+//! - [`calibration`], [`holdout`], [`diff_labels`]: what people say, compared with judges.
+//! - [`rollup`], [`reports`], [`recorded_report`], [`records`], [`comparison`]: what is told of runs, now or later.
+//!
+//! # Must not know
+//!
+//! Which command it works for, and the whole command line: `evalrs_cli` parses that.
+//!
+//! # Where to begin
+//!
+//! With [`evaluate::evaluate`].
 
 pub mod args;
 pub mod calibration;
