@@ -585,23 +585,73 @@ fn ci_runs_the_test_command_of_the_readme() {
     assert!(ci.lines().any(|line| line.trim_end().ends_with(command)), "`{command}` in .ci/check");
 }
 
+/// The crates of the workspace, the root left out.
+fn crate_names() -> Vec<String> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("crates");
+    let entries = std::fs::read_dir(folder).unwrap();
+    entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+}
+
 #[test]
-fn the_code_map_names_every_module() {
+fn the_code_map_names_every_crate() {
     let map = read("ARCHITECTURE.md");
     assert!(map.lines().count() < 200, "ARCHITECTURE.md is to be read in one sitting");
-    let mut missing = Vec::new();
-    for floor in ["base", "pipeline", "graph", "effects", "engine", "app"] {
-        for line in read(&format!("src/{floor}/mod.rs")).lines() {
-            let name = line.strip_suffix(';').and_then(|line| line.split_once("mod "));
-            if let Some((_, name)) = name
-                && !line.starts_with("//")
-                && !map.contains(&format!("`{name}`"))
-            {
-                missing.push(format!("{floor}::{name}"));
-            }
+    let mut missing = crate_names();
+    missing.retain(|name| !map.contains(&format!("`{name}`")));
+    assert_eq!(missing, Vec::<String>::new(), "crates that the code map leaves out");
+}
+
+/// The first page of a crate says what it owns, what it must not know and where to begin.
+#[test]
+fn every_crate_begins_with_a_page() {
+    let is_ours = |name: &String| name.starts_with("evalrs-") && !name.starts_with("evalrs-test-");
+    let mut short = Vec::new();
+    for name in crate_names().into_iter().filter(is_ours) {
+        let text = read(&format!("crates/{name}/src/lib.rs"));
+        let page: Vec<&str> = text.lines().take_while(|line| line.starts_with("//!")).collect();
+        let page = page.join("\n").to_lowercase();
+        let is_whole = ["owns", "must not know", "begin"].iter().all(|word| page.contains(word));
+        if page.lines().count() < 10 || !is_whole {
+            short.push(name);
         }
     }
-    assert_eq!(missing, Vec::<String>::new(), "modules that the code map leaves out");
+    assert_eq!(short, Vec::<String>::new(), "crates without a page on what they are");
+}
+
+/// The ways through the code that ARCHITECTURE.md follows: each step is a function that is there, and is named in a file of a step
+/// before it.
+#[test]
+fn the_ways_through_the_code_are_those_of_the_code() {
+    const MOST_STEPS: usize = 40;
+    let page = read("ARCHITECTURE.md");
+    let ways: Vec<&str> =
+        page.split("\n## ").filter(|part| part.starts_with("The way of")).collect();
+    assert_eq!(ways.len(), 3, "of a sample, of an action and of an edit");
+    let step = regex::Regex::new(r"`([\w./-]+\.rs)`((?: (?:→ )?`\w+`)+)").unwrap();
+    let name = regex::Regex::new(r"`(\w+)`").unwrap();
+    for way in ways {
+        let title = way.lines().next().unwrap();
+        let mut before = String::new();
+        let mut steps = 0;
+        for found in step.captures_iter(way) {
+            let file = &found[1];
+            let text = read(file);
+            for function in name.captures_iter(&found[2]) {
+                let function = &function[1];
+                steps += 1;
+                assert!(
+                    text.contains(&format!("fn {function}")),
+                    "{title}: `{function}` in {file}"
+                );
+                let is_named = before.is_empty()
+                    || before.contains(function)
+                    || text.matches(function).count() > 1;
+                assert!(is_named, "{title}: nothing before {file} names `{function}`");
+            }
+            before.push_str(&text);
+        }
+        assert!((10..=MOST_STEPS).contains(&steps), "{title}: {steps} steps");
+    }
 }
 
 /// Pages for contributors name files and folders; those are there.
