@@ -37,7 +37,6 @@ mod cost;
 mod datasets;
 mod determinism;
 mod dialects;
-mod diff;
 mod diff_labels;
 #[cfg(unix)]
 mod differential;
@@ -89,6 +88,8 @@ mod secrets;
 #[cfg(unix)]
 mod servers;
 mod similarity;
+#[cfg(unix)]
+mod spec;
 mod statistics;
 mod store_faults;
 mod streams;

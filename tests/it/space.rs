@@ -76,6 +76,20 @@ impl Space {
         Ran(self.command(args).output().unwrap())
     }
 
+    /// Runs a line of a shell that finds the binary as `evalrs`, and the last record in `$RUN`.
+    pub(crate) fn shell(&self, line: &str, judge: Option<&crate::judge::Judge>) -> Ran {
+        let mut command = program("sh", self.dir.path());
+        let binary = Path::new(env!("CARGO_BIN_EXE_evalrs")).parent().unwrap().display();
+        command.args(["-c", line]).env("PATH", format!("{binary}:/usr/bin:/bin"));
+        if let Some(judge) = judge {
+            command.env("OPENAI_BASE_URL", judge.url());
+        }
+        if let Ok(id) = std::fs::read_to_string(self.path(".evalrs/latest")) {
+            command.env("RUN", format!(".evalrs/runs/{}", id.trim()));
+        }
+        Ran(command.output().unwrap())
+    }
+
     /// Starts the binary against a judge.
     pub(crate) fn start(&self, judge: &crate::judge::Judge, args: &[&str]) -> Running {
         let mut command = self.command(args);
@@ -184,7 +198,11 @@ pub(crate) fn lines(items: impl IntoIterator<Item = impl ToString>) -> String {
 }
 
 fn evalrs(dir: &Path) -> Command {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_evalrs"));
+    program(env!("CARGO_BIN_EXE_evalrs"), dir)
+}
+
+fn program(name: &str, dir: &Path) -> Command {
+    let mut command = Command::new(name);
     command.current_dir(dir).env_clear().env("PATH", "/usr/bin:/bin").env("HOME", dir);
     command.env("COLUMNS", "100");
     command

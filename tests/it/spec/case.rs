@@ -1,0 +1,168 @@
+//! A case: its steps in a workspace of its own, and what its commands printed other than expected.
+
+use std::sync::{Arc, Mutex};
+
+use crate::judge::{Answer, Judge};
+use crate::space::Space;
+
+use super::output;
+use super::rules::Rules;
+
+/// What a fence says to do.
+pub(super) enum Step {
+    /// Write a file.
+    Write { path: String, text: String },
+    /// Replace text of a file, or add to its end.
+    Edit { line: usize, path: String, lines: Vec<String> },
+    /// From here on the judge answers by these rules.
+    Judge(Rules),
+    /// Run commands.
+    Run(Vec<Command>),
+}
+
+/// A command of a console, its line in the document and the lines that it prints.
+pub(super) struct Command {
+    pub(super) line: usize,
+    pub(super) text: String,
+    pub(super) expected: Vec<String>,
+}
+
+/// A command that printed something else than the document says.
+pub(super) struct Mismatch {
+    pub(super) line: usize,
+    pub(super) place: String,
+    pub(super) expected: Vec<String>,
+    pub(super) found: String,
+    /// Whether what was found can be written into the document: a row of a table is one of many.
+    pub(super) is_writable: bool,
+    command: String,
+}
+
+impl Mismatch {
+    /// For a reader: the place, the command, and the lines that differ.
+    pub(super) fn shown(&self) -> String {
+        let lines = output::changes(&self.expected, &self.found);
+        format!("{}\n  $ {}\n{lines}", self.place, self.command)
+    }
+}
+
+/// A workspace, the judge that its steps have set up, and the values of the table's row.
+struct Case<'c> {
+    space: Space,
+    rules: Arc<Mutex<Option<Rules>>>,
+    judge: Option<Judge>,
+    /// How many requests were shown already.
+    seen: usize,
+    row: &'c [(String, String)],
+}
+
+/// Runs steps in a new workspace.
+pub(super) fn run(steps: &[&Step], row: &[(String, String)]) -> Vec<Mismatch> {
+    let space = Space::new(&[]);
+    let mut case = Case { space, rules: Arc::default(), judge: None, seen: 0, row };
+    let mut found = Vec::new();
+    for step in steps {
+        match step {
+            Step::Write { path, text } => case.write(&case.filled(path), &case.filled(text)),
+            Step::Edit { line, path, lines } => {
+                let (path, lines) = (case.filled(path), case.filled(&lines.join("\n")));
+                let edited = edit(&case.space.read(&path), &lines);
+                case.write(
+                    &path,
+                    &edited.unwrap_or_else(|text| panic!("line {line}: {path} has no `{text}`")),
+                );
+            }
+            Step::Judge(rules) => case.set_rules(rules.filled(&|text| case.filled(text))),
+            Step::Run(commands) => found.extend(commands.iter().filter_map(|one| case.check(one))),
+        }
+    }
+    found
+}
+
+impl Case<'_> {
+    /// A text with the values of the row in place of `<column>`.
+    fn filled(&self, text: &str) -> String {
+        self.row.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+    }
+
+    fn write(&self, path: &str, text: &str) {
+        self.space.write(path, text);
+        if text.starts_with("#!") {
+            self.space.shell(&format!("chmod +x {path}"), None);
+        }
+    }
+
+    fn set_rules(&mut self, rules: Rules) {
+        *self.rules.lock().unwrap() = Some(rules);
+        let rules = Arc::clone(&self.rules);
+        self.judge.get_or_insert_with(|| {
+            Judge::new(move |_, asked| match &mut *rules.lock().unwrap() {
+                Some(rules) => rules.answer(asked),
+                None => Answer::HangUp,
+            })
+        });
+    }
+
+    fn check(&mut self, command: &Command) -> Option<Mismatch> {
+        let text = self.filled(&command.text);
+        let expected = command.expected.iter().map(|line| self.filled(line)).collect::<Vec<_>>();
+        let found = self.printed(&text);
+        (!output::fits(&expected, &found)).then(|| Mismatch {
+            line: command.line,
+            place: String::new(),
+            expected,
+            found,
+            is_writable: self.row.is_empty(),
+            command: text,
+        })
+    }
+
+    /// What a command prints: `| pick PATH…` behind it picks values of the JSON, and `requests` is what the judge was
+    /// sent since the last command that asked it.
+    fn printed(&mut self, command: &str) -> String {
+        let (command, paths) = command.split_once(" | pick ").unwrap_or((command, ""));
+        if command == "requests" {
+            let asked = &self.judge.as_ref().map(Judge::asked).unwrap_or_default()[self.seen..];
+            let bodies = asked.iter().map(|asked| asked.body.to_string());
+            let questions = asked.iter().map(|asked| asked.question().replace('\n', "\\n"));
+            let mut lines: Vec<String> =
+                if paths.is_empty() { questions.collect() } else { bodies.collect() };
+            lines.sort();
+            return output::masked(&output::picked(&lines.join("\n"), paths), &self.space);
+        }
+        let before = self.judge.as_ref().map_or(0, Judge::count);
+        let ran = self.space.shell(command, self.judge.as_ref());
+        let requests = self.judge.as_ref().map_or(0, Judge::count) - before;
+        if requests > 0 {
+            self.seen = before;
+        }
+        let stdout = output::picked(&ran.stdout(), paths);
+        output::masked(&output::transcript(&stdout, &ran, requests), &self.space)
+    }
+}
+
+/// A text after an edit: lines with `-` are replaced by those with `+` below them, which alone go to the end. What is
+/// not there is an error.
+fn edit(text: &str, lines: &str) -> Result<String, String> {
+    let (mut text, mut lines) = (text.to_owned(), lines.lines().peekable());
+    while lines.peek().is_some() {
+        let mut taken = |sign: char| {
+            let mut taken = Vec::new();
+            while let Some(line) = lines.next_if(|line| line.starts_with(sign)) {
+                taken.push(line.get(2..).unwrap_or_default());
+            }
+            taken.join("\n")
+        };
+        let (old, new) = (taken('-'), taken('+'));
+        if old.is_empty() {
+            text = format!("{text}{new}\n");
+        } else if !text.contains(&old) {
+            return Err(old);
+        } else if new.is_empty() {
+            text = text.replace(&format!("{old}\n"), "").replace(&old, "");
+        } else {
+            text = text.replace(&old, &new);
+        }
+    }
+    Ok(text)
+}

@@ -1,0 +1,135 @@
+//! What a command printed: as a transcript, without what differs from run to run, compared with what is expected.
+
+use serde_json::Value;
+
+use crate::space::{Ran, Space};
+
+/// Standard output, standard error behind `! `, then the exit code and the requests to the judge if there are any.
+pub(super) fn transcript(stdout: &str, ran: &Ran, requests: usize) -> String {
+    let stderr: String = ran.stderr().lines().map(|line| format!("! {line}\n")).collect();
+    let exit = Some(format!("exit {}", ran.code())).filter(|_| ran.code() != 0);
+    let plural = if requests == 1 { "" } else { "s" };
+    let asked = Some(format!("{requests} request{plural}")).filter(|_| requests > 0);
+    let ends: Vec<String> = exit.into_iter().chain(asked).collect();
+    let end = if ends.is_empty() { String::new() } else { format!("[{}]", ends.join(", ")) };
+    let stdout = if stdout.is_empty() || stdout.ends_with('\n') {
+        stdout.to_owned()
+    } else {
+        format!("{stdout}\n")
+    };
+    format!("{stdout}{stderr}{end}")
+}
+
+/// A text with names in place of ids, times, keys, the version, the judge's port and the folder.
+pub(super) fn masked(text: &str, space: &Space) -> String {
+    const MASKS: [(&str, &str); 6] = [
+        (r"in \d+\.\d s", "in N s"),
+        (r"\d{8}T\d{6}-[0-9a-f]{6}", "RUN"),
+        (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
+        (r"\b[0-9a-f]{64}\b", "KEY"),
+        (r"evalrs \d+\.\d+\.\d+", "evalrs VERSION"),
+        (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
+    ];
+    let mut text = text.replace(&space.path("").display().to_string(), "DIR/");
+    for (pattern, name) in MASKS {
+        text = regex::Regex::new(pattern).unwrap().replace_all(&text, name).into_owned();
+    }
+    text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
+}
+
+/// The values at these paths of each JSON value of a text, a line for each; the text itself without paths.
+pub(super) fn picked(text: &str, paths: &str) -> String {
+    if paths.is_empty() {
+        return text.to_owned();
+    }
+    let parsed = |text: &str| serde_json::from_str::<Value>(text).ok();
+    let values =
+        parsed(text).map_or_else(|| text.lines().filter_map(parsed).collect(), |one| vec![one]);
+    let line = |value: &Value| {
+        let cells = paths.split(' ').map(|path| {
+            let parts: Vec<&str> = path.split('.').collect();
+            at(value, &parts).map_or("-".to_owned(), |value| cell(&value))
+        });
+        cells.collect::<Vec<_>>().join("  ") + "\n"
+    };
+    values.iter().map(line).collect()
+}
+
+/// The value at a path; `*` is every item of a list or every value of a mapping.
+fn at(value: &Value, path: &[&str]) -> Option<Value> {
+    let Some((name, rest)) = path.split_first() else { return Some(value.clone()) };
+    match value {
+        Value::Array(items) if *name == "*" => {
+            Some(items.iter().filter_map(|item| at(item, rest)).collect())
+        }
+        Value::Object(fields) if *name == "*" => {
+            Some(fields.values().filter_map(|item| at(item, rest)).collect())
+        }
+        Value::Array(items) => at(items.get(name.parse::<usize>().ok()?)?, rest),
+        _ => at(value.get(name)?, rest),
+    }
+}
+
+/// A value in a line: texts without quotes, numbers to nine digits behind the point.
+fn cell(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.replace('\n', "\\n"),
+        Value::Number(number) if number.is_f64() => {
+            let rounded = (number.as_f64().unwrap() * 1e9).round() / 1e9;
+            format!("{rounded:?}")
+        }
+        Value::Array(items) => {
+            format!("[{}]", items.iter().map(cell).collect::<Vec<_>>().join(", "))
+        }
+        _ => value.to_string(),
+    }
+}
+
+/// Whether a text is as expected: `...` is any lines, `[..]` any part of a line.
+pub(super) fn fits(expected: &[String], found: &str) -> bool {
+    let found: Vec<&str> = found.lines().collect();
+    fit(expected, &found)
+}
+
+fn fit(expected: &[String], found: &[&str]) -> bool {
+    match expected.split_first() {
+        None => found.is_empty(),
+        Some((line, rest)) if line == "..." => {
+            (0..=found.len()).any(|skip| fit(rest, &found[skip..]))
+        }
+        Some((line, rest)) => found
+            .split_first()
+            .is_some_and(|(first, left)| line_fits(line, first) && fit(rest, left)),
+    }
+}
+
+fn line_fits(expected: &str, found: &str) -> bool {
+    let Some((start, rest)) = expected.split_once("[..]") else {
+        return expected.trim_end() == found;
+    };
+    let Some(mut found) = found.strip_prefix(start) else { return false };
+    let mut parts: Vec<&str> = rest.split("[..]").collect();
+    let end = parts.pop().unwrap_or_default();
+    for part in parts {
+        let Some((_, after)) = found.split_once(part) else { return false };
+        found = after;
+    }
+    found.ends_with(end)
+}
+
+/// The lines that differ, with those before and after that do not.
+pub(super) fn changes(expected: &[String], found: &str) -> String {
+    let found: Vec<&str> = found.lines().collect();
+    let pairs = || expected.iter().zip(&found);
+    let start = pairs().take_while(|(expected, found)| line_fits(expected, found)).count();
+    let most = expected.len().min(found.len()) - start;
+    let ends = expected.iter().rev().zip(found.iter().rev()).take(most);
+    let end = ends.take_while(|(expected, found)| line_fits(expected, found)).count();
+    let mut text = String::new();
+    let mut show = |sign: &str, line: &str| text.push_str(&format!("{sign} {line}\n"));
+    found[..start].iter().for_each(|line| show(" ", line));
+    expected[start..expected.len() - end].iter().for_each(|line| show("-", line));
+    found[start..found.len() - end].iter().for_each(|line| show("+", line));
+    found[found.len() - end..].iter().for_each(|line| show(" ", line));
+    text
+}
