@@ -24,14 +24,9 @@ mod before;
 mod blobs;
 mod bounds;
 mod cache;
-#[cfg(unix)]
-mod calibration;
 mod capture;
 #[cfg(unix)]
 mod command_judges;
-#[cfg(unix)]
-mod compare;
-mod conditions;
 mod connections;
 mod cost;
 mod datasets;
@@ -44,13 +39,10 @@ mod docs;
 mod durability;
 mod elsewhere;
 mod examples;
-mod explain;
 #[cfg(unix)]
 mod grade;
 #[cfg(unix)]
 mod headless;
-mod history;
-mod holdout;
 mod ids;
 mod import_keys;
 mod import_logs;
@@ -65,22 +57,17 @@ mod labels;
 mod letta;
 mod limits;
 mod mcp;
-mod metrics;
 mod narrowing;
 mod panels;
-mod plan;
 #[cfg(unix)]
 mod programs;
 #[cfg(unix)]
 mod progress;
 mod real_data;
-mod recorded_votes;
 mod recordings;
 mod reload;
 mod replies;
 mod report;
-#[cfg(unix)]
-mod rollup;
 mod rpc;
 mod rubric_lints;
 mod run;

@@ -22,7 +22,7 @@ macro_rules! documents {
 }
 
 documents! {
-    diff
+    calibration compare conditions diff explain history holdout metrics plan recorded_votes rollup
 }
 
 fn folder() -> PathBuf {

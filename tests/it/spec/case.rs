@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use crate::judge::{Answer, Judge};
+use crate::judge::{Answer, Asked, Judge};
 use crate::space::Space;
 
 use super::output;
@@ -33,7 +33,7 @@ pub(super) struct Mismatch {
     pub(super) place: String,
     pub(super) expected: Vec<String>,
     pub(super) found: String,
-    /// Whether what was found can be written into the document: a row of a table is one of many.
+    /// Whether what was found can be written into the document: cells of a table cannot.
     pub(super) is_writable: bool,
     command: String,
 }
@@ -107,28 +107,25 @@ impl Case<'_> {
         let text = self.filled(&command.text);
         let expected = command.expected.iter().map(|line| self.filled(line)).collect::<Vec<_>>();
         let found = self.printed(&text);
+        let is_writable = text == command.text && expected == command.expected;
         (!output::fits(&expected, &found)).then(|| Mismatch {
             line: command.line,
             place: String::new(),
             expected,
             found,
-            is_writable: self.row.is_empty(),
+            is_writable,
             command: text,
         })
     }
 
-    /// What a command prints: `| pick PATH…` behind it picks values of the JSON, and `requests` is what the judge was
-    /// sent since the last command that asked it.
+    /// What a command prints. `requests` is what the judge was sent since the last command that asked it; a filter of
+    /// [`output::filtered`] may stand behind.
     fn printed(&mut self, command: &str) -> String {
-        let (command, paths) = command.split_once(" | pick ").unwrap_or((command, ""));
+        let filter = [" | pick ", " | fits "].into_iter().find_map(|name| command.find(name));
+        let (command, filter) = command.split_at(filter.unwrap_or(command.len()));
         if command == "requests" {
-            let asked = &self.judge.as_ref().map(Judge::asked).unwrap_or_default()[self.seen..];
-            let bodies = asked.iter().map(|asked| asked.body.to_string());
-            let questions = asked.iter().map(|asked| asked.question().replace('\n', "\\n"));
-            let mut lines: Vec<String> =
-                if paths.is_empty() { questions.collect() } else { bodies.collect() };
-            lines.sort();
-            return output::masked(&output::picked(&lines.join("\n"), paths), &self.space);
+            let text = self.requests(filter.is_empty());
+            return output::masked(&output::filtered(&text, filter, &self.space), &self.space);
         }
         let before = self.judge.as_ref().map_or(0, Judge::count);
         let ran = self.space.shell(command, self.judge.as_ref());
@@ -136,8 +133,20 @@ impl Case<'_> {
         if requests > 0 {
             self.seen = before;
         }
-        let stdout = output::picked(&ran.stdout(), paths);
+        let stdout = output::filtered(&ran.stdout(), filter, &self.space);
         output::masked(&output::transcript(&stdout, &ran, requests), &self.space)
+    }
+
+    /// The questions or bodies of the last requests, a line for each, in an order that does not depend on time.
+    fn requests(&self, are_questions: bool) -> String {
+        let asked = &self.judge.as_ref().map(Judge::asked).unwrap_or_default()[self.seen..];
+        let line = |asked: &Asked| match are_questions {
+            true => asked.question().replace('\n', "\\n"),
+            false => asked.body.to_string(),
+        };
+        let mut lines: Vec<String> = asked.iter().map(line).collect();
+        lines.sort();
+        lines.join("\n")
     }
 }
 

@@ -1,5 +1,7 @@
 //! A document: headings, each with its steps, and tables of cases.
 
+use crate::space::has;
+
 use super::case::{Command, Mismatch, Step};
 use super::rules::Rules;
 
@@ -15,6 +17,8 @@ struct Section {
     title: String,
     line: usize,
     steps: Vec<Step>,
+    /// Programs without which it is skipped.
+    needs: Vec<String>,
     /// The columns of the table, and a line for each row.
     columns: Vec<String>,
     rows: Vec<Vec<String>>,
@@ -25,7 +29,8 @@ impl Section {
         let title = heading.trim_start_matches('#');
         let level = heading.len() - title.len();
         let title = title.trim().to_owned();
-        Self { level, title, line, steps: Vec::new(), columns: Vec::new(), rows: Vec::new() }
+        let (steps, needs) = Default::default();
+        Self { level, title, line, steps, needs, columns: Vec::new(), rows: Vec::new() }
     }
 
     /// Each row of the table as what replaces `<column>`; one that replaces nothing if there is no table.
@@ -60,6 +65,8 @@ impl Document {
                     .ok_or_else(|| said("a fence stands before the first heading".to_owned()))?;
                 let step = step(at, info, &body);
                 section.steps.push(step.map_err(|(at, error)| format!("{name}:{at}: {error}"))?);
+            } else if let (Some(names), Some(section)) = (line.strip_prefix("Needs `"), sections.last_mut()) {
+                section.needs.extend(names.split('`').step_by(2).filter(|name| *name != ".").map(str::to_owned));
             } else if let (Some(row), Some(section)) = (cells(line), sections.last_mut()) {
                 section.add_row(row).map_err(said)?;
             }
@@ -109,6 +116,10 @@ impl Document {
     pub(super) fn run(&self) -> Vec<Mismatch> {
         let mut found = Vec::new();
         for leaf in self.leaves() {
+            let needs = self.path(leaf).into_iter().flat_map(|section| &section.needs);
+            if !needs.map(|name| has(name)).all(|is_there| is_there) {
+                continue;
+            }
             let titles: Vec<&str> =
                 self.path(leaf).iter().map(|section| section.title.as_str()).collect();
             for row in self.sections[leaf].substitutions() {
