@@ -83,6 +83,8 @@ impl Space {
         command.args(["-c", line]).env("PATH", format!("{binary}:/usr/bin:/bin"));
         if let Some(judge) = judge {
             command.env("OPENAI_BASE_URL", judge.url());
+            command.env("ANTHROPIC_BASE_URL", judge.root());
+            command.env("GOOGLE_GEMINI_BASE_URL", judge.root());
         }
         if let Ok(id) = std::fs::read_to_string(self.path(".evalrs/latest")) {
             command.env("RUN", format!(".evalrs/runs/{}", id.trim()));

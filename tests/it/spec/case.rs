@@ -118,9 +118,12 @@ impl Case<'_> {
         })
     }
 
-    /// What a command prints. `requests` is what the judge was sent since the last command that asked it; a filter of
-    /// [`output::filtered`] may stand behind.
+    /// What a command prints: `edit` edits, `requests` is what the judge was sent by the last command that asked it, and the
+    /// shell runs all others. A filter of [`output::filtered`] may stand behind.
     fn printed(&mut self, command: &str) -> String {
+        if let Some(change) = command.strip_prefix("edit ") {
+            return self.replaced(change).err().unwrap_or_default();
+        }
         let filter = [" | pick ", " | fits "].into_iter().find_map(|name| command.find(name));
         let (command, filter) = command.split_at(filter.unwrap_or(command.len()));
         if command == "requests" {
@@ -135,6 +138,15 @@ impl Case<'_> {
         }
         let stdout = output::filtered(&ran.stdout(), filter, &self.space);
         output::masked(&output::transcript(&stdout, &ran, requests), &self.space)
+    }
+
+    /// Replaces a text in a file: `FILE: OLD -> NEW`.
+    fn replaced(&self, change: &str) -> Result<(), String> {
+        let parts = change.split_once(": ").and_then(|(path, texts)| Some((path, texts.split_once(" -> ")?)));
+        let (path, (old, new)) = parts.ok_or("an edit is `edit FILE: OLD -> NEW`")?;
+        let text = edit(&self.space.read(path), &format!("- {old}\n+ {new}"));
+        self.write(path, &text.map_err(|old| format!("{path} has no `{old}`"))?);
+        Ok(())
     }
 
     /// The questions or bodies of the last requests, a line for each, in an order that does not depend on time.

@@ -51,7 +51,9 @@ impl Rules {
     /// The answer to a request.
     pub(super) fn answer(&mut self, asked: &Asked) -> Answer {
         let model = asked.body["model"].as_str().unwrap_or_default();
-        let prompt = asked.prompt().split_whitespace().collect::<Vec<_>>().join(" ");
+        let embedded = asked.body["input"].as_str().unwrap_or_default();
+        let words = asked.prompt().split_whitespace().chain(embedded.split_whitespace());
+        let prompt = words.collect::<Vec<_>>().join(" ");
         let time = self.times.entry(format!("{model} {prompt}")).or_default();
         *time += 1;
         let holds = |text: &String| match (text.strip_prefix('!'), text.strip_prefix("model=")) {
@@ -66,7 +68,8 @@ impl Rules {
     }
 }
 
-/// `0.5 WHY` is a verdict, JSON or text in quotes is sent as it is, `http 500 MESSAGE` is an error.
+/// `0.5 WHY` is a verdict, JSON or text in quotes is sent as it is, `http 500 MESSAGE` is an error, `http 200 BODY` and
+/// `http 500 {…}` a body.
 fn reply(text: &str) -> Option<Answer> {
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
     if let Ok(score) = first.parse::<f64>() {
@@ -80,7 +83,10 @@ fn reply(text: &str) -> Option<Answer> {
     match first {
         "http" => {
             let (status, message) = rest.split_once(' ')?;
-            Some(Answer::error(status.parse().ok()?, message))
+            let status = status.parse().ok()?;
+            let is_body = status == 200 || message.starts_with('{');
+            let body = || Answer::Http(status, Vec::new(), message.to_owned());
+            Some(if is_body { body() } else { Answer::error(status, message) })
         }
         _ if text == "hang up" => Some(Answer::HangUp),
         _ => match serde_json::from_str(text).ok()? {
