@@ -16,7 +16,6 @@ mod targets;
 mod terminal;
 mod terminal_text;
 
-mod agree;
 mod assertions;
 mod bad_input;
 #[cfg(unix)]
@@ -28,7 +27,6 @@ mod capture;
 #[cfg(unix)]
 mod command_judges;
 mod connections;
-mod cost;
 mod datasets;
 mod determinism;
 mod dialects;
@@ -57,14 +55,12 @@ mod labels;
 mod letta;
 mod limits;
 mod mcp;
-mod narrowing;
 mod panels;
 #[cfg(unix)]
 mod programs;
 #[cfg(unix)]
 mod progress;
 mod real_data;
-mod recordings;
 mod reload;
 mod replies;
 mod report;
@@ -74,7 +70,6 @@ mod run;
 mod secrets;
 #[cfg(unix)]
 mod servers;
-mod similarity;
 #[cfg(unix)]
 mod spec;
 mod statistics;
@@ -85,7 +80,6 @@ mod targets_functions;
 mod targets_http;
 mod text_metrics;
 mod tidy;
-mod verdicts;
 mod views;
 mod watch;
 mod winners;

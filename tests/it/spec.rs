@@ -22,7 +22,8 @@ macro_rules! documents {
 }
 
 documents! {
-    calibration compare conditions diff explain history holdout metrics plan recorded_votes rollup
+    agree calibration compare conditions cost datasets diff explain history holdout metrics narrowing plan recorded_votes
+    recordings rollup similarity verdicts
 }
 
 fn folder() -> PathBuf {

@@ -142,7 +142,9 @@ impl Case<'_> {
 
     /// Replaces a text in a file: `FILE: OLD -> NEW`.
     fn replaced(&self, change: &str) -> Result<(), String> {
-        let parts = change.split_once(": ").and_then(|(path, texts)| Some((path, texts.split_once(" -> ")?)));
+        let parts = change
+            .split_once(": ")
+            .and_then(|(path, texts)| Some((path, texts.split_once(" -> ")?)));
         let (path, (old, new)) = parts.ok_or("an edit is `edit FILE: OLD -> NEW`")?;
         let text = edit(&self.space.read(path), &format!("- {old}\n+ {new}"));
         self.write(path, &text.map_err(|old| format!("{path} has no `{old}`"))?);

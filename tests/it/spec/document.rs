@@ -65,8 +65,12 @@ impl Document {
                     .ok_or_else(|| said("a fence stands before the first heading".to_owned()))?;
                 let step = step(at, info, &body);
                 section.steps.push(step.map_err(|(at, error)| format!("{name}:{at}: {error}"))?);
-            } else if let (Some(names), Some(section)) = (line.strip_prefix("Needs `"), sections.last_mut()) {
-                section.needs.extend(names.split('`').step_by(2).filter(|name| *name != ".").map(str::to_owned));
+            } else if let (Some(names), Some(section)) =
+                (line.strip_prefix("Needs `"), sections.last_mut())
+            {
+                section.needs.extend(
+                    names.split('`').step_by(2).filter(|name| *name != ".").map(str::to_owned),
+                );
             } else if let (Some(row), Some(section)) = (cells(line), sections.last_mut()) {
                 section.add_row(row).map_err(said)?;
             }
