@@ -16,7 +16,6 @@ mod targets;
 mod terminal;
 mod terminal_text;
 
-mod assertions;
 mod bad_input;
 #[cfg(unix)]
 mod before;
@@ -46,11 +45,8 @@ mod import_keys;
 mod import_logs;
 mod import_runs;
 mod import_sources;
-mod imports;
 mod incremental;
 mod keys;
-mod label_commands;
-mod label_gates;
 mod labels;
 mod letta;
 mod limits;
@@ -80,7 +76,6 @@ mod targets_functions;
 mod targets_http;
 mod text_metrics;
 mod tidy;
-mod views;
 mod watch;
 mod winners;
 mod workspace;

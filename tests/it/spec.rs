@@ -22,8 +22,9 @@ macro_rules! documents {
 }
 
 documents! {
-    agree calibration compare conditions cost datasets diff explain history holdout metrics narrowing plan recorded_votes
-    recordings rollup similarity verdicts
+    agree assertions calibration compare conditions cost datasets diff explain history holdout
+    imports label_commands label_gates metrics narrowing plan recorded_votes recordings rollup run
+    similarity verdicts views
 }
 
 fn folder() -> PathBuf {
