@@ -23,8 +23,8 @@ macro_rules! documents {
 
 documents! {
     agree assertions calibration compare conditions cost datasets diff explain history holdout
-    imports label_commands label_gates metrics narrowing plan recorded_votes recordings rollup run
-    similarity verdicts views
+    imports label_commands label_gates metrics narrowing panels plan recorded_votes recordings
+    replies rollup run similarity verdicts views
 }
 
 fn folder() -> PathBuf {

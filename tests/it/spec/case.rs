@@ -127,8 +127,10 @@ impl Case<'_> {
         let filter = [" | pick ", " | fits "].into_iter().find_map(|name| command.find(name));
         let (command, filter) = command.split_at(filter.unwrap_or(command.len()));
         if command == "requests" {
-            let text = self.requests(filter.is_empty());
-            return output::masked(&output::filtered(&text, filter, &self.space), &self.space);
+            let text = output::filtered(&self.requests(filter.is_empty()), filter, &self.space);
+            let mut lines: Vec<&str> = text.lines().collect();
+            lines.sort_unstable();
+            return output::masked(&lines.join("\n"), &self.space);
         }
         let before = self.judge.as_ref().map_or(0, Judge::count);
         let ran = self.space.shell(command, self.judge.as_ref());
@@ -151,16 +153,14 @@ impl Case<'_> {
         Ok(())
     }
 
-    /// The questions or bodies of the last requests, a line for each, in an order that does not depend on time.
+    /// The questions or bodies of the last requests, a line for each.
     fn requests(&self, are_questions: bool) -> String {
         let asked = &self.judge.as_ref().map(Judge::asked).unwrap_or_default()[self.seen..];
         let line = |asked: &Asked| match are_questions {
             true => asked.question().replace('\n', "\\n"),
             false => asked.body.to_string(),
         };
-        let mut lines: Vec<String> = asked.iter().map(line).collect();
-        lines.sort();
-        lines.join("\n")
+        asked.iter().map(line).collect::<Vec<_>>().join("\n")
     }
 }
 

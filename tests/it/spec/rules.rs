@@ -16,7 +16,8 @@ pub(super) struct Rules {
 
 #[derive(Clone)]
 struct Rule {
-    /// What the prompt holds, or with `!` does not; `model=NAME` is about the model.
+    /// What the prompt holds, or with `!` does not; `model=NAME` and `body=TEXT` are about the
+    /// request as it was sent.
     texts: Vec<String>,
     /// What comes of a request that was made before; the last one stays.
     replies: Vec<String>,
@@ -56,10 +57,14 @@ impl Rules {
         let prompt = words.collect::<Vec<_>>().join(" ");
         let time = self.times.entry(format!("{model} {prompt}")).or_default();
         *time += 1;
-        let holds = |text: &String| match (text.strip_prefix('!'), text.strip_prefix("model=")) {
-            (Some(text), _) => !prompt.contains(text),
-            (None, Some(name)) => name == model,
-            (None, None) => text == "*" || prompt.contains(text.as_str()),
+        let body = asked.body.to_string();
+        let holds = |text: &String| match text.split_once('=') {
+            Some(("model", name)) => name == model,
+            Some(("body", part)) => body.contains(part),
+            _ => match text.strip_prefix('!') {
+                Some(text) => !prompt.contains(text),
+                None => text == "*" || prompt.contains(text.as_str()),
+            },
         };
         let rule = self.rules.iter().find(|rule| rule.texts.iter().all(holds));
         let text = rule.and_then(|rule| rule.replies.iter().take(*time).next_back());
@@ -68,7 +73,7 @@ impl Rules {
     }
 }
 
-/// `0.5 WHY` is a verdict, JSON or text in quotes is sent as it is, `http 500 MESSAGE` is an error, `http 200 BODY` and
+/// `0.5 WHY` is a verdict, a JSON object and what `say` says are sent as they are, `http 500 MESSAGE` is an error, `http 200 BODY` and
 /// `http 500 {…}` a body.
 fn reply(text: &str) -> Option<Answer> {
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
@@ -84,10 +89,11 @@ fn reply(text: &str) -> Option<Answer> {
         "http" => {
             let (status, message) = rest.split_once(' ')?;
             let status = status.parse().ok()?;
-            let is_body = status == 200 || message.starts_with('{');
+            let is_body = status == 200 || message.starts_with(['{', '<']);
             let body = || Answer::Http(status, Vec::new(), message.to_owned());
             Some(if is_body { body() } else { Answer::error(status, message) })
         }
+        "say" => Some(Answer::text(&rest.replace("\\n", "\n"))),
         _ if text == "hang up" => Some(Answer::HangUp),
         _ => match serde_json::from_str(text).ok()? {
             Value::String(text) => Some(Answer::text(&text)),
