@@ -22,7 +22,7 @@ macro_rules! documents {
 }
 
 documents! {
-    agree assertions calibration compare conditions cost datasets diff explain history holdout
+    agree assertions calibration compare conditions cost datasets diff explain grade history holdout
     imports label_commands label_gates metrics narrowing panels plan recorded_votes recordings
     replies rollup run similarity verdicts views
 }

@@ -30,7 +30,8 @@ pub(super) fn masked(text: &str, space: &Space) -> String {
         (r"evalrs \d+\.\d+\.\d+", "evalrs VERSION"),
         (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
     ];
-    let mut text = text.replace(&space.path("").display().to_string(), "DIR/");
+    let folder = space.path("").display().to_string();
+    let mut text = text.replace(folder.trim_end_matches('/'), "DIR");
     for (pattern, name) in MASKS {
         text = regex::Regex::new(pattern).unwrap().replace_all(&text, name).into_owned();
     }
