@@ -22,9 +22,9 @@ macro_rules! documents {
 }
 
 documents! {
-    agree assertions calibration compare conditions cost datasets diff explain grade history holdout
-    imports label_commands label_gates metrics narrowing panels plan recorded_votes recordings
-    replies rollup run similarity verdicts views
+    agree assertions calibration compare conditions cost datasets diff diff_labels explain grade
+    history holdout imports label_commands label_gates labels metrics narrowing panels plan
+    recorded_votes recordings replies rollup rubric_lints run similarity verdicts views
 }
 
 fn folder() -> PathBuf {
