@@ -5,9 +5,10 @@
 use std::collections::BTreeSet;
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard};
+use std::sync::{Arc, Condvar, LazyLock, Mutex, MutexGuard};
 use std::time::Duration;
 
+use regex::Regex;
 use serde_json::{Value, json};
 
 /// What the judge does with a request.
@@ -478,13 +479,16 @@ fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
     Some(Asked::new(path, headers, serde_json::from_slice(&body).unwrap()))
 }
 
+/// The fences of a message, and what is said there of the meaning of scores.
+static FENCES: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"<[a-z-]+-[0-9a-f]{12}>\n|\n</[a-z-]+-[0-9a-f]{12}>").unwrap()
+});
+static MEANINGS: LazyLock<Regex> = LazyLock::new(|| {
+    let scores = r" [-0-9.]+ is complete failure, [-0-9.]+ is full success; use numbers between them for partial success\.";
+    Regex::new(&format!(r"{scores}| Say `tie` where neither is better\.")).unwrap()
+});
+
 /// A message without fences and without what scores mean.
 pub(crate) fn plain(sent: &str) -> String {
-    const MEANINGS: [&str; 2] = [
-        r" [-0-9.]+ is complete failure, [-0-9.]+ is full success; use numbers between them for partial success\.",
-        r" Say `tie` where neither is better\.",
-    ];
-    let fence = regex::Regex::new(r"<[a-z-]+-[0-9a-f]{12}>\n|\n</[a-z-]+-[0-9a-f]{12}>").unwrap();
-    let meaning = regex::Regex::new(&MEANINGS.join("|")).unwrap();
-    meaning.replace_all(&fence.replace_all(sent, ""), "").into_owned()
+    MEANINGS.replace_all(&FENCES.replace_all(sent, ""), "").into_owned()
 }

@@ -1,5 +1,8 @@
 //! What a command printed: as a transcript, without what differs from run to run, compared with what is expected.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use serde_json::Value;
 
 use crate::space::{Ran, Space};
@@ -20,20 +23,25 @@ pub(super) fn transcript(stdout: &str, ran: &Ran, requests: usize) -> String {
     format!("{stdout}{stderr}{end}")
 }
 
+/// What differs from run to run, and its name.
+static MASKS: LazyLock<Vec<(Regex, &str)>> = LazyLock::new(|| {
+    let masks = [
+        (r"in [0-9]+\.[0-9] s", "in N s"),
+        (r"[0-9]{8}T[0-9]{6}-[0-9a-f]{6}", "RUN"),
+        (r"[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?Z", "TIME"),
+        (r"(?-u:\b)[0-9a-f]{64}(?-u:\b)", "KEY"),
+        (r"evalrs [0-9]+\.[0-9]+\.[0-9]+", "evalrs VERSION"),
+        (r"127\.0\.0\.1:[0-9]+", "127.0.0.1:PORT"),
+    ];
+    masks.map(|(pattern, name)| (Regex::new(pattern).unwrap(), name)).into()
+});
+
 /// A text with names in place of ids, times, keys, the version, the judge's port and the folder.
 pub(super) fn masked(text: &str, space: &Space) -> String {
-    const MASKS: [(&str, &str); 6] = [
-        (r"in \d+\.\d s", "in N s"),
-        (r"\d{8}T\d{6}-[0-9a-f]{6}", "RUN"),
-        (r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z", "TIME"),
-        (r"\b[0-9a-f]{64}\b", "KEY"),
-        (r"evalrs \d+\.\d+\.\d+", "evalrs VERSION"),
-        (r"127\.0\.0\.1:\d+", "127.0.0.1:PORT"),
-    ];
     let folder = space.path("").display().to_string();
     let mut text = text.replace(folder.trim_end_matches('/'), "DIR");
-    for (pattern, name) in MASKS {
-        text = regex::Regex::new(pattern).unwrap().replace_all(&text, name).into_owned();
+    for (pattern, name) in MASKS.iter() {
+        text = pattern.replace_all(&text, *name).into_owned();
     }
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
