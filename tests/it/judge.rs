@@ -480,9 +480,8 @@ fn read_request(reader: &mut impl BufRead) -> Option<Asked> {
 }
 
 /// The fences of a message, and what is said there of the meaning of scores.
-static FENCES: LazyLock<Regex> = LazyLock::new(|| {
-    Regex::new(r"<[a-z-]+-[0-9a-f]{12}>\n|\n</[a-z-]+-[0-9a-f]{12}>").unwrap()
-});
+static FENCES: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r"<[a-z-]+-[0-9a-f]{12}>\n|\n</[a-z-]+-[0-9a-f]{12}>").unwrap());
 static MEANINGS: LazyLock<Regex> = LazyLock::new(|| {
     let scores = r" [-0-9.]+ is complete failure, [-0-9.]+ is full success; use numbers between them for partial success\.";
     Regex::new(&format!(r"{scores}| Say `tie` where neither is better\.")).unwrap()

@@ -1,6 +1,5 @@
 //! `evalrs run` with a judge, where a spec cannot say it: headers, silence, secrets, links and pipes.
 
-
 use crate::judge::{Answer, Judge};
 use crate::space::{Ran, Space, lines};
 

@@ -22,9 +22,10 @@ macro_rules! documents {
 }
 
 documents! {
-    agree assertions calibration compare conditions cost datasets diff diff_labels explain grade
-    history holdout imports label_commands label_gates labels metrics narrowing panels plan
-    recorded_votes recordings replies rollup rubric_lints run similarity verdicts views
+    agree assertions calibration command_judges compare conditions cost datasets diff diff_labels
+    explain functions grade history holdout imports label_commands label_gates labels metrics
+    narrowing panels plan programs recorded_votes recordings replies rollup rubric_lints run
+    similarity targets verdicts views
 }
 
 fn folder() -> PathBuf {
