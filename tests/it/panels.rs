@@ -1,6 +1,5 @@
 //! Panels, votes that confirm, and comparisons with a field or a recorded run: who is asked, how often, and what is
 //! told of it.
-#![expect(clippy::disallowed_methods, reason = "tests copy the record of a run themselves")]
 
 use std::collections::BTreeMap;
 use std::sync::Mutex;

@@ -23,9 +23,9 @@ macro_rules! documents {
 
 documents! {
     agree assertions calibration command_judges compare conditions cost datasets diff diff_labels
-    explain functions grade history holdout imports label_commands label_gates labels metrics
-    narrowing panels plan programs recorded_votes recordings replies rollup rubric_lints run
-    similarity targets verdicts views
+    explain functions grade history holdout ids imports inline label_commands label_gates labels
+    metrics narrowing panels plan programs recorded_votes recordings replies reports rollup
+    rubric_lints run similarity targets verdicts views winners
 }
 
 fn folder() -> PathBuf {
@@ -113,6 +113,10 @@ fn a_document_that_cannot_be_read_says_where() {
         ("# A\n\n```judge\n* -> maybe\n```\n", "x.md:4: `maybe` is not a reply"),
         ("# A\n\n```diff a\n=1\n```\n", "x.md:4: a line of an edit begins with `- ` or `+ `"),
         ("# A\n\n```text a\nx\n```\n", "x.md:1: `A` runs no command"),
+        (
+            "# A\n\n| a |\n|---|\n| 1 |\n\n```console\n$ true\n```\n",
+            "x.md:1: `A` uses its column `a` nowhere",
+        ),
         (
             "# A\n\n| a | b |\n|---|---|\n| 1 |\n",
             "x.md:5: the row has 1 cell, and the table has 2 columns",

@@ -75,48 +75,6 @@ fn a_failure_that_lands_where_another_process_has_a_reply_is_none() {
     assert_eq!((grades(&space), space.actions("quality")), ((vec![0.75; ROWS], 0), [5, 0, 0, 0]));
 }
 
-#[test]
-fn a_refresh_that_fails_leaves_what_was_stored_and_says_so() {
-    for status in [400, 500] {
-        let space = space();
-        assert_eq!(space.run_with(&good(), &["run", "suite.yaml"]).code(), 0);
-        let broken = Judge::new(move |_, _| Answer::error(status, "broken"));
-        let ran = space.run_with(&broken, &["run", "suite.yaml", "--refresh"]);
-        assert_eq!((ran.code(), grades(&space)), (3, (vec![0.75; ROWS], 0)), "{}", ran.shown());
-        let said = "error: 5 judgments could not be refreshed, so what is stored stays: ";
-        assert!(ran.stderr().contains(said), "{}", ran.shown());
-        assert_eq!(space.run(&["cache", "gc"]).code(), 0);
-        assert_eq!(space.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
-        assert_eq!(grades(&space).0, vec![0.75; ROWS]);
-        let better = Judge::new(|_, _| Answer::score(0.5));
-        assert_eq!(space.run_with(&better, &["run", "suite.yaml", "--refresh"]).code(), 0);
-        assert_eq!(grades(&space).0, vec![0.5; ROWS]);
-    }
-}
-
-#[test]
-fn merged_and_imported_files_lose_no_reply_to_a_failure() {
-    let [one, two] = [good(), bad()].map(|judge| {
-        let space = space();
-        space.run_with(&judge, &["run", "suite.yaml"]);
-        let out = ["cache", "export", "suite.yaml", "-o", "out.jsonl"];
-        assert_eq!(space.run(&out).code(), 0);
-        (space.read("out.jsonl"), space)
-    });
-    let merged = space();
-    merged.write("cache/winners.judgments.jsonl", two.0.clone() + &one.0);
-    let ran = merged.run(&["run", "suite.yaml", "--frozen"]);
-    assert_eq!((ran.code(), grades(&merged)), (0, (vec![0.75; ROWS], 0)), "{}", ran.shown());
-    let failed = &two.1;
-    failed.write("good.jsonl", &one.0);
-    let ran = failed.run(&["cache", "import", "good.jsonl"]);
-    assert!(ran.stdout().contains("5 new, 0 already there"), "{}", ran.shown());
-    assert_eq!(failed.run(&["run", "suite.yaml", "--frozen"]).code(), 0);
-    failed.write("bad.jsonl", &two.0);
-    let ran = failed.run(&["cache", "import", "bad.jsonl"]);
-    assert!(ran.stdout().contains("0 new, 5 already there"), "{}", ran.shown());
-}
-
 /// Another process may write the same key after this one looked: at its end each looks once more.
 #[test]
 fn what_is_reported_is_what_the_store_holds_at_the_end() {

@@ -9,7 +9,6 @@
 
 mod functions;
 mod humaneval;
-mod inline;
 mod keys;
 mod misbehaviour;
 mod mission;

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 
 use crate::judge::{Answer, Asked, Judge};
-use crate::space::Space;
+use crate::space::{Space, lines};
 
 use super::output;
 use super::rules::Rules;
@@ -18,6 +18,21 @@ pub(super) enum Step {
     Judge(Rules),
     /// Run commands.
     Run(Vec<Command>),
+}
+
+impl Step {
+    /// Whether a text stands anywhere in it.
+    pub(super) fn mentions(&self, text: &str) -> bool {
+        let holds = |one: &String| one.contains(text);
+        match self {
+            Self::Write { path, text } => holds(path) || holds(text),
+            Self::Edit { path, lines, .. } => holds(path) || lines.iter().any(holds),
+            Self::Judge(rules) => rules.texts().any(holds),
+            Self::Run(commands) => {
+                commands.iter().any(|one| holds(&one.text) || one.expected.iter().any(holds))
+            }
+        }
+    }
 }
 
 /// A command of a console, its line in the document and the lines that it prints.
@@ -156,11 +171,9 @@ impl Case<'_> {
     /// The questions or bodies of the last requests, a line for each.
     fn requests(&self, are_questions: bool) -> String {
         let asked = &self.judge.as_ref().map(Judge::asked).unwrap_or_default()[self.seen..];
-        let line = |asked: &Asked| match are_questions {
-            true => asked.question().replace('\n', "\\n"),
-            false => asked.body.to_string(),
-        };
-        asked.iter().map(line).collect::<Vec<_>>().join("\n")
+        let question = |asked: &Asked| asked.question().replace('\n', "\\n");
+        let body = |asked: &Asked| asked.body.to_string();
+        lines(asked.iter().map(|asked| if are_questions { question(asked) } else { body(asked) }))
     }
 }
 

@@ -1,6 +1,6 @@
 //! A document: headings, each with its steps, and tables of cases.
 
-use crate::space::has;
+use crate::space::{has, lines};
 
 use super::case::{Command, Mismatch, Step};
 use super::rules::Rules;
@@ -79,16 +79,19 @@ impl Document {
         document.check().map(|()| document)
     }
 
-    /// A heading with steps and no command, in it or above it, tests nothing.
+    /// A heading with steps and no command, in it or above it, tests nothing, nor does a column that no step names.
     fn check(&self) -> Result<(), String> {
         for at in self.leaves() {
-            let section = &self.sections[at];
+            let (section, steps) = (&self.sections[at], self.steps(at));
+            let place = format!("{}:{}: `{}`", self.name, section.line, section.title);
             let is_empty = section.steps.is_empty() && section.rows.is_empty();
-            if !is_empty && !self.steps(at).iter().any(|step| matches!(step, Step::Run(_))) {
-                return Err(format!(
-                    "{}:{}: `{}` runs no command",
-                    self.name, section.line, section.title
-                ));
+            if !is_empty && !steps.iter().any(|step| matches!(step, Step::Run(_))) {
+                return Err(format!("{place} runs no command"));
+            }
+            let is_used =
+                |name: &String| steps.iter().any(|step| step.mentions(&format!("<{name}>")));
+            if let Some(name) = section.columns.iter().find(|name| !is_used(name)) {
+                return Err(format!("{place} uses its column `{name}` nowhere"));
             }
         }
         Ok(())
@@ -120,8 +123,8 @@ impl Document {
     pub(super) fn run(&self) -> Vec<Mismatch> {
         let mut found = Vec::new();
         for leaf in self.leaves() {
-            let needs = self.path(leaf).into_iter().flat_map(|section| &section.needs);
-            if !needs.map(|name| has(name)).all(|is_there| is_there) {
+            let mut needs = self.path(leaf).into_iter().flat_map(|section| &section.needs);
+            if !needs.all(|name| has(name)) {
                 continue;
             }
             let titles: Vec<&str> =
@@ -188,7 +191,7 @@ fn step(at: usize, info: &str, body: &[(usize, &str)]) -> Result<Step, (usize, S
             Ok(Step::Edit { line: at, path: path.to_owned(), lines })
         }
         (_, path) => {
-            let text = body.iter().map(|(_, line)| format!("{line}\n")).collect();
+            let text = lines(body.iter().map(|(_, line)| line));
             Ok(Step::Write { path: path.to_owned(), text })
         }
     }

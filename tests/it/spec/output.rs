@@ -5,11 +5,11 @@ use std::sync::LazyLock;
 use regex::Regex;
 use serde_json::Value;
 
-use crate::space::{Ran, Space};
+use crate::space::{Ran, Space, lines};
 
 /// Standard output, standard error behind `! `, then the exit code and the requests to the judge if there are any.
 pub(super) fn transcript(stdout: &str, ran: &Ran, requests: usize) -> String {
-    let stderr: String = ran.stderr().lines().map(|line| format!("! {line}\n")).collect();
+    let stderr = lines(ran.stderr().lines().map(|line| format!("! {line}")));
     let exit = Some(format!("exit {}", ran.code())).filter(|_| ran.code() != 0);
     let plural = if requests == 1 { "" } else { "s" };
     let asked = Some(format!("{requests} request{plural}")).filter(|_| requests > 0);
@@ -73,7 +73,7 @@ fn picked(value: &Value, paths: &str) -> String {
 fn misfits(value: &Value, name: &str, space: &Space) -> String {
     let schema = space.run(&["schemas", name]).stdout();
     let schema = jsonschema::draft202012::new(&serde_json::from_str(&schema).unwrap()).unwrap();
-    schema.iter_errors(value).map(|error| format!("{}: {error}\n", error.instance_path())).collect()
+    lines(schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())))
 }
 
 /// The value at a path; `*` is every item of a list or every value of a mapping.
@@ -153,11 +153,10 @@ pub(super) fn changes(expected: &[String], found: &str) -> String {
     let most = expected.len().min(found.len()) - start;
     let ends = expected.iter().rev().zip(found.iter().rev()).take(most);
     let end = ends.take_while(|(expected, found)| line_fits(expected, found)).count();
-    let mut text = String::new();
-    let mut show = |sign: &str, line: &str| text.push_str(&format!("{sign} {line}\n"));
-    found[..start].iter().for_each(|line| show(" ", line));
-    expected[start..expected.len() - end].iter().for_each(|line| show("-", line));
-    found[start..found.len() - end].iter().for_each(|line| show("+", line));
-    found[found.len() - end..].iter().for_each(|line| show(" ", line));
-    text
+    let same = |line: &&str| format!("  {line}");
+    let shown = found[..start].iter().map(same);
+    let shown =
+        shown.chain(expected[start..expected.len() - end].iter().map(|line| format!("- {line}")));
+    let shown = shown.chain(found[start..found.len() - end].iter().map(|line| format!("+ {line}")));
+    lines(shown.chain(found[found.len() - end..].iter().map(same)))
 }

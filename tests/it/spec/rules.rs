@@ -16,8 +16,7 @@ pub(super) struct Rules {
 
 #[derive(Clone)]
 struct Rule {
-    /// What the prompt holds, or with `!` does not; `model=NAME` and `body=TEXT` are about the
-    /// request as it was sent.
+    /// What the prompt holds, or with `!` does not; `model=NAME` and `body=TEXT` are about the request as it was sent.
     texts: Vec<String>,
     /// What comes of a request that was made before; the last one stays.
     replies: Vec<String>,
@@ -40,6 +39,11 @@ impl Rules {
             rules.push(Rule { texts, replies });
         }
         Ok(Self { rules, times: BTreeMap::new() })
+    }
+
+    /// Every text in them.
+    pub(super) fn texts(&self) -> impl Iterator<Item = &String> {
+        self.rules.iter().flat_map(|rule| rule.texts.iter().chain(&rule.replies))
     }
 
     /// The same rules with what `fill` makes of their texts.
@@ -73,8 +77,8 @@ impl Rules {
     }
 }
 
-/// `0.5 WHY` is a verdict, a JSON object and what `say` says are sent as they are, `http 500 MESSAGE` is an error, `http 200 BODY` and
-/// `http 500 {…}` a body.
+/// `0.5 WHY` is a verdict, a JSON object and what `say` says are sent as they are, `http 500 MESSAGE` is an error,
+/// `http 200 BODY` and `http 500 {…}` a body.
 fn reply(text: &str) -> Option<Answer> {
     let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
     if let Ok(score) = first.parse::<f64>() {
