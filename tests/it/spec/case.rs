@@ -157,12 +157,13 @@ impl Case<'_> {
         output::masked(&output::transcript(&stdout, &ran, requests), &self.space)
     }
 
-    /// Replaces a text in a file: `FILE: OLD -> NEW`.
+    /// Replaces a text in a file: `FILE: OLD -> NEW`, where `\n` is a line break of the new text.
     fn replaced(&self, change: &str) -> Result<(), String> {
         let parts = change
             .split_once(": ")
             .and_then(|(path, texts)| Some((path, texts.split_once(" -> ")?)));
         let (path, (old, new)) = parts.ok_or("an edit is `edit FILE: OLD -> NEW`")?;
+        let new = new.replace("\\n", "\n+ ");
         let text = edit(&self.space.read(path), &format!("- {old}\n+ {new}"));
         self.write(path, &text.map_err(|old| format!("{path} has no `{old}`"))?);
         Ok(())
