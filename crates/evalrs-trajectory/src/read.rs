@@ -8,9 +8,26 @@ use serde_json::Value;
 use super::content::is_chat;
 use super::node::RecordedNode;
 use super::{
-    CallMarks, FORMATS, MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, letta,
-    openai, text,
+    CallMarks, MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, anthropic, atif,
+    claude_code, inspect, letta, openai, otel, steps, text,
 };
+
+/// The recorded formats under the names that a suite calls them by, one file a format.
+pub const FORMATS: [(&str, &TrajectoryFormat); 9] = [
+    named(&letta::FORMAT),
+    named(&inspect::FORMAT),
+    named(&openai::FORMAT),
+    named(&anthropic::FORMAT),
+    named(&claude_code::FORMAT),
+    named(&steps::FORMAT),
+    named(&atif::FORMAT),
+    named(&otel::FORMAT),
+    named(&text::FORMAT),
+];
+
+const fn named(format: &'static TrajectoryFormat) -> (&'static str, &'static TrajectoryFormat) {
+    (format.name, format)
+}
 
 /// Reads a recorded trajectory: of `format`, or of whichever format it looks like.
 ///

@@ -1,0 +1,45 @@
+//! A format that trajectories are recorded in: how its values are told from others, and who reads them.
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::node::RecordedNode;
+use super::problem::TrajectoryProblem;
+use super::trajectory::Trajectory;
+
+/// A format that trajectories are recorded in.
+#[derive(Debug)]
+pub struct TrajectoryFormat {
+    /// What a suite calls it.
+    pub(crate) name: &'static str,
+    /// Whether a message can only be of this format.
+    pub(crate) owns: fn(&Value) -> bool,
+    /// Whether an object that holds more than messages can only be of this format.
+    pub(crate) owns_object: fn(&Map<String, Value>) -> bool,
+    /// Whether text can only be of this format.
+    pub(crate) owns_text: fn(&str) -> bool,
+    /// Whether messages that are its own are told by their kind, so that all of them may be of kinds unknown here.
+    pub(crate) has_kinds: bool,
+    /// Reads what was recorded.
+    pub(crate) read: fn(RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem>,
+}
+
+impl PartialEq for TrajectoryFormat {
+    fn eq(&self, other: &Self) -> bool {
+        self.name == other.name
+    }
+}
+
+impl Eq for TrajectoryFormat {}
+
+impl std::hash::Hash for TrajectoryFormat {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.name.hash(state);
+    }
+}
+
+impl Serialize for TrajectoryFormat {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        self.name.serialize(serializer)
+    }
+}
