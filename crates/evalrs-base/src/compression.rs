@@ -3,17 +3,17 @@
 //! A file of some kilobytes may stand for a terabyte. What is taken out is counted while it is, and nothing is kept beyond
 //! the limit.
 
+mod error;
 #[cfg(feature = "parquet")]
 mod parquet;
 
 use std::io::Read;
 
+pub use error::NO_PARQUET;
+pub(crate) use error::UnpackError;
+
 /// The most bytes that the compressed files of a dataset may stand for, all together.
 pub const MAX_UNPACKED: usize = 2 << 30;
-
-/// What builds without the feature say of Parquet.
-pub const NO_PARQUET: &str =
-    "this build of evalrs does not read Parquet: `cargo install` it with `--features parquet`";
 
 /// Whether this build reads Parquet.
 pub const READS_PARQUET: bool = cfg!(feature = "parquet");
@@ -27,21 +27,6 @@ pub enum Compression {
     Zstandard,
     /// Apache Parquet: its rows are told as JSON Lines.
     Parquet,
-}
-
-/// Why a file cannot be taken out of what it is compressed to.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum UnpackError {
-    /// The limit was reached.
-    #[error("what is compressed stands for more than {} MB", .0 >> 20)]
-    TooLarge(usize),
-    /// It is damaged, or something else.
-    #[error("it is not what its name says, or damaged: {0}")]
-    Damaged(std::io::Error),
-    /// The build leaves it out.
-    #[cfg_attr(feature = "parquet", expect(dead_code, reason = "said by builds without it"))]
-    #[error("{NO_PARQUET}")]
-    NoParquet,
 }
 
 impl Compression {

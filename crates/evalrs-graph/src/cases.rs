@@ -7,6 +7,7 @@ use super::selection::{CaseOrdinals, ChunkCases, Narrowing, SelectableCase, Sele
 use evalrs_eval::dataset::Sample;
 use evalrs_eval::dataset::chunk::Records;
 use evalrs_eval::dataset::condition::is_left_out;
+use evalrs_eval::dataset::content_id::content_id;
 use evalrs_eval::dataset::fields::{RowProblem, RowSpec};
 use evalrs_eval::dataset::join::NOT_RECORDED;
 use evalrs_eval::dataset::row;
@@ -45,7 +46,7 @@ impl CheckedRecords {
             checked.add_named_graders(at, record, spec);
             match row::check(record, spec) {
                 Ok(Sample { id, model, trial, tags, rubric_path, .. }) => {
-                    let content_id = id.is_none().then(|| row::content_id(record, spec));
+                    let content_id = id.is_none().then(|| content_id(record, spec));
                     checked.whos.push(SelectableCase {
                         identity: RowId { id, model, trial, tags },
                         content_id,
@@ -99,7 +100,7 @@ fn left_out(record: RowRecord<'_>, spec: &RowSpec) -> SelectableCase {
     let identity = OpenedRow::new(record, spec).and_then(|row| row.identity());
     let unknown = |_| RowId { id: None, model: None, trial: 0, tags: Vec::new() };
     let identity = identity.unwrap_or_else(unknown);
-    let content_id = identity.id.is_none().then(|| row::content_id(record, spec));
+    let content_id = identity.id.is_none().then(|| content_id(record, spec));
     SelectableCase { identity, content_id }
 }
 

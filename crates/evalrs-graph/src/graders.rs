@@ -10,7 +10,7 @@ use super::inputs::{File, ProgramState, Root};
 use evalrs_base::file_path;
 use evalrs_base::file_text::FileText;
 use evalrs_eval::dataset::fields::{LiveCases, RowSpec};
-use evalrs_eval::evaluate::rewards::ReadyReward;
+use evalrs_eval::evaluate::ReadyReward;
 use evalrs_eval::evaluate::scope::GraderScope;
 use evalrs_eval::evaluate::{Method, ReadyGrader, ReadyTool};
 use evalrs_eval::grade;

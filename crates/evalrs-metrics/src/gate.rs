@@ -6,14 +6,17 @@
 //! are rounded once, and [`evalrs_base::threshold`] says what equals a threshold.
 
 mod agreement;
+mod range;
 
 use serde::{Deserialize, Serialize};
 
+use super::metric::Observation;
 use super::metric::declared::MetricValue;
 use super::metric::labels::LabelAgreement;
-use super::metric::{Observation, percentile};
-use evalrs_base::exact::{Weighted, mean, weighted_mean};
+use evalrs_base::exact::{Weighted, weighted_mean};
 use evalrs_model::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
+pub use range::GateLack;
+use range::Range;
 
 /// What a gate says.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -52,18 +55,6 @@ pub enum GateStatus {
     Failed,
     /// They decide it, or there was nothing to decide on.
     Undecided,
-}
-
-/// What agreement with labels cannot be told without.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum GateLack {
-    /// There is no label for the grader.
-    Labels,
-    /// Kappa is not defined where people say the same of everything.
-    DifferentLabels,
-    /// Kappa is not defined where the grader says the same of everything.
-    DifferentVerdicts,
 }
 
 impl GateReport {
@@ -160,91 +151,6 @@ pub fn sign(op: Op) -> &'static str {
         Op::Lt => "<",
         Op::Lte => "<=",
         Op::Eq => "==",
-    }
-}
-
-/// An aggregate and how far the errored grades could have moved it.
-#[derive(Clone, Copy)]
-struct Range {
-    /// With errored grades as 0.0.
-    value: f64,
-    /// Infinite where it is not known.
-    lowest: f64,
-    /// The same.
-    highest: f64,
-}
-
-impl Range {
-    /// None where there is no grade at all.
-    fn of(
-        grades: &[Observation],
-        aggregation: Aggregation,
-        pass: Option<PassRule>,
-    ) -> Option<Self> {
-        if grades.is_empty() {
-            return None;
-        }
-        if aggregation == Aggregation::Accuracy {
-            return Some(Self::of_accuracy(grades, pass));
-        }
-        // Each of these aggregates grows with every score, so the ends of the scores are its ends.
-        let lowest = aggregate(grades, aggregation, 0.0)?;
-        Some(Self { value: lowest, lowest, highest: aggregate(grades, aggregation, 1.0)? })
-    }
-
-    /// Where errors may have moved the metric no one knows how far, its ends are not known.
-    fn of_metric(metric: &MetricValue) -> Option<Self> {
-        Some(Self {
-            value: metric.value?,
-            lowest: metric.lowest.unwrap_or(f64::NEG_INFINITY),
-            highest: metric.highest.unwrap_or(f64::INFINITY),
-        })
-    }
-
-    fn of_accuracy(grades: &[Observation], pass: Option<PassRule>) -> Self {
-        let passed = |grade: &Observation| match pass {
-            Some(rule) => rule.op.holds(grade.score, rule.value),
-            None => grade.pass,
-        };
-        let errored = grades.iter().filter(|grade| grade.errored).count();
-        let passes = grades.iter().filter(|grade| !grade.errored && passed(grade)).count();
-        let could = |answer: bool| pass.is_none_or(|rule| can_answer(rule, answer));
-        let zero_passes = pass.is_some_and(|rule| rule.op.holds(0.0, rule.value));
-        let share = |count: usize| count as f64 / grades.len() as f64;
-        Self {
-            value: share(if zero_passes { passes + errored } else { passes }),
-            lowest: share(if could(false) { passes } else { passes + errored }),
-            highest: share(if could(true) { passes + errored } else { passes }),
-        }
-    }
-}
-
-/// Whether some score in 0..=1 gives this answer. The ends show it of an order, the value itself of equality.
-fn can_answer(rule: PassRule, answer: bool) -> bool {
-    [0.0, 1.0, rule.value.clamp(0.0, 1.0)]
-        .into_iter()
-        .any(|score| rule.op.holds(score, rule.value) == answer)
-}
-
-/// An aggregate other than accuracy, with every errored grade at `errored`.
-fn aggregate(grades: &[Observation], aggregation: Aggregation, errored: f64) -> Option<f64> {
-    let mut scores: Vec<f64> =
-        grades.iter().map(|grade| if grade.errored { errored } else { grade.score }).collect();
-    if aggregation == Aggregation::AvgScore {
-        return mean(&scores);
-    }
-    scores.sort_by(f64::total_cmp);
-    match aggregation {
-        Aggregation::Min => percentile(&scores, 0),
-        Aggregation::Max => percentile(&scores, 100),
-        Aggregation::Median => percentile(&scores, 50),
-        Aggregation::P95 => percentile(&scores, 95),
-        Aggregation::P99 => percentile(&scores, 99),
-        Aggregation::AvgScore
-        | Aggregation::Accuracy
-        | Aggregation::Agreement
-        | Aggregation::Kappa
-        | Aggregation::Declared => None,
     }
 }
 

@@ -8,8 +8,8 @@ use super::verdict;
 use evalrs_base::text::table::{TableCell, lines, number, words};
 use evalrs_base::text::{count, mean_and_error, percent, sanitize, score, wrapped};
 use evalrs_metrics::gate::GateStatus;
-use evalrs_metrics::history::against_people::{AgreesLess, HistoryAgreement};
 use evalrs_metrics::history::slide::Slide;
+use evalrs_metrics::history::{HistoryAgreement, against_people::AgreesLess};
 use evalrs_metrics::history::{HistoryReport, HistoryRun};
 
 /// Writes the runs of a suite, the oldest first.
@@ -185,11 +185,11 @@ mod tests {
     use super::write;
     use evalrs_base::ordered_map::Ordered;
     use evalrs_metrics::gate::GateReport;
-    use evalrs_metrics::history::against_people::{AgreesLess, HistoryAgreement};
     use evalrs_metrics::history::slide::{Slide, SlideTest};
     use evalrs_metrics::history::{
         ChangedPart, HistoryBreak, HistoryMetric, HistoryReport, HistoryRun,
     };
+    use evalrs_metrics::history::{HistoryAgreement, against_people::AgreesLess};
 
     fn run(day: u8, mean: f64, breaks: Vec<HistoryBreak>) -> HistoryRun {
         let metric =

@@ -3,8 +3,9 @@
 //! Owns the draws, which are the same for the same values in whatever order: samples are sorted before they are drawn, and the
 //! generator has a fixed seed.
 
+use super::clusters::{ClusterTotal, Clusters};
+use super::confidence::{ConfidenceInterval, IntervalMethod};
 use super::distribution::{normal_quantile, normal_share};
-use super::interval::{ClusterTotal, Clusters, ConfidenceInterval, IntervalMethod};
 use evalrs_base::exact::sum;
 use evalrs_base::random::SplitMix;
 

@@ -1,11 +1,19 @@
 //! Takes the types out of TypeScript, so that node can run it, and tells what a module exports without running it.
 //!
+//! Programs that users write in TypeScript are run by node, bun or deno. Node runs JavaScript alone, so the text is erased to
+//! JavaScript first, with a source map behind it: messages of node name lines of the original.
+//!
+//! [`strip`] is all that is asked of this crate. Behind it `erase` takes out the types, `shape` looks at what is exported, and
+//! [`SyntaxProblem`] says where a source is wrong. Built without the feature `typescript`, the crate has no parser in it, and
+//! [`strip`] says that it cannot.
+//!
 //! The work is that of oxc; what it cannot do (decorators, variables that a namespace exports) is a problem of the source.
 //! Imports that only types use go, as the TypeScript compiler has it. JavaScript stays as it is. Knows nothing of files
 //! and of what runs the code.
 
 #[cfg(feature = "typescript")]
 mod erase;
+mod problem;
 #[cfg(feature = "typescript")]
 mod shape;
 #[cfg(all(test, feature = "typescript"))]
@@ -14,12 +22,11 @@ mod tests;
 #[cfg(feature = "typescript")]
 use oxc_allocator::Allocator;
 #[cfg(feature = "typescript")]
-use oxc_diagnostics::OxcDiagnostic;
-#[cfg(feature = "typescript")]
 use oxc_parser::{ParseOptions, Parser, ParserReturn};
 #[cfg(feature = "typescript")]
 use oxc_span::SourceType;
 
+pub use self::problem::SyntaxProblem;
 #[cfg(feature = "typescript")]
 use self::shape::ModuleShape;
 
@@ -38,38 +45,6 @@ impl Stripped {
     /// Whether it certainly does not export `name`.
     pub fn lacks(&self, name: &str) -> bool {
         !self.exports.iter().any(|export| export == name || export == "*")
-    }
-}
-
-/// Why a source is no TypeScript, or none that can be run.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{message}")]
-pub struct SyntaxProblem {
-    /// What is wrong.
-    pub message: String,
-    /// Where, counted from 1.
-    pub line: usize,
-    /// Where in the line, in characters counted from 1.
-    pub column: usize,
-}
-
-#[cfg(feature = "typescript")]
-impl SyntaxProblem {
-    /// What oxc says of a source.
-    fn of(source: &str, diagnostic: &OxcDiagnostic) -> Self {
-        let offset = diagnostic.labels.first().map_or(0, |label| label.offset() as usize);
-        Self::at(source, offset, diagnostic.message.to_string())
-    }
-
-    /// A problem at a byte of a source.
-    fn at(source: &str, offset: usize, message: impl Into<String>) -> Self {
-        let before = source.get(..offset.min(source.len())).unwrap_or(source);
-        let begin = before.rfind('\n').map_or(0, |at| at + 1);
-        Self {
-            message: message.into(),
-            line: before.bytes().filter(|byte| *byte == b'\n').count() + 1,
-            column: before[begin..].chars().count() + 1,
-        }
     }
 }
 

@@ -7,7 +7,7 @@ use bytes::Bytes;
 use parquet::errors::ParquetError;
 use parquet::file::reader::{FileReader as _, SerializedFileReader};
 
-use super::UnpackError;
+use super::error::UnpackError;
 
 /// The rows of the file `bytes`, a line each, if they are no more than `limit` bytes.
 pub(super) fn json_lines(bytes: &[u8], limit: usize) -> Result<Vec<u8>, UnpackError> {

@@ -23,7 +23,7 @@ use evalrs_graph::queries;
 use evalrs_graph::queries::{Grader, Threshold};
 use evalrs_graph::{Db, results};
 use evalrs_metrics::explain::{
-    Against, Explained, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, Kept,
+    Against, Explained, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, ExplainedOutcome,
     TextChange, ValueChange, changed_values, differing, short_ingredient, short_setting,
 };
 use evalrs_metrics::reason::{Reason, StoreMiss};
@@ -237,7 +237,7 @@ impl<'a> Explaining<'a> {
             outcome: self.stored(key).map(|found| {
                 let FoundJudgment { stored, layer, generation } = found;
                 let cost = action.cost(&stored.outcome, self.session.root.prices(db));
-                Kept::new(stored, layer, generation, cost)
+                ExplainedOutcome::new(stored, layer, generation, cost)
             }),
             to_ask: (!is_there)
                 .then(|| self.reasons.reason(&to_ask, head))

@@ -4,7 +4,7 @@ use super::explain::Explaining;
 use evalrs_eval::action::Action;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::{answers, results};
-use evalrs_metrics::explain::Kept;
+use evalrs_metrics::explain::ExplainedOutcome;
 use evalrs_metrics::explain::conversation::{ExplainedConversation, changes};
 use evalrs_metrics::results::ResultLine;
 use evalrs_model::key::{ActionKey, Ingredient};
@@ -35,7 +35,7 @@ impl Explaining<'_> {
             ingredients,
             outcome: kept.map(|found| {
                 let cost = action.cost(&found.stored.outcome, self.session.root.prices(db));
-                Kept::new(found.stored, found.layer, found.generation, cost)
+                ExplainedOutcome::new(found.stored, found.layer, found.generation, cost)
             }),
             earlier: earlier.map(|(run, _)| run),
             is_same: before == Some(key),

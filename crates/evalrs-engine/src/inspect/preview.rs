@@ -14,7 +14,7 @@ use crate::resolve::superseded::superseded;
 use crate::resolve::waiting::{FoundOutcomes, Refreshed, WaitList, Waiting};
 use crate::session::Session;
 use evalrs_base::price::Cost;
-use evalrs_eval::evaluate::rewards::ReadyReward;
+use evalrs_eval::evaluate::ReadyReward;
 use evalrs_eval::evaluate::{BallotId, Method, Purpose};
 use evalrs_graph::answers;
 use evalrs_graph::change::Change;

@@ -2,8 +2,8 @@
 
 use serde_json::Value;
 
-use super::path::is_match;
-use super::{Adapter, EventMapping, OutputMode, PassthroughTypes, UpdateKind};
+use super::form::{Adapter, EventMapping, OutputMode, PassthroughTypes, UpdateKind};
+use super::path::{EventPath, is_match};
 use evalrs_base::price::Cost;
 use evalrs_model::outcome::Usage;
 
@@ -96,7 +96,7 @@ impl Adapter {
     /// What the turn used, if the event tells.
     pub fn usage(&self, event: &Value) -> Option<Usage> {
         let paths = self.usage.as_ref()?;
-        let sum = |paths: &[super::EventPath]| {
+        let sum = |paths: &[EventPath]| {
             let counts = paths.iter().filter_map(|path| path.find(event)?.as_u64());
             counts
                 .fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)))
@@ -120,10 +120,10 @@ impl EventMapping {
     /// What is told by an event, or by an item of one.
     fn update(&self, of: &Value) -> Update {
         let extract = &self.extract;
-        let text = |path: &Option<super::EventPath>| path.as_ref().and_then(|path| path.text(of));
+        let text = |path: &Option<EventPath>| path.as_ref().and_then(|path| path.text(of));
         let value =
-            |path: &Option<super::EventPath>| path.as_ref().and_then(|path| path.find(of).cloned());
-        let is_true = |path: &Option<super::EventPath>| value(path) == Some(Value::Bool(true));
+            |path: &Option<EventPath>| path.as_ref().and_then(|path| path.find(of).cloned());
+        let is_true = |path: &Option<EventPath>| value(path) == Some(Value::Bool(true));
         let status = if is_true(&extract.failed) {
             Some("failed".to_owned())
         } else {
@@ -144,8 +144,8 @@ impl EventMapping {
 }
 
 /// Whether an adapter says `'true'`, whatever the event.
-fn is_always(path: Option<&super::EventPath>) -> bool {
-    matches!(path, Some(super::EventPath::Literal(Value::String(text))) if text == "true")
+fn is_always(path: Option<&EventPath>) -> bool {
+    matches!(path, Some(EventPath::Literal(Value::String(text))) if text == "true")
 }
 
 impl PassthroughTypes {

@@ -1,25 +1,22 @@
 //! Adapters: how the command line of an agent is started, and how what it writes is read.
 //!
-//! An adapter is a JSON file in the form that agent-eval-harness reads ("headless schema"). Members beyond that form are
-//! marked as extensions below; a file without them means what it means there.
+//! `form` is the file, `start` what is started for a turn, `events` what a line of the output tells, `turn` all lines of a
+//! turn, and `steps` makes a trajectory of them.
 
 pub mod events;
+mod form;
 mod path;
 pub mod start;
 pub mod steps;
 pub mod turn;
 
-use std::time::Duration;
-
-use serde::Deserialize;
 use serde_json::Value;
 
 pub use events::Update;
+pub use form::{Adapter, UpdateKind, UsagePaths};
 pub use start::AdapterConversation;
 pub use steps::{steps, steps_paired_by_id};
 pub use turn::{TurnOutput, TurnReader, said};
-
-use path::EventPath;
 
 /// Adapters by the names that suites call them by.
 pub const BUILT_IN: [(&str, &str); 3] = [
@@ -39,267 +36,6 @@ pub(crate) fn in_keys(text: &str) -> String {
     let mut adapter = Value::Object(members);
     adapter.sort_all_objects();
     adapter.to_string()
-}
-
-/// How the command line of an agent is started and read.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct Adapter {
-    version: Version,
-    /// The name of the agent.
-    pub name: String,
-    /// The program and its first arguments.
-    command: Vec<String>,
-    session_mode: SessionMode,
-    /// Milliseconds for a turn.
-    pub timeout: Option<f64>,
-    prompt: PromptArgument,
-    output: OutputArgument,
-    auto_approve: Option<Vec<String>>,
-    resume: Option<ResumeArgument>,
-    cwd_flag: Option<String>,
-    /// Extension: what the name of the model is said with.
-    pub model_flag: Option<String>,
-    output_mode: Option<OutputMode>,
-    output_events: Option<Vec<EventMapping>>,
-    passthrough_type_map: Option<PassthroughTypes>,
-    result: ResultMatch,
-    history_template: Option<HistoryTemplate>,
-    /// Extension: what a turn used, in an event of its output.
-    pub usage: Option<UsagePaths>,
-}
-
-/// The one version of the form. Anything else is refused while it is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(try_from = "f64")]
-struct Version;
-
-impl TryFrom<f64> for Version {
-    type Error = String;
-
-    #[expect(clippy::float_cmp, reason = "JSON knows one kind of number, and 1 is exact in it")]
-    fn try_from(version: f64) -> Result<Self, String> {
-        if version == 1.0 {
-            Ok(Self)
-        } else {
-            Err(format!("version {version} is not known; expected 1"))
-        }
-    }
-}
-
-/// How several turns become one conversation. Every turn is a process of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-enum SessionMode {
-    /// The agent keeps the conversation and is told which to resume.
-    Stream,
-    /// The agent is told the whole conversation each time.
-    Iterative,
-}
-
-/// Where the text of a turn goes.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-struct PromptArgument {
-    /// The flag in front of it; without one it is an argument of its own.
-    flag: Option<String>,
-    /// It is written to standard input instead.
-    #[serde(default)]
-    stdin: bool,
-}
-
-/// How the agent is told to write events.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-struct OutputArgument {
-    /// Empty: nothing needs to be said.
-    flag: String,
-    value: String,
-}
-
-/// How a conversation is resumed.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResumeArgument {
-    flag: String,
-    session_id_path: EventPath,
-}
-
-/// How events are told apart.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum OutputMode {
-    /// By the mappings.
-    #[default]
-    Jsonpath,
-    /// By a type that the events carry themselves.
-    Passthrough,
-}
-
-/// Which events are updates, and of what kind.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct EventMapping {
-    #[serde(rename = "match")]
-    matches: EventMatch,
-    emit_as: UpdateKind,
-    #[serde(default)]
-    extract: ExtractPaths,
-}
-
-/// Which events a mapping takes.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-struct EventMatch {
-    path: EventPath,
-    /// `*` for any.
-    value: String,
-    /// Extension: what must hold of the event as a whole too.
-    #[serde(default)]
-    when: Vec<EventCondition>,
-}
-
-/// A place in an event and the text that must stand there.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-struct EventCondition {
-    path: EventPath,
-    value: String,
-}
-
-/// What an update tells.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
-#[serde(rename_all = "snake_case")]
-pub enum UpdateKind {
-    /// What the agent thought.
-    Thought,
-    /// What the agent said.
-    Message,
-    /// A tool was called, or answered.
-    ToolCall,
-    /// What the agent means to do.
-    Plan,
-}
-
-/// Where the parts of an update stand.
-#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ExtractPaths {
-    content: Option<EventPath>,
-    title: Option<EventPath>,
-    status: Option<EventPath>,
-    /// Extension: what pairs a call with its answer.
-    id: Option<EventPath>,
-    /// Extension: the arguments of a call.
-    input: Option<EventPath>,
-    /// Extension: what a call answered.
-    output: Option<EventPath>,
-    /// Extension: that the call failed, if `true` stands there.
-    failed: Option<EventPath>,
-    /// Extension: that this goes on with the last update of the kind, if `true` stands there.
-    delta: Option<EventPath>,
-    /// Extension: the entries of a plan.
-    entries: Option<EventPath>,
-}
-
-/// How events that carry their own type are read.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct PassthroughTypes {
-    #[serde(default = "type_field")]
-    type_field: String,
-    #[serde(default)]
-    type_values: std::collections::BTreeMap<String, UpdateKind>,
-}
-
-fn type_field() -> String {
-    "type".to_owned()
-}
-
-/// The event that ends a turn.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ResultMatch {
-    match_path: EventPath,
-    /// `*` for any.
-    match_value: String,
-    content_path: EventPath,
-    /// Extension: that the turn failed, if `true` or a text that begins with `error` stands at one of them.
-    #[serde(default)]
-    failed_path: FailedPaths,
-}
-
-/// One path, or several.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
-enum FailedPaths {
-    One(EventPath),
-    Several(Vec<EventPath>),
-}
-
-impl Default for FailedPaths {
-    fn default() -> Self {
-        Self::Several(Vec::new())
-    }
-}
-
-impl FailedPaths {
-    fn all(&self) -> &[EventPath] {
-        match self {
-            Self::One(path) => std::slice::from_ref(path),
-            Self::Several(paths) => paths,
-        }
-    }
-}
-
-/// How a conversation is written down for an agent that keeps none.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-enum HistoryTemplate {
-    Turn(String),
-    #[serde(rename_all = "camelCase")]
-    Whole {
-        system: Option<String>,
-        turn_format: String,
-    },
-}
-
-/// Where events tell what a turn used.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub struct UsagePaths {
-    input_tokens: Vec<EventPath>,
-    output_tokens: Vec<EventPath>,
-    cost: Option<EventPath>,
-}
-
-impl Adapter {
-    /// Reads an adapter. The message of an error names the line and the column.
-    pub fn read(text: &str) -> Result<Self, String> {
-        let adapter: Self = serde_json::from_str(text).map_err(|error| error.to_string())?;
-        let prompt = &adapter.prompt;
-        if prompt.stdin && prompt.flag.as_deref().is_some_and(|flag| !flag.is_empty()) {
-            return Err("`prompt` has a `flag` and `stdin: true`: choose one".to_owned());
-        }
-        Ok(adapter)
-    }
-
-    /// How long a turn may take, where it says so.
-    pub fn turn_limit(&self) -> Option<Duration> {
-        let limit = Duration::try_from_secs_f64(self.timeout? / 1000.0).ok();
-        limit.filter(|limit| !limit.is_zero())
-    }
-
-    /// The program that is started; none where the command is empty.
-    pub fn program(&self) -> Option<&str> {
-        self.command.first().map(String::as_str)
-    }
-
-    /// Whether a conversation can be gone on with.
-    pub fn can_resume(&self) -> bool {
-        self.resume.is_some()
-    }
-
-    /// The first arguments of the program.
-    pub fn arguments(&self) -> &[String] {
-        self.command.get(1..).unwrap_or_default()
-    }
 }
 
 #[cfg(test)]

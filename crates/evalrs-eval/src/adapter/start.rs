@@ -1,7 +1,7 @@
 //! What is started for a turn of a conversation.
 
+use super::form::{Adapter, HistoryTemplate, SessionMode};
 use super::turn::TurnOutput;
-use super::{Adapter, HistoryTemplate, SessionMode};
 
 /// How a turn is written down where an adapter does not say.
 const DEFAULT_TURN: &str = "User: {{input}}\nAssistant: {{output}}";

@@ -5,8 +5,8 @@
 
 use serde_json::{Map, Value, json};
 
-use super::UpdateKind;
 use super::events::Update;
+use super::form::UpdateKind;
 
 /// The steps of what was told, each update with its milliseconds since the conversation began.
 pub fn steps(updates: &[(Update, u64)]) -> Vec<Value> {

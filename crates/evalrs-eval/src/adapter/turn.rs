@@ -3,7 +3,7 @@
 use serde_json::Value;
 
 use super::events::Update;
-use super::{Adapter, UpdateKind};
+use super::form::{Adapter, UpdateKind};
 use evalrs_model::outcome::Usage;
 
 /// Reads the lines of a turn as they come.

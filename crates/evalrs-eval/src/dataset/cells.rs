@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value};
 
 use super::fields::is_field;
-use super::split::{
+use super::raw_record::{
     LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, record_place, too_long,
 };
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};

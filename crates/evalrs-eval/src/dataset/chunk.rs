@@ -10,9 +10,9 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
+pub use super::records::Records;
+
 use super::join::Joined;
-use super::record_text::TextPart;
-use super::split::RecordStart;
 
 /// A record whose hash has these bits clear ends its chunk: one in 64.
 const CUT_MASK: u64 = 63;
@@ -20,151 +20,6 @@ const CUT_MASK: u64 = 63;
 const MOST_RECORDS: usize = 256;
 /// A chunk that reaches so many bytes ends, so that large trajectories are not read again in hundreds.
 const MOST_BYTES: usize = 1 << 20;
-
-/// What of a text is looked for at first, in bytes.
-const BEGINNING: usize = 16;
-
-/// The records of one chunk: one text and where each record stands in it.
-#[derive(Clone, PartialEq, Eq)]
-pub struct Records {
-    hash: u128,
-    text: ChunkText,
-    spans: Box<[RecordSpan]>,
-}
-
-/// The text of a chunk: its own, or a part of the file that all chunks of a first reading share.
-#[derive(Clone, PartialEq, Eq)]
-enum ChunkText {
-    Own(Box<str>),
-    Shared { file: Arc<String>, from: usize },
-}
-
-/// A row and what was recorded for it, as bytes of the chunk's text.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct RecordSpan {
-    start: u32,
-    row_end: u32,
-    end: u32,
-}
-
-impl std::fmt::Debug for Records {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "Records({} records, {:016x})", self.len(), self.hash as u64)
-    }
-}
-
-impl Records {
-    /// A chunk without records: what an unused slot holds.
-    pub fn empty() -> Self {
-        Self { hash: 0, text: ChunkText::Own(Box::default()), spans: Box::default() }
-    }
-
-    /// Identifies the content within this process.
-    pub fn hash(&self) -> u128 {
-        self.hash
-    }
-
-    /// How many records it holds.
-    pub fn len(&self) -> usize {
-        self.spans.len()
-    }
-
-    /// Whether it holds none.
-    pub fn is_empty(&self) -> bool {
-        self.spans.is_empty()
-    }
-
-    /// The row and the recorded text of record `at`, below [`Records::len`].
-    pub fn get(&self, at: usize) -> (&str, &str) {
-        let text = self.text();
-        let RecordSpan { start, row_end, end } = self.spans[at];
-        (&text[start as usize..row_end as usize], &text[row_end as usize..end as usize])
-    }
-
-    fn text(&self) -> &str {
-        match &self.text {
-            ChunkText::Own(text) => text,
-            ChunkText::Shared { file, from } => &file[*from..],
-        }
-    }
-
-    /// Where a text stands in record `at`, below [`Records::len`]: its first byte there.
-    pub fn find(&self, at: usize, text: &str) -> Option<u32> {
-        let record = self.record(at).as_bytes();
-        // To get ready for a long text takes longer than to look for its beginning, which mostly stands there once.
-        let beginning = &text.as_bytes()[..text.len().min(BEGINNING)];
-        let first = memchr::memmem::find(record, beginning)?;
-        let found = if record[first..].starts_with(text.as_bytes()) {
-            first
-        } else {
-            memchr::memmem::find(record, text.as_bytes())?
-        };
-        u32::try_from(found).ok()
-    }
-
-    /// The text that was found there.
-    pub fn part(&self, at: usize, part: TextPart) -> &str {
-        &self.record(at)[part.from as usize..][..part.length as usize]
-    }
-
-    /// The row of record `at` with what was recorded for it behind it.
-    fn record(&self, at: usize) -> &str {
-        let RecordSpan { start, end, .. } = self.spans[at];
-        &self.text()[start as usize..end as usize]
-    }
-
-    /// The records in order.
-    pub fn iter(&self) -> impl Iterator<Item = (&str, &str)> {
-        (0..self.len()).map(|at| self.get(at))
-    }
-
-    /// The same records with a text of their own, so that they keep no file in memory.
-    #[must_use]
-    pub fn detached(&self) -> Self {
-        let joined: Vec<Joined<'_>> = self
-            .iter()
-            .map(|(row, recorded)| Joined {
-                row: row.into(),
-                recorded: recorded.into(),
-                start: RecordStart::default(),
-            })
-            .collect();
-        Self::own(self.hash, &joined)
-    }
-
-    /// Records with a text of their own.
-    pub fn own(hash: u128, records: &[Joined<'_>]) -> Self {
-        let mut text = String::with_capacity(
-            records.iter().map(|record| record.row.len() + record.recorded.len()).sum(),
-        );
-        let mut spans = Vec::with_capacity(records.len());
-        for record in records {
-            let start = text.len() as u32;
-            text.push_str(&record.row);
-            let row_end = text.len() as u32;
-            text.push_str(&record.recorded);
-            spans.push(RecordSpan { start, row_end, end: text.len() as u32 });
-        }
-        Self { hash, text: ChunkText::Own(text.into_boxed_str()), spans: spans.into_boxed_slice() }
-    }
-
-    /// Records that are parts of `file`, if all of them are.
-    fn shared(hash: u128, records: &[Joined<'_>], file: &Arc<String>) -> Option<Self> {
-        let base = file.as_ptr().addr();
-        let within = |row: &str| {
-            row.as_ptr().addr().checked_sub(base).filter(|at| at + row.len() <= file.len())
-        };
-        let from = within(&records.first()?.row)?;
-        let span = |record: &Joined<'_>| {
-            let start =
-                within(&record.row).filter(|_| record.recorded.is_empty())?.checked_sub(from)?;
-            let end = u32::try_from(start + record.row.len()).ok()?;
-            Some(RecordSpan { start: start as u32, row_end: end, end })
-        };
-        let spans: Option<Box<[RecordSpan]>> = records.iter().map(span).collect();
-        Some(Self { hash, text: ChunkText::Shared { file: Arc::clone(file), from }, spans: spans? })
-    }
-}
 
 /// A chunk of a dataset that was read: its content only where nobody holds it yet.
 #[derive(Debug)]

@@ -3,8 +3,8 @@
 use serde_json::{Map, Value};
 
 use super::fields::RowSpec;
-use super::join::NOT_RECORDED;
-use super::row::{OpenedRow, RowRecord};
+use super::row::OpenedRow;
+use super::row_record::{NOT_RECORDED, RowRecord};
 use evalrs_trajectory::{MessageBody, Trajectory};
 
 /// The fields that say what a sample is. What was recorded for it, how it is graded and what people say of it is edited

@@ -3,17 +3,15 @@
 //! One level at a time, into borrowed raw values, so that only what is asked for is parsed. Names are resolved
 //! in one place: the `fields` mapping, then our name, then its aliases.
 
-use std::borrow::Cow;
-use std::collections::BTreeSet;
-use std::fmt;
 use std::ops::Range;
 
-use serde::de::{Deserialize, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::split::too_deep;
-use super::trials::NUMBERED;
+pub use super::raw_object::RawObject;
+
+use super::raw_object::raw_at;
+use super::raw_record::too_deep;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use evalrs_base::json_syntax::{kind_of, slip};
 use evalrs_base::path;
@@ -192,70 +190,6 @@ fn span_in(row: &str, part: &str) -> Option<Range<usize>> {
     (start + part.len() <= row.len()).then_some(start..start + part.len())
 }
 
-/// The members of a JSON object in order, unread.
-#[derive(Debug, Default)]
-pub struct RawObject<'a>(Vec<(Cow<'a, str>, &'a RawValue)>);
-
-impl<'a> RawObject<'a> {
-    /// The member `name`; the last one, as everywhere in JSON, if it appears twice.
-    pub fn get(&self, name: &str) -> Option<&'a RawValue> {
-        self.0.iter().rev().find(|(key, _)| key == name).map(|(_, value)| *value)
-    }
-
-    /// The names of its members.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
-        self.0.iter().map(|(key, _)| key.as_ref())
-    }
-
-    /// Its members in order.
-    pub fn members(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
-        self.0.iter().map(|(key, value)| (key.as_ref(), *value))
-    }
-
-    /// What stands at a dotted path; at each level the longest matching key wins.
-    fn at_path(&self, path: &str) -> Option<&'a RawValue> {
-        let found = |end: usize| raw_at(self.get(path.get(..end)?)?, path.get(end..)?);
-        path::key_ends(path).filter_map(found).last()
-    }
-
-    /// The first name that was seen before, with its second value.
-    pub fn twice(&self) -> Option<(&str, &'a RawValue)> {
-        let mut seen = BTreeSet::new();
-        let again = self.0.iter().find(|(key, _)| !seen.insert(key.as_ref()))?;
-        Some((again.0.as_ref(), again.1))
-    }
-}
-
-impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Members;
-        impl<'de> Visitor<'de> for Members {
-            type Value = Vec<(Cow<'de, str>, &'de RawValue)>;
-            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                f.write_str("a JSON object")
-            }
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Self::Value, M::Error> {
-                let mut members = Vec::with_capacity(8);
-                while let Some(Key(key)) = map.next_key()? {
-                    members.push((key, map.next_value()?));
-                }
-                Ok(members)
-            }
-        }
-        deserializer.deserialize_map(Members).map(RawObject)
-    }
-}
-
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
-        Borrowed::deserialize(deserializer).map(|key| Self(key.0))
-    }
-}
-
 /// A row taken apart.
 #[derive(Debug)]
 pub struct RowFields<'a> {
@@ -329,7 +263,7 @@ impl<'a> RowFields<'a> {
     /// The members that are none of our fields, neither by name nor by the suite's `fields`.
     pub fn unmapped(&self) -> impl Iterator<Item = (&str, &'a RawValue)> {
         let FieldMap { paths, outputs, labels } = &self.spec.fields;
-        self.members.0.iter().map(|(name, raw)| (name.as_ref(), *raw)).filter(move |(name, _)| {
+        self.members.members().filter(move |(name, _)| {
             let is_ours = is_field(name);
             let is_mapped = |(_, path): &(String, String)| {
                 path.strip_prefix(*name)
@@ -385,20 +319,6 @@ impl<'a> RowFields<'a> {
             Some(other) => Err(self.wrong(name, "an object", &other)),
         }
     }
-}
-
-/// [`evalrs_base::path::lookup`] over values that are not read.
-pub(super) fn raw_at<'a>(raw: &'a RawValue, path: &str) -> Option<&'a RawValue> {
-    let path = path.strip_prefix('.').unwrap_or(path);
-    if path.is_empty() {
-        return Some(raw);
-    }
-    if let Ok(object) = serde_json::from_str::<RawObject<'a>>(raw.get()) {
-        return object.at_path(path);
-    }
-    let items: Vec<&'a RawValue> = serde_json::from_str(raw.get()).ok()?;
-    let (index, rest) = path::index(path)?;
-    raw_at(items.get(index)?, rest)
 }
 
 /// A CSV row as the JSON row it stands for: our names, and what stands in cells parsed.
@@ -497,3 +417,6 @@ pub fn json_text(value: &Value) -> String {
         other => other.to_string(),
     }
 }
+
+/// Where a row holds the trial that it was numbered as. No row has a key of this name of its own.
+pub(super) const NUMBERED: &str = "trial.by_order";

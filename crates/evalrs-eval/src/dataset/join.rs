@@ -11,8 +11,12 @@ use serde_json::Value;
 
 use super::condition::is_left_out;
 use super::fields::{RowFields, RowSpec, json_text};
-use super::row::RowRecord;
-use super::split::{RawRecord, RecordStart};
+pub use super::row_record::NOT_RECORDED;
+pub use super::run_identity::RunIdentity;
+
+use super::raw_record::{RawRecord, RecordStart};
+use super::row_record::RowRecord;
+use super::run_identity::Compatibility;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_model::expression::RowCondition;
 use evalrs_model::spec::JoinBy;
@@ -40,67 +44,6 @@ pub enum Owner {
     /// The sample with this number as its id, else the row at this position, from 0, if that has no id or was given the
     /// same input.
     IdOrRow(usize),
-}
-
-/// What a row, or a recording, says of the run it is of.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunIdentity {
-    /// The repetition, from 0.
-    pub trial: Option<u32>,
-    /// The model.
-    pub model: Option<String>,
-}
-
-impl RunIdentity {
-    /// What the fields say. A value of a wrong type is another's problem.
-    pub fn of(fields: &RowFields<'_>) -> Self {
-        let trial = fields.value("trial").ok().flatten();
-        let trial = trial.and_then(|trial| u32::try_from(trial.as_u64()?).ok());
-        Self { trial, model: fields.text("model").ok().flatten() }
-    }
-
-    /// How well a recording of the run `other` is what a row that says this asks for.
-    fn fit(&self, other: &Self) -> Compatibility {
-        let trial = compatibility(self.trial.as_ref(), other.trial.as_ref());
-        trial.min(compatibility(self.model.as_ref(), other.model.as_ref()))
-    }
-
-    /// How much it says.
-    fn said(&self) -> usize {
-        usize::from(self.trial.is_some()) + usize::from(self.model.is_some())
-    }
-
-    /// The sample `name` in this run, for messages.
-    fn named(&self, name: &str) -> String {
-        let trial = self.trial.map(|trial| format!("trial {trial}"));
-        let model = self.model.as_ref().map(|model| format!("model `{}`", clipped(model)));
-        let said: Vec<String> = trial.into_iter().chain(model).collect();
-        let name = clipped(name);
-        if said.is_empty() {
-            format!("`{name}`")
-        } else {
-            format!("`{name}` ({})", said.join(", "))
-        }
-    }
-}
-
-/// How a recording fits a row of its sample.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-enum Compatibility {
-    /// It is of another trial or model.
-    No,
-    /// It does not say what the row says.
-    Perhaps,
-    /// It is what the row asks for.
-    Yes,
-}
-
-fn compatibility<T: PartialEq>(row: Option<&T>, recording: Option<&T>) -> Compatibility {
-    match (row, recording) {
-        (Some(row), Some(recording)) if row != recording => Compatibility::No,
-        (Some(_), None) => Compatibility::Perhaps,
-        _ => Compatibility::Yes,
-    }
 }
 
 /// One recorded trajectory.
@@ -154,9 +97,6 @@ pub fn alone(rows: Vec<RawRecord<'_>>) -> Vec<Joined<'_>> {
         .map(|row| Joined { row: row.text, recorded: Cow::Borrowed(""), start: row.start })
         .collect()
 }
-
-/// What stands for the recording of a row that has none: its grades are errors, never left out.
-pub const NOT_RECORDED: &str = "null";
 
 /// Rows with their recordings, one result for each recording of a row, in dataset order. Rows without a recording
 /// are said and stay, recordings without a row are said and left out.

@@ -7,8 +7,9 @@ use std::borrow::Cow;
 
 use serde_json::Value;
 
-use super::fields::{RawObject, aliases};
-use super::split::RawRecord;
+use super::fields::aliases;
+use super::raw_object::RawObject;
+use super::raw_record::RawRecord;
 use evalrs_model::spec::FieldMap;
 
 /// What is added to records.

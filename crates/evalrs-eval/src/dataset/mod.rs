@@ -14,6 +14,7 @@ pub mod id_search;
 pub mod join;
 pub mod label_edit;
 pub mod label_file;
+mod label_line;
 pub mod label_value;
 pub mod labels;
 pub mod layout;
@@ -21,7 +22,13 @@ mod members;
 mod nested;
 pub mod people;
 mod plain_json;
+mod raw_object;
+mod raw_record;
 mod recorded;
+mod records;
+mod row_record;
+mod run_identity;
+mod sample;
 pub mod row;
 pub(crate) mod record_text;
 pub mod split;
@@ -29,63 +36,5 @@ pub mod trials;
 pub mod vote_file;
 mod yaml;
 
-use serde_json::{Map, Value};
-
-use evalrs_trajectory::Trajectory;
-
-/// One row: a sample, or one trial or model of it.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Sample {
-    /// The id as text, if the row has one.
-    pub id: Option<String>,
-    /// What the target was given, if that is known.
-    pub input: Option<Input>,
-    /// The reference answer.
-    pub ground_truth: Option<GroundTruth>,
-    /// Values for the placeholders of rubrics.
-    pub rubric_vars: Map<String, Value>,
-    /// The tags of the row.
-    pub tags: Vec<String>,
-    /// A rubric of its own.
-    pub rubric: Option<String>,
-    /// A file that holds a rubric of its own, relative to the suite's folder.
-    pub rubric_path: Option<String>,
-    /// The repetition of the target, from 0.
-    pub trial: u32,
-    /// The model that was run.
-    pub model: Option<String>,
-}
-
-/// What the target was given.
-#[derive(Clone, Debug, PartialEq)]
-pub enum Input {
-    /// One message.
-    Text(String),
-    /// One message a turn.
-    Turns(Vec<String>),
-    /// Chat messages, as they were written.
-    Messages(Value),
-}
-
-/// The reference answer.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum GroundTruth {
-    /// One for the whole trajectory.
-    Text(String),
-    /// One for each turn.
-    Turns(Vec<String>),
-}
-
-/// What was recorded of a target for one row.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
-    /// The whole trajectory.
-    pub trajectory: Trajectory,
-    /// The `output` of the row, where it has one.
-    pub output: Option<String>,
-}
-
-/// A text of JSON in which `NaN`, `Infinity` and `-Infinity` are null.
-pub fn without_odd_numbers(text: &str) -> std::borrow::Cow<'_, str> {
-    plain_json::PlainJson::of(text).text
-}
+pub use plain_json::without_odd_numbers;
+pub use sample::{GroundTruth, Input, Recorded, Sample};

@@ -9,10 +9,10 @@ use std::borrow::Cow;
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::fields::{RawObject, raw_at};
 use super::members::{AddedMembers, with_members};
 use super::plain_json::PlainJson;
-use super::split::{LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, too_long};
+use super::raw_object::{RawObject, raw_at};
+use super::raw_record::{LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, too_long};
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::json_syntax::{kind_of, slip};
 use evalrs_model::spec::FieldMap;

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::fields::RowProblem;
-use super::label_file::LabelLine;
+use super::label_line::LabelLine;
 use super::label_value::LabelValue;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::exact::mean;

@@ -5,7 +5,7 @@
 
 use std::borrow::Cow;
 
-use super::split::{RawRecord, RecordStart, string_end};
+use super::raw_record::{RawRecord, RecordStart, string_end};
 
 /// What is written, and what it is read as: a text that is no longer but by the last byte of `null` for `NaN`.
 const NUMBERS: [(&str, &str); 3] =
@@ -105,6 +105,11 @@ fn is_value_start(bytes: &[u8], at: usize) -> bool {
 
 fn is_blank(byte: u8) -> bool {
     matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+/// A text of JSON in which `NaN`, `Infinity` and `-Infinity` are null.
+pub fn without_odd_numbers(text: &str) -> Cow<'_, str> {
+    PlainJson::of(text).text
 }
 
 #[cfg(test)]

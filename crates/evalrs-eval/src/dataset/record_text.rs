@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::chunk::Records;
+use super::records::{Records, TextPart};
 
 /// The shortest text that is looked for in its row, in bytes: shorter ones take about as much as a place in the row.
 const LEAST_PART: usize = 48;
@@ -35,17 +35,6 @@ pub enum HeldText {
     Own(Arc<str>),
     /// A part of its record.
     Part(TextPart),
-}
-
-/// Where a text stands in its record.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TextPart {
-    /// The first byte.
-    pub from: u32,
-    /// How many bytes.
-    pub length: u32,
-    /// The digest of the text: another text in the same place is another.
-    digest: u64,
 }
 
 impl HeldText {

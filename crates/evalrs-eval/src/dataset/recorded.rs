@@ -8,12 +8,11 @@
 use serde_json::Value;
 use serde_json::value::RawValue;
 
-use super::Recorded;
-use super::fields::{RowFields, RowProblem, deepest, json_text};
-use super::join::NOT_RECORDED;
-use super::row::{RowRecord, joined_spec};
+use super::fields::{RowFields, RowProblem, RowSpec, deepest, json_text};
+use super::row_record::{NOT_RECORDED, RowRecord};
+use super::sample::Recorded;
 use evalrs_base::path::in_braces;
-use evalrs_model::spec::MissingAnswer;
+use evalrs_model::spec::{FieldMap, MissingAnswer};
 use evalrs_trajectory as trajectory;
 use evalrs_trajectory::{CallMarks, Trajectory, TrajectoryProblem};
 
@@ -325,6 +324,12 @@ pub(super) fn session_hint(fields: &RowFields<'_>) -> Option<&'static str> {
     trajectory::is_session_line(&value).then_some(
         "this looks like a line of a Claude Code session: keep sessions in a folder, a file each, and say `dataset: {path: sessions, sample: file, fields: {id: file.stem}}`",
     )
+}
+
+/// Records of a trajectory file use our own names.
+pub(super) fn joined_spec(spec: &RowSpec) -> RowSpec {
+    let RowSpec { format, missing, .. } = *spec;
+    RowSpec { cells: false, fields: FieldMap::default(), format, missing, live: None }
 }
 
 #[cfg(test)]

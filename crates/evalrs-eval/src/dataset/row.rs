@@ -4,29 +4,20 @@
 
 use serde_json::{Map, Value};
 
-pub use super::content_id::content_id;
+pub use super::row_record::RowRecord;
+
 use super::fields::{FIELDS, RowFields, RowProblem, RowSpec, deep_problem, json_text};
-use super::join::{NOT_RECORDED, RunIdentity};
-use super::recorded::{call_marks, holds_nothing, ignored, recorded, session_hint};
-use super::split::too_deep;
+use super::raw_record::too_deep;
+use super::recorded::{call_marks, holds_nothing, ignored, joined_spec, recorded, session_hint};
+use super::row_record::NOT_RECORDED;
+use super::run_identity::RunIdentity;
 use super::{GroundTruth, Input, Recorded, Sample};
 use crate::grade::RowOutput;
 use evalrs_base::diagnostic::clipped;
 use evalrs_base::json_syntax::kind_of;
 use evalrs_base::path::Row;
-use evalrs_model::spec::{FieldMap, MissingAnswer};
+use evalrs_model::spec::MissingAnswer;
 use evalrs_trajectory::{CallMarks, MessageBody, Trajectory};
-
-/// One record: a dataset row, and what another file recorded for it.
-#[derive(Clone, Copy, Debug)]
-pub struct RowRecord<'a> {
-    /// The JSON text of the dataset row.
-    pub row: &'a str,
-    /// The JSON text of the joined record of a trajectory file; empty if there is none.
-    pub recorded: &'a str,
-    /// Which of the row's cases it is, below [`RowSpec::cases`].
-    pub case: usize,
-}
 
 /// What identifies a case: id, model and trial.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -289,12 +280,6 @@ pub fn check_recording(text: &str, spec: &RowSpec) -> Result<(), RowProblem> {
     recorded_identity(text, &spec)?;
     let opened = OpenedRow::new(RowRecord { row: "{}", recorded: text, case: 0 }, &spec)?;
     answered(opened.recorded()).map(drop)
-}
-
-/// Records of a trajectory file use our own names.
-pub(super) fn joined_spec(spec: &RowSpec) -> RowSpec {
-    let RowSpec { format, missing, .. } = *spec;
-    RowSpec { cells: false, fields: FieldMap::default(), format, missing, live: None }
 }
 
 fn read_id(fields: &RowFields<'_>) -> Result<Option<String>, RowProblem> {

@@ -6,16 +6,14 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::condition::is_left_out;
-use super::fields::{RowFields, RowSpec};
+use super::content_id::content_id;
+use super::fields::{NUMBERED, RowFields, RowSpec};
 use super::join::Joined;
 use super::members::{AddedMembers, with_members};
-use super::row::{RowRecord, content_id};
-use super::split::RawRecord;
+use super::raw_record::RawRecord;
+use super::row_record::RowRecord;
 use evalrs_model::expression::RowCondition;
 use evalrs_model::spec::FieldMap;
-
-/// Where a row holds the trial that it was numbered as. No row has a key of this name of its own.
-pub(super) const NUMBERED: &str = "trial.by_order";
 
 /// A sample and a model.
 type RunKey = (String, Option<String>);

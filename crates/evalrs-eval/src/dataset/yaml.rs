@@ -4,7 +4,7 @@
 
 use std::borrow::Cow;
 
-use super::split::{LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, too_long};
+use super::raw_record::{LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, too_long};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::yaml::source::Sources;
 use evalrs_base::yaml::tree::{Yaml, YamlNode, parse_part};

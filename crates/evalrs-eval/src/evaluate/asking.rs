@@ -6,10 +6,12 @@ use std::borrow::Cow;
 
 use serde_json::{Map, Value};
 
-use super::{
-    BallotId, Case, CasePart, Method, Planned, ReadyGrader, RubricFiles, Submission, pairwise,
-    programs, unreadable,
-};
+use super::case::{Case, RubricFiles, unreadable};
+use super::case_part::CasePart;
+use super::planned::{BallotId, Planned};
+use super::ready::{Method, ReadyGrader};
+use super::submission::Submission;
+use super::{pairwise, programs};
 use crate::action::Action;
 use crate::dataset::GroundTruth;
 use crate::dataset::row::OpenedRow;

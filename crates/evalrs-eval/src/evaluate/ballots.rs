@@ -6,8 +6,9 @@
 
 use serde_json::{Value, json};
 
-use super::pairwise::{self, Orders};
-use super::{FinishedGrade, Outcomes, similarity};
+use super::finished::{FinishedGrade, Outcomes};
+use super::scored_vote::{Orders, ScoredVote};
+use super::{pairwise, similarity};
 use crate::grade::Grade;
 use crate::grade::combined::{combined, pair_agreement, spread};
 use crate::judge::question::Question;
@@ -31,16 +32,6 @@ struct Vote {
     judge: usize,
     /// None if one of its ballots failed.
     said: Option<ScoredVote>,
-}
-
-/// A vote that did not fail.
-pub(super) struct ScoredVote {
-    /// The score on the judge's own scale.
-    pub native: f64,
-    /// Why.
-    pub rationale: String,
-    /// What was said in each order, where two submissions are compared.
-    pub orders: Option<Orders>,
 }
 
 /// Why a ballot has no verdict.

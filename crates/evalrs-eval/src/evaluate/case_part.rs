@@ -5,7 +5,9 @@ use std::borrow::Cow;
 use serde_json::{Value, json};
 
 use super::baseline::RecordedSubmission;
-use super::{Case, ReadyGrader, RubricFiles, Submission, input_text, unreadable};
+use super::case::{Case, RubricFiles, input_text, unreadable};
+use super::ready::ReadyGrader;
+use super::submission::Submission;
 use crate::dataset::row::OpenedRow;
 use crate::dataset::{GroundTruth, Input};
 use crate::grade::{ConversationCost, Grade, NO_GROUND_TRUTH};

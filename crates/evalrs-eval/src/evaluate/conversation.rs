@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::Planned;
+use super::planned::Planned;
 use crate::dataset::Input;
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row::{OpenedRow, RowRecord};

@@ -7,7 +7,10 @@
 use serde_json::{Map, json};
 
 use super::ballots::Poll;
-use super::{BallotId, Planned, ReadyGrader, Submission, each_ballot};
+use super::finished::{FinishedGrade, Outcomes};
+use super::planned::{BallotId, Planned, each_ballot};
+use super::ready::ReadyGrader;
+use super::submission::Submission;
 use crate::grade::Grade;
 use crate::judge::Judge;
 use crate::program::{ProgramIdentity, reply};
@@ -19,18 +22,6 @@ use evalrs_model::delta::{Cell, CellState};
 use evalrs_model::key::{ActionKey, KeySet};
 use evalrs_model::outcome::Outcome;
 use evalrs_model::spec::Role;
-
-/// A finished grade.
-#[derive(Clone, Debug, PartialEq)]
-pub struct FinishedGrade {
-    /// The verdict.
-    pub grade: Grade,
-    /// The grades of single turns.
-    pub per_turn: Option<Vec<Grade>>,
-}
-
-/// Where grading finds what came of actions.
-pub type Outcomes<'a> = &'a dyn Fn(ActionKey) -> Option<std::sync::Arc<Outcome>>;
 
 /// The grade of a case, once every outcome it waits for is there. `threshold` decides which turns passed, and which
 /// verdicts are confirmed.

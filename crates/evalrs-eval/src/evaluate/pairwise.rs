@@ -5,37 +5,12 @@
 
 use serde_json::{Value, json};
 
-use super::CasePart;
-use super::ballots::ScoredVote;
+use super::case_part::CasePart;
+use super::scored_vote::{Orders, ScoredVote};
 use crate::grade::Grade;
 use crate::judge::reply::Verdict;
 use evalrs_base::path::lookup;
 use evalrs_model::spec::CompareTo;
-
-/// What a judge said in each order, from the view of the submission: 1.0 it wins, 0.5 neither, 0.0 it loses.
-pub(super) struct Orders {
-    forward: f64,
-    reversed: f64,
-    is_one_text: bool,
-}
-
-impl Orders {
-    /// Both orders together: what they agree on, else a tie.
-    fn score(&self) -> f64 {
-        if self.forward.total_cmp(&self.reversed).is_eq() { self.forward } else { 0.5 }
-    }
-
-    /// The place that the judge favoured, if it favoured one: the submission did better there. A text that is
-    /// compared with itself has no place.
-    fn favoured(&self) -> Option<&'static str> {
-        match self.forward.total_cmp(&self.reversed) {
-            _ if self.is_one_text => None,
-            std::cmp::Ordering::Greater => Some("first"),
-            std::cmp::Ordering::Less => Some("second"),
-            std::cmp::Ordering::Equal => None,
-        }
-    }
-}
 
 /// What the verdicts in both orders say together; with `is_one_text` they are one verdict, on equal texts.
 pub(super) fn said(forward: Verdict, reversed: &Verdict, is_one_text: bool) -> ScoredVote {

@@ -9,9 +9,11 @@ use std::sync::Arc;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::rewards::UsableGrade;
+use super::case::{Case, unreadable};
+use super::case_part::CasePart;
+use super::ready::ReadyGrader;
 use super::sample_members::SampleSource;
-use super::{Case, CasePart, ReadyGrader, Submission, no_submission, unreadable};
+use super::submission::{Submission, no_submission};
 use crate::action::Action;
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row;
@@ -351,3 +353,6 @@ pub(super) fn rewarding(
     let input = made().map_err(unreadable)?.to_string();
     Ok(ProgramAction { identity: Arc::clone(identity), input })
 }
+
+/// The same of one that is used: its grade is there, and no error.
+pub(super) type UsableGrade = (String, Grade, String);

@@ -3,31 +3,18 @@
 //! A reward is a grader whose submission is grades. So it waits for them, and an error of one of them is an error of
 //! its own: a failure is no score.
 
-use std::sync::Arc;
-
-use super::Method;
-use super::{Planned, ReadyGrader, programs};
+use super::planned::Planned;
+use super::programs::{self, UsableGrade};
+use super::ready::{Method, ReadyGrader, ReadyReward};
 use crate::action::Action;
 use crate::dataset::fields::RowSpec;
 use crate::dataset::row::RowRecord;
 use crate::grade::Grade;
-use crate::program::{ProgramAction, ProgramIdentity};
+use crate::program::ProgramAction;
 use evalrs_model::expression::Expression;
-
-/// How a reward is made.
-#[derive(Clone, Debug)]
-pub enum ReadyReward {
-    /// By an expression over scores.
-    Expression(Expression),
-    /// By a program.
-    Program(Arc<ProgramIdentity>),
-}
 
 /// What another grader says of the case: its name, its grade once it is there, and its submission.
 pub type OtherGrade = (String, Option<Grade>, String);
-
-/// The same of one that is used: its grade is there, and no error.
-pub(super) type UsableGrade = (String, Grade, String);
 
 /// Grades the case by what others say of it, or names the action that will.
 pub fn plan_reward(

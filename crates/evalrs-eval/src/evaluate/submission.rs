@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::conversation::UnansweredCase;
 use crate::dataset::chunk::Records;
+use crate::dataset::fields::RowProblem;
 use crate::dataset::record_text::{HeldText, RecordText};
 use evalrs_model::key::ActionKey;
 
@@ -92,5 +93,15 @@ impl Submission {
                 turns.collect::<Vec<_>>().join(" | ")
             }
         }
+    }
+}
+
+/// What is graded of a case of which nothing can be extracted.
+pub(super) fn no_submission(problem: RowProblem) -> Submission {
+    let RowProblem { message, unanswered, .. } = problem;
+    if unanswered {
+        Submission::Unrecorded(message.into())
+    } else {
+        Submission::Failed(message.into())
     }
 }

@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use super::{ExtractError, ExtractView};
+use super::view::{ExtractError, ExtractView};
 use crate::options::{none, read, schema};
 use evalrs_model::spec::OptionProblem;
 

@@ -10,8 +10,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
-use super::ExtractView;
 use super::extractor::{ExtractorInfo, options};
+use super::view::ExtractView;
 use crate::options::{problem, schema};
 use evalrs_base::json_path;
 

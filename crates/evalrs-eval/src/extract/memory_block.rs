@@ -6,8 +6,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::ExtractError;
 use super::extractor::{ExtractorInfo, options};
+use super::view::ExtractError;
 use crate::options::schema;
 
 pub(super) const MEMORY_BLOCK: ExtractorInfo = ExtractorInfo {

@@ -4,7 +4,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::extractor::{ExtractorInfo, no_options, with_options, without_options};
-use super::{ExtractView, assistant};
+use super::view::{ExtractView, assistant};
 use crate::options::schema;
 
 pub(super) const LAST_ASSISTANT: ExtractorInfo = ExtractorInfo {

@@ -13,15 +13,18 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 mod tools;
+mod view;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
+pub use self::view::{ExtractError, ExtractView};
+
 use self::extractor::{ExtractorInfo, PickFn};
 use evalrs_base::path::Row;
 use evalrs_model::spec::{ExtractorSpec, OptionProblem};
-use evalrs_trajectory::{Message, MessageBody, ToolCall, Trajectory};
+use evalrs_trajectory::Trajectory;
 
 /// The built-in extractors, sorted by id.
 pub static EXTRACTORS: &[ExtractorInfo] = &[
@@ -54,23 +57,6 @@ pub struct ExtractFrom<'a> {
     pub output: Option<&'a str>,
     /// The row as written.
     pub row: Row<'a>,
-}
-
-/// Why nothing could be extracted.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum ExtractError {
-    /// There is no such extractor here.
-    #[error("unknown extractor `{0}`")]
-    Unknown(String),
-    /// The options are not those of the extractor.
-    #[error("{0}")]
-    Options(String),
-    /// Memory blocks stand in the agent's state, and there is none.
-    #[error("memory_block extractor requires agent_state, but it was not retrieved")]
-    NoAgentState,
-    /// The pattern gave up on a text.
-    #[error("pattern extractor failed: {0}")]
-    Pattern(String),
 }
 
 /// An extractor with its options read and its pattern compiled, for many samples.
@@ -110,45 +96,5 @@ impl Extractor {
         let ExtractFrom { trajectory, output, row } = *from;
         let include_subagents = self.include_subagents;
         (self.pick)(&ExtractView { trajectory, output, row, include_subagents })
-    }
-}
-
-/// What was recorded, as an extractor sees it.
-pub struct ExtractView<'a> {
-    trajectory: &'a Trajectory,
-    output: Option<&'a str>,
-    row: Row<'a>,
-    /// Whether messages of sub-agents are seen.
-    include_subagents: bool,
-}
-
-impl<'a> ExtractView<'a> {
-    fn messages(&self) -> impl DoubleEndedIterator<Item = &'a Message> + use<'a> {
-        self.trajectory.messages(self.include_subagents)
-    }
-
-    fn tool_calls(&self) -> impl Iterator<Item = &'a ToolCall> + use<'a> {
-        self.trajectory.tool_calls(self.include_subagents)
-    }
-
-    /// What the target said, message by message.
-    fn said(&self) -> impl DoubleEndedIterator<Item = &'a str> + use<'a> {
-        self.messages().filter_map(assistant)
-    }
-
-    /// The row's own output, else what the target said last.
-    fn final_output(&self) -> &'a str {
-        self.output.or_else(|| self.trajectory.final_output()).unwrap_or_default()
-    }
-
-    fn to_json(&self) -> Value {
-        self.trajectory.to_json(self.include_subagents)
-    }
-}
-
-fn assistant(message: &Message) -> Option<&str> {
-    match &message.body {
-        MessageBody::Assistant(text) => Some(text),
-        _ => None,
     }
 }

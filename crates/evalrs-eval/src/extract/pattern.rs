@@ -12,8 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::ExtractError;
 use super::extractor::{ExtractorInfo, options};
+use super::view::ExtractError;
 use crate::options::{problem, schema};
 use evalrs_model::spec::OptionProblem;
 

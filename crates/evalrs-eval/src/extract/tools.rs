@@ -3,8 +3,8 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::ExtractView;
 use super::extractor::{ExtractorInfo, with_options};
+use super::view::ExtractView;
 use crate::options::schema;
 use evalrs_trajectory::MessageBody;
 

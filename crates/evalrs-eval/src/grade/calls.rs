@@ -11,13 +11,15 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::expected_calls::{ExpectedCall, expected_calls, list};
+use super::given::reference;
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
 use super::json::JsonMatch;
 use super::number;
 use super::pairing::pair;
-use super::text::{explained, reference, regex_failure, unusable_reference, verdict};
+use super::rationale::{explained, regex_failure, text, unusable_reference, verdict};
+use super::subject::Subject;
+use super::verdict::Grade;
 use super::written_calls::{CallSyntax, WrittenCall, calls_by_pattern};
-use super::{Grade, Subject};
 use crate::options::{self, problem, schema};
 use evalrs_base::python::lower;
 use evalrs_model::spec::OptionProblem;
@@ -460,13 +462,5 @@ impl ToolCallsMatch {
     fn as_json(&self, expected: &Value, made: &Value) -> bool {
         let subset = self.arguments == Arguments::Subset;
         JsonMatch { subset, ..JsonMatch::default() }.difference(expected, made).is_none()
-    }
-}
-
-/// A string as it is, anything else as its JSON text.
-pub(super) fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }

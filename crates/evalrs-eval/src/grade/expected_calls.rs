@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use super::Grade;
-use super::text::unusable_reference;
+use super::rationale::unusable_reference;
+use super::verdict::Grade;
 
 /// A call as the suite or the dataset expects it.
 #[derive(Clone, Debug, Default, PartialEq)]

@@ -5,9 +5,10 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::grader::{GradeResult, GraderInfo, ToolGrader};
-use super::json::{JsonMatch, shorten};
-use super::text::explained;
-use super::{Grade, Subject};
+use super::json::JsonMatch;
+use super::rationale::{explained, shorten, text};
+use super::subject::Subject;
+use super::verdict::Grade;
 use crate::options::{self, schema};
 use evalrs_base::python::{collapse_space, lower, strip};
 use evalrs_model::spec::OptionProblem;
@@ -103,12 +104,4 @@ fn without_row(path: &str) -> String {
 fn field(subject: &Subject<'_>, path: &str) -> Result<Value, Grade> {
     let found = subject.row.get(path).filter(|value| !value.is_null());
     found.ok_or_else(|| Grade::failed("no_field", format!("the row has no `{path}`")))
-}
-
-/// A text as it is, another value as JSON.
-fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
 }

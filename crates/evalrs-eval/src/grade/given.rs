@@ -6,8 +6,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::{Grade, Subject};
-use crate::grade::text::reference;
+use super::subject::Subject;
+use super::verdict::Grade;
 
 /// A text, a number or a boolean, as the text that is compared.
 #[derive(Clone, Debug, Deserialize)]
@@ -75,4 +75,10 @@ pub(super) fn given_or_references<'a>(
         return Err(Grade::without_ground_truth("No ground_truth answer provided"));
     }
     Ok(texts)
+}
+
+/// The reference answer, or the grade without one. An empty text counts as none.
+pub(super) fn reference<'a>(subject: &Subject<'a>) -> Result<&'a str, Grade> {
+    let found = subject.ground_truth.filter(|text| !text.is_empty());
+    found.ok_or_else(|| Grade::without_ground_truth("No ground_truth answer provided"))
 }

@@ -8,7 +8,8 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
-use super::{Grade, Subject};
+use super::subject::Subject;
+use super::verdict::Grade;
 use crate::options::{none, read, schema};
 use evalrs_model::spec::OptionProblem;
 
@@ -77,6 +78,11 @@ impl GraderInfo {
         options: schema::<NoOptions>,
         compile: |_| Err(Vec::new()),
     };
+
+    /// Whether a suite may call it so.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.id == name || self.aliases.contains(&name)
+    }
 }
 
 /// A grader with its options read.

@@ -8,17 +8,17 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
+use super::given::reference;
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
-use super::text::{explained, reference, unusable_reference, verdict};
-use super::{Grade, Subject};
+use super::rationale::{explained, shorten, unusable_reference, verdict};
+use super::subject::Subject;
+use super::verdict::Grade;
 use crate::options::{self, problem, schema};
 use evalrs_base::python::strip;
 use evalrs_model::spec::OptionProblem;
 
 /// How many violations of a schema a rationale lists.
 const SHOWN_ERRORS: usize = 5;
-/// The longest text of one of them, in characters.
-const SHOWN_CHARACTERS: usize = 200;
 
 /// `json_match`.
 pub(super) const JSON_MATCH: GraderInfo = GraderInfo {
@@ -238,14 +238,6 @@ fn last_block(text: &str) -> Option<&str> {
 
 fn show(value: &Value) -> String {
     shorten(&value.to_string())
-}
-
-/// The text, or its beginning.
-pub(super) fn shorten(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
 }
 
 fn lower_first(error: &serde_json::Error) -> String {

@@ -8,9 +8,10 @@ use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
+use super::rationale::{explained, verdict};
 use super::spent::number_at;
-use super::text::{explained, verdict};
-use super::{Grade, Subject};
+use super::subject::Subject;
+use super::verdict::Grade;
 use crate::options::{self, problem, schema};
 use evalrs_base::exact::{is_beyond_floats, whole};
 use evalrs_base::python::strip;

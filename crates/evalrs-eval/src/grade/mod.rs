@@ -15,35 +15,32 @@ mod number;
 mod overlap;
 mod pairing;
 mod parts;
+mod rationale;
 pub mod recorded;
 pub mod reference;
 pub mod spent;
+mod subject;
 #[cfg(test)]
 mod tests;
 pub mod text;
 mod text_metric;
 mod tool_called;
 mod tool_errors;
+mod verdict;
 mod written_calls;
 pub mod votes;
 
 pub(crate) use grader::ToolGrader;
+pub use rationale::with_compared;
 pub use recorded::recorded_scale;
-pub use spent::ConversationCost;
-pub use text::{is_bare_mismatch, with_compared};
-
-use std::borrow::Cow;
-
-use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
+pub use subject::{ConversationCost, RowOutput, Subject};
+pub use text::is_bare_mismatch;
+pub use verdict::{EMPTY_SUBMISSION, Grade, GradeError, is_of_nothing, speaks_of_nothing};
+pub(crate) use verdict::{EMPTY_TRAJECTORY, NO_GROUND_TRUTH, NO_OUTPUT};
 
 use self::grader::{Compiled, GraderInfo};
-use super::votes::GivenVotes;
 use evalrs_base::diagnostic::suggest;
-use evalrs_base::path::Row;
-use evalrs_base::threshold::reaches;
 use evalrs_model::spec::{OptionProblem, ToolSpec};
-use evalrs_trajectory::Trajectory;
 
 /// All graders, in the order they are listed.
 pub static GRADERS: &[GraderInfo] = &[
@@ -86,7 +83,7 @@ pub static GRADERS: &[GraderInfo] = &[
 
 /// The grader that a suite calls `name`.
 pub fn find(name: &str) -> Option<&'static GraderInfo> {
-    GRADERS.iter().find(|info| info.id == name || info.aliases.contains(&name))
+    GRADERS.iter().find(|info| info.is_called(name))
 }
 
 /// Reads the options of the grader that `spec` names, or says everything that is wrong with them.
@@ -134,161 +131,4 @@ pub fn reads_row(spec: &ToolSpec) -> bool {
         let may_read = info.reads_row || info.reads_row_if.iter().any(has);
         may_read && !reads_text(info, spec)
     })
-}
-
-/// A verdict.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Grade {
-    /// From 0.0 (complete failure) to 1.0 (perfect success), finite.
-    pub score: f64,
-    /// Why.
-    pub rationale: Cow<'static, str>,
-    /// The grader's own word on passing; it then decides instead of the threshold.
-    pub pass: Option<bool>,
-    /// Set when the grade could not be made: the score is then 0.0 and not a verdict.
-    pub error: Option<Box<GradeError>>,
-    /// Whether the grader has anything to say of the sample. Otherwise this is neither a verdict nor an error, and part
-    /// of no aggregate.
-    pub applies: bool,
-    /// Whatever else the grader reports.
-    pub metadata: Option<Box<Map<String, Value>>>,
-}
-
-/// Why a grade could not be made.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub struct GradeError {
-    /// The class of the failure, for counting.
-    pub kind: String,
-    /// What happened, in one sentence.
-    pub message: String,
-}
-
-/// The kind of the error of a row without the reference answer that its grader needs.
-pub(crate) const NO_GROUND_TRUTH: &str = "no_ground_truth";
-/// The kind of the error of a row that records no answer.
-pub(crate) const NO_OUTPUT: &str = "no_output";
-/// What a submission was when there was nothing to grade.
-pub const EMPTY_SUBMISSION: &str = "Empty submission - extractor found no content";
-/// What a trajectory was when there was nothing to grade.
-pub(crate) const EMPTY_TRAJECTORY: &str = "Empty trajectory - agent produced no messages";
-
-/// Whether such a rationale stands in a text, among other words.
-pub fn speaks_of_nothing(text: &str) -> bool {
-    // Hardly any text has the word that both begin with.
-    memchr::memmem::find(text.as_bytes(), b"Empty").is_some()
-        && [EMPTY_SUBMISSION, EMPTY_TRAJECTORY].iter().any(|said| text.contains(said))
-}
-
-/// Whether a rationale says that there was nothing to grade.
-pub fn is_of_nothing(rationale: &str) -> bool {
-    [EMPTY_SUBMISSION, EMPTY_TRAJECTORY].contains(&rationale)
-}
-
-impl Grade {
-    /// A verdict without metadata.
-    pub fn new(score: f64, rationale: impl Into<Cow<'static, str>>) -> Self {
-        let rationale = rationale.into();
-        Self { score, rationale, pass: None, error: None, applies: true, metadata: None }
-    }
-
-    /// That the grader has nothing to say of the sample, and why.
-    pub fn not_applicable(why: impl Into<Cow<'static, str>>) -> Self {
-        Self { applies: false, ..Self::new(0.0, why) }
-    }
-
-    /// A grade that could not be made: 0.0, the message in rationale, error and metadata.
-    pub fn failed(kind: &str, message: impl Into<String>) -> Self {
-        let message = message.into();
-        let metadata = Map::from_iter([("error".to_owned(), Value::from(message.clone()))]);
-        Self {
-            score: 0.0,
-            rationale: format!("Error during grading: {message}").into(),
-            pass: None,
-            error: Some(Box::new(GradeError { kind: kind.to_owned(), message })),
-            applies: true,
-            metadata: Some(Box::new(metadata)),
-        }
-    }
-
-    /// The grade of a row without the reference answer that its grader needs. The rationale is that of Letta Evals, the
-    /// score is not a verdict.
-    pub(crate) fn without_ground_truth(message: &'static str) -> Self {
-        Self { rationale: message.into(), ..Self::failed(NO_GROUND_TRUTH, message) }
-    }
-
-    /// The same with metadata; an empty map is left out.
-    #[must_use]
-    pub fn with_metadata(mut self, metadata: Map<String, Value>) -> Self {
-        self.metadata = (!metadata.is_empty()).then(|| Box::new(metadata));
-        self
-    }
-
-    /// The opposite: what is not a verdict stays what it is.
-    #[must_use]
-    pub fn negated(mut self) -> Self {
-        if self.error.is_some() || !self.applies {
-            return self;
-        }
-        self.score = 1.0 - self.score;
-        self.pass = self.pass.map(|pass| !pass);
-        self.rationale = format!("Not: {}", self.rationale).into();
-        self
-    }
-
-    /// Whether it is that of a submission which is empty, about which nobody is asked.
-    pub fn is_of_empty_submission(&self) -> bool {
-        self.error.is_none() && self.rationale == EMPTY_SUBMISSION
-    }
-
-    /// Whether it counts as a pass at `threshold`.
-    pub fn passes(&self, threshold: f64) -> bool {
-        let is_verdict = self.applies && self.error.is_none();
-        is_verdict && self.pass.unwrap_or_else(|| reaches(self.score, threshold))
-    }
-}
-
-/// One of several outputs of a row.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct RowOutput<'a> {
-    /// Its model.
-    pub model: &'a str,
-    /// Its place among them, from 0.
-    pub at: usize,
-    /// How many there are.
-    pub of: usize,
-}
-
-impl RowOutput<'_> {
-    /// What `value` says of this output: the member of its model, or the entry at its place where it is a list with one for
-    /// each; anything else is of all of them.
-    pub fn own(self, value: Value) -> Option<Value> {
-        match value {
-            Value::Object(mut members) if members.contains_key(self.model) => {
-                members.remove(self.model)
-            }
-            Value::Array(mut items) if items.len() == self.of => Some(items.swap_remove(self.at)),
-            value => Some(value),
-        }
-    }
-}
-
-/// What a deterministic grader sees of one sample.
-#[derive(Clone, Copy, Debug)]
-pub struct Subject<'a> {
-    /// What the extractor picked.
-    pub submission: &'a str,
-    /// The reference answer, after `ground_truth_pattern`.
-    pub ground_truth: Option<&'a str>,
-    /// Everything the target did.
-    pub trajectory: &'a Trajectory,
-    /// The dataset row as written.
-    pub row: Row<'a>,
-    /// Which of the row's outputs is graded, where it has several.
-    pub output: Option<RowOutput<'a>>,
-    /// Whether calls made by sub-agents count.
-    pub include_subagents: bool,
-    /// What a file of votes has on the answer; none where the grader reads none, or nobody voted.
-    pub votes: Option<&'a GivenVotes>,
-    /// What the conversation of a target that is run cost, where the grader asks for it.
-    pub cost: Option<&'a ConversationCost>,
 }

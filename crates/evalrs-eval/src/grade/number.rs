@@ -10,11 +10,10 @@ use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Subject;
 use super::given::{GivenText, given_or_reference};
 use super::grader::{GradeResult, GraderInfo, with_options};
-use super::json::shorten;
-use super::text::{explained, unusable_reference};
+use super::rationale::{explained, shorten, unusable_reference};
+use super::subject::Subject;
 use crate::options::schema;
 use evalrs_base::python::strip;
 

@@ -9,7 +9,8 @@ use serde::Deserialize;
 
 use super::given::{GivenText, given_or_references};
 use super::grader::{GradeResult, GraderInfo, with_options};
-use super::{Grade, Subject};
+use super::subject::Subject;
+use super::verdict::Grade;
 use crate::options::schema;
 use evalrs_base::python::{collapse_space, lower};
 

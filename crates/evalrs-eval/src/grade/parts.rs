@@ -3,11 +3,10 @@
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::Subject;
 use super::given::{GivenText, given_or_reference, given_or_references};
 use super::grader::{GradeResult, GraderInfo, with_options};
-use super::json::shorten;
-use super::text::explained;
+use super::rationale::{explained, shorten};
+use super::subject::Subject;
 use crate::options::schema;
 use evalrs_base::python::{lower, strip};
 

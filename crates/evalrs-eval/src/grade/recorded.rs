@@ -7,7 +7,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::grader::{GradeResult, GraderInfo, ToolGrader};
-use super::{Grade, Subject};
+use super::subject::Subject;
+use super::verdict::Grade;
 use crate::options::{self, problem, schema};
 use crate::votes::score_map::{as_text, meaning_of};
 use evalrs_base::diagnostic::clipped;
@@ -208,7 +209,7 @@ pub fn recorded_scale(spec: &ToolSpec) -> Option<Scale> {
     if super::votes::is_of_votes(spec) {
         return super::votes::vote_scale(spec);
     }
-    let is_recorded = super::find(&spec.function)?.id == ID;
+    let is_recorded = RECORDED_SCORE.is_called(&spec.function);
     let RecordedScale { min, max } =
         RecordedScore::compile(&spec.config).ok().filter(|_| is_recorded)?.scale?;
     Some(Scale { min, max })

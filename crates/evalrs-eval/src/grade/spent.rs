@@ -8,11 +8,11 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
-use super::text::verdict;
-use super::{Grade, Subject};
+use super::rationale::verdict;
+use super::subject::{ConversationCost, Subject};
+use super::verdict::Grade;
 use crate::options::{self, problem, schema};
 use evalrs_base::path::Row;
-use evalrs_base::price::Cost;
 use evalrs_base::python::strip;
 use evalrs_model::spec::OptionProblem;
 
@@ -178,15 +178,6 @@ impl MaxCost {
             cost <= self.max_usd,
         ))
     }
-}
-
-/// What the conversation of a target cost.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub enum ConversationCost {
-    /// So much.
-    Known(Cost),
-    /// It is not known: why.
-    Unknown(String),
 }
 
 fn cost(subject: &Subject<'_>) -> Result<f64, Grade> {

@@ -10,23 +10,18 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::given::{GivenText, given_or_reference};
+use super::given::{GivenText, given_or_reference, reference};
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
-use super::json::shorten;
+use super::rationale::{regex_failure, shorten, verdict, with_compared};
+use super::subject::Subject;
 use super::text_metric::edits::edit_distance;
-use super::{Grade, Subject};
+use super::verdict::Grade;
 use crate::options::{self, schema};
 use evalrs_base::python::{collapse_space, lower, repr_str, strip};
 use evalrs_model::spec::OptionProblem;
 
 /// How many offending characters a rationale shows.
 const SHOWN_CHARACTERS: usize = 5;
-
-/// The reference answer, or the grade without one. An empty text counts as none.
-pub(super) fn reference<'a>(subject: &Subject<'a>) -> Result<&'a str, Grade> {
-    let found = subject.ground_truth.filter(|text| !text.is_empty());
-    found.ok_or_else(|| Grade::without_ground_truth("No ground_truth answer provided"))
-}
 
 /// What is compared with the reference answer, as rationales call it.
 const COMPARED: [&str; 4] = ["Exact match", "Contains ground_truth", "Regex match", "String match"];
@@ -42,21 +37,6 @@ pub fn is_bare_mismatch(rationale: &str) -> bool {
     })
 }
 
-/// How much a rationale shows of what was expected and of what came, in characters.
-const SHOWN_BESIDE: usize = 60;
-
-/// The rationale of a submission that is not what was expected, with both beside it.
-pub fn with_compared(rationale: &str, expected: &str, found: &str) -> String {
-    format!("{rationale} (expected `{}`, found `{}`)", beginning(expected), beginning(found))
-}
-
-fn beginning(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_BESIDE) {
-        Some((at, _)) => format!("{}…", &text[..at]),
-        None => text.to_owned(),
-    }
-}
-
 /// The verdict of a comparison. Where the suite gives what is compared, the row does not show it: a refusal names it.
 fn compared(what: &str, holds: bool, given: Option<&str>, subject: &Subject<'_>) -> Grade {
     let mut grade = verdict(what, holds);
@@ -64,39 +44,6 @@ fn compared(what: &str, holds: bool, given: Option<&str>, subject: &Subject<'_>)
         grade.rationale = with_compared(&grade.rationale, given, subject.submission).into();
     }
     grade
-}
-
-/// 1.0 or 0.0, and a rationale that ends as Python prints a boolean.
-pub(super) fn verdict(what: &str, holds: bool) -> Grade {
-    Grade::new(f64::from(u8::from(holds)), format!("{what}: {}", python_bool(holds)))
-}
-
-/// The same; what is wrong follows in parentheses unless it is nothing.
-pub(super) fn explained(what: &str, wrong: Option<String>) -> Grade {
-    match wrong {
-        None => verdict(what, true),
-        Some(why) => Grade::new(0.0, format!("{what}: False ({why})")),
-    }
-}
-
-fn python_bool(value: bool) -> &'static str {
-    if value { "True" } else { "False" }
-}
-
-/// The grade where the reference answer is not what the grader needs.
-pub(super) fn unusable_reference(why: impl std::fmt::Display) -> Grade {
-    Grade::failed("invalid_ground_truth", format!("the ground_truth cannot be used: {why}"))
-}
-
-/// The grade where a pattern could not be matched.
-pub(super) fn regex_failure(problem: &RegexProblem) -> Grade {
-    match problem {
-        RegexProblem::Syntax { .. } => Grade::new(0.0, format!("Invalid regex pattern: {problem}")),
-        RegexProblem::TooLarge | RegexProblem::TooManySteps => {
-            Grade::failed("regex_limit", problem.to_string())
-        }
-        RegexProblem::Unsupported(_) => Grade::failed("regex_unsupported", problem.to_string()),
-    }
 }
 
 /// `exact_match`.

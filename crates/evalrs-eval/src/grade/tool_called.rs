@@ -4,11 +4,12 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::calls::{arguments, text};
+use super::calls::arguments;
 use super::grader::{GraderInfo, ToolGrader};
-use super::json::{JsonMatch, shorten};
-use super::text::explained;
-use super::{Grade, Subject};
+use super::json::JsonMatch;
+use super::rationale::{explained, shorten, text};
+use super::subject::Subject;
+use super::verdict::Grade;
 use crate::options::{self, problem, schema};
 use evalrs_model::spec::OptionProblem;
 use evalrs_trajectory::ToolCall;

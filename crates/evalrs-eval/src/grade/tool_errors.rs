@@ -5,9 +5,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::Subject;
 use super::grader::{GradeResult, GraderInfo, ToolGrader};
-use super::text::{explained, regex_failure};
+use super::rationale::{explained, regex_failure};
+use super::subject::Subject;
 use crate::options::{self, problem, schema};
 use evalrs_model::spec::OptionProblem;
 use evalrs_trajectory::MessageBody;

@@ -12,7 +12,8 @@ use serde_json::{Map, Value, json};
 
 use super::combined::{combined, pair_agreement, spread};
 use super::grader::{GradeResult, GraderInfo, ToolGrader};
-use super::{Grade, Subject};
+use super::subject::Subject;
+use super::verdict::Grade;
 use crate::options::{self, problem, schema};
 use crate::votes::judgments::{JudgmentField, JudgmentLayout};
 use crate::votes::score_map::{ERROR, ScoreMap, VoteMeaning, VoteValue};
@@ -199,7 +200,7 @@ pub fn vote_file(spec: &ToolSpec) -> Option<VoteFileSpec> {
 
 /// Whether a grader is one of recorded votes.
 pub fn is_of_votes(spec: &ToolSpec) -> bool {
-    super::find(&spec.function).is_some_and(|info| info.id == ID)
+    RECORDED_VOTES.is_called(&spec.function)
 }
 
 /// The scale of the votes that a grader combines, if it does and they have one.

@@ -219,7 +219,7 @@ impl PythonReader<'_> {
                 return None;
             }
             let value = self.literal(depth + 1)?;
-            members.insert(super::calls::text(&key), value);
+            members.insert(super::rationale::text(&key), value);
             if !self.takes(',') {
                 return self.takes('}').then_some(Value::Object(members));
             }

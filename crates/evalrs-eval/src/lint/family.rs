@@ -3,7 +3,7 @@
 //! Judges favour what they, or models that are trained like them, would have written (`docs/rubrics.md` names the papers). A
 //! family is told by the name of the model alone; a name that says nothing belongs to none.
 
-use super::{LintedRubric, RowFacts};
+use super::linted_rubric::{LintedRubric, RowFacts};
 use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_base::text::enumerated;
 use evalrs_model::spec::Lint;

@@ -4,54 +4,21 @@
 //! what could be meant is never warned of, so that the patterns here are narrow on purpose.
 
 pub mod family;
+mod linted_rubric;
 pub mod placeholders;
 mod range;
 mod reference;
 pub mod rubric_places;
 mod words;
 
-use crate::lint::rubric_places::RubricPlaces;
-use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
-use evalrs_model::spec::{GraderKind, GraderSpec, Lint, RubricSpec};
+pub use linted_rubric::RowFacts;
+
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_model::spec::{GraderKind, GraderSpec, Lint};
+use linted_rubric::LintedRubric;
+use rubric_places::RubricPlaces;
 
 pub(crate) use reference::speaks_of_unshown_reference;
-
-/// What of the rows warnings about one rubric depend on.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RowFacts {
-    /// The names in rubrics that stand for something in no row.
-    pub missing: Vec<String>,
-    /// Those of them that are fields of some row all the same, out of reach of a plain name.
-    pub row_fields: Vec<String>,
-    /// Whether some row has the reference answer that the rubric speaks of, where it shows none.
-    pub has_reference: bool,
-    /// The models whose answers are judged, in order of appearance.
-    pub models: Vec<String>,
-}
-
-/// A rubric, where it is written, and who it is of.
-#[derive(Clone, Copy)]
-struct LintedRubric<'a> {
-    grader: &'a GraderSpec,
-    rubric: &'a RubricSpec,
-    places: &'a RubricPlaces,
-}
-
-impl LintedRubric<'_> {
-    fn name(&self) -> std::borrow::Cow<'_, str> {
-        clipped(&self.grader.name)
-    }
-
-    /// A warning about the bytes `at..at + length` of the text.
-    fn at_text(&self, lint: Lint, at: usize, length: usize, message: String) -> Diagnostic {
-        self.at(lint, self.places.of_text(&self.rubric.prompt, at, length), message)
-    }
-
-    #[expect(clippy::unused_self, reason = "it is read as a warning of this rubric")]
-    fn at(&self, lint: Lint, place: Place, message: String) -> Diagnostic {
-        Diagnostic::warning(place, message).lint(lint.name())
-    }
-}
 
 /// What is probably not meant in the rubric of `grader`.
 pub fn rubric_lints(

@@ -1,6 +1,6 @@
 //! Placeholders that stand for nothing, in the wrong braces, or for what the judge is sent anyway.
 
-use super::{LintedRubric, RowFacts};
+use super::linted_rubric::{LintedRubric, RowFacts};
 use crate::judge::template::{NAMES, PAIR_NAMES, is_arranged, pieces};
 use evalrs_base::diagnostic::{Diagnostic, clipped, suggest};
 use evalrs_model::spec::Lint;

@@ -4,7 +4,7 @@
 //! score that is off the scale, is asked again and is an error in the end. What the text declares counts, not bands of
 //! scores, numbers of things, nor ranges of parts that are then brought to the scale.
 
-use super::LintedRubric;
+use super::linted_rubric::LintedRubric;
 use super::words::{RubricToken, RubricTokenKind, tokens};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::threshold;

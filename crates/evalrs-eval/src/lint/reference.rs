@@ -1,7 +1,7 @@
 //! Rubrics that speak of a reference answer which the judge is not shown.
 
+use super::linted_rubric::{LintedRubric, RowFacts};
 use super::words::{RubricToken, RubricTokenKind, tokens};
-use super::{LintedRubric, RowFacts};
 use crate::judge::template::{is_arranged, names, open_names};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_model::spec::{Lint, RubricSpec};

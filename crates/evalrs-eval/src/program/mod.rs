@@ -7,6 +7,7 @@
 pub mod depfile;
 pub mod ranking;
 pub mod reply;
+mod result_json;
 pub mod uncallable;
 
 use std::collections::BTreeSet;

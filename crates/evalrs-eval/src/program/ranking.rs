@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::reply::json;
+use super::result_json::json;
 use evalrs_base::json_syntax::kind_of;
 
 /// Where a run came in.

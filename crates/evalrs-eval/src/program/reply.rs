@@ -3,18 +3,14 @@
 //! One validation for executables, modules and functions. What a program gives is kept as it came and read again
 //! whenever a grade is made of it. Null in place of a score is a program that has nothing to say of a sample.
 
-use serde::de::{MapAccess, Visitor};
-use serde::{Deserialize, Deserializer};
 use serde_json::{Map, Value};
 
 use super::ranking;
+use super::result_json::{SHOWN, json};
 use crate::grade::Grade;
 use evalrs_base::json_syntax::kind_of;
 use evalrs_letta::requests::is_id;
 use evalrs_model::spec::{Language, ProgramSpec, Role};
-
-/// The characters of a result that are shown when it is wrong.
-const SHOWN: usize = 100;
 
 /// What people call `reasoning` who do not know that name.
 const REASON: &str = "reason";
@@ -106,64 +102,6 @@ fn nothing_to_say(mut members: Map<String, Value>) -> Result<Grade, String> {
     members.retain(|_, value| !value.is_null());
     let why = why(&mut members, &["rationale", "reasoning", REASON])?;
     Ok(Grade::not_applicable(if why.is_empty() { NOTHING_TO_SAY.to_owned() } else { why }))
-}
-
-/// The value that a program wrote: one, with nothing around it.
-pub(super) fn json(text: &str) -> Result<Value, String> {
-    let value = serde_json::from_str(text).map_err(|_| {
-        let shown: String = text.chars().take(SHOWN).collect();
-        let is_result =
-            |line: &str| line.starts_with('{') && serde_json::from_str::<Value>(line).is_ok();
-        let hint = if text.lines().any(is_result) { " (write logs to standard error)" } else { "" };
-        format!("Grader output is not valid JSON: {shown}{hint}")
-    })?;
-    match serde_json::from_str(text) {
-        Ok(Doubled(Some(key))) => {
-            Err(format!("Invalid grader result: `{key}` stands there twice, with different values"))
-        }
-        Ok(Doubled(None)) | Err(_) => Ok(value),
-    }
-}
-
-/// The first key that an object has twice with different values, of which one would be taken and the other lost. What is
-/// no object has none.
-struct Doubled(Option<String>);
-
-impl<'de> Deserialize<'de> for Doubled {
-    fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
-        struct DoubledKeyVisitor;
-
-        impl<'de> Visitor<'de> for DoubledKeyVisitor {
-            type Value = Doubled;
-
-            fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-                formatter.write_str("an object")
-            }
-
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Doubled, A::Error> {
-                let mut members = Map::new();
-                let mut doubled = None;
-                while let Some((key, value)) = map.next_entry::<String, Value>()? {
-                    match members.get(&key) {
-                        Some(before) if !is_same(before, &value) => {
-                            doubled.get_or_insert(key);
-                        }
-                        Some(_) => {}
-                        None => drop(members.insert(key, value)),
-                    }
-                }
-                Ok(Doubled(doubled))
-            }
-        }
-
-        from.deserialize_map(DoubledKeyVisitor)
-    }
-}
-
-/// Whether two values are one, however its number is written.
-fn is_same(one: &Value, other: &Value) -> bool {
-    let number = |value: &Value| value.as_number().and_then(serde_json::Number::as_f64);
-    one == other || number(one).is_some_and(|one| number(other) == Some(one))
 }
 
 /// Takes out why a grade is as it is, by the first of the names that people give it. A text that is not the first is what

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::exchange;
+use super::placeholders;
 use evalrs_model::spec::{AgentKind, HttpTarget, LettaAgentSource, LiveTarget, SampleMember};
 
 /// What a target knows of a sample.
@@ -42,7 +42,7 @@ impl KnownOfSample {
     pub fn of(target: &LiveTarget) -> Self {
         let handed = Handed::of(&target.kind);
         let is_named = match &target.kind {
-            AgentKind::Http(http) => exchange::names(http).contains(&"id"),
+            AgentKind::Http(http) => placeholders::names(http).contains(&"id"),
             _ => false,
         };
         let program = &target.program;
@@ -76,7 +76,7 @@ impl Handed {
     }
 
     fn of_requests(http: &HttpTarget) -> Self {
-        if exchange::has_plain_body(http) {
+        if placeholders::has_plain_body(http) {
             return Self::All;
         }
         let has_turns = http.session.is_some();
@@ -86,7 +86,7 @@ impl Handed {
             "session" | "id" | "model" | "trial" => false,
             _ => true,
         };
-        let named = exchange::names(http).into_iter().filter(is_of_sample);
+        let named = placeholders::names(http).into_iter().filter(is_of_sample);
         let turns = has_turns.then_some("turns");
         Self::Only(named.chain(turns).map(str::to_owned).collect())
     }
@@ -95,7 +95,7 @@ impl Handed {
     pub fn has(&self, member: &str) -> bool {
         match self {
             Self::All => true,
-            Self::Only(paths) => paths.iter().any(|path| exchange::member_of(path) == member),
+            Self::Only(paths) => paths.iter().any(|path| placeholders::member_of(path) == member),
         }
     }
 
@@ -105,7 +105,7 @@ impl Handed {
             Self::All => members,
             Self::Only(paths) => {
                 let value = |path: &String| {
-                    Some((path.clone(), exchange::handed_at(&members, path)?.clone()))
+                    Some((path.clone(), placeholders::handed_at(&members, path)?.clone()))
                 };
                 paths.iter().filter_map(value).filter(|(_, value)| !value.is_null()).collect()
             }

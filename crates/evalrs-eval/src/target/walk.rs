@@ -5,7 +5,7 @@
 
 use serde_json::Value;
 
-use super::TargetIdentity;
+use super::identity::TargetIdentity;
 use crate::judge::{JudgeEndpoint, ModelNames, open_headers, without_secrets};
 use evalrs_model::key::{Ingredients, hashed};
 use evalrs_model::spec::{

@@ -8,7 +8,7 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::{CaseName, Match, SideCase, SideGrade, cell};
+use super::side::{CaseName, Match, SideCase, SideGrade, cell};
 use crate::metric::labels::LabelAgreement;
 use crate::metric::paired::{Pair, Paired, PairedVerdict};
 use evalrs_model::spec::Label;

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::Kept;
+use super::outcome::ExplainedOutcome;
 use evalrs_model::key::Ingredient;
 
 /// The conversation of a live target with a case.
@@ -13,7 +13,7 @@ pub struct ExplainedConversation {
     /// What the key is made of.
     pub ingredients: Vec<Ingredient>,
     /// What came of it; null if that is not stored.
-    pub outcome: Option<Kept>,
+    pub outcome: Option<ExplainedOutcome>,
     /// The earlier run that it is compared with; null if none is recorded.
     pub earlier: Option<String>,
     /// Whether that held the same conversation.

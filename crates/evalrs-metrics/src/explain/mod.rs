@@ -4,6 +4,7 @@
 
 pub mod conversation;
 pub mod label;
+mod outcome;
 pub mod sent;
 
 use serde::Serialize;
@@ -11,12 +12,11 @@ use serde_json::{Map, Value};
 
 use crate::results::GradeLine;
 use evalrs_base::ordered_map::Ordered;
-use evalrs_base::price::Cost;
 use evalrs_model::key::Ingredient;
-use evalrs_model::outcome::{Failure, JudgmentOrigin, Outcome, Stored};
 
 use conversation::ExplainedConversation;
 pub use label::{ExplainedLabel, ExplainedOpinion};
+pub use outcome::ExplainedOutcome;
 
 /// The longest value that is shown beside its name, in characters.
 pub const SHORT: usize = 40;
@@ -97,65 +97,12 @@ pub struct ExplainedAction {
     #[serde(skip_serializing_if = "Map::is_empty")]
     pub texts: Map<String, Value>,
     /// What came of it; null if that is not stored.
-    pub outcome: Option<Kept>,
+    pub outcome: Option<ExplainedOutcome>,
     /// Why the next run would ask it; null if it would not.
     pub to_ask: Option<&'static str>,
     /// The endpoint that it is stored for, where that is another one.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub stored_for: Option<String>,
-}
-
-/// A stored outcome, and where it comes from.
-#[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Kept {
-    /// The text of the reply; null of a failure.
-    pub reply: Option<String>,
-    /// Why there is no reply; null if there is one.
-    pub failure: Option<Failure>,
-    /// The model that says it answered.
-    pub model: Option<String>,
-    /// What it used, and what was paid for it.
-    pub usage: Value,
-    /// What that costs by the prices in force, in US dollars; null where no price is known.
-    pub cost: Option<Cost>,
-    /// When it was asked or imported, RFC 3339.
-    pub at: String,
-    /// The version of evalrs that asked or imported.
-    pub by: String,
-    /// The file it was imported from; null if it was asked.
-    pub imported_from: Option<String>,
-    /// Which layer of the store has it.
-    pub layer: String,
-    /// How often it was asked anew.
-    pub generation: u32,
-}
-
-impl Kept {
-    /// What is shown of an entry of the store.
-    pub fn new(stored: Stored, layer: String, generation: u32, cost: Option<Cost>) -> Self {
-        let (reply, failure, model, usage) = match stored.outcome {
-            Outcome::Reply(reply) => (Some(reply.text), None, reply.model, reply.usage),
-            Outcome::Failure(failure) => {
-                let usage = failure.usage;
-                (None, Some(failure), None, usage)
-            }
-        };
-        Self {
-            reply,
-            failure,
-            model,
-            usage: serde_json::to_value(usage).unwrap_or_default(),
-            cost,
-            at: stored.at,
-            by: stored.by,
-            imported_from: match stored.origin {
-                JudgmentOrigin::Asked => None,
-                JudgmentOrigin::Imported(file) => Some(file),
-            },
-            layer,
-            generation,
-        }
-    }
 }
 
 /// What differs from an earlier run.

@@ -1,6 +1,6 @@
 //! How far a grader agrees with labels, as a value for a gate, and how far verdicts that are missing could move it.
 
-use super::{GateLack, Range};
+use super::range::{GateLack, Range};
 use crate::metric::labels::LabelAgreement;
 use evalrs_model::spec::Aggregation;
 

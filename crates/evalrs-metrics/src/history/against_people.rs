@@ -1,33 +1,8 @@
 //! How far graders agreed with people in the runs of a history, and where a mean that goes up is no better judge.
 
-use serde::{Deserialize, Serialize};
+use serde::Serialize;
 
-use super::HistoryLine;
-use crate::metric::labels::LabelAgreement;
-
-/// How far the verdicts of a grader agreed with the labels that there were at the time of a run.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct HistoryAgreement {
-    /// Verdicts that had a label.
-    pub n: usize,
-    /// The share of them that agreed (0.0..=1.0).
-    pub accuracy: Option<f64>,
-    /// Cohen's kappa; none where it is not defined.
-    pub kappa: Option<f64>,
-    /// Verdicts that passed what a person failed.
-    pub false_pass: usize,
-    /// Verdicts that failed what a person passed.
-    pub false_fail: usize,
-}
-
-impl HistoryAgreement {
-    /// The numbers of a trend; none where no verdict had a label.
-    pub fn of(agreement: &LabelAgreement) -> Option<Self> {
-        let LabelAgreement { n, accuracy, kappa, false_pass, false_fail, .. } = *agreement;
-        (n > 0).then_some(Self { n, accuracy, kappa, false_pass, false_fail })
-    }
-}
+use super::line::{HistoryAgreement, HistoryLine};
 
 /// That a grader passes more, or scores higher, and says less often what people say.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -11,112 +11,18 @@ pub mod reading;
 pub mod replicates;
 #[cfg(test)]
 mod tests;
+mod value;
 mod weighted;
 mod within;
 
-use serde::{Deserialize, Serialize};
-
 pub use reading::{GroupName, MetricTable, ReadValue, Reading, ResultPlace, class_of, verdict};
 pub use replicates::Replicates;
+pub use value::{GroupValue, MetricValue, UngroupedResults};
 
-use evalrs_base::ordered_map::Ordered;
 use evalrs_model::spec::{
     AgreementMeasure, ClassScore, MetricKind, MetricSpec, Scale, SeriesSource, Statistic,
 };
-use evalrs_statistics::classes::{ClassScores, ConfusionMatrix};
-use evalrs_statistics::interval::{ConfidenceInterval, read_interval};
-
-/// A metric that a suite declares, over all results.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct MetricValue {
-    /// Its kind in words for people, such as `macro mean` or `Cohen's kappa`.
-    pub kind: String,
-    /// The number; null where there is none.
-    pub value: Option<f64>,
-    /// The same on the grader's own scale, where it has one and the number is a score.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub native: Option<f64>,
-    /// What it is over: results, or pairs, groups of trials or comparisons.
-    pub n: usize,
-    /// Results that could not be graded, or lack what the metric reads.
-    pub errors: usize,
-    /// Where the true value lies; null where no interval is known.
-    #[serde(deserialize_with = "read_interval")]
-    pub interval: Option<ConfidenceInterval>,
-    /// Why there is no number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub problem: Option<String>,
-    /// Why there is no interval, where there is a number.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub interval_problem: Option<String>,
-    /// Group → its own number.
-    #[serde(skip_serializing_if = "is_empty")]
-    pub groups: Ordered<GroupValue>,
-    /// Results that no group holds, which are part of nothing here.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub ungrouped: Option<UngroupedResults>,
-    /// How often which class was taken for which.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub confusion: Option<ConfusionMatrix>,
-    /// Precision, recall and F1 of each class.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub classes: Vec<ClassScores>,
-    /// The least that the number can be, whatever grades with errors would have been; null where that is not known.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub lowest: Option<f64>,
-    /// The most it can be.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub highest: Option<f64>,
-    /// Groups in which a metric within groups is not defined.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    pub undefined: Vec<String>,
-    /// Digest of what the suite says of it: numbers of different digests are not of the same thing.
-    #[serde(skip_serializing_if = "String::is_empty")]
-    pub definition: String,
-    /// The number over samples that are drawn again; the record keeps them in a file of their own.
-    #[serde(skip)]
-    pub replicates: Option<Replicates>,
-}
-
-/// The number of one group of results.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct GroupValue {
-    /// The number.
-    pub value: Option<f64>,
-    /// The same on the grader's own scale, as of the metric.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub native: Option<f64>,
-    /// What it is over.
-    pub n: usize,
-    /// Where the true value lies.
-    #[serde(deserialize_with = "read_interval")]
-    pub interval: Option<ConfidenceInterval>,
-    /// How much it counts; absent where groups have no weights of their own.
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pub weight: Option<f64>,
-}
-
-/// Results that are in none of the groups of a macro mean.
-#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct UngroupedResults {
-    /// How many there are.
-    pub n: usize,
-    /// What they have where groups are told apart, in order: the first of them. Empty where they have nothing there.
-    pub values: Vec<String>,
-}
-
-fn is_empty<T>(map: &Ordered<T>) -> bool {
-    map.0.is_empty()
-}
-
-impl MetricValue {
-    fn without(problem: impl Into<String>) -> Self {
-        Self { problem: Some(problem.into()), ..Self::default() }
-    }
-}
+use evalrs_statistics::interval::ConfidenceInterval;
 
 /// The metric over the results of `table`, which holds what the metric reads.
 pub fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
@@ -163,7 +69,7 @@ pub fn measure(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
 
 fn measured(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
     if spec.within {
-        return within::of(spec, table);
+        return within::of(spec, table, measured);
     }
     match &spec.kind {
         MetricKind::Of(statistic) => means::of(*statistic, spec, table),

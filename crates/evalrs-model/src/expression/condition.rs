@@ -6,7 +6,8 @@ use serde::{Serialize, Serializer};
 
 use super::operand::Operand;
 use super::parse::parse;
-use super::{Expression, ExpressionProblem, Vocabulary};
+use super::vocabulary::Vocabulary;
+use super::{Expression, ExpressionProblem};
 
 /// A condition on a row, read and checked. Its text says all of it.
 #[derive(Clone, Debug)]

@@ -2,9 +2,8 @@
 
 use std::ops::Range;
 
-use super::Vocabulary;
-use super::parse::{Parsed, problem};
-use super::tree::{Function, OF_ROWS, OF_SCORES};
+use super::problem::{Parsed, problem};
+use super::vocabulary::Vocabulary;
 use evalrs_base::exact::is_beyond_floats;
 
 #[derive(Clone, Debug, PartialEq)]
@@ -19,48 +18,6 @@ pub(super) enum Token {
     /// A text in quotes.
     Text(String),
     Sign(&'static str),
-}
-
-impl Vocabulary {
-    /// The words that are no names.
-    pub(super) fn words(self) -> &'static [&'static str] {
-        match self {
-            Self::Scores => &["if", "else", "and", "or", "not"],
-            Self::Rows => &["if", "else", "and", "or", "not", "in"],
-        }
-    }
-
-    fn signs(self) -> &'static [&'static str] {
-        const SIGNS: [&str; 15] =
-            ["<=", ">=", "==", "!=", "<", ">", "+", "-", "*", "/", "(", ")", ",", "[", "]"];
-        match self {
-            // Lists are of rows alone.
-            Self::Scores => &SIGNS[..13],
-            Self::Rows => &SIGNS,
-        }
-    }
-
-    pub(super) fn functions(self) -> &'static [(&'static str, Function, usize, usize)] {
-        match self {
-            Self::Scores => OF_SCORES,
-            Self::Rows => OF_ROWS,
-        }
-    }
-
-    pub(super) fn example(self) -> &'static str {
-        match self {
-            Self::Scores => {
-                "write one over the names of graders, for example `0.7*quality + 0.3*policy`"
-            }
-            Self::Rows => {
-                "write one over fields of the rows, for example `not improper and 'refund' in tags`"
-            }
-        }
-    }
-
-    pub(super) fn is_word(self, word: &str) -> bool {
-        self.words().contains(&word)
-    }
 }
 
 /// Signs of other languages, and what to write instead.

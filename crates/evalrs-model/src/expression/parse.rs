@@ -6,8 +6,10 @@ use std::ops::Range;
 
 use super::lexer::{Lexer, Token};
 use super::operand::TextPattern;
+use super::problem::{Parsed, problem};
 use super::tree::{ComparisonOp, ExpressionNode, Factor, Sign};
-use super::{Expression, ExpressionProblem, MAX_BYTES, Vocabulary};
+use super::vocabulary::Vocabulary;
+use super::{Expression, ExpressionProblem};
 use evalrs_base::diagnostic::suggest;
 
 /// The function over rows that takes a pattern.
@@ -16,7 +18,17 @@ const MATCHES: &str = "matches";
 /// The deepest nesting of brackets, conditionals and prefixes.
 const MAX_DEPTH: usize = 64;
 
-pub(super) type Parsed<T> = Result<T, ExpressionProblem>;
+/// The longest expression, in bytes.
+pub(super) const MAX_BYTES: usize = 4096;
+
+impl Expression {
+    /// Reads `text`.
+    pub fn parse(text: &str) -> Result<Self, ExpressionProblem> {
+        let trimmed = text.trim();
+        let start = text.len() - text.trim_start().len();
+        parse(trimmed, Vocabulary::Scores).map_err(|problem| problem.moved(start))
+    }
+}
 
 /// Reads `text`, which has no white space around it.
 pub(super) fn parse(text: &str, vocabulary: Vocabulary) -> Parsed<Expression> {
@@ -37,16 +49,6 @@ pub(super) fn parse(text: &str, vocabulary: Vocabulary) -> Parsed<Expression> {
     }
     let Parser { names, places, .. } = parser;
     Ok(Expression { text: text.to_owned(), names, places, root })
-}
-
-pub(super) fn problem(at: Range<usize>, message: impl Into<String>) -> ExpressionProblem {
-    ExpressionProblem { message: message.into(), at, hint: None }
-}
-
-impl ExpressionProblem {
-    pub fn hint(self, hint: impl Into<String>) -> Self {
-        Self { hint: Some(hint.into()), ..self }
-    }
 }
 
 /// The values of rows that have a name.

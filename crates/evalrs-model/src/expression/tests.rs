@@ -2,7 +2,8 @@
 
 use proptest::prelude::*;
 
-use super::{Expression, MAX_BYTES, Operand, RowCondition};
+use super::parse::MAX_BYTES;
+use super::{Expression, Operand, RowCondition};
 
 /// `quality` 0.8, `policy` 1, `zero` 0, `half` 0.5, `tone of voice` 0.25, `lost` no number, `absent` not applicable.
 fn score(name: &str) -> Option<f64> {

@@ -13,7 +13,7 @@ use evalrs_base::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_metrics::explain::conversation::ExplainedConversation;
 use evalrs_metrics::explain::{
-    Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept, SHORT,
+    Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, ExplainedOutcome, SHORT,
 };
 use evalrs_model::key::Ingredient;
 
@@ -223,7 +223,7 @@ fn row(part: &Ingredient) -> Vec<TableCell> {
     vec![text_cell(&part.name).styled(FAINT), text_cell(&digest).styled(FAINT), text_cell(&text)]
 }
 
-fn write_kept(kept: &Kept, page: &mut Page<'_>) -> io::Result<()> {
+fn write_kept(kept: &ExplainedOutcome, page: &mut Page<'_>) -> io::Result<()> {
     match (&kept.reply, &kept.failure) {
         (Some(reply), _) => page.field("reply", reply)?,
         (None, Some(failure)) => {
@@ -305,8 +305,8 @@ mod tests {
     use evalrs_base::price::Cost;
     use evalrs_base::text::columns;
     use evalrs_metrics::explain::{
-        Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, Kept, TextChange,
-        ValueChange,
+        Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, ExplainedOutcome,
+        TextChange, ValueChange,
     };
     use evalrs_metrics::results::GradeLine;
     use evalrs_model::key::Ingredient;
@@ -314,8 +314,8 @@ mod tests {
 
     const EVIL: &str = "evil\u{1b}[2J\u{202e}\r\n";
 
-    fn kept() -> Kept {
-        Kept {
+    fn kept() -> ExplainedOutcome {
+        ExplainedOutcome {
             reply: Some(format!("{EVIL} reply")),
             failure: None,
             model: Some("m-1".to_owned()),
@@ -329,7 +329,7 @@ mod tests {
         }
     }
 
-    fn action(outcome: Option<Kept>) -> ExplainedAction {
+    fn action(outcome: Option<ExplainedOutcome>) -> ExplainedAction {
         let part = |name: &str, preview: Option<&str>, digest: Option<&str>| Ingredient {
             name: name.to_owned(),
             preview: preview.map(str::to_owned),
@@ -356,7 +356,8 @@ mod tests {
 
     fn explanation() -> ExplainReport {
         let failure = Failure::new(FailureKind::Refused, format!("no {EVIL}"));
-        let failed = Kept { reply: None, failure: Some(failure), generation: 0, ..kept() };
+        let failed =
+            ExplainedOutcome { reply: None, failure: Some(failure), generation: 0, ..kept() };
         let line = GradeLine {
             score: 0.5,
             pass: false,

@@ -11,10 +11,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{in_case, measured, n_gram_count, references, shared};
-use crate::grade::Subject;
+use super::n_grams::{n_gram_count, shared};
+use super::references::{in_case, measured, references};
 use crate::grade::given::GivenText;
 use crate::grade::grader::{GradeResult, GraderInfo, with_options};
+use crate::grade::subject::Subject;
 use crate::options::schema;
 use evalrs_base::python::is_space;
 
@@ -24,7 +25,7 @@ const MAX_ORDER: usize = 4;
 const FLOOR: f64 = 0.1;
 
 /// `bleu`.
-pub(in crate::grade) const BLEU: GraderInfo = GraderInfo {
+pub(crate) const BLEU: GraderInfo = GraderInfo {
     id: "bleu",
     aliases: &["sentence_bleu", "sentence-bleu"],
     name: "Sentence BLEU",

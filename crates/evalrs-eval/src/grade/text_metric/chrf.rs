@@ -5,10 +5,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::{greatest, in_case, measured, n_gram_count, n_grams, references, shared};
-use crate::grade::Subject;
+use super::n_grams::{n_gram_count, n_grams, shared};
+use super::references::{greatest, in_case, measured, references};
 use crate::grade::given::GivenText;
 use crate::grade::grader::{GradeResult, GraderInfo, with_options};
+use crate::grade::subject::Subject;
 use crate::options::schema;
 use evalrs_base::python::is_space;
 
@@ -16,7 +17,7 @@ use evalrs_base::python::is_space;
 const CHARACTER_ORDER: usize = 6;
 
 /// `chrf`.
-pub(in crate::grade) const CHRF: GraderInfo = GraderInfo {
+pub(crate) const CHRF: GraderInfo = GraderInfo {
     id: "chrf",
     aliases: &[],
     name: "chrF",

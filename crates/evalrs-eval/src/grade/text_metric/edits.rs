@@ -5,7 +5,7 @@ const MAX_CELLS: usize = 200_000_000;
 
 /// What of two lists is left without what both begin and end with, if a table of the rest is small enough to be one of so
 /// many.
-pub(in crate::grade) fn differing<'a, T: PartialEq>(
+pub(crate) fn differing<'a, T: PartialEq>(
     left: &'a [T],
     right: &'a [T],
     tables: usize,
@@ -22,7 +22,7 @@ pub(in crate::grade) fn differing<'a, T: PartialEq>(
 }
 
 /// Two lists without what both begin and end with.
-pub(in crate::grade) struct Differing<'a, T> {
+pub(crate) struct Differing<'a, T> {
     /// What is left of the first.
     pub left: &'a [T],
     /// What is left of the second.
@@ -33,7 +33,7 @@ pub(in crate::grade) struct Differing<'a, T> {
 
 /// How many items must be put in, left out or replaced to make one list of the other, unless that would take too long. So
 /// many distances are asked for in all.
-pub(in crate::grade) fn edit_distance<T: PartialEq>(
+pub(crate) fn edit_distance<T: PartialEq>(
     left: &[T],
     right: &[T],
     distances: usize,

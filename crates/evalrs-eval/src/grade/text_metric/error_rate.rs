@@ -10,15 +10,16 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::edits::edit_distance;
-use super::{greatest, in_case, measured, references, too_long};
+use super::references::{greatest, in_case, measured, references, too_long};
 use crate::grade::given::GivenText;
 use crate::grade::grader::{GradeResult, GraderInfo, with_options};
-use crate::grade::{Grade, Subject};
+use crate::grade::subject::Subject;
+use crate::grade::verdict::Grade;
 use crate::options::schema;
 use evalrs_base::python::{is_space, strip};
 
 /// `edit_similarity`.
-pub(in crate::grade) const EDIT_SIMILARITY: GraderInfo = GraderInfo {
+pub(crate) const EDIT_SIMILARITY: GraderInfo = GraderInfo {
     id: "edit_similarity",
     aliases: &["edit-similarity"],
     name: "Edit similarity",
@@ -33,7 +34,7 @@ pub(in crate::grade) const EDIT_SIMILARITY: GraderInfo = GraderInfo {
 };
 
 /// `word_error_rate`.
-pub(in crate::grade) const WORD_ERROR_RATE: GraderInfo = GraderInfo {
+pub(crate) const WORD_ERROR_RATE: GraderInfo = GraderInfo {
     id: "word_error_rate",
     aliases: &["word-error-rate", "wer"],
     name: "Word error rate",
@@ -52,7 +53,7 @@ pub(in crate::grade) const WORD_ERROR_RATE: GraderInfo = GraderInfo {
 };
 
 /// `character_error_rate`.
-pub(in crate::grade) const CHARACTER_ERROR_RATE: GraderInfo = GraderInfo {
+pub(crate) const CHARACTER_ERROR_RATE: GraderInfo = GraderInfo {
     id: "character_error_rate",
     aliases: &["character-error-rate", "cer"],
     name: "Character error rate",

@@ -5,11 +5,13 @@ use serde::Deserialize;
 use serde_json::json;
 
 use super::edits::{Differing, differing};
+use super::n_grams::{n_gram_count, n_grams, shared};
 use super::porter::stem;
-use super::{greatest, measured, n_gram_count, n_grams, references, shared, too_long};
+use super::references::{greatest, measured, references, too_long};
 use crate::grade::given::GivenText;
 use crate::grade::grader::{GradeResult, GraderInfo, with_options};
-use crate::grade::{Grade, Subject};
+use crate::grade::subject::Subject;
+use crate::grade::verdict::Grade;
 use crate::options::schema;
 use evalrs_base::python::lower;
 
@@ -17,7 +19,7 @@ use evalrs_base::python::lower;
 const SHORTEST_STEMMED: usize = 4;
 
 /// `rouge_n`.
-pub(in crate::grade) const ROUGE_N: GraderInfo = GraderInfo {
+pub(crate) const ROUGE_N: GraderInfo = GraderInfo {
     id: "rouge_n",
     aliases: &["rouge-n"],
     name: "ROUGE-N",
@@ -32,7 +34,7 @@ pub(in crate::grade) const ROUGE_N: GraderInfo = GraderInfo {
 };
 
 /// `rouge_l`.
-pub(in crate::grade) const ROUGE_L: GraderInfo = GraderInfo {
+pub(crate) const ROUGE_L: GraderInfo = GraderInfo {
     id: "rouge_l",
     aliases: &["rouge-l"],
     name: "ROUGE-L",

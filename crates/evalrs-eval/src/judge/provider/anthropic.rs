@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
-use super::{
+use super::api::{
     Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
-    count, joined, put_extra_body, put_settings, text_at,
 };
+use super::body::{count, joined, put_extra_body, put_settings, text_at};
+use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
 use crate::judge::JudgeAction;
 use crate::judge::question::Question;
 use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};

@@ -1,13 +1,12 @@
 //! A conversation of a model with tools, in terms of no API: what was said so far, and what comes next.
 //!
-//! Each provider writes it in its own words and reads what came ([`super::Provider::chat_request`],
-//! [`super::Provider::said`]). What a model said goes back to it as it came, because thoughts that some APIs want to
+//! Each provider writes it in its own words and reads what came (`chat_request` and `said` of
+//! its `Provider`). What a model said goes back to it as it came, because thoughts that some APIs want to
 //! see again are in it; what is kept is OpenAI's form, which every reader of trajectories knows.
 
 use serde_json::{Map, Value, json};
 
-use super::{Answer, Provider, ReplyEnding};
-use crate::judge::JudgeAction;
+use crate::judge::action::JudgeAction;
 
 /// What a model is asked to go on with.
 #[derive(Clone, Copy, Debug)]
@@ -77,34 +76,6 @@ pub struct ToolResult {
     pub text: String,
     /// Whether the tool failed.
     pub has_failed: bool,
-}
-
-/// What came back.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ChatReply {
-    /// What was said.
-    pub message: AssistantMessage,
-    /// How it ended, who answered and what it used.
-    pub answer: Answer,
-}
-
-impl ChatReply {
-    /// Reads a successful response; `messages` is how many parts the conversation had before.
-    ///
-    /// # Errors
-    /// It is none of this API: why.
-    pub fn read(provider: &dyn Provider, body: &Value, messages: usize) -> Result<Self, String> {
-        let answer = provider.answer(body)?;
-        let NativeMessage { calls, native } = provider.said(body, messages);
-        let text = answer.text.clone().filter(|text| !text.is_empty());
-        let ending = match answer.ending {
-            // A reason to stop that no text follows, where tools are called.
-            ReplyEnding::Broken(_) if !calls.is_empty() => ReplyEnding::Complete,
-            ending => ending,
-        };
-        let message = AssistantMessage { text, calls, native };
-        Ok(Self { message, answer: Answer { ending, ..answer } })
-    }
 }
 
 /// The calls in a response, and what goes back to the API.

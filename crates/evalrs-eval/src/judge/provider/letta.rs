@@ -1,7 +1,7 @@
 //! What agents of a Letta server have in common with models that are asked by one request. A judgment by one is a
 //! conversation: [`evalrs_letta`] knows what is said in it.
 
-use super::{Auth, ProviderInfo};
+use super::api::{Auth, ProviderInfo};
 
 /// Its name in suites and keys.
 pub(super) const ID: &str = "letta";

@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use super::means::no_interval;
-use super::{GroupName, GroupValue, MetricTable, MetricValue, measured, replicates};
+use super::{GroupName, GroupValue, MetricTable, MetricValue, replicates};
 use evalrs_base::exact::mean;
 use evalrs_base::ordered_map::Ordered;
 use evalrs_model::spec::MetricSpec;
@@ -15,8 +15,12 @@ use evalrs_statistics::LEVEL;
 use evalrs_statistics::interval::{ClusteredValue, ConfidenceInterval, ValueRange, mean_interval};
 use evalrs_statistics::poisson_bootstrap::seed_of;
 
-/// The mean over groups of the metric in each. Groups in which it is not defined are named and left out.
-pub(super) fn of(spec: &MetricSpec, table: &MetricTable) -> MetricValue {
+/// Computes a metric over a table.
+type Measure = fn(&MetricSpec, &MetricTable) -> MetricValue;
+
+/// The mean over groups of the metric in each, which `measured` computes. Groups in which it is not defined are named and left
+/// out.
+pub(super) fn of(spec: &MetricSpec, table: &MetricTable, measured: Measure) -> MetricValue {
     let inner = MetricSpec { by: Vec::new(), within: false, ..spec.clone() };
     let found: Vec<(String, MetricValue)> = members(table)
         .into_iter()

@@ -2,8 +2,8 @@
 
 use serde_json::{Value, json};
 
-use super::{AssistantMessage, ChatMessage, ChatReply, ChatRequest, ToolResult, transcript};
-use crate::judge::provider::{ReplyEnding, find};
+use super::{AssistantMessage, ChatMessage, ChatRequest, ToolResult, transcript};
+use crate::judge::provider::{ChatReply, ReplyEnding, find};
 use crate::judge::{JudgeAction, test_data};
 
 /// A reply of each provider that says something and calls two tools, the second without arguments.

@@ -1,0 +1,125 @@
+//! Plans a case: grades it where that needs nobody, else names the actions that will.
+
+use super::asking;
+use super::case::{Case, RubricFiles, unreadable};
+use super::case_part::CasePart;
+use super::planned::Planned;
+use super::programs;
+use super::ready::{Method, ReadyGrader, ReadyTool};
+use super::submission::Submission;
+use crate::action::Action;
+use crate::dataset::row::OpenedRow;
+use crate::grade::{
+    EMPTY_SUBMISSION, EMPTY_TRAJECTORY, Grade, NO_OUTPUT, Subject, is_bare_mismatch, with_compared,
+};
+use evalrs_trajectory::Trajectory;
+
+/// Grades the case, or names the actions that will.
+pub fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
+    let opened = match OpenedRow::new(case.record, case.spec) {
+        Ok(opened) => opened,
+        Err(problem) => return Planned::Graded(unreadable(problem)),
+    };
+    if let Some(why) = grader.scope.leaves_out(&opened) {
+        return Planned::Graded(Grade::not_applicable(why));
+    }
+    let part = |turn, submission| {
+        let part = CasePart::new(case, &opened, turn, submission);
+        plan_part(&part, grader, files)
+    };
+    match case.submission {
+        Submission::Turns(turns) => Planned::Turns(
+            turns.iter().enumerate().map(|(at, turn)| part(Some(at), turn)).collect(),
+        ),
+        submission => part(None, submission),
+    }
+}
+
+fn plan_part(part: &CasePart<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
+    let text: &str = match part.submission {
+        Submission::NoMessages if grader.records_votes() => "",
+        Submission::NoMessages => return Planned::Graded(Grade::new(0.0, EMPTY_TRAJECTORY)),
+        Submission::Failed(message) => {
+            return Planned::Graded(Grade::failed("extraction", message.to_string()));
+        }
+        Submission::Unrecorded(_) if reads_row_alone(grader) => "",
+        Submission::Unrecorded(message) => {
+            return Planned::Graded(Grade::failed(NO_OUTPUT, message.to_string()));
+        }
+        Submission::Text(text) if text.is_empty() && !grades_without_text(grader) => {
+            return Planned::Graded(Grade::new(0.0, EMPTY_SUBMISSION));
+        }
+        Submission::Text(text) => text,
+        Submission::Turns(_) => return Planned::Skipped,
+        Submission::Pending(None) => return Planned::Blocked,
+        Submission::Pending(Some(key)) => return Planned::Extract(*key),
+        Submission::Unanswered(case) => return case.planned(),
+    };
+    let planned = match &grader.method {
+        Method::Broken(message) => Err(Grade::failed("grader", message.clone())),
+        Method::Tool(tool) => grade_with_tool(part, tool, grader, text).map(Planned::Graded),
+        Method::Judge(judge) => asking::plan(part, judge, grader, files, text),
+        Method::Program(identity) => programs::grading(part, identity, grader, text)
+            .map(|action| Planned::Ask(Action::Program(action).key())),
+        Method::Unread => Ok(Planned::Blocked),
+        // Its plans are made of grades, not of submissions.
+        Method::Reward(_) => Ok(Planned::Skipped),
+    };
+    planned.unwrap_or_else(Planned::Graded)
+}
+
+/// Graders of tool calls and of recorded scores look at something else than the submission.
+fn grades_without_text(grader: &ReadyGrader) -> bool {
+    match &grader.method {
+        Method::Tool(tool) => tool.reads_trajectory || tool.reads_row,
+        Method::Judge(_)
+        | Method::Program(_)
+        | Method::Reward(_)
+        | Method::Unread
+        | Method::Broken(_) => false,
+    }
+}
+
+/// Recorded scores are of the row, whether or not it holds the answer that they were given for.
+fn reads_row_alone(grader: &ReadyGrader) -> bool {
+    matches!(&grader.method, Method::Tool(tool) if tool.reads_row && !tool.reads_trajectory)
+}
+
+fn grade_with_tool(
+    part: &CasePart<'_>,
+    tool: &ReadyTool,
+    grader: &ReadyGrader,
+    text: &str,
+) -> Result<Grade, Grade> {
+    let ground_truth = part.ground_truth(grader)?;
+    let recorded = || match part.row.recorded() {
+        Err(problem) if problem.unanswered => Ok(Trajectory::default()),
+        recorded => Ok(recorded.map_err(unreadable)?.trajectory),
+    };
+    let trajectory = match (tool.reads_trajectory || tool.reads_totals, part.turn) {
+        (false, _) => Trajectory::default(),
+        (true, None) => recorded()?,
+        (true, Some(turn)) => recorded()?.turn(turn),
+    };
+    let subject = Subject {
+        submission: text,
+        ground_truth: ground_truth.as_deref().filter(|truth| !truth.is_empty()),
+        trajectory: &trajectory,
+        row: part.row.row(),
+        output: part.row.output(),
+        include_subagents: grader.include_subagents,
+        votes: part.votes,
+        cost: part.cost,
+    };
+    let mut grade =
+        if grader.negated { tool.grader.opposite(&subject) } else { tool.grader.grade(&subject) };
+    // The row shows another text as its ground truth, or a longer one.
+    let has_own = grader.ground_truth.is_some() || grader.reference.is_some();
+    if let Some(expected) = &ground_truth
+        && has_own
+        && is_bare_mismatch(&grade.rationale)
+    {
+        grade.rationale = with_compared(&grade.rationale, expected, text).into();
+    }
+    Ok(grade)
+}

@@ -1,0 +1,57 @@
+//! The references that a text is measured against, within limits, and the grade of what was measured.
+
+use std::borrow::Cow;
+
+use serde_json::{Map, Value};
+
+use crate::grade::given::{GivenText, given_or_references};
+use crate::grade::subject::Subject;
+use crate::grade::verdict::Grade;
+use evalrs_base::python::lower;
+
+/// The most bytes of the submission, counted for each reference anew, and of all references: chrF of two texts of 1 MB takes
+/// about a second.
+const MAX_BYTES: usize = 4_000_000;
+
+/// The references of a subject, if nothing is too long to be compared.
+pub(super) fn references<'a>(
+    given: Option<&'a [GivenText]>,
+    subject: &Subject<'a>,
+) -> Result<Vec<Cow<'a, str>>, Grade> {
+    let references = given_or_references(given, subject)?;
+    let bytes = references.iter().map(|reference| reference.len() + subject.submission.len());
+    if bytes.sum::<usize>() > MAX_BYTES {
+        return Err(too_long());
+    }
+    Ok(references)
+}
+
+pub(super) fn too_long() -> Grade {
+    Grade::failed("too_large", "the texts are too long to be compared")
+}
+
+pub(super) fn in_case(text: &str, is_case_sensitive: bool) -> Cow<'_, str> {
+    if is_case_sensitive { Cow::Borrowed(text) } else { Cow::Owned(lower(text)) }
+}
+
+/// The grade of a score that is 1.0 at most, with what it was made of.
+pub(super) fn measured<const N: usize>(name: &str, score: f64, parts: [(&str, Value); N]) -> Grade {
+    let metadata: Map<String, Value> =
+        parts.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    // The last bit of a sum of shares may exceed the whole.
+    let score = score.clamp(0.0, 1.0);
+    Grade::new(score, format!("{name}: {score:.4}")).with_metadata(metadata)
+}
+
+/// The place of the greatest number, the first of several that are equal.
+pub(super) fn greatest(numbers: impl Iterator<Item = f64>) -> usize {
+    let mut best = f64::NEG_INFINITY;
+    let mut place = 0;
+    for (at, number) in numbers.enumerate() {
+        if number > best {
+            best = number;
+            place = at;
+        }
+    }
+    place
+}

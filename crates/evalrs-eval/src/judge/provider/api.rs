@@ -1,0 +1,229 @@
+//! An API that judges are asked through: what it is asked, what it answers, and what is the same in all of its requests.
+
+use std::time::Duration;
+
+use serde_json::{Map, Value};
+
+use super::chat::{ChatRequest, NativeMessage};
+use crate::judge::action::JudgeAction;
+use crate::judge::question::Question;
+use evalrs_model::outcome::{FailureKind, RejectedReply, Usage};
+use evalrs_model::spec::ReplyFormat;
+
+/// An API that judges are asked through.
+pub trait Provider: Sync {
+    /// What is the same in all of its requests.
+    fn info(&self) -> &'static ProviderInfo;
+
+    /// The ways in which it can be asked for the shape of a reply, the strictest first; the last always works.
+    fn shapes(&self) -> &'static [ReplyShape];
+
+    /// The strictest of its shapes that is no stricter than what a suite asks for.
+    fn first_shape(&self, format: ReplyFormat) -> ReplyShape {
+        let wanted = match format {
+            ReplyFormat::JsonSchema | ReplyFormat::Auto => ReplyShape::Schema,
+            ReplyFormat::JsonObject => ReplyShape::Object,
+            ReplyFormat::Text => ReplyShape::Words,
+        };
+        // A provider without a JSON mode is asked in words.
+        self.shapes().iter().copied().find(|shape| *shape >= wanted).unwrap_or(ReplyShape::Words)
+    }
+
+    /// The request for an action; `corrections` are earlier replies that were no verdicts.
+    fn request(
+        &self,
+        action: &JudgeAction,
+        shape: ReplyShape,
+        corrections: &[Correction],
+    ) -> Request;
+
+    /// The request that has a conversation go on.
+    fn chat_request(&self, chat: &ChatRequest<'_>) -> Request;
+
+    /// The tools that a response calls, and what goes back of it in later requests; `messages` is how many parts the
+    /// conversation had before.
+    fn said(&self, body: &Value, messages: usize) -> NativeMessage;
+
+    /// What a successful response says, or why it is none of this API.
+    fn answer(&self, body: &Value) -> Result<Answer, String>;
+
+    /// What an error says beyond its status: the object that the body holds as `error`.
+    fn complaint(&self, _status: u16, _error: &Value) -> Complaint {
+        Complaint::default()
+    }
+
+    /// The only temperature that a model takes, if it is one of the maker's own models that take but one.
+    fn fixed_temperature(&self, _model: &str) -> Option<f64> {
+        None
+    }
+}
+
+/// What is the same in all requests to a provider.
+#[derive(Debug)]
+pub struct ProviderInfo {
+    /// Its name in suites and keys.
+    pub id: &'static str,
+    /// Its name for people.
+    pub name: &'static str,
+    /// One sentence on what it reaches.
+    pub description: &'static str,
+    /// Where it is asked if nobody says; without a slash at its end.
+    pub base_url: &'static str,
+    /// The environment variable that names another place.
+    pub base_url_variable: &'static str,
+    /// The environment variables that may hold the key, the first that is set counts.
+    pub key_variables: &'static [&'static str],
+    /// The environment variable with further headers, one `Name: value` a line.
+    pub headers_variable: &'static str,
+    /// How the key is sent.
+    pub auth: Auth,
+    /// Whether nothing is answered at `base_url` without a key.
+    pub needs_key: bool,
+    /// The version at the beginning of its paths, with a slash before it, which base URLs may end with too.
+    pub version: &'static str,
+    /// Headers of every request.
+    pub headers: &'static [(&'static str, &'static str)],
+    /// The most tokens of a reply where the suite says nothing; none leaves it to the server.
+    pub max_tokens: Option<u32>,
+    /// Settings of a judge that it has no place for, each with the reason.
+    pub unsupported: &'static [(&'static str, &'static str)],
+    /// What may stand before the name of a model and says nothing.
+    pub model_namespace: &'static str,
+    /// How the names of its maker's models begin, where the maker does not serve them through `openai` too.
+    pub model_prefixes: &'static [&'static str],
+    /// Headers that say what is left of a budget, each with the one that says when it is filled again.
+    pub rate_limit_headers: &'static [(&'static str, &'static str)],
+    /// What errors about a prompt that is too long contain, in lower case.
+    pub overflow_phrases: &'static [&'static str],
+    /// What errors about the shape that was asked for contain, in lower case.
+    pub shape_phrases: &'static [&'static str],
+    /// Parts of the words that errors have in place of a status, and the status that each stands for.
+    pub error_statuses: &'static [(&'static str, u16)],
+}
+
+/// How the key of an API is sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Auth {
+    /// As `Authorization: Bearer …`.
+    Bearer,
+    /// In a header of its own.
+    Header(&'static str),
+}
+
+/// A way to ask for the shape of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReplyShape {
+    /// By a JSON schema.
+    Schema,
+    /// As some JSON object.
+    Object,
+    /// In words alone.
+    Words,
+}
+
+impl ReplyShape {
+    /// The `response_format` that asks for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Schema => ReplyFormat::JsonSchema.name(),
+            Self::Object => ReplyFormat::JsonObject.name(),
+            Self::Words => ReplyFormat::Text.name(),
+        }
+    }
+}
+
+/// A reply that was no verdict, and what was said to it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Correction {
+    /// The reply.
+    pub reply: String,
+    /// What is wrong with it.
+    pub fault: String,
+}
+
+impl Correction {
+    /// It as it is kept.
+    pub fn rejected(&self) -> RejectedReply {
+        RejectedReply { text: self.reply.clone(), fault: self.fault.clone() }
+    }
+
+    /// What it was, of what is kept.
+    pub fn of(rejected: &RejectedReply) -> Self {
+        Self { reply: rejected.text.clone(), fault: rejected.fault.clone() }
+    }
+
+    /// The message that tells the judge.
+    pub fn message(&self, question: Question) -> String {
+        let fault = &self.fault;
+        let shape = question.shape();
+        format!("That is no valid verdict: {fault}. Reply again with one JSON object: {shape}.")
+    }
+}
+
+/// A request: what follows the base URL, and the body.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Request {
+    /// The path after the base URL, with the slash before it. A version at its beginning gives way to that of a base
+    /// URL that has one.
+    pub path: String,
+    /// The body, a JSON object.
+    pub body: Map<String, Value>,
+}
+
+/// What a response says.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Answer {
+    /// The text of the reply, if there is one.
+    pub text: Option<String>,
+    /// How the reply ended.
+    pub ending: ReplyEnding,
+    /// The model that says it answered.
+    pub model: Option<String>,
+    /// What the request used, with what it cost where the server says so.
+    pub usage: Usage,
+}
+
+impl Answer {
+    /// The same answer with every text as `map` changes it.
+    #[must_use]
+    pub fn map_texts(self, map: &dyn Fn(&str) -> String) -> Self {
+        let mapped = |text: Option<String>| text.map(|text| map(&text));
+        let ending = match self.ending {
+            ReplyEnding::Refused(words) => ReplyEnding::Refused(map(&words)),
+            ReplyEnding::Filtered(words) => ReplyEnding::Filtered(map(&words)),
+            ReplyEnding::Broken(words) => ReplyEnding::Broken(map(&words)),
+            ending @ (ReplyEnding::Complete | ReplyEnding::Truncated) => ending,
+        };
+        Self { text: mapped(self.text), model: mapped(self.model), ending, usage: self.usage }
+    }
+}
+
+/// What an error says beyond its status.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Complaint {
+    /// The class of the failure, where it is not that of the status.
+    pub kind: Option<FailureKind>,
+    /// How long the server asks to wait.
+    pub delay: Option<Duration>,
+}
+
+impl From<FailureKind> for Complaint {
+    fn from(kind: FailureKind) -> Self {
+        Self { kind: Some(kind), delay: None }
+    }
+}
+
+/// How a reply ended.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum ReplyEnding {
+    /// At its end.
+    Complete,
+    /// At its token limit.
+    Truncated,
+    /// The model refused, with these words.
+    Refused(String),
+    /// A filter of the provider stopped it: what it says of that.
+    Filtered(String),
+    /// Without a text, for a reason that may not come again.
+    Broken(String),
+}
