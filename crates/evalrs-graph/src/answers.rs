@@ -6,20 +6,20 @@
 
 use std::sync::Arc;
 
-use super::Db;
+use super::cases::{cases, checked, occurrences, record_of};
+use super::db::Db;
 use super::graders::{identity, model_base_url, row_spec, suite};
 use super::inputs::{Chunk, Root};
 use super::selection::named;
 use evalrs_eval::action::Action;
 use evalrs_eval::dataset::fields::RowSpec;
-use evalrs_eval::dataset::join::NOT_RECORDED;
 use evalrs_eval::dataset::row::{self, RowRecord};
 use evalrs_eval::evaluate::UnansweredCase;
 use evalrs_eval::evaluate::conversation::conversation;
 use evalrs_eval::grade::ConversationCost;
 use evalrs_eval::target::{TargetAction, TargetIdentity};
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::{Outcome, Usage};
+use evalrs_model::outcome::Outcome;
 
 /// The target as far as keys know it; none where it is recorded, or its program is not read yet. An error says why it
 /// cannot be run.
@@ -60,18 +60,16 @@ fn conversations(db: &dyn Db, chunk: Chunk) -> Arc<[UnansweredCase]> {
     let identity = match target(db, root) {
         Ok(Some(identity)) => identity,
         Ok(None) => {
-            return super::cases::cases(chunk.records(db), spec)
-                .map(|_| UnansweredCase::Blocked)
-                .collect();
+            return cases(chunk.records(db), spec).map(|_| UnansweredCase::Blocked).collect();
         }
         Err(why) => {
             let failed = UnansweredCase::failed("target", why);
-            return super::cases::cases(chunk.records(db), spec).map(|_| failed.clone()).collect();
+            return cases(chunk.records(db), spec).map(|_| failed.clone()).collect();
         }
     };
     let id = |case: usize| {
-        let who = super::cases::checked(db, chunk).whos.get(case)?;
-        let occurrence = super::cases::occurrences(db, chunk).get(case)?;
+        let who = checked(db, chunk).whos.get(case)?;
+        let occurrence = occurrences(db, chunk).get(case)?;
         Some(named(who.id(), *occurrence))
     };
     let key = |case: usize, record: RowRecord<'_>| {
@@ -81,7 +79,7 @@ fn conversations(db: &dyn Db, chunk: Chunk) -> Arc<[UnansweredCase]> {
             Err(problem) => UnansweredCase::failed("data", &problem.message),
         }
     };
-    let cases = super::cases::cases(chunk.records(db), spec).enumerate();
+    let cases = cases(chunk.records(db), spec).enumerate();
     cases.map(|(case, (_, record))| key(case, record)).collect()
 }
 
@@ -137,80 +135,13 @@ pub(crate) struct ChunkCase<'db> {
 
 /// What is known of the conversation of one case: what rests on this is not made again when another case is answered.
 #[salsa::tracked]
-pub(crate) fn answer<'db>(db: &'db dyn Db, case: ChunkCase<'db>) -> Option<CaseAnswer> {
+fn answer<'db>(db: &'db dyn Db, case: ChunkCase<'db>) -> Option<CaseAnswer> {
     answers(db, case.chunk(db)).get(case.case(db)).cloned()
 }
 
-#[derive(Debug)]
-enum HeldAnswer {
-    Unanswered(UnansweredCase),
-    Answered(Arc<Outcome>),
-}
-
-fn held(db: &dyn Db, chunk: Chunk, answer: &CaseAnswer) -> HeldAnswer {
-    match answer {
-        CaseAnswer::Unanswered(case) => HeldAnswer::Unanswered(case.clone()),
-        CaseAnswer::Answered { key, .. } => match db.outcome(*key) {
-            Some(outcome) => HeldAnswer::Answered(outcome),
-            None => {
-                // It was let go of and is lost: the engine looks for it again, and raises the epoch then.
-                let _ = chunk.epoch(db);
-                HeldAnswer::Unanswered(UnansweredCase::Pending(*key))
-            }
-        },
-    }
-}
-
-fn with_answer<'a>(record: RowRecord<'a>, held: Option<&'a HeldAnswer>) -> RowRecord<'a> {
-    let recorded = match held {
-        None => return record,
-        Some(HeldAnswer::Answered(outcome)) => match outcome.as_ref() {
-            Outcome::Reply(reply) => reply.text.as_str(),
-            Outcome::Failure(_) => NOT_RECORDED,
-        },
-        Some(HeldAnswer::Unanswered(_)) => NOT_RECORDED,
-    };
-    RowRecord { recorded, ..record }
-}
-
-fn missing(held: Option<&HeldAnswer>) -> Option<&UnansweredCase> {
-    match held? {
-        HeldAnswer::Unanswered(case) => Some(case),
-        HeldAnswer::Answered(_) => None,
-    }
-}
-
-/// One case, and what its target answered where it is run.
-#[derive(Debug)]
-pub(crate) struct HeldCase(Option<HeldAnswer>);
-
-impl HeldCase {
-    /// The case of a chunk.
-    pub(crate) fn of(db: &dyn Db, chunk: Chunk, case: usize) -> Self {
-        let answer = answer(db, ChunkCase::new(db, chunk, case)).as_ref();
-        Self(answer.map(|answer| held(db, chunk, answer)))
-    }
-
-    /// What its conversation used, where that is known.
-    pub(crate) fn used(&self) -> Option<Usage> {
-        match self.0.as_ref()? {
-            HeldAnswer::Answered(outcome) => match outcome.as_ref() {
-                Outcome::Reply(reply) => reply.usage,
-                Outcome::Failure(_) => None,
-            },
-            HeldAnswer::Unanswered(_) => None,
-        }
-    }
-
-    /// Its record with the answer.
-    pub(crate) fn record<'a>(&'a self, record: RowRecord<'a>) -> RowRecord<'a> {
-        with_answer(record, self.0.as_ref())
-    }
-
-    /// Why there is no answer, where a target that is run gave none yet.
-    pub(crate) fn missing(&self) -> Option<&UnansweredCase> {
-        missing(self.0.as_ref())
-    }
+/// What is known of the conversation of a case whose target is run.
+pub(crate) fn answer_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<&CaseAnswer> {
+    answer(db, ChunkCase::new(db, chunk, case)).as_ref()
 }
 
 /// The key of the conversation of a case; none where the target is recorded, or cannot be run.
@@ -223,8 +154,8 @@ pub fn conversation_key(db: &dyn Db, chunk: Chunk, case: usize) -> Option<Action
 
 /// Whether a case waits for its target, or its target failed: then that is the action of all its graders.
 pub(crate) fn is_unanswered(db: &dyn Db, chunk: Chunk, case: usize) -> bool {
-    let answer = answer(db, ChunkCase::new(db, chunk, case));
-    matches!(answer, Some(CaseAnswer::Unanswered(_)))
+    let is_live = is_live(db, chunk.root(db));
+    is_live && matches!(answer_of(db, chunk, case), Some(CaseAnswer::Unanswered(_)))
 }
 
 /// The key of the conversation of each case of a chunk; nothing where the target is recorded.
@@ -243,8 +174,7 @@ pub fn conversation_of(
     let root = chunk.root(db);
     let spec = row_spec(db, root).as_ref()?;
     let identity = target(db, root).as_ref().ok()?.as_ref()?;
-    let (_, record) = super::cases::cases(chunk.records(db), spec).nth(case)?;
-    conversation(record, spec, identity, sample).ok()
+    conversation(record_of(db, chunk, case)?, spec, identity, sample).ok()
 }
 
 /// What the conversation of a case cost by the prices in force, or why that is not known; none where there is none yet.

@@ -117,21 +117,25 @@ pub fn cases<'a>(
     records: &'a Records,
     spec: &RowSpec,
 ) -> impl Iterator<Item = (usize, RowRecord<'a>)> {
-    let per_record = spec.cases();
-    let is_live = spec.live.is_some();
-    records.iter().enumerate().flat_map(move |(at, (row, recorded))| {
-        // What a row records itself is not what a target that is run has answered.
-        let recorded = if is_live { NOT_RECORDED } else { recorded };
-        (0..per_record).map(move |case| (at, RowRecord { row, recorded, case }))
-    })
+    let cases = 0..records.len() * spec.cases();
+    cases.filter_map(move |case| Some((case / spec.cases(), record_at(records, spec, case)?)))
 }
 
 /// The record of a case, without what a target that is run has answered.
 pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<RowRecord<'_>> {
     let spec = row_spec(db, chunk.root(db)).as_ref()?;
-    let records = chunk.records(db);
+    record_at(chunk.records(db), spec, case)
+}
+
+/// The same of some records.
+pub(super) fn record_at<'a>(
+    records: &'a Records,
+    spec: &RowSpec,
+    case: usize,
+) -> Option<RowRecord<'a>> {
     let at = case / spec.cases();
     let (row, recorded) = (at < records.len()).then(|| records.get(at))?;
+    // What a row records itself is not what a target that is run has answered.
     let recorded = if spec.live.is_some() { NOT_RECORDED } else { recorded };
     Some(RowRecord { row, recorded, case: case % spec.cases() })
 }
@@ -154,14 +158,13 @@ pub fn unmet_in(
     if *needs == RowNeeds::default() {
         return Vec::new();
     }
-    let is_live = spec.live.is_some();
-    let problems = |(at, (row, recorded)): (usize, _)| {
-        let recorded = if is_live { NOT_RECORDED } else { recorded };
-        let problems = needs.problems(RowRecord { row, recorded, case: 0 }, spec);
+    let problems = |at: usize| {
+        let record = record_at(records, spec, at * spec.cases());
+        let problems = record.map(|record| needs.problems(record, spec)).unwrap_or_default();
         problems.into_iter().map(move |problem| (at, problem))
     };
-    let counts = |(at, _): &(usize, _)| !checked.is_left_out(*at, spec);
-    records.iter().enumerate().filter(counts).flat_map(problems).collect()
+    let counted = (0..records.len()).filter(|at| !checked.is_left_out(*at, spec));
+    counted.flat_map(problems).collect()
 }
 
 /// What graders need of every row.

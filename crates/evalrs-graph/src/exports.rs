@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::answers::HeldCase;
+use super::case_input::CaseInput;
 use super::inputs::{Chunk, Root};
 use super::results::line;
 use super::{Database, queries};
@@ -52,9 +52,8 @@ pub fn gate(db: &Database, root: Root) -> Option<&Gate> {
 fn exported(db: &Database, chunk: Chunk, at: usize) -> Option<LettaCase> {
     let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
     let row = at / spec.cases();
-    let record = queries::record_of(db, chunk, at)?;
-    let held = HeldCase::of(db, chunk, at);
-    let record = held.record(record);
+    let input = CaseInput::of(db, chunk, at)?;
+    let record = input.record();
     let opened = OpenedRow::new(record, spec).ok()?;
     let read = || -> Result<LettaCase, RowProblem> {
         let trajectory = opened.recorded()?.trajectory;
@@ -67,7 +66,7 @@ fn exported(db: &Database, chunk: Chunk, at: usize) -> Option<LettaCase> {
             turns: turns.unwrap_or_else(|| trajectory.to_letta(true)),
             agent_id,
             agent_state: trajectory.agent_state,
-            usage: held.used(),
+            usage: input.used(),
         })
     };
     // What cannot be read was graded as such.

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use super::Db;
 use super::declared::{declared_metrics, metric_value};
-use super::drawn_labels::{SampledLabel, sampled_label};
 use super::inputs::{Chunk, Root};
+use super::labels::drawn::{SampledLabel, sampled_label};
 use super::labels::{
     has_labels, held_out_labels, held_out_share, labels, people, scales, stale_labels,
 };

@@ -1,206 +1,52 @@
 //! The incremental database: the only code that knows salsa.
 //!
-//! Inputs are the files a suite names, dataset chunks and settings; outcomes are a side table read under the
-//! epoch of the chunk that waits for them. Queries are one-line bodies over the pure functions of the
-//! pipeline. Chunks, slots and epochs exist here and nowhere else:
+//! Inputs are the files a suite names, dataset chunks and settings; outcomes are a side table read under the epoch of the chunk
+//! that waits for them. Queries are one-line bodies over the pure functions of the crates below. Chunks, slots and epochs exist
+//! here and nowhere else:
 //!
-//! - A *chunk* is about 64 records. One query over a chunk costs one verification in a new revision, where
-//!   a query a sample would cost 64.
-//! - A *slot* is a chunk input that outlives its content: salsa never frees inputs, so a changed chunk takes the
-//!   slot of one that went away.
-//! - An *epoch* is a counter on a chunk. Outcomes are put into the side table first, then the epochs of the
-//!   chunks that waited are raised: only their joins run again.
+//! - A *chunk* is about 64 records. One query over a chunk costs one verification in a new revision, where a query a sample
+//!   would cost 64.
+//! - A *slot* is a chunk input that outlives its content: salsa never frees inputs, so a changed chunk takes the slot of one
+//!   that went away.
+//! - An *epoch* is a counter on a chunk. Outcomes are put into the side table first, then the epochs of the chunks that waited
+//!   are raised: only their joins run again.
 //!
-//! Queries that take two arguments take chunks and graders alone, whose ids are reused: with ever-new ids they would
-//! intern their arguments for ever.
+//! Begin with `inputs` (what comes from outside), `change` (the one place that sets it) and `queries` (plans and grades). Between
+//! them stand `graders` (the suite), `cases` and `selection` (who is evaluated), `answers` (what targets that are run said),
+//! `case_input` (the one form in which queries read a case) and `submissions` (what is graded). Above are `labels`, aggregates
+//! (`folds`, `declared`), `results` and what others ask for: `following`, `briefs`, `exports`, `snapshot`.
+//!
+//! Queries that take two arguments take chunks and graders alone, whose ids are reused: with ever-new ids they would intern
+//! their arguments for ever. Nothing here reads a file, the clock or the environment, and no query waits or fails.
 
-pub mod inputs;
-pub mod outcomes;
-pub mod change;
-pub mod selection;
-pub mod graders;
-pub mod cases;
 pub mod answers;
-pub mod rows;
-mod shared_conversations;
-pub mod lints;
 pub mod baselines;
-pub mod votes;
+pub mod briefs;
+mod case_input;
+pub mod cases;
+pub mod change;
+mod database;
+mod db;
+pub mod declared;
+pub mod exports;
+pub mod folds;
+pub mod following;
+pub mod graders;
+pub mod inputs;
+pub mod labels;
+pub mod lints;
+pub mod outcomes;
+pub mod planned_actions;
 pub mod programs;
 pub mod queries;
-pub mod labels;
-pub(crate) mod drawn_labels;
-pub mod planned_actions;
-pub mod declared;
-pub mod disputed;
-pub mod folds;
-pub mod held_out;
-pub mod labelling;
-pub mod results;
-pub mod following;
-pub mod briefs;
 pub mod result_inputs;
-pub mod exports;
+pub mod results;
+pub mod rows;
+pub mod selection;
+mod shared_conversations;
 pub mod snapshot;
+pub mod submissions;
+pub mod votes;
 
-use std::collections::HashMap;
-use std::panic::AssertUnwindSafe;
-use std::sync::{Arc, Mutex, PoisonError};
-
-use salsa::Storage;
-
-use evalrs_base::file_text::FileText;
-use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::Outcome;
-use evalrs_model::spec::ProgramSpec;
-use inputs::{Chunk, File, Program, ProgramState};
-use outcomes::OutcomeTable;
-
-/// What `work` gives, unless a write to the database cancels it.
-pub fn unless_cancelled<T>(work: impl FnOnce() -> T) -> Option<T> {
-    salsa::Cancelled::catch(AssertUnwindSafe(work)).ok()
-}
-
-/// What queries may ask of the database besides other queries.
-#[salsa::db]
-pub trait Db: salsa::Database {
-    /// The file at `path`, made on first ask with nothing read yet.
-    fn file(&self, path: &str) -> File;
-
-    /// The program that a suite names, made on first ask with nothing read yet.
-    fn program(&self, spec: &ProgramSpec) -> Program;
-
-    /// What came of an action, if it is known. Only for queries that have read their chunk's epoch.
-    fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>>;
-
-    /// The digest of what was replied to an action, if something was; its text may have been let go of.
-    fn reply_digest(&self, key: ActionKey) -> Option<u64>;
-}
-
-/// The one database.
-#[salsa::db]
-#[derive(Clone)]
-pub struct Database {
-    storage: Storage<Self>,
-    files: Arc<Mutex<HashMap<String, File>>>,
-    programs: Arc<Mutex<HashMap<ProgramSpec, Program>>>,
-    outcomes: Arc<OutcomeTable>,
-    spare_slots: Vec<Chunk>,
-    executed: Arc<Mutex<Vec<String>>>,
-}
-
-impl std::fmt::Debug for Database {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Database")
-    }
-}
-
-impl Default for Database {
-    fn default() -> Self {
-        Self::with(Storage::new(None), Arc::default())
-    }
-}
-
-impl Database {
-    /// A database that remembers which queries it executed, for tests and explanations.
-    pub fn recording() -> Self {
-        let executed: Arc<Mutex<Vec<String>>> = Arc::default();
-        let log = Arc::clone(&executed);
-        let storage = Storage::new(Some(Box::new(move |event: salsa::Event| {
-            if let salsa::EventKind::WillExecute { database_key } = event.kind {
-                let name = format!("{database_key:?}");
-                let name = name.split('(').next().unwrap_or_default().to_owned();
-                log.lock().unwrap_or_else(PoisonError::into_inner).push(name);
-            }
-        })));
-        Self::with(storage, executed)
-    }
-
-    fn with(storage: Storage<Self>, executed: Arc<Mutex<Vec<String>>>) -> Self {
-        Self {
-            storage,
-            files: Arc::default(),
-            programs: Arc::default(),
-            outcomes: Arc::default(),
-            spare_slots: Vec::new(),
-            executed,
-        }
-    }
-
-    /// The names of the queries executed since the last call, in order.
-    pub fn take_executed(&self) -> Vec<String> {
-        std::mem::take(&mut *self.executed.lock().unwrap_or_else(PoisonError::into_inner))
-    }
-
-    /// Every file that was asked for and not read yet, sorted.
-    pub fn unread_files(&self) -> Vec<(String, File)> {
-        let mut files = self.files();
-        files.retain(|(_, file)| *file.text(self) == FileText::Unread);
-        files
-    }
-
-    /// The file at `path`, if it was ever asked for.
-    pub fn known_file(&self, path: &str) -> Option<File> {
-        self.files.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
-    }
-
-    fn take_spare_slots(&mut self) -> Vec<Chunk> {
-        std::mem::take(&mut self.spare_slots)
-    }
-
-    fn keep_spare_slots(&mut self, slots: Vec<Chunk>) {
-        self.spare_slots = slots;
-    }
-
-    /// Every file that was ever asked for, sorted by path.
-    pub fn files(&self) -> Vec<(String, File)> {
-        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<(String, File)> =
-            files.iter().map(|(path, file)| (path.clone(), *file)).collect();
-        all.sort_by(|left, right| left.0.cmp(&right.0));
-        all
-    }
-
-    /// Every program that was ever asked for, with what the suite says of it, sorted by that.
-    pub fn programs(&self) -> Vec<(String, Program)> {
-        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut all: Vec<(String, Program)> =
-            programs.iter().map(|(spec, program)| (format!("{spec:?}"), *program)).collect();
-        all.sort_by(|left, right| left.0.cmp(&right.0));
-        all
-    }
-}
-
-#[salsa::db]
-impl salsa::Database for Database {}
-
-#[salsa::db]
-impl Db for Database {
-    fn file(&self, path: &str) -> File {
-        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(file) = files.get(path) {
-            return *file;
-        }
-        let file = File::new(self, path.to_owned(), FileText::Unread);
-        files.insert(path.to_owned(), file);
-        file
-    }
-
-    fn program(&self, spec: &ProgramSpec) -> Program {
-        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(program) = programs.get(spec) {
-            return *program;
-        }
-        let program = Program::new(self, spec.clone(), ProgramState::Unread);
-        programs.insert(spec.clone(), program);
-        program
-    }
-
-    fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {
-        self.outcomes.outcome(key)
-    }
-
-    fn reply_digest(&self, key: ActionKey) -> Option<u64> {
-        self.outcomes.reply_digest(key)
-    }
-}
+pub use database::{Database, unless_cancelled};
+pub use db::Db;

@@ -10,7 +10,6 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
 use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
-use super::Database;
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
 use evalrs_model::outcome::Outcome;
 
@@ -121,7 +120,24 @@ impl OutcomeTable {
         Some(sum)
     }
 
-    fn release(&self, key: ActionKey) {
+    /// Says where the replies are that are let go of; nothing: those whose text is not held are lost from now on.
+    pub(super) fn set_archive(&self, archive: Option<Arc<dyn ReplyArchive>>) {
+        *self.archive.write().unwrap_or_else(PoisonError::into_inner) = archive;
+    }
+
+    /// Whether a reply was let go of and could not be brought back since the last call.
+    pub(super) fn take_lost(&self, key: ActionKey) -> bool {
+        self.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
+    }
+
+    /// Whether an action has an outcome that is kept.
+    pub(super) fn is_kept(&self, key: ActionKey) -> bool {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
+        known.get(&key).is_some_and(|known| known.outcome.as_deref().is_none_or(Outcome::is_kept))
+    }
+
+    /// Lets go of the text of a reply that the archive has.
+    pub(super) fn release(&self, key: ActionKey) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get_mut(&key)
             && matches!(known.outcome.as_deref(), Some(Outcome::Reply(_)))
@@ -156,34 +172,6 @@ impl Hasher for HashWriter<'_> {
 
     fn finish(&self) -> u64 {
         self.0.digest()
-    }
-}
-
-impl Database {
-    /// Says where replies are that are let go of.
-    pub fn set_archive(&self, archive: Arc<dyn ReplyArchive>) {
-        *self.outcomes.archive.write().unwrap_or_else(PoisonError::into_inner) = Some(archive);
-    }
-
-    /// Lets go of the archive. Replies whose text is not held are lost from now on.
-    pub fn close_archive(&self) {
-        *self.outcomes.archive.write().unwrap_or_else(PoisonError::into_inner) = None;
-    }
-
-    /// Lets go of the text of a reply that the archive has.
-    pub fn release_reply(&self, key: ActionKey) {
-        self.outcomes.release(key);
-    }
-
-    /// Whether the reply under `key` was let go of and could not be brought back since the last call.
-    pub fn take_lost(&self, key: ActionKey) -> bool {
-        self.outcomes.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
-    }
-
-    /// Whether an action has an outcome that is kept.
-    pub fn is_kept(&self, key: ActionKey) -> bool {
-        let known = self.outcomes.known.read().unwrap_or_else(PoisonError::into_inner);
-        known.get(&key).is_some_and(|known| known.outcome.as_deref().is_none_or(Outcome::is_kept))
     }
 }
 

@@ -1,81 +1,17 @@
-//! Queries around programs of the user: what they extract, and how often they are run.
-//!
-//! What a program extracts is an outcome; so here, unlike everywhere else, a submission rests on outcomes, and is made
-//! again under the epoch of its chunk.
+//! Programs of the user: which calls of them extract what is graded, and how often they are run.
 
 use std::sync::Arc;
 
-use super::Db;
-use super::answers::{HeldCase, answers, is_live};
-use super::cases::{cases, mask, record_of};
-use super::graders::{Grader, SharedExtractor, identity, ready, row_spec};
+use super::answers::is_live;
+use super::case_input::CaseInput;
+use super::cases::mask;
+use super::db::Db;
+use super::graders::{Grader, SharedExtractor, ready};
 use super::inputs::Chunk;
-use evalrs_eval::evaluate::programs::{ReadyExtractor, extraction};
-use evalrs_eval::evaluate::{HeldSubmission, Submission, UnansweredCase};
+use super::submissions::extractions;
+use evalrs_eval::evaluate::{HeldSubmission, Submission};
 use evalrs_model::key::ActionKey;
-use evalrs_model::spec::{ExtractorSpec, GraderKind, Repeat, RewardSpec};
-
-/// A case of a target that is run, and what picks a submission of it. It stays: see [`super::answers::ChunkCase`].
-#[salsa::interned(revisions = usize::MAX)]
-pub(super) struct ExtractedCase<'db> {
-    /// The chunk.
-    #[returns(copy)]
-    pub chunk: Chunk,
-    /// The case among those of the chunk.
-    #[returns(copy)]
-    pub case: usize,
-    /// What picks the submission.
-    #[returns(copy)]
-    pub extractor: SharedExtractor<'db>,
-}
-
-/// The extractor of a grader, where it is a program.
-pub(crate) fn ready_extractor(db: &dyn Db, spec: &ExtractorSpec) -> Option<ReadyExtractor> {
-    let program = identity(db, spec.program.as_deref()?);
-    let config = spec.options();
-    let include_subagents = spec.include_subagents;
-    Some(ReadyExtractor { program, config, include_subagents })
-}
-
-/// The calls that extract the submissions of a chunk's cases.
-#[salsa::tracked]
-fn extractions<'db>(
-    db: &'db dyn Db,
-    chunk: Chunk,
-    extractor: SharedExtractor<'db>,
-) -> Arc<[HeldSubmission]> {
-    let spec = row_spec(db, chunk.root(db)).as_ref();
-    let (Some(spec), Some(ready)) = (spec, ready_extractor(db, extractor.spec(db))) else {
-        return Arc::default();
-    };
-    if is_live(db, chunk.root(db)) {
-        let cases = 0..answers(db, chunk).len();
-        let call = |case| extraction_of(db, ExtractedCase::new(db, chunk, case, extractor));
-        return cases.map(|case| call(case).clone()).collect();
-    }
-    let call = |(_, record)| extraction(record, spec, &ready).held_alone();
-    cases(chunk.records(db), spec).map(call).collect()
-}
-
-/// The call that extracts the submission of one case of a target that is run.
-#[salsa::tracked]
-fn extraction_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> HeldSubmission {
-    let chunk = of.chunk(db);
-    let case = of.case(db);
-    let extractor = of.extractor(db);
-    let held = HeldCase::of(db, chunk, case);
-    let spec = row_spec(db, chunk.root(db)).as_ref();
-    let ready = ready_extractor(db, extractor.spec(db));
-    let record = record_of(db, chunk, case);
-    match (held.missing(), spec, ready, record) {
-        (None, Some(spec), Some(ready), Some(record)) => {
-            extraction(held.record(record), spec, &ready).held_alone()
-        }
-        (missing, ..) => {
-            Submission::Unanswered(missing.cloned().unwrap_or(UnansweredCase::Blocked))
-        }
-    }
-}
+use evalrs_model::spec::{GraderKind, Repeat, RewardSpec};
 
 /// The calls that extract what a grader grades of a chunk's cases; nothing where no program does.
 fn calls<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[HeldSubmission]> {
@@ -114,34 +50,8 @@ pub fn each_extraction(
 
 /// Whether a grader has nothing to say of a case, whatever is extracted of it.
 fn is_left_out(db: &dyn Db, chunk: Chunk, case: usize, grader: Grader<'_>) -> bool {
-    let spec = row_spec(db, chunk.root(db)).as_ref();
-    let (Some(spec), Some(record)) = (spec, record_of(db, chunk, case)) else { return true };
-    let held = HeldCase::of(db, chunk, case);
-    ready(db, grader).scope.leaves_out_record(held.record(record), spec).is_some()
-}
-
-/// What they extracted, as far as it is there.
-pub(super) fn extracted<'db>(
-    db: &'db dyn Db,
-    chunk: Chunk,
-    extractor: SharedExtractor<'db>,
-) -> Arc<[HeldSubmission]> {
-    // Reading the epoch is what makes the query run again when outcomes arrive.
-    let _ = chunk.epoch(db);
-    extractions(db, chunk, extractor).iter().map(|submission| known(db, submission)).collect()
-}
-
-fn known(db: &dyn Db, submission: &HeldSubmission) -> HeldSubmission {
-    match submission {
-        Submission::Pending(Some(key)) => match db.outcome(*key) {
-            Some(outcome) => evalrs_eval::evaluate::extracted(&outcome).held_alone(),
-            None => submission.clone(),
-        },
-        Submission::Turns(turns) => {
-            Submission::Turns(turns.iter().map(|turn| known(db, turn)).collect())
-        }
-        other => other.clone(),
-    }
+    let Some(case) = CaseInput::of(db, chunk, case) else { return true };
+    ready(db, grader).scope.leaves_out_record(case.record(), case.source.spec).is_some()
 }
 
 /// Whether the plans of a grader rest on outcomes, and so may want more once those are there.

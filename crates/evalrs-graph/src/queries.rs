@@ -1,32 +1,31 @@
 //! What the rest of the program asks of the graph, and the plans and grades of chunks: one-line bodies, or loops over a
-//! chunk, around the pure functions of the pipeline.
+//! chunk, around the pure functions of one case.
 //!
-//! Each is a query because equality there is where re-work stops: an extractor that picks the same text
-//! stops the wave before any plan. What a reward is made of are outcomes; so a reward's plan is made again under the
-//! epoch of its chunk.
+//! Each is a query because equality there is where re-work stops: an extractor that picks the same text stops the wave before
+//! any plan. What a reward is made of are outcomes; so a reward's plan is made again under the epoch of its chunk.
 
+use std::borrow::Cow;
+use std::cell::{LazyCell, OnceCell};
 use std::sync::Arc;
 
-use super::answers::{ChunkCase, HeldCase, answers, conversation_cost, is_live};
+use super::answers::{ChunkCase, conversation_cost};
 use super::baselines::Baselines;
+use super::case_input::{CaseInput, ChunkRows};
 pub use super::cases::{
     CheckedRecords, cases, checked, mask, narrowing, places, record_of, row_condition, row_needs,
     selection, unmet, unmet_in,
 };
+use super::db::Db;
 pub use super::graders::{
     Grader, SharedExtractor, Threshold, gate_rule, graders, ready, row_file, row_rubric, row_spec,
     suite,
 };
 use super::inputs::Chunk;
-use super::programs::ExtractedCase;
+use super::submissions::held_texts;
+pub use super::submissions::{GradedTexts, graded_texts, submissions};
 use super::votes::ChunkVotes;
-use super::{Db, programs};
-use evalrs_eval::dataset::chunk::Records;
-use evalrs_eval::dataset::fields::RowSpec;
-use evalrs_eval::evaluate;
 use evalrs_eval::evaluate::rewards::{OtherGrade, plan_reward};
-use evalrs_eval::evaluate::{Case, HeldSubmission, Planned, Submission, UnansweredCase};
-use evalrs_eval::extract::Extractor;
+use evalrs_eval::evaluate::{self, Case, HeldSubmission, Planned, ReadyGrader, Submission};
 use evalrs_model::delta::{Cell, CellState};
 use evalrs_model::spec::GraderKind;
 
@@ -44,153 +43,107 @@ struct GradedCase<'db> {
     grader: Grader<'db>,
 }
 
-/// What an extractor picks of a chunk's cases.
-#[salsa::tracked]
-pub fn submissions<'db>(
-    db: &'db dyn Db,
-    chunk: Chunk,
-    extractor: SharedExtractor<'db>,
-) -> Arc<[HeldSubmission]> {
-    let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
-    if extractor.spec(db).program.is_some() {
-        return programs::extracted(db, chunk, extractor);
-    }
-    if is_live(db, chunk.root(db)) {
-        let cases = 0..answers(db, chunk).len();
-        let extracted = |case| submission_of(db, ExtractedCase::new(db, chunk, case, extractor));
-        return cases.map(|case| extracted(case).clone()).collect();
-    }
-    let extractor = Extractor::new(extractor.spec(db));
-    let records = chunk.records(db);
-    let submission =
-        |(at, record)| evaluate::submission(record, spec, &extractor).held(records, at);
-    cases(records, spec).map(submission).collect()
-}
-
-/// What an extractor picks of one case of a target that is run: conversations are large, and arrive one by one.
-#[salsa::tracked]
-fn submission_of<'db>(db: &'db dyn Db, of: ExtractedCase<'db>) -> HeldSubmission {
-    let chunk = of.chunk(db);
-    let case = of.case(db);
-    let extractor = of.extractor(db);
-    let held = HeldCase::of(db, chunk, case);
-    let spec = row_spec(db, chunk.root(db)).as_ref();
-    let record = record_of(db, chunk, case);
-    match (held.missing(), spec, record) {
-        (None, Some(spec), Some(record)) => {
-            let extractor = Extractor::new(extractor.spec(db));
-            evaluate::submission(held.record(record), spec, &extractor).held_alone()
-        }
-        (missing, _, _) => {
-            Submission::Unanswered(missing.cloned().unwrap_or(UnansweredCase::Blocked))
-        }
-    }
-}
-
-/// What a grader is given of a chunk's cases. Plans read this, not the extractor: another extractor that picks the
-/// same texts changes nothing after it.
-#[salsa::tracked(returns(clone))]
-fn held_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[HeldSubmission]> {
-    submissions(db, chunk, SharedExtractor::new(db, grader.extractor(db).clone())).clone()
-}
-
-/// What a grader is given of a chunk's cases.
-pub fn graded_texts<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> GradedTexts<'db> {
-    let cases = row_spec(db, chunk.root(db)).as_ref().map_or(1, RowSpec::cases);
-    GradedTexts { held: held_texts(db, chunk, grader), records: chunk.records(db), cases }
-}
-
-/// What a grader is given of the cases of a chunk, in their order.
-#[derive(Clone, Debug)]
-pub struct GradedTexts<'db> {
-    held: Arc<[HeldSubmission]>,
-    records: &'db Arc<Records>,
-    /// The cases of each record.
-    cases: usize,
-}
-
-impl GradedTexts<'_> {
-    /// That of a case; none if there is no such case.
-    pub fn get(&self, case: usize) -> Option<Submission> {
-        Some(self.held.get(case)?.within(self.records, case / self.cases))
-    }
-
-    /// That of every case.
-    pub fn iter(&self) -> impl Iterator<Item = Submission> {
-        let held = self.held.iter().enumerate();
-        held.map(|(case, held)| held.within(self.records, case / self.cases))
-    }
-}
-
 /// What is to be done for a chunk's cases.
 #[salsa::tracked]
 pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Planned]> {
-    let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
-    if is_live(db, chunk.root(db)) {
-        let is_in = mask(db, chunk).iter().enumerate();
-        let plan = |case| plan_of(db, GradedCase::new(db, chunk, case, grader)).clone();
-        return is_in.map(|(at, is_in)| if *is_in { plan(at) } else { Planned::Skipped }).collect();
-    }
+    let Some(source) = ChunkRows::of(db, chunk) else { return Arc::default() };
     let is_in = mask(db, chunk);
     if !is_in.contains(&true) {
         // A look at one sample reads no others.
         return is_in.iter().map(|_| Planned::Skipped).collect();
     }
-    if matches!(grader.kind(db), GraderKind::Reward(_)) {
-        return reward_plans(db, chunk, grader);
-    }
-    let baselines = Baselines::of(db, chunk, grader);
-    let votes = ChunkVotes::of(db, chunk, grader);
-    let submissions = graded_texts(db, chunk, grader);
-    let grader = ready(db, grader);
-    let files = |path: &str| row_file(db, chunk.root(db), path);
-    let records = cases(chunk.records(db), spec);
-    let of = records.zip(submissions.iter()).zip(is_in.iter());
-    of.enumerate()
-        .map(|(at, (((_, record), submission), is_in))| {
-            let baseline = baselines.case(at);
-            let votes = votes.case(at);
-            let submission = &submission;
-            let case = Case { record, spec, submission, baseline, votes, cost: None };
-            if *is_in { evaluate::plan(&case, grader, &files) } else { Planned::Skipped }
-        })
-        .collect()
+    let is_in = |case: usize| is_in.get(case) == Some(&true);
+    let planner = LazyCell::new(|| ChunkPlanner::of(db, chunk, grader));
+    source.each(
+        |case| if is_in(case.at) { planner.plan(case) } else { Planned::Skipped },
+        |case| {
+            if !is_in(case) {
+                return Planned::Skipped;
+            }
+            plan_of(db, GradedCase::new(db, chunk, case, grader)).clone()
+        },
+    )
 }
 
-/// What is to be done for one case of a target that is run.
+/// The same of one case of a target that is run.
 #[salsa::tracked]
 fn plan_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Planned {
-    let chunk = of.chunk(db);
-    let case = of.case(db);
-    let grader = of.grader(db);
-    let root = chunk.root(db);
-    let held = HeldCase::of(db, chunk, case);
-    if let Some(missing) = held.missing() {
-        return missing.planned();
+    let Some(case) = CaseInput::of(db, of.chunk(db), of.case(db)) else { return Planned::Blocked };
+    match case.missing() {
+        Some(missing) => missing.planned(),
+        None => ChunkPlanner::of(db, of.chunk(db), of.grader(db)).plan(&case),
     }
-    let (Some(spec), Some(record)) = (row_spec(db, root).as_ref(), record_of(db, chunk, case))
-    else {
-        return Planned::Blocked;
-    };
-    let record = held.record(record);
-    if matches!(grader.kind(db), GraderKind::Reward(_)) {
-        return plan_reward(
-            (record, spec),
-            ready(db, grader),
-            other_grades_of(db, ChunkCase::new(db, chunk, case)),
-        );
+}
+
+/// Plans the cases of a chunk for one grader.
+struct ChunkPlanner<'db> {
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+    ready: &'db ReadyGrader,
+    is_reward: bool,
+    baselines: Baselines<'db>,
+    votes: ChunkVotes<'db>,
+    /// What is graded of recorded rows, once it was asked for: rewards never do.
+    texts: OnceCell<GradedTexts<'db>>,
+}
+
+impl<'db> ChunkPlanner<'db> {
+    fn of(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Self {
+        Self {
+            db,
+            chunk,
+            grader,
+            ready: ready(db, grader),
+            is_reward: matches!(grader.kind(db), GraderKind::Reward(_)),
+            baselines: Baselines::of(db, chunk, grader),
+            votes: ChunkVotes::of(db, chunk, grader),
+            texts: OnceCell::new(),
+        }
     }
-    let Some(submission) = graded_text_of(db, of) else {
-        return Planned::Blocked;
-    };
-    let submission = &submission.within(chunk.records(db), case / spec.cases());
-    let baseline = Baselines::of(db, chunk, grader).case(case);
-    let votes = ChunkVotes::of(db, chunk, grader).case(case);
-    let files = |path: &str| row_file(db, root, path);
-    let grader = ready(db, grader);
-    let cost = grader.reads_totals().then(|| conversation_cost(db, chunk, case)).flatten();
-    let case = Case { record, spec, submission, baseline, votes, cost: cost.as_ref() };
-    evaluate::plan(&case, grader, &files)
+
+    /// What is to be done for a case that is answered.
+    fn plan(&self, case: &CaseInput<'db>) -> Planned {
+        let record = case.record();
+        let spec = case.source.spec;
+        if self.is_reward {
+            return plan_reward((record, spec), self.ready, &self.other_grades(case));
+        }
+        let Some(submission) = self.submission(case) else { return Planned::Blocked };
+        let needs_cost = case.source.is_live() && self.ready.reads_totals();
+        let cost = needs_cost.then(|| conversation_cost(self.db, self.chunk, case.at)).flatten();
+        let files = |path: &str| row_file(self.db, self.chunk.root(self.db), path);
+        let case = Case {
+            record,
+            spec,
+            submission: &submission,
+            baseline: self.baselines.case(case.at),
+            votes: self.votes.case(case.at),
+            cost: cost.as_ref(),
+        };
+        evaluate::plan(&case, self.ready, &files)
+    }
+
+    /// What is graded of it: of a target that is run by a query of the case, which an answer to another case leaves alone.
+    fn submission(&self, case: &CaseInput<'db>) -> Option<Submission> {
+        if case.source.is_live() {
+            let of = GradedCase::new(self.db, self.chunk, case.at, self.grader);
+            return graded_text_of(self.db, of).as_ref().map(|held| case.shown(held));
+        }
+        let texts = self.texts.get_or_init(|| graded_texts(self.db, self.chunk, self.grader));
+        texts.get(case.at)
+    }
+
+    /// The grades by all other graders: of a target that is run in the same way.
+    fn other_grades(&self, case: &CaseInput<'db>) -> Cow<'db, [OtherGrade]> {
+        if case.source.is_live() {
+            return Cow::Borrowed(other_grades_of(
+                self.db,
+                ChunkCase::new(self.db, self.chunk, case.at),
+            ));
+        }
+        Cow::Owned(other_grades(self.db, self.chunk, case.at))
+    }
 }
 
 /// What a grader is given of one case of a target that is run.
@@ -227,31 +180,16 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
     Cells { cells: plans.iter().map(cell).collect() }
 }
 
-/// What is to be done for a chunk's cases, where a grader makes one score of the grades of others.
-fn reward_plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Planned]> {
-    let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
-    // Reading the epoch is what makes the query run again when outcomes arrive.
-    let _ = chunk.epoch(db);
-    let ready = ready(db, grader);
-    let of = cases(chunk.records(db), spec).zip(mask(db, chunk).iter());
-    of.enumerate()
-        .map(|(at, ((_, record), is_in))| match is_in {
-            true => plan_reward((record, spec), ready, &other_grades(db, chunk, at)),
-            false => Planned::Skipped,
-        })
-        .collect()
-}
-
-/// The same of one case of a target that is run: what rests on its answer is made again when these are others.
+/// The grades of one case of a target that is run by all graders but rewards.
 #[salsa::tracked]
 fn other_grades_of<'db>(db: &'db dyn Db, case: ChunkCase<'db>) -> Vec<OtherGrade> {
-    // Reading the epoch is what makes the query run again when outcomes arrive.
-    let _ = case.chunk(db).epoch(db);
     other_grades(db, case.chunk(db), case.case(db))
 }
 
-/// The grades of a case by all graders but rewards. Only for queries that have read their chunk's epoch.
+/// The grades of a case by all graders but rewards.
 pub(crate) fn other_grades(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<OtherGrade> {
+    // Reading the epoch is what makes a query run again when outcomes arrive.
+    let _ = chunk.epoch(db);
     let others = graders(db, chunk.root(db))
         .iter()
         .filter(|other| !matches!(other.kind(db), GraderKind::Reward(_)));

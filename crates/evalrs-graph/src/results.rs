@@ -7,15 +7,17 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::answers::{HeldCase, conversation_key, conversation_of, is_unanswered};
+use super::answers::{conversation_key, conversation_of, is_unanswered};
 use super::baselines::Baselines;
+use super::case_input::CaseInput;
 use super::declared::{declared_metrics, metric_value};
-use super::disputed::disputed_cases;
 use super::inputs::{Chunk, Root};
+use super::labels::disputed::disputed_cases;
 use super::queries::{self, Grader};
 use super::selection::{SelectableCase, named};
+use super::submissions::ready_extractor;
 use super::votes::ChunkVotes;
-use super::{Database, Db, folds, programs};
+use super::{Database, Db, folds};
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::ordered_map::Ordered;
 use evalrs_eval::action::Action;
@@ -223,10 +225,9 @@ pub struct CaseRecord {
 
 /// What the row of a case says beyond its result line.
 pub fn case_record(db: &Database, chunk: Chunk, case: usize) -> Option<CaseRecord> {
-    let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
-    let record = queries::record_of(db, chunk, case)?;
-    let held = HeldCase::of(db, chunk, case);
-    let opened = OpenedRow::new(held.record(record), spec).ok()?;
+    let input = CaseInput::of(db, chunk, case)?;
+    let record = input.record();
+    let opened = OpenedRow::new(record, input.source.spec).ok()?;
     let who = queries::checked(db, chunk).whos.get(case)?;
     Some(CaseRecord {
         trajectory: opened.recorded().ok().map(|recorded| recorded.trajectory),
@@ -458,18 +459,17 @@ pub fn action_for(
     wanted: RenderedAction,
 ) -> Option<Action> {
     let RenderedAction { ballot, purpose, version } = wanted;
-    let root = chunk.root(db);
-    let spec = queries::row_spec(db, root).as_ref()?;
     if is_unanswered(db, chunk, case) {
         let name = sample_id(db, chunk, case)?;
         return conversation_of(db, chunk, case, name).map(Action::Target);
     }
-    let held = HeldCase::of(db, chunk, case);
-    if held.missing().is_some() {
+    let input = CaseInput::of(db, chunk, case)?;
+    if input.missing().is_some() {
         // The store has the answer no more: without it this would be another action.
         return None;
     }
-    let record = held.record(queries::record_of(db, chunk, case)?);
+    let record = input.record();
+    let spec = input.source.spec;
     if matches!(grader.kind(db), GraderKind::Reward(_)) {
         let others = queries::other_grades(db, chunk, case);
         let ready = queries::ready(db, grader);
@@ -486,9 +486,9 @@ pub fn action_for(
         submission => submission,
     };
     if purpose == Purpose::Submission || matches!(submission, Submission::Pending(_)) {
-        let extractor = programs::ready_extractor(db, grader.extractor(db))?;
+        let extractor = ready_extractor(db, grader.extractor(db))?;
         return extraction_action(&case, ballot.turn, &extractor).map(Action::Program);
     }
-    let files = |path: &str| queries::row_file(db, root, path);
+    let files = |path: &str| queries::row_file(db, chunk.root(db), path);
     evaluate::action(&case, queries::ready(db, grader), &files, ballot, version)
 }

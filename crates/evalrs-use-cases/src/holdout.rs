@@ -5,7 +5,7 @@ use super::context::SuiteContext;
 use evalrs_base::file_path::join;
 use evalrs_base::ordered_map::Ordered;
 use evalrs_engine::session::Session;
-use evalrs_graph::held_out::questions;
+use evalrs_graph::labels::held_out::questions;
 use evalrs_graph::results;
 use evalrs_metrics::metric::holdout::HeldOutAgreement;
 use evalrs_metrics::results::Summary;

@@ -13,7 +13,7 @@ use super::chunk_moves::{
 };
 use super::prior_verdicts::PriorVerdicts;
 use evalrs_graph::declared::{DeclaredMetric, declared_metrics, metric_value};
-use evalrs_graph::disputed::disputed_cases;
+use evalrs_graph::labels::disputed::disputed_cases;
 use evalrs_graph::inputs::Root;
 use evalrs_graph::labels;
 use evalrs_graph::queries;

@@ -1,11 +1,11 @@
 //! The cases on which people differ: some say that the answer passes, others that it does not.
 
-use super::Db;
-use super::cases::{checked, places};
-use super::inputs::Chunk;
-use super::labels::people;
-use super::queries::{Grader, Threshold};
-use super::selection::named;
+use super::given::people;
+use crate::Db;
+use crate::cases::{checked, places};
+use crate::inputs::Chunk;
+use crate::queries::{Grader, Threshold};
+use crate::selection::named;
 use evalrs_metrics::metric::annotators::DisputedCase;
 
 /// What people differ on of a case; none where they do not.

@@ -1,11 +1,11 @@
 //! Which labels may stand for what has none: those that were drawn at random.
 
-use super::Db;
-use super::cases::{checked, places};
-use super::inputs::Chunk;
-use super::labels::{label_picks, labels, submission_digest};
-use super::queries::Grader;
-use super::selection::named;
+use super::given::{label_picks, labels, submission_digest};
+use crate::Db;
+use crate::cases::{checked, places};
+use crate::inputs::Chunk;
+use crate::queries::Grader;
+use crate::selection::named;
 use evalrs_metrics::metric::label_queue::{draw_number, is_drawn};
 use evalrs_model::spec::{Label, LabelPick};
 

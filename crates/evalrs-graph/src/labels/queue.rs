@@ -1,12 +1,12 @@
 //! Which answers to label next.
 
-use super::Db;
-use super::cases::places;
-use super::drawn_labels::draw_of;
-use super::folds::split_results;
-use super::inputs::Chunk;
-use super::labels::{case_opinions, found_labels};
-use super::queries::{Grader, Threshold, cells};
+use super::drawn::draw_of;
+use super::given::{case_opinions, found_labels};
+use crate::Db;
+use crate::cases::places;
+use crate::folds::split_results;
+use crate::inputs::Chunk;
+use crate::queries::{Grader, Threshold, cells};
 use evalrs_metrics::metric::label_queue::{LabelCandidate, label_queue};
 use evalrs_model::spec::LabelPick;
 

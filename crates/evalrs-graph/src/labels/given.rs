@@ -7,12 +7,12 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::Db;
-use super::cases::{checked, places};
-use super::graders::{Grader, row_spec, suite};
-use super::inputs::{Chunk, File, Root};
-use super::queries::{Threshold, graded_texts};
-use super::selection::named;
+use crate::Db;
+use crate::cases::{checked, places};
+use crate::graders::{Grader, row_spec, suite};
+use crate::inputs::{Chunk, File, Root};
+use crate::queries::{Threshold, graded_texts};
+use crate::selection::named;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_text::FileText;
 use evalrs_eval::dataset::fields::{RowProblem, RowSpec};

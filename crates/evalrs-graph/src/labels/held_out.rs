@@ -1,11 +1,11 @@
 //! What is asked of labels that are held out.
 
-use super::Db;
-use super::cases::{checked, places};
-use super::folds::{held_out, label_agreement};
-use super::inputs::Root;
-use super::queries::{Grader, Threshold, cells, graders};
-use super::selection::named;
+use crate::Db;
+use crate::cases::{checked, places};
+use crate::folds::{held_out, label_agreement};
+use crate::inputs::Root;
+use crate::queries::{Grader, Threshold, cells, graders};
+use crate::selection::named;
 use evalrs_metrics::metric::holdout::{HeldOutQuestion, HeldOutVerdict};
 use evalrs_model::delta::CellState;
 use evalrs_statistics::reusable_holdout::AgreementCount;

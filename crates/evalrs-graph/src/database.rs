@@ -1,0 +1,175 @@
+//! The one database: the storage of salsa, the files and programs that were asked for, and what came of actions beside them.
+
+use std::collections::HashMap;
+use std::panic::AssertUnwindSafe;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use salsa::Storage;
+
+use super::db::Db;
+use super::inputs::{Chunk, File, Program, ProgramState};
+use super::outcomes::{OutcomeTable, ReplyArchive};
+use evalrs_base::file_text::FileText;
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::Outcome;
+use evalrs_model::spec::ProgramSpec;
+
+/// What `work` gives, unless a write to the database cancels it.
+pub fn unless_cancelled<T>(work: impl FnOnce() -> T) -> Option<T> {
+    salsa::Cancelled::catch(AssertUnwindSafe(work)).ok()
+}
+
+/// The one database.
+#[salsa::db]
+#[derive(Clone)]
+pub struct Database {
+    storage: Storage<Self>,
+    files: Arc<Mutex<HashMap<String, File>>>,
+    programs: Arc<Mutex<HashMap<ProgramSpec, Program>>>,
+    pub(super) outcomes: Arc<OutcomeTable>,
+    spare_slots: Vec<Chunk>,
+    executed: Arc<Mutex<Vec<String>>>,
+}
+
+impl std::fmt::Debug for Database {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Database")
+    }
+}
+
+impl Default for Database {
+    fn default() -> Self {
+        Self::with(Storage::new(None), Arc::default())
+    }
+}
+
+impl Database {
+    /// A database that remembers which queries it executed, for tests and explanations.
+    pub fn recording() -> Self {
+        let executed: Arc<Mutex<Vec<String>>> = Arc::default();
+        let log = Arc::clone(&executed);
+        let storage = Storage::new(Some(Box::new(move |event: salsa::Event| {
+            if let salsa::EventKind::WillExecute { database_key } = event.kind {
+                let name = format!("{database_key:?}");
+                let name = name.split('(').next().unwrap_or_default().to_owned();
+                log.lock().unwrap_or_else(PoisonError::into_inner).push(name);
+            }
+        })));
+        Self::with(storage, executed)
+    }
+
+    fn with(storage: Storage<Self>, executed: Arc<Mutex<Vec<String>>>) -> Self {
+        Self {
+            storage,
+            files: Arc::default(),
+            programs: Arc::default(),
+            outcomes: Arc::default(),
+            spare_slots: Vec::new(),
+            executed,
+        }
+    }
+
+    /// The names of the queries executed since the last call, in order.
+    pub fn take_executed(&self) -> Vec<String> {
+        std::mem::take(&mut *self.executed.lock().unwrap_or_else(PoisonError::into_inner))
+    }
+
+    /// Every file that was asked for and not read yet, sorted.
+    pub fn unread_files(&self) -> Vec<(String, File)> {
+        let mut files = self.files();
+        files.retain(|(_, file)| *file.text(self) == FileText::Unread);
+        files
+    }
+
+    /// The file at `path`, if it was ever asked for.
+    pub fn known_file(&self, path: &str) -> Option<File> {
+        self.files.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
+    }
+
+    pub(super) fn take_spare_slots(&mut self) -> Vec<Chunk> {
+        std::mem::take(&mut self.spare_slots)
+    }
+
+    pub(super) fn keep_spare_slots(&mut self, slots: Vec<Chunk>) {
+        self.spare_slots = slots;
+    }
+
+    /// Every file that was ever asked for, sorted by path.
+    pub fn files(&self) -> Vec<(String, File)> {
+        let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<(String, File)> =
+            files.iter().map(|(path, file)| (path.clone(), *file)).collect();
+        all.sort_by(|left, right| left.0.cmp(&right.0));
+        all
+    }
+
+    /// Every program that was ever asked for, with what the suite says of it, sorted by that.
+    pub fn programs(&self) -> Vec<(String, Program)> {
+        let programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all: Vec<(String, Program)> =
+            programs.iter().map(|(spec, program)| (format!("{spec:?}"), *program)).collect();
+        all.sort_by(|left, right| left.0.cmp(&right.0));
+        all
+    }
+}
+
+#[salsa::db]
+impl salsa::Database for Database {}
+
+#[salsa::db]
+impl Db for Database {
+    fn file(&self, path: &str) -> File {
+        let mut files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(file) = files.get(path) {
+            return *file;
+        }
+        let file = File::new(self, path.to_owned(), FileText::Unread);
+        files.insert(path.to_owned(), file);
+        file
+    }
+
+    fn program(&self, spec: &ProgramSpec) -> Program {
+        let mut programs = self.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(program) = programs.get(spec) {
+            return *program;
+        }
+        let program = Program::new(self, spec.clone(), ProgramState::Unread);
+        programs.insert(spec.clone(), program);
+        program
+    }
+
+    fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {
+        self.outcomes.outcome(key)
+    }
+
+    fn reply_digest(&self, key: ActionKey) -> Option<u64> {
+        self.outcomes.reply_digest(key)
+    }
+}
+
+impl Database {
+    /// Says where replies are that are let go of.
+    pub fn set_archive(&self, archive: Arc<dyn ReplyArchive>) {
+        self.outcomes.set_archive(Some(archive));
+    }
+
+    /// Lets go of the archive. Replies whose text is not held are lost from now on.
+    pub fn close_archive(&self) {
+        self.outcomes.set_archive(None);
+    }
+
+    /// Lets go of the text of a reply that the archive has.
+    pub fn release_reply(&self, key: ActionKey) {
+        self.outcomes.release(key);
+    }
+
+    /// Whether the reply under `key` was let go of and could not be brought back since the last call.
+    pub fn take_lost(&self, key: ActionKey) -> bool {
+        self.outcomes.take_lost(key)
+    }
+
+    /// Whether an action has an outcome that is kept.
+    pub fn is_kept(&self, key: ActionKey) -> bool {
+        self.outcomes.is_kept(key)
+    }
+}
