@@ -8,7 +8,7 @@
 use std::fmt::Write;
 
 use super::tree::{
-    Alternatives, At, Class, ClassKind, Fold, Greed, Look, Node, Pattern, Repeat, Set,
+    Alternatives, Anchor, Class, ClassKind, Fold, Greed, Look, Node, Pattern, Repetition, Set,
 };
 
 /// What a text must be for the linear engine to agree with Python on it.
@@ -163,7 +163,7 @@ impl Emitter {
         self.wrapped(open, &look.body, false);
     }
 
-    fn repeat(&mut self, repeat: &Repeat) {
+    fn repeat(&mut self, repeat: &Repetition) {
         let possessive = repeat.greed == Greed::Possessive;
         self.only_backtracking |= possessive;
         let lazy = repeat.greed == Greed::Lazy;
@@ -206,29 +206,29 @@ impl Emitter {
         });
     }
 
-    fn place(&mut self, at: At, last: bool) {
+    fn place(&mut self, at: Anchor, last: bool) {
         match at {
-            At::TextStart => self.out.push_str(r"\A"),
-            At::LineStart => self.out.push_str("(?m:^)"),
-            At::LineEnd => self.out.push_str("(?m:$)"),
-            At::TextEnd => self.out.push_str(r"\z"),
-            At::LastLineEnd if !self.linear => self.out.push_str(r"(?=\n?\z)"),
-            At::LastLineEnd if last => {
+            Anchor::TextStart => self.out.push_str(r"\A"),
+            Anchor::LineStart => self.out.push_str("(?m:^)"),
+            Anchor::LineEnd => self.out.push_str("(?m:$)"),
+            Anchor::TextEnd => self.out.push_str(r"\z"),
+            Anchor::LastLineEnd if !self.linear => self.out.push_str(r"(?=\n?\z)"),
+            Anchor::LastLineEnd if last => {
                 let marker = self.take_group();
                 self.markers.push(marker);
                 self.out.push_str(r"(?:(\n)?\z)");
             }
-            At::LastLineEnd => {
+            Anchor::LastLineEnd => {
                 self.needs.no_last_line_feed = true;
                 self.out.push_str(r"\z");
             }
-            At::Boundary { negated, ascii } if self.linear => {
+            Anchor::Boundary { negated, ascii } if self.linear => {
                 self.needs.ascii |= ascii;
                 self.needs.plain_words |= !ascii;
                 self.needs.not_empty |= negated;
                 self.out.push_str(if negated { r"\B" } else { r"\b" });
             }
-            At::Boundary { negated, ascii } => {
+            Anchor::Boundary { negated, ascii } => {
                 let word = if ascii { "[0-9A-Z_a-z]" } else { r"[\p{L}\p{N}_]" };
                 if negated {
                     // Up to 3.13 Python finds no `\B` in the empty text.

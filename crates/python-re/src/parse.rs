@@ -6,7 +6,7 @@ mod escape;
 
 use super::RegexProblem;
 use super::tree::{
-    Alternatives, At, Fold, Greed, Look, Node, Pattern, Repeat, Sequence, Set, widths,
+    Alternatives, Anchor, Fold, Greed, Look, Node, NodeSequence, Pattern, Repetition, Set, widths,
 };
 
 /// How deep groups may nest; the engines have limits of their own of this order.
@@ -14,7 +14,7 @@ const MAX_DEPTH: usize = 100;
 
 /// Reads a pattern.
 pub(super) fn parse(pattern: &str) -> Result<Pattern, RegexProblem> {
-    let mut parser = Parser {
+    let mut parser = PatternParser {
         chars: pattern.chars().collect(),
         at: 0,
         groups: vec![Some((0, 0))],
@@ -70,7 +70,7 @@ impl Flags {
     }
 }
 
-struct Parser {
+struct PatternParser {
     chars: Vec<char>,
     at: usize,
     /// The widths of each group; none while it is open.
@@ -85,9 +85,9 @@ struct Parser {
     global: Flags,
 }
 
-type Read<T> = Result<T, RegexProblem>;
+type PatternResult<T> = Result<T, RegexProblem>;
 
-impl Parser {
+impl PatternParser {
     fn peek(&self) -> Option<char> {
         self.chars.get(self.at).copied()
     }
@@ -108,7 +108,7 @@ impl Parser {
         RegexProblem::Syntax { message: message.into(), position: position.min(self.chars.len()) }
     }
 
-    fn alternatives(&mut self, flags: Flags) -> Read<Alternatives> {
+    fn alternatives(&mut self, flags: Flags) -> PatternResult<Alternatives> {
         self.depth += 1;
         if self.depth > MAX_DEPTH {
             return Err(RegexProblem::TooLarge);
@@ -126,7 +126,7 @@ impl Parser {
         Ok(all)
     }
 
-    fn sequence(&mut self, mut flags: Flags, first: bool) -> Read<Sequence> {
+    fn sequence(&mut self, mut flags: Flags, first: bool) -> PatternResult<NodeSequence> {
         let mut items = Vec::new();
         while let Some(c) = self.peek() {
             if c == '|' || c == ')' {
@@ -141,10 +141,10 @@ impl Parser {
                 '[' => items.push(self.set(flags, start)?),
                 '.' if flags.dot_all => items.push(Node::Set(Set::all_but(1, 0))),
                 '.' => items.push(Node::Set(Set::all_but(10, 10))),
-                '^' if flags.multiline => items.push(Node::At(At::LineStart)),
-                '^' => items.push(Node::At(At::TextStart)),
-                '$' if flags.multiline => items.push(Node::At(At::LineEnd)),
-                '$' => items.push(Node::At(At::LastLineEnd)),
+                '^' if flags.multiline => items.push(Node::At(Anchor::LineStart)),
+                '^' => items.push(Node::At(Anchor::TextStart)),
+                '$' if flags.multiline => items.push(Node::At(Anchor::LineEnd)),
+                '$' => items.push(Node::At(Anchor::LastLineEnd)),
                 '*' | '+' | '?' | '{' => self.quantifier(c, flags, &mut items)?,
                 '(' => match self.group(flags, start)? {
                     Opened::Node(node) => items.push(node),
@@ -169,7 +169,7 @@ impl Parser {
         }
     }
 
-    fn quantifier(&mut self, c: char, flags: Flags, items: &mut Sequence) -> Read<()> {
+    fn quantifier(&mut self, c: char, flags: Flags, items: &mut NodeSequence) -> PatternResult<()> {
         let start = self.at - 1;
         let (min, max) = match c {
             '?' => (0, Some(1)),
@@ -199,12 +199,12 @@ impl Parser {
         } else {
             Greed::Greedy
         };
-        items.push(Node::Repeat(Repeat { node, min, max, greed }));
+        items.push(Node::Repeat(Repetition { node, min, max, greed }));
         Ok(())
     }
 
     /// What stands between `{` and `}`, or nothing if the brace is an ordinary character.
-    fn bounds(&mut self, start: usize) -> Read<Option<(u32, Option<u32>)>> {
+    fn bounds(&mut self, start: usize) -> PatternResult<Option<(u32, Option<u32>)>> {
         let back = self.at;
         if self.peek() == Some('}') {
             return Ok(None);
@@ -247,8 +247,8 @@ enum Opened {
 }
 
 /// Groups.
-impl Parser {
-    fn group(&mut self, flags: Flags, start: usize) -> Read<Opened> {
+impl PatternParser {
+    fn group(&mut self, flags: Flags, start: usize) -> PatternResult<Opened> {
         if !self.eat('?') {
             return self.capture(flags, None, start).map(Opened::Node);
         }
@@ -281,7 +281,7 @@ impl Parser {
     }
 
     /// The alternatives up to the closing parenthesis.
-    fn closed(&mut self, flags: Flags, start: usize) -> Read<Alternatives> {
+    fn closed(&mut self, flags: Flags, start: usize) -> PatternResult<Alternatives> {
         let body = self.alternatives(flags)?;
         if self.eat(')') {
             Ok(body)
@@ -290,12 +290,12 @@ impl Parser {
         }
     }
 
-    fn plain(&mut self, flags: Flags, start: usize) -> Read<Node> {
+    fn plain(&mut self, flags: Flags, start: usize) -> PatternResult<Node> {
         let body = self.closed(flags, start)?;
         Ok(Node::Group(None, body))
     }
 
-    fn capture(&mut self, flags: Flags, name: Option<String>, start: usize) -> Read<Node> {
+    fn capture(&mut self, flags: Flags, name: Option<String>, start: usize) -> PatternResult<Node> {
         let index = self.groups.len();
         self.groups.push(None);
         if let Some(name) = name {
@@ -317,7 +317,7 @@ impl Parser {
         self.names.iter().find(|(known, _)| known == name).map(|(_, index)| *index)
     }
 
-    fn python_extension(&mut self, flags: Flags, start: usize) -> Read<Opened> {
+    fn python_extension(&mut self, flags: Flags, start: usize) -> PatternResult<Opened> {
         match self.next() {
             Some('<') => {
                 let name = self.until('>', start)?;
@@ -334,7 +334,7 @@ impl Parser {
         }
     }
 
-    fn until(&mut self, end: char, start: usize) -> Read<String> {
+    fn until(&mut self, end: char, start: usize) -> PatternResult<String> {
         let mut name = String::new();
         loop {
             match self.next() {
@@ -345,7 +345,7 @@ impl Parser {
         }
     }
 
-    fn check_name(&self, name: &str, start: usize) -> Read<()> {
+    fn check_name(&self, name: &str, start: usize) -> PatternResult<()> {
         if is_identifier(name) {
             Ok(())
         } else {
@@ -353,12 +353,12 @@ impl Parser {
         }
     }
 
-    fn named(&self, name: &str, start: usize) -> Read<usize> {
+    fn named(&self, name: &str, start: usize) -> PatternResult<usize> {
         self.index_of(name)
             .ok_or_else(|| self.problem_at(start, format!("there is no group `{name}`")))
     }
 
-    fn backref(&mut self, group: usize, flags: Flags, start: usize) -> Read<Node> {
+    fn backref(&mut self, group: usize, flags: Flags, start: usize) -> PatternResult<Node> {
         match self.groups.get(group) {
             None => return Err(self.problem_at(start, format!("there is no group {group}"))),
             Some(None) => {
@@ -370,7 +370,7 @@ impl Parser {
     }
 
     /// A look-behind may not refer to a group of its own.
-    fn check_lookbehind(&self, group: usize, start: usize) -> Read<()> {
+    fn check_lookbehind(&self, group: usize, start: usize) -> PatternResult<()> {
         match self.outside_lookbehind {
             Some(outside) if group >= outside => {
                 let message = format!("group {group} belongs to the same look-behind");
@@ -380,7 +380,13 @@ impl Parser {
         }
     }
 
-    fn look(&mut self, flags: Flags, start: usize, behind: bool, negated: bool) -> Read<Opened> {
+    fn look(
+        &mut self,
+        flags: Flags,
+        start: usize,
+        behind: bool,
+        negated: bool,
+    ) -> PatternResult<Opened> {
         let outer = self.outside_lookbehind;
         if behind && outer.is_none() {
             self.outside_lookbehind = Some(self.groups.len());
@@ -396,7 +402,7 @@ impl Parser {
         Ok(Opened::Node(Node::Look(Look { behind, negated, body })))
     }
 
-    fn conditional(&mut self, flags: Flags, start: usize) -> Read<Opened> {
+    fn conditional(&mut self, flags: Flags, start: usize) -> PatternResult<Opened> {
         let name = self.until(')', start)?;
         let group = if is_identifier(&name) {
             self.named(&name, start)?
@@ -429,7 +435,7 @@ impl Parser {
     }
 
     /// `(?i)`, `(?i:…)`, `(?-i:…)`, `(?i-s:…)`, after its first letter or dash.
-    fn flags(&mut self, outer: Flags, start: usize, first: char) -> Read<Opened> {
+    fn flags(&mut self, outer: Flags, start: usize, first: char) -> PatternResult<Opened> {
         let mut on = String::new();
         let mut off = String::new();
         let mut c = Some(first);

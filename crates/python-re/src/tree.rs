@@ -14,10 +14,10 @@ pub(super) struct Pattern {
 }
 
 /// Sequences tried in order; at least one.
-pub(super) type Alternatives = Vec<Sequence>;
+pub(super) type Alternatives = Vec<NodeSequence>;
 
 /// Nodes that match one after another.
-pub(super) type Sequence = Vec<Node>;
+pub(super) type NodeSequence = Vec<Node>;
 
 /// One item of a pattern.
 #[derive(Clone, Debug)]
@@ -25,11 +25,11 @@ pub(super) enum Node {
     /// One character of a set. A literal is a set of one.
     Set(Set),
     /// A place in the text.
-    At(At),
+    At(Anchor),
     /// A group: capturing if it has a number.
     Group(Option<usize>, Alternatives),
     /// A quantified node.
-    Repeat(Repeat),
+    Repeat(Repetition),
     /// A look-around.
     Look(Look),
     /// `(?>…)`.
@@ -46,9 +46,9 @@ pub(super) enum Node {
         /// The group that decides.
         group: usize,
         /// If it took part.
-        yes: Sequence,
+        yes: NodeSequence,
         /// If it did not.
-        no: Sequence,
+        no: NodeSequence,
     },
 }
 
@@ -108,7 +108,7 @@ pub(super) enum ClassKind {
 
 /// A place in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum At {
+pub(super) enum Anchor {
     /// The start of the text.
     TextStart,
     /// The start of the text or of a line.
@@ -130,7 +130,7 @@ pub(super) enum At {
 
 /// A quantified node.
 #[derive(Clone, Debug)]
-pub(super) struct Repeat {
+pub(super) struct Repetition {
     /// What is repeated.
     pub(super) node: Box<Node>,
     /// The least number of times.

@@ -1,7 +1,7 @@
 //! Escapes and sets in a pattern.
 
-use super::super::tree::{At, Class, ClassKind, Node, Set};
-use super::{Flags, Parser, Read, literal};
+use super::super::tree::{Anchor, Class, ClassKind, Node, Set};
+use super::{Flags, PatternParser, PatternResult, literal};
 
 /// What an escape stands for.
 #[derive(Clone, Copy)]
@@ -10,15 +10,15 @@ enum Escape {
     Class(Class),
 }
 
-impl Parser {
-    pub(super) fn escape(&mut self, flags: Flags, start: usize) -> Read<Node> {
+impl PatternParser {
+    pub(super) fn escape(&mut self, flags: Flags, start: usize) -> PatternResult<Node> {
         let Some(c) = self.next() else {
             return Err(self.problem_at(start, "the pattern ends with a backslash"));
         };
-        let boundary = |negated| Node::At(At::Boundary { negated, ascii: flags.ascii });
+        let boundary = |negated| Node::At(Anchor::Boundary { negated, ascii: flags.ascii });
         match c {
-            'A' => Ok(Node::At(At::TextStart)),
-            'Z' => Ok(Node::At(At::TextEnd)),
+            'A' => Ok(Node::At(Anchor::TextStart)),
+            'Z' => Ok(Node::At(Anchor::TextEnd)),
             'b' => Ok(boundary(false)),
             'B' => Ok(boundary(true)),
             '0' => {
@@ -34,7 +34,7 @@ impl Parser {
     }
 
     /// `\12`: three octal digits are a character, anything else is a group.
-    fn digit_escape(&mut self, first: char, flags: Flags, start: usize) -> Read<Node> {
+    fn digit_escape(&mut self, first: char, flags: Flags, start: usize) -> PatternResult<Node> {
         let mut group = first.to_digit(10).unwrap_or(0);
         if let Some(second) = self.peek().and_then(|c| c.to_digit(10)) {
             self.at += 1;
@@ -49,7 +49,7 @@ impl Parser {
         self.backref(group as usize, flags, start)
     }
 
-    fn byte(&self, code: u32, start: usize) -> Read<u32> {
+    fn byte(&self, code: u32, start: usize) -> PatternResult<u32> {
         if code > 0o377 {
             return Err(self.problem_at(start, "an octal escape is at most 377"));
         }
@@ -67,7 +67,7 @@ impl Parser {
     }
 
     /// The escapes that mean the same inside and outside sets.
-    fn common_escape(&mut self, c: char, flags: Flags, start: usize) -> Read<Escape> {
+    fn common_escape(&mut self, c: char, flags: Flags, start: usize) -> PatternResult<Escape> {
         let class = |kind| Class { kind, negated: c.is_ascii_uppercase(), ascii: flags.ascii };
         Ok(match c {
             'd' | 'D' => Escape::Class(class(ClassKind::Digit)),
@@ -91,7 +91,7 @@ impl Parser {
     }
 
     /// `\N{EM DASH}`: a character by its name in Unicode, or by an alias of it.
-    fn character_named(&mut self, start: usize) -> Read<u32> {
+    fn character_named(&mut self, start: usize) -> PatternResult<u32> {
         if !self.eat('{') {
             return Err(self.problem_at(start, "a name in braces must follow `\\N`"));
         }
@@ -109,7 +109,7 @@ impl Parser {
         }
     }
 
-    fn hexadecimal(&mut self, digits: usize, start: usize) -> Read<u32> {
+    fn hexadecimal(&mut self, digits: usize, start: usize) -> PatternResult<u32> {
         let mut code = 0_u32;
         for _ in 0..digits {
             let Some(digit) = self.peek().and_then(|c| c.to_digit(16)) else {
@@ -125,7 +125,7 @@ impl Parser {
         Ok(code)
     }
 
-    pub(super) fn set(&mut self, flags: Flags, start: usize) -> Read<Node> {
+    pub(super) fn set(&mut self, flags: Flags, start: usize) -> PatternResult<Node> {
         let mut set = Set { negated: self.eat('^'), fold: flags.fold(), ..Set::default() };
         let open = |parser: &Self| parser.problem_at(start, "the set is not closed");
         let mut first = true;
@@ -155,7 +155,7 @@ impl Parser {
         }
     }
 
-    fn set_item(&mut self, c: char, flags: Flags) -> Read<Escape> {
+    fn set_item(&mut self, c: char, flags: Flags) -> PatternResult<Escape> {
         if c != '\\' {
             return Ok(Escape::Code(u32::from(c)));
         }
