@@ -179,6 +179,9 @@ impl<'ast> Visit<'ast> for Visitor {
         }
     }
 
+    // `pub(super)` says who may name an item, and names nothing itself.
+    fn visit_visibility(&mut self, _: &'ast syn::Visibility) {}
+
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> =
             path.segments.iter().map(|segment| segment.ident.to_string()).collect();
