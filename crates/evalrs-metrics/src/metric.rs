@@ -117,6 +117,7 @@ impl Metric {
     }
 
     /// The same of a grader with this scale.
+    #[must_use]
     pub fn on(self, scale: Scale) -> Self {
         let own = |mean: f64| NativeMean {
             mean: scale.native(mean),

@@ -110,6 +110,7 @@ impl ResultLine {
     }
 
     /// The same line as this version writes it.
+    #[must_use]
     pub fn in_newest_format(mut self) -> Self {
         if self.format < LINE_FORMAT {
             self.format = LINE_FORMAT;

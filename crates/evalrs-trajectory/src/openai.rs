@@ -30,6 +30,7 @@ pub struct CallMarks {
 
 impl CallMarks {
     /// Those of two recordings.
+    #[must_use]
     pub fn or(self, other: Self) -> Self {
         Self { unmarked: self.unmarked || other.unmarked, marked: self.marked || other.marked }
     }

@@ -44,11 +44,13 @@ pub fn number(text: impl Into<String>) -> TableCell {
 
 impl TableCell {
     /// The same cell in a style.
+    #[must_use]
     pub fn styled(self, style: Style) -> Self {
         Self { style, ..self }
     }
 
     /// The same cell at the right, above numbers.
+    #[must_use]
     pub fn at_right(self) -> Self {
         Self { right: true, ..self }
     }

@@ -169,10 +169,12 @@ impl RowProblem {
         Self { recorded: true, ..self }
     }
 
+    #[must_use]
     pub fn at(self, row: &str, raw: &RawValue) -> Self {
         Self { span: span_in(row, raw.get()), ..self }
     }
 
+    #[must_use]
     pub fn label(self, label: impl Into<String>) -> Self {
         Self { label: Some(label.into()), ..self }
     }

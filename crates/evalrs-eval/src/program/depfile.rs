@@ -51,6 +51,7 @@ impl Depfile {
     }
 
     /// What only calls look for, and what was read.
+    #[must_use]
     pub fn of_calls(&self) -> Self {
         let is_late = |path: &&String| self.late.contains(*path);
         Self {

@@ -125,6 +125,7 @@ impl ProgramIdentity {
     }
 
     /// The same program in a state in which it rests on fewer files: those are not among what its words name.
+    #[must_use]
     pub fn without_inputs(&self, outputs: &BTreeSet<String>) -> Self {
         let mut without = self.clone();
         without.known.inputs.retain(|(path, _)| !outputs.contains(path));

@@ -117,6 +117,7 @@ impl Operand {
     }
 
     /// Characters of a text, or values of a list.
+    #[must_use]
     pub fn length(&self) -> Self {
         match self {
             Self::Text(text) => Self::Number(text.chars().count() as f64),
@@ -134,6 +135,7 @@ impl Operand {
     }
 
     /// With the other sign.
+    #[must_use]
     pub fn negated(&self) -> Self {
         match self {
             Self::Whole(whole) => Self::Whole(-whole),
@@ -141,6 +143,7 @@ impl Operand {
         }
     }
 
+    #[must_use]
     pub fn lower(&self) -> Self {
         match self {
             Self::Text(text) => Self::Text(text.to_lowercase()),

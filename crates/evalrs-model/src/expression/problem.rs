@@ -21,6 +21,7 @@ impl ExpressionProblem {
     }
 
     /// The same, with what was probably meant.
+    #[must_use]
     pub fn hint(self, hint: impl Into<String>) -> Self {
         Self { hint: Some(hint.into()), ..self }
     }

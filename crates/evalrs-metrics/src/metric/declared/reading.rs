@@ -102,6 +102,7 @@ impl MetricTable {
     }
 
     /// These results alone.
+    #[must_use]
     pub fn of_rows(&self, rows: &[usize]) -> Self {
         Self {
             places: picked(&self.places, rows),
@@ -136,6 +137,7 @@ impl MetricTable {
     }
 
     /// The same with nothing in the place of what these results have.
+    #[must_use]
     pub fn without(&self, results: &[usize]) -> Self {
         let mut table = self.clone();
         for at in results {
