@@ -238,6 +238,23 @@ fn no_edit_runs_no_query_and_no_action() {
 }
 
 #[test]
+fn recorded_rows_have_no_query_a_case() {
+    let mut session = Loop::new();
+    let mut did = session.evaluate();
+    assert_eq!(did.asked.len(), 2 * SAMPLES);
+    let session = session.session();
+    for chunk in session.chunks() {
+        assert!(results::case_record(&session.db, chunk, 0).is_some());
+    }
+    for query in session.db.take_executed() {
+        *did.ran.entry(query).or_insert(0) += 1;
+    }
+    for query in ["answer", "picked_of", "plan_of", "graded_text_of", "other_grades_of"] {
+        assert_eq!(did.ran(query), 0, "{query}: {:?}", did.ran);
+    }
+}
+
+#[test]
 fn other_prices_sum_up_what_judgments_cost_and_no_more() {
     let priced =
         |input: f64| Arc::new(Prices::new(vec![("m".to_owned(), Price { input, output: 0.0 })]));
