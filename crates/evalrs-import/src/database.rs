@@ -1,9 +1,10 @@
 //! Rows of databases of SQLite, in builds with the feature `sqlite`. A query sees one moment, also while others write.
 
+mod database_rows;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 
-use serde_json::{Map, Value};
+pub use database_rows::DatabaseRows;
 
 /// The most bytes of the rows of a query.
 #[cfg(feature = "sqlite")]
@@ -13,15 +14,6 @@ const MAX_BYTES: usize = 1 << 30;
 /// here, and need not end.
 #[cfg(feature = "sqlite")]
 const MAX_STEPS: u32 = 1_000_000;
-
-/// What a query finds.
-#[derive(Debug, Default)]
-pub struct DatabaseRows {
-    /// Each by the names of its columns.
-    pub rows: Vec<Map<String, Value>>,
-    /// What they take, roughly.
-    pub bytes: usize,
-}
 
 /// What `query` finds in the database in the file `path`. Each `?` in it stands for one of `texts`.
 pub fn rows(path: &str, query: &str, texts: &[&str]) -> Result<DatabaseRows, String> {

@@ -6,13 +6,11 @@
 use serde_json::{Map, Value, json};
 
 use super::imported::{Imported, ImportedFile, ImportedSuite, SourcePlace};
-use super::report::SourceReport;
+use super::report::{REPORT, SourceReport};
 use super::secrets::SecretFindings;
 use evalrs_eval::judge::template::open_names;
 use evalrs_suite::canonical::to_yaml;
 
-/// The name of the report.
-pub(crate) const REPORT: &str = "IMPORT.md";
 /// The file of a source's only suite, without `.yaml`.
 pub(crate) const ONLY_SUITE: &str = "suite";
 

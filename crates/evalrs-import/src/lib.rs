@@ -1,7 +1,20 @@
 //! What other tools wrote, as suites: each importer reads the files of one tool and says what it could not map.
 //!
-//! An importer is a function from an [`ImportSource`] to [`Imported`]; [`IMPORTERS`] is the list of all. Nothing here opens or
-//! writes a file: what a source names is asked for through [`source::SourceFiles`], and [`folder`] tells which files there are to write.
+//! An importer is a function from an [`ImportSource`] to [`Imported`]; [`IMPORTERS`] is the list of all, and the first that
+//! recognizes a source reads it.
+//!
+//! - [`imported`] is what an importer makes: suites with their rows, files beside them, counts of what mapped, and each part
+//!   that did not, with its place and the reason.
+//! - [`source`] is what it reads from; `reading` and `escapes` are how: JSON and lines of it, places in texts, names.
+//! - `promptfoo`, `deepeval`, `inspect`, `letta`, `openai`, `harness` and `traces` are the importers, one a tool.
+//! - [`folder`] names the files that are written, and takes out of them every live key that `secrets` finds. [`report`] is the
+//!   account that is written beside them.
+//! - [`database`] reads the one kind of source that is no text.
+//!
+//! Nothing is guessed: what has no exact counterpart is left out and named. Nothing here opens or writes a file, but for a
+//! database: what a source names is asked for through [`source::SourceFiles`]. No importer knows of a store, a judge or a run.
+//!
+//! Begin with [`imported`], then read `traces`, the shortest importer.
 
 pub mod database;
 mod deepeval;

@@ -6,13 +6,15 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::folder::REPORT;
 use super::imported::Imported;
 use super::reading::text_at;
 use super::secrets::SecretFindings;
 use evalrs_base::text::count;
 use evalrs_eval::dataset::split::split;
 use evalrs_model::spec::DatasetFormat;
+
+/// The name of the report.
+pub(crate) const REPORT: &str = "IMPORT.md";
 
 /// What is said where there is nothing to run.
 pub const NO_SUITE: &str = "no suite was made: nothing in it can be run";

@@ -7,7 +7,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, Error, ErrorCode, OpenFlags, Row, params_from_iter};
 use serde_json::{Map, Value, json};
 
-use super::DatabaseRows;
+use super::database_rows::DatabaseRows;
 
 /// What a value takes beside its text, in bytes.
 const CELL: usize = 64;

@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
+use super::shared::{answered, field, no_cases, put, stem};
 use super::turns::{self, CaseConversation, CaseMessages};
-use super::{answered, field, no_cases, put, stem};
 use crate::folder::ONLY_SUITE;
 use crate::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
 use crate::reading::{self, Record, ends_in, has_keys};

@@ -3,7 +3,8 @@
 use serde_json::{Map, Value, json};
 
 use super::rows::MetricColumn;
-use super::{TestRun, field};
+use super::shared::field;
+use super::test_run::TestRun;
 use crate::imported::Imported;
 use crate::reading::{JudgeModel, beginning};
 

@@ -7,18 +7,22 @@
 mod goldens;
 mod metrics;
 mod rows;
+mod shared;
 #[cfg(test)]
 mod tests;
+mod test_run;
 mod turns;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::folder::ONLY_SUITE;
 use super::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
-use super::reading::{self, GivenNames, as_text, first, has_keys, text_at};
+use super::reading::{self, GivenNames, has_keys};
 use super::source::{HEAD, ImportSource};
 use metrics::MetricGraders;
 use rows::CaseRows;
+use shared::{answered, no_cases, stem};
+use test_run::TestRun;
 
 /// The whole of a run as `DeepEval` keeps it of the latest one; the other file may hold a link alone.
 const LATEST: &str = ".latest_run_full.json";
@@ -100,30 +104,10 @@ fn leave_out_file(path: &str, error: &ImportError, imported: &mut Imported) {
     imported.leave_out("files", SourcePlace::new(path, 0), "a file", why);
 }
 
-fn no_cases(path: &str) -> ImportError {
-    ImportError::unreadable(
-        format!("there is no test case and no golden in `{path}`"),
-        "name a run, such as `.deepeval/.latest_run_full.json` or a file of `DEEPEVAL_RESULTS_FOLDER`, or a dataset that `save_as` wrote",
-    )
-}
-
-/// The name of a file without folder and ending.
-fn stem(path: &str) -> String {
-    let name = path.rsplit('/').next().unwrap_or(path);
-    name.rsplit_once('.').map_or(name, |(stem, _)| stem).trim_start_matches('.').to_owned()
-}
-
 /// A file that is a run or a dataset.
 enum DeepEvalFile {
     Run(Box<TestRun>),
     Goldens(goldens::Goldens),
-}
-
-/// A run, and the text it was read from, for places.
-struct TestRun {
-    path: String,
-    text: String,
-    value: Value,
 }
 
 impl DeepEvalFile {
@@ -160,17 +144,6 @@ impl DeepEvalFile {
 }
 
 impl TestRun {
-    /// Where a text stands, such as the name of a metric.
-    fn place_of(&self, text: &str) -> SourcePlace {
-        let quoted = Value::from(text).to_string();
-        SourcePlace::new(&self.path, reading::line_of(&self.text, &quoted))
-    }
-
-    fn name(&self) -> String {
-        let names = ["/identifier", "/testFile", "/datasetAlias"];
-        text_at(&self.value, &names).unwrap_or("deepeval").to_owned()
-    }
-
     /// Adds the suites of the run.
     fn add(&self, file: &str, imported: &mut Imported) -> Result<(), ImportError> {
         let CaseRows { rows, columns, verdicts } = rows::read(self, imported);
@@ -206,58 +179,4 @@ impl TestRun {
         }
         Ok(())
     }
-
-    /// What the run says of itself as a whole.
-    fn notes(&self, imported: &mut Imported) {
-        let count = |key: &str| self.value.get(key).and_then(Value::as_u64);
-        if let Some((passed, failed)) = count("testPassed").zip(count("testFailed")) {
-            imported.note(format!("The run `{}` says: passed {passed}, failed {failed}. The grader `deepeval` repeats which.", self.path));
-        }
-        let settings = first(&self.value, &["/hyperparameters"]).and_then(Value::as_object);
-        let told: Vec<String> = settings
-            .into_iter()
-            .flatten()
-            .take(50)
-            .map(|(name, value)| format!("{name} {}", as_text(value)))
-            .collect();
-        if !told.is_empty() {
-            imported.note(format!(
-                "The run `{}` was made with these hyperparameters: {}.",
-                self.path,
-                told.join(", ")
-            ));
-        }
-        let prompts = self.value.get("prompts").and_then(Value::as_array).map_or(0, Vec::len);
-        if prompts > 0 {
-            imported.leave_out(
-                "prompts",
-                self.place_of("prompts"),
-                "prompts of the application",
-                "the rows hold what came of them",
-            );
-        }
-    }
-}
-
-/// A grader for sources that say no score.
-fn answered() -> Value {
-    json!({"kind": "tool", "function": "length", "config": {"min": 1}, "extractor": "final_output"})
-}
-
-/// Puts a value into a row, unless it says nothing.
-fn put(row: &mut Map<String, Value>, name: &str, value: Option<&Value>) {
-    let says = |value: &&Value| match value {
-        Value::Null => false,
-        Value::Array(items) => !items.is_empty(),
-        Value::Object(fields) => !fields.is_empty(),
-        _ => true,
-    };
-    if let Some(value) = value.filter(says) {
-        row.insert(name.to_owned(), value.clone());
-    }
-}
-
-/// The first of several fields of an object that is there and not null.
-fn field<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Value> {
-    names.iter().find_map(|name| value.get(name).filter(|found| !found.is_null()))
 }

@@ -4,8 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
+use super::shared::{field, put};
+use super::test_run::TestRun;
 use super::turns::{self, CaseConversation, CaseMessages};
-use super::{TestRun, field, put};
 use crate::imported::Imported;
 use crate::reading::GivenNames;
 

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::field;
+use super::shared::field;
 use crate::reading::as_text;
 
 /// The messages of a conversation so far.

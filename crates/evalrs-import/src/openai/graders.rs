@@ -3,7 +3,6 @@
 use serde_json::{Map, Value, json};
 
 use super::templates::{TemplatePart, parts, render, rubric};
-use super::{GraderFiles, GraderMap};
 use crate::imported::{Imported, ImportedFile, SourcePlace};
 use crate::reading::{GivenNames, JudgeModel, first, plain_name, text_at};
 
@@ -16,8 +15,8 @@ pub(super) fn is_grader(value: &Value) -> bool {
 
 /// Makes graders of graders.
 pub(super) struct GraderReader<'a> {
-    pub graders: GraderMap,
-    pub files: GraderFiles,
+    pub graders: Map<String, Value>,
+    pub files: Vec<ImportedFile>,
     rows: &'a mut Vec<Value>,
     names: GivenNames,
 }
@@ -30,7 +29,7 @@ struct ReferenceMembers {
 
 impl<'a> GraderReader<'a> {
     pub(super) fn new(rows: &'a mut Vec<Value>) -> Self {
-        Self { graders: GraderMap::new(), files: Vec::new(), rows, names: GivenNames::default() }
+        Self { graders: Map::new(), files: Vec::new(), rows, names: GivenNames::default() }
     }
 
     /// Adds a grader, or says why not.

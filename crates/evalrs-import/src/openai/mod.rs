@@ -10,10 +10,10 @@ mod templates;
 #[cfg(test)]
 mod tests;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::folder::ONLY_SUITE;
-use super::imported::{ImportError, Imported, ImportedFile, ImportedSuite, SourcePlace};
+use super::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
 use super::reading::{self, Record, has_keys, head, line_of, text_at};
 use super::source::{HEAD, ImportSource};
 use graders::{GraderReader, ScoreRange};
@@ -180,8 +180,3 @@ impl Gathered {
         Ok(imported)
     }
 }
-
-/// The files of graders and the graders themselves, by their names.
-pub(super) type GraderMap = Map<String, Value>;
-/// Files beside the suite.
-pub(super) type GraderFiles = Vec<ImportedFile>;

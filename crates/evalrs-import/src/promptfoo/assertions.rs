@@ -3,171 +3,17 @@
 //! A type maps to a grader of evalrs where both say the same of every text; else to a line of JavaScript, which is
 //! what promptfoo runs too; else not at all.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::case::AssertionSpec;
 use super::code;
 use super::files::{ConfigFiles, as_text, ending};
 use super::judged;
+use super::kinds::{KINDS, NOT_MAPPED};
+use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
 use super::regex::python_pattern;
 use super::template::{is_template, render};
 use super::trajectory;
-use crate::imported::ImportedFile;
-
-/// Stands for the name of the grader in its settings, which is known only when all are.
-pub(super) const SLOT: &str = "@grader@";
-
-/// All types of promptfoo, without `not-`.
-pub(super) const KINDS: [&str; 62] = [
-    "answer-relevance",
-    "assert-set",
-    "bleu",
-    "classifier",
-    "contains",
-    "contains-all",
-    "contains-any",
-    "contains-html",
-    "contains-json",
-    "contains-sql",
-    "contains-xml",
-    "context-faithfulness",
-    "context-recall",
-    "context-relevance",
-    "conversation-relevance",
-    "cost",
-    "equals",
-    "factuality",
-    "finish-reason",
-    "g-eval",
-    "gleu",
-    "guardrails",
-    "icontains",
-    "icontains-all",
-    "icontains-any",
-    "is-html",
-    "is-json",
-    "is-refusal",
-    "is-sql",
-    "is-valid-function-call",
-    "is-valid-openai-function-call",
-    "is-valid-openai-tools-call",
-    "is-xml",
-    "javascript",
-    "latency",
-    "levenshtein",
-    "llm-rubric",
-    "max-score",
-    "meteor",
-    "model-graded-closedqa",
-    "model-graded-factuality",
-    "moderation",
-    "perplexity",
-    "perplexity-score",
-    "pi",
-    "python",
-    "regex",
-    "rouge-n",
-    "ruby",
-    "search-rubric",
-    "select-best",
-    "similar",
-    "skill-used",
-    "starts-with",
-    "tool-call-f1",
-    "trace-error-spans",
-    "trace-span-count",
-    "trajectory:goal-success",
-    "trajectory:step-count",
-    "trajectory:tool-args-match",
-    "trajectory:tool-sequence",
-    "trajectory:tool-used",
-];
-
-/// Types without a counterpart, and why.
-const NOT_MAPPED: [(&str, &str); 30] = [
-    (
-        "bleu",
-        "promptfoo counts words by white space and has a brevity penalty of its own; `bleu` here is sacreBLEU's",
-    ),
-    ("classifier", "it asks a classifier of Hugging Face"),
-    ("contains-html", "promptfoo weighs signs of HTML by a list of its own"),
-    ("contains-sql", "no grader parses SQL"),
-    ("contains-xml", "no grader parses XML"),
-    ("conversation-relevance", "it asks a model about windows of a conversation"),
-    ("finish-reason", "why an answer ended is not recorded"),
-    ("gleu", "there is no GLEU"),
-    ("guardrails", "what a provider's guardrails said is not recorded"),
-    ("is-html", "no grader parses HTML"),
-    ("is-refusal", "promptfoo compares with a list of phrases of its own"),
-    ("is-sql", "no grader parses SQL"),
-    (
-        "is-valid-function-call",
-        "the functions are in the provider's settings; `tool_calls_match` and `json_schema` come near",
-    ),
-    (
-        "is-valid-openai-function-call",
-        "the functions are in the provider's settings; `tool_calls_match` and `json_schema` come near",
-    ),
-    (
-        "is-valid-openai-tools-call",
-        "the tools are in the provider's settings; `tool_calls_match` and `json_schema` come near",
-    ),
-    ("is-xml", "no grader parses XML"),
-    ("max-score", "it compares the outputs of all providers for one test"),
-    ("meteor", "there is no METEOR"),
-    ("moderation", "it asks a moderation API"),
-    ("perplexity", "log probabilities are not recorded"),
-    ("perplexity-score", "log probabilities are not recorded"),
-    ("pi", "it asks the scorer of a service"),
-    (
-        "rouge-n",
-        "promptfoo divides words by the Penn Treebank's rules; `rouge_n` here is rouge-score's",
-    ),
-    ("ruby", "programs in Ruby are executables here: see docs/graders.md"),
-    ("search-rubric", "its judge searches the web"),
-    (
-        "select-best",
-        "it compares the outputs of all providers for one test; `compare_to` compares two",
-    ),
-    ("trace-error-spans", "traces of promptfoo are not read; `no_tool_errors` comes near"),
-    (
-        "trace-span-count",
-        "traces of promptfoo are not read; `tool_called` with `min` and `max` comes near",
-    ),
-    ("trace-span-duration", "traces of promptfoo are not read; `max_latency` comes near"),
-    ("webhook", "it sends answers to an address; write a program that does"),
-];
-
-/// A grader.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub(super) struct MappedAssertion {
-    pub settings: Value,
-    /// What the row says for it, under `assert.NAME`.
-    pub wanted: Option<Value>,
-    pub files: Vec<ImportedFile>,
-    pub note: Option<&'static str>,
-    /// A judge that the assertion names and that is not asked here.
-    pub other_judge: Option<String>,
-}
-
-impl MappedAssertion {
-    pub(super) fn new(settings: Value, wanted: impl Into<Option<Value>>) -> Self {
-        Self { settings, wanted: wanted.into(), ..Self::default() }
-    }
-
-    pub(super) fn noted(self, note: &'static str) -> Self {
-        Self { note: Some(note), ..self }
-    }
-}
-
-/// What an assertion is mapped in.
-pub(super) struct AssertionContext<'a> {
-    pub files: &'a ConfigFiles<'a>,
-    pub vars: &'a Map<String, Value>,
-    pub options: &'a Map<String, Value>,
-    /// What the provider does to its answer before anybody sees it.
-    pub provider_transform: Option<&'a Value>,
-}
 
 /// The grader of an assertion, or why there is none.
 pub(super) fn mapped(

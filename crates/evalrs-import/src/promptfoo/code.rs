@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::assertions::{AssertionContext, MappedAssertion, SLOT};
 use super::case::AssertionSpec;
 use super::files::{ConfigFiles, ending, is_javascript, path_and_function, relative};
+use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
 use crate::folder::is_inside;
 use crate::imported::ImportedFile;
 

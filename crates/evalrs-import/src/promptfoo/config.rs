@@ -2,12 +2,13 @@
 
 use serde_json::{Map, Value};
 
-use super::case::{AssertionCounter, AssertionSpec, TestCase};
+use super::case::{AssertionSpec, TestCase};
+use super::config_reader::{ConfigReader, text};
 use super::csv_cases;
-use super::files::{ConfigFiles, ending, is_javascript, path_and_function};
+use super::files::{ending, is_javascript, path_and_function};
 use super::prompts::PromptSpec;
 use super::providers::ProviderSpec;
-use crate::imported::{Imported, SourcePlace};
+use crate::imported::SourcePlace;
 use evalrs_base::yaml::tree::{Yaml, YamlNode};
 
 /// The most tests of a configuration.
@@ -24,19 +25,7 @@ pub(super) struct Config {
     pub repeat: Option<u64>,
 }
 
-/// Reads a configuration.
-pub(super) struct ConfigReader<'a> {
-    pub files: &'a ConfigFiles<'a>,
-    pub counter: AssertionCounter,
-    pub imported: Imported,
-    root: &'a YamlNode,
-}
-
-impl<'a> ConfigReader<'a> {
-    pub(super) fn new(root: &'a YamlNode, files: &'a ConfigFiles<'a>) -> Self {
-        Self { files, counter: AssertionCounter::default(), imported: Imported::default(), root }
-    }
-
+impl ConfigReader<'_> {
     /// Reads all sections.
     pub(super) fn read(&mut self) -> Config {
         let root = self.root;
@@ -83,39 +72,6 @@ impl<'a> ConfigReader<'a> {
             }
             _ => self.test(node),
         }
-    }
-
-    /// Names a part that cannot be read.
-    pub(super) fn leave_out(
-        &mut self,
-        part: &'static str,
-        node: &YamlNode,
-        what: impl Into<String>,
-        why: impl Into<String>,
-    ) {
-        let place = self.files.place(node);
-        self.imported.leave_out(part, place, what, why);
-    }
-
-    /// What a `$ref` to another part of the configuration stands for.
-    fn dereferenced<'n>(&self, node: &'n YamlNode) -> &'n YamlNode
-    where
-        'a: 'n,
-    {
-        let mut found = node;
-        for _ in 0..8 {
-            let Some(Yaml::Str(reference)) = found.get("$ref").map(|node| &node.value) else {
-                break;
-            };
-            let Some(path) = reference.strip_prefix("#/") else { break };
-            let target = path.split('/').try_fold(self.root, |at, key| match &at.value {
-                Yaml::Seq(items) => items.get(key.parse::<usize>().ok()?),
-                _ => at.get(key),
-            });
-            let Some(target) = target else { break };
-            found = target;
-        }
-        found
     }
 
     /// The tests of a section or file.
@@ -368,13 +324,5 @@ impl<'a> ConfigReader<'a> {
         if root.get("env").is_some() {
             self.imported.note("Variables under `env` are not copied: set them in the environment, or in a `.env` file beside the suite.");
         }
-    }
-}
-
-/// What a node says if it is text.
-pub(super) fn text(node: Option<&YamlNode>) -> Option<String> {
-    match node.map(|node| &node.value) {
-        Some(Yaml::Str(text)) => Some(text.clone()),
-        _ => None,
     }
 }

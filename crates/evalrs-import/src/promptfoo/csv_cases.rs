@@ -3,8 +3,9 @@
 use serde_json::{Map, Value, json};
 
 use super::case::{AssertionSpec, TestCase};
-use super::config::ConfigReader;
+use super::config_reader::ConfigReader;
 use super::files::{ending, path_and_function};
+use super::kinds::KINDS;
 use crate::imported::SourcePlace;
 
 /// The tests of the table `text`, which stands in the file at `path`.
@@ -144,7 +145,7 @@ fn typed(cell: &str) -> Option<Value> {
         None => (head, None),
     };
     let kind = written.strip_prefix("not-").unwrap_or(written);
-    if !super::assertions::KINDS.contains(&kind) {
+    if !KINDS.contains(&kind) {
         return None;
     }
     let mut assertion = json!({"type": written});

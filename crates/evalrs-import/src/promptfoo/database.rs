@@ -6,6 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::files::ConfigFiles;
 use super::results::{self, PlacedResult, PromptfooEvaluation};
+use super::suite::name_of;
 use crate::folder::ONLY_SUITE;
 use crate::imported::{ImportError, Imported, SourcePlace};
 use crate::reading::GivenNames;
@@ -100,7 +101,7 @@ impl DatabaseImporter<'_> {
         };
         // Evaluations of one configuration share its description, and suites of one name their history.
         let given = (!self.is_only).then(|| self.names.give(id));
-        let name = given.clone().unwrap_or_else(|| super::name_of(&place.file, description));
+        let name = given.clone().unwrap_or_else(|| name_of(&place.file, description));
         let file = given.as_deref().unwrap_or(ONLY_SUITE);
         let files = ConfigFiles::new(self.source, folder_of(&place.file));
         let imported = std::mem::take(&mut self.imported);

@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::assertions::{AssertionContext, MappedAssertion, SLOT};
 use super::case::AssertionSpec;
 use super::files::ending;
+use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
 use super::providers::judge;
 
 /// A rubric, and the least score that passes where the assertion says none.

@@ -7,10 +7,13 @@ mod assertions;
 mod case;
 mod code;
 mod config;
+mod config_reader;
 mod csv_cases;
 mod database;
 mod files;
 mod judged;
+mod kinds;
+mod mapped_assertion;
 mod prompts;
 mod providers;
 mod regex;
@@ -24,12 +27,11 @@ mod tests;
 mod vars;
 
 use super::imported::{ImportError, Imported};
-use super::reading::beginning;
 use super::source::ImportSource;
-use config::ConfigReader;
+use config_reader::ConfigReader;
 use evalrs_base::file_path::folder_of;
 use files::{ConfigFiles, is_javascript};
-use suite::SuiteBuilder;
+use suite::{SuiteBuilder, name_of};
 
 /// The names of its configurations, those that are read first.
 const CONFIGS: [&str; 6] = [
@@ -126,18 +128,4 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
     let name = name_of(&path, config.description.as_deref());
     let builder = SuiteBuilder::new(&files, reader.imported);
     Ok(rows::suites(&config, &name, builder))
-}
-
-/// The name of a suite: the first line of the description, else that of the configuration's folder or file.
-fn name_of(path: &str, description: Option<&str>) -> String {
-    let line = description.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
-    if let Some(line) = line {
-        return beginning(line.trim(), 80);
-    }
-    let file = path.rsplit('/').next().unwrap_or(path);
-    let stem = file.split('.').next().unwrap_or(file);
-    let folder = folder_of(path).rsplit('/').next().unwrap_or_default();
-    let is_named = !folder.is_empty() && folder != ".";
-    let name = if stem == "promptfooconfig" && is_named { folder } else { stem };
-    if name.is_empty() { "promptfoo" } else { name }.to_owned()
 }

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::config::{ConfigReader, text};
+use super::config_reader::{ConfigReader, text};
 use super::files::{ending, is_javascript, path_and_function};
 use evalrs_base::yaml::tree::{Yaml, YamlNode};
 

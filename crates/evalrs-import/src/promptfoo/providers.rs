@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::config::ConfigReader;
+use super::config_reader::ConfigReader;
 use super::files::ending;
 use crate::imported::SourcePlace;
 use crate::secrets::{FoundSecret, is_reference, is_secret_name};

@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use super::case::{AssertionCounter, AssertionSpec, TestCase};
 use super::files::ConfigFiles;
-use super::suite::{Finished, RowGraders, SuiteBuilder};
+use super::suite::{Finished, RowGraders, SuiteBuilder, name_of};
 use crate::folder::ONLY_SUITE;
 use crate::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
 use crate::reading::text_at;
@@ -50,7 +50,7 @@ pub(super) fn import(
         )
     })?;
     let files = ConfigFiles::new(source, folder_of(path));
-    let name = super::name_of(path, evaluation.description.as_deref());
+    let name = name_of(path, evaluation.description.as_deref());
     Ok(suite_of(&evaluation, ONLY_SUITE, &name, &files, Imported::default()))
 }
 

@@ -5,10 +5,13 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value, json};
 
-use super::assertions::{AssertionContext, MappedAssertion, SLOT, mapped};
+use super::assertions::mapped;
 use super::case::{AssertionSpec, TestCase};
 use super::files::ConfigFiles;
+use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
 use crate::imported::Imported;
+use crate::reading::beginning;
+use evalrs_base::file_path::folder_of;
 
 /// The grader of a suite whose source asserts nothing.
 const ANSWERED: &str = "answered";
@@ -348,4 +351,18 @@ fn name_in(settings: &mut Value, name: &str) {
         Value::Object(fields) => fields.values_mut().for_each(|field| name_in(field, name)),
         _ => {}
     }
+}
+
+/// The name of a suite: the first line of the description, else that of the configuration's folder or file.
+pub(super) fn name_of(path: &str, description: Option<&str>) -> String {
+    let line = description.and_then(|text| text.lines().find(|line| !line.trim().is_empty()));
+    if let Some(line) = line {
+        return beginning(line.trim(), 80);
+    }
+    let file = path.rsplit('/').next().unwrap_or(path);
+    let stem = file.split('.').next().unwrap_or(file);
+    let folder = folder_of(path).rsplit('/').next().unwrap_or_default();
+    let is_named = !folder.is_empty() && folder != ".";
+    let name = if stem == "promptfooconfig" && is_named { folder } else { stem };
+    if name.is_empty() { "promptfoo" } else { name }.to_owned()
 }

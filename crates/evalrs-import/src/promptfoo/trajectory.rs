@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::assertions::MappedAssertion;
 use super::case::AssertionSpec;
 use super::code;
+use super::mapped_assertion::MappedAssertion;
 
 /// The grader of a `trajectory:` assertion.
 pub(super) fn grader(spec: &AssertionSpec, value: &Value) -> Result<MappedAssertion, String> {

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use serde_json::Value;
 
-use super::{PlacedRecord, Trace, TraceSuite, all_records, begins};
+use super::records::{PlacedRecord, all_records, begins};
+use super::suite::{Trace, TraceSuite};
 use crate::imported::{ImportError, Imported};
 use crate::reading::{first, has_keys, text_at};
 use crate::source::ImportSource;

@@ -5,7 +5,8 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::messages::{plain_text, span_messages};
-use super::{PlacedRecord, Trace, TraceSuite, all_records, begins};
+use super::records::{PlacedRecord, all_records, begins};
+use super::suite::{Trace, TraceSuite};
 use crate::imported::{ImportError, Imported, SourcePlace};
 use crate::reading::{as_text, first, has_keys, text_at};
 use crate::source::ImportSource;

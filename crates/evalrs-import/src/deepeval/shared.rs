@@ -1,0 +1,42 @@
+//! What runs and datasets share: fields of objects, names of files, and what is said where there is no case or no score.
+
+use serde_json::{Map, Value, json};
+
+use crate::imported::ImportError;
+
+/// That a file holds nothing to be graded.
+pub(super) fn no_cases(path: &str) -> ImportError {
+    ImportError::unreadable(
+        format!("there is no test case and no golden in `{path}`"),
+        "name a run, such as `.deepeval/.latest_run_full.json` or a file of `DEEPEVAL_RESULTS_FOLDER`, or a dataset that `save_as` wrote",
+    )
+}
+
+/// The name of a file without folder and ending.
+pub(super) fn stem(path: &str) -> String {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.rsplit_once('.').map_or(name, |(stem, _)| stem).trim_start_matches('.').to_owned()
+}
+
+/// A grader for sources that say no score.
+pub(super) fn answered() -> Value {
+    json!({"kind": "tool", "function": "length", "config": {"min": 1}, "extractor": "final_output"})
+}
+
+/// Puts a value into a row, unless it says nothing.
+pub(super) fn put(row: &mut Map<String, Value>, name: &str, value: Option<&Value>) {
+    let says = |value: &&Value| match value {
+        Value::Null => false,
+        Value::Array(items) => !items.is_empty(),
+        Value::Object(fields) => !fields.is_empty(),
+        _ => true,
+    };
+    if let Some(value) = value.filter(says) {
+        row.insert(name.to_owned(), value.clone());
+    }
+}
+
+/// The first of several fields of an object that is there and not null.
+pub(super) fn field<'v>(value: &'v Value, names: &[&str]) -> Option<&'v Value> {
+    names.iter().find_map(|name| value.get(name).filter(|found| !found.is_null()))
+}

@@ -1,0 +1,82 @@
+//! The records of the files of a source: which files there are, and what stands where in them.
+
+use serde_json::Value;
+
+use crate::imported::{ImportError, Imported, SourcePlace};
+use crate::reading::{self, Record};
+use crate::source::{HEAD, ImportSource};
+use evalrs_base::file_path::join;
+
+/// How deep folders are looked through, and how many files of them are read.
+const MAX_DEPTH: usize = 8;
+const MAX_FILES: usize = 20_000;
+
+/// The JSON files of a source: itself, or those below a folder.
+fn json_files(source: &ImportSource<'_>) -> Vec<String> {
+    let mut found = Vec::new();
+    if source.is_folder() {
+        gather(source, &source.path, 0, &mut found);
+    } else {
+        found.push(source.path.clone());
+    }
+    found
+}
+
+fn gather(source: &ImportSource<'_>, folder: &str, depth: usize, found: &mut Vec<String>) {
+    for name in source.list(folder).unwrap_or_default() {
+        let path = join(folder, &name);
+        let is_json = [".json", ".jsonl", ".ndjson"].iter().any(|end| name.ends_with(end));
+        if found.len() >= MAX_FILES {
+            return;
+        }
+        if is_json {
+            found.push(path);
+        } else if depth < MAX_DEPTH && !name.starts_with('.') && !name.contains('.') {
+            gather(source, &path, depth + 1, found);
+        }
+    }
+}
+
+/// Whether a source, or one of the first files of a folder, begins as `is_own` says.
+pub(super) fn begins(source: &ImportSource<'_>, is_own: fn(&str) -> bool) -> bool {
+    if !source.is_folder() {
+        return is_own(&reading::head(source));
+    }
+    json_files(source).iter().take(200).any(|path| {
+        source.bytes(path).is_ok_and(|bytes| {
+            let head = bytes.get(..HEAD).unwrap_or(&bytes);
+            is_own(&String::from_utf8_lossy(head))
+        })
+    })
+}
+
+/// The records of all files of a source; a file that cannot be read is told unless it is the only one.
+pub(super) fn all_records(
+    source: &ImportSource<'_>,
+    imported: &mut Imported,
+) -> Result<Vec<PlacedRecord>, ImportError> {
+    let mut all = Vec::new();
+    let paths = json_files(source);
+    for path in &paths {
+        let read = reading::text(source, path).and_then(|text| reading::records(path, &text));
+        match read {
+            Ok(records) => all.extend(records.into_iter().map(|Record { value, line }| {
+                PlacedRecord { value, place: SourcePlace::new(path, line) }
+            })),
+            Err(error) if paths.len() == 1 => return Err(error),
+            Err(_) => imported.leave_out(
+                "files",
+                SourcePlace::new(path, 0),
+                "a file",
+                "it is not JSON, nor lines of it",
+            ),
+        }
+    }
+    Ok(all)
+}
+
+/// A record and where it stands.
+pub(super) struct PlacedRecord {
+    pub value: Value,
+    pub place: SourcePlace,
+}
