@@ -5,10 +5,11 @@ use std::io::{self, Write};
 use serde::Serialize;
 
 use super::human::disputed_line;
-use super::terminal::{faint, title};
+use super::intervals::percent_within;
+use super::terminal_page::{faint, paragraphs, title, titles, write_sections};
 use evalrs_base::ordered_map::Ordered;
 use evalrs_base::text::table::{TableCell, lines, name, number};
-use evalrs_base::text::{count, cut, percent, score_or_dash, wrapped};
+use evalrs_base::text::{count, cut, score_or_dash};
 use evalrs_metrics::metric::annotators::DisputedCase;
 use evalrs_metrics::metric::sides::SideAgreement;
 use evalrs_statistics::classes::{AverageScores, ConfusionMatrix};
@@ -46,25 +47,19 @@ pub fn write(report: &AgreementReport, width: usize, out: &mut dyn Write) -> io:
             counted.push(format!("{missing} without {side}"));
         }
     }
-    writeln!(out, "{}", cut(&format!("{sides}: {}", counted.join(", ")), width))?;
-    let sections = [
-        coefficients(report, width),
-        report
-            .all
-            .confusion
-            .as_ref()
-            .map_or_else(Vec::new, |table| confusion(report, table, width)),
-        classes(&report.all, width),
-        report.by.as_ref().map_or_else(Vec::new, |groups| by_group(groups, width)),
-    ];
+    let heading = cut(&format!("{sides}: {}", counted.join(", ")), width);
+    let table = report.all.confusion.as_ref();
     let disputed = (!report.disputed.is_empty())
         .then(|| disputed_line("labels", &report.disputed, "`--json` lists all"));
-    let disputed = disputed.map_or_else(Vec::new, |line| wrapped(&line, width));
-    for section in sections.iter().chain([&disputed]).filter(|lines| !lines.is_empty()) {
-        writeln!(out)?;
-        section.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    }
-    Ok(())
+    let sections = [
+        vec![heading],
+        coefficients(report, width),
+        table.map_or_else(Vec::new, |table| confusion(report, table, width)),
+        classes(&report.all, width),
+        report.by.as_ref().map_or_else(Vec::new, |groups| by_group(groups, width)),
+        paragraphs(disputed, width),
+    ];
+    write_sections(sections, out)
 }
 
 /// A line for each number that is defined.
@@ -97,10 +92,7 @@ fn coefficients(report: &AgreementReport, width: usize) -> Vec<String> {
 
 /// The share of equal values and its interval, in percent.
 fn equal(found: &SideAgreement) -> String {
-    let interval = found.equal_interval.map_or_else(String::new, |interval| {
-        format!(" [{:.1}, {:.1}]", interval.low * 100.0, interval.high * 100.0)
-    });
-    format!("{}{interval}", percent(found.equal))
+    percent_within(found.equal, found.equal_interval)
 }
 
 /// How often which was taken for which: a row for each class of the second side.
@@ -120,9 +112,7 @@ fn classes(found: &SideAgreement, width: usize) -> Vec<String> {
     if found.classes.is_empty() {
         return Vec::new();
     }
-    let heads = ["n", "precision", "recall", "F1"].map(|text| title(text).at_right());
-    let mut rows: Vec<Vec<TableCell>> =
-        vec![std::iter::once(title("class")).chain(heads).collect()];
+    let mut rows = vec![titles(&["class"], &["n", "precision", "recall", "F1"])];
     for class in &found.classes {
         let numbers = [class.precision, class.recall, class.f1].map(score_or_dash).map(number);
         let cells = [name(&cut(&class.class, NAME)), number(class.support.to_string())];
@@ -143,8 +133,7 @@ fn classes(found: &SideAgreement, width: usize) -> Vec<String> {
 
 fn by_group(groups: &Ordered<SideAgreement>, width: usize) -> Vec<String> {
     let heads = ["n", "equal", "kappa", "quadratic", "Spearman", "F1"];
-    let heads = heads.map(|text| title(text).at_right());
-    let mut rows: Vec<Vec<TableCell>> = vec![std::iter::once(title("")).chain(heads).collect()];
+    let mut rows = vec![titles(&[""], &heads)];
     for (group, found) in &groups.0 {
         let cells = [
             found.n.to_string(),

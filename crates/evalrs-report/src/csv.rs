@@ -9,7 +9,7 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRun};
+use super::format::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRun};
 use evalrs_base::text::shown;
 use evalrs_metrics::results::report::Report;
 use evalrs_metrics::results::{GradeLine, ResultLine};

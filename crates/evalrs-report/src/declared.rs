@@ -1,10 +1,8 @@
 //! The metrics that a suite declares, as the reports for people show them: a table of numbers with their intervals.
 
-use std::io::{self, Write};
-
-use super::intervals;
-use super::markdown::code;
-use super::terminal::{TITLE, error_cell, faint, title};
+use super::intervals::{self, value_interval, value_or_dash};
+use super::markdown_page::{MarkdownPage, code};
+use super::terminal_page::{error_cell, faint, titles};
 use evalrs_base::ordered_map::Ordered;
 use evalrs_base::text::table::{TableCell, lines, name as cell_of_name, number, words};
 use evalrs_base::text::{count, cut, cut_middle};
@@ -44,10 +42,7 @@ pub(super) fn declared_lines(metrics: &Ordered<MetricValue>, width: usize) -> Ve
     if metrics.0.is_empty() {
         return Vec::new();
     }
-    let titles = ["value [95 %]", "n", "errors"];
-    let mut header = vec![title("metric"), title("kind")];
-    header.extend(titles.map(|text| number(text).styled(TITLE)));
-    let mut rows = vec![header];
+    let mut rows = vec![titles(&["metric", "kind"], &["value [95 %]", "n", "errors"])];
     let mut after = Vec::new();
     for (name, metric) in &metrics.0 {
         let shown = metric_rows(name, metric, told_apart);
@@ -61,32 +56,16 @@ pub(super) fn declared_lines(metrics: &Ordered<MetricValue>, width: usize) -> Ve
 }
 
 /// The same as Markdown.
-pub(super) fn write_declared(
-    metrics: &Ordered<MetricValue>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    if metrics.0.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n| metric | kind | value | {} | n | errors |", intervals::TITLE)?;
-    writeln!(out, "|:--|:--|--:|--:|--:|--:|")?;
-    for (name, metric) in &metrics.0 {
-        for row in metric_rows(name, metric, whole_names) {
-            let errors = row.errors.map_or_else(String::new, |errors| errors.to_string());
-            let DeclaredRow { kind, value, interval, n, .. } = &row;
-            let name = code(row.name.trim());
-            writeln!(out, "| {name} | {kind} | {value} | {interval} | {n} | {errors} |")?;
-        }
-    }
-    if let Some(methods) = methods(metrics) {
-        writeln!(out, "\n{methods}")?;
-    }
-    for (name, metric) in &metrics.0 {
-        for line in remarks(name, metric) {
-            writeln!(out, "\n{}", code(line.trim()))?;
-        }
-    }
-    Ok(())
+pub(super) fn add_declared(metrics: &Ordered<MetricValue>, page: &mut MarkdownPage) {
+    let all = || metrics.0.iter();
+    let rows = all().flat_map(|(name, metric)| metric_rows(name, metric, whole_names)).map(|row| {
+        let errors = row.errors.map_or_else(String::new, |errors| errors.to_string());
+        vec![code(row.name.trim()), row.kind, row.value, row.interval, row.n.to_string(), errors]
+    });
+    page.table(&["metric", "kind"], &["value", intervals::TITLE, "n", "errors"], rows);
+    page.paragraphs(methods(metrics));
+    let remarks = all().flat_map(|(name, metric)| remarks(name, metric));
+    page.paragraphs(remarks.map(|line| code(line.trim())));
 }
 
 /// Names without what all of them begin and end with, where that is long: of long names the middle is what tells them apart.
@@ -131,8 +110,8 @@ fn metric_rows(
     let whole = DeclaredRow {
         name: cut_middle(name, NAME),
         kind: metric.kind.clone(),
-        value: shown(metric.value),
-        interval: interval(metric.interval.as_ref()),
+        value: value_or_dash(metric.value),
+        interval: value_interval(metric.interval),
         n: metric.n,
         errors: Some(metric.errors),
     };
@@ -141,8 +120,8 @@ fn metric_rows(
     let group = |(name, (_, group)): (String, &(String, GroupValue))| DeclaredRow {
         name: format!("  {}", cut_middle(&name, GROUP_NAME)),
         kind: group.weight.map_or_else(String::new, |weight| format!("weight {weight}")),
-        value: shown(group.value),
-        interval: interval(group.interval.as_ref()),
+        value: value_or_dash(group.value),
+        interval: value_interval(group.interval),
         n: group.n,
         errors: None,
     };
@@ -178,8 +157,9 @@ fn remarks(name: &str, metric: &MetricValue) -> Vec<String> {
         let counted = count(metric.undefined.len(), "group");
         format!("{name}: not defined in {counted}: {}{more}", names.join(", "))
     });
-    let native =
-        metric.native.map(|native| format!("{name}: {} on its own scale", shown(Some(native))));
+    let native = metric
+        .native
+        .map(|native| format!("{name}: {} on its own scale", value_or_dash(Some(native))));
     let ungrouped =
         metric.ungrouped.as_ref().map(|left_out| format!("{name}: {}", outside(left_out)));
     let remarks = problem.chain(undefined).chain(native).chain(more).chain(ungrouped);
@@ -213,22 +193,6 @@ fn confusion(name: &str, metric: &MetricValue) -> Vec<String> {
         })
     };
     matrix.classes.iter().zip(&matrix.counts).filter_map(of_class).collect()
-}
-
-/// Three decimals, as scores have; of large numbers fewer.
-pub fn shown(value: Option<f64>) -> String {
-    match value {
-        None => "-".to_owned(),
-        Some(value) if value.abs() >= 1000.0 => format!("{value:.1}"),
-        Some(value) => format!("{value:.3}"),
-    }
-}
-
-fn interval(interval: Option<&ConfidenceInterval>) -> String {
-    interval.map_or_else(
-        || "-".to_owned(),
-        |found| format!("[{}, {}]", shown(Some(found.low)), shown(Some(found.high))),
-    )
 }
 
 /// How the intervals of all that is shown were made.

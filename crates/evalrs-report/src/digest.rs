@@ -3,6 +3,7 @@
 //! One pass, and bounded memory however many results there are. A failure is a grade that was made and did
 //! not pass; a grade that could not be made is no failure and is kept apart.
 
+use evalrs_base::text::cut_middle;
 use evalrs_eval::grade::{is_bare_mismatch, is_of_nothing, with_compared};
 use evalrs_metrics::results::brief::{BriefResult, BriefResults};
 use evalrs_metrics::results::report::Report;
@@ -17,6 +18,10 @@ const RATIONALE: usize = 2000;
 
 /// How much is shown of what a judge replied in place of a verdict, in characters.
 const QUOTED: usize = 40;
+
+/// The columns that a name may take where a line holds several: of a sample, of a model.
+const SAMPLE: usize = 32;
+const MODEL: usize = 20;
 
 /// What was found in one pass over the results.
 #[derive(Debug, Default)]
@@ -196,6 +201,13 @@ pub(crate) fn label(sample_id: &str, model: Option<&str>, trial: Option<u32>) ->
     let model = model.map_or_else(String::new, |model| format!(" [{model}]"));
     let trial = trial.map_or_else(String::new, |trial| format!(" [trial {trial}]"));
     format!("{sample_id}{model}{trial}")
+}
+
+/// The name of a result, every part of it harmless and cut by itself.
+pub fn case_name(sample_id: &str, model: Option<&str>, trial: Option<u32>) -> String {
+    let sample_id = cut_middle(sample_id, SAMPLE);
+    let model = model.map(|model| cut_middle(model, MODEL));
+    label(&sample_id, model.as_deref(), trial)
 }
 
 impl FailedResult {

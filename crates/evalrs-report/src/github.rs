@@ -9,11 +9,12 @@ use std::io::{self, Write};
 
 use super::digest::{ErrorGroup, FailedResult, ReportDigest};
 use super::ending::cure;
-use super::markdown::{self, LimitedPage};
-use super::origin::ReportOrigin;
-use super::{
-    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, rollup, verdict,
+use super::format::{
+    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun,
 };
+use super::markdown_page::LimitedPage;
+use super::origin::ReportOrigin;
+use super::{markdown, rollup, verdict};
 use evalrs_base::text::{count, cut, sanitize, score};
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::results::report::Report;
@@ -99,7 +100,7 @@ impl ReportWriter for Annotations {
             None => write_summary(run.report, sink.out),
             Some(page) => {
                 let failures = self.failures.unwrap_or(markdown::FAILURES);
-                self.page.add(run, failures, page)?;
+                self.page.add(&markdown::page(run.report, run.origin, failures), page)?;
                 writeln!(page)
             }
         }
@@ -118,11 +119,11 @@ impl ReportWriter for Annotations {
                 message: verdict::finding(gate),
             });
         }
-        let text = rollup::page(reported)?;
+        let text = rollup::page(reported);
         match &mut sink.page {
             None => writeln!(sink.out, "{}", defused(&text)),
             Some(page) => {
-                self.page.add_text(&text, page)?;
+                self.page.add(&text, page)?;
                 writeln!(page)
             }
         }
@@ -275,10 +276,7 @@ impl Annotation {
 
 /// Writes the summary as lines of the log: where no page takes it.
 fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let mut summary = Vec::new();
-    markdown::write_summary(report, &mut summary)?;
-    out.write_all(defused(&String::from_utf8_lossy(&summary)).as_bytes())?;
-    writeln!(out)
+    writeln!(out, "{}", defused(&markdown::summary_page(report).into_text()))
 }
 
 fn escape_data(text: &str) -> String {

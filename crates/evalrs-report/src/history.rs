@@ -2,12 +2,13 @@
 
 use std::io::{self, Write};
 
-use super::intervals::value_within;
-use super::terminal::{BAD, FAINT, TITLE, status_style, title};
+use super::intervals::{kappa_or_dash, p_value, value_within};
+use super::terminal_page::{BAD, TITLE, faint, paragraphs, status_style, title, write_sections};
 use super::verdict;
 use evalrs_base::text::table::{TableCell, lines, number, words};
-use evalrs_base::text::{count, mean_and_error, percent, sanitize, score, wrapped};
+use evalrs_base::text::{count, mean_and_error, percent, sanitize, score};
 use evalrs_metrics::gate::GateStatus;
+use evalrs_metrics::history::against_people::AgreesLess;
 use evalrs_metrics::history::slide::Slide;
 use evalrs_metrics::history::{HistoryAgreement, against_people::AgreesLess};
 use evalrs_metrics::history::{HistoryReport, HistoryRun};
@@ -20,32 +21,32 @@ pub fn write(
     out: &mut dyn Write,
 ) -> io::Result<()> {
     let suite = sanitize(suite);
-    writeln!(out, "{TITLE}history{TITLE:#}  {suite}: {}", count(report.runs.len(), "run"))?;
-    if report.runs.is_empty() {
-        return Ok(());
-    }
-    writeln!(out)?;
-    let numbers = NamedNumbers::of(&report.runs);
-    let mut rows = vec![header(&numbers)];
-    rows.extend(report.runs.iter().map(|run| row(run, &numbers)));
-    let mut shown = lines(&rows, width).into_iter();
-    shown.next().map_or(Ok(()), |line| writeln!(out, "{line}"))?;
-    for (run, line) in report.runs.iter().zip(shown) {
-        for one in &run.breaks {
-            writeln!(out, "{FAINT}  -- {} --{FAINT:#}", sanitize(&one.text))?;
-        }
-        writeln!(out, "{line}")?;
-        for one in &run.agree_less {
-            for line in wrapped(&agrees_less(one), width.saturating_sub(INDENT.len())) {
-                writeln!(out, "{INDENT}{BAD}{line}{BAD:#}")?;
-            }
-        }
-    }
+    let runs = count(report.runs.len(), "run");
+    let heading = vec![format!("{TITLE}history{TITLE:#}  {suite}: {runs}")];
     let last = report.runs.last().and_then(|run| run.gate.status);
-    if !report.slides.is_empty() {
-        writeln!(out)?;
+    let slides = report.slides.iter().map(|slide| slide_line(slide, last)).collect();
+    write_sections([heading, run_lines(&report.runs, width), slides], out)
+}
+
+/// The table of the runs, with what changed before a run and what it does worse between its rows.
+fn run_lines(runs: &[HistoryRun], width: usize) -> Vec<String> {
+    if runs.is_empty() {
+        return Vec::new();
     }
-    report.slides.iter().try_for_each(|slide| writeln!(out, "{}", slide_line(slide, last)))
+    let numbers = NamedNumbers::of(runs);
+    let mut rows = vec![header(&numbers)];
+    rows.extend(runs.iter().map(|run| row(run, &numbers)));
+    let mut table = lines(&rows, width).into_iter();
+    let mut shown: Vec<String> = table.next().into_iter().collect();
+    for (run, line) in runs.iter().zip(table) {
+        let breaks = run.breaks.iter();
+        shown.extend(breaks.map(|one| faint(&format!("  -- {} --", sanitize(&one.text)))));
+        shown.push(line);
+        let worse =
+            paragraphs(run.agree_less.iter().map(agrees_less), width.saturating_sub(INDENT.len()));
+        shown.extend(worse.into_iter().map(|line| format!("{INDENT}{BAD}{line}{BAD:#}")));
+    }
+    shown
 }
 
 const INDENT: &str = "  ";
@@ -129,13 +130,9 @@ fn grader_cells(run: &HistoryRun, grader: &NamedGrader<'_>) -> Vec<TableCell> {
         };
         let agrees = number(agrees);
         cells.push(if is_less { agrees.styled(BAD) } else { agrees });
-        cells.push(number(kappa(agreement)));
+        cells.push(number(kappa_or_dash(agreement.kappa)));
     }
     cells
-}
-
-fn kappa(agreement: HistoryAgreement) -> String {
-    agreement.kappa.map_or_else(|| "-".to_owned(), |kappa| format!("{:.2}", kappa + 0.0))
 }
 
 /// That a mean went up and agreement down, which is no better judge.
@@ -151,8 +148,8 @@ fn agrees_less(found: &AgreesLess) -> String {
         sanitize(grader),
         percent(before.accuracy),
         percent(now.accuracy),
-        kappa(*before),
-        kappa(*now),
+        kappa_or_dash(before.kappa),
+        kappa_or_dash(now.kappa),
         before.false_pass,
         now.false_pass,
         score(*old),
@@ -162,12 +159,12 @@ fn agrees_less(found: &AgreesLess) -> String {
 }
 
 fn slide_line(slide: &Slide, gate: Option<GateStatus>) -> String {
-    let Slide { grader, since, before, now, p_value, test } = slide;
+    let Slide { grader, since, before, now, p_value: found, test } = slide;
     let still = match gate {
         Some(GateStatus::Passed) => "; the gate still passes",
         _ => "",
     };
-    let p = if *p_value < 0.001 { "< 0.001".to_owned() } else { format!("{p_value:.3}") };
+    let p = p_value(Some(*found));
     format!(
         "{BAD}slide{BAD:#}  {}: {} → {} since {} (p {p}, {}){still}",
         sanitize(grader),

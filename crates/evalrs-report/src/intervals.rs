@@ -2,7 +2,6 @@
 
 use std::collections::BTreeSet;
 
-use super::declared::shown;
 use evalrs_base::ordered_map::Ordered;
 use evalrs_base::text::{enumerated, percent, score, score_or_dash};
 use evalrs_metrics::metric::{Metric, NativeMean};
@@ -10,6 +9,35 @@ use evalrs_statistics::interval::{ConfidenceInterval, IntervalMethod};
 
 /// The title of a column of intervals.
 pub(crate) const TITLE: &str = "95 % interval";
+
+/// What is shown of a number, or a dash where there is none.
+pub(crate) fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+    value.map_or_else(|| "-".to_owned(), show)
+}
+
+/// A kappa with two decimals.
+pub(crate) fn kappa_or_dash(kappa: Option<f64>) -> String {
+    or_dash(kappa, |kappa| format!("{:.2}", kappa + 0.0))
+}
+
+/// How likely chance alone does as much.
+pub(crate) fn p_value(p: Option<f64>) -> String {
+    or_dash(p, |p| if p < 0.001 { "< 0.001".to_owned() } else { score(p) })
+}
+
+/// A number with its sign and so many decimals.
+pub(crate) fn signed(value: f64, decimals: usize) -> String {
+    let text = format!("{:+.decimals$}", value + 0.0);
+    // What rounds to zero has no sign.
+    let is_zero = text.chars().all(|letter| matches!(letter, '+' | '-' | '0' | '.'));
+    if is_zero { text.trim_start_matches(['+', '-']).to_owned() } else { text }
+}
+
+/// The interval of a difference: `-0.100 to +0.020`.
+pub(crate) fn signed_range(interval: Option<(f64, f64)>, decimals: usize) -> String {
+    let bounds = interval.map(|(low, high)| [low, high].map(|bound| signed(bound, decimals)));
+    or_dash(bounds, |bounds| bounds.join(" to "))
+}
 
 /// A mean and its interval: `0.625 [0.312, 0.861]`.
 pub(crate) fn mean_within(metric: &Metric) -> String {
@@ -27,10 +55,7 @@ pub(crate) fn native_mean(native: &NativeMean) -> String {
 
 /// The interval of a mean: `[0.312, 0.861]`.
 pub(crate) fn mean_interval(metric: &Metric) -> String {
-    metric.interval.map_or_else(
-        || "-".to_owned(),
-        |found| format!("[{}, {}]", score(found.low), score(found.high)),
-    )
+    or_dash(metric.interval, |found| format!("[{}, {}]", score(found.low), score(found.high)))
 }
 
 /// A pass rate and its interval: `62.5% [31.2, 86.1]`.
@@ -51,24 +76,29 @@ pub(crate) fn rate_interval(metric: &Metric) -> String {
 
 /// The interval of a share, in percent: `[31.2, 86.1]`.
 pub fn percent_interval(interval: Option<ConfidenceInterval>) -> String {
-    interval.map_or_else(
-        || "-".to_owned(),
-        |found| format!("[{:.1}, {:.1}]", found.low * 100.0, found.high * 100.0),
-    )
+    or_dash(interval, |found| format!("[{:.1}, {:.1}]", found.low * 100.0, found.high * 100.0))
+}
+
+/// Three decimals, as scores have; of large numbers fewer.
+pub fn value_or_dash(value: Option<f64>) -> String {
+    match value {
+        None => "-".to_owned(),
+        Some(value) if value.abs() >= 1000.0 => format!("{value:.1}"),
+        Some(value) => format!("{value:.3}"),
+    }
 }
 
 /// A number and its interval: `0.625 [0.312, 0.861]`.
 pub fn value_within(value: Option<f64>, interval: Option<ConfidenceInterval>) -> String {
-    let value = shown(value);
+    let value = value_or_dash(value);
     interval.map_or_else(|| value.clone(), |_| format!("{value} {}", value_interval(interval)))
 }
 
 /// The interval of a number: `[0.312, 0.861]`.
 pub fn value_interval(interval: Option<ConfidenceInterval>) -> String {
-    interval.map_or_else(
-        || "-".to_owned(),
-        |found| format!("[{}, {}]", shown(Some(found.low)), shown(Some(found.high))),
-    )
+    let bounds =
+        interval.map(|found| [found.low, found.high].map(|bound| value_or_dash(Some(bound))));
+    or_dash(bounds, |bounds| format!("[{}]", bounds.join(", ")))
 }
 
 /// How the intervals of metrics of graders were made.
@@ -83,6 +113,11 @@ pub(crate) fn methods(metrics: &Ordered<Metric>) -> Option<String> {
 /// How intervals were made: `95 % intervals: Clopper-Pearson and Student t`; none where there is none.
 pub(crate) fn methods_of(intervals: impl Iterator<Item = ConfidenceInterval>) -> Option<String> {
     let found: BTreeSet<IntervalMethod> = intervals.map(|interval| interval.method).collect();
-    let names: Vec<&str> = found.into_iter().map(IntervalMethod::label).collect();
+    named_methods(&found)
+}
+
+/// The same of methods that are known.
+pub(crate) fn named_methods(methods: &BTreeSet<IntervalMethod>) -> Option<String> {
+    let names: Vec<&str> = methods.iter().map(|method| method.label()).collect();
     (!names.is_empty()).then(|| format!("95 % intervals: {}", enumerated(&names, "and")))
 }

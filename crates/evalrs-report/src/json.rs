@@ -4,7 +4,9 @@
 
 use std::io::{self, Write};
 
-use super::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun};
+use super::format::{
+    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun,
+};
 use evalrs_metrics::results::report::Report;
 
 /// One object for one evaluation.

@@ -4,7 +4,7 @@
 
 use std::io;
 
-use super::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRun};
+use super::format::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRun};
 use evalrs_metrics::results::report::write_lines;
 
 /// Lines, which may follow each other.

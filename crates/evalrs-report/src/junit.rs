@@ -16,10 +16,11 @@ use quick_xml::writer::ElementWriter;
 
 use super::digest::{label, reason};
 use super::ending::RunEnding;
-use super::origin::ReportOrigin;
-use super::{
-    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, verdict,
+use super::format::{
+    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun,
 };
+use super::origin::ReportOrigin;
+use super::verdict;
 use evalrs_base::text::{cut, sanitize, score, shown};
 use evalrs_metrics::gate::{GateReport, GateStatus};
 use evalrs_metrics::results::report::Report;

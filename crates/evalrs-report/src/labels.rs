@@ -69,7 +69,8 @@ mod tests {
         run.summary.labels = Ordered(vec![("accuracy".to_owned(), "Is right".to_owned())]);
         let text = run.written(|report, out| {
             let origin = ReportOrigin::default();
-            labelled(report, |report| markdown::write(report, &origin, 0, out))
+            let text = labelled(report, |report| markdown::page(report, &origin, 0));
+            out.write_all(text.as_bytes())
         });
         assert!(text.contains("| `Is right` |") && !text.contains("`accuracy`"), "{text}");
         let lines = run.written(evalrs_metrics::results::report::write_lines);

@@ -1,41 +1,56 @@
-//! The formats that results are written in, one file a format.
+//! Everything that evalrs shows of its results: reports of runs in each format, and the pages of its other commands.
 //!
-//! A report is a function of inputs and outcomes alone: no clock, no absolute path, nothing of what was
-//! cached. What belongs to one process stands in `effects::record`.
+//! A report is a function of inputs and outcomes alone: no clock, no absolute path, nothing of what was cached. What belongs
+//! to one process comes beside it, as [`ProcessFacts`]. Numbers are worked out in `evalrs-metrics`; here they are put into
+//! words, tables and documents.
+//!
+//! - [`format`](mod@format) says what a format is. `terminal`, `markdown` and `github` write for people, `json`, `jsonl`,
+//!   `junit`, `csv` and `otlp` for programs. [`FORMATS`] lists them all.
+//! - [`digest`] picks the failures and errors that people are shown. [`labels`] gives graders the names that people know them
+//!   by.
+//! - [`terminal_page`] and `markdown_page` hold what pages are made of. `declared`, `rater_pairs` and `rollup` are parts that
+//!   several pages show; [`intervals`], [`verdict`], [`human`], [`usage`] and [`ending`] are the words they share.
+//! - [`diff`], [`explain`], [`plan`], [`history`] and [`agree`] are the pages of the commands of these names.
+//!
+//! What a user, a sample or a judge wrote is made harmless where it is written: without control characters on a terminal, as
+//! code in Markdown, escaped in a command of a workflow.
+//!
+//! This crate reads no file, asks nobody and knows nothing of suites or stores: it is given what to write and where.
+//!
+//! Begin with [`format`](mod@format), then read `markdown`, the shortest format that shows everything.
 
 pub mod agree;
 mod csv;
-pub mod declared;
+mod declared;
 pub mod diff;
+pub mod digest;
 pub mod ending;
 pub mod explain;
-pub(crate) mod github;
+pub mod format;
+mod github;
 pub mod history;
 pub mod human;
 pub mod intervals;
-pub(crate) mod json;
-pub(crate) mod jsonl;
-pub(crate) mod junit;
+mod json;
+mod jsonl;
+mod junit;
 pub mod labels;
-pub(crate) mod markdown;
+mod markdown;
+mod markdown_page;
 pub mod origin;
 mod otlp;
-mod rater_pairs;
-pub(crate) mod rollup;
 pub mod plan;
-pub mod terminal;
+mod rater_pairs;
+mod rollup;
+mod terminal;
+pub mod terminal_page;
 pub mod usage;
-
-pub mod digest;
 pub mod verdict;
 
-use std::io::{self, Write};
-
-use self::ending::RunEnding;
-use self::origin::ReportOrigin;
-use evalrs_metrics::results::report::Report;
-use evalrs_metrics::rollup::RollupReport;
-use evalrs_model::outcome::{ActionTally, Usage};
+pub use format::{
+    Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup,
+    ReportedRun,
+};
 
 /// The formats of `evalrs run`, the one for terminals first.
 pub static FORMATS: [&ReportFormat; 8] = [
@@ -48,118 +63,3 @@ pub static FORMATS: [&ReportFormat; 8] = [
     &csv::FORMAT,
     &otlp::FORMAT,
 ];
-
-/// A format of reports.
-#[derive(Debug)]
-pub struct ReportFormat {
-    /// What `--format` calls it.
-    pub name: &'static str,
-    /// What it is for.
-    pub help: &'static str,
-    /// Who reads it.
-    pub audience: Audience,
-    /// Whether the reports of several suites make one document. One after the other they must else be readable.
-    pub joins_suites: bool,
-    /// Starts the reports of a command.
-    pub start: fn(ReportOptions) -> Box<dyn ReportWriter>,
-}
-
-/// Who reads a report.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Audience {
-    /// Whoever sits at the terminal: graders have the names that people know them by.
-    Terminal,
-    /// People, by way of some program: the same names, and no styles.
-    People,
-    /// Programs: graders have their keys in the suite.
-    Programs,
-    /// People, through GitHub, which knows files by their paths in the repository.
-    GitHub,
-}
-
-/// How much is shown.
-#[derive(Clone, Copy, Debug)]
-pub struct ReportOptions {
-    /// The width of the terminal, in columns.
-    pub width: usize,
-    /// How many failures are listed; the format knows how many are good.
-    pub failures: Option<usize>,
-    /// Whether a roll-up follows the suites.
-    pub rolls_up: bool,
-}
-
-/// Where a report goes.
-pub struct ReportSink<'a> {
-    /// Standard output.
-    pub out: &'a mut dyn Write,
-    /// A page for people beside it, which some CI systems show.
-    pub page: Option<&'a mut dyn Write>,
-}
-
-/// Writes the reports of a command, a suite after the other.
-pub trait ReportWriter {
-    /// Writes what is reported of one evaluation, or keeps it for the end.
-    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()>;
-
-    /// Writes what several suites come to together, after all of them, or keeps it for the end. Formats of single results have no
-    /// place for it.
-    fn add_rollup(
-        &mut self,
-        _rollup: &ReportedRollup<'_>,
-        _sink: &mut ReportSink<'_>,
-    ) -> io::Result<()> {
-        Ok(())
-    }
-
-    /// Writes what was kept, after the last evaluation.
-    fn finish(self: Box<Self>, _out: &mut dyn Write) -> io::Result<()> {
-        Ok(())
-    }
-}
-
-/// One evaluation and what is known of its run.
-#[derive(Clone, Copy)]
-pub struct ReportedRun<'a, 'r> {
-    /// What was found.
-    pub report: &'a Report<'r>,
-    /// What belongs to the process.
-    pub facts: &'a ProcessFacts,
-    /// The files it came from.
-    pub origin: &'a ReportOrigin,
-}
-
-/// What several suites came to together, and what is known of its file and record.
-#[derive(Clone, Copy, Debug)]
-pub struct ReportedRollup<'a> {
-    /// What was found.
-    pub rollup: &'a RollupReport,
-    /// Its file, as the reader of the report knows it.
-    pub path: Option<&'a str>,
-    /// Where its record stands.
-    pub record: Option<&'a str>,
-}
-
-/// What belongs to the process and not to the report. What is not known is not shown.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct ProcessFacts {
-    /// Actions whose outcome was asked for.
-    pub asked: Option<u64>,
-    /// Actions whose outcome was kept from before.
-    pub cached: Option<u64>,
-    /// Actions that failed.
-    pub failed: Option<u64>,
-    /// What graders used in the run.
-    pub spent: Usage,
-    /// What the judgments it found in the store had used when they were asked.
-    pub saved: Usage,
-    /// The conversations of the target, where it is run.
-    pub target: Option<ActionTally>,
-    /// Wall time of the run, in seconds.
-    pub seconds: Option<f64>,
-    /// When the run ended, in nanoseconds since 1970.
-    pub ended: Option<u64>,
-    /// Where all results stand.
-    pub report: Option<String>,
-    /// How the run ended.
-    pub ending: RunEnding,
-}

@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRun};
+use super::format::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRun};
 use evalrs_metrics::results::{GradeLine, ReportHeader, ResultLine};
 
 /// The bytes of events after which a line ends: with one more event it stays below the mebibyte that collectors read.

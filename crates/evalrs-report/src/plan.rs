@@ -4,20 +4,18 @@
 
 use std::io::{self, Write};
 
-use anstyle::Style;
 use serde::Serialize;
 
+use super::intervals::or_dash;
+use super::terminal_page::{TITLE, faint, paragraphs, table, titles, write_sections};
 use evalrs_base::ordered_map::Ordered;
 use evalrs_base::price::{Cost, as_of};
-use evalrs_base::text::table::{TableCell, lines, name, number, words};
-use evalrs_base::text::{about, count, cut, grouped, wrapped};
+use evalrs_base::text::table::{TableCell, name, number, words};
+use evalrs_base::text::{about, count, cut, grouped};
 use evalrs_metrics::metric::annotators::LabelCount;
 
-const TITLE: Style = Style::new().bold();
 /// Why more may be asked than is planned.
 const AT_LEAST: &str = "at least: what rests on extracted submissions, on grades or on first verdicts is known once those are there";
-
-const FAINT: Style = Style::new().dimmed();
 
 /// What a run of one suite would ask; this is the shape of `plan --json`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
@@ -146,13 +144,7 @@ pub struct StoredElsewhere {
 /// Writes the plan for a terminal of `width` columns.
 pub fn write(plan: &Plan, basis: &PlanBasis, width: usize, out: &mut dyn Write) -> io::Result<()> {
     let suite = cut(&plan.suite, width.saturating_sub(6));
-    writeln!(out, "{TITLE}plan{TITLE:#}  {suite}")?;
-    let rows = rows(plan);
-    if rows.len() > 1 {
-        writeln!(out)?;
-        lines(&rows, width).iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    }
-    writeln!(out)?;
+    let heading = vec![format!("{TITLE}plan{TITLE:#}  {suite}")];
     let sentences = conversations(plan, basis)
         .into_iter()
         .chain([sentence(plan, basis)])
@@ -160,32 +152,17 @@ pub fn write(plan: &Plan, basis: &PlanBasis, width: usize, out: &mut dyn Write) 
         .chain(basis.elsewhere.iter().map(stored_elsewhere))
         .chain(unkeyed(basis))
         .chain(labels(plan));
-    for sentence in sentences {
-        for line in wrapped(&sentence, width) {
-            writeln!(out, "{line}")?;
-        }
-    }
-    for note in notes(&plan.totals, basis) {
-        for line in wrapped(&note, width) {
-            writeln!(out, "{FAINT}{line}{FAINT:#}")?;
-        }
-    }
-    Ok(())
+    let notes = paragraphs(notes(&plan.totals, basis), width);
+    let told = paragraphs(sentences, width).into_iter();
+    let told = told.chain(notes.iter().map(|line| faint(line))).collect();
+    write_sections([heading, table(&rows(plan), width), told], out)
 }
 
 /// The table, of graders that have something to ask or had; with a row for all where there are several.
 fn rows(plan: &Plan) -> Vec<Vec<TableCell>> {
-    let title = |text: &str| number(text).styled(TITLE);
-    let mut rows = vec![vec![
-        words("grader").styled(TITLE),
-        title("actions"),
-        title("cached"),
-        title("to ask"),
-        words("because").styled(TITLE),
-        title("tokens in"),
-        title("out"),
-        title("cost"),
-    ]];
+    let mut header = titles(&["grader"], &["actions", "cached", "to ask"]);
+    header.extend(titles(&["because"], &["tokens in", "out", "cost"]));
+    let mut rows = vec![header];
     let asking = || plan.graders.0.iter().filter(|(_, line)| line.total > 0 || line.at_least);
     rows.extend(asking().map(|(name, line)| row(name, line)));
     if asking().count() > 1 {
@@ -198,7 +175,7 @@ fn row(grader: &str, line: &PlanLine) -> Vec<TableCell> {
     let because: Vec<String> =
         line.reasons.0.iter().map(|(reason, n)| format!("{reason} {}", grouped(*n))).collect();
     let estimate = |text: String| if line.asks_judges() { text } else { String::new() };
-    let cost = line.cost.map_or_else(|| "-".to_owned(), |cost| cost.to_string());
+    let cost = or_dash(line.cost, |cost| cost.to_string());
     vec![
         name(grader),
         number(grouped(line.total)),

@@ -1,10 +1,9 @@
 //! How far each two of three judges or voters, or more, agree: a table in reports for people. Of two, one line says it all.
 
-use std::io::{self, Write};
-
-use super::markdown::code;
-use super::terminal::{TITLE, title};
-use evalrs_base::text::table::{TableCell, lines, name, number};
+use super::intervals::kappa_or_dash;
+use super::markdown_page::{MarkdownPage, code};
+use super::terminal_page::{table, titles};
+use evalrs_base::text::table::{name, number};
 use evalrs_base::text::{count, cut_middle, percent};
 use evalrs_metrics::metric::agreement::PairAgreement;
 use evalrs_metrics::results::Summary;
@@ -14,6 +13,10 @@ const GRADER: usize = 24;
 
 /// The pairs of one grader that are shown: those of five raters.
 const PAIRS: usize = 10;
+
+/// The titles of the columns.
+const NAMES: [&str; 2] = ["grader", "raters"];
+const NUMBERS: [&str; 4] = ["n", "equal", "kappa", "quadratic"];
 
 /// A row of the table.
 struct PairRow<'s> {
@@ -26,50 +29,35 @@ impl PairRow<'_> {
     fn numbers(&self) -> [String; 4] {
         let PairAgreement { n, exact_agreement, cohen_kappa, quadratic_weighted_kappa } =
             *self.agreement;
-        let kappa = |value: Option<f64>| {
-            value.map_or_else(|| "-".to_owned(), |value| format!("{:.2}", value + 0.0))
-        };
         [
             n.to_string(),
             percent(exact_agreement),
-            kappa(cohen_kappa),
-            kappa(quadratic_weighted_kappa),
+            kappa_or_dash(cohen_kappa),
+            kappa_or_dash(quadratic_weighted_kappa),
         ]
     }
 }
 
 /// The table for a terminal of so many columns; nothing where no grader has three raters.
 pub(super) fn pair_lines(summary: &Summary, width: usize) -> Vec<String> {
-    let found = rows(summary);
-    if found.is_empty() {
-        return Vec::new();
-    }
-    let titles = ["n", "equal", "kappa", "quadratic"];
-    let mut table = vec![vec![title("grader"), title("raters")]];
-    table[0].extend(titles.map(|text| number(text).styled(TITLE)));
-    for row in &found {
+    let mut cells = vec![titles(&NAMES, &NUMBERS)];
+    cells.extend(rows(summary).iter().map(|row| {
         let names = [name(&cut_middle(row.grader, GRADER)), name(row.raters)];
-        let cells = names.into_iter().chain(row.numbers().map(number));
-        table.push(cells.collect::<Vec<TableCell>>());
-    }
-    let mut shown = lines(&table, width);
+        names.into_iter().chain(row.numbers().map(number)).collect()
+    }));
+    let mut shown = table(&cells, width);
     shown.extend(not_shown(summary));
     shown
 }
 
 /// The same as Markdown.
-pub(super) fn write_pairs(summary: &Summary, out: &mut dyn Write) -> io::Result<()> {
-    let found = rows(summary);
-    if found.is_empty() {
-        return Ok(());
-    }
-    writeln!(out, "\n| grader | raters | n | equal | kappa | quadratic |")?;
-    writeln!(out, "|:--|:--|--:|--:|--:|--:|")?;
-    for row in &found {
-        let numbers = row.numbers().join(" | ");
-        writeln!(out, "| {} | {} | {numbers} |", code(row.grader), row.raters)?;
-    }
-    not_shown(summary).map_or(Ok(()), |rest| writeln!(out, "\n{rest}"))
+pub(super) fn add_pairs(summary: &Summary, page: &mut MarkdownPage) {
+    let rows = rows(summary).into_iter().map(|row| {
+        let names = [code(row.grader), row.raters.to_owned()];
+        names.into_iter().chain(row.numbers()).collect()
+    });
+    page.table(&NAMES, &NUMBERS, rows);
+    page.paragraphs(not_shown(summary));
 }
 
 fn rows(summary: &Summary) -> Vec<PairRow<'_>> {
@@ -89,7 +77,8 @@ fn not_shown(summary: &Summary) -> Option<String> {
 
 #[cfg(test)]
 mod tests {
-    use super::{pair_lines, write_pairs};
+    use super::{add_pairs, pair_lines};
+    use crate::markdown_page::MarkdownPage;
     use evalrs_base::ordered_map::Ordered;
     use evalrs_metrics::metric::agreement::agreement;
     use evalrs_test_runs as fixtures;
@@ -106,9 +95,9 @@ mod tests {
             ("two".to_owned(), scores(&items, 2)),
             ("people".to_owned(), scores(&items, 3)),
         ]);
-        let mut markdown = Vec::new();
-        write_pairs(&run.summary, &mut markdown).unwrap();
-        let markdown = String::from_utf8(markdown).unwrap();
+        let mut page = MarkdownPage::default();
+        add_pairs(&run.summary, &mut page);
+        let markdown = page.into_text();
         let text =
             anstream::adapter::strip_str(&pair_lines(&run.summary, 80).join("\n")).to_string();
         insta::assert_snapshot!(format!("{text}\n{markdown}"), @r"

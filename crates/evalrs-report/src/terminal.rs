@@ -1,26 +1,26 @@
 //! The report on a terminal: the verdict first, then tables, then the first failures.
 //!
 //! Nothing here scrolls: every list is short and says how much more there is, and what the verdict, the
-//! metrics, the failures and the errors leave of the screen is shared by models, trials and tags. Styles are
-//! always written; the caller's stream strips them where they are not wanted. Facts of the process are handed
-//! in apart, for the report knows none.
+//! metrics, the failures and the errors leave of the screen is shared by models, trials and tags. Facts of the
+//! process are handed in apart, for the report knows none.
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
-
 use super::declared::declared_lines;
-use super::digest::{ReportDigest, label};
+use super::digest::{ReportDigest, case_name};
+use super::format::{
+    Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup,
+    ReportedRun,
+};
 use super::origin::ReportOrigin;
 use super::rater_pairs::pair_lines;
-use super::{
-    Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup,
-    ReportedRun, human, intervals, rollup, usage, verdict,
+use super::terminal_page::{
+    BAD, DOUBTFUL, error_cell, faint, gate_lines, table, title, titles, write_sections,
 };
+use super::{human, intervals, rollup, usage};
 use evalrs_base::ordered_map::Ordered;
-use evalrs_base::text::table::{TableCell, blocks, lines, name, number, words};
+use evalrs_base::text::table::{blocks, lines, name, number, words};
 use evalrs_base::text::{count, cut, cut_middle, sanitize, score, score_or_dash};
-use evalrs_metrics::gate::{GateReport, GateStatus};
 use evalrs_metrics::metric::Metric;
 use evalrs_metrics::results::Summary;
 use evalrs_metrics::results::report::Report;
@@ -35,21 +35,9 @@ const MODELS: usize = 8;
 const CURVES: usize = 8;
 const ERRORS: usize = 3;
 
-/// The columns that a name may take: of a suite or sample, of a grader, of a model.
+/// The columns that a name may take: of a sample, of a grader.
 const SAMPLE: usize = 32;
 const GRADER: usize = 24;
-const MODEL: usize = 20;
-
-/// What passed.
-pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-/// What failed.
-pub const BAD: Style = AnsiColor::Red.on_default().bold();
-/// What is an error or could not be decided.
-pub const DOUBTFUL: Style = AnsiColor::Yellow.on_default().bold();
-/// What names what stands below it.
-pub const TITLE: Style = Style::new().bold();
-/// What matters least.
-pub const FAINT: Style = Style::new().dimmed();
 
 /// Failures that are listed unless the command line says otherwise.
 const FAILURES: usize = 10;
@@ -116,21 +104,6 @@ fn write(run: &ReportedRun<'_, '_>, options: ReportOptions, out: &mut dyn Write)
     write_sections(head.into_iter().chain([curves, models, tags]).chain(tail).chain([ending]), out)
 }
 
-/// Writes sections with a blank line between them.
-fn write_sections(
-    sections: impl IntoIterator<Item = Vec<String>>,
-    out: &mut dyn Write,
-) -> io::Result<()> {
-    let sections = sections.into_iter().filter(|lines| !lines.is_empty());
-    for (at, section) in sections.enumerate() {
-        if at > 0 {
-            writeln!(out)?;
-        }
-        section.iter().try_for_each(|line| writeln!(out, "{line}"))?;
-    }
-    Ok(())
-}
-
 /// The lines of a section with the blank line before it.
 #[expect(clippy::ptr_arg, reason = "passed to `map` over sections")]
 fn height(section: &Vec<String>) -> usize {
@@ -145,46 +118,9 @@ fn rows_in(room: usize, each: usize, most: usize) -> usize {
 
 fn verdict_lines(report: &Report<'_>, width: usize) -> Vec<String> {
     let summary = report.summary;
-    let word = verdict::word(&summary.gate);
-    let suite = cut(&report.header.suite, SAMPLE);
     let samples = count(summary.samples, "sample");
     let results = count(summary.results, "result");
-    let style = status_style(&summary.gate);
-    let mut lines = vec![format!("{style}{word}{style:#}  {suite}: {samples}, {results}")];
-    let finding = verdict::finding_within(&summary.gate, width);
-    if !finding.is_empty() {
-        lines.push(finding);
-    }
-    push_conditions(&summary.gate.conditions, 1, width, &mut lines);
-    lines
-}
-
-/// Adds a line for each condition, and for the conditions of each, `depth` steps to the right.
-pub fn push_conditions(
-    conditions: &[GateReport],
-    depth: usize,
-    width: usize,
-    lines: &mut Vec<String>,
-) {
-    for gate in conditions {
-        let style = status_style(gate);
-        let word = verdict::word(gate);
-        let indent = 2 * depth.min(width / 8);
-        let room = width.saturating_sub(indent + word.len() + 2);
-        let finding = verdict::finding_within(gate, room);
-        lines.push(format!("{:indent$}{style}{word}{style:#}  {finding}", ""));
-        push_conditions(&gate.conditions, depth + 1, width, lines);
-    }
-}
-
-/// The style of what a gate says.
-pub fn status_style(gate: &GateReport) -> Style {
-    match gate.status {
-        Some(GateStatus::Passed) => GOOD,
-        Some(GateStatus::Failed) => BAD,
-        Some(GateStatus::Undecided) => DOUBTFUL,
-        None => TITLE,
-    }
+    gate_lines(&summary.gate, &report.header.suite, &format!("{samples}, {results}"), width)
 }
 
 fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
@@ -192,16 +128,15 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
         return Vec::new();
     }
     let any_errors = metrics.0.iter().any(|(_, metric)| metric.errors > 0);
-    let titles = ["n", "errors", "mean [95 %]", "pass [95 %]", "min", "median", "max"];
-    let mut header = vec![title("grader")];
-    header.extend(titles.map(|text| number(text).styled(TITLE)));
+    let numbers = ["n", "errors", "mean [95 %]", "pass [95 %]", "min", "median", "max"];
+    let mut header = titles(&["grader"], &numbers);
     if any_errors {
-        header.push(number("errors as 0").styled(TITLE));
+        header.push(title("errors as 0").at_right());
     }
     // Of graders that leave results alone.
     let any_left_out = metrics.0.iter().any(|(_, metric)| metric.not_applicable > 0);
     if any_left_out {
-        header.insert(3, number("n/a").styled(TITLE));
+        header.insert(3, title("n/a").at_right());
     }
     let mut rows = vec![header];
     for (grader, metric) in &metrics.0 {
@@ -233,17 +168,6 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
     shown
 }
 
-/// A number of errors, which stands out if there is one.
-pub fn error_cell(errors: usize) -> TableCell {
-    let style = if errors == 0 { Style::new() } else { DOUBTFUL };
-    number(errors.to_string()).styled(style)
-}
-
-/// A cell above a column of text.
-pub fn title(text: &str) -> TableCell {
-    words(text).styled(TITLE)
-}
-
 /// pass^k and pass@k of the first graders that have trials, and what trials do to their standard errors.
 fn curve_lines(metrics: &Ordered<Metric>, most: usize, width: usize) -> Vec<String> {
     let mut curves = Vec::new();
@@ -254,9 +178,8 @@ fn curve_lines(metrics: &Ordered<Metric>, most: usize, width: usize) -> Vec<Stri
     }
     let longest = curves.iter().map(|(_, _, [hat, _])| *hat).max_by_key(|hat| hat.0.len());
     let Some(longest) = longest else { return Vec::new() };
-    let mut header = vec![title("trials"), title("stderr"), title("k")];
-    header.extend(longest.0.iter().map(|(k, _)| number(k.as_str()).styled(TITLE)));
-    let mut rows = vec![header];
+    let counts: Vec<&str> = longest.0.iter().map(|(k, _)| k.as_str()).collect();
+    let mut rows = vec![titles(&["trials", "stderr", "k"], &counts)];
     for (grader, metric, [hat, at]) in curves.iter().take(most) {
         let clustered = fine("clustered", metric.stderr);
         let naive = fine("naive", metric.stderr_naive);
@@ -269,19 +192,14 @@ fn curve_lines(metrics: &Ordered<Metric>, most: usize, width: usize) -> Vec<Stri
             rows.push(names.into_iter().chain(points).collect());
         }
     }
-    with_rest(&rows, curves.len().saturating_sub(most), "grader", width)
+    let mut shown = table(&rows, width);
+    shown.extend(not_shown(curves.len().saturating_sub(most), "grader"));
+    shown
 }
 
 /// A standard error fine enough to tell the clustered one from the naive one.
 fn fine(name: &str, error: Option<f64>) -> String {
     error.map_or_else(|| format!("{name} -"), |error| format!("{name:<9} {error:.4}"))
-}
-
-/// The rows under their title, if there are any, and how many more there are.
-fn with_rest(rows: &[Vec<TableCell>], rest: usize, noun: &str, width: usize) -> Vec<String> {
-    let mut shown = if rows.len() > 1 { lines(rows, width) } else { Vec::new() };
-    shown.extend(not_shown(rest, noun));
-    shown
 }
 
 fn not_shown(rest: usize, noun: &str) -> Option<String> {
@@ -299,14 +217,8 @@ fn group_lines(
 ) -> Vec<String> {
     let groups = groups.map_or(&[][..], |groups| &groups.0);
     let Some((_, first)) = groups.first() else { return Vec::new() };
-    let mut header = vec![title(noun), number("n").styled(TITLE)];
-    header.extend(
-        first
-            .0
-            .iter()
-            .map(|(grader, _)| words(&cut_middle(grader, GRADER)).styled(TITLE).at_right()),
-    );
-    let mut rows = vec![header];
+    let graders = first.0.iter().map(|(grader, _)| title(&cut_middle(grader, GRADER)).at_right());
+    let mut rows = vec![titles(&[noun], &["n"]).into_iter().chain(graders).collect::<Vec<_>>()];
     for (group, metrics) in groups {
         let n = metrics.0.first().map_or(0, |(_, metric)| metric.n);
         let means = first.0.iter().map(|(grader, _)| {
@@ -332,12 +244,8 @@ fn failure_lines(digest: &ReportDigest, run: &ReportedRun<'_, '_>, width: usize)
         return Vec::new();
     }
     let heading = count(digest.failed, "failure");
-    let mut rows = vec![vec![
-        title(&heading),
-        title("grader"),
-        number("score").styled(TITLE),
-        title("rationale"),
-    ]];
+    let mut rows =
+        vec![vec![title(&heading), title("grader"), title("score").at_right(), title("rationale")]];
     for failure in &digest.failures {
         rows.push(vec![
             name(&case_name(
@@ -361,13 +269,6 @@ fn failure_lines(digest: &ReportDigest, run: &ReportedRun<'_, '_>, width: usize)
         shown.push(faint(&format!("{rest} more {place}")));
     }
     shown
-}
-
-/// The name of a result, every part of it harmless and cut by itself.
-pub fn case_name(sample_id: &str, model: Option<&str>, trial: Option<u32>) -> String {
-    let sample_id = cut_middle(sample_id, SAMPLE);
-    let model = model.map(|model| cut_middle(model, MODEL));
-    label(&sample_id, model.as_deref(), trial)
 }
 
 fn error_lines(digest: &ReportDigest, origin: &ReportOrigin, width: usize) -> Vec<String> {
@@ -414,8 +315,7 @@ fn fact_lines(
         shown.push(format!("{title} {}", parts.join(", ")));
     }
     shown.extend(money(facts));
-    let target = facts.target.iter().flat_map(super::usage::target_lines);
-    shown.extend(target);
+    shown.extend(facts.target.iter().flat_map(usage::target_lines));
     let report = facts.report.as_ref().map(|report| format!("report: {}", sanitize(report)));
     let shown = shown.iter().map(|line| cut(line, width)).chain(report);
     shown.map(|line| faint(&line)).collect()
@@ -448,17 +348,13 @@ fn money(facts: &ProcessFacts) -> Option<String> {
     (!parts.is_empty()).then(|| parts.join("; "))
 }
 
-/// The text in the style of what matters least.
-pub fn faint(text: &str) -> String {
-    format!("{FAINT}{text}{FAINT:#}")
-}
-
 #[cfg(test)]
 mod tests {
     use anstream::adapter::strip_str;
 
     use super::*;
     use crate::ending::RunEnding;
+    use crate::terminal_page::{FAINT, GOOD, TITLE};
     use evalrs_base::price::Cost;
     use evalrs_base::text::columns;
     use evalrs_test_runs as fixtures;

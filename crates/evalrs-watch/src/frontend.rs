@@ -3,21 +3,19 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::future::Future;
 use std::pin::Pin;
-use std::sync::Arc;
 
 use super::board::{Board, Display, UserCommand};
-use super::recording::CaseNames;
-use super::shown_evaluation::ShownEvaluation;
 use super::take_back::FileEdit;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_engine::inspect::explain::Layers;
 use evalrs_engine::resolve::settings::Settings;
 use evalrs_engine::session::Session;
 use evalrs_eval::dataset::label_edit::NewLabel;
-use evalrs_graph::snapshot::Snapshot;
 use evalrs_metrics::metric::holdout::HeldOutAgreement;
 use evalrs_model::spec::LabelsSpec;
 use evalrs_system::changed_paths::ChangedPaths;
+
+pub use super::recording::FinishedSave;
 
 /// A display, and where the commands of its user come from.
 pub trait Frontend {
@@ -86,18 +84,6 @@ pub trait WatchContext {
     fn waiting(&self) -> Vec<String>;
     /// What there is to say of single requests since the last call, where that is wanted.
     fn lines(&self) -> Vec<String>;
-}
-
-/// A save whose evaluation came to an end, for the record.
-pub struct FinishedSave<'a> {
-    /// The session.
-    pub session: &'a Session,
-    /// What was shown last.
-    pub shown: &'a ShownEvaluation,
-    /// The evaluation that was recorded last.
-    pub last: Option<&'a Arc<Snapshot>>,
-    /// What the cases of both are called.
-    pub names: &'a CaseNames,
 }
 
 /// How the session ended.

@@ -14,6 +14,7 @@
 
 pub(crate) mod debounce;
 mod poll;
+mod shared;
 mod stamps;
 mod trail;
 mod trail_index;
@@ -23,17 +24,14 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::mpsc::Sender;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-use notify::event::{AccessKind, AccessMode, ModifyKind};
-use notify::{ErrorKind, Event, EventKind, RecursiveMode, Watcher};
-use tokio::sync::Notify;
+use notify::{ErrorKind, RecursiveMode, Watcher};
 
-use self::debounce::Debounce;
+use self::shared::{SharedState, SharedWatch};
 use self::trail::{EntryKind, PathTrail, follow};
-use self::trail_index::TrailIndex;
 pub use evalrs_system::changed_paths::ChangedPaths;
 
 /// How often files are looked at that cannot be watched.
@@ -43,9 +41,6 @@ const POLL_INSTEAD: Duration = Duration::from_secs(1);
 const MAX_ROUNDS: usize = 8;
 /// Whether the system may lose changes while another folder is added: its watching then starts over.
 const STARTS_OVER: bool = cfg!(target_os = "macos");
-/// Whether the system tells when a file that was written is closed.
-const TELLS_OF_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "android"));
-
 /// Why files cannot be watched at all.
 #[derive(Debug, thiserror::Error)]
 pub enum WatchError {
@@ -73,25 +68,6 @@ pub struct FileWatch {
     /// What there is to say, and what was said.
     warnings: Vec<String>,
     said: BTreeSet<String>,
-}
-
-/// What the threads that hear of changes share with whoever waits for them.
-///
-/// The lock is never held while notify is called: that waits for its thread, which may wait for the lock.
-#[derive(Debug)]
-struct SharedWatch {
-    start: Instant,
-    state: Mutex<SharedState>,
-    changed: Notify,
-}
-
-#[derive(Debug, Default)]
-struct SharedState {
-    debounce: Debounce,
-    trails: TrailIndex,
-    /// Watched folders that may have been replaced, with which their watch is gone or that of another folder.
-    shaken: BTreeSet<PathBuf>,
-    polled: Arc<BTreeMap<Arc<str>, PathBuf>>,
 }
 
 impl FileWatch {
@@ -340,98 +316,6 @@ impl FileWatch {
             if self.said.insert(said) {
                 self.warnings.push(warning);
             }
-        }
-    }
-}
-
-impl SharedWatch {
-    fn new() -> Self {
-        Self { start: Instant::now(), state: Mutex::default(), changed: Notify::new() }
-    }
-
-    /// A panic of a thread that held the lock leaves nothing half done.
-    fn state(&self) -> MutexGuard<'_, SharedState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn moment(&self) -> Duration {
-        self.start.elapsed()
-    }
-
-    fn polled(&self) -> Arc<BTreeMap<Arc<str>, PathBuf>> {
-        self.state().polled.clone()
-    }
-
-    /// Takes an event of notify, on its thread.
-    fn hear(&self, event: notify::Result<Event>) {
-        let event = match event {
-            Ok(event) if !event.need_rescan() => event,
-            _ => return self.overflow(),
-        };
-        // Of what is done with files without changing them, our own reading would wake us.
-        let is_access = matches!(event.kind, EventKind::Access(_));
-        if is_access && event.kind != EventKind::Access(AccessKind::Close(AccessMode::Write)) {
-            return;
-        }
-        let kind = if TELLS_OF_CLOSING { WriteEvent::of(event.kind) } else { None };
-        let moment = self.moment();
-        let mut state = self.state();
-        let SharedState { debounce, trails, shaken, .. } = &mut *state;
-        for path in &event.paths {
-            shaken.extend(trails.below(path).cloned());
-            for name in trails.concerned(path) {
-                match kind {
-                    Some(WriteEvent::Written) => debounce.write(moment, name, path),
-                    Some(WriteEvent::Closed) => debounce.close(moment, name, path),
-                    None => debounce.touch(moment, name),
-                }
-            }
-        }
-        self.tell(&state);
-    }
-
-    fn touch<'a>(&self, names: impl Iterator<Item = &'a str>) {
-        // What makes the names may take its time, as a network drive does.
-        let names: Vec<&str> = names.collect();
-        let moment = self.moment();
-        let mut state = self.state();
-        for name in names {
-            state.debounce.touch(moment, name);
-        }
-        self.tell(&state);
-    }
-
-    fn overflow(&self) {
-        let moment = self.moment();
-        let mut state = self.state();
-        state.debounce.overflow(moment);
-        self.tell(&state);
-    }
-
-    fn tell(&self, state: &SharedState) {
-        if state.debounce.due().is_some() {
-            self.changed.notify_one();
-        }
-    }
-}
-
-/// What an event says of somebody who writes a file.
-#[derive(Clone, Copy, Debug)]
-enum WriteEvent {
-    /// It was written, and may be written more.
-    Written,
-    /// It was closed, or is no longer the file of that path.
-    Closed,
-}
-
-impl WriteEvent {
-    fn of(kind: EventKind) -> Option<Self> {
-        match kind {
-            EventKind::Modify(ModifyKind::Data(_)) => Some(Self::Written),
-            EventKind::Access(_)
-            | EventKind::Remove(_)
-            | EventKind::Modify(ModifyKind::Name(_)) => Some(Self::Closed),
-            _ => None,
         }
     }
 }

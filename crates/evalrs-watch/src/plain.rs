@@ -9,24 +9,23 @@ mod metrics;
 mod moved;
 #[cfg(test)]
 pub(super) mod tests;
+mod words;
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
 
 use anstyle::Style;
 
+use self::words::{INDENT, judgments, prose, session};
 use super::board::{
     ActionCounts, Activity, Board, Display, NEXT_JUDGMENTS, Overview, Spending, WatchEvent,
     save_name,
 };
 use evalrs_base::price::Cost;
-use evalrs_base::text::{columns, count, cut, sanitize, wrapped};
+use evalrs_base::text::cut;
 use evalrs_model::outcome::Usage;
-use evalrs_report::terminal::{DOUBTFUL, GOOD, TITLE, faint, push_conditions, status_style};
+use evalrs_report::terminal_page::{DOUBTFUL, GOOD, TITLE, faint, push_conditions, status_style};
 use evalrs_report::verdict;
-
-/// What stands before every line of a block but the first.
-const INDENT: &str = "  ";
 
 /// The fewest columns of a line.
 const MIN_WIDTH: usize = 40;
@@ -195,24 +194,6 @@ fn used(usage: &Usage) -> Option<String> {
     (tokens > 0 || usage.cost.is_some()).then(|| format!("{cost}{tokens} tokens"))
 }
 
-/// What the session spent of what it may: money where it is known or limited, and judgments.
-fn session(spent: &Spending) -> String {
-    let money = match (spent.session.cost, spent.budget) {
-        (cost, Some(budget)) => format!("{} of {budget}, ", cost.unwrap_or(Cost::ZERO)),
-        (Some(cost), None) => format!("{cost}, "),
-        (None, None) => String::new(),
-    };
-    let calls = match spent.max_calls {
-        Some(most) => format!("{} of {}", spent.calls, judgments(most)),
-        None => judgments(spent.calls),
-    };
-    format!("{money}{calls}")
-}
-
-fn judgments(number: u64) -> String {
-    count(usize::try_from(number).unwrap_or(usize::MAX), "judgment")
-}
-
 /// `gate PASSED (was FAILED)  quality avg_score >= 0.8: 0.830`.
 /// Beside agreement with people it has no colour: a rubric that passes more may be a worse one.
 fn gate_lines(overview: &Overview, width: usize) -> Vec<String> {
@@ -276,16 +257,4 @@ pub fn closing_lines(board: &dyn Board, width: usize) -> Vec<String> {
     let body = ended::lines(board, width - INDENT.len());
     lines.extend(body.iter().map(|line| format!("{INDENT}{line}")));
     lines
-}
-
-/// Text in a style, on as many lines as it takes.
-fn prose(text: &str, style: Style, width: usize) -> Vec<String> {
-    let text = sanitize(text);
-    if columns(&text) <= width {
-        return vec![format!("{style}{text}{style:#}")];
-    }
-    let lines = wrapped(&text, width.saturating_sub(INDENT.len()));
-    let indent = |at: usize| if at == 0 { "" } else { INDENT };
-    let lines = lines.iter().enumerate();
-    lines.map(|(at, line)| format!("{}{style}{line}{style:#}", indent(at))).collect()
 }

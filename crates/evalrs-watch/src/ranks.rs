@@ -6,8 +6,8 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use super::board_state::BoardState;
 use super::prior_verdicts::PriorVerdicts;
-use super::session_board::BoardState;
 use evalrs_engine::resolve::live::{LAST, Ranking};
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::queries;

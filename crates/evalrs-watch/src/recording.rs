@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use super::board::DeclaredMetricRow;
-use super::frontend::FinishedSave;
+use super::shown_evaluation::ShownEvaluation;
 use evalrs_base::ordered_map::Ordered;
 use evalrs_engine::session::Session;
 use evalrs_graph::queries;
@@ -17,6 +17,18 @@ use evalrs_model::delta::{CaseId, Cell, CellState};
 use evalrs_model::record_format::FORMAT;
 use evalrs_model::spec::GraderKind;
 use evalrs_store::record::saves::{SaveRecord, SavedGrade, SavedMetric, SavedVerdict};
+
+/// A save whose evaluation came to an end, for the record.
+pub struct FinishedSave<'a> {
+    /// The session.
+    pub session: &'a Session,
+    /// What was shown last.
+    pub shown: &'a ShownEvaluation,
+    /// The evaluation that was recorded last.
+    pub last: Option<&'a Arc<Snapshot>>,
+    /// What the cases of both are called.
+    pub names: &'a CaseNames,
+}
 
 /// The line of the record for an evaluation that ended at `at` (RFC 3339); `rubrics` are the digests of those of the line
 /// before.

@@ -6,9 +6,11 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::board::{ListFacts, RowText, TagCount, VerdictFilter, VerdictId};
+use super::board_state::BoardState;
 use super::list_query::{ListOrder, ListQuery, arranged};
-use super::session_board::{BoardState, shown_value};
 use super::totals::MovedVerdict;
 use evalrs_engine::session::Session;
 use evalrs_eval::evaluate::Submission;
@@ -325,6 +327,15 @@ impl<'a> SessionList<'a> {
         }
         let tags = tags.into_iter().map(|(tag, samples)| TagCount { tag: tag.to_owned(), samples });
         ListFacts { tags: tags.collect(), has_models: models.len() > 1 }
+    }
+}
+
+/// A value as people read it: text as it is, nothing of null.
+pub(super) fn shown_value(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Null => String::new(),
+        other => other.to_string(),
     }
 }
 

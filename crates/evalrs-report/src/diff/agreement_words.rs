@@ -1,7 +1,7 @@
 //! Agreement with people in two evaluations, in the words of tables and sentences.
 
-use super::text::{has_trials, p_value};
-use crate::digest::label;
+use super::words::{case_label, has_trials};
+use crate::intervals::{kappa_or_dash, or_dash, p_value, signed, signed_range};
 use evalrs_base::text::{count, cut, percent};
 use evalrs_metrics::diff::agreement::{AgreementDiff, AgreementMovement};
 use evalrs_metrics::diff::{CaseName, Diff, Moved};
@@ -11,14 +11,6 @@ const NAMED: usize = 8;
 
 /// The columns of a name.
 const NAME: usize = 40;
-
-/// What the numbers of [`agreement_cells`] are.
-pub(super) const AGREEMENT_TITLES: [&str; 5] =
-    ["n", "old → new", "change, points", "95 % interval", "p"];
-
-/// What the numbers of [`kappa_cells`] are.
-pub(super) const KAPPA_TITLES: [&str; 5] =
-    ["old → new", "change", "95 % interval", "false passes", "false fails"];
 
 /// The graders with labelled cases that both judged.
 pub(super) fn compared(diff: &Diff) -> impl Iterator<Item = (&String, &AgreementDiff)> {
@@ -30,16 +22,12 @@ pub(super) fn compared(diff: &Diff) -> impl Iterator<Item = (&String, &Agreement
 /// The share of labelled verdicts that agree, and its change in percentage points.
 pub(super) fn agreement_cells(agreement: &AgreementDiff) -> Vec<String> {
     let rates = [agreement.before.accuracy, agreement.now.accuracy].map(percent);
-    let points = |share: f64| signed(share * 100.0, 1);
-    let interval = agreement.interval.map_or_else(
-        || "-".to_owned(),
-        |(low, high)| format!("{} to {}", points(low), points(high)),
-    );
+    let points = agreement.interval.map(|(low, high)| (low * 100.0, high * 100.0));
     vec![
         agreement.n.to_string(),
         rates.join(" → "),
-        agreement.difference.map_or_else(|| "-".to_owned(), points),
-        interval,
+        or_dash(agreement.difference, |share| signed(share * 100.0, 1)),
+        signed_range(points, 1),
         p_value(agreement.p_value),
     ]
 }
@@ -47,17 +35,10 @@ pub(super) fn agreement_cells(agreement: &AgreementDiff) -> Vec<String> {
 /// Cohen's kappa and its change, and the verdicts against the label.
 pub(super) fn kappa_cells(agreement: &AgreementDiff) -> Vec<String> {
     let AgreementDiff { before, now, kappa_difference, kappa_interval, .. } = agreement;
-    let kappa = |value: Option<f64>| {
-        value.map_or_else(|| "-".to_owned(), |kappa| format!("{:.2}", kappa + 0.0))
-    };
-    let interval = kappa_interval.map_or_else(
-        || "-".to_owned(),
-        |(low, high)| format!("{} to {}", signed(low, 2), signed(high, 2)),
-    );
     vec![
-        [before.kappa, now.kappa].map(kappa).join(" → "),
-        kappa_difference.map_or_else(|| "-".to_owned(), |change| signed(change, 2)),
-        interval,
+        [before.kappa, now.kappa].map(kappa_or_dash).join(" → "),
+        or_dash(*kappa_difference, |change| signed(change, 2)),
+        signed_range(*kappa_interval, 2),
         format!("{} → {}", before.false_pass, now.false_pass),
         format!("{} → {}", before.false_fail, now.false_fail),
     ]
@@ -102,11 +83,8 @@ fn coverage(grader: &str, agreement: &AgreementDiff) -> Option<String> {
 }
 
 fn named(cases: &[CaseName], trials: bool) -> String {
-    let name = |case: &CaseName| {
-        let name = label(&case.sample_id, case.model.as_deref(), trials.then_some(case.trial));
-        cut(&name, NAME)
-    };
-    let names: Vec<String> = cases.iter().take(NAMED).map(name).collect();
+    let shown = cases.iter().take(NAMED);
+    let names: Vec<String> = shown.map(|case| cut(&case_label(case, trials), NAME)).collect();
     let more = if cases.len() > NAMED { ", …" } else { "" };
     format!("{}{more}", names.join(", "))
 }
@@ -133,12 +111,4 @@ pub(super) fn word(moved: &Moved) -> &'static str {
         Some(AgreementMovement::NoLongerAgrees) => "no longer agrees",
         None => "",
     }
-}
-
-/// A number with its sign and so many decimals.
-fn signed(value: f64, decimals: usize) -> String {
-    let text = format!("{:+.decimals$}", value + 0.0);
-    // What rounds to zero has no sign.
-    let is_zero = text.chars().all(|letter| matches!(letter, '+' | '-' | '0' | '.'));
-    if is_zero { text.trim_start_matches(['+', '-']).to_owned() } else { text }
 }

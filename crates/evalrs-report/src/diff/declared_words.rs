@@ -1,7 +1,6 @@
 //! Declared metrics of two evaluations, in words: the cells of their table, and what it leaves out.
 
-use super::text::signed;
-use crate::declared::shown;
+use crate::intervals::{or_dash, signed, signed_range, value_or_dash};
 use evalrs_base::text::enumerated;
 use evalrs_metrics::diff::Diff;
 use evalrs_metrics::diff::declared::{DeclaredDiff, DeclaredNumber, NoInterval};
@@ -10,20 +9,20 @@ use evalrs_metrics::diff::declared::{DeclaredDiff, DeclaredNumber, NoInterval};
 fn number(number: &DeclaredNumber) -> String {
     let interval = number.interval.map_or_else(
         || "no interval".to_owned(),
-        |found| format!("{} to {}", shown(Some(found.low)), shown(Some(found.high))),
+        |found| {
+            let bounds = [found.low, found.high].map(|bound| value_or_dash(Some(bound)));
+            bounds.join(" to ")
+        },
     );
-    format!("{} ({interval})", shown(number.value))
+    format!("{} ({interval})", value_or_dash(number.value))
 }
 
 /// Kind, both numbers, the change, and its interval.
 pub(super) fn cells(metric: &DeclaredDiff) -> [String; 4] {
-    let numbers = [metric.before.value, metric.now.value].map(shown).join(" → ");
-    let change = metric.change.map_or_else(|| "-".to_owned(), signed);
-    let interval = metric.interval.map_or_else(
-        || "-".to_owned(),
-        |found| format!("{} to {}", signed(found.low), signed(found.high)),
-    );
-    [metric.kind.clone(), numbers, change, interval]
+    let numbers = [metric.before.value, metric.now.value].map(value_or_dash).join(" → ");
+    let change = or_dash(metric.change, |change| signed(change, 3));
+    let bounds = metric.interval.map(|found| (found.low, found.high));
+    [metric.kind.clone(), numbers, change, signed_range(bounds, 3)]
 }
 
 /// What the table does not say, a sentence each.

@@ -4,123 +4,70 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
-use super::agreement_words;
-use super::declared_words::{cells, remarks};
-use super::text::{
-    CONTEXT, Rationales, files, grade, has_trials, long_change, methods, not_compared, pass_cells,
-    rationales, regressions, score_cells, tally, word,
+use super::tables::ROWS;
+use super::words::{
+    CONTEXT, NAME, Rationales, case_label, files, grade, has_trials, long_change, methods,
+    not_compared, rationales, regressions, tally, word,
 };
-use crate::digest::label;
-use crate::markdown::code;
+use super::{agreement_words, declared_words, tables};
+use crate::markdown_page::{MarkdownPage, code};
 use crate::verdict;
+use evalrs_base::text::cut;
 use evalrs_base::text::word_diff::{render, word_diff};
-use evalrs_base::text::{count, cut};
-use evalrs_metrics::diff::{Diff, GraderDiff, Moved, SettingChange};
-
-/// How many graders, settings and files are shown.
-const ROWS: usize = 30;
-
-/// The columns that a name or a setting may take.
-const NAME: usize = 60;
+use evalrs_metrics::diff::{Diff, Moved, SettingChange};
 
 /// The columns that a rationale may take.
 const RATIONALE: usize = 200;
 
 /// Writes the comparison with at most `most` verdicts that moved.
 pub fn write(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result<()> {
-    let before = &diff.before;
-    let now = &diff.now;
+    let coded = |texts: Vec<String>| texts.into_iter().map(|text| code(&text));
     let people = agreement_words::tally(diff);
-    writeln!(out, "### {}: {}{people}", code(&now.suite), tally(diff))?;
-    writeln!(out)?;
-    for (side, name, gate) in [("old", before, &diff.gate.before), ("new", now, &diff.gate.now)] {
-        let reference = code(&name.reference());
-        let gate_word = verdict::word(gate);
+    let heading = format!("{}: {}{people}", code(&diff.now.suite), tally(diff));
+    let mut page = MarkdownPage::under(&heading);
+    page.lines(sides(diff));
+    tables::agreement(diff).add_beside(tables::kappa(diff), &mut page);
+    page.paragraphs(coded(agreement_words::remarks(diff)));
+    let scores = tables::scores(diff);
+    if !scores.is_empty() {
+        scores.add_beside(tables::passes(diff), &mut page);
+        page.paragraphs(methods(diff));
+        page.paragraphs(regressions(diff).map(|names| code(&names)));
+    }
+    tables::add_declared(diff, &mut page);
+    page.paragraphs(coded(declared_words::remarks(diff)));
+    page.lines(diff.settings.iter().take(ROWS).map(setting));
+    page.rest(diff.settings.len(), ROWS, "setting");
+    page.paragraphs(files(diff).map(|files| code(&files)));
+    page.paragraphs(coded(not_compared(diff)));
+    add_moved(diff, most, &mut page);
+    out.write_all(page.into_text().as_bytes())
+}
+
+/// What both evaluations are and what their gates say, a line each.
+fn sides(diff: &Diff) -> [String; 2] {
+    let both = [("old", &diff.before, &diff.gate.before), ("new", &diff.now, &diff.gate.now)];
+    both.map(|(side, name, gate)| {
         let known = if name.complete { "" } else { ", not every grade is known" };
-        write!(out, "- {side}: {reference}, {gate_word}{known}")?;
         let finding = verdict::finding(gate);
         let finding = if finding.is_empty() { finding } else { format!(": {}", code(&finding)) };
-        writeln!(out, "{finding}")?;
-    }
-    write_agreement(diff, out)?;
-    write_table(diff, out)?;
-    write_declared(diff, out)?;
-    write_settings(diff, out)?;
-    for sentence in not_compared(diff) {
-        writeln!(out, "\n{}", code(&sentence))?;
-    }
-    write_moved(diff, most, out)
+        let reference = code(&name.reference());
+        format!("- {side}: {reference}, {}{known}{finding}", verdict::word(gate))
+    })
 }
 
-fn write_table(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
-    let judged = |(_, grader): &&(String, GraderDiff)| grader.paired.n > 0;
-    if !diff.graders.0.iter().any(|grader| judged(&grader)) {
-        return Ok(());
+fn setting(change: &SettingChange) -> String {
+    let SettingChange { path, before, now } = change;
+    let text = |value: &Option<Value>| match value {
+        None | Some(Value::Null) => "absent".to_owned(),
+        Some(Value::String(text)) => code(&cut(text, NAME)),
+        Some(value) => code(&cut(&value.to_string(), NAME)),
+    };
+    let path = code(&cut(path, NAME));
+    match long_change(change, RATIONALE) {
+        Some(changed) => format!("- {path}: {}", on_one_line(&changed)),
+        None => format!("- {path}: {} → {}", text(before), text(now)),
     }
-    writeln!(
-        out,
-        "\n| grader | n | score | difference ± stderr | 95 % interval | detects | passes | fixed | broken | p |"
-    )?;
-    writeln!(out, "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
-    for (name, grader) in diff.graders.0.iter().filter(judged).take(ROWS) {
-        let mut cells = score_cells(&grader.paired);
-        cells.extend(pass_cells(&grader.paired));
-        writeln!(out, "| {} | {} |", code(&cut(name, NAME)), cells.join(" | "))?;
-    }
-    write_rest(diff.graders.0.len().saturating_sub(ROWS), "grader", out)?;
-    let sentences = methods(diff).into_iter().chain(regressions(diff).map(|names| code(&names)));
-    sentences.into_iter().try_for_each(|sentence| writeln!(out, "\n{sentence}"))
-}
-
-fn write_agreement(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
-    for (at, (name, agreement)) in agreement_words::compared(diff).take(ROWS).enumerate() {
-        if at == 0 {
-            writeln!(
-                out,
-                "\n| grader | n | agreement | change, points | 95 % interval | p | kappa | change | 95 % interval | false passes | false fails |"
-            )?;
-            writeln!(out, "|:--|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|")?;
-        }
-        let mut cells = agreement_words::agreement_cells(agreement);
-        cells.extend(agreement_words::kappa_cells(agreement));
-        writeln!(out, "| {} | {} |", code(&cut(name, NAME)), cells.join(" | "))?;
-    }
-    let sentences = agreement_words::remarks(diff);
-    sentences.iter().try_for_each(|sentence| writeln!(out, "\n{}", code(sentence)))
-}
-
-fn write_declared(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
-    if !diff.declared.0.is_empty() {
-        writeln!(out, "\n| metric | kind | old → new | change | 95 % interval |")?;
-        writeln!(out, "|:--|:--|--:|--:|--:|")?;
-    }
-    for (name, metric) in diff.declared.0.iter().take(ROWS) {
-        writeln!(out, "| {} | {} |", code(&cut(name, NAME)), cells(metric).join(" | "))?;
-    }
-    write_rest(diff.declared.0.len().saturating_sub(ROWS), "metric", out)?;
-    remarks(diff).iter().try_for_each(|sentence| writeln!(out, "\n{}", code(sentence)))
-}
-
-fn write_settings(diff: &Diff, out: &mut dyn Write) -> io::Result<()> {
-    if !diff.settings.is_empty() {
-        writeln!(out)?;
-    }
-    for change in diff.settings.iter().take(ROWS) {
-        let SettingChange { path, before, now } = change;
-        let text = |value: &Option<Value>| match value {
-            None | Some(Value::Null) => "absent".to_owned(),
-            Some(Value::String(text)) => code(&cut(text, NAME)),
-            Some(value) => code(&cut(&value.to_string(), NAME)),
-        };
-        let path = code(&cut(path, NAME));
-        if let Some(changed) = long_change(change, RATIONALE) {
-            writeln!(out, "- {path}: {}", on_one_line(&changed))?;
-            continue;
-        }
-        writeln!(out, "- {path}: {} → {}", text(before), text(now))?;
-    }
-    write_rest(diff.settings.len().saturating_sub(ROWS), "setting", out)?;
-    files(diff).map_or(Ok(()), |files| writeln!(out, "\n{}", code(&files)))
 }
 
 /// What changed in a text: the first of the lines that say it.
@@ -130,42 +77,32 @@ fn on_one_line(changed: &[String]) -> String {
     changed.first().map_or_else(String::new, |line| format!("{}{more}", code(line)))
 }
 
-fn write_moved(diff: &Diff, most: usize, out: &mut dyn Write) -> io::Result<()> {
+fn add_moved(diff: &Diff, most: usize, page: &mut MarkdownPage) {
     if diff.moved.is_empty() {
-        return Ok(());
+        return;
     }
     let trials = has_trials(diff);
-    writeln!(out, "\n<details><summary>{}</summary>\n", tally(diff))?;
-    for moved in diff.moved.iter().take(most) {
-        let Moved { case, grader, movement, before, now, .. } = moved;
-        let name = label(&case.sample_id, case.model.as_deref(), trials.then_some(case.trial));
-        let name = code(&cut(&name, NAME));
-        let grader = code(&cut(grader, NAME));
-        let movement = word(*movement);
-        let old = grade(before);
-        let new = grade(now);
-        let people = match agreement_words::word(moved) {
-            "" => String::new(),
-            people => format!(", {people} with people"),
-        };
-        writeln!(out, "- {movement} {name} {grader} {old} → {new}{people}")?;
-        match rationales(moved) {
-            Rationales::Unknown => {}
-            Rationales::One(text) => {
-                writeln!(out, "  - {}", code(&cut(&text, RATIONALE)))?;
-            }
-            Rationales::Both(before, now) => {
-                let changed = render(&word_diff(before, now), RATIONALE, CONTEXT);
-                if !changed.is_empty() {
-                    writeln!(out, "  - {}", on_one_line(&changed))?;
-                }
-            }
-        }
-    }
-    write_rest(diff.moved.len().saturating_sub(most), "verdict", out)?;
-    writeln!(out, "\n</details>")
+    let items = diff.moved.iter().take(most).flat_map(|moved| verdict_lines(moved, trials));
+    page.folded(&tally(diff), items, diff.moved.len().saturating_sub(most), "verdict");
 }
 
-fn write_rest(rest: usize, noun: &str, out: &mut dyn Write) -> io::Result<()> {
-    if rest == 0 { Ok(()) } else { writeln!(out, "\n{} not shown", count(rest, noun)) }
+/// A verdict that moved, and below it what changed in the judge's words.
+fn verdict_lines(moved: &Moved, trials: bool) -> Vec<String> {
+    let Moved { case, grader, movement, before, now, .. } = moved;
+    let [name, grader] = [&case_label(case, trials), grader].map(|text| code(&cut(text, NAME)));
+    let people = match agreement_words::word(moved) {
+        "" => String::new(),
+        people => format!(", {people} with people"),
+    };
+    let scores = format!("{} → {}", grade(before), grade(now));
+    let words = match rationales(moved) {
+        Rationales::Unknown => None,
+        Rationales::One(text) => Some(code(&cut(&text, RATIONALE))),
+        Rationales::Both(before, now) => {
+            let changed = render(&word_diff(before, now), RATIONALE, CONTEXT);
+            (!changed.is_empty()).then(|| on_one_line(&changed))
+        }
+    };
+    let verdict = format!("- {} {name} {grader} {scores}{people}", word(*movement));
+    std::iter::once(verdict).chain(words.map(|words| format!("  - {words}"))).collect()
 }

@@ -3,7 +3,9 @@
 mod agreement_words;
 mod declared_words;
 pub mod markdown;
+mod tables;
 pub mod text;
+mod words;
 
 pub use markdown::write as write_markdown;
 pub use text::write;

@@ -62,7 +62,7 @@ fn moves(diff: &Diff) -> Vec<String> {
         let CaseName { sample_id, model, trial } = &moved.case;
         let model = model.as_deref().unwrap_or_default();
         let grader = &moved.grader;
-        let kind = super::text::word(moved.movement);
+        let kind = super::words::word(moved.movement);
         format!("{kind} {sample_id}/{model}/{trial} {grader} {:+}", moved.distance())
     };
     diff.moved.iter().map(shown).collect()

@@ -4,15 +4,12 @@
 
 use std::io::{self, Write};
 
-use anstyle::Style;
 use serde_json::Value;
 
 use crate::digest::label;
+use crate::terminal_page::{FAINT, TITLE};
 use evalrs_base::text::sanitize;
 use evalrs_metrics::explain::sent::{SentCase, SentFailure, SentJudgment, SentOrigin, SentReport};
-
-const TITLE: Style = Style::new().bold();
-const FAINT: Style = Style::new().dimmed();
 
 /// The longest text that stands inside the rest of a body, in characters.
 const SHORT: usize = 60;

@@ -2,10 +2,10 @@
 
 use std::io::{self, Write};
 
-use anstyle::{AnsiColor, Style};
 use serde_json::Value;
 
 use crate::digest::label;
+use crate::terminal_page::{DOUBTFUL, FAINT, TITLE};
 use evalrs_base::price::Cost;
 use evalrs_base::text::table::{TableCell, lines, words as text_cell};
 use evalrs_base::text::word_diff::{render, word_diff};
@@ -16,10 +16,6 @@ use evalrs_metrics::explain::{
     Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, ExplainedOutcome, SHORT,
 };
 use evalrs_model::key::Ingredient;
-
-const TITLE: Style = Style::new().bold();
-const FAINT: Style = Style::new().dimmed();
-const DOUBTFUL: Style = AnsiColor::Yellow.on_default().bold();
 
 /// The columns of a label.
 const LABEL: usize = 12;

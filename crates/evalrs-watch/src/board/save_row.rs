@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{ActionCounts, MetricRow};
+use super::overview::{ActionCounts, MetricRow};
 use evalrs_metrics::gate::GateStatus;
 use evalrs_model::outcome::Usage;
 

@@ -1,6 +1,6 @@
 //! What the user of a display wants, by a key or in a line.
 
-use super::VerdictId;
+use super::verdict::VerdictId;
 use evalrs_model::spec::LabelPick;
 
 /// What the user wants.

@@ -4,6 +4,7 @@ use super::Control;
 use crate::board::{UserCommand, VerdictId, WatchEvent, save_name};
 use crate::frontend::SessionEnd;
 use crate::ranks::MARKED;
+use crate::session_board::SessionBoard;
 use evalrs_engine::session::Session;
 use evalrs_exec::editor::edit;
 use evalrs_graph::inputs::CellId;
@@ -125,7 +126,7 @@ impl Control<'_> {
 
     pub(super) fn edited(&mut self, done: Result<(), String>) -> std::io::Result<()> {
         self.editor = None;
-        let board = self.views.board(self.live.session());
+        let board = SessionBoard::new(&self.views, self.live.session());
         self.front.resume(&board)?;
         self.is_dirty = true;
         match done {

@@ -13,9 +13,10 @@ use tokio::time::Instant;
 
 use self::state::{FilesState, Phase, RecordState, TotalsState, VerdictQuota};
 use super::board::{VerdictId, WatchEvent};
+use super::board_state::BoardState;
 use super::endpoint_status::ToldWaits;
 use super::frontend::{Frontend, SessionEnd, UserInput, WatchContext};
-use super::session_board::{BoardState, display_name};
+use super::session_board::{SessionBoard, display_name};
 use super::totals::{EvaluationTotals, MovedVerdict, TotalsRequest, totals};
 use super::worker::EvaluationWorker;
 use crate::fs_watch::FileWatch;
@@ -43,8 +44,6 @@ const GRACE: Duration = Duration::from_millis(100);
 const SAVES_TO_FORGET: usize = 16;
 /// The least time between two drawings of the board.
 const FRAME: Duration = Duration::from_millis(33);
-/// Verdicts of a save that are shown at once, whatever else is evaluated.
-const URGENT: u64 = 20;
 /// Verdicts of a save that are told one by one; totals tell of the others.
 const MAX_LISTED: usize = 1_000;
 
@@ -173,7 +172,7 @@ impl<'a> Control<'a> {
                 LoopEvent::ChangedPaths(touched) => self.read(touched)?,
                 LoopEvent::Input(input) => {
                     self.is_dirty = true;
-                    let board = self.views.board(self.live.session());
+                    let board = SessionBoard::new(&self.views, self.live.session());
                     let command = self.front.command(input, &board)?;
                     if let Some(ending) =
                         command.map_or(Ok(None), |command| self.carry_out(&command))?
@@ -279,7 +278,7 @@ impl<'a> Control<'a> {
             }
             self.quota.listed += 1;
             self.views.now.list(moved);
-            let board = self.views.board(self.live.session());
+            let board = SessionBoard::new(&self.views, self.live.session());
             self.front.display().event(&WatchEvent::Verdict(row), &board)?;
         }
         self.tell_waits()
@@ -424,7 +423,7 @@ impl<'a> Control<'a> {
         self.views.changed();
         self.views.now.overview.diff_command = self.context.diff_command();
         self.tell(&WatchEvent::Ended)?;
-        let board = self.views.board(self.live.session());
+        let board = SessionBoard::new(&self.views, self.live.session());
         Ok(self.front.closing_lines(&board))
     }
 

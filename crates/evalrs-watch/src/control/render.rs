@@ -6,6 +6,7 @@ use super::{Control, FRAME};
 use crate::board::{ActionCounts, Activity, Overview, Spending, VerdictId, WatchEvent};
 use crate::endpoint_status::ToldWaits;
 use crate::sent_view::sent_text;
+use crate::session_board::SessionBoard;
 use evalrs_base::price::Cost;
 use evalrs_engine::resolve::live::{ResolveProgress, ResolveState};
 use evalrs_graph::inputs::CellId;
@@ -16,7 +17,7 @@ impl Control<'_> {
     pub fn tell(&mut self, event: &WatchEvent) -> std::io::Result<()> {
         self.fill();
         self.mark_under_way();
-        let board = self.views.board(self.live.session());
+        let board = SessionBoard::new(&self.views, self.live.session());
         self.front.display().event(event, &board)?;
         if *event == WatchEvent::Saved {
             self.told_waits = ToldWaits::default();
@@ -27,7 +28,7 @@ impl Control<'_> {
 
     /// Tells what is waited for and was not told since the last save.
     pub(super) fn tell_waits(&mut self) -> std::io::Result<()> {
-        let board = self.views.board(self.live.session());
+        let board = SessionBoard::new(&self.views, self.live.session());
         for wait in self.told_waits.news(&self.views.now.overview.waiting) {
             self.front.display().event(&WatchEvent::Waiting(wait), &board)?;
         }
@@ -50,7 +51,7 @@ impl Control<'_> {
         }
         self.tell_waits()?;
         self.load_sent();
-        let board = self.views.board(self.live.session());
+        let board = SessionBoard::new(&self.views, self.live.session());
         self.front.display().refresh(&board)?;
         self.is_dirty |= self.views.sent.lacks();
         Ok(())

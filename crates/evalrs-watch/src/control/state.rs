@@ -5,7 +5,6 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 
-use super::URGENT;
 use crate::board::DeclaredMetricRow;
 use crate::chunk_moves::MovesMemo;
 use crate::recording::CaseNames;
@@ -125,6 +124,9 @@ impl TotalsState {
         now < self.next
     }
 }
+
+/// Verdicts of a save that are shown at once, whatever else is evaluated.
+const URGENT: u64 = 20;
 
 /// How many verdicts of the save were shown one by one.
 #[derive(Debug)]

@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, Sender, channel};
 use std::time::{Duration, SystemTime};
 
-use super::SharedWatch;
+use super::shared::SharedWatch;
 use super::stamps::{SETTLING, Stamps};
 
 #[derive(Debug, PartialEq, Eq)]

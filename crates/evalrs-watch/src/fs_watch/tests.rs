@@ -12,7 +12,8 @@ use notify::{Config, ErrorKind, EventHandler, RecursiveMode, Watcher, WatcherKin
 use tempfile::TempDir;
 use tokio::runtime::Runtime;
 
-use super::{FileWatch, SharedWatch};
+use super::FileWatch;
+use super::shared::SharedWatch;
 use evalrs_system::changed_paths::ChangedPaths;
 
 /// How long something may take that must come.

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::moved::case;
-use super::{INDENT, prose};
+use super::words::{INDENT, prose};
 use crate::board::{Board, Overview, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::list_query::ListQuery;
 use evalrs_base::text::table::{lines as table_lines, number, words};
@@ -14,7 +14,7 @@ use evalrs_metrics::metric::label_change::AgreementChange;
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_model::delta::CellState;
 use evalrs_model::spec::Label;
-use evalrs_report::terminal::{BAD, GOOD, TITLE, faint, title};
+use evalrs_report::terminal_page::{BAD, GOOD, TITLE, faint, title};
 
 /// The most disagreements that are listed.
 const MAX_ROWS: usize = 10;

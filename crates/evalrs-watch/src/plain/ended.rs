@@ -1,14 +1,13 @@
 //! What a session came to, once it ended: from its first evaluation to its last.
 
+use super::words::session;
 use crate::board::{Board, MetricRow, Overview, SaveRow};
 use evalrs_base::text::table::{TableCell, lines as table_lines, number, words};
 use evalrs_base::text::{count, percent, score_or_dash};
 use evalrs_metrics::gate::{GateReport, GateStatus};
 use evalrs_metrics::metric::labels::LabelAgreement;
-use evalrs_report::terminal::{TITLE, title};
+use evalrs_report::terminal_page::{TITLE, title};
 use evalrs_report::verdict;
-
-use super::session;
 
 /// `end: 2 saves, $0.0612 of $1.00, 102 judgments, 298 cached, 55000 tokens`.
 pub(super) fn heading(board: &dyn Board) -> String {

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 use anstyle::Style;
 
 use super::metrics::signed;
-use super::{INDENT, prose};
+use super::words::{INDENT, prose};
 use crate::board::{Board, VerdictDetail, VerdictFilter, VerdictRow};
 use crate::list_query::ListQuery;
 use evalrs_base::text::table::{TableCell, lines as table_lines, number, words};
@@ -13,7 +13,8 @@ use evalrs_base::text::word_diff::{Piece, render, word_diff};
 use evalrs_base::text::{count, cut, score};
 use evalrs_metrics::metric::label_change::AgreementMove;
 use evalrs_model::delta::{Cell as Grade, CellState, Movement, MovementCounts};
-use evalrs_report::terminal::{BAD, DOUBTFUL, FAINT, GOOD, case_name, faint};
+use evalrs_report::digest::case_name;
+use evalrs_report::terminal_page::{BAD, DOUBTFUL, FAINT, GOOD, faint};
 
 /// The most verdicts that are listed.
 const MAX_ROWS: usize = 20;

@@ -5,7 +5,7 @@ use ratatui::layout::{Constraint, Rect};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph, Widget};
 
-use super::DetailView;
+use super::detail_view::DetailView;
 use super::paint::fitting;
 use super::theme::{STRONG, Theme};
 use crate::board::{Activity, Overview, VerdictFilter};

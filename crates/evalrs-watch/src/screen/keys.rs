@@ -7,9 +7,10 @@ use ratatui::layout::Position;
 use unicode_width::UnicodeWidthChar;
 
 use super::choice_menu::{ChoiceKind, ChoiceMenu, MenuEntry};
+use super::detail_view::DetailView;
 use super::list_title::{FILTERS, is_of_use};
 use super::scrolled::ScrolledLines;
-use super::{DetailView, InputMode, Screen};
+use super::{InputMode, Screen};
 use crate::board::{
     Activity, Board, LabelInput, NEXT_JUDGMENTS, UserCommand, VerdictFilter, VerdictId,
 };

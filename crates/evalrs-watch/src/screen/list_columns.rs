@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::list::ListContext;
+use super::list_context::ListContext;
 use super::paint::{TableColumn, span};
 use super::theme::{Theme, label};
 use crate::board::{HiddenLabel, RowText, VerdictFilter, VerdictRow};

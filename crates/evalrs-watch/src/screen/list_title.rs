@@ -4,7 +4,7 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::Block;
 
 use super::choices::ListChoices;
-use super::list::ListContext;
+use super::list_context::ListContext;
 use super::paint::panel;
 use super::theme::STRONG;
 use crate::board::{Overview, VerdictFilter};

@@ -13,7 +13,7 @@ use crate::board::{AgreementMoves, DeclaredMetricRow, MetricRow, Overview};
 use evalrs_base::text::{columns, cut, grouped, percent, sanitize};
 use evalrs_metrics::metric::label_change::AgreementMove;
 use evalrs_model::delta::{Movement, MovementCounts};
-use evalrs_report::declared::shown;
+use evalrs_report::intervals::value_or_dash;
 use evalrs_report::intervals::{percent_interval, value_interval};
 
 /// The fewest and the most columns of a grader's name, and of a curve.
@@ -112,7 +112,7 @@ fn all_columns(metrics: &[MetricRow], has_labels: bool) -> Vec<TableColumn<Metri
     let widest_of = |text: fn(&MetricRow) -> String| {
         metrics.iter().map(|metric| columns(&text(metric))).max().unwrap_or(0)
     };
-    let mean = widest_of(|metric| shown(metric.mean)).max(5);
+    let mean = widest_of(|metric| value_or_dash(metric.mean)).max(5);
     let interval = widest_of(|metric| value_interval(metric.interval)).max(5);
     let pass_interval = widest_of(|metric| percent_interval(metric.pass_rate_interval)).max(5);
     let names = metrics.iter().map(|metric| columns(&sanitize(&metric.label)));
@@ -124,7 +124,7 @@ fn all_columns(metrics: &[MetricRow], has_labels: bool) -> Vec<TableColumn<Metri
             Span::styled(cut(&metric.label, width), STRONG).into()
         }),
         TableColumn::number("mean", mean, 1, |metric, _, _| {
-            Span::styled(shown(metric.mean), STRONG).into()
+            Span::styled(value_or_dash(metric.mean), STRONG).into()
         }),
         TableColumn::number("95 %", interval, 2, |metric, _, theme| {
             Span::styled(value_interval(metric.interval), theme.faint()).into()

@@ -10,11 +10,13 @@ mod changed_text;
 mod choice_menu;
 mod choices;
 mod detail;
+mod detail_view;
 mod header;
 mod help;
 mod keys;
 mod list;
 mod list_columns;
+mod list_context;
 mod list_title;
 mod metrics;
 mod paint;
@@ -37,8 +39,10 @@ use ratatui::widgets::{Clear, Widget};
 
 use self::choice_menu::ChoiceMenu;
 use self::detail::DetailPlace;
+use self::detail_view::DetailView;
 use self::header::HeaderContext;
-use self::list::{ListContext, VerdictList};
+use self::list::VerdictList;
+use self::list_context::ListContext;
 use self::list_title::more_labels;
 use self::metrics::MetricsTable;
 use self::paint::cut_line;
@@ -78,36 +82,6 @@ enum InputMode {
     Saves,
     /// The user is asked whether to take this save back.
     TakeBack(u32),
-}
-
-/// How much is seen of the selected verdict.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-enum DetailView {
-    /// Its detail, beside the list or below it.
-    #[default]
-    WithList,
-    /// Its detail, in the place of the list too.
-    Alone,
-    /// What judges were sent about it and replied, in the place of both.
-    AsSent,
-}
-
-impl DetailView {
-    /// The one that shows more; the last shows all there is.
-    fn more(self) -> Self {
-        match self {
-            Self::WithList => Self::Alone,
-            Self::Alone | Self::AsSent => Self::AsSent,
-        }
-    }
-
-    /// The one that shows less; the first shows the list.
-    fn less(self) -> Self {
-        match self {
-            Self::AsSent => Self::Alone,
-            Self::Alone | Self::WithList => Self::WithList,
-        }
-    }
 }
 
 /// What is seen, and where one is in it.

@@ -2,7 +2,8 @@
 
 use crossterm::event::KeyCode;
 
-use super::{DetailView, InputMode, Screen};
+use super::detail_view::DetailView;
+use super::{InputMode, Screen};
 use crate::board::{Board, UserCommand, save_name};
 
 impl Screen {
