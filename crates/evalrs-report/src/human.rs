@@ -4,6 +4,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::digest::label;
+use evalrs_base::ordered_map::Ordered;
 use evalrs_base::text::{count, cut, cut_middle, percent, wrapped};
 use evalrs_metrics::calibration::changed_parts;
 use evalrs_metrics::metric::agreement::{Agreement, Alpha, PairAgreement};
@@ -36,28 +37,32 @@ const SAMPLE: usize = 32;
 /// One line for each of the first graders whose trials differ, one for each that has several judgments a submission, and
 /// one for each that has labels, in the order of the suite.
 pub(crate) fn lines(summary: &Summary) -> Vec<String> {
-    let name = |grader: &str| cut(grader, GRADER);
-    let votes = summary.agreement.0.iter();
-    let votes = votes.map(|(grader, agreement)| votes_line(&name(grader), agreement));
-    let labels = summary.label_agreement.0.iter();
-    let labels = labels.map(|(grader, agreement)| line(&name(grader), agreement));
-    let held_out = summary.held_out.0.iter();
-    let held_out = held_out.map(|(grader, told)| held_out_line(&name(grader), told));
-    let annotators = summary.annotators.0.iter();
-    let annotators = annotators.map(|(grader, found)| annotators_line(&name(grader), found));
-    let people = summary.people.0.iter();
-    let people = people.flat_map(|(grader, estimate)| people_lines(&name(grader), estimate));
-    // Where no trial differs from the others there is nothing to look at.
-    let differs = |trials: &TrialsSummary| {
-        let has_straddlers = trials.straddlers.as_ref().is_some_and(|all| !all.is_empty());
-        !trials.flaky.is_empty() || has_straddlers
-    };
     let trials = summary.trials.0.iter().filter(|(_, trials)| differs(trials)).take(TRIALS);
-    let trials = trials.map(|(grader, trials)| trials_line(&name(grader), trials));
-    let disputed = summary.disputed.0.iter();
-    let disputed = disputed.map(|(grader, cases)| disputed_line(&name(grader), cases, IN_SUMMARY));
-    let agreement = trials.chain(votes).chain(labels).chain(held_out).chain(annotators);
-    agreement.chain(disputed).chain(calibration_lines(summary)).chain(people).collect()
+    let trials = trials.map(|(grader, trials)| trials_line(&cut(grader, GRADER), trials));
+    let people = summary.people.0.iter();
+    trials
+        .chain(told(&summary.agreement, votes_line))
+        .chain(told(&summary.label_agreement, line))
+        .chain(told(&summary.held_out, held_out_line))
+        .chain(told(&summary.annotators, annotators_line))
+        .chain(told(&summary.disputed, |grader, cases| disputed_line(grader, cases, IN_SUMMARY)))
+        .chain(calibration_lines(summary))
+        .chain(people.flat_map(|(grader, found)| people_lines(&cut(grader, GRADER), found)))
+        .collect()
+}
+
+/// A line for each grader, which says its name.
+fn told<T>(
+    graders: &Ordered<T>,
+    line: impl Fn(&str, &T) -> String,
+) -> impl Iterator<Item = String> {
+    graders.0.iter().map(move |(grader, found)| line(&cut(grader, GRADER), found))
+}
+
+/// Whether any trial differs from the others: else there is nothing to look at.
+fn differs(trials: &TrialsSummary) -> bool {
+    let has_straddlers = trials.straddlers.as_ref().is_some_and(|all| !all.is_empty());
+    !trials.flaky.is_empty() || has_straddlers
 }
 
 /// The same for a screen of so many columns: a line that is too long goes on in further ones.
@@ -172,6 +177,14 @@ fn coefficient(value: Option<f64>) -> String {
     value.map_or_else(|| UNDEFINED.to_owned(), |value| format!("{:.2}", value + 0.0))
 }
 
+/// A kappa and its interval: `0.70 (0.48 to 0.92)`.
+fn kappa_within(kappa: Option<f64>, interval: Option<(f64, f64)>) -> String {
+    kappa.zip(interval).map_or_else(
+        || UNDEFINED.to_owned(),
+        |(kappa, (low, high))| format!("{kappa:.2} ({low:.2} to {high:.2})"),
+    )
+}
+
 /// What people would have said of everything: the share of passes, and where labels are scores the mean.
 fn people_lines(grader: &str, estimate: &PeopleEstimate) -> Vec<String> {
     let PeopleEstimate { labels, chosen, .. } = *estimate;
@@ -232,10 +245,7 @@ pub fn calibration_lines(summary: &Summary) -> Vec<String> {
         let interval = agreement_interval.map_or_else(String::new, |(low, high)| {
             format!(" [{:.1}, {:.1}]", low * 100.0, high * 100.0)
         });
-        let kappa = match (found.calibration.kappa, found.calibration.kappa_interval) {
-            (Some(kappa), Some((low, high))) => format!("{kappa:.2} ({low:.2} to {high:.2})"),
-            _ => UNDEFINED.to_owned(),
-        };
+        let kappa = kappa_within(found.calibration.kappa, found.calibration.kappa_interval);
         let labels = count(n, "label");
         let stale = match found.stale.as_slice() {
             [] => String::new(),
@@ -268,10 +278,7 @@ fn line(grader: &str, agreement: &LabelAgreement) -> String {
     if n == 0 {
         return format!("{grader} has no verdict for {}{stale}", count(without_verdict, "label"));
     }
-    let kappa = match (agreement.kappa, agreement.kappa_interval) {
-        (Some(kappa), Some((low, high))) => format!("{kappa:.2} ({low:.2} to {high:.2})"),
-        _ => UNDEFINED.to_owned(),
-    };
+    let kappa = kappa_within(agreement.kappa, agreement.kappa_interval);
     let left_out = match without_verdict {
         0 => String::new(),
         without => format!("; {} without a verdict", count(without, "label")),

@@ -21,6 +21,7 @@ use super::format::{
 };
 use super::origin::ReportOrigin;
 use super::verdict;
+use evalrs_base::price::Cost;
 use evalrs_base::text::{cut, sanitize, score, shown};
 use evalrs_metrics::gate::{GateReport, GateStatus};
 use evalrs_metrics::results::report::Report;
@@ -169,6 +170,19 @@ enum JunitCase {
     Skipped,
 }
 
+impl JunitCase {
+    /// The element that says what became of it; none where it passed.
+    fn element(self) -> Option<&'static str> {
+        match self {
+            Self::Passed => None,
+            Self::Tolerated => Some("system-out"),
+            Self::Failure => Some("failure"),
+            Self::Error => Some("error"),
+            Self::Skipped => Some("skipped"),
+        }
+    }
+}
+
 /// One evaluation of a document.
 struct JunitPart<'a, 'r> {
     report: &'a Report<'r>,
@@ -221,10 +235,9 @@ impl JunitPart<'_, '_> {
                 for (at, result) in (self.report.results)().enumerate() {
                     if let Some(grade) = result.grades.get(grader) {
                         let trial = trials.then_some(result.trial);
-                        let case = label(&result.sample_id, result.model.as_deref(), trial);
-                        let element = case_element(xml, &case, &name);
-                        let graded = JunitGrade { at, result: &result, grader, grade };
-                        self.write_case(element, &graded)?;
+                        let label = label(&result.sample_id, result.model.as_deref(), trial);
+                        let told = || self.told(at, &result, grader, grade);
+                        write_case(xml, [&label, &name], self.case(grader, grade), told)?;
                     }
                 }
                 Ok(())
@@ -234,26 +247,20 @@ impl JunitPart<'_, '_> {
 
     /// Writes the aggregates of a grader and what its judgments used as properties: CI systems chart those.
     fn write_properties<W: Write>(&self, xml: &mut Writer<W>, grader: &str) -> io::Result<()> {
-        let mut properties = Vec::new();
-        if let Some(metric) = self.report.summary.metrics.get(grader) {
-            let number = |value: Option<f64>| value.map(|value| value.to_string());
-            properties.extend([
-                ("mean", number(metric.avg_score_attempted)),
-                ("pass_rate", number(metric.accuracy)),
-            ]);
-        }
-        if let Some(usage) = self.report.summary.usage.get(grader) {
-            properties.extend([
-                ("judgments", Some(usage.judgments.to_string())),
-                ("input_tokens", Some(usage.input_tokens.to_string())),
-                ("output_tokens", Some(usage.output_tokens.to_string())),
-                ("cost", usage.cost.map(|cost| cost.dollars().to_string())),
-            ]);
-        }
+        let number = |value: Option<f64>| value.map(|value| value.to_string());
+        let metric = self.report.summary.metrics.get(grader);
+        let usage = self.report.summary.usage.get(grader);
+        let properties = [
+            ("mean", metric.and_then(|metric| number(metric.avg_score_attempted))),
+            ("pass_rate", metric.and_then(|metric| number(metric.accuracy))),
+            ("judgments", usage.map(|usage| usage.judgments.to_string())),
+            ("input_tokens", usage.map(|usage| usage.input_tokens.to_string())),
+            ("output_tokens", usage.map(|usage| usage.output_tokens.to_string())),
+            ("cost", usage.and_then(|usage| number(usage.cost.map(Cost::dollars)))),
+        ];
         let element = xml.create_element("properties").write_inner_content(|xml| {
-            let known =
-                properties.iter().filter_map(|(name, value)| Some((*name, value.as_ref()?)));
-            for (name, value) in known {
+            for (name, value) in properties {
+                let Some(value) = value else { continue };
                 xml.create_element("property")
                     .with_attribute(("name", name))
                     .with_attribute(("value", value.as_str()))
@@ -264,37 +271,17 @@ impl JunitPart<'_, '_> {
         element.map(drop)
     }
 
-    fn write_case<W: Write>(
-        &self,
-        element: ElementWriter<'_, W>,
-        graded: &JunitGrade<'_>,
-    ) -> io::Result<()> {
-        let JunitGrade { at, result, grader, grade } = *graded;
-        let case = self.case(grader, grade);
-        if case == JunitCase::Passed {
-            return element.write_empty().map(drop);
-        }
+    /// What the test case of a grade says; nothing where it passed.
+    fn told(&self, at: usize, result: &ResultLine, grader: &str, grade: &GradeLine) -> CaseText {
         let text = reason(result, grader, grade);
         // No attribute of a test case that all readers take says where it stands.
         let place = self.origin.row(at).map(|(file, line)| format!("\n\n{file}:{line}"));
-        let place = place.unwrap_or_default();
         let message = match &grade.error {
             Some(error) => error.message.clone(),
             None => format!("score {}: {text}", score(grade.score)),
         };
-        let kind = grade.error.as_ref().map_or("grade", |error| error.kind.as_str());
-        let told = |element: &'static str| TestCaseResult { element, message: &message, kind };
-        element
-            .write_inner_content(|xml| match case {
-                JunitCase::Passed | JunitCase::Tolerated => xml
-                    .create_element("system-out")
-                    .write_text_content(BytesText::new(&clean(&format!("{message}{place}"))))
-                    .map(drop),
-                JunitCase::Failure => told("failure").write(xml, &format!("{text}{place}")),
-                JunitCase::Error => told("error").write(xml, &format!("{text}{place}")),
-                JunitCase::Skipped => told("skipped").write(xml, &format!("{text}{place}")),
-            })
-            .map(drop)
+        let kind = grade.error.as_ref().map_or("grade", |error| error.kind.as_str()).to_owned();
+        CaseText { message, kind, text, place: place.unwrap_or_default() }
     }
 }
 
@@ -316,60 +303,54 @@ fn write_gate<W: Write>(
     let name = format!("{suite}.gate");
     let finding = verdict::finding(gate);
     let rule = gate.rule.as_deref().map_or_else(|| finding.clone(), sanitize);
+    let told = || CaseText {
+        message: finding.clone(),
+        kind: "gate".to_owned(),
+        text: finding,
+        place: String::new(),
+    };
     suite_element(xml, &name, &counts, file)
-        .write_inner_content(|xml| {
-            let test = xml
-                .create_element("testcase")
-                .with_attribute(("name", clean(&rule).as_ref()))
-                .with_attribute(("classname", name.as_str()))
-                .with_attribute(("time", "0"));
-            if case == JunitCase::Passed {
-                return test.write_empty().map(drop);
-            }
-            let element = if case == JunitCase::Failure { "failure" } else { "error" };
-            let told = TestCaseResult { element, message: &finding, kind: "gate" };
-            test.write_inner_content(|xml| told.write(xml, &finding)).map(drop)
-        })
+        .write_inner_content(|xml| write_case(xml, [&rule, &name], case, told))
         .map(|_| counts)
 }
 
-/// A grade of a result.
-#[derive(Clone, Copy)]
-struct JunitGrade<'a> {
-    /// The place of its result.
-    at: usize,
-    result: &'a ResultLine,
-    grader: &'a str,
-    grade: &'a GradeLine,
-}
-
 /// What a test case says that did not pass.
-struct TestCaseResult<'a> {
-    element: &'static str,
-    message: &'a str,
-    kind: &'a str,
+struct CaseText {
+    message: String,
+    kind: String,
+    text: String,
+    /// The file and line of its row, after a blank line.
+    place: String,
 }
 
-impl TestCaseResult<'_> {
-    fn write<W: Write>(&self, xml: &mut Writer<W>, text: &str) -> io::Result<()> {
-        let message = cut(self.message, MESSAGE);
-        xml.create_element(self.element)
-            .with_attribute(("message", clean(&message).as_ref()))
-            .with_attribute(("type", clean(self.kind).as_ref()))
-            .write_text_content(BytesText::new(&clean(text)))
-            .map(drop)
-    }
-}
-
-fn case_element<'w, W: Write>(
-    xml: &'w mut Writer<W>,
-    name: &str,
-    class: &str,
-) -> ElementWriter<'w, W> {
-    xml.create_element("testcase")
+/// Writes the test case `name` of `class`. What it says is made only where it did not pass.
+fn write_case<W: Write>(
+    xml: &mut Writer<W>,
+    [name, class]: [&str; 2],
+    case: JunitCase,
+    told: impl FnOnce() -> CaseText,
+) -> io::Result<()> {
+    let test = xml
+        .create_element("testcase")
         .with_attribute(("name", clean(name).as_ref()))
         .with_attribute(("classname", class))
-        .with_attribute(("time", "0"))
+        .with_attribute(("time", "0"));
+    let Some(element) = case.element() else { return test.write_empty().map(drop) };
+    let CaseText { message, kind, text, place } = told();
+    let written = test.write_inner_content(|xml| {
+        let inner = xml.create_element(element);
+        let whole = if case == JunitCase::Tolerated { &message } else { &text };
+        let whole = format!("{whole}{place}");
+        let whole = BytesText::new(&clean(&whole)).into_owned();
+        let inner = match case {
+            JunitCase::Tolerated => inner,
+            _ => inner
+                .with_attribute(("message", clean(&cut(&message, MESSAGE)).as_ref()))
+                .with_attribute(("type", clean(&kind).as_ref())),
+        };
+        inner.write_text_content(whole).map(drop)
+    });
+    written.map(drop)
 }
 
 fn suite_element<'w, W: Write>(

@@ -52,15 +52,10 @@ pub fn write_case(case: &SentCase, out: &mut dyn Write) -> io::Result<()> {
 }
 
 fn write_judgment(grader: &str, judgment: &SentJudgment, out: &mut dyn Write) -> io::Result<()> {
-    let turn = judgment.turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
-    let order = match judgment.reversed {
-        None => "",
-        Some(false) => ", in order",
-        Some(true) => ", the other way round",
-    };
+    let asked = asked_how(judgment.turn, judgment.reversed);
     let judge = sanitize(&judgment.judge);
     let vote = judgment.vote;
-    writeln!(out, "{TITLE}{}{TITLE:#}: vote {vote} of {judge}{turn}{order}", sanitize(grader))?;
+    writeln!(out, "{TITLE}{}{TITLE:#}: vote {vote} of {judge}{asked}", sanitize(grader))?;
     let mut field =
         |name: &str, text: &str| writeln!(out, "  {FAINT}{name:<8}{FAINT:#}{}", sanitize(text));
     field("key", &judgment.key)?;
@@ -110,6 +105,17 @@ fn write_judgment(grader: &str, judgment: &SentJudgment, out: &mut dyn Write) ->
             writeln!(out, "\n  {TITLE}failure{TITLE:#} {kind}: {}", sanitize(message))
         }
     }
+}
+
+/// Of which turn a judge is asked and in which order answers are compared, where that is to be said.
+pub(super) fn asked_how(turn: Option<usize>, reversed: Option<bool>) -> String {
+    let turn = turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
+    let order = match reversed {
+        None => "",
+        Some(false) => ", in order",
+        Some(true) => ", the other way round",
+    };
+    format!("{turn}{order}")
 }
 
 /// A text of a body that does not stand in a line of it.

@@ -4,8 +4,9 @@ use std::io::{self, Write};
 
 use serde_json::Value;
 
+use super::sent::asked_how;
 use crate::digest::label;
-use crate::terminal_page::{DOUBTFUL, FAINT, TITLE};
+use crate::terminal_page::{DOUBTFUL, FAINT, TITLE, faint};
 use evalrs_base::price::Cost;
 use evalrs_base::text::table::{TableCell, lines, words as text_cell};
 use evalrs_base::text::word_diff::{render, word_diff};
@@ -13,7 +14,7 @@ use evalrs_base::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_metrics::explain::conversation::ExplainedConversation;
 use evalrs_metrics::explain::{
-    Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, ExplainedOutcome, SHORT,
+    Against, ExplainReport, ExplainedAction, ExplainedGrade, Kept, SHORT,
 };
 use evalrs_model::key::Ingredient;
 
@@ -40,16 +41,19 @@ pub fn write(explanation: &ExplainReport, width: usize, out: &mut dyn Write) -> 
         let name = label(&explanation.sample_id, result.model.as_deref(), trial);
         let suite = sanitize(&explanation.suite);
         let title = cut_middle(&name, width.saturating_sub(suite.len() + 2).max(20));
-        writeln!(out, "{TITLE}{title}{TITLE:#}  {FAINT}{}{FAINT:#}", cut(&suite, width / 2))?;
-        let mut page = Page { width, indent: 0, out: &mut *out };
-        page.field("input", &plain(&result.input))?;
+        writeln!(out, "{TITLE}{title}{TITLE:#}  {}", faint(&cut(&suite, width / 2)))?;
+        let mut page = FieldPage { width, indent: 0, lines: Vec::new() };
+        page.field("input", &plain(&result.input));
         if !result.ground_truth.is_null() {
-            page.field("expected", &plain(&result.ground_truth))?;
+            page.field("expected", &plain(&result.ground_truth));
         }
-        for (label, text) in result.conversation.iter().flat_map(fields) {
-            page.field(label, &text)?;
+        page.fields(result.conversation.iter().flat_map(fields));
+        for (grader, grade) in &result.graders.0 {
+            page.indent = 0;
+            page.line("");
+            add_grade(grader, grade, &mut page);
         }
-        write_result(result, width, out)?;
+        page.lines.iter().try_for_each(|line| writeln!(out, "{line}"))?;
     }
     Ok(())
 }
@@ -86,33 +90,29 @@ fn told(conversation: &ExplainedConversation) -> String {
     format!("held {}{}{again}, from {}", kept.at, took.unwrap_or_default(), kept.layer)
 }
 
-fn write_result(result: &Explained, width: usize, out: &mut dyn Write) -> io::Result<()> {
-    for (grader, grade) in &result.graders.0 {
-        writeln!(out)?;
-        write_grade(grader, grade, &mut Page { width, indent: 0, out: &mut *out })?;
-    }
-    Ok(())
-}
-
 /// A value as a person would write it.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// Where lines go, and how far they stand in.
-struct Page<'a> {
+/// Lines of labels and texts, and how far the next ones stand in.
+struct FieldPage {
     width: usize,
     indent: usize,
-    out: &'a mut dyn Write,
+    lines: Vec<String>,
 }
 
-impl Page<'_> {
-    fn line(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.out, "{:indent$}{text}", "", indent = self.indent)
+impl FieldPage {
+    fn line(&mut self, text: &str) {
+        self.lines.push(format!("{:indent$}{text}", "", indent = self.indent));
+    }
+
+    fn fields<'f>(&mut self, fields: impl IntoIterator<Item = (&'f str, String)>) {
+        fields.into_iter().for_each(|(label, text)| self.field(label, &text));
     }
 
     /// A label and a text that may take some lines.
-    fn field(&mut self, label: &str, text: &str) -> io::Result<()> {
+    fn field(&mut self, label: &str, text: &str) {
         let room = self.width.saturating_sub(self.indent + LABEL).max(8);
         let mut lines = wrapped(&cut(text, room * LINES), room);
         if lines.is_empty() {
@@ -120,13 +120,12 @@ impl Page<'_> {
         }
         for (at, line) in lines.iter().enumerate() {
             let label = if at == 0 { label } else { "" };
-            self.line(&format!("{FAINT}{label:<LABEL$}{FAINT:#}{line}"))?;
+            self.line(&format!("{FAINT}{label:<LABEL$}{FAINT:#}{line}"));
         }
-        Ok(())
     }
 }
 
-fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::Result<()> {
+fn add_grade(name: &str, grade: &ExplainedGrade, page: &mut FieldPage) {
     let name = cut_middle(name, page.width / 2);
     let verdict = match &grade.grade {
         None if grade.pending.is_some() => {
@@ -139,17 +138,17 @@ fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::R
             format!("{}, {pass}", score(line.score))
         }
     };
-    page.line(&format!("{TITLE}{name}{TITLE:#}: {verdict}"))?;
+    page.line(&format!("{TITLE}{name}{TITLE:#}: {verdict}"));
     page.indent = 2;
     if let Some(line) = &grade.grade {
-        page.field("rationale", &line.rationale)?;
+        page.field("rationale", &line.rationale);
     }
-    page.field("submission", &grade.submission)?;
-    grade.label.as_ref().map_or(Ok(()), |label| page.field("label", &label.shown()))?;
+    page.field("submission", &grade.submission);
+    page.fields(grade.label.as_ref().map(|label| ("label", label.shown())));
     if let Some(function) = grade.settings.get("function") {
         let options = grade.settings.get("config").map_or_else(String::new, Value::to_string);
-        page.field("function", &format!("{} {options}", plain(function)))?;
-        page.field("looked at", &grade.looked_at.join(", "))?;
+        page.field("function", &format!("{} {options}", plain(function)));
+        page.field("looked at", &grade.looked_at.join(", "));
     }
     if let Some(program) = grade.settings.get("program") {
         for (label, files) in [("inputs", "inputs"), ("loads", "dependencies")] {
@@ -157,54 +156,46 @@ fn write_grade(name: &str, grade: &ExplainedGrade, page: &mut Page<'_>) -> io::R
             let names: Vec<&str> =
                 files.into_iter().flat_map(|files| files.keys().map(String::as_str)).collect();
             if !names.is_empty() {
-                page.field(label, &names.join(", "))?;
+                page.field(label, &names.join(", "));
             }
         }
     }
     if grade.actions.is_empty() && grade.grade.is_some() {
-        page.field("key", "none: no judge is asked")?;
+        page.field("key", "none: no judge is asked");
     }
     for action in &grade.actions {
-        write_action(action, page)?;
+        add_action(action, page);
     }
     match &grade.against {
-        None => page.line(&format!("{FAINT}there is no record of an earlier run{FAINT:#}")),
-        Some(against) => write_against(against, page),
+        None => page.line(&faint("there is no record of an earlier run")),
+        Some(against) => add_against(against, page),
     }
 }
 
-fn write_action(action: &ExplainedAction, page: &mut Page<'_>) -> io::Result<()> {
-    let turn = action.turn.map_or_else(String::new, |turn| format!(", turn {turn}"));
-    let order = match action.reversed {
-        None => "",
-        Some(false) => ", in order",
-        Some(true) => ", the other way round",
-    };
+fn add_action(action: &ExplainedAction, page: &mut FieldPage) {
+    let asked = asked_how(action.turn, action.reversed);
     let model = cut_middle(&action.model, page.width / 2);
-    let which = format!("of {model}, vote {}{turn}{order}", action.vote);
+    let which = format!("of {model}, vote {}{asked}", action.vote);
     let which = cut(&which, page.width.saturating_sub(page.indent + "judgment ".len()));
-    page.line(&format!("{TITLE}judgment{TITLE:#} {which}"))?;
+    page.line(&format!("{TITLE}judgment{TITLE:#} {which}"));
     page.indent = 4;
-    page.field("key", &action.key)?;
+    page.field("key", &action.key);
     match &action.outcome {
-        Some(kept) => write_kept(kept, page)?,
-        None => page.field("outcome", "not stored")?,
+        Some(kept) => add_kept(kept, page),
+        None => page.field("outcome", "not stored"),
     }
-    if let Some(reason) = action.to_ask {
-        page.field("to ask", reason)?;
-    }
+    page.fields(action.to_ask.map(|reason| ("to ask", reason.to_owned())));
     if let Some(endpoint) = &action.stored_for {
         let cure = format!(
             "the endpoint `{endpoint}`: it is found with `endpoint: {endpoint}` in the suite"
         );
-        page.field("stored for", &cure)?;
+        page.field("stored for", &cure);
     }
     let rows: Vec<Vec<TableCell>> = action.ingredients.iter().map(row).collect();
     for line in lines(&rows, page.width.saturating_sub(page.indent)) {
-        page.line(&line)?;
+        page.line(&line);
     }
     page.indent = 2;
-    Ok(())
 }
 
 fn row(part: &Ingredient) -> Vec<TableCell> {
@@ -219,14 +210,12 @@ fn row(part: &Ingredient) -> Vec<TableCell> {
     vec![text_cell(&part.name).styled(FAINT), text_cell(&digest).styled(FAINT), text_cell(&text)]
 }
 
-fn write_kept(kept: &ExplainedOutcome, page: &mut Page<'_>) -> io::Result<()> {
+fn add_kept(kept: &Kept, page: &mut FieldPage) {
     match (&kept.reply, &kept.failure) {
-        (Some(reply), _) => page.field("reply", reply)?,
+        (Some(reply), _) => page.field("reply", reply),
         (None, Some(failure)) => {
-            page.field("failure", &format!("{}: {}", failure.kind.name(), failure.message))?;
-            if let Some(reply) = &failure.reply {
-                page.field("replied", reply)?;
-            }
+            page.field("failure", &format!("{}: {}", failure.kind.name(), failure.message));
+            page.fields(failure.reply.iter().map(|reply| ("replied", reply.clone())));
         }
         (None, None) => {}
     }
@@ -242,45 +231,42 @@ fn write_kept(kept: &ExplainedOutcome, page: &mut Page<'_>) -> io::Result<()> {
     by.extend(paid.map(|paid| format!("{paid} paid")));
     if !by.is_empty() {
         let what = if kept.model.is_some() { "by" } else { "used" };
-        page.field(what, &by.join("; "))?;
+        page.field(what, &by.join("; "));
     }
     let (what, from) = match &kept.imported_from {
         None => ("asked", String::new()),
         Some(file) => ("imported", format!(" from {file}")),
     };
-    page.field(what, &format!("{} by {}{from}", kept.at, kept.by))?;
+    page.field(what, &format!("{} by {}{from}", kept.at, kept.by));
     let generation = match kept.generation {
         0 => String::new(),
         n => format!(", generation {n}"),
     };
-    page.field("kept in", &format!("{}{generation}", kept.layer))
+    page.field("kept in", &format!("{}{generation}", kept.layer));
 }
 
-fn write_against(against: &Against, page: &mut Page<'_>) -> io::Result<()> {
+fn add_against(against: &Against, page: &mut FieldPage) {
     let run = sanitize(&against.run);
     if against.is_same {
         let what = if against.key.is_some() { "the same key as" } else { "the same texts as" };
         return page.line(&format!("{TITLE}{what}{TITLE:#} in run {run}"));
     }
-    page.line(&format!("{TITLE}differs{TITLE:#} from run {run}"))?;
+    page.line(&format!("{TITLE}differs{TITLE:#} from run {run}"));
     page.indent = 4;
-    if let Some(key) = &against.key {
-        page.field("key then", key)?;
-    }
+    page.fields(against.key.iter().map(|key| ("key then", key.clone())));
     let by = if against.by_ingredients { "ingredients" } else { "by record" };
     let differs: Vec<String> = against.differs.iter().map(|name| changed(name, against)).collect();
-    page.field(by, &differs.join(", "))?;
+    page.field(by, &differs.join(", "));
     for change in &against.texts {
-        page.line(&format!("{FAINT}{}{FAINT:#}", change.name))?;
+        page.line(&faint(change.name));
         page.indent = 6;
         let pieces = word_diff(&change.before, &change.after);
         for line in render(&pieces, page.width.saturating_sub(page.indent), CONTEXT) {
-            page.line(&line)?;
+            page.line(&line);
         }
         page.indent = 4;
     }
     page.indent = 2;
-    Ok(())
 }
 
 /// The name of what differs, with both values where they are short.
