@@ -185,8 +185,8 @@ impl<'ast> Visit<'ast> for Visitor {
     fn visit_path(&mut self, path: &'ast syn::Path) {
         let segments: Vec<String> =
             path.segments.iter().map(|segment| segment.ident.to_string()).collect();
-        let is_from_here = matches!(segments[0].as_str(), "crate" | "self" | "super");
-        if segments.len() > 1 || is_from_here {
+        // A single `crate` or `super` says who sees an item, and names none.
+        if segments.len() > 1 {
             let whole = self.whole(&segments);
             self.paths.push(whole);
         }
