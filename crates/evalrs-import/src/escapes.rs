@@ -5,7 +5,7 @@
 use std::ops::Range;
 
 /// A text without escapes.
-pub(super) struct Unescaped {
+pub(super) struct UnescapedText {
     pub text: String,
     runs: Vec<UnescapedRun>,
 }
@@ -25,7 +25,7 @@ struct EscapeRead {
     end: usize,
 }
 
-impl Unescaped {
+impl UnescapedText {
     /// None where nothing is escaped.
     pub(crate) fn of(written: &str) -> Option<Self> {
         let bytes = written.as_bytes();
@@ -107,7 +107,7 @@ fn short(bytes: &[u8], at: usize) -> EscapeRead {
 
 #[cfg(test)]
 mod tests {
-    use super::Unescaped;
+    use super::UnescapedText;
 
     #[test]
     fn escapes_are_undone_and_what_stood_there_is_known() {
@@ -123,7 +123,7 @@ mod tests {
             (r"\ud83d", "\u{fffd}"),
             ("\\", "\\"),
         ] {
-            let unescaped = Unescaped::of(written).unwrap();
+            let unescaped = UnescapedText::of(written).unwrap();
             assert_eq!(unescaped.text, text, "{written}");
             assert_eq!(unescaped.origins(&(0..text.len())), 0..written.len(), "{written}");
             for (at, c) in text.char_indices().filter(|(_, c)| c.is_ascii_alphanumeric()) {
@@ -131,6 +131,6 @@ mod tests {
                 assert!(from.starts_with(c) || from.starts_with('\\'), "{written}: {c} at {from}");
             }
         }
-        assert!(Unescaped::of("plain").is_none());
+        assert!(UnescapedText::of("plain").is_none());
     }
 }

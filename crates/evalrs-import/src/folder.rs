@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use super::imported::{Imported, ImportedFile, ImportedSuite, SourcePlace};
+use super::imported::{ImportedFile, ImportedSource, ImportedSuite, SourcePlace};
 use super::report::{REPORT, SourceReport};
 use super::secrets::SecretFindings;
 use evalrs_eval::judge::template::open_names;
@@ -30,7 +30,7 @@ const ORDER: [&str; 10] = [
 
 /// All files, those of suites first, the report last, which is told of the keys that were left out.
 pub fn files(
-    mut imported: Imported,
+    mut imported: ImportedSource,
     secrets: &mut SecretFindings,
     report: &mut SourceReport,
 ) -> Vec<ImportedFile> {
@@ -57,7 +57,7 @@ pub fn files(
 }
 
 /// Looks for keys in the values of suites and their data, in what their escapes and folds stand for.
-fn search(imported: &Imported, secrets: &mut SecretFindings) {
+fn search(imported: &ImportedSource, secrets: &mut SecretFindings) {
     for suite in &imported.suites {
         secrets.search_value(&SourcePlace::new(format!("{}.yaml", suite.file), 0), &suite.suite);
         for (kind, lines) in suite.data() {
@@ -70,8 +70,8 @@ fn search(imported: &Imported, secrets: &mut SecretFindings) {
 
 /// Whether a path stays in the folder it starts from.
 pub(crate) fn is_inside(path: &str) -> bool {
-    let is_plain = |part: &str| !part.is_empty() && part != "." && part != "..";
-    !path.contains(['\\', ':', '\0']) && path.split('/').all(is_plain)
+    !path.contains(['\\', ':', '\0'])
+        && path.split('/').all(|part| !matches!(part, "" | "." | ".."))
 }
 
 /// The name of a suite's data file.
@@ -155,7 +155,7 @@ mod tests {
     use serde_json::json;
 
     use super::{allow_braces, files, is_inside};
-    use crate::imported::{Imported, ImportedFile, ImportedSuite};
+    use crate::imported::{ImportedFile, ImportedSource, ImportedSuite};
     use crate::report::SourceReport;
     use crate::secrets::SecretFindings;
 
@@ -201,7 +201,8 @@ mod tests {
             labels: Vec::new(),
         };
         let bad = ImportedFile { path: "../bad".to_owned(), text: String::new() };
-        let imported = Imported { suites: vec![suite], files: vec![bad], ..Imported::default() };
+        let imported =
+            ImportedSource { suites: vec![suite], files: vec![bad], ..ImportedSource::default() };
         let mut report = SourceReport::new("promptfoo", "c.yaml", "out", &imported);
         let written = files(imported, &mut secrets, &mut report);
         let names: Vec<&str> = written.iter().map(|file| file.path.as_str()).collect();

@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::folder::ONLY_SUITE;
-use super::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use super::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
 use super::reading::{self, Record};
 use super::source::ImportSource;
 
@@ -62,10 +62,10 @@ pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
 }
 
 /// Reads them.
-pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let text = reading::text(source, &source.path)?;
     let records = reading::records(&source.path, &text)?;
-    let mut imported = Imported::default();
+    let mut imported = ImportedSource::default();
     let mut rows = RecordRows::default();
     for Record { value, line } in records {
         rows.add(value, &SourcePlace::new(&source.path, line), &mut imported);
@@ -117,7 +117,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
 }
 
 /// A grader that repeats what the records say.
-fn recorded(scores: &[Value], source: &ImportSource<'_>, imported: &mut Imported) -> Value {
+fn recorded(scores: &[Value], source: &ImportSource<'_>, imported: &mut ImportedSource) -> Value {
     let number = |score: &Value| score.get("score").and_then(Value::as_f64);
     let in_range = |score: &Value| number(score).is_some_and(|score| (0.0..=1.0).contains(&score));
     let has_verdict = |score: &Value| score.get("pass").is_some_and(Value::is_boolean);
@@ -157,7 +157,7 @@ struct AskedQuestion {
 }
 
 impl RecordRows {
-    fn add(&mut self, record: Value, place: &SourcePlace, imported: &mut Imported) {
+    fn add(&mut self, record: Value, place: &SourcePlace, imported: &mut ImportedSource) {
         let mut leave_out = |why: &str| {
             imported.leave_out("records", place.clone(), "a record", why);
         };
@@ -197,7 +197,7 @@ impl RecordRows {
         &mut self,
         mut fields: Map<String, Value>,
         place: &SourcePlace,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) {
         let trials = fields.shift_remove("trials");
         for name in ["k", "passRate", "passAtK", "passExpK"] {
@@ -273,7 +273,7 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::import;
-    use crate::imported::{ImportError, Imported};
+    use crate::imported::{ImportError, ImportedSource};
     use crate::recognized;
     use crate::source::ImportSource;
     use evalrs_system::memory::MemorySystem;
@@ -287,7 +287,7 @@ mod tests {
         record
     }
 
-    fn imported(records: &[Value]) -> Result<Imported, String> {
+    fn imported(records: &[Value]) -> Result<ImportedSource, String> {
         let lines: Vec<String> = records.iter().map(Value::to_string).collect();
         let system = MemorySystem::with(&[("r.jsonl", lines.join("\n").as_str())]);
         import(&ImportSource::new("r.jsonl", &system)).map_err(|error| match error {

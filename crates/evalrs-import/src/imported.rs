@@ -23,7 +23,7 @@ impl ImportError {
 
 /// What came of a source.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Imported {
+pub struct ImportedSource {
     pub suites: Vec<ImportedSuite>,
     /// Files that the suites name: programs, rubrics. Paths are of the folder that is written.
     pub files: Vec<ImportedFile>,
@@ -96,7 +96,7 @@ impl std::fmt::Display for SourcePlace {
 /// A part of a source that has no counterpart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NotMapped {
-    /// What kind of part it is, as in [`Imported::mapped`].
+    /// What kind of part it is, as in [`ImportedSource::mapped`].
     pub part: &'static str,
     pub place: SourcePlace,
     /// What stands there, in a few words.
@@ -105,7 +105,7 @@ pub struct NotMapped {
     pub reason: String,
 }
 
-impl Imported {
+impl ImportedSource {
     /// Counts a part that mapped.
     pub fn count(&mut self, part: &'static str) {
         *self.mapped.entry(part).or_default() += 1;

@@ -1,6 +1,6 @@
 //! What other tools wrote, as suites: each importer reads the files of one tool and says what it could not map.
 //!
-//! An importer is a function from an [`ImportSource`] to [`Imported`]; [`IMPORTERS`] is the list of all, and the first that
+//! An importer is a function from an [`ImportSource`] to [`ImportedSource`]; [`IMPORTERS`] is the list of all, and the first that
 //! recognizes a source reads it.
 //!
 //! - [`imported`] is what an importer makes: suites with their rows, files beside them, counts of what mapped, and each part
@@ -34,7 +34,7 @@ pub(crate) mod secrets;
 pub mod source;
 mod traces;
 
-use imported::{ImportError, Imported};
+use imported::{ImportError, ImportedSource};
 use source::ImportSource;
 
 /// What reads the files of one tool.
@@ -46,7 +46,7 @@ pub struct Importer {
     /// Whether a source is of this tool, by what it holds.
     pub recognizes: fn(&ImportSource<'_>) -> bool,
     /// Reads it.
-    pub import: fn(&ImportSource<'_>) -> Result<Imported, ImportError>,
+    pub import: fn(&ImportSource<'_>) -> Result<ImportedSource, ImportError>,
 }
 
 /// All importers, the most particular first: the first that recognizes a source reads it.

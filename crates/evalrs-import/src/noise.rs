@@ -8,7 +8,7 @@ use fastrand::Rng;
 use rawzip::{CompressionMethod, ZipArchiveWriter};
 use serde_json::json;
 
-use super::escapes::Unescaped;
+use super::escapes::UnescapedText;
 use super::imported::ImportedFile;
 use super::report::SourceReport;
 use super::secrets::SecretFindings;
@@ -417,7 +417,7 @@ fn broken_sources_end_and_no_key_in_them_is_written() {
         imports += 1;
         planted_keys += keys.len();
         for ImportedFile { path, text } in &files {
-            let unescaped = Unescaped::of(text).map_or_else(String::new, |it| it.text);
+            let unescaped = UnescapedText::of(text).map_or_else(String::new, |it| it.text);
             for part in keys.iter().flat_map(|key| &key.parts) {
                 let is_written = text.contains(part.as_str()) || unescaped.contains(part.as_str());
                 assert!(!is_written, "round {round}: {part} in {path} of {}:\n{text}", source.path);

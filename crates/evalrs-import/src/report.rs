@@ -6,7 +6,7 @@ use std::fmt::Write;
 use serde::Serialize;
 use serde_json::Value;
 
-use super::imported::Imported;
+use super::imported::ImportedSource;
 use super::reading::text_at;
 use super::secrets::SecretFindings;
 use evalrs_base::text::count;
@@ -74,7 +74,7 @@ struct ReportedSecret {
 
 impl SourceReport {
     /// The account of what the importer `kind` made of `source` for `folder`.
-    pub fn new(kind: &str, source: &str, folder: &str, imported: &Imported) -> Self {
+    pub fn new(kind: &str, source: &str, folder: &str, imported: &ImportedSource) -> Self {
         let mut parts: BTreeMap<String, PartCounts> = BTreeMap::new();
         for (part, mapped) in &imported.mapped {
             parts.entry((*part).to_owned()).or_default().mapped += mapped;
@@ -211,7 +211,7 @@ impl SourceReport {
     }
 }
 
-fn suites(imported: &Imported) -> Vec<ReportedSuite> {
+fn suites(imported: &ImportedSource) -> Vec<ReportedSuite> {
     let reported = imported.suites.iter().map(|suite| ReportedSuite {
         file: format!("{}.yaml", suite.file),
         rows: suite.rows.len() + copied_rows(&suite.suite, imported),
@@ -223,7 +223,7 @@ fn suites(imported: &Imported) -> Vec<ReportedSuite> {
 }
 
 /// The rows of a dataset that is copied as it was.
-fn copied_rows(suite: &Value, imported: &Imported) -> usize {
+fn copied_rows(suite: &Value, imported: &ImportedSource) -> usize {
     let Some(path) = text_at(suite, &["/dataset/path", "/dataset"]) else { return 0 };
     let copy = imported.files.iter().find(|file| file.path == path);
     copy.zip(DatasetFormat::of_name(path))
@@ -231,7 +231,7 @@ fn copied_rows(suite: &Value, imported: &Imported) -> usize {
         .map_or(0, |rows| rows.len())
 }
 
-fn next(folder: &str, imported: &Imported) -> Vec<String> {
+fn next(folder: &str, imported: &ImportedSource) -> Vec<String> {
     if imported.suites.is_empty() {
         return Vec::new();
     }

@@ -12,7 +12,7 @@ use aho_corasick::AhoCorasick;
 use regex::Regex;
 use serde_json::Value;
 
-use super::escapes::Unescaped;
+use super::escapes::UnescapedText;
 use super::imported::SourcePlace;
 
 /// A key that was found.
@@ -177,7 +177,7 @@ impl SecretFindings {
             return;
         }
         self.search_plain(text, is_source, place);
-        if let Some(unescaped) = Unescaped::of(text) {
+        if let Some(unescaped) = UnescapedText::of(text) {
             let place = |at| place(unescaped.origin(at));
             self.search_plain(&unescaped.text, is_source, &place);
         }
@@ -290,7 +290,7 @@ impl SecretFindings {
         let Some(finder) = finder else { return Vec::new() };
         let mut parts: Vec<Range<usize>> =
             finder.find_overlapping_iter(text).map(|found| found.range()).collect();
-        if let Some(unescaped) = Unescaped::of(text) {
+        if let Some(unescaped) = UnescapedText::of(text) {
             let found = finder.find_overlapping_iter(&unescaped.text);
             parts.extend(found.map(|found| unescaped.origins(&found.range())));
         }

@@ -91,12 +91,11 @@ impl<'a> SessionBoard<'a> {
     /// Why the label that people gave for a case without a shown one is not shown.
     fn hidden_label(&self, chunk: Chunk, case: usize, grader: Grader<'_>) -> Option<HiddenLabel> {
         let held_out = labels::held_out_labels(self.db(), chunk, grader);
-        let is_stale = || labels::stale_labels(self.db(), chunk, grader).contains(&case);
         if held_out.iter().any(|(at, _)| *at == case) {
-            Some(HiddenLabel::HeldOut)
-        } else {
-            is_stale().then_some(HiddenLabel::Stale)
+            return Some(HiddenLabel::HeldOut);
         }
+        let is_stale = labels::stale_labels(self.db(), chunk, grader).contains(&case);
+        is_stale.then_some(HiddenLabel::Stale)
     }
 
     fn list(&self) -> SessionList<'_> {
@@ -168,8 +167,8 @@ impl Board for SessionBoard<'_> {
         let now = self.cell(id)?;
         let before = self.views.shown().before.cell(id.case, grader.name(self.db()));
         let label = self.label(id);
-        let is_other = |of: &LabelledCase| disagrees(now, of.label, of.threshold).is_some();
-        let moved = |of: LabelledCase| AgreementMove::of(before, now, of.label, of.threshold);
+        let distance = label.and_then(|of| disagrees(now, of.label, of.threshold));
+        let moved = label.and_then(|of| AgreementMove::of(before, now, of.label, of.threshold));
         Some(VerdictRow {
             id,
             sample_id: named(who.id(), place.occurrence),
@@ -182,8 +181,8 @@ impl Board for SessionBoard<'_> {
             label: label.map(|of| of.label),
             dispute: self.dispute(chunk, at, grader),
             hidden_label: label.is_none().then(|| self.hidden_label(chunk, at, grader)).flatten(),
-            disagrees: label.as_ref().is_some_and(is_other),
-            agreement: label.and_then(moved),
+            disagrees: distance.is_some(),
+            agreement: moved,
             pinned: self.views.pinned.contains(&id.case),
             under_way: self.views.under_way.contains(&id),
         })
@@ -270,9 +269,8 @@ fn rationale_of(grade: &GradeLine) -> String {
 
 /// The ingredients of a key; those that differ from the ones before are marked.
 fn rows_of(now: Vec<Ingredient>, before: Option<&[Ingredient]>) -> Vec<IngredientRow> {
-    let is_new = |part: &Ingredient| before.is_some_and(|before| !before.contains(part));
     let row = |part: Ingredient| IngredientRow {
-        is_new: is_new(&part),
+        is_new: before.is_some_and(|before| !before.contains(&part)),
         name: part.name,
         preview: part.preview.unwrap_or_else(|| "(none)".to_owned()),
     };

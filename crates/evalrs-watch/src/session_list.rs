@@ -129,10 +129,8 @@ impl<'a> SessionList<'a> {
                 |id: &VerdictId| self.cell(*id).is_some_and(|cell| states.contains(&cell.state));
             self.all().filter(has).collect()
         };
-        let disagreeing = |passes: Option<bool>| {
-            let is_meant = |id: &VerdictId| self.disagrees(*id, passes);
-            self.all().filter(is_meant).collect()
-        };
+        let disagreeing =
+            |passes: Option<bool>| self.all().filter(|id| self.disagrees(*id, passes)).collect();
         match filter {
             VerdictFilter::Moved => {
                 self.views.shown().moved.iter().map(|moved| moved.row).collect()
@@ -172,12 +170,11 @@ impl<'a> SessionList<'a> {
 
     /// Whether a verdict says something else than a person; with `passes`, whether it is a false pass or a false fail.
     fn disagrees(&self, id: VerdictId, passes: Option<bool>) -> bool {
-        let is_other = || {
-            let now = self.cell(id).filter(|now| passes.is_none_or(|it| it == now.passes()))?;
-            let LabelledCase { label, threshold } = self.label(id)?;
-            disagrees(now, label, threshold)
-        };
-        is_other().is_some()
+        let now = self.cell(id).filter(|now| passes.is_none_or(|it| it == now.passes()));
+        let Some(now) = now else { return false };
+        self.label(id).is_some_and(|LabelledCase { label, threshold }| {
+            disagrees(now, label, threshold).is_some()
+        })
     }
 
     fn is_disputed(&self, id: VerdictId) -> bool {
@@ -190,10 +187,10 @@ impl<'a> SessionList<'a> {
     /// Leaves what has the tag, is of the grader, and holds what is searched.
     fn narrow(&self, rows: &mut Vec<VerdictId>, query: &ListQuery) {
         if let Some(name) = &query.grader {
-            let is_meant = |grader: &Option<Grader<'_>>| {
-                grader.is_some_and(|grader| grader.name(self.db) == name)
-            };
-            let at = self.graders.iter().position(is_meant);
+            let at = self
+                .graders
+                .iter()
+                .position(|grader| grader.is_some_and(|grader| grader.name(self.db) == name));
             rows.retain(|id| Some(id.grader) == at);
         }
         if let Some(tag) = &query.tag {

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::shared::{answered, field, no_cases, put, stem};
 use super::turns::{self, CaseConversation, CaseMessages};
 use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
 use crate::reading::{self, Record, ends_in, has_keys};
 
 /// What stands between the parts of a list in a cell.
@@ -69,7 +69,7 @@ fn table(path: &str, text: &str) -> Result<Vec<Record>, ImportError> {
 
 impl Goldens {
     /// Adds the suite of the dataset.
-    pub(super) fn add(self, file: &str, imported: &mut Imported) -> Result<(), ImportError> {
+    pub(super) fn add(self, file: &str, imported: &mut ImportedSource) -> Result<(), ImportError> {
         let mut rows = Vec::new();
         let mut ids = BTreeSet::new();
         for Record { value, line } in &self.records {

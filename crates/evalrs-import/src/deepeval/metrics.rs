@@ -5,7 +5,7 @@ use serde_json::{Map, Value, json};
 use super::rows::MetricColumn;
 use super::shared::field;
 use super::test_run::TestRun;
-use crate::imported::Imported;
+use crate::imported::ImportedSource;
 use crate::reading::{JudgeModel, beginning};
 
 /// The graders of a suite.
@@ -21,7 +21,7 @@ pub(super) fn graders(
     run: &TestRun,
     rows: &[Value],
     columns: &[MetricColumn],
-    imported: &mut Imported,
+    imported: &mut ImportedSource,
 ) -> MetricGraders {
     let mut graders = MetricGraders::default();
     for column in columns {
@@ -72,7 +72,7 @@ pub(super) fn graders(
 
 /// A grader that repeats what a metric said: score, verdict and reason. Where it failed to measure there is no score, and the
 /// grade is an error.
-fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut Imported) -> Value {
+fn recorded(run: &TestRun, column: &MetricColumn, imported: &mut ImportedSource) -> Value {
     let MetricColumn { name, key, measured } = column;
     let path = |field: &str| format!("deepeval.metrics.{key}.{field}");
     let numbers = || measured.iter().filter_map(|data| field(data, &["score"])?.as_f64());

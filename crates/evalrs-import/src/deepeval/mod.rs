@@ -16,7 +16,7 @@ mod turns;
 use serde_json::{Value, json};
 
 use super::folder::ONLY_SUITE;
-use super::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use super::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
 use super::reading::{self, GivenNames, has_keys};
 use super::source::{HEAD, ImportSource};
 use metrics::MetricGraders;
@@ -53,24 +53,24 @@ fn is_run(head: &str) -> bool {
 /// The files of a folder that are runs or datasets.
 fn own_files(source: &ImportSource<'_>, names: &[String]) -> Vec<String> {
     let holds_latest = names.iter().any(|name| name == LATEST);
-    let is_twice = |name: &str| holds_latest && name == LATEST_OR_LINK;
     let begins = |path: &str| {
         source.bytes(path).is_ok_and(|bytes| {
             let head = bytes.get(..HEAD).unwrap_or(&bytes);
             is_own(&String::from_utf8_lossy(head))
         })
     };
-    let paths = names.iter().filter(|name| !is_twice(name)).map(|name| source.beside(name));
-    paths.filter(|path| begins(path)).collect()
+    // Beside the whole of the latest run, the other file says the same.
+    let names = names.iter().filter(|name| !holds_latest || *name != LATEST_OR_LINK);
+    names.map(|name| source.beside(name)).filter(|path| begins(path)).collect()
 }
 
 /// Reads it.
-pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let paths = match source.list(&source.path) {
         None => vec![source.path.clone()],
         Some(names) => own_files(source, &names),
     };
-    let mut imported = Imported::default();
+    let mut imported = ImportedSource::default();
     let mut names = GivenNames::default();
     let is_only = paths.len() == 1;
     for path in &paths {
@@ -94,7 +94,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
     Ok(imported)
 }
 
-fn leave_out_file(path: &str, error: &ImportError, imported: &mut Imported) {
+fn leave_out_file(path: &str, error: &ImportError, imported: &mut ImportedSource) {
     let why = match error {
         ImportError::Unreadable { message, .. } => message.clone(),
         ImportError::Diagnostics(all) => {
@@ -135,7 +135,7 @@ impl DeepEvalFile {
         Ok(Self::Run(Box::new(TestRun { path: path.to_owned(), text, value })))
     }
 
-    fn add(self, file: &str, imported: &mut Imported) -> Result<(), ImportError> {
+    fn add(self, file: &str, imported: &mut ImportedSource) -> Result<(), ImportError> {
         match self {
             Self::Run(run) => run.add(file, imported),
             Self::Goldens(goldens) => goldens.add(file, imported),
@@ -145,7 +145,7 @@ impl DeepEvalFile {
 
 impl TestRun {
     /// Adds the suites of the run.
-    fn add(&self, file: &str, imported: &mut Imported) -> Result<(), ImportError> {
+    fn add(&self, file: &str, imported: &mut ImportedSource) -> Result<(), ImportError> {
         let CaseRows { rows, columns, verdicts } = rows::read(self, imported);
         if rows.is_empty() {
             return Err(no_cases(&self.path));

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::shared::{field, put};
 use super::test_run::TestRun;
 use super::turns::{self, CaseConversation, CaseMessages};
-use crate::imported::Imported;
+use crate::imported::ImportedSource;
 use crate::reading::GivenNames;
 
 /// The rows of a run.
@@ -42,7 +42,7 @@ const MEASURED: [[&str; 2]; 10] = [
 ];
 
 /// Reads the test cases of a run.
-pub(super) fn read(run: &TestRun, imported: &mut Imported) -> CaseRows {
+pub(super) fn read(run: &TestRun, imported: &mut ImportedSource) -> CaseRows {
     let mut reader = CaseReader {
         run,
         ids: BTreeMap::new(),
@@ -100,7 +100,7 @@ struct CaseReader<'a> {
 }
 
 impl CaseReader<'_> {
-    fn single(&mut self, case: &Value, imported: &mut Imported) -> Option<Value> {
+    fn single(&mut self, case: &Value, imported: &mut ImportedSource) -> Option<Value> {
         let input = field(case, &["input"]).cloned().unwrap_or_else(|| Value::from(""));
         let name = name_of(case);
         if !input.is_string() {
@@ -146,7 +146,7 @@ impl CaseReader<'_> {
         Some(Value::Object(row))
     }
 
-    fn several(&mut self, case: &Value, imported: &mut Imported) -> Option<Value> {
+    fn several(&mut self, case: &Value, imported: &mut ImportedSource) -> Option<Value> {
         let name = name_of(case);
         let listed = field(case, &["turns"]).and_then(Value::as_array);
         let read = listed.ok_or("it has no turns").and_then(|turns| turns::conversation(turns));
@@ -180,7 +180,7 @@ impl CaseReader<'_> {
         case: &Value,
         name: &str,
         row: &mut Map<String, Value>,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) {
         put(row, "context", field(case, &["context"]));
         put(row, "comments", field(case, &["comments"]));
@@ -215,7 +215,7 @@ impl CaseReader<'_> {
         }
     }
 
-    fn leave_out_calls(&self, name: &str, why: &str, imported: &mut Imported) {
+    fn leave_out_calls(&self, name: &str, why: &str, imported: &mut ImportedSource) {
         let what = format!("the calls of tools of `{name}` as messages");
         imported.leave_out("test cases", self.run.place_of(name), what, why);
     }
@@ -242,7 +242,7 @@ impl CaseReader<'_> {
     }
 
     /// What the metrics said, by their names in rows.
-    fn metrics(&mut self, case: &Value, imported: &mut Imported) -> Map<String, Value> {
+    fn metrics(&mut self, case: &Value, imported: &mut ImportedSource) -> Map<String, Value> {
         let mut said = Map::new();
         let mut times: BTreeMap<&str, usize> = BTreeMap::new();
         for data in field(case, &["metricsData"]).and_then(Value::as_array).into_iter().flatten() {

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::imported::{Imported, SourcePlace};
+use crate::imported::{ImportedSource, SourcePlace};
 use crate::reading::{as_text, first, line_of, text_at};
 
 /// A run, and the text it was read from, for places.
@@ -25,7 +25,7 @@ impl TestRun {
     }
 
     /// What the run says of itself as a whole.
-    pub(super) fn notes(&self, imported: &mut Imported) {
+    pub(super) fn notes(&self, imported: &mut ImportedSource) {
         let count = |key: &str| self.value.get(key).and_then(Value::as_u64);
         if let Some((passed, failed)) = count("testPassed").zip(count("testFailed")) {
             imported.note(format!("The run `{}` says: passed {passed}, failed {failed}. The grader `deepeval` repeats which.", self.path));

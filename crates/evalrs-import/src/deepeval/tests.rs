@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::import;
-use crate::imported::{ImportError, Imported};
+use crate::imported::{ImportError, ImportedSource};
 use crate::recognized;
 use crate::source::ImportSource;
 use evalrs_system::memory::MemorySystem;
@@ -21,7 +21,7 @@ fn measured(name: &str, score: &Value, threshold: &Value, success: &Value) -> Va
     json!({"name": name, "score": score, "threshold": threshold, "success": success, "reason": "r", "strictMode": false})
 }
 
-fn imported(path: &str, text: &str) -> Result<Imported, String> {
+fn imported(path: &str, text: &str) -> Result<ImportedSource, String> {
     let system = MemorySystem::with(&[(path, text)]);
     import(&ImportSource::new(path, &system)).map_err(|error| match error {
         ImportError::Unreadable { message, .. } => message,

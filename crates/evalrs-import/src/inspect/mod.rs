@@ -14,7 +14,7 @@ mod tests;
 use serde_json::json;
 
 use super::folder::ONLY_SUITE;
-use super::imported::{ImportError, Imported, ImportedFile, ImportedSuite};
+use super::imported::{ImportError, ImportedFile, ImportedSource, ImportedSuite};
 use super::reading::{GivenNames, ends_in, has_keys, head};
 use super::source::{HEAD, ImportSource};
 use log::InspectLog;
@@ -35,12 +35,12 @@ fn is_log(head: &str) -> bool {
 }
 
 /// Reads it.
-pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let paths = match source.list(&source.path) {
         None => vec![source.path.clone()],
         Some(names) => logs_in(source, &names),
     };
-    let mut imported = Imported::default();
+    let mut imported = ImportedSource::default();
     let mut names = GivenNames::default();
     let is_only = paths.len() == 1;
     for path in &paths {
@@ -91,7 +91,7 @@ fn reason(error: &ImportError) -> String {
 }
 
 /// Adds the suites of one log.
-fn add(log: &InspectLog, file: &str, imported: &mut Imported) {
+fn add(log: &InspectLog, file: &str, imported: &mut ImportedSource) {
     let LogRows { rows, scores } = rows::read(log, imported);
     if rows.is_empty() {
         let place = super::imported::SourcePlace::new(&log.path, 0);

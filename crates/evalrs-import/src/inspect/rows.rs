@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::log::{InspectLog, LogSample};
-use crate::imported::Imported;
+use crate::imported::ImportedSource;
 use crate::reading::{GivenNames, as_text, first, text_at};
 use evalrs_trajectory::inspect_messages;
 
@@ -28,7 +28,7 @@ pub(super) struct ScoreColumn {
 }
 
 /// Reads the samples of a log.
-pub(super) fn read(log: &InspectLog, imported: &mut Imported) -> LogRows {
+pub(super) fn read(log: &InspectLog, imported: &mut ImportedSource) -> LogRows {
     let mut reader = RowReader {
         log,
         names: GivenNames::default(),
@@ -80,7 +80,7 @@ struct RowReader<'a> {
 }
 
 impl RowReader<'_> {
-    fn row(&mut self, sample: &Value, imported: &mut Imported) -> Value {
+    fn row(&mut self, sample: &Value, imported: &mut ImportedSource) -> Value {
         let mut row = Map::new();
         let mut put = |name: &str, value: Option<Value>| {
             if let Some(value) = value {
@@ -119,7 +119,7 @@ impl RowReader<'_> {
     }
 
     /// The scores of a sample under the names of graders; those of a value with several parts one by one too.
-    fn scores(&mut self, sample: &Value, imported: &mut Imported) -> Map<String, Value> {
+    fn scores(&mut self, sample: &Value, imported: &mut ImportedSource) -> Map<String, Value> {
         let mut scores = Map::new();
         // Old logs have one score, without a name.
         let single = sample.get("score").filter(|score| score.is_object());

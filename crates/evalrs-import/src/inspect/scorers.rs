@@ -6,7 +6,7 @@ use super::log::InspectLog;
 use super::rows::ScoreColumn;
 use super::template::{SentPrompt, template};
 use crate::folder::ONLY_SUITE;
-use crate::imported::Imported;
+use crate::imported::ImportedSource;
 use crate::reading::{JudgeModel, as_text, beginning, first, text_at};
 
 /// The functions that scorers are made of.
@@ -48,7 +48,7 @@ pub(super) fn graders(
     rows: &[Value],
     columns: &[ScoreColumn],
     file: &str,
-    imported: &mut Imported,
+    imported: &mut ImportedSource,
 ) -> LogGraders {
     let mut graders = LogGraders::default();
     let mut functions = String::new();
@@ -161,7 +161,7 @@ fn mapped(
     rows: &[Value],
     name: &str,
     scorer: &LoggedScorer<'_>,
-    imported: &mut Imported,
+    imported: &mut ImportedSource,
 ) -> Result<MappedScorer, String> {
     if !rows.iter().any(has_target) && !scorer.scorer.starts_with("model_graded") {
         return Err("no sample has a target, which it compares with".to_owned());
@@ -270,7 +270,7 @@ fn judge(
     rows: &[Value],
     name: &str,
     scorer: &LoggedScorer<'_>,
-    imported: &mut Imported,
+    imported: &mut ImportedSource,
 ) -> Result<Value, String> {
     if rows.iter().any(|row| row.get("ground_truth").is_some_and(Value::is_array)) {
         return Err("some samples have several references, which it joins".to_owned());

@@ -6,7 +6,7 @@ use rawzip::{CompressionMethod, ZipArchiveWriter};
 use serde_json::{Value, json};
 
 use super::import;
-use crate::imported::{ImportError, Imported};
+use crate::imported::{ImportError, ImportedSource};
 use crate::recognized;
 use crate::source::ImportSource;
 use evalrs_system::memory::MemorySystem;
@@ -24,7 +24,7 @@ fn log(samples: &[Value], scores: Value) -> Value {
         "results": {"scores": scores}, "samples": samples})
 }
 
-fn imported(path: &str, bytes: impl AsRef<[u8]>) -> Result<Imported, String> {
+fn imported(path: &str, bytes: impl AsRef<[u8]>) -> Result<ImportedSource, String> {
     let system = MemorySystem::with(&[]);
     system.set(path, bytes);
     import(&ImportSource::new(path, &system)).map_err(|error| match error {
@@ -59,7 +59,8 @@ fn samples_are_rows_and_scorers_are_graders() {
     let results = json!([{"name": "match", "scorer": "match", "params": {"location": "any"}, "metrics": {"accuracy": {"value": 0.5}}},
         {"name": "own", "scorer": "my/own"}, {"name": "stars", "scorer": "stars"}]);
     let text = log(&samples, results).to_string();
-    let Imported { suites, files, mapped, not_mapped, notes } = imported("l.json", &text).unwrap();
+    let ImportedSource { suites, files, mapped, not_mapped, notes } =
+        imported("l.json", &text).unwrap();
     let [suite] = suites.as_slice() else { panic!("{suites:?}") };
     let row = json!({"id": "a", "trial": 1, "model": "openai/gpt", "input": "q", "ground_truth": "yes", "output": "attachment://1",
         "messages": [{"role": "user", "content": "q"}, {"role": "assistant", "content": "It is yes."}],

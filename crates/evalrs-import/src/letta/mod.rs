@@ -8,7 +8,7 @@ mod suite;
 #[cfg(test)]
 mod tests;
 
-use super::imported::{ImportError, Imported};
+use super::imported::{ImportError, ImportedSource};
 use super::reading::{self, ends_in, has_keys};
 use super::source::ImportSource;
 
@@ -40,7 +40,7 @@ fn is_yaml(path: &str) -> bool {
 }
 
 /// Reads it.
-pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     if !source.is_folder() && is_yaml(&source.path) {
         return suite::import(source);
     }

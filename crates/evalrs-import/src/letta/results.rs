@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 
 use super::suite::without_nulls;
 use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
 use crate::reading::{self, GivenNames, as_text, ends_in, first};
 use crate::source::ImportSource;
 use evalrs_eval::grade;
@@ -64,13 +64,13 @@ fn run_number(name: &str) -> Option<u64> {
 }
 
 /// Reads them.
-pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let files = match files_of(source) {
         Some(files) => files,
         None => vec![ResultFile { path: source.path.clone(), run: None }],
     };
     let is_only = files.len() == 1;
-    let mut imported = Imported::default();
+    let mut imported = ImportedSource::default();
     let mut rows = ResultRows::default();
     let mut about = About::read(source, &files, &mut imported);
     for file in &files {
@@ -122,7 +122,11 @@ struct About {
 }
 
 impl About {
-    fn read(source: &ImportSource<'_>, files: &[ResultFile], imported: &mut Imported) -> Self {
+    fn read(
+        source: &ImportSource<'_>,
+        files: &[ResultFile],
+        imported: &mut ImportedSource,
+    ) -> Self {
         let mut about = Self::default();
         if !source.is_folder() {
             return about;
@@ -180,7 +184,7 @@ impl About {
 }
 
 /// What Letta Evals computed of all.
-fn summary_note(summary: &Value, imported: &mut Imported) {
+fn summary_note(summary: &Value, imported: &mut ImportedSource) {
     let by_metric = first(summary, &["/metrics/by_metric"]).and_then(Value::as_object);
     let told: Vec<String> = by_metric
         .into_iter()
@@ -222,7 +226,7 @@ impl ResultRows {
         raw: &Value,
         file: &ResultFile,
         about: &About,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) {
         let place = SourcePlace::new(&file.path, result.line);
         let key = format!("{}\n{:?}\n{:?}", result.sample_id, result.model, file.run);
@@ -295,7 +299,7 @@ impl ResultRows {
     fn scores(
         &mut self,
         grades: &Map<String, Value>,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) -> Map<String, Value> {
         let mut scores = Map::new();
         for (name, grade) in grades {
@@ -332,7 +336,7 @@ impl ResultRows {
         key
     }
 
-    fn finish(mut self, about: &About, source: &ImportSource<'_>, imported: &mut Imported) {
+    fn finish(mut self, about: &About, source: &ImportSource<'_>, imported: &mut ImportedSource) {
         let mut graders = Map::new();
         let mut judged = Map::new();
         let mut specs =
@@ -400,7 +404,7 @@ impl ResultRows {
 }
 
 /// Names the rules that a suite had over its graders.
-fn leave_out_rules(about: &About, source: &ImportSource<'_>, imported: &mut Imported) {
+fn leave_out_rules(about: &About, source: &ImportSource<'_>, imported: &mut ImportedSource) {
     for part in ["gate", "reward"] {
         if let Some(rule) = about.config.get(part).filter(|rule| !rule.is_null()) {
             let rule = rule

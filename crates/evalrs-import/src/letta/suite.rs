@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use crate::folder::{ONLY_SUITE, is_inside};
-use crate::imported::{ImportError, Imported, ImportedFile, ImportedSuite, SourcePlace};
+use crate::imported::{ImportError, ImportedFile, ImportedSource, ImportedSuite, SourcePlace};
 use crate::reading::{self, ends_in};
 use crate::secrets::{FoundSecret, is_placeholder, is_reference};
 use crate::source::ImportSource;
@@ -33,7 +33,7 @@ pub(super) fn is_suite(head: &str) -> bool {
 }
 
 /// Reads it.
-pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let text = reading::text(source, &source.path)?;
     let mut diagnostics = Vec::new();
     let parsed = tree::parse(&source.path, &text, &mut Sources::default(), &mut diagnostics);
@@ -51,7 +51,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
     let mut copier = SuiteCopier {
         source,
         text,
-        imported: Imported::default(),
+        imported: ImportedSource::default(),
         copied: BTreeSet::new(),
         outside: BTreeMap::new(),
     };
@@ -68,7 +68,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
 struct SuiteCopier<'a> {
     source: &'a ImportSource<'a>,
     text: String,
-    imported: Imported,
+    imported: ImportedSource,
     /// The paths of copies, from the folder of the source.
     copied: BTreeSet<String>,
     /// Copy → what it is a copy of, where that stands outside of the folder.

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::import;
-use crate::imported::{ImportError, Imported};
+use crate::imported::{ImportError, ImportedSource};
 use crate::recognized;
 use crate::source::ImportSource;
 use evalrs_system::memory::MemorySystem;
@@ -20,7 +20,7 @@ graders:
 gate: {metric_key: own, op: gte, value: 1}
 ";
 
-fn read(path: &str, files: &[(&str, &str)]) -> Result<Imported, String> {
+fn read(path: &str, files: &[(&str, &str)]) -> Result<ImportedSource, String> {
     let system = MemorySystem::with(files);
     import(&ImportSource::new(path, &system)).map_err(|error| match error {
         ImportError::Unreadable { message, .. } => message,
@@ -28,7 +28,7 @@ fn read(path: &str, files: &[(&str, &str)]) -> Result<Imported, String> {
     })
 }
 
-fn told(imported: &Imported) -> Vec<String> {
+fn told(imported: &ImportedSource) -> Vec<String> {
     imported
         .not_mapped
         .iter()

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use super::templates::{TemplatePart, parts, render, rubric};
-use crate::imported::{Imported, ImportedFile, SourcePlace};
+use crate::imported::{ImportedFile, ImportedSource, SourcePlace};
 use crate::reading::{GivenNames, JudgeModel, first, plain_name, text_at};
 
 /// Whether a value is a grader.
@@ -33,7 +33,12 @@ impl<'a> GraderReader<'a> {
     }
 
     /// Adds a grader, or says why not.
-    pub(super) fn add(&mut self, grader: &Value, place: &SourcePlace, imported: &mut Imported) {
+    pub(super) fn add(
+        &mut self,
+        grader: &Value,
+        place: &SourcePlace,
+        imported: &mut ImportedSource,
+    ) {
         let kind = text_at(grader, &["/type"]).unwrap_or("grader");
         let name = self.names.give(text_at(grader, &["/name"]).unwrap_or(kind));
         match self.grader(&name, grader, imported) {
@@ -51,7 +56,7 @@ impl<'a> GraderReader<'a> {
         &mut self,
         name: &str,
         grader: &Value,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) -> Result<Value, String> {
         match text_at(grader, &["/type"]).unwrap_or_default() {
             "string_check" => self.string_check(name, grader),
@@ -98,7 +103,7 @@ impl<'a> GraderReader<'a> {
         &mut self,
         name: &str,
         grader: &Value,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) -> Result<Value, String> {
         let metric =
             text_at(grader, &["/evaluation_metric"]).ok_or("it says no `evaluation_metric`")?;
@@ -186,7 +191,7 @@ impl<'a> GraderReader<'a> {
         &mut self,
         name: &str,
         grader: &Value,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) -> Result<Value, String> {
         let formula =
             text_at(grader, &["/calculate_output"]).ok_or("it has no `calculate_output`")?;
@@ -310,7 +315,7 @@ fn part_text(part: &Map<String, Value>) -> Result<String, String> {
 }
 
 /// What all judges have: the rubric, the model, and how it is sampled.
-fn judge(grader: &Value, prompt: String, imported: &mut Imported) -> Map<String, Value> {
+fn judge(grader: &Value, prompt: String, imported: &mut ImportedSource) -> Map<String, Value> {
     let mut mapped = Map::new();
     mapped.insert("kind".to_owned(), Value::from("rubric"));
     mapped.insert("prompt".to_owned(), Value::from(prompt));
@@ -364,7 +369,7 @@ impl ScoreRange {
     }
 }
 
-fn score_model(grader: &Value, imported: &mut Imported) -> Result<Value, String> {
+fn score_model(grader: &Value, imported: &mut ImportedSource) -> Result<Value, String> {
     let range = ScoreRange::of(grader);
     let ScoreRange { min, max } = range.unwrap_or(ScoreRange::UNIT);
     if min >= max {
@@ -378,7 +383,7 @@ fn score_model(grader: &Value, imported: &mut Imported) -> Result<Value, String>
     Ok(Value::Object(mapped))
 }
 
-fn label_model(grader: &Value, imported: &mut Imported) -> Result<Value, String> {
+fn label_model(grader: &Value, imported: &mut ImportedSource) -> Result<Value, String> {
     let list = |name: &str| -> Vec<String> {
         let labels = grader.get(name).and_then(Value::as_array);
         labels

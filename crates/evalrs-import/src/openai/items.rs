@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use super::graders::ScoreRange;
-use crate::imported::{Imported, SourcePlace};
+use crate::imported::{ImportedSource, SourcePlace};
 use crate::reading::{GivenNames, as_text, first, text_at};
 
 /// A grader of runs, and the scores that it gave.
@@ -35,7 +35,7 @@ impl ItemReader {
         &mut self,
         value: &Value,
         place: &SourcePlace,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) {
         let item = value.get("datasource_item").cloned().unwrap_or_default();
         // Runs over responses wrap it again.
@@ -65,7 +65,12 @@ impl ItemReader {
     }
 
     /// The data of a run, where it holds them itself.
-    pub(super) fn run(&mut self, value: &Value, place: &SourcePlace, imported: &mut Imported) {
+    pub(super) fn run(
+        &mut self,
+        value: &Value,
+        place: &SourcePlace,
+        imported: &mut ImportedSource,
+    ) {
         let content = first(value, &["/data_source/source/content"]).and_then(Value::as_array);
         let Some(content) = content else {
             let what = text_at(value, &["/data_source/source/id", "/id"]).unwrap_or("a run");
@@ -89,7 +94,7 @@ impl ItemReader {
         value: &Value,
         model: Option<&str>,
         _place: &SourcePlace,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) {
         let item = value.get("item").cloned().unwrap_or_default();
         let sample = value.get("sample").cloned().unwrap_or_default();
@@ -161,7 +166,7 @@ impl ItemReader {
     pub(super) fn recorded_graders(
         &self,
         range_of: impl Fn(&str) -> Option<ScoreRange>,
-        imported: &mut Imported,
+        imported: &mut ImportedSource,
     ) -> Map<String, Value> {
         let graders = self.recorded.iter().map(|grader| {
             let range = range_of(&grader.name);

@@ -13,7 +13,7 @@ mod tests;
 use serde_json::{Value, json};
 
 use super::folder::ONLY_SUITE;
-use super::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use super::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
 use super::reading::{self, Record, has_keys, head, line_of, text_at};
 use super::source::{HEAD, ImportSource};
 use graders::{GraderReader, ScoreRange};
@@ -39,24 +39,29 @@ fn is_data(name: &str) -> bool {
 
 /// Whether a text holds what hosted evals are made of.
 fn is_hosted(head: &str) -> bool {
-    let is_one_of = |kinds: &[&str]| kinds.iter().any(|kind| head.contains(&format!("\"{kind}\"")));
-    let is_grader = || {
-        is_one_of(&["string_check", "text_similarity", "score_model", "label_model"])
-            && has_keys(head, &["type", "input"])
-            || is_one_of(&["python"])
-                && has_keys(head, &["type", "source"])
-                && head.contains("def grade")
-            || is_one_of(&["multi"]) && has_keys(head, &["graders"])
-    };
     head.trim_start().starts_with(['{', '['])
         && (has_keys(head, &["testing_criteria"])
-            || is_one_of(&["eval.run.output_item", "eval.run"])
+            || is_one_of(head, &["eval.run.output_item", "eval.run"])
             || has_keys(head, &["datasource_item", "results"])
-            || is_grader())
+            || is_grader_text(head))
+}
+
+/// Whether a text begins as one of the graders of hosted evals.
+fn is_grader_text(head: &str) -> bool {
+    is_one_of(head, &["string_check", "text_similarity", "score_model", "label_model"])
+        && has_keys(head, &["type", "input"])
+        || is_one_of(head, &["python"])
+            && has_keys(head, &["type", "source"])
+            && head.contains("def grade")
+        || is_one_of(head, &["multi"]) && has_keys(head, &["graders"])
+}
+
+fn is_one_of(head: &str, kinds: &[&str]) -> bool {
+    kinds.iter().any(|kind| head.contains(&format!("\"{kind}\"")))
 }
 
 /// Reads it.
-pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     if registry::recognizes(source) {
         return registry::import(source);
     }
@@ -66,7 +71,7 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
             names.iter().filter(|name| is_data(name)).map(|name| source.beside(name)).collect()
         }
     };
-    let mut gathered = Gathered::default();
+    let mut gathered = HostedEvals::default();
     for path in &paths {
         let text = reading::text(source, path)?;
         for record in reading::records(path, &text)? {
@@ -78,8 +83,8 @@ pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError>
 
 /// What the files hold.
 #[derive(Default)]
-struct Gathered {
-    imported: Imported,
+struct HostedEvals {
+    imported: ImportedSource,
     name: Option<String>,
     graders: Vec<PlacedGrader>,
     items: ItemReader,
@@ -91,7 +96,7 @@ pub(super) struct PlacedGrader {
     pub place: SourcePlace,
 }
 
-impl Gathered {
+impl HostedEvals {
     fn add(&mut self, path: &str, text: &str, record: Record) {
         let Record { value, line } = record;
         let place = SourcePlace::new(path, line);
@@ -134,7 +139,7 @@ impl Gathered {
         self.graders.push(PlacedGrader { grader, place });
     }
 
-    fn into_imported(self, path: &str) -> Result<Imported, ImportError> {
+    fn into_imported(self, path: &str) -> Result<ImportedSource, ImportError> {
         let Self { mut imported, name, graders: placed, mut items } = self;
         let mut rows = std::mem::take(&mut items.rows);
         let mut reader = GraderReader::new(&mut rows);

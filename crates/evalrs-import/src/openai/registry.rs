@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
 use crate::reading::{self, Record, as_text, first, has_keys, head, line_of, text_at};
 use crate::source::ImportSource;
 use evalrs_base::file_path::folder_of;
@@ -27,14 +27,14 @@ fn is_log(head: &str) -> bool {
 }
 
 /// Reads it.
-pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let text = reading::text(source, &source.path)?;
     if is_log(&text) { log(source, &text) } else { registry(source, &text) }
 }
 
 /// Reads a log: what was sampled, and what was said of it.
-fn log(source: &ImportSource<'_>, text: &str) -> Result<Imported, ImportError> {
-    let mut imported = Imported::default();
+fn log(source: &ImportSource<'_>, text: &str) -> Result<ImportedSource, ImportError> {
+    let mut imported = ImportedSource::default();
     let mut reader = EventReader::default();
     for Record { value, line } in reading::records(&source.path, text)? {
         reader.event(&value, &SourcePlace::new(&source.path, line), &mut imported);
@@ -79,7 +79,7 @@ struct EventReader {
 }
 
 impl EventReader {
-    fn event(&mut self, event: &Value, place: &SourcePlace, imported: &mut Imported) {
+    fn event(&mut self, event: &Value, place: &SourcePlace, imported: &mut ImportedSource) {
         if let Some(spec) = event.get("spec") {
             self.name = text_at(spec, &["/eval_name", "/base_eval", "/run_config/eval_spec/key"])
                 .map(str::to_owned);
@@ -175,14 +175,14 @@ struct RegistryEval {
 }
 
 /// Reads entries of the registry with their samples, each as a suite.
-fn registry(source: &ImportSource<'_>, text: &str) -> Result<Imported, ImportError> {
+fn registry(source: &ImportSource<'_>, text: &str) -> Result<ImportedSource, ImportError> {
     let entries: Value = serde_saphyr::from_str(text).map_err(|error| {
         ImportError::unreadable(
             format!("cannot read `{}`: {error}", source.path),
             "name a file of the registry of openai/evals",
         )
     })?;
-    let mut imported = Imported::default();
+    let mut imported = ImportedSource::default();
     let evals = entries.as_object().into_iter().flatten().filter_map(|(name, entry)| {
         let class = text_at(entry, &["/class"])?.to_owned();
         let args = entry.get("args").cloned().unwrap_or_default();
@@ -225,11 +225,11 @@ fn suite_of(
     eval: &RegistryEval,
     source: &ImportSource<'_>,
     file: String,
-    imported: &mut Imported,
+    imported: &mut ImportedSource,
 ) -> Result<ImportedSuite, String> {
     let grader = grader(eval)?;
     let path = text_at(&eval.args, &["/samples_jsonl"]).ok_or("it names no `samples_jsonl`")?;
-    let Found { path, text } = samples(source, path)?;
+    let SampleFile { path, text } = samples(source, path)?;
     if text.starts_with("version https://git-lfs") {
         return Err(format!(
             "its samples `{path}` are a pointer of Git LFS: `git lfs pull` fetches them"
@@ -273,11 +273,11 @@ fn ideal(sample: &Value, grader: &Value) -> Option<Value> {
 }
 
 /// Reads the samples of an eval where they may lie.
-fn samples(source: &ImportSource<'_>, path: &str) -> Result<Found, String> {
+fn samples(source: &ImportSource<'_>, path: &str) -> Result<SampleFile, String> {
     let mut unread = None;
     for at in sample_paths(&source.path, path) {
         match source.text(&at) {
-            Ok(text) => return Ok(Found { path: at, text }),
+            Ok(text) => return Ok(SampleFile { path: at, text }),
             Err(why) if why == MISSING => {}
             Err(why) => unread = Some(format!("its samples `{at}` are not read: {why}")),
         }
@@ -288,7 +288,7 @@ fn samples(source: &ImportSource<'_>, path: &str) -> Result<Found, String> {
 }
 
 /// A file that was found.
-struct Found {
+struct SampleFile {
     path: String,
     text: String,
 }

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::imported::{ImportError, Imported};
+use crate::imported::{ImportError, ImportedSource};
 use crate::recognized;
 use crate::source::ImportSource;
 use evalrs_system::FileBytes;
 use evalrs_system::memory::MemorySystem;
 
-fn imported(files: &[(&str, &str)], path: &str) -> Result<Imported, String> {
+fn imported(files: &[(&str, &str)], path: &str) -> Result<ImportedSource, String> {
     let system = MemorySystem::with(files);
     let source = ImportSource::new(path, &system);
     assert_eq!(recognized(&source).map(|importer| importer.kind), Some("openai-evals"), "{path}");

@@ -2,20 +2,25 @@
 
 use super::case::AssertionCounter;
 use super::files::ConfigFiles;
-use crate::imported::Imported;
+use crate::imported::ImportedSource;
 use evalrs_base::yaml::tree::{Yaml, YamlNode};
 
 /// Reads a configuration.
 pub(super) struct ConfigReader<'a> {
     pub files: &'a ConfigFiles<'a>,
     pub counter: AssertionCounter,
-    pub imported: Imported,
+    pub imported: ImportedSource,
     pub(super) root: &'a YamlNode,
 }
 
 impl<'a> ConfigReader<'a> {
     pub(super) fn new(root: &'a YamlNode, files: &'a ConfigFiles<'a>) -> Self {
-        Self { files, counter: AssertionCounter::default(), imported: Imported::default(), root }
+        Self {
+            files,
+            counter: AssertionCounter::default(),
+            imported: ImportedSource::default(),
+            root,
+        }
     }
 
     /// Names a part that cannot be read.

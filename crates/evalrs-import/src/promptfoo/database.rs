@@ -8,7 +8,7 @@ use super::files::ConfigFiles;
 use super::results::{self, PlacedResult, PromptfooEvaluation};
 use super::suite::name_of;
 use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, Imported, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, SourcePlace};
 use crate::reading::GivenNames;
 use crate::source::ImportSource;
 use evalrs_base::file_path::folder_of;
@@ -39,7 +39,7 @@ pub(super) fn recognizes(head: &[u8]) -> bool {
 }
 
 /// Reads all evaluations.
-pub(super) fn import(path: &str, source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(path: &str, source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let unreadable = |why: String| {
         ImportError::unreadable(
             format!("cannot read `{path}`: {why}"),
@@ -62,7 +62,7 @@ pub(super) fn import(path: &str, source: &ImportSource<'_>) -> Result<Imported, 
         place: SourcePlace::new(path, 0),
         has_results: has("eval_results"),
         is_only: evaluations.len() == 1,
-        imported: Imported::default(),
+        imported: ImportedSource::default(),
         names: GivenNames::default(),
     };
     for evaluation in &evaluations {
@@ -78,7 +78,7 @@ struct DatabaseImporter<'a> {
     has_results: bool,
     /// Whether there is one evaluation.
     is_only: bool,
-    imported: Imported,
+    imported: ImportedSource,
     names: GivenNames,
 }
 
@@ -170,12 +170,12 @@ mod tests {
     use serde_json::{Value, json};
 
     use super::import;
-    use crate::imported::{ImportError, Imported};
+    use crate::imported::{ImportError, ImportedSource};
     use crate::source::ImportSource;
     use evalrs_system::memory::MemorySystem;
 
     /// Imports tables, which stand in memory as JSON.
-    fn imported(tables: &Value) -> Result<Imported, ImportError> {
+    fn imported(tables: &Value) -> Result<ImportedSource, ImportError> {
         let text = tables.to_string();
         let system = MemorySystem::with(&[("home/promptfoo.db", text.as_str())]);
         import("home/promptfoo.db", &ImportSource::new("home", &system))

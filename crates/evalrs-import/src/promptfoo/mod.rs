@@ -26,7 +26,7 @@ mod trajectory;
 mod tests;
 mod vars;
 
-use super::imported::{ImportError, Imported};
+use super::imported::{ImportError, ImportedSource};
 use super::source::ImportSource;
 use config_reader::ConfigReader;
 use evalrs_base::file_path::folder_of;
@@ -83,7 +83,7 @@ fn is_config(text: &str) -> bool {
 }
 
 /// Reads it.
-pub(super) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
+pub(super) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
     let path = if source.is_folder() {
         file_in(source).ok_or_else(|| {
             let message = format!(

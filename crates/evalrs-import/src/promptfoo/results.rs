@@ -9,9 +9,9 @@ use serde_json::{Map, Value, json};
 
 use super::case::{AssertionCounter, AssertionSpec, TestCase};
 use super::files::ConfigFiles;
-use super::suite::{Finished, RowGraders, SuiteBuilder, name_of};
+use super::suite::{BuiltSuite, RowGraders, SuiteBuilder, name_of};
 use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
 use crate::reading::text_at;
 use crate::source::ImportSource;
 use evalrs_base::file_path::folder_of;
@@ -42,7 +42,7 @@ pub(super) fn import(
     path: &str,
     text: &str,
     source: &ImportSource<'_>,
-) -> Result<Imported, ImportError> {
+) -> Result<ImportedSource, ImportError> {
     let evaluation = read(path, text).map_err(|why| {
         ImportError::unreadable(
             format!("cannot read `{path}`: {why}"),
@@ -51,7 +51,7 @@ pub(super) fn import(
     })?;
     let files = ConfigFiles::new(source, folder_of(path));
     let name = name_of(path, evaluation.description.as_deref());
-    Ok(suite_of(&evaluation, ONLY_SUITE, &name, &files, Imported::default()))
+    Ok(suite_of(&evaluation, ONLY_SUITE, &name, &files, ImportedSource::default()))
 }
 
 /// What one evaluation of promptfoo came to.
@@ -66,8 +66,8 @@ pub(super) fn suite_of(
     file: &str,
     name: &str,
     files: &ConfigFiles<'_>,
-    imported: Imported,
-) -> Imported {
+    imported: ImportedSource,
+) -> ImportedSource {
     let mut builder = SuiteBuilder::new(files, imported);
     let mut importer = ResultImporter::default();
     importer.number_prompts(&evaluation.results);
@@ -76,7 +76,7 @@ pub(super) fn suite_of(
     }
     let config = json!({"path": "promptfoo.pass", "rationale": "promptfoo.reason"});
     builder.add(RECORDED, json!({"kind": "tool", "function": "recorded_score", "config": config}));
-    let Finished { suite, rows, mut imported } =
+    let BuiltSuite { suite, rows, mut imported } =
         builder.finish(name, evaluation.description.as_deref());
     let first = suite["graders"]
         .as_object()

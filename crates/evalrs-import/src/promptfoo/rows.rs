@@ -5,10 +5,10 @@ use serde_json::{Map, Value, json};
 use super::case::TestCase;
 use super::config::Config;
 use super::providers::{Answers, ProviderSpec};
-use super::suite::{Finished, SuiteBuilder};
+use super::suite::{BuiltSuite, SuiteBuilder};
 use super::vars::{self, LoadedVars};
 use crate::folder::{ONLY_SUITE, data_file};
-use crate::imported::{Imported, ImportedSuite};
+use crate::imported::{ImportedSource, ImportedSuite};
 
 /// The most rows of a suite.
 const MAX_ROWS: usize = 200_000;
@@ -32,7 +32,7 @@ struct ProviderTarget {
 }
 
 /// The suites of a configuration.
-pub(super) fn suites(config: &Config, name: &str, mut builder: SuiteBuilder<'_>) -> Imported {
+pub(super) fn suites(config: &Config, name: &str, mut builder: SuiteBuilder<'_>) -> ImportedSource {
     let answering = answering(&config.providers, &mut builder.imported);
     let has_one_target = answering.targets.len() == 1 && !answering.echoes && !answering.others;
     let rows = Rows { config, answering: &answering, is_live: has_one_target };
@@ -44,7 +44,7 @@ pub(super) fn suites(config: &Config, name: &str, mut builder: SuiteBuilder<'_>)
             break;
         }
     }
-    let Finished { suite, mut rows, mut imported } =
+    let BuiltSuite { suite, mut rows, mut imported } =
         builder.finish(name, config.description.as_deref());
     let unasked = rows.iter().filter(|row| row["input"] == "").count();
     if rows.is_empty() {
@@ -96,7 +96,7 @@ impl ProviderTarget {
     }
 }
 
-fn answering(providers: &[ProviderSpec], imported: &mut Imported) -> Answering {
+fn answering(providers: &[ProviderSpec], imported: &mut ImportedSource) -> Answering {
     let mut answering = Answering::default();
     for provider in providers {
         match provider.answers() {

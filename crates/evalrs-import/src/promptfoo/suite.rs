@@ -9,7 +9,7 @@ use super::assertions::mapped;
 use super::case::{AssertionSpec, TestCase};
 use super::files::ConfigFiles;
 use super::mapped_assertion::{AssertionContext, MappedAssertion, SLOT};
-use crate::imported::Imported;
+use crate::imported::ImportedSource;
 use crate::reading::beginning;
 use evalrs_base::file_path::folder_of;
 
@@ -19,7 +19,7 @@ const ANSWERED: &str = "answered";
 /// Collects graders and rows.
 pub(super) struct SuiteBuilder<'a> {
     pub files: &'a ConfigFiles<'a>,
-    pub imported: Imported,
+    pub imported: ImportedSource,
     pub rows: Vec<Value>,
     slots: Vec<GraderSlot>,
     /// Assertions by their number: those that mapped, and those that did not somewhere.
@@ -56,13 +56,13 @@ struct Scope {
 }
 
 /// A grader and its weight in a score of several.
-struct Weighed {
+struct WeightedGrader {
     name: String,
     weight: f64,
 }
 
 impl<'a> SuiteBuilder<'a> {
-    pub(super) fn new(files: &'a ConfigFiles<'a>, imported: Imported) -> Self {
+    pub(super) fn new(files: &'a ConfigFiles<'a>, imported: ImportedSource) -> Self {
         Self {
             files,
             imported,
@@ -114,7 +114,7 @@ impl<'a> SuiteBuilder<'a> {
         scope: Scope,
         context: &AssertionContext<'_>,
         row: &mut RowGraders,
-    ) -> Option<Vec<Weighed>> {
+    ) -> Option<Vec<WeightedGrader>> {
         let mut members = Vec::new();
         let mut is_whole = true;
         for spec in specs {
@@ -135,7 +135,7 @@ impl<'a> SuiteBuilder<'a> {
         scope: Scope,
         context: &AssertionContext<'_>,
         row: &mut RowGraders,
-    ) -> Option<Vec<Weighed>> {
+    ) -> Option<Vec<WeightedGrader>> {
         let weight = spec.weight.unwrap_or(1.0);
         if spec.kind == "assert-set" {
             return self.set(spec, scope, context, row);
@@ -165,7 +165,7 @@ impl<'a> SuiteBuilder<'a> {
                     row,
                 );
                 row.in_order.push(Some(name.clone()));
-                Some(vec![Weighed { name, weight }])
+                Some(vec![WeightedGrader { name, weight }])
             }
             Err(why) => {
                 row.in_order.push(None);
@@ -187,7 +187,7 @@ impl<'a> SuiteBuilder<'a> {
         scope: Scope,
         context: &AssertionContext<'_>,
         row: &mut RowGraders,
-    ) -> Option<Vec<Weighed>> {
+    ) -> Option<Vec<WeightedGrader>> {
         let threshold = spec.threshold.filter(|threshold| *threshold > 0.0);
         let is_scored = threshold.is_some() || scope.is_part;
         let at = row.in_order.len();
@@ -210,20 +210,20 @@ impl<'a> SuiteBuilder<'a> {
         let scope = Scope { decides: scope.decides && threshold.is_some(), is_part: true };
         let name = self.combined("assert-set", &members, threshold, scope, row);
         row.in_order[at] = Some(name.clone());
-        Some(vec![Weighed { name, weight: spec.weight.unwrap_or(1.0) }])
+        Some(vec![WeightedGrader { name, weight: spec.weight.unwrap_or(1.0) }])
     }
 
     /// A grader that makes one score of others, by their weights.
     fn combined(
         &mut self,
         name: &str,
-        members: &[Weighed],
+        members: &[WeightedGrader],
         threshold: Option<f64>,
         scope: Scope,
         row: &mut RowGraders,
     ) -> String {
         let total: f64 = members.iter().map(|member| member.weight).sum();
-        let part = |member: &Weighed| format!("{} * '{}'", member.weight, member.name);
+        let part = |member: &WeightedGrader| format!("{} * '{}'", member.weight, member.name);
         let sum = members.iter().map(part).collect::<Vec<_>>().join(" + ");
         let expression = if members.is_empty() || total <= 0.0 {
             "0".to_owned()
@@ -281,9 +281,8 @@ impl<'a> SuiteBuilder<'a> {
     /// A name that no grader has.
     fn free_name(&self, base: &str) -> String {
         let base = base.replace([':', '.', '\''], "-");
-        let names = (1..).map(|n| if n == 1 { base.clone() } else { format!("{base}-{n}") });
-        let is_free = |name: &String| !self.slots.iter().any(|slot| slot.name == *name);
-        names.into_iter().find(is_free).unwrap_or(base)
+        let mut names = (1..).map(|n| if n == 1 { base.clone() } else { format!("{base}-{n}") });
+        names.find(|name| self.slots.iter().all(|slot| slot.name != *name)).unwrap_or(base)
     }
 
     /// Adds a grader that every row has.
@@ -293,7 +292,7 @@ impl<'a> SuiteBuilder<'a> {
     }
 
     /// The suite, and the account with all assertions counted.
-    pub(super) fn finish(mut self, name: &str, description: Option<&str>) -> Finished {
+    pub(super) fn finish(mut self, name: &str, description: Option<&str>) -> BuiltSuite {
         if self.slots.is_empty() {
             self.slots.push(GraderSlot {
                 name: ANSWERED.to_owned(),
@@ -320,7 +319,7 @@ impl<'a> SuiteBuilder<'a> {
         if let Some(gate) = gate {
             suite["gate"] = gate;
         }
-        Finished { suite, rows: self.rows, imported: self.imported }
+        BuiltSuite { suite, rows: self.rows, imported: self.imported }
     }
 
     /// Every assertion that decides must pass everywhere.
@@ -337,10 +336,10 @@ impl<'a> SuiteBuilder<'a> {
 }
 
 /// What a builder made.
-pub(super) struct Finished {
+pub(super) struct BuiltSuite {
     pub suite: Value,
     pub rows: Vec<Value>,
-    pub imported: Imported,
+    pub imported: ImportedSource,
 }
 
 /// Puts the name of a grader into its settings.

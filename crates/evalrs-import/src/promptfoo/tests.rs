@@ -3,21 +3,21 @@
 use serde_json::{Value, json};
 
 use super::import;
-use crate::imported::{ImportError, Imported};
+use crate::imported::{ImportError, ImportedSource};
 use crate::source::ImportSource;
 use evalrs_system::memory::MemorySystem;
 
-fn imported_from(path: &str, files: &[(&str, &str)]) -> Result<Imported, ImportError> {
+fn imported_from(path: &str, files: &[(&str, &str)]) -> Result<ImportedSource, ImportError> {
     let system = MemorySystem::with(files);
     import(&ImportSource::new(path, &system))
 }
 
-fn imported(config: &str) -> Imported {
+fn imported(config: &str) -> ImportedSource {
     imported_from("c.yaml", &[("c.yaml", config)]).unwrap()
 }
 
 /// What did not map: places, what and why.
-fn left_out(imported: &Imported) -> Vec<String> {
+fn left_out(imported: &ImportedSource) -> Vec<String> {
     let line = |left_out: &crate::imported::NotMapped| {
         format!("{} {}: {}", left_out.place, left_out.what, left_out.reason)
     };

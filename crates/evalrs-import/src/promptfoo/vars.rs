@@ -82,9 +82,8 @@ pub(super) fn loaded(mut vars: Map<String, Value>, files: &ConfigFiles<'_>) -> L
 
 /// The variables that are known, for a row.
 pub(super) fn known(vars: &Map<String, Value>) -> Map<String, Value> {
-    let is_known = |value: &Value| value.get(UNKNOWN).is_none();
     vars.iter()
-        .filter(|(_, value)| is_known(value))
+        .filter(|(_, value)| value.get(UNKNOWN).is_none())
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
 }

@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::records::{PlacedRecord, all_records, begins};
 use super::suite::{Trace, TraceSuite};
-use crate::imported::{ImportError, Imported};
+use crate::imported::{ImportError, ImportedSource};
 use crate::reading::{first, has_keys, text_at};
 use crate::source::ImportSource;
 use evalrs_base::file_path::folder_of;
@@ -17,8 +17,8 @@ pub(crate) fn recognizes(source: &ImportSource<'_>) -> bool {
 }
 
 /// Reads them.
-pub(crate) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
-    let mut imported = Imported::default();
+pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
+    let mut imported = ImportedSource::default();
     let mut suite = TraceSuite::new("harbor");
     let mut results: BTreeMap<String, Value> = BTreeMap::new();
     let mut trajectories = Vec::new();

@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::messages::{plain_text, span_messages};
 use super::records::{PlacedRecord, all_records, begins};
 use super::suite::{Trace, TraceSuite};
-use crate::imported::{ImportError, Imported, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, SourcePlace};
 use crate::reading::{as_text, first, has_keys, text_at};
 use crate::source::ImportSource;
 
@@ -23,8 +23,8 @@ pub(crate) fn recognizes(source: &ImportSource<'_>) -> bool {
 }
 
 /// Reads them.
-pub(crate) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
-    let mut imported = Imported::default();
+pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
+    let mut imported = ImportedSource::default();
     let mut export = Export::default();
     for PlacedRecord { value, place } in all_records(source, &mut imported)? {
         match value.get("data").and_then(Value::as_array) {
@@ -49,7 +49,7 @@ struct Export {
 }
 
 impl Export {
-    fn add(&mut self, value: &Value, place: &SourcePlace, imported: &mut Imported) {
+    fn add(&mut self, value: &Value, place: &SourcePlace, imported: &mut ImportedSource) {
         let trace = text_at(value, &["/traceId", "/trace_id"]);
         let has = |key: &str| value.get(key).is_some();
         if has("expectedOutput") || has("expected_output") {
@@ -96,7 +96,7 @@ impl Export {
         }
     }
 
-    fn score(&mut self, trace: String, score: &Value, imported: &mut Imported) {
+    fn score(&mut self, trace: String, score: &Value, imported: &mut ImportedSource) {
         let value = first(score, &["/value", "/stringValue", "/string_value"]);
         let Some((name, value)) = text_at(score, &["/name"]).zip(value) else {
             imported.leave_out(
@@ -110,7 +110,7 @@ impl Export {
         self.scores.entry(trace).or_default().insert(name.to_owned(), value.clone());
     }
 
-    fn finish(mut self, suite: &mut TraceSuite, imported: &mut Imported) {
+    fn finish(mut self, suite: &mut TraceSuite, imported: &mut ImportedSource) {
         let only_items = self.order.is_empty();
         for PlacedRecord { value, place } in std::mem::take(&mut self.items) {
             if !only_items {
@@ -141,7 +141,7 @@ impl Export {
         }
     }
 
-    fn trace(&mut self, id: &str, suite: &mut TraceSuite, imported: &mut Imported) {
+    fn trace(&mut self, id: &str, suite: &mut TraceSuite, imported: &mut ImportedSource) {
         let observations = self.observations.remove(id).unwrap_or_default();
         let scores = self.scores.remove(id).unwrap_or_default();
         let PlacedRecord { value, place } = self

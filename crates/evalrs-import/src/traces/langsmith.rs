@@ -7,7 +7,7 @@ use serde_json::{Map, Value, json};
 use super::messages::{plain_text, span_messages};
 use super::records::{PlacedRecord, all_records, begins};
 use super::suite::{Trace, TraceSuite};
-use crate::imported::{ImportError, Imported, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, SourcePlace};
 use crate::reading::{as_text, first, has_keys, text_at};
 use crate::source::ImportSource;
 
@@ -23,8 +23,8 @@ pub(crate) fn recognizes(source: &ImportSource<'_>) -> bool {
 }
 
 /// Reads them.
-pub(crate) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
-    let mut imported = Imported::default();
+pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
+    let mut imported = ImportedSource::default();
     let mut suite = TraceSuite::new("langsmith");
     let mut examples: BTreeMap<String, Value> = BTreeMap::new();
     let mut runs = Vec::new();
@@ -86,7 +86,7 @@ fn traces(
     runs: Vec<PlacedRecord>,
     examples: &BTreeMap<String, Value>,
     suite: &mut TraceSuite,
-    imported: &mut Imported,
+    imported: &mut ImportedSource,
 ) {
     let mut by_trace: BTreeMap<String, Vec<PlacedRecord>> = BTreeMap::new();
     let mut order = Vec::new();
@@ -100,8 +100,8 @@ fn traces(
     }
     for id in order {
         let Some(runs) = by_trace.remove(&id) else { continue };
-        let is_root = |run: &&PlacedRecord| text_at(&run.value, &["/parent_run_id"]).is_none();
-        let Some(root) = runs.iter().find(is_root).or(runs.first()) else { continue };
+        let root = runs.iter().find(|run| text_at(&run.value, &["/parent_run_id"]).is_none());
+        let Some(root) = root.or(runs.first()) else { continue };
         let example = text_at(&root.value, &["/reference_example_id"]);
         let expected = example.and_then(|example| examples.get(example));
         let mut trace = Trace { id: example.unwrap_or(&id).to_owned(), ..Trace::default() };

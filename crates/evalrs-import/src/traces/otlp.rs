@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use super::records::{PlacedRecord, all_records, begins};
 use super::suite::{Trace, TraceSuite};
-use crate::imported::{ImportError, Imported, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, SourcePlace};
 use crate::reading::{as_text, has_keys, text_at};
 use crate::source::ImportSource;
 use evalrs_trajectory::spans_in;
@@ -23,8 +23,8 @@ pub(crate) fn recognizes(source: &ImportSource<'_>) -> bool {
 }
 
 /// Reads them: each trace is a row.
-pub(crate) fn import(source: &ImportSource<'_>) -> Result<Imported, ImportError> {
-    let mut imported = Imported::default();
+pub(crate) fn import(source: &ImportSource<'_>) -> Result<ImportedSource, ImportError> {
+    let mut imported = ImportedSource::default();
     let mut suite = TraceSuite::new("traces");
     let mut traces: BTreeMap<String, Vec<Value>> = BTreeMap::new();
     let mut order: Vec<String> = Vec::new();

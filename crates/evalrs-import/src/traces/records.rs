@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::imported::{ImportError, Imported, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, SourcePlace};
 use crate::reading::{self, Record};
 use crate::source::{HEAD, ImportSource};
 use evalrs_base::file_path::join;
@@ -53,7 +53,7 @@ pub(super) fn begins(source: &ImportSource<'_>, is_own: fn(&str) -> bool) -> boo
 /// The records of all files of a source; a file that cannot be read is told unless it is the only one.
 pub(super) fn all_records(
     source: &ImportSource<'_>,
-    imported: &mut Imported,
+    imported: &mut ImportedSource,
 ) -> Result<Vec<PlacedRecord>, ImportError> {
     let mut all = Vec::new();
     let paths = json_files(source);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value, json};
 
 use crate::folder::ONLY_SUITE;
-use crate::imported::{ImportError, Imported, ImportedSuite, SourcePlace};
+use crate::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
 use crate::reading::GivenNames;
 use evalrs_trajectory as trajectory;
 
@@ -48,7 +48,7 @@ impl TraceSuite {
     }
 
     /// Adds a trace. What was asked and answered is read off the trajectory where the trace does not say it.
-    pub(super) fn add(&mut self, trace: Trace, place: &SourcePlace, imported: &mut Imported) {
+    pub(super) fn add(&mut self, trace: Trace, place: &SourcePlace, imported: &mut ImportedSource) {
         let read = trace.trajectory.as_ref().map(|value| trajectory::read(value, None));
         let trajectory = match read {
             Some(Ok(trajectory)) => Some(trajectory),
@@ -93,7 +93,11 @@ impl TraceSuite {
         self.rows.push(Value::Object(row));
     }
 
-    fn scores_of(&mut self, scores: BTreeMap<String, Value>, imported: &mut Imported) -> Value {
+    fn scores_of(
+        &mut self,
+        scores: BTreeMap<String, Value>,
+        imported: &mut ImportedSource,
+    ) -> Value {
         let mut kept = Map::new();
         for (name, value) in scores {
             let key = match self.keys.get(&name) {
@@ -114,7 +118,11 @@ impl TraceSuite {
     }
 
     /// The suite, unless there is no trace.
-    pub(super) fn finish(self, source: &str, imported: &mut Imported) -> Result<(), ImportError> {
+    pub(super) fn finish(
+        self,
+        source: &str,
+        imported: &mut ImportedSource,
+    ) -> Result<(), ImportError> {
         if self.rows.is_empty() {
             let message = format!("there is no trace in `{source}`");
             let why =

@@ -2,13 +2,13 @@
 
 use serde_json::{Value, json};
 
-use crate::imported::{ImportError, Imported};
+use crate::imported::{ImportError, ImportedSource};
 use crate::recognized;
 use crate::source::ImportSource;
 use evalrs_system::memory::MemorySystem;
 use evalrs_trajectory as trajectory;
 
-fn imported(kind: &str, files: &[(&str, &str)], path: &str) -> Result<Imported, String> {
+fn imported(kind: &str, files: &[(&str, &str)], path: &str) -> Result<ImportedSource, String> {
     let system = MemorySystem::with(files);
     let source = ImportSource::new(path, &system);
     let importer = recognized(&source).unwrap_or_else(|| panic!("{path} is not recognized"));

@@ -83,8 +83,8 @@ impl VerdictList {
     pub(super) fn set(&mut self, rows: Vec<VerdictId>, is_there: impl Fn(VerdictId) -> bool) {
         let find = |id: Option<VerdictId>| id.and_then(|id| rows.iter().position(|row| *row == id));
         let chosen = find(self.chosen);
-        let is_kept = |id: &VerdictId| self.keeps_chosen && chosen.is_none() && is_there(*id);
-        let left = self.chosen.filter(is_kept);
+        let stays = self.keeps_chosen && chosen.is_none();
+        let left = self.chosen.filter(|id| stays && is_there(*id));
         let kept = if left.is_some() { None } else { chosen.or_else(|| find(self.shown)) };
         let was_on = self.at.saturating_sub(self.offset);
         let is_seen = self.is_seen();

@@ -117,8 +117,10 @@ pub(super) fn list_panel(
 /// The filters of use in `room` columns: by their names as far as there is room, the others by their keys.
 fn tabs(look: ListContext<'_>, room: usize) -> Line<'static> {
     let filter = look.query.filter;
-    let is_shown = |of| of == filter || is_of_use(of, look.has_labels, look.has_disputes);
-    let all: Vec<_> = FILTERS.iter().filter(|(of, ..)| is_shown(*of)).collect();
+    let shown = FILTERS
+        .iter()
+        .filter(|(of, ..)| *of == filter || is_of_use(*of, look.has_labels, look.has_disputes));
+    let all: Vec<_> = shown.collect();
     let shortest = |(of, _, name): &(VerdictFilter, char, &str)| {
         if *of == filter { name.len() } else { 1 }
     };

@@ -274,8 +274,9 @@ fn movements(counts: &MovementCounts, theme: Theme) -> Vec<Span<'static>> {
         (Movement::Pending, counts.pending, "pending"),
     ];
     // Those that are rare have a place only where they are.
-    let is_rare = |movement| matches!(movement, Movement::Answered | Movement::New);
-    let shown = all.into_iter().filter(|(movement, n, _)| *n > 0 || !is_rare(*movement));
+    let shown = all.into_iter().filter(|(movement, n, _)| {
+        *n > 0 || !matches!(movement, Movement::Answered | Movement::New)
+    });
     let part = |(movement, n, word): (Movement, usize, &str)| {
         let (sign, _, style) = theme.movement(movement);
         let is_loud = n > 0 && !matches!(movement, Movement::Same | Movement::Pending);
