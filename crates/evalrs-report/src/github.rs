@@ -96,14 +96,13 @@ struct Annotation {
 impl ReportWriter for Annotations {
     fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
         self.annotate(run);
-        match &mut sink.page {
-            None => write_summary(run.report, sink.out),
-            Some(page) => {
-                let failures = self.failures.unwrap_or(markdown::FAILURES);
-                self.page.add(&markdown::page(run.report, run.origin, failures), page)?;
-                writeln!(page)
-            }
-        }
+        let failures = self.failures.unwrap_or(markdown::FAILURES);
+        let text = match &sink.page {
+            // The log has the annotations: a summary is enough.
+            None => markdown::summary_page(run.report).into_text(),
+            Some(_) => markdown::page(run.report, run.origin, failures),
+        };
+        self.write_page(&text, sink)
     }
 
     fn add_rollup(
@@ -119,14 +118,7 @@ impl ReportWriter for Annotations {
                 message: verdict::finding(gate),
             });
         }
-        let text = rollup::page(reported);
-        match &mut sink.page {
-            None => writeln!(sink.out, "{}", defused(&text)),
-            Some(page) => {
-                self.page.add(&text, page)?;
-                writeln!(page)
-            }
-        }
+        self.write_page(&rollup::page(reported), sink)
     }
 
     /// Writes the annotations, and how many more there are.
@@ -150,6 +142,15 @@ impl ReportWriter for Annotations {
 }
 
 impl Annotations {
+    /// Writes a text for people to the page beside the log, or as lines of the log where no page takes it.
+    fn write_page(&mut self, text: &str, sink: &mut ReportSink<'_>) -> io::Result<()> {
+        let Some(page) = &mut sink.page else {
+            return writeln!(sink.out, "{}", defused(text));
+        };
+        self.page.add(text, page)?;
+        writeln!(page)
+    }
+
     /// Adds those of one suite. Failures that the gate looks at and the others are counted apart.
     fn annotate(&mut self, run: &ReportedRun<'_, '_>) {
         let ReportedRun { report, facts, origin } = *run;
@@ -274,11 +275,6 @@ impl Annotation {
     }
 }
 
-/// Writes the summary as lines of the log: where no page takes it.
-fn write_summary(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
-    writeln!(out, "{}", defused(&markdown::summary_page(report).into_text()))
-}
-
 fn escape_data(text: &str) -> String {
     text.replace('%', "%25").replace('\r', "%0D").replace('\n', "%0A")
 }
@@ -344,7 +340,7 @@ mod tests {
         ::warning file=evals/da%2Cta.jsonl,line=5,title=accuracy%3A <s|2> [m%3A1%2Cx] [trial 1]::score 0.000: @everyone
         3 failures, 2 grades could not be made
         ");
-        insta::assert_snapshot!(run.written(write_summary), @r"
+        insta::assert_snapshot!(logged(&run), @r"
         ### `support-bot`: undecided
 
         <code>quality&#124;x avg&#95;score &#62;&#61; 0&#46;8&#58; 0&#46;312 &#40;0&#46;312 to 0&#46;812 depending on missing grades&#41;</code>
@@ -379,9 +375,19 @@ mod tests {
         assert_eq!((commands.len(), rest.len()), (1 + 1 + 1 + 2, 1), "{text}");
         assert!(commands.iter().all(|line| line.starts_with("::error file=evals/")
             || line.starts_with("::warning file=evals/")));
-        let rest = format!("{}{}", rest[0], run.written(write_summary));
+        let rest = format!("{}{}", rest[0], logged(&run));
         assert!(!rest.contains("##[") && !text.contains('\r'), "{rest}");
         assert!(!rest.lines().any(|line| line.starts_with("::")), "{rest}");
+    }
+
+    /// The summary as lines of the log.
+    fn logged(run: &Run) -> String {
+        run.written(|report, out| {
+            let facts = ProcessFacts::default();
+            let origin = ReportOrigin::default();
+            let run = ReportedRun { report, facts: &facts, origin: &origin };
+            Annotations::new(None).add(&run, &mut ReportSink { out, page: None })
+        })
     }
 
     /// How many lines there are of each kind, and the last line.

@@ -173,7 +173,8 @@ fn of_pairs(agreement: &Agreement, of: fn(&PairAgreement) -> Option<f64>) -> Str
     if least == greatest { least } else { format!("{least} to {greatest}") }
 }
 
-fn coefficient(value: Option<f64>) -> String {
+/// A coefficient of agreement, or that it has no value.
+pub fn coefficient(value: Option<f64>) -> String {
     value.map_or_else(|| UNDEFINED.to_owned(), |value| format!("{:.2}", value + 0.0))
 }
 

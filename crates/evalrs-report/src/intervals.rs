@@ -11,12 +11,12 @@ use evalrs_statistics::interval::{ConfidenceInterval, IntervalMethod};
 pub(crate) const TITLE: &str = "95 % interval";
 
 /// What is shown of a number, or a dash where there is none.
-pub(crate) fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
+pub fn or_dash<T>(value: Option<T>, show: impl FnOnce(T) -> String) -> String {
     value.map_or_else(|| "-".to_owned(), show)
 }
 
 /// A kappa with two decimals.
-pub(crate) fn kappa_or_dash(kappa: Option<f64>) -> String {
+pub fn kappa_or_dash(kappa: Option<f64>) -> String {
     or_dash(kappa, |kappa| format!("{:.2}", kappa + 0.0))
 }
 

@@ -164,7 +164,20 @@ fn fitted(text: &str, room: usize) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::{code, fitted};
+    use super::{MarkdownPage, code, fitted};
+
+    #[test]
+    fn each_part_stands_after_one_blank_line_and_an_empty_one_nowhere() {
+        let mut page = MarkdownPage::under("a");
+        page.lines([]);
+        page.table(&["x"], &["n"], []);
+        page.table(&["x"], &["n"], [vec!["b".to_owned(), "1".to_owned()]]);
+        page.rest(30, 30, "row");
+        page.folded("2", [], 2, "item");
+        let folded = "<details><summary>2</summary>\n\n2 items not shown\n\n</details>\n";
+        let expected = format!("### a\n\n| x | n |\n|:--|--:|\n| b | 1 |\n\n{folded}");
+        assert_eq!(page.into_text(), expected);
+    }
 
     #[test]
     fn code_ends_where_it_should() {

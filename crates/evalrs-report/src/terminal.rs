@@ -124,42 +124,24 @@ fn verdict_lines(report: &Report<'_>, width: usize) -> Vec<String> {
 }
 
 fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
-    if metrics.0.is_empty() {
-        return Vec::new();
-    }
     let any_errors = metrics.0.iter().any(|(_, metric)| metric.errors > 0);
-    let numbers = ["n", "errors", "mean [95 %]", "pass [95 %]", "min", "median", "max"];
-    let mut header = titles(&["grader"], &numbers);
-    if any_errors {
-        header.push(title("errors as 0").at_right());
-    }
     // Of graders that leave results alone.
     let any_left_out = metrics.0.iter().any(|(_, metric)| metric.not_applicable > 0);
-    if any_left_out {
-        header.insert(3, title("n/a").at_right());
-    }
-    let mut rows = vec![header];
-    for (grader, metric) in &metrics.0 {
-        let mut row = vec![name(grader), number(metric.n.to_string()), error_cell(metric.errors)];
-        row.extend(
-            [
-                intervals::mean_within(metric),
-                intervals::rate_within(metric),
-                score_or_dash(metric.min),
-                score_or_dash(metric.median),
-                score_or_dash(metric.max),
-            ]
-            .map(number),
-        );
-        if any_errors {
-            row.push(number(score_or_dash(metric.avg_score_total)));
-        }
-        if any_left_out {
-            row.insert(3, number(metric.not_applicable.to_string()));
-        }
-        rows.push(row);
-    }
-    let mut shown = lines(&rows, width);
+    let left_out: &[&str] = if any_left_out { &["n/a"] } else { &[] };
+    let as_zero: &[&str] = if any_errors { &["errors as 0"] } else { &[] };
+    let numbers = ["mean [95 %]", "pass [95 %]", "min", "median", "max"];
+    let numbers = [&["n", "errors"], left_out, &numbers, as_zero].concat();
+    let mut rows = vec![titles(&["grader"], &numbers)];
+    rows.extend(metrics.0.iter().map(|(grader, metric)| {
+        let left_out = any_left_out.then(|| number(metric.not_applicable.to_string()));
+        let estimates = [intervals::mean_within(metric), intervals::rate_within(metric)];
+        let ends = [metric.min, metric.median, metric.max].map(score_or_dash);
+        let as_zero = any_errors.then(|| number(score_or_dash(metric.avg_score_total)));
+        let counts = [name(grader), number(metric.n.to_string()), error_cell(metric.errors)];
+        let numbers = estimates.into_iter().chain(ends).map(number);
+        counts.into_iter().chain(left_out).chain(numbers).chain(as_zero).collect()
+    }));
+    let mut shown = table(&rows, width);
     shown.extend(intervals::methods(metrics).map(|methods| faint(&cut(&methods, width))));
     let native = metrics.0.iter().filter_map(|(grader, metric)| {
         Some(format!("{grader}: {}", intervals::native_mean(metric.native.as_ref()?)))

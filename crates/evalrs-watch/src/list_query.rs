@@ -39,6 +39,7 @@ impl ListOrder {
     }
 
     /// The one after it.
+    #[must_use]
     pub fn next(self) -> Self {
         let at = Self::ALL.iter().position(|order| *order == self).unwrap_or(0);
         Self::ALL[(at + 1) % Self::ALL.len()]

@@ -14,6 +14,7 @@ use evalrs_metrics::metric::label_change::AgreementChange;
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_model::delta::CellState;
 use evalrs_model::spec::Label;
+use evalrs_report::human::coefficient;
 use evalrs_report::terminal_page::{BAD, GOOD, TITLE, faint, title};
 
 /// The most disagreements that are listed.
@@ -72,13 +73,10 @@ fn change_sentence(change: &AgreementChange, labels: &LabelAgreement) -> String 
         _ => "agrees as much",
     };
     let arrow = |before: String, now: String| format!("{before} → {now}");
-    let kappa = |of: &LabelAgreement| {
-        of.kappa.map_or_else(|| "not defined".to_owned(), |kappa| format!("{:.2}", kappa + 0.0))
-    };
     let mut parts = vec![
         word.to_owned(),
         arrow(percent(before.accuracy), percent(now.accuracy)),
-        format!("kappa {}", arrow(kappa(before), kappa(now))),
+        format!("kappa {}", arrow(coefficient(before.kappa), coefficient(now.kappa))),
     ];
     for (name, by) in [
         ("false passes", change.more(|of| of.false_pass)),
@@ -125,9 +123,7 @@ fn sentence(labels: &LabelAgreement) -> String {
         let verdicts = count(labels.n, "verdict");
         let agree = if labels.n == 1 { "agrees" } else { "agree" };
         parts.push(format!("{} of {verdicts} {agree}", percent(labels.accuracy)));
-        let kappa = labels
-            .kappa
-            .map_or_else(|| "not defined".to_owned(), |kappa| format!("{:.2}", kappa + 0.0));
+        let kappa = coefficient(labels.kappa);
         let interval = labels.kappa_interval.map_or_else(String::new, |(low, high)| {
             format!(" ({:.2} to {:.2})", low + 0.0, high + 0.0)
         });

@@ -6,6 +6,7 @@ use evalrs_base::text::table::{TableCell, lines as table_lines, number, words};
 use evalrs_base::text::{count, percent, score_or_dash};
 use evalrs_metrics::gate::{GateReport, GateStatus};
 use evalrs_metrics::metric::labels::LabelAgreement;
+use evalrs_report::intervals::{kappa_or_dash, or_dash};
 use evalrs_report::terminal_page::{TITLE, title};
 use evalrs_report::verdict;
 
@@ -72,13 +73,12 @@ fn agreement(metric: &MetricRow) -> [TableCell; 3] {
     let start = metric.labels_since_start;
     let now = start.map(|start| start.now).or(metric.labels);
     let both = |of: fn(&LabelAgreement) -> String| {
-        let now = now.as_ref().map_or_else(|| "-".to_owned(), of);
-        number(change(start.map(|start| of(&start.before)), now))
+        number(change(start.map(|start| of(&start.before)), or_dash(now.as_ref(), of)))
     };
     [
         both(|of| percent(of.accuracy)),
-        both(|of| of.kappa.map_or_else(|| "-".to_owned(), |kappa| format!("{:.2}", kappa + 0.0))),
-        number(now.map_or_else(|| "-".to_owned(), |now| now.n.to_string())),
+        both(|of| kappa_or_dash(of.kappa)),
+        number(or_dash(now, |now| now.n.to_string())),
     ]
 }
 
