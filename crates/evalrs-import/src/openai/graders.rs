@@ -2,6 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
+use super::score_range::ScoreRange;
 use super::templates::{TemplatePart, parts, render, rubric};
 use crate::imported::{ImportedFile, ImportedSource, SourcePlace};
 use crate::reading::{GivenNames, JudgeModel, first, plain_name, text_at};
@@ -348,25 +349,6 @@ fn judge(grader: &Value, prompt: String, imported: &mut ImportedSource) -> Map<S
     }
     imported.note("The messages of a judge are one rubric here, a blank line between them; its reply is JSON with a score and a rationale.");
     mapped
-}
-
-/// From where to where scores go.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct ScoreRange {
-    pub min: f64,
-    pub max: f64,
-}
-
-impl ScoreRange {
-    pub(super) const UNIT: Self = Self { min: 0.0, max: 1.0 };
-
-    /// The range that a grader says.
-    pub(super) fn of(grader: &Value) -> Option<Self> {
-        let range = first(grader, &["/range"]).and_then(Value::as_array)?;
-        let bound =
-            |at: usize, default: f64| range.get(at).and_then(Value::as_f64).unwrap_or(default);
-        Some(Self { min: bound(0, 0.0), max: bound(1, 1.0) })
-    }
 }
 
 fn score_model(grader: &Value, imported: &mut ImportedSource) -> Result<Value, String> {

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use serde_json::{Map, Value, json};
 
-use super::graders::ScoreRange;
+use super::score_range::ScoreRange;
 use crate::imported::{ImportedSource, SourcePlace};
 use crate::reading::{GivenNames, as_text, first, text_at};
 

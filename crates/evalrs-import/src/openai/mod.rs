@@ -6,6 +6,7 @@
 mod graders;
 mod items;
 mod registry;
+mod score_range;
 mod templates;
 #[cfg(test)]
 mod tests;
@@ -16,8 +17,9 @@ use super::folder::ONLY_SUITE;
 use super::imported::{ImportError, ImportedSource, ImportedSuite, SourcePlace};
 use super::reading::{self, Record, has_keys, head, line_of, text_at};
 use super::source::{HEAD, ImportSource};
-use graders::{GraderReader, ScoreRange};
+use graders::GraderReader;
 use items::ItemReader;
+use score_range::ScoreRange;
 
 /// Whether a source is of hosted evals.
 pub(super) fn recognizes(source: &ImportSource<'_>) -> bool {
