@@ -62,6 +62,7 @@ impl Breaker {
     }
 
     /// From now on so many close the endpoint.
+    #[cfg(any(test, feature = "judge"))]
     pub(crate) fn set(&mut self, most: u32) {
         self.most = most;
     }
@@ -102,6 +103,7 @@ impl Breaker {
     }
 
     /// Why this model is closed, if it is. Once closed it stays so.
+    #[cfg(any(test, feature = "judge"))]
     pub(crate) fn reason_of_model(&self, model: &str) -> Option<&Arc<str>> {
         self.models.get(model)?.reason.as_ref()
     }

@@ -1,117 +1,145 @@
-//! One executor of judges and programs: each action goes to the one that knows its kind.
+//! What the engine asks of whoever executes actions: the execution itself, which limits it keeps, and what it loads.
 
-use std::rc::Rc;
+use std::future::{Future, pending, ready};
+use std::pin::Pin;
 use std::sync::Arc;
 
-use futures_util::future::select;
-use tracing::{Instrument, debug_span};
-
-use super::programs::ProgramExecutor;
-use super::targets::TargetExecutor;
-use super::{
-    Changed, Checking, Closing, Discovered, Endpoint, EndpointId, Executing, Executor,
-    JudgeEndpointId, Launch, LimitSettings, Loading, Notice, Room, Start,
-};
+use super::discovered::Discovered;
+use super::endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
+use super::launch::Launch;
+use super::room::{Notice, Room};
+use super::start::Start;
 use evalrs_eval::program::ProgramIdentity;
 use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::{Failure, Outcome};
 
-/// An executor for each kind of action.
-pub struct Executors {
-    /// Asks judges.
-    pub judges: Box<dyn Executor>,
-    /// Runs programs.
-    pub programs: Rc<ProgramExecutor>,
-    /// Holds conversations of targets.
-    pub targets: TargetExecutor,
+/// A future that runs on the engine's thread.
+pub type Executing<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
+
+/// A program that is being loaded: what it loads at once, or why it cannot be loaded.
+pub type Loading<'a> = Pin<Box<dyn Future<Output = Result<Discovered, Failure>> + 'a>>;
+
+/// Whether a program can be started in the sandbox that it is to run in, or why not.
+pub type Checking<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
+
+/// Resolves when there is something new.
+pub type Changed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+
+/// What is being brought to an end: what is left behind, a sentence each.
+pub type Closing<'a> = Pin<Box<dyn Future<Output = Vec<String>> + 'a>>;
+
+/// What executes actions.
+pub trait Executor {
+    /// Executes one action, retries included. Never fails: a failure is an outcome.
+    fn execute(&self, launch: Launch) -> Executing<'_>;
+
+    /// The limits that it keeps: without any, everything may start at once.
+    fn limits(&self) -> &dyn ExecutionLimits {
+        &NoLimits
+    }
+
+    /// What loads programs before they are keyed; one that calls none has nothing to load.
+    fn loader(&self) -> &dyn ProgramLoader {
+        &NoPrograms
+    }
+
+    /// Undoes what actions did in the world beside what they are asked for, in bounded time; for when nothing is executed
+    /// any more. What was dropped in the middle is undone too.
+    fn close(&self) -> Closing<'_> {
+        Box::pin(ready(Vec::new()))
+    }
 }
 
-impl Executor for Executors {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
-        let (span, executing) = match launch {
-            Launch::Judge(_) => {
-                (debug_span!("action", kind = "judge"), self.judges.execute(launch))
-            }
-            Launch::Program(launch) => {
-                (debug_span!("action", kind = "program"), self.programs.execute(launch))
-            }
-            Launch::Target(launch) => {
-                let executing = self.targets.execute(*launch, &self.programs);
-                let executing: Executing<'_> = Box::pin(executing);
-                (debug_span!("action", kind = "target"), executing)
-            }
-        };
-        if span.is_disabled() { executing } else { Box::pin(executing.instrument(span)) }
+/// Says which actions may start, by the limits of those who are asked.
+pub trait ExecutionLimits {
+    /// A new evaluation begins: what was given up in the last one is asked again.
+    fn begin(&self);
+
+    /// Nothing more is sent until a new evaluation begins, and why. What is under way finishes; what waits to be sent
+    /// ends as not asked, and what waits for another attempt with the failure of its last one.
+    fn halt(&self, reason: &str);
+
+    /// Makes an endpoint of judges known, or takes new settings for one that is.
+    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId;
+
+    /// Whether an action of this endpoint may start.
+    fn room(&self, endpoint: EndpointId) -> Room;
+
+    /// Why this model of an endpoint is asked no more, if it is not; others of it may be.
+    fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String>;
+
+    /// Resolves when an answer of `room` may have changed, or there are notices.
+    fn changed(&self) -> Changed<'_>;
+
+    /// What there is to say since the last call.
+    fn take_notices(&self) -> Vec<Notice>;
+}
+
+/// Finds out what programs load: that is part of the keys of their calls.
+pub trait ProgramLoader {
+    /// Loads a program that a worker runs, so that it is known which files it loads before anything is keyed. What is
+    /// known of it without those has the key `base`: no call of another state is answered by what is loaded now.
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_>;
+
+    /// Looks whether a program can be started in the sandbox that it is to run in.
+    fn check_sandbox<'a>(&'a self, start: &'a Start) -> Checking<'a>;
+
+    /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`, if any was.
+    fn sandbox(&self) -> Option<&'static str>;
+
+    /// What programs were seen to load since the last call, beside what [`Self::load`] told of them: each as it was when
+    /// it was called.
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)>;
+}
+
+/// Lets everything start, and has nothing to say.
+#[derive(Debug)]
+pub struct NoLimits;
+
+impl ExecutionLimits for NoLimits {
+    fn begin(&self) {}
+
+    fn halt(&self, _reason: &str) {}
+
+    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> JudgeEndpointId {
+        JudgeEndpointId::default()
     }
 
-    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
-        self.programs.load(start, base)
+    fn room(&self, _endpoint: EndpointId) -> Room {
+        Room::Now
     }
 
-    fn check_sandbox<'a>(&'a self, start: &'a Start) -> Checking<'a> {
-        self.programs.check_sandbox(start)
-    }
-
-    fn sandbox(&self) -> Option<&'static str> {
-        self.programs.sandbox()
-    }
-
-    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
-        let written = self.targets.take_written();
-        self.programs.take_discovered().into_iter().chain(written).collect()
-    }
-
-    fn begin(&self) {
-        self.judges.begin();
-        self.programs.begin();
-        self.targets.begin();
-    }
-
-    fn halt(&self, reason: &str) {
-        self.judges.halt(reason);
-        self.programs.halt(reason);
-    }
-
-    fn close(&self) -> Closing<'_> {
-        Box::pin(async {
-            // Nothing of a function goes on while its folder is removed.
-            self.programs.kill_workers();
-            self.targets.finish(&self.programs).await;
-            let left = self.judges.close().await;
-            // Without a way to ask servers no agent is made on one.
-            #[cfg(feature = "judge")]
-            let left = [left, self.targets.deleted().await].concat();
-            left
-        })
-    }
-
-    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
-        self.judges.open(endpoint, limits)
-    }
-
-    fn room(&self, endpoint: EndpointId) -> Room {
-        match endpoint {
-            EndpointId::Judge(_) => self.judges.room(endpoint),
-            EndpointId::Program => self.programs.room(),
-            EndpointId::Target => self.targets.room(),
-        }
-    }
-
-    fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String> {
-        self.judges.closed_model(endpoint, model)
+    fn closed_model(&self, _endpoint: JudgeEndpointId, _model: &str) -> Option<String> {
+        None
     }
 
     fn changed(&self) -> Changed<'_> {
-        let local = select(self.programs.changed(), Box::pin(self.targets.changed()));
-        let either = select(self.judges.changed(), local);
-        Box::pin(async {
-            either.await;
-        })
+        Box::pin(pending())
     }
 
     fn take_notices(&self) -> Vec<Notice> {
-        let mut notices = self.judges.take_notices();
-        notices.extend(self.programs.take_notices());
-        notices.extend(self.targets.take_notices());
-        notices
+        Vec::new()
+    }
+}
+
+/// Stands in where no programs are called: they load nothing.
+#[derive(Debug)]
+pub struct NoPrograms;
+
+impl ProgramLoader for NoPrograms {
+    fn load(&self, _start: Arc<Start>, _base: ActionKey) -> Loading<'_> {
+        Box::pin(ready(Ok(Discovered::default())))
+    }
+
+    fn check_sandbox<'a>(&'a self, _start: &'a Start) -> Checking<'a> {
+        Box::pin(ready(Ok(())))
+    }
+
+    fn sandbox(&self) -> Option<&'static str> {
+        None
+    }
+
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+        Vec::new()
     }
 }

@@ -13,7 +13,7 @@ use evalrs_engine::resolve::settings::Refresh;
 use evalrs_engine::session::Session;
 use evalrs_eval::dataset::id_search::IdSearch;
 use evalrs_exec::Executor;
-use evalrs_exec::executor::Executors;
+use evalrs_exec::executors::Executors;
 use evalrs_exec::programs::{ProgramExecutor, ProgramSettings};
 use evalrs_exec::targets::TargetExecutor;
 use evalrs_graph::inputs::Overrides;

@@ -95,7 +95,12 @@ pub async fn call_in_order<'a>(
             break Ok(End::Refused);
         }
         let is_more = ordered.look_up();
-        calls.executor.take_notices().into_iter().for_each(|notice| receiver.notice(notice));
+        calls
+            .executor
+            .limits()
+            .take_notices()
+            .into_iter()
+            .for_each(|notice| receiver.notice(notice));
         ordered.write_landed();
         ordered.launch();
         if ordered.is_over() {
@@ -236,7 +241,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
     /// Sends what has landed to the disk, unless a batch is on its way.
     fn write_landed(&mut self) {
         // What a program loads is durable before what it gave.
-        let discovered = self.calls.executor.take_discovered();
+        let discovered = self.calls.executor.loader().take_discovered();
         if !discovered.is_empty() {
             let Calls { prepared, system, .. } = self.calls;
             self.in_flight.keep_also(prepared.discovered(&discovered, *system));
@@ -251,7 +256,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             && self.in_flight.has_room()
             && !self.missing.is_empty()
         {
-            match self.calls.executor.room(EndpointId::Program) {
+            match self.calls.executor.limits().room(EndpointId::Program) {
                 Room::Now => {}
                 Room::Full | Room::Later => return,
                 Room::Closed(reason) => return self.give_up(&reason),

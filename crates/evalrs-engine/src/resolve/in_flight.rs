@@ -181,7 +181,7 @@ impl<'a, T: Copy> InFlight<'a, T> {
 
     /// Loads a program.
     pub(crate) fn load(&mut self, program: Program, start: Arc<Start>, base: ActionKey) {
-        let loading = self.executor.load(start, base);
+        let loading = self.executor.loader().load(start, base);
         self.loading.push_back(Box::pin(async move { (program, loading.await) }));
     }
 
@@ -304,7 +304,7 @@ impl<'a, T: Copy> InFlight<'a, T> {
                 InFlightEvent::Written(written.collect(), result)
             }
             Some((program, result)) = self.loading.next() => InFlightEvent::Loaded(program, result),
-            () = self.executor.changed(), if !self.stopped => InFlightEvent::Changed,
+            () = self.executor.limits().changed(), if !self.stopped => InFlightEvent::Changed,
         }
     }
 

@@ -248,7 +248,7 @@ impl<'a> Live<'a> {
         if blocked.is_some() || in_flight.is_stopped() {
             return;
         }
-        for endpoint in queues.full(world.executor) {
+        for endpoint in queues.full(world.executor.limits()) {
             if let Some((waiting, endpoint)) = in_flight.make_room(endpoint) {
                 queues.landed(endpoint);
                 // It will be paid for all the same, though it is not known how much.

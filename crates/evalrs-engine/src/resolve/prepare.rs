@@ -11,7 +11,7 @@ use crate::session::programs::{
     program_now,
 };
 use evalrs_eval::program::ProgramIdentity;
-use evalrs_exec::{Discovered, Executor, Start, see};
+use evalrs_exec::{Discovered, ProgramLoader, Start, see};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::Stored;
 use evalrs_model::spec::ProgramSpec;
@@ -47,24 +47,24 @@ pub struct PrepareContext<'a> {
     /// The files.
     pub system: &'a dyn System,
     /// What loads programs that run in workers; none where nothing may run.
-    pub executor: Option<&'a dyn Executor>,
+    pub loader: Option<&'a dyn ProgramLoader>,
     /// What knows which files a program loads.
     pub store: &'a dyn OutcomeStore,
 }
 
 /// Finds out what the program is by now, and which files it loads. An error is a clause for people.
 pub async fn prepare(spec: ProgramSpec, place: PrepareContext<'_>) -> Result<Prepared, String> {
-    let PrepareContext { workspace, environment, system, executor, store } = place;
+    let PrepareContext { workspace, environment, system, loader, store } = place;
     let at = ProgramContext { folder: "", workspace, environment, sees_all: true };
     let read = ReadProgram::read(&spec, &at, system)?;
     let mut loads = Listing::default();
     if spec.language.has_worker() {
-        loads = match (listed(&read, None, store, "", system), executor) {
+        loads = match (listed(&read, None, store, "", system), loader) {
             (Some(FoundListing { listing, is_current: true }), _) => listing,
             (found, None) => found.map(|found| found.listing).unwrap_or_default(),
-            (found, Some(executor)) => {
+            (found, Some(loader)) => {
                 let before = found.map(|found| found.listing);
-                let loads = load(&read, before, executor, system).await?;
+                let loads = load(&read, before, loader, system).await?;
                 let Listing { depfile, generation, .. } = &loads;
                 let entry = entry(&read.dependencies_action(), depfile, *generation, system.now());
                 store.put_many(&[entry]).map_err(|error| error.to_string())?;
@@ -85,11 +85,11 @@ pub async fn prepare(spec: ProgramSpec, place: PrepareContext<'_>) -> Result<Pre
 async fn load(
     read: &ReadProgram,
     before: Option<Listing>,
-    executor: &dyn Executor,
+    loader: &dyn ProgramLoader,
     system: &dyn System,
 ) -> Result<Listing, String> {
     let base = read.dependencies_action().key();
-    let loaded = executor.load(Arc::clone(&read.start), base).await;
+    let loaded = loader.load(Arc::clone(&read.start), base).await;
     let discovered = loaded.map_err(|failure| match failure.stderr {
         Some(details) => format!("{}\n{}", failure.message, details.trim_end()),
         None => failure.message,
@@ -189,21 +189,13 @@ mod tests {
     use crate::resolve::complete_keys::MAX_MOVED;
     use evalrs_eval::action::Action;
     use evalrs_eval::program::{ProgramAction, ProgramFingerprint, ProgramIdentity};
-    use evalrs_exec::{Discovered, Executing, Executor, Launch, SeenFiles};
+    use evalrs_exec::executor::NoPrograms;
+    use evalrs_exec::{Discovered, SeenFiles};
     use evalrs_model::key::ActionKey;
     use evalrs_model::outcome::{Outcome, Reply, Stored};
     use evalrs_model::spec::{Language, ProgramSpec, Role};
     use evalrs_store::{Entry, MemoryStore, OutcomeStore, StoreError};
     use evalrs_system::memory::MemorySystem;
-
-    /// Loads whatever it is asked to, which loads nothing else.
-    struct Loader;
-
-    impl Executor for Loader {
-        fn execute(&self, _launch: Launch) -> Executing<'_> {
-            unreachable!("nothing is called")
-        }
-    }
 
     /// A store that notes how much it was asked for, and given, at once.
     #[derive(Default)]
@@ -239,7 +231,7 @@ mod tests {
             workspace: "",
             environment: &BTreeMap::new(),
             system: &system,
-            executor: Some(&Loader),
+            loader: Some(&NoPrograms),
             store,
         };
         let spec = ProgramSpec::new("g.py".to_owned(), Language::Python, "grade", Role::Grade);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use evalrs_exec::{Endpoint, EndpointId, Executor, JudgeEndpointId, LimitSettings, Room};
+use evalrs_exec::{Endpoint, EndpointId, ExecutionLimits, JudgeEndpointId, LimitSettings, Room};
 
 /// Programs have no limits but those of the machine, which the executor knows: as many calls as keep workers busy.
 pub(crate) const PROGRAM_LIMITS: LimitSettings = LimitSettings {
@@ -184,10 +184,10 @@ impl<T> Queues<T> {
     }
 
     /// Makes every endpoint known to the executor.
-    pub(crate) fn open(&mut self, executor: &dyn Executor) {
+    pub(crate) fn open(&mut self, limits: &dyn ExecutionLimits) {
         for queue in &mut self.endpoints {
-            if let (QueueOwner::Judges(endpoint), Some(limits)) = (&queue.owner, queue.limits) {
-                queue.id = EndpointId::Judge(executor.open(endpoint, limits));
+            if let (QueueOwner::Judges(endpoint), Some(settings)) = (&queue.owner, queue.limits) {
+                queue.id = EndpointId::Judge(limits.open(endpoint, settings));
             }
         }
     }
@@ -222,12 +222,12 @@ impl<T> Queues<T> {
     }
 
     /// Takes out the next action that may start. It counts as under way until `landed`.
-    pub(crate) fn next(&mut self, executor: &dyn Executor, may: MayStart) -> Option<Next<T>> {
+    pub(crate) fn next(&mut self, limits: &dyn ExecutionLimits, may: MayStart) -> Option<Next<T>> {
         let has_room = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
             may.allows(&queue.owner)
                 && !queue.is_empty()
                 && queue.has_place()
-                && executor.room(queue.id) == Room::Now
+                && limits.room(queue.id) == Room::Now
         };
         let order = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
             let ((rank, at), _) = queue.first().unwrap_or_default();
@@ -255,9 +255,9 @@ impl<T> Queues<T> {
     }
 
     /// The endpoints for which something waits that could start if one under way landed.
-    pub(crate) fn full(&self, executor: &dyn Executor) -> Vec<EndpointId> {
+    pub(crate) fn full(&self, limits: &dyn ExecutionLimits) -> Vec<EndpointId> {
         let is_full = |queue: &&EndpointQueue<T>| {
-            let room = executor.room(queue.id);
+            let room = limits.room(queue.id);
             !queue.is_empty() && (room == Room::Full || room == Room::Now && !queue.has_place())
         };
         self.endpoints.iter().filter(is_full).map(|queue| queue.id).collect()
@@ -284,16 +284,16 @@ impl<T> Queues<T> {
     }
 
     /// Takes out everything that will not be asked because its endpoint is closed, or the model there.
-    pub(crate) fn take_closed(&mut self, executor: &dyn Executor) -> Vec<ClosedQueue<T>> {
+    pub(crate) fn take_closed(&mut self, limits: &dyn ExecutionLimits) -> Vec<ClosedQueue<T>> {
         let mut closed = Vec::new();
         for queue in self.endpoints.iter_mut().filter(|queue| !queue.is_empty()) {
-            if let Room::Closed(reason) = executor.room(queue.id) {
+            if let Room::Closed(reason) = limits.room(queue.id) {
                 closed.push(ClosedQueue { reason, rest: take_all(queue.models.iter_mut()) });
                 continue;
             }
             let EndpointId::Judge(id) = queue.id else { continue };
             for model in queue.models.iter_mut().filter(|model| !model.actions.is_empty()) {
-                if let Some(reason) = executor.closed_model(id, &model.model) {
+                if let Some(reason) = limits.closed_model(id, &model.model) {
                     let rest = std::mem::take(&mut model.actions).into_values().collect();
                     closed.push(ClosedQueue { reason, rest });
                 }
@@ -314,7 +314,8 @@ mod tests {
 
     use super::{ClosedQueue, MayStart, QueueOwner, Queues};
     use evalrs_exec::{
-        Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, Launch, LimitSettings, Room,
+        Changed, Endpoint, EndpointId, ExecutionLimits, JudgeEndpointId, LimitSettings, Notice,
+        Room,
     };
 
     const SETTINGS: LimitSettings = LimitSettings {
@@ -324,17 +325,17 @@ mod tests {
         identical_failures: 5,
     };
 
-    /// Knows endpoints and their room, and executes nothing.
+    /// Knows endpoints and their room.
     #[derive(Default)]
     struct Doorkeeper {
         opened: RefCell<Vec<(String, LimitSettings)>>,
         rooms: RefCell<Vec<Room>>,
     }
 
-    impl Executor for Doorkeeper {
-        fn execute(&self, _launch: Launch) -> Executing<'_> {
-            unreachable!("nothing is launched")
-        }
+    impl ExecutionLimits for Doorkeeper {
+        fn begin(&self) {}
+
+        fn halt(&self, _reason: &str) {}
 
         fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
             self.opened.borrow_mut().push((endpoint.base_url.clone(), limits));
@@ -349,6 +350,14 @@ mod tests {
 
         fn closed_model(&self, _endpoint: JudgeEndpointId, model: &str) -> Option<String> {
             (model == "closed").then(|| "it says nothing".to_owned())
+        }
+
+        fn changed(&self) -> Changed<'_> {
+            unreachable!("nobody waits")
+        }
+
+        fn take_notices(&self) -> Vec<Notice> {
+            Vec::new()
         }
     }
 

@@ -147,7 +147,7 @@ impl<'a> Resolver<'a> {
         self.settled.stopped.clear();
         self.settled.replayed_failures = 0;
         if self.settled.write_error.is_none() {
-            self.world.executor.begin();
+            self.world.executor.limits().begin();
         }
     }
 
@@ -234,7 +234,7 @@ impl<'a> Resolver<'a> {
             });
             self.queues.push(*queue, rank(&self.session.db, &waiting), waiting);
         }
-        self.queues.open(self.world.executor);
+        self.queues.open(self.world.executor.limits());
     }
 
     /// Whether the store can be written, where judges are to be paid for what it would keep: tried before the first is
@@ -248,14 +248,14 @@ impl<'a> Resolver<'a> {
 
     /// What cannot be kept would be paid for again.
     fn stop_asking(&mut self, error: StoreError) {
-        self.world.executor.halt(UNWRITABLE);
+        self.world.executor.limits().halt(UNWRITABLE);
         self.settled.write_error = Some(error);
     }
 
     /// Writes what has landed, and launches nothing.
     pub(crate) fn write_landed(&mut self) {
         // What a program loads is durable before what it gave.
-        let discovered = self.world.executor.take_discovered();
+        let discovered = self.world.executor.loader().take_discovered();
         if !discovered.is_empty() {
             let entries = self.session.discovered(discovered, self.world.system);
             self.in_flight.keep_also(entries);
@@ -271,7 +271,7 @@ impl<'a> Resolver<'a> {
         self.write_landed();
         // What is left when all is stopped was not asked for that reason.
         if !self.in_flight.is_stopped() {
-            for closed in self.queues.take_closed(self.world.executor) {
+            for closed in self.queues.take_closed(self.world.executor.limits()) {
                 self.give_up_closed(closed);
             }
         }
@@ -284,7 +284,9 @@ impl<'a> Resolver<'a> {
         while self.in_flight.has_room() {
             let mut may_start = self.allowance.may_start(blocked);
             may_start.target &= self.settled.write_error.is_none();
-            let Some(next) = self.queues.next(self.world.executor, may_start) else { break };
+            let Some(next) = self.queues.next(self.world.executor.limits(), may_start) else {
+                break;
+            };
             let Next { endpoint, action: waiting, .. } = next;
             let launch = match launch(self.session, &waiting, endpoint) {
                 Ok(launch) => launch,
@@ -327,7 +329,7 @@ impl<'a> Resolver<'a> {
     }
 
     fn show_notices(&mut self) {
-        for notice in self.world.executor.take_notices() {
+        for notice in self.world.executor.limits().take_notices() {
             self.world.progress.event(&Event::from(notice));
         }
     }

@@ -101,7 +101,7 @@ pub async fn run_sequences<S: Sequence>(
         if flow.is_break() {
             break Ok(End::Refused);
         }
-        run.executor.take_notices().into_iter().for_each(|notice| receiver.notice(notice));
+        run.executor.limits().take_notices().into_iter().for_each(|notice| receiver.notice(notice));
         under_way.write_landed();
         if under_way.active.is_empty() && under_way.in_flight.is_over() {
             break Ok(End::Done);
@@ -243,7 +243,7 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
     fn write_landed(&mut self) {
         let SequenceRun { executor, system, grader, agent, .. } = self.run;
         // What a program loads is durable before what it gave.
-        let discovered = executor.take_discovered().into_iter();
+        let discovered = executor.loader().take_discovered().into_iter();
         let (loaded, written): (Vec<_>, Vec<_>) =
             discovered.partition(|(_, discovered)| discovered.outputs.is_empty());
         if let Some(grader) = grader

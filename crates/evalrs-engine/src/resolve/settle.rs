@@ -136,7 +136,7 @@ pub async fn settle<'a>(
     resolver.look_up(&ALL_PLANS);
     check_credentials(resolver.session, &resolver.settings, &resolver.list.queue)?;
     check_sandboxes(&resolver).await?;
-    resolver.world.executor.begin();
+    resolver.world.executor.limits().begin();
     resolver.world.grades.planned(resolver.session);
     // What confirms comes after all that it may confirm, of all graders where something is limited: a budget or an
     // interruption leaves as few cases as possible without any verdict.
@@ -203,7 +203,7 @@ async fn check_sandboxes(resolver: &Resolver<'_>) -> Result<(), CannotAsk> {
     let starts = session.starts();
     let sandboxed = starts.iter().filter(|it| it.spec.sandbox.kind == SandboxKind::Bubblewrap);
     for start in sandboxed {
-        let checked = resolver.world.executor.check_sandbox(start).await;
+        let checked = resolver.world.executor.loader().check_sandbox(start).await;
         checked.map_err(|failure| CannotAsk::NoSandbox { message: failure.message })?;
     }
     Ok(())
@@ -382,7 +382,7 @@ fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
         conversations,
         calls,
         warnings,
-        sandbox: resolver.world.executor.sandbox(),
+        sandbox: resolver.world.executor.loader().sandbox(),
         ..resolver.settled
     }
 }

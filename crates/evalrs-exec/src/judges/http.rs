@@ -17,13 +17,14 @@ use super::pause::Pause;
 use super::request::{encoding, prepared, read_pause};
 use crate::letta::made_agents::MadeAgents;
 use crate::programs::ProgramExecutor;
-use crate::transport::client::{Clients, Trust};
+use crate::transport::client::Clients;
 use crate::transport::read_body;
 use crate::transport::retry;
 use crate::transport::route::{Broken, Route};
+use crate::transport::trust::Trust;
 use crate::{
-    Changed, Closing, Endpoint, EndpointId, Executing, Executor, JudgeEndpointId, JudgeLaunch,
-    Launch, LimitSettings, Notice, Room,
+    Changed, Closing, Endpoint, EndpointId, Executing, ExecutionLimits, Executor, JudgeEndpointId,
+    JudgeLaunch, Launch, LimitSettings, Notice, Room,
 };
 use evalrs_eval::judge::json;
 use evalrs_eval::judge::provider::{
@@ -325,16 +326,22 @@ impl Executor for HttpExecutor {
         })
     }
 
+    fn limits(&self) -> &dyn ExecutionLimits {
+        self
+    }
+
+    fn close(&self) -> Closing<'_> {
+        Box::pin(self.agents.deleted())
+    }
+}
+
+impl ExecutionLimits for HttpExecutor {
     fn begin(&self) {
         self.endpoints.reopen();
     }
 
     fn halt(&self, reason: &str) {
         self.endpoints.halt(reason);
-    }
-
-    fn close(&self) -> Closing<'_> {
-        Box::pin(self.agents.deleted())
     }
 
     fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {

@@ -14,12 +14,13 @@ use tokio::process::{Child, ChildStdin, ChildStdout};
 use tokio::select;
 use tokio::time::{sleep, timeout};
 
-use super::ProgramExecutor;
 use super::command::{self, Surroundings, unloadable};
 use super::endings::Ending;
+use super::executor::ProgramExecutor;
 use super::group::Group;
+use super::printed::Printed;
 use super::supervisor;
-use super::tail::{self, Printed, Tail};
+use super::tail::{self, Tail};
 use crate::Start;
 use evalrs_eval::target::answer::AgentExit;
 use evalrs_model::outcome::Failure;

@@ -9,18 +9,16 @@
 use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::process::Stdio;
-use std::time::Duration;
 
 use tokio::process::{Child, Command};
 
+use super::busy_file::patiently;
 use super::environment;
 use super::sandbox::{self, Sandboxed};
 use super::supervisor;
 use crate::{Runtime, Start};
 use evalrs_model::outcome::{Failure, FailureKind};
 
-/// How often a file that is being written is tried again, and after how long.
-const BUSY: (usize, Duration) = (5, Duration::from_millis(20));
 /// The error of a file that no system knows how to run.
 const NO_FORMAT: i32 = 8;
 /// The bytes of a file in which its interpreter is looked for.
@@ -113,22 +111,6 @@ impl Surroundings<'_> {
     }
 }
 
-/// Starts what may still be written a few times.
-pub(super) async fn patiently<T>(
-    mut start: impl FnMut() -> std::io::Result<T>,
-) -> std::io::Result<T> {
-    let (tries, pause) = BUSY;
-    for _ in 0..tries {
-        match start() {
-            Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
-                tokio::time::sleep(pause).await;
-            }
-            started => return started,
-        }
-    }
-    start()
-}
-
 /// The failure of a program that could not be started.
 pub(super) fn not_started(start: &Start, error: &std::io::Error) -> Failure {
     let problem = problem_of(start).unwrap_or_else(|| said(start, error));
@@ -159,6 +141,16 @@ fn runtime_words(start: &Start, entry: &str) -> Vec<String> {
 /// A failure that has its cause outside of the suite.
 pub(super) fn unloadable(message: impl Into<String>) -> Failure {
     Failure::new(FailureKind::Unloadable, message)
+}
+
+/// What is told of a call during which this file of its program changed. An agent may have written it.
+pub fn changed_meanwhile(path: &str, is_of_target: bool) -> Failure {
+    let hint = if is_of_target {
+        format!("; if the agent writes it, the target says `outputs: [{path}]`")
+    } else {
+        String::new()
+    };
+    unloadable(format!("`{path}` changed while the program ran: it is called again{hint}"))
 }
 
 /// What a file's first line says that runs it.

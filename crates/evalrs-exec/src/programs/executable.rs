@@ -13,14 +13,15 @@ use tokio::process::{Child, ChildStdin};
 use tokio::select;
 use tokio::time::{Instant, sleep_until, timeout};
 
-use super::command::{self, Interpreter, Surroundings, unloadable};
+use super::command::{self, Interpreter, Surroundings, changed_meanwhile, unloadable};
 use super::endings::{self, Ending, who};
+use super::files;
 use super::group::Group;
 use super::messages;
+use super::printed::Printed;
 use super::supervisor;
-use super::tail::{self, Printed, Tail};
+use super::tail::{self, Tail};
 use super::world::ProgramWorld;
-use super::{changed_meanwhile, files};
 use crate::Start;
 use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply};
 use evalrs_model::spec::Role;

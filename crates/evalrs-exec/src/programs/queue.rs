@@ -11,8 +11,8 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
-use super::ProgramSettings;
 use super::group::Group;
+use super::settings::ProgramSettings;
 use crate::{Discovered, see};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 

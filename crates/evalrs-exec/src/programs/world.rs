@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use tempfile::TempDir;
 use tokio::sync::{Notify, OnceCell};
 
-use super::ProgramSettings;
 use super::command::unloadable;
 use super::files::{self, WorkerFiles};
 use super::guard::Guard;
 use super::sandbox::probe;
 use super::sandbox::probe::NoSandbox;
+use super::settings::ProgramSettings;
 use crate::{Notice, Start};
 use evalrs_model::outcome::Failure;
 use evalrs_model::spec::{Language, SandboxKind};

@@ -3,8 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::model::TalkingModel;
+use super::talk::{Agent, Conversing, Talk};
+use super::tools;
 use super::user::{UserTurns, usage_of_both};
-use super::{Agent, Conversing, Talk, tools};
 use evalrs_eval::judge::provider::ReplyEnding;
 use evalrs_eval::judge::provider::chat::{ChatMessage, transcript};
 use evalrs_eval::target::answer::TargetAnswer;

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use super::{Agent, Conversing, Talk};
+use super::talk::{Agent, Conversing, Talk};
 use crate::programs::agent_process::{AgentEnd, AgentRun};
 use evalrs_eval::target::answer::{TargetAnswer, TimedLine};
 use evalrs_model::outcome::{Failure, FailureKind};

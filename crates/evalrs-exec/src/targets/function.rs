@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{Agent, Conversing, Talk};
+use super::talk::{Agent, Conversing, Talk};
 use crate::ProgramLaunch;
 use evalrs_eval::program::ProgramAction;
 use evalrs_eval::target::answer::{NoAnswer, TargetAnswer};

@@ -5,9 +5,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::talk::{Agent, Conversing, Talk};
 #[cfg(feature = "judge")]
 use super::user::{UserTurns, usage_of_both};
-use super::{Agent, Conversing, Talk};
 use crate::programs::agent_process::{AgentEnd, AgentRun};
 use evalrs_eval::adapter::{
     Adapter, AdapterConversation, TurnOutput, TurnReader, Update, UpdateKind, said, steps,

@@ -8,8 +8,8 @@ use std::time::Duration;
 
 use tokio::sync::OnceCell;
 
-use super::TargetLaunch;
 use super::command::located;
+use super::launch::TargetLaunch;
 use super::scripts;
 use crate::programs::ProgramExecutor;
 use crate::programs::agent_process::AgentRun;

@@ -3,9 +3,9 @@
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
+use super::talk::{Agent, Conversing, Talk, path};
 use super::user::{UserTurns, usage_of_both};
 use super::web::{RefusedReply, WebReply, WebRequest};
-use super::{Agent, Conversing, Talk, path};
 use crate::judges::errors;
 use crate::{Endpoint, RequestHeader};
 use evalrs_eval::judge::provider;
@@ -104,7 +104,7 @@ impl Server<'_> {
             retries: RETRIES,
             is_retried: |kind| kind == FailureKind::RateLimited,
         };
-        talk.web.send(talk, &request, &|reply| self.read(reply)).await
+        talk.send(&request, &|reply| self.read(reply)).await
     }
 
     fn read(&self, reply: &WebReply) -> Result<AgentReply, RefusedReply> {

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::scripts::make_agent;
-use super::{Agent, Conversing, Talk};
+use super::talk::{Agent, Conversing, Talk};
 use crate::letta::agent::{AgentPlan, AgentTurn, LettaAgent};
 use crate::letta::server::{LettaAccess, LettaServer};
 use evalrs_eval::target::answer::TargetAnswer;
@@ -66,7 +66,7 @@ fn server(talk: &Talk<'_>) -> Result<LettaServer, Failure> {
         api_key: access.api_key.clone(),
         headers: access.headers.clone(),
     };
-    LettaServer::new(access, talk.web.clients())
+    LettaServer::new(access, &talk.web.clients)
 }
 
 /// The agent that is talked with, with the model of this run. One that was made for it is deleted afterwards, unless it is
@@ -79,7 +79,7 @@ async fn agent(
     let model = talk.launch.action.model.as_ref().map(|model| model.name.as_str());
     let config = model.and_then(|model| target.config_of(model));
     let handle = model.filter(|_| config.is_none());
-    let made = talk.web.agents();
+    let made = &talk.web.agents;
     let agent = match &target.agent {
         LettaAgentSource::File { text, .. } => {
             let file = text.as_str().into();

@@ -13,9 +13,13 @@ mod hooks;
 mod http;
 #[cfg(feature = "judge")]
 mod letta;
+pub mod launch;
 #[cfg(feature = "judge")]
 mod model;
 mod scripts;
+#[cfg(feature = "judge")]
+mod sending;
+mod talk;
 #[cfg(feature = "judge")]
 mod tools;
 #[cfg(feature = "judge")]
@@ -27,30 +31,30 @@ mod workspace_git;
 mod written;
 
 use std::cell::RefCell;
-use std::future::Future;
-use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
 
 use futures_util::future::join_all;
-use serde_json_path::JsonPath;
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, EndedAction};
+use super::discovered::Discovered;
 use super::programs::ProgramExecutor;
-use super::{Discovered, Notice, RequestHeader, Room, Secret, Start};
-use evalrs_base::json_path;
-use evalrs_base::price::{Price, Prices};
-use evalrs_eval::judge::{percent_decoded, secret_parameters};
+use super::room::{Notice, Room};
 use evalrs_eval::program::ProgramIdentity;
-use evalrs_eval::target::TargetAction;
-use evalrs_eval::target::answer::{NoAnswer, TargetAnswer};
-use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage};
+use evalrs_eval::target::answer::TargetAnswer;
+#[cfg(not(feature = "judge"))]
+use evalrs_model::outcome::FailureKind;
+use evalrs_model::outcome::{Failure, Outcome, Usage};
 use evalrs_model::spec::AgentKind;
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
 use hooks::Setup;
+pub use launch::{TargetAccess, TargetLaunch};
+#[cfg(not(feature = "judge"))]
+use talk::Conversing;
+use talk::{Agent, Talk};
 use workspace::{ConversationFolder, EndedConversation, LeftWorkspace};
 use written::WrittenFiles;
 
@@ -59,153 +63,6 @@ const BACK_OFF: Duration = Duration::from_secs(1);
 
 /// How often a conversation is held in which files change that may be the agent's or somebody's else.
 const MOST_HELD: u32 = 3;
-
-/// A conversation, and how the target is reached.
-#[derive(Clone, Debug)]
-pub struct TargetLaunch {
-    /// The action.
-    pub action: TargetAction,
-    /// How its program is started, and where; of a target without one the path is empty.
-    pub start: Arc<Start>,
-    /// How its model or its server is reached, where it has one.
-    pub access: Option<TargetAccess>,
-    /// How the model is reached that answers for the user.
-    pub user: Option<TargetAccess>,
-    /// How the function is started that prepares the server.
-    pub setup: Option<Arc<Start>>,
-    /// The sample, the model and the trial, as people read them.
-    pub what_for: String,
-    /// How long each turn of a command line may take, where that is said outside of its adapter: one that takes longer
-    /// then ends no conversation.
-    pub turn_limit: Option<Duration>,
-}
-
-/// How a server is reached.
-#[derive(Clone, Debug)]
-pub struct TargetAccess {
-    /// Where requests go; empty where the target itself says.
-    pub base_url: String,
-    /// The key of the API; none sends no authorization.
-    pub api_key: Option<Secret>,
-    /// Further headers.
-    pub headers: Vec<RequestHeader>,
-    /// What its model costs, where that is known.
-    pub price: Option<Price>,
-}
-
-impl TargetLaunch {
-    /// The same, with what its models cost.
-    #[must_use]
-    pub fn priced(mut self, prices: &Prices) -> Self {
-        let price = self.action.model_name().and_then(|model| prices.of(model));
-        if let Some(access) = &mut self.access {
-            access.price = price;
-        }
-        if let (Some(access), Some(user)) = (&mut self.user, &self.action.identity.spec.user) {
-            access.price = prices.of(&user.model.model);
-        }
-        self
-    }
-
-    /// `text` without any secret that the target is told or sent.
-    pub fn without_secrets(&self, text: &str) -> String {
-        let text = self.start.without_secrets(text);
-        let all = self.access.iter().chain(&self.user);
-        let secrets = all.flat_map(|access| {
-            let hidden = access.headers.iter().filter(|header| header.is_secret);
-            access.api_key.iter().chain(hidden.map(|header| &header.value))
-        });
-        let text = secrets.fold(text, |text, secret| secret.remove_from(&text));
-        let parameters = self.urls().flat_map(secret_parameters);
-        parameters.fold(text, |text, (_, value)| {
-            // A server may tell it as it is written in the URL, or what that means.
-            let text = Secret::new(value.to_owned()).remove_from(&text);
-            Secret::new(percent_decoded(value)).remove_from(&text)
-        })
-    }
-
-    /// The URLs that requests go to.
-    fn urls(&self) -> impl Iterator<Item = &str> {
-        let own = match &self.action.identity.spec.kind {
-            AgentKind::Http(http) => Some(http.url.as_str()),
-            _ => None,
-        };
-        let of_models = self.access.iter().chain(&self.user);
-        own.into_iter().chain(of_models.map(|access| access.base_url.as_str()))
-    }
-}
-
-/// One attempt of a conversation, as an agent sees it.
-#[derive(Clone, Copy)]
-pub(crate) struct Talk<'a> {
-    /// What is to be said, to whom.
-    pub launch: &'a TargetLaunch,
-    /// Runs programs.
-    pub programs: &'a ProgramExecutor,
-    /// Sends requests.
-    #[cfg(feature = "judge")]
-    pub web: &'a web::Web,
-    /// Where the agent works, absolute.
-    pub folder: &'a str,
-    /// Whether that folder is one of its own.
-    pub(crate) has_workspace: bool,
-    /// When the attempt began.
-    pub begin: Instant,
-    /// When its time is up.
-    pub until: Instant,
-    /// Takes what the agent is doing now, for people: `tool Read`, `turn 2`.
-    pub steps: &'a dyn Fn(String),
-}
-
-impl Talk<'_> {
-    /// Milliseconds since the attempt began.
-    pub(crate) fn at_ms(&self) -> u64 {
-        u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX)
-    }
-
-    /// The time that is left.
-    pub(crate) fn left(&self) -> Duration {
-        self.until.saturating_duration_since(Instant::now())
-    }
-
-    /// How the program is started for this conversation, with these arguments.
-    pub(crate) fn start(&self, arguments: Vec<String>) -> Arc<Start> {
-        let mut start = self.launch.start.as_ref().clone();
-        self.folder.clone_into(&mut start.cwd);
-        start.spec.arguments = arguments;
-        Arc::new(start)
-    }
-
-    /// Where the answer of a command or a function stands in what it gives, if the suite says so.
-    pub(crate) fn answer(&self) -> Result<Option<JsonPath>, Failure> {
-        path(self.launch.action.identity.spec.answer.as_deref())
-    }
-
-    /// The failure of a conversation whose time is up.
-    pub(crate) fn late(&self) -> Failure {
-        let seconds = self.launch.start.spec.timeout_ms as f64 / 1000.0;
-        Failure::new(FailureKind::Timeout, format!("the target gave no answer within {seconds} s"))
-    }
-
-    /// The failure that stands for an answer that is none.
-    pub(crate) fn no_answer(&self, why: NoAnswer, stderr: Option<String>) -> Failure {
-        let message = match why {
-            NoAnswer::Error(words) => format!("the target reported an error: {words}"),
-            NoAnswer::Unreadable(why) => format!("what the target gave is not an answer: {why}"),
-        };
-        let message = self.launch.without_secrets(&message);
-        Failure { stderr, ..Failure::new(FailureKind::TargetFailed, message) }
-    }
-}
-
-/// A conversation under way.
-pub(crate) type Conversing<'a> = Pin<Box<dyn Future<Output = Result<TargetAnswer, Failure>> + 'a>>;
-
-/// A kind of target.
-pub(crate) trait Agent {
-    /// Holds one conversation. What it has told so far is lost with a failure.
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a>;
-}
 
 /// Executes conversations.
 #[derive(Debug, Default)]
@@ -419,14 +276,8 @@ impl TargetExecutor {
     /// Waits until the agents that were made on servers are deleted, and says which ones are left.
     #[cfg(feature = "judge")]
     pub(crate) async fn deleted(&self) -> Vec<String> {
-        self.web.agents().deleted().await
+        self.web.agents.deleted().await
     }
-}
-
-/// A path, which was checked when the suite was read.
-fn path(text: Option<&str>) -> Result<Option<JsonPath>, Failure> {
-    let parsed = text.map(json_path::parse).transpose();
-    parsed.map_err(|error| Failure::new(FailureKind::Unloadable, format!("no path: {error}")))
 }
 
 /// What both used, where either is known.

@@ -2,8 +2,9 @@
 
 use serde_json::Value;
 
+use super::launch::TargetAccess;
+use super::talk::Talk;
 use super::web::{RefusedReply, WebReply, WebRequest};
-use super::{Talk, TargetAccess};
 use crate::Endpoint;
 use crate::judges::errors;
 use crate::judges::request::prepared;
@@ -69,7 +70,7 @@ impl<'a> TalkingModel<'a> {
             retries: RETRIES,
             is_retried: |_| true,
         };
-        talk.web.send(talk, &request, &|reply| self.read(reply, &url, messages.len())).await
+        talk.send(&request, &|reply| self.read(reply, &url, messages.len())).await
     }
 
     fn read(

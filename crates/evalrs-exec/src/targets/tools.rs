@@ -7,7 +7,8 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{Talk, function};
+use super::function;
+use super::talk::Talk;
 use crate::{ProgramLaunch, Start};
 use evalrs_eval::judge::provider::chat::{ChatToolCall, ToolResult};
 use evalrs_eval::program::ProgramAction;

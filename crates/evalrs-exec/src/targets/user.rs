@@ -6,8 +6,9 @@ use std::vec::IntoIter;
 
 use serde_json::{Map, Value};
 
+use super::launch::TargetAccess;
 use super::model::TalkingModel;
-use super::{Talk, TargetAccess};
+use super::talk::Talk;
 use evalrs_eval::judge::provider::ReplyEnding;
 use evalrs_eval::judge::provider::chat::{AssistantMessage, ChatMessage};
 use evalrs_model::outcome::{Failure, FailureKind, Usage};

@@ -13,8 +13,9 @@ use std::time::SystemTime;
 
 use tokio::task::{JoinHandle, spawn_blocking};
 
-use super::workspace_git::{self, WorkspaceGit};
-use super::{TargetLaunch, hooks};
+use super::hooks;
+use super::launch::TargetLaunch;
+use super::workspace_git::{self, MOST_DIFF, WorkspaceGit};
 use crate::programs::ProgramExecutor;
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_model::outcome::{Failure, FailureKind};
@@ -24,8 +25,6 @@ use evalrs_model::spec::{AgentKind, KeepWorkspace, WorkspaceSpec};
 const HOME: &str = ".evalrs/workspaces";
 /// Where those are that are kept.
 const KEPT: &str = "kept";
-/// The most bytes of a diff that are kept.
-pub(super) const MOST_DIFF: usize = 1 << 20;
 
 /// Tells folders of one process apart.
 static MADE: AtomicU64 = AtomicU64::new(0);

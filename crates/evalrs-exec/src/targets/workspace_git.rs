@@ -17,10 +17,10 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::process::Command;
 use tokio::task::spawn_blocking;
 
-use super::workspace::MOST_DIFF;
-
 /// How long git may take for one thing.
 const OF_GIT: Duration = Duration::from_mins(1);
+/// The most bytes of a diff that are kept.
+pub(super) const MOST_DIFF: usize = 1 << 20;
 /// The most paths that are named whose content is not shown.
 const MOST_NAMED: usize = 20;
 /// Settings that win over those of any file.

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::TargetLaunch;
+use super::launch::TargetLaunch;
 use crate::Discovered;
 use crate::programs::{WrittenStamp, stamp};
 use evalrs_eval::program::ProgramIdentity;

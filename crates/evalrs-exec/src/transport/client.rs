@@ -5,15 +5,13 @@
 //! comes to none, as in base images of containers, those that Mozilla's browsers trust and that are built in here.
 //!
 //! What listens on this machine is asked without a proxy, which would look for it on its own.
-#![expect(clippy::disallowed_methods, reason = "says which variables the TLS library has read")]
 
 use std::cell::OnceCell;
 use std::net::IpAddr;
 
 use hyper_util::client::proxy::matcher::Matcher;
 
-/// The variables that name the authorities that are trusted.
-const CERTIFICATE_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
+use super::trust::Trust;
 
 /// The clients of a process.
 #[derive(Debug)]
@@ -32,15 +30,6 @@ pub(crate) struct Clients {
 pub(crate) struct Client {
     pub http: reqwest::Client,
     pub(crate) trust: Trust,
-}
-
-/// Whose certificates are trusted.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Trust {
-    /// Those of the authorities that the system or the environment names.
-    System,
-    /// Those of the authorities that are built in: the system and the environment name none.
-    BuiltIn,
 }
 
 impl Clients {
@@ -86,34 +75,6 @@ impl Client {
         match builder().tls_certs_only(built_in).build() {
             Ok(http) => Ok(Self { http, trust: Trust::BuiltIn }),
             Err(error) => Err(super::route::causes(&error).join(": ")),
-        }
-    }
-}
-
-impl Trust {
-    /// Whom it trusts, in words for whoever was refused.
-    pub(crate) fn words(self) -> String {
-        let named = CERTIFICATE_VARIABLES.iter().filter_map(|name| {
-            let value = std::env::var_os(name)?;
-            Some(format!("`{name}` ({})", value.to_string_lossy()))
-        });
-        let named = named.collect::<Vec<_>>().join(" and ");
-        match (self, named.is_empty()) {
-            (Self::System, true) => {
-                "trusted are the authorities that the system knows; `SSL_CERT_FILE` names others"
-                    .to_owned()
-            }
-            (Self::System, false) => format!("trusted are the authorities of {named}"),
-            (Self::BuiltIn, true) => {
-                "the system has no certificates of authorities, so the built-in ones are trusted; \
-                 `SSL_CERT_FILE` names others"
-                    .to_owned()
-            }
-            (Self::BuiltIn, false) => {
-                format!(
-                    "no certificate could be read from {named}, so the built-in authorities are trusted"
-                )
-            }
         }
     }
 }

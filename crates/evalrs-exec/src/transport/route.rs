@@ -5,7 +5,7 @@
 use std::error::Error;
 use std::io;
 
-use super::client::Trust;
+use super::trust::Trust;
 use evalrs_model::outcome::{Failure, FailureKind};
 
 /// The way that a request took.

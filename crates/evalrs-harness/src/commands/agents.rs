@@ -98,7 +98,7 @@ impl AgentWork {
             workspace: &self.surroundings.root,
             environment: &self.surroundings.environment,
             system,
-            executor: (!is_frozen).then_some(self.executor.as_ref()),
+            loader: (!is_frozen).then(|| self.executor.loader()),
             store: self.store.as_ref(),
         };
         prepare(spec, place).await

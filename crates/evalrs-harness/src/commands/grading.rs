@@ -97,7 +97,7 @@ impl Grading {
             workspace: &surroundings.root,
             environment: &surroundings.environment,
             system: console.system,
-            executor: (!args.frozen).then_some(executor.as_ref()),
+            loader: (!args.frozen).then(|| executor.loader()),
             store: store.as_ref(),
         };
         let prepared = runtime.block_on(prepare(spec, place)).map_err(Error::harness_usage)?;

@@ -112,7 +112,7 @@ fn call(
         workspace: "",
         environment: &BTreeMap::new(),
         system: &system,
-        executor: Some(setting.executor),
+        loader: Some(setting.executor.loader()),
         store: &MemoryStore::default(),
     };
     let prepared = runtime.block_on(prepare(spec, place)).unwrap();

@@ -11,7 +11,7 @@ use super::Live;
 use crate::resolve::resolver::Resolver;
 use crate::resolve::settings::ActionKind;
 use crate::session::reload::{Preflight, Reloaded};
-use evalrs_exec::{Discovered, Executor};
+use evalrs_exec::{Discovered, ProgramLoader};
 use evalrs_model::outcome::Failure;
 use evalrs_system::changed_paths::ChangedPaths;
 
@@ -28,9 +28,9 @@ pub(crate) struct Preflights<'a> {
 }
 
 impl<'a> Preflights<'a> {
-    fn begin(&mut self, preflights: &[Preflight], executor: &'a dyn Executor) {
+    fn begin(&mut self, preflights: &[Preflight], loader: &'a dyn ProgramLoader) {
         for preflight in preflights.iter().cloned() {
-            let loading = executor.load(preflight.start(), preflight.base());
+            let loading = loader.load(preflight.start(), preflight.base());
             self.loading.push(Box::pin(async move { (preflight, loading.await) }));
         }
     }
@@ -96,12 +96,14 @@ impl Live<'_> {
         };
         let executor = self.resolver.world.executor;
         match &reloaded {
-            Reloaded::NeedsPreflight(preflights) => self.preflights.begin(preflights, executor),
+            Reloaded::NeedsPreflight(preflights) => {
+                self.preflights.begin(preflights, executor.loader())
+            }
             Reloaded::Broken { .. } => {}
             Reloaded::Changed { .. } => self.preflights.has_failed = false,
             Reloaded::Same => {
                 if std::mem::take(&mut self.preflights.has_failed) {
-                    executor.begin();
+                    executor.limits().begin();
                 }
             }
         }

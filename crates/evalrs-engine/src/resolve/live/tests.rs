@@ -13,11 +13,15 @@ use crate::resolve::settings::Settings;
 use crate::session::Session;
 use crate::session::reload::Reloaded;
 use evalrs_eval::program::{ProgramIdentity, file_digest};
-use evalrs_exec::{Discovered, EndpointId, Executing, Executor, Launch, Room};
+use evalrs_exec::executor::NoPrograms;
+use evalrs_exec::{
+    Changed, Checking, Discovered, Endpoint, EndpointId, Executing, ExecutionLimits, Executor,
+    JudgeEndpointId, Launch, LimitSettings, Loading, Notice, ProgramLoader, Room, Start,
+};
 use evalrs_graph::Database;
 use evalrs_graph::inputs::{CellId, Chunk, Overrides};
 use evalrs_graph::snapshot::Snapshot;
-use evalrs_model::key::KeySet;
+use evalrs_model::key::{ActionKey, KeySet};
 use evalrs_model::outcome::{Outcome, Reply};
 use evalrs_store::MemoryStore;
 use evalrs_system::System;
@@ -58,8 +62,34 @@ impl Executor for Silent {
         })
     }
 
+    fn limits(&self) -> &dyn ExecutionLimits {
+        self
+    }
+}
+
+impl ExecutionLimits for Silent {
+    fn begin(&self) {}
+
+    fn halt(&self, _reason: &str) {}
+
+    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> JudgeEndpointId {
+        JudgeEndpointId::default()
+    }
+
     fn room(&self, _endpoint: EndpointId) -> Room {
         if self.under_way.get() < MOST { Room::Now } else { Room::Full }
+    }
+
+    fn closed_model(&self, _endpoint: JudgeEndpointId, _model: &str) -> Option<String> {
+        None
+    }
+
+    fn changed(&self) -> Changed<'_> {
+        Box::pin(std::future::pending())
+    }
+
+    fn take_notices(&self) -> Vec<Notice> {
+        Vec::new()
     }
 }
 
@@ -160,6 +190,24 @@ impl Executor for Extracting {
         self.called.borrow_mut().push(Arc::clone(&launch.action.identity));
         let word = json!({"submission": "x"}).to_string();
         Box::pin(std::future::ready(Outcome::Reply(Reply::new(word))))
+    }
+
+    fn loader(&self) -> &dyn ProgramLoader {
+        self
+    }
+}
+
+impl ProgramLoader for Extracting {
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
+        NoPrograms.load(start, base)
+    }
+
+    fn check_sandbox<'a>(&'a self, start: &'a Start) -> Checking<'a> {
+        NoPrograms.check_sandbox(start)
+    }
+
+    fn sandbox(&self) -> Option<&'static str> {
+        None
     }
 
     fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {

@@ -44,7 +44,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Why there is no sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(in crate::programs) enum NoSandbox {
+pub(crate) enum NoSandbox {
     /// There can be none, and why.
     Missing(String),
     /// A program gets out of it, and by what.
@@ -63,7 +63,7 @@ impl std::fmt::Display for NoSandbox {
 }
 
 /// Finds bubblewrap, and says where it is if it holds. `workspace` is the folder of the workspace.
-pub(in crate::programs) async fn find(
+pub(crate) async fn find(
     environment: &BTreeMap<String, String>,
     workspace: &str,
 ) -> Result<String, NoSandbox> {
@@ -111,7 +111,7 @@ fn namespace(kind: &str) -> std::io::Result<PathBuf> {
 }
 
 /// Tries to get out of a sandbox, of which these are the words before a command. `folder` can be read in it.
-pub(in crate::programs) async fn try_escapes(
+pub(crate) async fn try_escapes(
     words: &[String],
     environment: &BTreeMap<String, String>,
     folder: &Path,

@@ -20,15 +20,15 @@ use tokio::select;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::time::{Instant, timeout};
 
-use super::super::command::patiently;
-use super::{CODE_NOT_STARTED, NOT_STARTED};
+use super::super::busy_file::patiently;
+use super::not_started::{CODE_NOT_STARTED, NOT_STARTED};
 
 /// The first argument of a supervisor.
 const WORD: &str = "supervise";
 /// This binary, also where its file was replaced meanwhile.
 const OWN: &str = "/proc/self/exe";
 /// Tells a supervisor to end everything.
-pub(in crate::programs) const END: Signal = Signal::USR1;
+pub(crate) const END: Signal = Signal::USR1;
 /// How long it is tried to end what the program started. What waits for a device cannot be ended.
 const TO_END: Duration = Duration::from_secs(2);
 /// How long a round of that waits for the next end.
@@ -37,7 +37,7 @@ const ROUND: Duration = Duration::from_millis(10);
 /// What stands before the words of a command, if this binary can supervise.
 static WORDS: OnceLock<Option<[String; 3]>> = OnceLock::new();
 
-pub(in crate::programs) fn words() -> Option<[String; 3]> {
+pub(crate) fn words() -> Option<[String; 3]> {
     WORDS.get().cloned().flatten()
 }
 

@@ -1,0 +1,96 @@
+//! One attempt of a conversation as the kinds of targets see it, and what such a kind has to do.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde_json_path::JsonPath;
+use tokio::time::Instant;
+
+use super::launch::TargetLaunch;
+#[cfg(feature = "judge")]
+use super::web::Web;
+use crate::programs::ProgramExecutor;
+use crate::start::Start;
+use evalrs_base::json_path;
+use evalrs_eval::target::answer::{NoAnswer, TargetAnswer};
+use evalrs_model::outcome::{Failure, FailureKind};
+
+/// One attempt of a conversation, as an agent sees it.
+#[derive(Clone, Copy)]
+pub(crate) struct Talk<'a> {
+    /// What is to be said, to whom.
+    pub launch: &'a TargetLaunch,
+    /// Runs programs.
+    pub programs: &'a ProgramExecutor,
+    /// Sends requests.
+    #[cfg(feature = "judge")]
+    pub web: &'a Web,
+    /// Where the agent works, absolute.
+    pub folder: &'a str,
+    /// Whether that folder is one of its own.
+    pub(crate) has_workspace: bool,
+    /// When the attempt began.
+    pub begin: Instant,
+    /// When its time is up.
+    pub until: Instant,
+    /// Takes what the agent is doing now, for people: `tool Read`, `turn 2`.
+    pub steps: &'a dyn Fn(String),
+}
+
+impl Talk<'_> {
+    /// Milliseconds since the attempt began.
+    pub(crate) fn at_ms(&self) -> u64 {
+        u64::try_from(self.begin.elapsed().as_millis()).unwrap_or(u64::MAX)
+    }
+
+    /// The time that is left.
+    pub(crate) fn left(&self) -> Duration {
+        self.until.saturating_duration_since(Instant::now())
+    }
+
+    /// How the program is started for this conversation, with these arguments.
+    pub(crate) fn start(&self, arguments: Vec<String>) -> Arc<Start> {
+        let mut start = self.launch.start.as_ref().clone();
+        self.folder.clone_into(&mut start.cwd);
+        start.spec.arguments = arguments;
+        Arc::new(start)
+    }
+
+    /// Where the answer of a command or a function stands in what it gives, if the suite says so.
+    pub(crate) fn answer(&self) -> Result<Option<JsonPath>, Failure> {
+        path(self.launch.action.identity.spec.answer.as_deref())
+    }
+
+    /// The failure of a conversation whose time is up.
+    pub(crate) fn late(&self) -> Failure {
+        let seconds = self.launch.start.spec.timeout_ms as f64 / 1000.0;
+        Failure::new(FailureKind::Timeout, format!("the target gave no answer within {seconds} s"))
+    }
+
+    /// The failure that stands for an answer that is none.
+    pub(crate) fn no_answer(&self, why: NoAnswer, stderr: Option<String>) -> Failure {
+        let message = match why {
+            NoAnswer::Error(words) => format!("the target reported an error: {words}"),
+            NoAnswer::Unreadable(why) => format!("what the target gave is not an answer: {why}"),
+        };
+        let message = self.launch.without_secrets(&message);
+        Failure { stderr, ..Failure::new(FailureKind::TargetFailed, message) }
+    }
+}
+
+/// A conversation under way.
+pub(crate) type Conversing<'a> = Pin<Box<dyn Future<Output = Result<TargetAnswer, Failure>> + 'a>>;
+
+/// A kind of target.
+pub(crate) trait Agent {
+    /// Holds one conversation. What it has told so far is lost with a failure.
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a>;
+}
+
+/// A path, which was checked when the suite was read.
+pub(crate) fn path(text: Option<&str>) -> Result<Option<JsonPath>, Failure> {
+    let parsed = text.map(json_path::parse).transpose();
+    parsed.map_err(|error| Failure::new(FailureKind::Unloadable, format!("no path: {error}")))
+}
