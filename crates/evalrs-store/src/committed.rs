@@ -5,8 +5,10 @@
 
 use std::io::Read as _;
 
-use super::line::{self, Position};
-use super::{Check, Entry, StoreError};
+use crate::entry::Entry;
+use crate::error::StoreError;
+use crate::line::{self, Position};
+use crate::verify::Check;
 use evalrs_model::key::{ActionKey, KeyMap};
 
 /// The entries of committed files; nothing is ever written to them here.

@@ -5,9 +5,11 @@
 
 use std::sync::Mutex;
 
-use super::{
-    Committed, Entry, EntryLine, OutcomeStore, StoreError, keep_winner, keep_winning_line, lock,
-};
+use crate::committed::Committed;
+use crate::entry::{Entry, keep_winner};
+use crate::error::StoreError;
+use crate::line::entry_line::{EntryLine, keep_winning_line};
+use crate::outcome_store::{OutcomeStore, lock};
 use evalrs_model::key::ActionKey;
 
 /// A store over committed judgments.

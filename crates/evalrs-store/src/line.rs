@@ -2,43 +2,49 @@
 //!
 //! `{"k":"<64 hex>","g":<generation>,"v":<body>,"c":"<8 hex>"}`: a JSON object in a fixed layout, so that key and
 //! generation are read without a JSON parse while grep, jq and git still understand it. In a segment `<body>` may be a
-//! [reference](super::blob_reference) to a blob, or lack [what it shares](super::shared_text) with an earlier line. The
+//! [reference](blob_reference) to a blob, or lack [what it shares](shared_text) with an earlier line. The
 //! checksum is the CRC-32 of every byte before `,"c"`: it finds damage, not malice. Knows no files; whoever scans says where a
 //! line stands.
+
+pub(crate) mod blob_reference;
+pub(crate) mod elements;
+pub(crate) mod entry_line;
+pub(crate) mod outline;
+pub(crate) mod shared_text;
 
 use std::fmt::Write as _;
 use std::io::{self, BufRead, Read as _};
 
-use super::blob_reference::BlobReference;
-use super::elements::{Elements, elements_of};
-use super::entry_line::{EntryLine, LineBody};
-use super::shared_text::SharedText;
-use super::{Entry, EntryRank, StoreError, WARNING_LIMIT, is_reply};
+use crate::entry::BODY_LIMIT;
+use crate::entry::{Entry, EntryRank, is_reply};
+use crate::error::{StoreError, WARNING_LIMIT};
+use crate::line::blob_reference::BlobReference;
+use crate::line::elements::{Elements, elements_of};
+use crate::line::entry_line::{EntryLine, LineBody};
+use crate::line::shared_text::SharedText;
 use evalrs_model::key::ActionKey;
 
-/// The longest body that is kept.
-pub const BODY_LIMIT: usize = 64 << 20;
 /// The longest line that is read, in bytes without the line break: beside its body a line has at most 107.
 const LINE_LIMIT: usize = BODY_LIMIT + 128;
 /// The longest body that stands in the line of a segment. Longer ones are blobs.
-pub(super) const INLINE_LIMIT: usize = 64 << 10;
+pub(crate) const INLINE_LIMIT: usize = 64 << 10;
 /// The bytes of `,"c":"<8 hex>"}`.
 const TAIL: usize = 16;
 
 /// The start of a line: its offset in bytes and its number from 1.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Position {
+pub(crate) struct Position {
     pub offset: u64,
     pub line: u64,
 }
 
 impl Position {
-    pub(super) const START: Self = Self { offset: 0, line: 1 };
+    pub(crate) const START: Self = Self { offset: 0, line: 1 };
 }
 
 /// An entry as its line says it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct StoredLine<'a> {
+pub(crate) struct StoredLine<'a> {
     pub key: ActionKey,
     pub generation: u32,
     /// The body, or what stands in its place.
@@ -55,7 +61,7 @@ impl<'a> StoredLine<'a> {
     }
 
     /// The blob that is its body, if it is one.
-    pub(super) fn blob(&self) -> Option<BlobReference> {
+    pub(crate) fn blob(&self) -> Option<BlobReference> {
         BlobReference::parse(self.value)
     }
 
@@ -91,7 +97,7 @@ impl<'a> StoredLine<'a> {
 
 /// An entry and where it stands.
 #[derive(Debug)]
-pub(super) struct ScannedEntry<'a> {
+pub(crate) struct ScannedEntry<'a> {
     /// The number of its line, from 1.
     pub line: u64,
     /// Where its line starts, in bytes.
@@ -103,7 +109,7 @@ pub(super) struct ScannedEntry<'a> {
 
 /// What came of reading lines.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Scanned {
+pub(crate) struct Scanned {
     /// Where the first line without a line break starts: that is a torn tail, or one that is being written.
     pub end: Position,
     /// A warning for each line that is no entry.
@@ -138,7 +144,7 @@ impl Marker {
 const CONFLICT: &str = "an unresolved conflict of git: both sides are read; with `*.judgments.jsonl merge=union` in .gitattributes (`evalrs cache export --git` writes it) there is none, and an export takes the markers out";
 
 /// Refuses an entry whose body would not survive as one line, and says where the ingredients stand in one that does.
-pub(super) fn check(entry: &Entry) -> Result<Elements, StoreError> {
+pub(crate) fn check(entry: &Entry) -> Result<Elements, StoreError> {
     let Entry { key, body, .. } = entry;
     let refused = |reason| Err(StoreError::Body { key: *key, reason });
     if memchr::memchr2(b'\n', b'\r', body.as_bytes()).is_some() {
@@ -154,7 +160,7 @@ pub(super) fn check(entry: &Entry) -> Result<Elements, StoreError> {
 }
 
 /// Whether the body may stand in the line of a segment: it is short, and nobody would take it for a reference.
-pub(super) fn fits_in_line(body: &str) -> bool {
+pub(crate) fn fits_in_line(body: &str) -> bool {
     body.len() <= INLINE_LIMIT && !is_reference(body)
 }
 
@@ -164,7 +170,7 @@ fn is_reference(body: &str) -> bool {
 }
 
 /// Appends the line of `entry` with its body, however long that is, line break included, to `out`.
-pub(super) fn write(entry: &Entry, out: &mut String) -> Result<(), StoreError> {
+pub(crate) fn write(entry: &Entry, out: &mut String) -> Result<(), StoreError> {
     check(entry)?;
     if is_reference(&entry.body) {
         let reason = "looks like a reference of a segment";
@@ -175,7 +181,7 @@ pub(super) fn write(entry: &Entry, out: &mut String) -> Result<(), StoreError> {
 }
 
 /// Appends the line of an entry, line break included, to `out`, with what `write_value` appends for its body. Its checksum.
-pub(super) fn append(
+pub(crate) fn append(
     key: ActionKey,
     generation: u32,
     out: &mut String,
@@ -192,7 +198,7 @@ pub(super) fn append(
 
 /// Reads a line without its `\n`, or says why it is none; a `\r` left by a Windows checkout is ignored, and so is a
 /// byte-order mark, which a merge may have moved from the beginning of a file.
-pub(super) fn parse(line: &[u8]) -> Result<StoredLine<'_>, &'static str> {
+pub(crate) fn parse(line: &[u8]) -> Result<StoredLine<'_>, &'static str> {
     let line = line.strip_suffix(b"\r").unwrap_or(line);
     let line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
     let (content, digits) = split_checksum(line).ok_or("not an entry")?;
@@ -223,13 +229,13 @@ fn is_object(body: &str) -> bool {
 }
 
 /// What is said of a line that is no entry, or none that can be used.
-pub(super) fn skipped(path: &str, line: u64, reason: &str) -> String {
+pub(crate) fn skipped(path: &str, line: u64, reason: &str) -> String {
     format!("skipped the stored outcome at `{path}:{line}`: {reason}")
 }
 
 /// Reads every line that ends with a line break and visits the entries. Other lines are skipped with a warning, which
 /// calls the file `path`; blank ones without.
-pub(super) fn scan(
+pub(crate) fn scan(
     mut reader: impl BufRead,
     path: &str,
     from: Position,

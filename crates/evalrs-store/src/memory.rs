@@ -5,7 +5,10 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use super::{Entry, OutcomeStore, StoreError, line, lock};
+use crate::entry::Entry;
+use crate::error::StoreError;
+use crate::line;
+use crate::outcome_store::{OutcomeStore, lock};
 use evalrs_model::key::ActionKey;
 
 /// Outcomes in memory.

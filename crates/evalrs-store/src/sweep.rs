@@ -5,23 +5,29 @@
 //! alone; what stands there counts for nothing, because it may not be on disk yet. Committed files are never touched.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
+pub(crate) mod blob_sweep;
+pub(crate) mod packing;
+pub(crate) mod policy;
+pub(crate) mod survey;
+pub(crate) mod uses;
+
 use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
-use super::StoreError;
-use super::bases::Bases;
-use super::blobs::BlobFile;
-use super::entry_line::EntryLine;
-use super::gc_policy::{Candidate, Fate, fates};
-use super::index::scan_file;
-use super::line_batch::NewLine;
-use super::removal_lock::{remove_segments, try_removing_segments};
-use super::segment_files::{segment_folder, segment_names, write_error};
-use super::segments::SegmentStore;
-use super::survey::{Closed, INDEXED, Survey, Swept, survey};
-use super::sweep_blobs::{BlobSweep, remove_blobs};
-use super::uses::{Uses, read_uses, remove_unfinished};
+use crate::blob::folder::BlobFile;
+use crate::error::StoreError;
+use crate::line::entry_line::EntryLine;
+use crate::segment::base_lines::BaseLines;
+use crate::segment::files::{segment_folder, segment_names, write_error};
+use crate::segment::index::scan_file;
+use crate::segment::line_batch::NewLine;
+use crate::segment::removal_lock::{remove_segments, try_removing_segments};
+use crate::segment::store::SegmentStore;
+use crate::sweep::blob_sweep::{BlobSweep, remove_blobs};
+use crate::sweep::policy::{Candidate, Fate, fates};
+use crate::sweep::survey::{Closed, INDEXED, Survey, Swept, survey};
+use crate::sweep::uses::{Uses, read_uses, remove_unfinished};
 
 /// How much is written at once, in bytes.
 const BATCH: usize = 4 << 20;
@@ -98,7 +104,7 @@ pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<Swept, SweepError> {
 }
 
 /// Keeps two sweeps apart; the system releases it whatever becomes of the process.
-pub(super) fn lock(path: &Path) -> Result<File, SweepError> {
+pub(crate) fn lock(path: &Path) -> Result<File, SweepError> {
     let file = File::options().create(true).append(true).open(path);
     let file = file.map_err(|error| write_error(path, &error))?;
     match file.try_lock() {
@@ -125,7 +131,7 @@ fn uses(dir: &Path, sweep: &Sweep<'_>) -> Result<Uses, SweepError> {
 
 /// What is done where somebody reads segments that are to go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ReaderPolicy {
+pub(crate) enum ReaderPolicy {
     /// They are waited for.
     Waits,
     /// Nothing is packed then.
@@ -198,7 +204,7 @@ impl Survey {
         let mut size = 0;
         let mut written = Ok(());
         let mut missing = 0;
-        let mut bases = Bases::of(path);
+        let mut bases = BaseLines::of(path);
         let scanned = scan_file(path, |found| {
             while known.next_if(|(candidate, _)| candidate.offset < found.offset).is_some() {
                 missing += 1;

@@ -9,10 +9,13 @@ use std::path::{Path, PathBuf};
 use proptest::prelude::*;
 use tempfile::TempDir;
 
-use super::line::{self, Position, Scanned};
-use super::own::Own;
-use super::segment_files::read_group;
+use evalrs_model::key::ActionKey;
+
 use super::*;
+use crate::error::WARNING_LIMIT;
+use crate::line::{self, Position, Scanned};
+use crate::segment::files::read_group;
+use crate::segment::own_segment::OwnSegment;
 
 mod blobs;
 mod model;
@@ -411,7 +414,7 @@ fn a_full_disk_is_an_error_until_the_store_is_opened_again() {
     let dir = fresh();
     let store = SegmentStore::open(dir.path());
     let file = File::options().append(true).open("/dev/full").unwrap();
-    store.writer().own = Some(Own::of("/dev/full".to_owned(), file));
+    store.writer().own = Some(OwnSegment::of("/dev/full".to_owned(), file));
     let error = store.put_many(&three()).unwrap_err();
     assert_eq!(
         error.to_string(),

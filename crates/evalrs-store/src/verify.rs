@@ -6,13 +6,15 @@ use std::collections::HashMap;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use super::bases::Bases;
-use super::blobs::{BlobFolder, read_body};
-use super::entry_line::EntryLine;
-use super::index::scan_file;
-use super::line::{self, BODY_LIMIT, Position, Scanned, ScannedEntry};
-use super::segment_files::{segment_folder, segment_names, unreadable};
-use super::{Entry, WARNING_LIMIT};
+use crate::blob::folder::{BlobFolder, read_body};
+use crate::entry::BODY_LIMIT;
+use crate::entry::Entry;
+use crate::error::WARNING_LIMIT;
+use crate::line::entry_line::EntryLine;
+use crate::line::{self, Position, Scanned, ScannedEntry};
+use crate::segment::base_lines::BaseLines;
+use crate::segment::files::{segment_folder, segment_names, unreadable};
+use crate::segment::index::scan_file;
 
 /// What a check could do with an intact entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -91,7 +93,7 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
         Ok(names) => {
             for path in names.iter().map(|name| folder.join(name)) {
                 let shown = path.to_string_lossy();
-                let mut bases = Bases::of(&path);
+                let mut bases = BaseLines::of(&path);
                 let visit = |found: ScannedEntry<'_>| {
                     let entry = bases.entry(&found.entry);
                     if entry.is_incomplete {

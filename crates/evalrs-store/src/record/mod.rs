@@ -5,6 +5,7 @@
 
 pub mod history;
 pub mod holdout_log;
+mod home;
 pub mod keep;
 pub mod label_writer;
 pub mod letta;
@@ -36,6 +37,7 @@ use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::ActionTally;
 use evalrs_model::outcome::Usage;
 use evalrs_system::{FileBytes, System, WriteStamp};
+pub use home::runs_of;
 use origin::RecordedOrigin;
 use read::RESULTS;
 use shared_results::{HashingWriter, share, write_or_share};
@@ -298,11 +300,6 @@ pub fn set_latest(system: &dyn System, home: &str, id: &str) -> std::io::Result<
 pub fn last_named(system: &dyn System, home: &str) -> Option<String> {
     let bytes = system.read(&join(home, "latest")).into_bytes().ok()?;
     Some(String::from_utf8(bytes).ok()?.trim().to_owned())
-}
-
-/// The folder of the records under `home`.
-pub fn runs_of(home: &str) -> String {
-    join(home, "runs")
 }
 
 /// The id of the last run recorded under `home`: ids sort by time.

@@ -2,12 +2,12 @@
 
 use std::time::{Duration, SystemTime};
 
-use super::super::blob_reference::BlobReference;
-use super::super::blobs::{BlobFolder, NewBlob};
-use super::super::line::INLINE_LIMIT;
-use super::super::sweep::{Sweep, sweep};
-use super::super::sweep_blobs::{BlobSweep, remove_blobs};
 use super::*;
+use crate::blob::folder::{BlobFolder, NewBlob};
+use crate::line::INLINE_LIMIT;
+use crate::line::blob_reference::BlobReference;
+use crate::sweep::blob_sweep::{BlobSweep, remove_blobs};
+use crate::sweep::{Sweep, sweep};
 
 /// A sweep that only packs, for which nothing is old.
 const PACK: Sweep<'static> =

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::super::blobs::BlobFolder;
-use super::super::line_batch::{LineBatch, NewLine};
-use super::super::sweep::{Sweep, sweep};
-use super::super::written_bases::WrittenBases;
 use super::shared::judgment;
 use super::*;
+use crate::blob::folder::BlobFolder;
+use crate::segment::line_batch::{LineBatch, NewLine};
+use crate::segment::written_base_lines::WrittenBaseLines;
+use crate::sweep::{Sweep, sweep};
 
 #[derive(Clone, Debug)]
 enum Step {
@@ -50,7 +50,7 @@ fn body(number: u8) -> String {
 
 /// The line of an entry in a segment, with its line break, and the size of its blob.
 fn on_disk(dir: &Path, entry: &Entry) -> (u64, u64) {
-    let mut bases = WrittenBases::default();
+    let mut bases = WrittenBaseLines::default();
     let mut batch = LineBatch::new(0, &mut bases);
     batch.add(NewLine::at(entry, entry.generation, line::check(entry).unwrap()));
     let path = BlobFolder::of(dir).path(*blake3::hash(entry.body.as_bytes()).as_bytes());
@@ -173,7 +173,7 @@ proptest! {
         let on_disk: BTreeMap<u8, (u64, u64)> =
             (0..BODIES).map(|text| (text, on_disk(dir.path(), &entry(0, 0, &body(text))))).collect();
         let sweep = Sweep { unused_since, max_size, made: &made_of, now: 0, dry_run: false };
-        let swept = super::super::sweep::sweep(dir.path(), &sweep).unwrap();
+        let swept = crate::sweep::sweep(dir.path(), &sweep).unwrap();
 
         let mut winners: HashMap<u8, Ranked> = HashMap::new();
         for (number, generation, text, _) in &entries {

@@ -1,11 +1,11 @@
 //! Lines that share ingredients: written short, read whole, and never wrong.
 
-use super::super::bases::Bases;
-use super::super::index::scan_file;
-use super::super::segments::SEAL_AT;
-use super::super::survey::Swept;
-use super::super::sweep::{Sweep, sweep};
 use super::*;
+use crate::segment::base_lines::BaseLines;
+use crate::segment::index::scan_file;
+use crate::segment::store::SEAL_AT;
+use crate::sweep::survey::Swept;
+use crate::sweep::{Sweep, sweep};
 
 /// A body that begins so, with the ingredients of a judgment.
 pub(super) fn judgment(start: &str, judge: &str, user: &str) -> String {
@@ -176,7 +176,7 @@ fn the_lines_that_others_share_with_are_read_from_a_segment_that_went() {
     let entries: Vec<Entry> = (0..4).map(|number| reply(number, "one")).collect();
     SegmentStore::open(dir.path()).put_many(&entries).unwrap();
     let path = &files(dir.path(), ".jsonl")[0];
-    let mut bases = Bases::of(path);
+    let mut bases = BaseLines::of(path);
     let mut incomplete = 0;
     let mut is_there = true;
     scan_file(path, |found| {

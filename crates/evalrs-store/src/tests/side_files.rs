@@ -1,6 +1,7 @@
 //! Side files: believed while they are right, found out when they lie.
 
 use super::*;
+use crate::segment::side_file::{self, EntrySlot};
 
 /// A cache folder with one sealed segment of [`three`]: the segment and its side file.
 fn sealed() -> (TempDir, PathBuf, PathBuf) {
@@ -46,7 +47,7 @@ fn a_side_file_is_believed_only_while_it_is_right() {
     assert_eq!(reread(dir.path()).0, "...", "a side file without segment");
 }
 
-type Lied = Vec<(ActionKey, idx::EntrySlot)>;
+type Lied = Vec<(ActionKey, EntrySlot)>;
 
 #[test]
 fn a_well_formed_side_file_that_lies_is_found_out() {
@@ -55,7 +56,7 @@ fn a_well_formed_side_file_that_lies_is_found_out() {
     // An older entry of another segment, which must not win because of the lie.
     let other = text_of(&[entry(2, 5, "{}")]);
     fs::write(folder(dir.path()).join("9-9-9.jsonl"), other).unwrap();
-    let true_entries = idx::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
+    let true_entries = side_file::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
     let generations: Vec<u32> =
         true_entries.iter().map(|(_, slot)| slot.rank().generation).collect();
     assert_eq!(generations, [0, 7, 1]);
@@ -70,7 +71,7 @@ fn a_well_formed_side_file_that_lies_is_found_out() {
     for (number, lie) in lies.into_iter().enumerate() {
         let mut entries = true_entries.clone();
         lie(&mut entries);
-        fs::write(&index, idx::encode(&entries)).unwrap();
+        fs::write(&index, side_file::encode(&entries)).unwrap();
         assert_eq!(reread(dir.path()), ("111".to_owned(), vec![]), "lie {number}");
     }
 }
@@ -82,11 +83,11 @@ fn a_generation_that_only_a_side_file_knows_wins_nothing() {
     let newer = entry(1, 3, r#"{"newer":1}"#);
     fs::write(folder(dir.path()).join("9-9-9.jsonl"), text_of(std::slice::from_ref(&newer)))
         .unwrap();
-    let mut entries = idx::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
+    let mut entries = side_file::decode(&fs::read(&index).unwrap(), 0, length).unwrap();
     let slot = entries[0].1;
     let rank = EntryRank { generation: 9, is_reply: true };
-    entries[0].1 = idx::EntrySlot::new(slot.segment, slot.offset, slot.length(), rank);
-    fs::write(&index, idx::encode(&entries)).unwrap();
+    entries[0].1 = EntrySlot::new(slot.segment, slot.offset, slot.length(), rank);
+    fs::write(&index, side_file::encode(&entries)).unwrap();
     assert_eq!(SegmentStore::open(dir.path()).get_many(&[key(1)]), [Some(newer)]);
 }
 
@@ -118,8 +119,8 @@ fn an_entry_that_cannot_be_read_hides_no_other_of_its_file() {
     let dir = segment(text_of(&three()).as_bytes());
     let path = files(dir.path(), ".jsonl").remove(0);
     let length = text_of(&three()[..1]).len() as u32 - 1;
-    let good = idx::EntrySlot::new(0, 0, length, three()[0].rank());
-    let group = [(idx::EntrySlot::new(0, 1 << 20, length, three()[0].rank()), 0), (good, 1)];
+    let good = EntrySlot::new(0, 0, length, three()[0].rank());
+    let group = [(EntrySlot::new(0, 1 << 20, length, three()[0].rank()), 0), (good, 1)];
     let mut found = vec![None, None];
     assert!(read_group(&path, &group, &[key(2), key(1)], &|_| false, &mut found).is_err());
     assert_eq!(found, [None, Some(three()[0].clone().into())]);

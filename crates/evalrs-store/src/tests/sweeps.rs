@@ -1,9 +1,9 @@
 //! Sweeps: what stays and goes, through other processes, damage and a kill at every step.
 
-use super::super::survey::Swept;
-use super::super::sweep::{Sweep, SweepError, sweep};
-use super::super::uses::read_uses;
 use super::*;
+use crate::sweep::survey::Swept;
+use crate::sweep::uses::read_uses;
+use crate::sweep::{Sweep, SweepError, sweep};
 
 /// A sweep that only packs.
 const PACK: Sweep<'static> =
@@ -351,7 +351,7 @@ fn who_packs_waits_for_nobody() {
     let all = three();
     let lists: Vec<&[Entry]> = all.chunks(1).cycle().take(70).collect();
     let dir = segments(&lists);
-    let lock = super::super::sweep::lock(&dir.path().join("v1/gc.lock")).unwrap();
+    let lock = crate::sweep::lock(&dir.path().join("v1/gc.lock")).unwrap();
     assert_eq!(pack_many(dir.path()), Ok(None), "a sweep is under way");
     drop(lock);
     // Somebody reads, or has stopped while reading.

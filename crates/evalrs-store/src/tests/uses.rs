@@ -1,7 +1,7 @@
 //! What runs needed: noted once a day and suite, never half, never lost.
 
-use super::super::uses::{decode, encode, read_uses, suffix_of};
 use super::*;
+use crate::sweep::uses::{decode, encode, read_uses, suffix_of};
 
 const NEW_YEAR: &str = "2026-01-01T10:00:00Z";
 const NEXT: &str = "2026-01-02T00:00:01Z";
@@ -189,7 +189,7 @@ fn what_killed_writers_left_goes_with_a_sweep_an_hour_later() {
     for (later, is_there) in [(3_600, true), (3_601, false)] {
         let now = written.as_second() + later;
         let sweep = Sweep { unused_since: None, max_size: None, made: &|_| 0, now, dry_run: false };
-        super::super::sweep(dir.path(), &sweep).unwrap();
+        crate::sweep(dir.path(), &sweep).unwrap();
         assert_eq!(left.exists(), is_there, "{later} s later");
     }
 }

@@ -2,12 +2,12 @@
 
 use std::collections::HashMap;
 
-use super::EntryRank;
+use crate::entry::EntryRank;
 use evalrs_model::key::ActionKey;
 
 /// An entry that may go.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Candidate {
+pub(crate) struct Candidate {
     pub key: ActionKey,
     pub rank: EntryRank,
     /// The blake3 digest of its body, which breaks ties.
@@ -21,18 +21,18 @@ pub(super) struct Candidate {
     /// Whether its blob cannot be read.
     pub is_lost: bool,
     /// Whether the line is damaged that it shares its ingredients with.
-    pub(super) is_incomplete: bool,
+    pub(crate) is_incomplete: bool,
     /// Whether it says what its key was made of: neither that one nor what a sweep has made of such a one does.
-    pub(super) says_ingredients: bool,
+    pub(crate) says_ingredients: bool,
     /// When it was last needed, in seconds of Unix time.
-    pub(super) last_use: i64,
+    pub(crate) last_use: i64,
     /// Whether the last run of a suite needed it.
-    pub(super) is_needed: bool,
+    pub(crate) is_needed: bool,
 }
 
 /// What becomes of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Fate {
+pub(crate) enum Fate {
     /// It stays.
     Kept,
     /// Another entry of its key wins, or is the same and stands before it.
@@ -47,7 +47,7 @@ pub(super) enum Fate {
 
 /// What entries take on disk together.
 #[derive(Default)]
-pub(super) struct DiskSpace {
+pub(crate) struct DiskSpace {
     /// The bytes of all lines, and of each blob once.
     pub bytes: u64,
     /// How many entries have each blob.
@@ -79,7 +79,7 @@ impl DiskSpace {
 
 /// The fate of each candidate: of every key one stays, if it was used since `unused_since` and is not among the least
 /// recently used that do not fit into `room` bytes. What the last run of a suite needed is the last to go for its size.
-pub(super) fn fates(
+pub(crate) fn fates(
     candidates: &[Candidate],
     unused_since: Option<i64>,
     room: Option<u64>,

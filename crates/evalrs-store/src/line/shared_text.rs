@@ -8,8 +8,8 @@
 
 use std::fmt::Write as _;
 
-use super::blob_reference::split_end;
-use super::elements::elements_of;
+use crate::line::blob_reference::split_end;
+use crate::line::elements::elements_of;
 
 /// What stands before the offset of the whole line.
 const HEAD: &str = r#","like":{"at":"#;
@@ -22,7 +22,7 @@ const END: &str = "]}}";
 
 /// A body that has parts of the body of an earlier line.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct SharedText<'a> {
+pub(crate) struct SharedText<'a> {
     /// Where the line of the other body starts in the segment, in bytes.
     pub at: u32,
     /// The checksum of that line.
@@ -35,7 +35,7 @@ pub(super) struct SharedText<'a> {
 
 /// Bytes of the other body, and where they belong.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Part {
+pub(crate) struct Part {
     /// Before which byte of what is the body's own.
     pub place: u32,
     /// The first byte of the other body.
@@ -59,7 +59,7 @@ impl<'a> SharedText<'a> {
     }
 
     /// Appends what stands in the line, but for `own`, which the writer has put down.
-    pub(super) fn append_reference(&self, out: &mut String) {
+    pub(crate) fn append_reference(&self, out: &mut String) {
         let Self { at, checksum, parts, .. } = self;
         // Writing to a string cannot fail.
         let _ = write!(out, "{HEAD}{at}{CHECKSUM}{checksum:08x}{PARTS}");
@@ -88,7 +88,7 @@ impl<'a> SharedText<'a> {
 
     /// What is left of the body where the other one cannot be read: all but its ingredients. Those that are its own are
     /// not what its key was made of.
-    pub(super) fn incomplete(&self) -> String {
+    pub(crate) fn incomplete(&self) -> String {
         let mut body = format!("{}}}", self.own);
         let elements = elements_of(&body).unwrap_or_default();
         if let (Some(first), Some(last)) = (elements.first(), elements.last()) {

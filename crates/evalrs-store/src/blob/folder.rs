@@ -11,11 +11,13 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::blob_reference::BlobReference;
-use super::entry_line::{EntryLine, LineBody};
-use super::line::BODY_LIMIT;
-use super::segment_files::write_error;
-use super::{Entry, StoreError};
+use crate::entry::BODY_LIMIT;
+use crate::line::blob_reference::BlobReference;
+use crate::line::entry_line::{EntryLine, LineBody};
+
+use crate::entry::Entry;
+use crate::error::StoreError;
+use crate::segment::files::write_error;
 
 /// How hard a body is pressed: the next levels take twice as long for a tenth less.
 const LEVEL: i32 = 3;
@@ -26,20 +28,20 @@ const MAX_FILE: u64 = BODY_LIMIT as u64 + (1 << 20);
 
 /// The blobs of a cache folder.
 #[derive(Clone, Debug)]
-pub(super) struct BlobFolder {
+pub(crate) struct BlobFolder {
     /// `<cache>/v1/blob`.
     folder: PathBuf,
 }
 
 /// A body that is to be kept as a blob.
-pub(super) struct NewBlob<'a> {
+pub(crate) struct NewBlob<'a> {
     pub reference: BlobReference,
     pub body: &'a str,
 }
 
 /// Why a blob is of no use.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum BlobError {
+pub(crate) enum BlobError {
     /// There is no such file.
     #[error("is missing")]
     Missing,
@@ -56,7 +58,7 @@ pub(super) enum BlobError {
 
 /// A file of the folder.
 #[derive(Clone, Debug)]
-pub(super) struct BlobFile {
+pub(crate) struct BlobFile {
     pub path: PathBuf,
     /// The digest that it is named after; none if it is what a writer left that was killed.
     pub digest: Option<[u8; 32]>,
@@ -101,7 +103,7 @@ impl BlobFolder {
     fn body(&self, reference: &BlobReference) -> Result<String, BlobError> {
         let BlobReference { digest, bytes, is_reply, .. } = reference;
         let body = read_body(&self.path(*digest), *digest, *bytes as usize)?;
-        let is_it = body.len() == *bytes as usize && super::is_reply(&body) == *is_reply;
+        let is_it = body.len() == *bytes as usize && crate::entry::is_reply(&body) == *is_reply;
         is_it.then_some(body).ok_or(BlobError::OtherBody)
     }
 
@@ -205,7 +207,7 @@ fn listed(file: &fs::DirEntry) -> io::Result<Option<BlobFile>> {
 }
 
 /// The body in the blob at `path`. No more than `most` bytes are made of it.
-pub(super) fn read_body(path: &Path, digest: [u8; 32], most: usize) -> Result<String, BlobError> {
+pub(crate) fn read_body(path: &Path, digest: [u8; 32], most: usize) -> Result<String, BlobError> {
     let bytes = read_bounded(path).map_err(|error| match error.kind() {
         io::ErrorKind::NotFound => BlobError::Missing,
         _ => BlobError::Unreadable(error),

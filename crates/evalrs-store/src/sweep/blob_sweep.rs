@@ -11,11 +11,12 @@ use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use super::StoreError;
-use super::blobs::{BlobError, BlobFile, BlobFolder, read_body};
-use super::index::scan_lines;
-use super::line::{BODY_LIMIT, Position};
-use super::segment_files::{segment_names, unreadable, write_error};
+use crate::blob::folder::{BlobError, BlobFile, BlobFolder, read_body};
+use crate::entry::BODY_LIMIT;
+use crate::error::StoreError;
+use crate::line::Position;
+use crate::segment::files::{segment_names, unreadable, write_error};
+use crate::segment::index::scan_lines;
 
 /// How long a blob stays that nobody names, in seconds.
 const ORPHANED: i64 = 86_400;
@@ -23,7 +24,7 @@ const ORPHANED: i64 = 86_400;
 const MAX_LOCKED: usize = 64;
 
 /// The blobs of a store, as they were when they were listed.
-pub(super) struct BlobSweep {
+pub(crate) struct BlobSweep {
     folder: BlobFolder,
     files: Vec<BlobFile>,
     /// The bytes of each on disk.
@@ -40,19 +41,19 @@ impl BlobSweep {
     }
 
     /// The blobs of the store in `dir`, each looked at when it is asked for.
-    pub(super) fn unlisted(dir: &Path) -> Self {
+    pub(crate) fn unlisted(dir: &Path) -> Self {
         Self { folder: BlobFolder::of(dir), files: Vec::new(), sizes: HashMap::new() }
     }
 
     /// The bytes of a blob on disk; none if it is not there.
-    pub(super) fn size_of(&self, digest: [u8; 32]) -> Option<u64> {
+    pub(crate) fn size_of(&self, digest: [u8; 32]) -> Option<u64> {
         let held = self.sizes.get(&digest).copied();
         // It may be newer than the list.
         held.or_else(|| fs::metadata(self.folder.path(digest)).ok().map(|file| file.len()))
     }
 
     /// What is wrong with a blob, in words; an error where nobody can tell.
-    pub(super) fn problem_of(&self, digest: [u8; 32]) -> Result<Option<String>, StoreError> {
+    pub(crate) fn problem_of(&self, digest: [u8; 32]) -> Result<Option<String>, StoreError> {
         let path = self.folder.path(digest);
         match read_body(&path, digest, BODY_LIMIT) {
             Ok(_) => Ok(None),
@@ -63,7 +64,7 @@ impl BlobSweep {
 
     /// The blobs that go, where lines that stay have `named` theirs and others, which go, the `dropped`. `now` is in seconds
     /// of Unix time.
-    pub(super) fn needless(
+    pub(crate) fn needless(
         &self,
         named: &HashSet<[u8; 32]>,
         dropped: &HashSet<[u8; 32]>,
@@ -84,7 +85,7 @@ impl BlobSweep {
 }
 
 /// Removes blobs that no line in the segments of `folder` names, and tells of each that went, or what was wrong.
-pub(super) fn remove_blobs<'b>(
+pub(crate) fn remove_blobs<'b>(
     folder: &Path,
     needless: &[&'b BlobFile],
     tell: &mut dyn FnMut(Result<&'b BlobFile, String>),

@@ -13,8 +13,8 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use super::StoreError;
-use super::segment_files::{names_in, segment_folder, write_error};
+use crate::error::StoreError;
+use crate::segment::files::{names_in, segment_folder, write_error};
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
 
 const MAGIC: &[u8; 16] = b"evalrs use v1\n\0\0";
@@ -151,7 +151,7 @@ fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
 
 /// Removes what writers that were killed have left of manifests, once no writer can be at it any more. It is no harm if
 /// something stays.
-pub(super) fn remove_unfinished(dir: &Path, now: i64) {
+pub(crate) fn remove_unfinished(dir: &Path, now: i64) {
     let files = fs::read_dir(use_folder(dir)).into_iter().flatten().flatten();
     for file in files.filter(|file| file.file_name().to_string_lossy().starts_with(TEMPORARY)) {
         let written = file.metadata().and_then(|metadata| metadata.modified());
@@ -164,19 +164,19 @@ pub(super) fn remove_unfinished(dir: &Path, now: i64) {
 
 /// When keys were used last.
 #[derive(Default)]
-pub(super) struct Uses {
+pub(crate) struct Uses {
     /// The end of that day, in seconds of Unix time.
     pub last: KeyMap<i64>,
     /// What the last run of a suite needed.
     pub needed: KeySet,
     /// Manifests that say nothing which newer ones do not say, or nothing that matters any more.
-    pub(super) needless: Vec<PathBuf>,
+    pub(crate) needless: Vec<PathBuf>,
     /// Manifests that cannot be read, and why.
     pub damaged: Vec<(PathBuf, String)>,
 }
 
 /// Reads the manifests of the store in `dir`; uses before `oldest`, in seconds of Unix time, do not matter.
-pub(super) fn read_uses(dir: &Path, oldest: Option<i64>) -> io::Result<Uses> {
+pub(crate) fn read_uses(dir: &Path, oldest: Option<i64>) -> io::Result<Uses> {
     let folder = use_folder(dir);
     let mut uses = Uses::default();
     for name in names_in(&folder, "keys")?.iter().rev() {
@@ -228,7 +228,7 @@ fn read(path: &Path) -> io::Result<Vec<ActionKey>> {
 }
 
 /// The file of `keys`, which are sorted.
-pub(super) fn encode(keys: &[ActionKey]) -> Vec<u8> {
+pub(crate) fn encode(keys: &[ActionKey]) -> Vec<u8> {
     let mut bytes = Vec::with_capacity(MAGIC.len() + 32 * keys.len() + 4);
     bytes.extend_from_slice(MAGIC);
     for key in keys {
@@ -240,7 +240,7 @@ pub(super) fn encode(keys: &[ActionKey]) -> Vec<u8> {
 }
 
 /// The sorted keys of a file, unless it is damaged or of another version.
-pub(super) fn decode(bytes: &[u8]) -> Option<Vec<ActionKey>> {
+pub(crate) fn decode(bytes: &[u8]) -> Option<Vec<ActionKey>> {
     let (content, checksum) = bytes.split_last_chunk()?;
     if crc32fast::hash(content) != u32::from_le_bytes(*checksum) {
         return None;
@@ -257,7 +257,7 @@ fn has_all(all: &[ActionKey], some: &[ActionKey]) -> bool {
 }
 
 /// The name of a suite as part of a file name: no two suites share one.
-pub(super) fn suffix_of(suite: &str) -> String {
+pub(crate) fn suffix_of(suite: &str) -> String {
     suffix_with(suite, suite)
 }
 

@@ -9,17 +9,17 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use super::idx::{self, EntrySlot};
-use super::line::{self, Position, Scanned, ScannedEntry};
+use crate::line::{self, Position, Scanned, ScannedEntry};
+use crate::segment::side_file::{self, EntrySlot};
 use evalrs_model::key::{ActionKey, KeyMap};
 
 /// Where every entry stands, as far as the files have been looked at.
 #[derive(Default)]
-pub(super) struct Index {
+pub(crate) struct Index {
     /// Whether the folder was looked at.
     pub looked: bool,
     /// Whether side files are left aside, because one was wrong, and entries are kept that others win over.
-    pub(super) is_thorough: bool,
+    pub(crate) is_thorough: bool,
     /// The number of a segment is its position here.
     pub segments: Vec<Segment>,
     numbers: BTreeMap<String, u32>,
@@ -32,7 +32,7 @@ pub(super) struct Index {
 }
 
 /// A segment that was looked at.
-pub(super) struct Segment {
+pub(crate) struct Segment {
     pub name: String,
     /// Where the first line that is not yet indexed starts.
     end: Position,
@@ -46,7 +46,7 @@ impl Index {
 
     /// Adds what is new in the segment `name` at `path`, up to `durable` if that is known, and gives a warning for each
     /// bad line.
-    pub(super) fn absorb(
+    pub(crate) fn absorb(
         &mut self,
         name: &str,
         path: &Path,
@@ -110,12 +110,12 @@ impl Index {
 }
 
 /// Visits the entries of the segment at `path`.
-pub(super) fn scan_file(path: &Path, visit: impl FnMut(ScannedEntry<'_>)) -> io::Result<Scanned> {
+pub(crate) fn scan_file(path: &Path, visit: impl FnMut(ScannedEntry<'_>)) -> io::Result<Scanned> {
     scan_lines(path, Position::START, u64::MAX, visit)
 }
 
 /// Visits the entries of the segment at `path` from a line on, up to the offset `upto`.
-pub(super) fn scan_lines(
+pub(crate) fn scan_lines(
     path: &Path,
     from: Position,
     upto: u64,
@@ -138,19 +138,19 @@ fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, Ent
     let path = path.with_extension("idx");
     // A line is longer than what the side file says of it: a larger file is none.
     let plausible = fs::metadata(&path).ok()?.len() <= length + 64;
-    if plausible { idx::decode(&fs::read(&path).ok()?, number, length) } else { None }
+    if plausible { side_file::decode(&fs::read(&path).ok()?, number, length) } else { None }
 }
 
 /// Whether the side file of the segment at `path` is one of the first version.
 fn has_first_idx(path: &Path) -> bool {
-    fs::read(path.with_extension("idx")).is_ok_and(|bytes| idx::is_first_version(&bytes))
+    fs::read(path.with_extension("idx")).is_ok_and(|bytes| side_file::is_first_version(&bytes))
 }
 
 /// Writes the side file of the segment at `path`, under a temporary name first.
-pub(super) fn write_idx(path: &Path) -> io::Result<()> {
+pub(crate) fn write_idx(path: &Path) -> io::Result<()> {
     let mut entries = Vec::new();
     scan_file(path, |found| entries.push((found.entry.key, slot(0, &found))))?;
     let temporary = path.with_extension("idx.tmp");
-    fs::write(&temporary, idx::encode(&entries))?;
+    fs::write(&temporary, side_file::encode(&entries))?;
     fs::rename(&temporary, path.with_extension("idx"))
 }

@@ -14,21 +14,23 @@ use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use super::blobs::BlobFolder;
-use super::elements::Elements;
-use super::entry_line::EntryLine;
-use super::index::{Index, write_idx};
-use super::line;
-use super::line_batch::{LineBatch, NewLine};
-use super::lost_blobs::LostBlobs;
-use super::own::Own;
-use super::removal_lock::keep_segments;
-use super::segment_files::{read_group, segment_folder, segment_names, unreadable, write_error};
-use super::{Entry, OutcomeStore, StoreError, WARNING_LIMIT, lock};
+use crate::blob::folder::BlobFolder;
+use crate::blob::lost_blobs::LostBlobs;
+use crate::entry::Entry;
+use crate::error::{StoreError, WARNING_LIMIT};
+use crate::line;
+use crate::line::elements::Elements;
+use crate::line::entry_line::EntryLine;
+use crate::outcome_store::{OutcomeStore, lock};
+use crate::segment::files::{read_group, segment_folder, segment_names, unreadable, write_error};
+use crate::segment::index::{Index, write_idx};
+use crate::segment::line_batch::{LineBatch, NewLine};
+use crate::segment::own_segment::OwnSegment;
+use crate::segment::removal_lock::keep_segments;
 use evalrs_model::key::ActionKey;
 
 /// The size at which a segment is sealed, in bytes.
-pub(super) const SEAL_AT: u64 = 64 << 20;
+pub(crate) const SEAL_AT: u64 = 64 << 20;
 /// How often the folder is listed again because segments went away meanwhile: where a sweep does not wait for readers.
 const LISTINGS: usize = 8;
 
@@ -62,9 +64,9 @@ pub struct Totals {
 
 /// The side of a store that writes.
 pub struct SegmentWriter {
-    pub own: Option<Own>,
+    pub own: Option<OwnSegment>,
     broken: Option<StoreError>,
-    pub(super) seal_at: u64,
+    pub(crate) seal_at: u64,
     /// The bytes of all lines that were written.
     pub written: u64,
     /// The segments that were made.
@@ -204,7 +206,7 @@ impl SegmentStore {
         let mut own = match writer.own.take() {
             Some(own) if own.is_intact(&self.folder) => own,
             _ => {
-                let own = Own::create(&self.folder)?;
+                let own = OwnSegment::create(&self.folder)?;
                 writer.made.push(own.name.clone());
                 own
             }
@@ -228,7 +230,7 @@ impl SegmentStore {
     }
 
     /// Appends to the segment of this process.
-    fn append(&self, own: &mut Own, text: &[u8]) -> Result<(), StoreError> {
+    fn append(&self, own: &mut OwnSegment, text: &[u8]) -> Result<(), StoreError> {
         self.reader().own = Some((own.name.clone(), own.length));
         let written = own.file.write_all(text).and_then(|()| own.file.sync_data());
         written.map_err(|error| write_error(&self.folder.join(&own.name), &error))?;
@@ -413,8 +415,8 @@ impl OutcomeStore for SegmentStore {
             return Err(error.clone());
         }
         if writer.own.is_none() {
-            let tried =
-                Own::create(&self.folder).and_then(|own| own.try_room(&self.folder).map(|()| own));
+            let tried = OwnSegment::create(&self.folder)
+                .and_then(|own| own.try_room(&self.folder).map(|()| own));
             match tried {
                 Ok(own) => writer.own = Some(own),
                 Err(error) => {

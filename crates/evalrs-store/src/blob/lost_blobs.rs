@@ -2,13 +2,13 @@
 
 use std::collections::HashSet;
 
-use super::Entry;
-use super::entry_line::EntryLine;
+use crate::entry::Entry;
+use crate::line::entry_line::EntryLine;
 use evalrs_model::key::KeyMap;
 
 /// What was lost, as far as it was asked for.
 #[derive(Clone, Default)]
-pub(super) struct LostBlobs {
+pub(crate) struct LostBlobs {
     digests: HashSet<[u8; 32]>,
     /// The line of each key that would win.
     lines: KeyMap<EntryLine>,
@@ -38,7 +38,7 @@ impl LostBlobs {
 
     /// The generation under which an entry is kept: its own, or one that wins over what is lost. Else every process would
     /// look for that first, and say that it is lost.
-    pub(super) fn generation_of(&self, entry: &Entry) -> u32 {
+    pub(crate) fn generation_of(&self, entry: &Entry) -> u32 {
         let Some(lost) = self.lines.get(&entry.key) else { return entry.generation };
         let own = EntryLine::from(entry.clone());
         let is_mended = own.digest() == lost.digest();

@@ -6,7 +6,7 @@
 //! that leaves out an entry, or speaks of another state of the segment, is not believed. Binary, because nobody merges
 //! or reads it.
 
-use super::EntryRank;
+use crate::entry::EntryRank;
 use evalrs_model::key::ActionKey;
 
 const MAGIC: &[u8; 16] = b"evalrs idx v2\n\0\0";
@@ -18,7 +18,7 @@ const REPLY: u32 = 1 << 31;
 
 /// Where an entry stands: 16 bytes, because the index in memory has one for every key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct EntrySlot {
+pub(crate) struct EntrySlot {
     /// The number of the segment in this process.
     pub segment: u32,
     /// Where the line starts, in bytes.
@@ -47,12 +47,12 @@ impl EntrySlot {
 }
 
 /// Whether this is a side file of the first version, which is to be made again.
-pub(super) fn is_first_version(bytes: &[u8]) -> bool {
+pub(crate) fn is_first_version(bytes: &[u8]) -> bool {
     bytes.starts_with(FIRST_MAGIC)
 }
 
 /// The side file of a segment that holds `entries`.
-pub(super) fn encode(entries: &[(ActionKey, EntrySlot)]) -> Vec<u8> {
+pub(crate) fn encode(entries: &[(ActionKey, EntrySlot)]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();
     for (key, slot) in entries {
         bytes.extend_from_slice(&key.0);
@@ -67,7 +67,7 @@ pub(super) fn encode(entries: &[(ActionKey, EntrySlot)]) -> Vec<u8> {
 
 /// What the side file of segment number `segment` holds, unless it is damaged, of another version, or does not fit
 /// the length of the segment in bytes.
-pub(super) fn decode(
+pub(crate) fn decode(
     bytes: &[u8],
     segment: u32,
     segment_length: u64,

@@ -4,12 +4,12 @@
 use std::fs;
 use std::path::Path;
 
-use super::gc_policy::fates;
-use super::segment_files::{segment_folder, segment_names, write_error};
-use super::survey::{Swept, survey};
-use super::sweep::{ReaderPolicy, SweepError, lock};
-use super::sweep_blobs::BlobSweep;
-use super::uses::Uses;
+use crate::segment::files::{segment_folder, segment_names, write_error};
+use crate::sweep::blob_sweep::BlobSweep;
+use crate::sweep::policy::fates;
+use crate::sweep::survey::{Swept, survey};
+use crate::sweep::uses::Uses;
+use crate::sweep::{ReaderPolicy, SweepError, lock};
 
 /// How many segments stay as they are.
 const MANY: usize = 64;

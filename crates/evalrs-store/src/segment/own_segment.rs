@@ -6,26 +6,26 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use super::StoreError;
-use super::segment_files::write_error;
-use super::written_bases::WrittenBases;
+use crate::error::StoreError;
+use crate::segment::files::write_error;
+use crate::segment::written_base_lines::WrittenBaseLines;
 
 /// The room that there must be before somebody is paid, in bytes: for all that lands until a write has failed.
 const ROOM: usize = 256 << 10;
 
 /// The segment this process writes.
-pub struct Own {
+pub struct OwnSegment {
     pub name: String,
     pub file: File,
     pub length: u64,
     /// The lines of it that later ones may have parts of.
-    pub(super) bases: WrittenBases,
+    pub(crate) bases: WrittenBaseLines,
 }
 
-impl Own {
+impl OwnSegment {
     /// The segment of this name, which is empty.
     pub fn of(name: String, file: File) -> Self {
-        Self { name, file, length: 0, bases: WrittenBases::default() }
+        Self { name, file, length: 0, bases: WrittenBaseLines::default() }
     }
 
     /// Makes a segment in `folder` that no sweep touches before it is closed.
@@ -42,12 +42,12 @@ impl Own {
     }
 
     /// Whether it is what was written to it: a segment that somebody removed would take what comes next with it.
-    pub(super) fn is_intact(&self, folder: &Path) -> bool {
+    pub(crate) fn is_intact(&self, folder: &Path) -> bool {
         fs::metadata(folder.join(&self.name)).is_ok_and(|file| file.len() == self.length)
     }
 
     /// Tries whether the disk has room, beside the segment: readers would take what is tried for damage.
-    pub(super) fn try_room(&self, folder: &Path) -> Result<(), StoreError> {
+    pub(crate) fn try_room(&self, folder: &Path) -> Result<(), StoreError> {
         // A sweep removes it if this process is killed here.
         let path = folder.join(&self.name).with_extension("idx.tmp");
         let tried = write_synced(&path).map_err(|error| write_error(&path, &error));
@@ -70,7 +70,7 @@ fn write_synced(path: &Path) -> io::Result<()> {
     file.sync_data()
 }
 
-fn create_unlocked(folder: &Path) -> Result<Own, StoreError> {
+fn create_unlocked(folder: &Path) -> Result<OwnSegment, StoreError> {
     fs::create_dir_all(folder).map_err(|error| write_error(folder, &error))?;
     keep_out_of_git(folder);
     let millis = SystemTime::now().duration_since(UNIX_EPOCH).map_or(0, |since| since.as_millis());
@@ -85,7 +85,7 @@ fn create_unlocked(folder: &Path) -> Result<Own, StoreError> {
     for folder in folder.ancestors().take(3) {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());
     }
-    Ok(Own::of(name, file))
+    Ok(OwnSegment::of(name, file))
 }
 
 /// Only committed judgments are for others. A file that is there is the user's; without one the store works too.

@@ -10,24 +10,24 @@ use std::path::Path;
 
 /// Released when it is dropped, whatever becomes of the process.
 #[derive(Debug)]
-pub(super) struct RemovalLock {
+pub(crate) struct RemovalLock {
     _folder: Option<File>,
 }
 
 /// Until this is dropped, no sweep removes a segment of `folder`.
-pub(super) fn keep_segments(folder: &Path) -> RemovalLock {
+pub(crate) fn keep_segments(folder: &Path) -> RemovalLock {
     let folder = File::open(folder).ok();
     RemovalLock { _folder: folder.filter(|folder| folder.lock_shared().is_ok()) }
 }
 
 /// Waits until nobody looks at the segments of `folder`; until this is dropped, nobody does.
-pub(super) fn remove_segments(folder: &Path) -> RemovalLock {
+pub(crate) fn remove_segments(folder: &Path) -> RemovalLock {
     let folder = File::open(folder).ok();
     RemovalLock { _folder: folder.filter(|folder| folder.lock().is_ok()) }
 }
 
 /// The same without waiting: none if somebody looks at them.
-pub(super) fn try_removing_segments(folder: &Path) -> Option<RemovalLock> {
+pub(crate) fn try_removing_segments(folder: &Path) -> Option<RemovalLock> {
     let Ok(folder) = File::open(folder) else { return Some(RemovalLock { _folder: None }) };
     match folder.try_lock() {
         Ok(()) => Some(RemovalLock { _folder: Some(folder) }),

@@ -6,22 +6,22 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use super::bases::Bases;
-use super::blobs::BlobFile;
-use super::entry_line::EntryLine;
-use super::gc_policy::{Candidate, DiskSpace, Fate};
-use super::index::scan_file;
-use super::line::ScannedEntry;
-use super::segment_files::unreadable;
-use super::segment_layout::SegmentLayout;
-use super::segments::SEAL_AT;
-use super::sweep_blobs::BlobSweep;
-use super::uses::Uses;
-use super::{StoreError, WARNING_LIMIT};
+use crate::blob::folder::BlobFile;
+use crate::error::{StoreError, WARNING_LIMIT};
+use crate::line::ScannedEntry;
+use crate::line::entry_line::EntryLine;
+use crate::segment::base_lines::BaseLines;
+use crate::segment::files::unreadable;
+use crate::segment::index::scan_file;
+use crate::segment::layout::SegmentLayout;
+use crate::segment::store::SEAL_AT;
+use crate::sweep::blob_sweep::BlobSweep;
+use crate::sweep::policy::{Candidate, DiskSpace, Fate};
+use crate::sweep::uses::Uses;
 use evalrs_model::key::ActionKey;
 
 /// The bytes that an entry takes in the index of its segment, beside its line and line break.
-pub(super) const INDEXED: u64 = 40;
+pub(crate) const INDEXED: u64 = 40;
 
 /// What went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -51,14 +51,14 @@ pub struct Swept {
 }
 
 impl Swept {
-    pub(super) fn count_blob(&mut self, file: &BlobFile) {
+    pub(crate) fn count_blob(&mut self, file: &BlobFile) {
         self.blobs += 1;
         self.dropped_bytes += file.bytes;
     }
 }
 
 /// A segment that nobody writes.
-pub(super) struct Closed {
+pub(crate) struct Closed {
     pub path: PathBuf,
     /// Its length when it was read, in bytes.
     pub length: u64,
@@ -72,18 +72,18 @@ pub(super) struct Closed {
 
 /// What there is in segments that nobody writes.
 #[derive(Default)]
-pub(super) struct Survey {
+pub(crate) struct Survey {
     /// In the order of segments, each front to back.
     pub candidates: Vec<Candidate>,
     pub closed: Vec<Closed>,
-    pub(super) busy_bytes: u64,
+    pub(crate) busy_bytes: u64,
     /// The digests of blobs that segments in use name.
     busy_blobs: HashSet<[u8; 32]>,
     pub swept: Swept,
 }
 
 /// Looks at every entry of those segments that nobody writes.
-pub(super) fn survey(
+pub(crate) fn survey(
     folder: &Path,
     names: Vec<String>,
     uses: &Uses,
@@ -106,7 +106,7 @@ pub(super) fn survey(
         };
         let first = survey.candidates.len();
         let candidates = &mut survey.candidates;
-        let mut bases = Bases::of(&path);
+        let mut bases = BaseLines::of(&path);
         let mut layout = SegmentLayout::default();
         let scanned = scan_file(&path, |found| {
             let entry = bases.entry(&found.entry);
@@ -187,7 +187,7 @@ impl Survey {
 
     /// Finds the entries whose blobs cannot be read. Blobs that are there are looked into where other entries would go
     /// for them.
-    pub(super) fn find_lost(&mut self, blobs: &BlobSweep) -> Result<(), StoreError> {
+    pub(crate) fn find_lost(&mut self, blobs: &BlobSweep) -> Result<(), StoreError> {
         if self.candidates.iter().all(|candidate| candidate.blob.is_none() && !candidate.is_lost) {
             return Ok(());
         }
@@ -218,7 +218,7 @@ impl Survey {
     }
 
     /// The blobs that nobody needs.
-    pub(super) fn needless<'b>(
+    pub(crate) fn needless<'b>(
         &self,
         blobs: &'b BlobSweep,
         fates: &[Fate],
@@ -257,7 +257,7 @@ impl Survey {
     }
 
     /// Names what is kept without what its key was made of: once it is packed nobody can tell any more.
-    pub(super) fn name_incomplete(&mut self, packed: &[usize], fates: &[Fate]) {
+    pub(crate) fn name_incomplete(&mut self, packed: &[usize], fates: &[Fate]) {
         let entries = packed.iter().flat_map(|at| self.entries(*at));
         let named = entries.filter(|at| fates[*at] == Fate::Kept);
         let incomplete: Vec<ActionKey> = named
@@ -273,7 +273,7 @@ impl Survey {
     }
 
     /// The segments that lose something, lack something or are outdated, and all small ones if there are several.
-    pub(super) fn to_pack(&self, fates: &[Fate]) -> Vec<usize> {
+    pub(crate) fn to_pack(&self, fates: &[Fate]) -> Vec<usize> {
         let is_small = |closed: &Closed| closed.length < SEAL_AT / 2;
         let loses = |at: usize| {
             let Closed { is_torn, is_outdated, .. } = self.closed[at];
@@ -286,7 +286,7 @@ impl Survey {
     }
 
     /// Whether a segment has nothing that cannot be read.
-    pub(super) fn is_intact(&self, at: usize, fates: &[Fate]) -> bool {
+    pub(crate) fn is_intact(&self, at: usize, fates: &[Fate]) -> bool {
         let is_incomplete = |at: usize| self.candidates[at].is_incomplete;
         let has_lost = fates[self.entries(at)].contains(&Fate::Lost);
         !self.closed[at].is_torn && !has_lost && !self.entries(at).any(is_incomplete)

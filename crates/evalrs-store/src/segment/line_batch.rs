@@ -2,13 +2,13 @@
 
 use std::iter::Peekable;
 
-use super::Entry;
-use super::blob_reference::BlobReference;
-use super::blobs::NewBlob;
-use super::elements::{Elements, elements_of};
-use super::entry_line::{EntryLine, LineBody};
-use super::line;
-use super::written_bases::WrittenBases;
+use crate::blob::folder::NewBlob;
+use crate::entry::Entry;
+use crate::line;
+use crate::line::blob_reference::BlobReference;
+use crate::line::elements::{Elements, elements_of};
+use crate::line::entry_line::{EntryLine, LineBody};
+use crate::segment::written_base_lines::WrittenBaseLines;
 use evalrs_model::key::ActionKey;
 
 /// The most blobs that are written at once: each is an open file until its line is durable.
@@ -48,11 +48,11 @@ impl<'a> From<&'a EntryLine> for NewLine<'a> {
 }
 
 /// Lines that are written at once to a segment.
-pub(super) struct LineBatch<'a, 'b> {
+pub(crate) struct LineBatch<'a, 'b> {
     /// The bytes that the segment has before them.
     from: u64,
     /// What of the segment they may have parts of.
-    bases: &'b mut WrittenBases,
+    bases: &'b mut WrittenBaseLines,
     /// The lines.
     pub text: String,
     /// What must be durable before them.
@@ -61,7 +61,7 @@ pub(super) struct LineBatch<'a, 'b> {
 
 impl<'a, 'b> LineBatch<'a, 'b> {
     /// Nothing yet, for a segment of this length with these `bases`.
-    pub(crate) fn new(from: u64, bases: &'b mut WrittenBases) -> Self {
+    pub(crate) fn new(from: u64, bases: &'b mut WrittenBaseLines) -> Self {
         Self { from, bases, text: String::new(), blobs: Vec::new() }
     }
 

@@ -1,7 +1,7 @@
 //! An entry as its line has it: with its body, or with the name of the blob that is its body.
 
-use super::blob_reference::BlobReference;
-use super::{Entry, EntryRank, is_reply, says_ingredients};
+use crate::entry::{Entry, EntryRank, is_reply, says_ingredients};
+use crate::line::blob_reference::BlobReference;
 use evalrs_model::key::ActionKey;
 
 /// An entry whose body was not read if it is a large one.
@@ -12,8 +12,8 @@ pub struct EntryLine {
     /// Which asking it came from.
     pub generation: u32,
     pub body: LineBody,
-    /// Whether it lacks what its key was made of: see [`super::bases`].
-    pub(super) is_incomplete: bool,
+    /// Whether it lacks what its key was made of: see [`BaseLines`](crate::segment::base_lines::BaseLines).
+    pub(crate) is_incomplete: bool,
 }
 
 /// What a line has in place of a body.
@@ -45,7 +45,7 @@ impl EntryLine {
     }
 
     /// The blob that is its body, if it is one.
-    pub(super) fn blob(&self) -> Option<&BlobReference> {
+    pub(crate) fn blob(&self) -> Option<&BlobReference> {
         match &self.body {
             LineBody::Inline(_) => None,
             LineBody::Blob(reference) => Some(reference),
@@ -53,7 +53,7 @@ impl EntryLine {
     }
 
     /// Whether it says what its key was made of.
-    pub(super) fn says_ingredients(&self) -> bool {
+    pub(crate) fn says_ingredients(&self) -> bool {
         says_ingredients(self.outline())
     }
 
@@ -82,5 +82,12 @@ impl From<Entry> for EntryLine {
     fn from(entry: Entry) -> Self {
         let Entry { key, generation, body } = entry;
         Self { key, generation, body: LineBody::Inline(body), is_incomplete: false }
+    }
+}
+
+/// Puts `candidate` in `place` if it wins there.
+pub(crate) fn keep_winning_line(place: &mut Option<EntryLine>, candidate: EntryLine) {
+    if place.as_ref().is_none_or(|held| candidate.wins_over(held)) {
+        *place = Some(candidate);
     }
 }

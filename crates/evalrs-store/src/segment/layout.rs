@@ -1,18 +1,18 @@
 //! Whether the lines of a segment are all whole although they have much in common: earlier versions wrote them so, and a
 //! sweep writes them anew.
 
-use super::elements::elements_of;
-use super::entry_line::{EntryLine, LineBody};
-use super::line::StoredLine;
-use super::written_bases::WrittenBases;
+use crate::line::StoredLine;
+use crate::line::elements::elements_of;
+use crate::line::entry_line::{EntryLine, LineBody};
+use crate::segment::written_base_lines::WrittenBaseLines;
 
 /// How many lines are looked at: one grader is asked about many samples in turn.
 const LOOKED_AT: usize = 64;
 
 /// What is known of the lines of a segment.
 #[derive(Default)]
-pub(super) struct SegmentLayout {
-    bases: WrittenBases,
+pub(crate) struct SegmentLayout {
+    bases: WrittenBaseLines,
     looked_at: usize,
     shares: bool,
     could_share: bool,
@@ -35,7 +35,7 @@ impl SegmentLayout {
     }
 
     /// Whether it would be shorter if it was written now.
-    pub(super) fn is_outdated(&self) -> bool {
+    pub(crate) fn is_outdated(&self) -> bool {
         self.could_share && !self.shares
     }
 }

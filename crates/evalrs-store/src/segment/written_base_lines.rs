@@ -3,8 +3,8 @@
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use super::elements::Elements;
-use super::shared_text::{Part, SharedText};
+use crate::line::elements::Elements;
+use crate::line::shared_text::{Part, SharedText};
 
 /// How many there are at the same time: a line for each grader, judge and vote that is asked in turn.
 const MOST: usize = 16;
@@ -15,7 +15,7 @@ const LEAST_SHARED: usize = 160;
 
 /// Whole lines that were written, the one that was used last at the end.
 #[derive(Default)]
-pub(super) struct WrittenBases {
+pub(crate) struct WrittenBaseLines {
     bases: VecDeque<WrittenBase>,
     /// The last bodies whose lines are not whole.
     short: VecDeque<WrittenBody>,
@@ -40,11 +40,11 @@ struct SharedRun {
     of: Range<usize>,
 }
 
-impl WrittenBases {
+impl WrittenBaseLines {
     /// Appends `body` to `out` with what a line written before has in common with it left out. False, and nothing
     /// is appended, if it is to be written whole: no whole line has enough, or a line that is not whole has much more. Its
     /// like has come twice then, and will come again.
-    pub(super) fn append_shared(
+    pub(crate) fn append_shared(
         &mut self,
         body: &str,
         elements: &Elements,

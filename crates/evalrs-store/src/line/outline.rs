@@ -4,8 +4,8 @@
 
 use serde_json::{Map, Value};
 
-use super::blob_reference::MEMBER;
-
+/// The member of an outline that names the blob.
+pub(crate) const MEMBER: &str = "blob";
 /// The longest outline, in bytes.
 const MAX_OUTLINE: usize = 4 << 10;
 /// The longest text in it, in bytes: where the outline would still be too long, the next one of these.
@@ -14,7 +14,7 @@ const LONGEST_TEXTS: [usize; 3] = [400, 80, 20];
 const MAX_ELEMENTS: usize = 64;
 
 /// The body without what is long in it, as the text of an object: all of it that is short.
-pub(super) fn outline(body: &str) -> String {
+pub(crate) fn outline(body: &str) -> String {
     let Ok(Value::Object(mut members)) = serde_json::from_str(body) else { return "{}".to_owned() };
     // A line has its own member of that name.
     members.shift_remove(MEMBER);

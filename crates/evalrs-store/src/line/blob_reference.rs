@@ -4,12 +4,10 @@
 //! outcome: they say so and leave the line where it is. What a reader decides by, before it opens the blob, is told by
 //! the reference itself.
 
-use super::line::BODY_LIMIT;
-use super::outline::outline;
-use super::{EntryRank, is_reply};
+use crate::entry::BODY_LIMIT;
+use crate::entry::{EntryRank, is_reply};
+use crate::line::outline::outline;
 
-/// The member of an outline that names the blob.
-pub(super) const MEMBER: &str = "blob";
 /// What stands before the digest.
 const HEAD: &str = r#""blob":{"blake3":""#;
 /// Between digest and size.
@@ -47,7 +45,7 @@ impl BlobReference {
     }
 
     /// The digest in hexadecimal digits, which the file is named after.
-    pub(super) fn hex(&self) -> String {
+    pub(crate) fn hex(&self) -> String {
         blake3::Hash::from_bytes(self.digest).to_hex().to_string()
     }
 
@@ -81,7 +79,7 @@ impl BlobReference {
 }
 
 /// Splits off the longest end of a text that has only these ASCII characters.
-pub(super) fn split_end(text: &str, is_in: impl Fn(u8) -> bool) -> (&str, &str) {
+pub(crate) fn split_end(text: &str, is_in: impl Fn(u8) -> bool) -> (&str, &str) {
     let length = text.bytes().rev().take_while(|byte| is_in(*byte)).count();
     text.split_at(text.len() - length)
 }

@@ -5,7 +5,7 @@ use serde_json::value::RawValue;
 
 /// The ranges of bytes of the ingredients in a body, one beside the other with a comma between; none if it has none, or not in
 /// the way that evalrs writes them.
-pub(super) type Elements = Vec<std::ops::Range<usize>>;
+pub(crate) type Elements = Vec<std::ops::Range<usize>>;
 
 /// What a body needs to be shared in part.
 #[derive(Deserialize)]
@@ -15,7 +15,7 @@ struct IngredientTexts<'a> {
 }
 
 /// Finds the ingredients of `body`. None if it is no JSON.
-pub(super) fn elements_of(body: &str) -> Option<Elements> {
+pub(crate) fn elements_of(body: &str) -> Option<Elements> {
     match serde_json::from_str::<IngredientTexts<'_>>(body) {
         Ok(IngredientTexts { ingredients }) => Some(side_by_side(body, &ingredients)),
         Err(_) => serde_json::from_str::<serde::de::IgnoredAny>(body).is_ok().then(Vec::new),

@@ -5,15 +5,15 @@ use std::fs::File;
 use std::io::{BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use super::entry_line::{EntryLine, LineBody};
-use super::line::{self, INLINE_LIMIT, StoredLine};
-use super::shared_text::SharedText;
+use crate::line::entry_line::{EntryLine, LineBody};
+use crate::line::shared_text::SharedText;
+use crate::line::{self, INLINE_LIMIT, StoredLine};
 
 /// How many are kept.
 const MOST: usize = 16;
 
 /// The whole lines of one segment.
-pub(super) struct Bases {
+pub(crate) struct BaseLines {
     /// Opened before its other lines are read: a segment that is packed meanwhile goes, and what is open stays readable.
     file: Option<File>,
     /// The newest last.
@@ -27,7 +27,7 @@ struct Base {
     found: Option<(u32, String)>,
 }
 
-impl Bases {
+impl BaseLines {
     /// Those of the segment at `path`. To be called before its lines are read.
     pub(crate) fn of(path: &Path) -> Self {
         Self { file: File::open(path).ok(), held: Vec::new() }

@@ -5,24 +5,26 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Seek as _};
 use std::path::{Path, PathBuf};
 
-use super::bases::Bases;
-use super::entry_line::EntryLine;
-use super::idx::EntrySlot;
-use super::{StoreError, keep_winning_line, line};
+use crate::error::StoreError;
+use crate::line;
+use crate::line::entry_line::EntryLine;
+use crate::line::entry_line::keep_winning_line;
+use crate::segment::base_lines::BaseLines;
+use crate::segment::side_file::EntrySlot;
 use evalrs_model::key::ActionKey;
 
 /// The folder of the segments of the store in the cache folder `dir`.
-pub(super) fn segment_folder(dir: &Path) -> PathBuf {
+pub(crate) fn segment_folder(dir: &Path) -> PathBuf {
     dir.join("v1").join("seg")
 }
 
 /// The segments of a folder, in the order of their creation; none if there is no folder.
-pub(super) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
+pub(crate) fn segment_names(folder: &Path) -> io::Result<Vec<String>> {
     names_in(folder, "jsonl")
 }
 
 /// The files of a folder that have an extension, sorted; none if there is no folder.
-pub(super) fn names_in(folder: &Path, extension: &str) -> io::Result<Vec<String>> {
+pub(crate) fn names_in(folder: &Path, extension: &str) -> io::Result<Vec<String>> {
     let files = match fs::read_dir(folder) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
         files => files?,
@@ -39,14 +41,14 @@ pub(super) fn names_in(folder: &Path, extension: &str) -> io::Result<Vec<String>
 }
 
 /// Reads the entries of one file, those apart whose blob is lost; a line that cannot be read does not hide the others.
-pub(super) fn read_group(
+pub(crate) fn read_group(
     path: &Path,
     group: &[(EntrySlot, usize)],
     keys: &[ActionKey],
     is_lost: &dyn Fn(&[u8; 32]) -> bool,
     found: &mut [Option<EntryLine>],
 ) -> io::Result<()> {
-    let mut bases = Bases::of(path);
+    let mut bases = BaseLines::of(path);
     let mut reader = BufReader::new(File::open(path)?);
     let mut at = 0;
     let mut outcome = Ok(());
@@ -71,7 +73,7 @@ pub(super) fn read_group(
 fn read_line(
     mut reader: impl io::Read,
     slot: &EntrySlot,
-    bases: &mut Bases,
+    bases: &mut BaseLines,
 ) -> io::Result<EntryLine> {
     let mut line = vec![0; slot.length() as usize];
     reader.read_exact(&mut line)?;
@@ -80,10 +82,10 @@ fn read_line(
     Ok(bases.entry(&line))
 }
 
-pub(super) fn write_error(path: &Path, error: &io::Error) -> StoreError {
+pub(crate) fn write_error(path: &Path, error: &io::Error) -> StoreError {
     StoreError::Write { path: path.display().to_string(), reason: error.to_string() }
 }
 
-pub(super) fn unreadable(path: &Path, error: &io::Error) -> String {
+pub(crate) fn unreadable(path: &Path, error: &io::Error) -> String {
     format!("cannot read the store at `{}`: {error}", path.display())
 }
