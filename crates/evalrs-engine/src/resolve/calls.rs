@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::in_flight::{InFlight, InFlightEvent, Written};
 use super::prepare::Prepared;
 use super::settings::{ActionKind, AskPolicy};
-use crate::session::programs::program_now;
+use crate::session::programs::outputs::program_now;
 use evalrs_base::price::Prices;
 use evalrs_eval::action::Action;
 use evalrs_eval::program::ProgramAction;

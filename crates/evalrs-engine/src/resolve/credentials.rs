@@ -6,8 +6,8 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
+use super::cannot_ask::CannotAsk;
 use super::settings::{ActionKind, Settings};
-use super::settle::CannotAsk;
 use super::waiting::Waiting;
 use crate::session::Session;
 use evalrs_eval::evaluate::Purpose;

@@ -9,12 +9,12 @@ use std::sync::Arc;
 
 use super::allowance::Allowance;
 use super::budget::SpendingLimits;
+use super::cannot_ask::CannotAsk;
 use super::credentials::check_credentials;
 use super::in_flight::Written;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::Settings;
-use super::settle::CannotAsk;
 use super::waiting::{ScannedPlans, Waiting};
 use crate::session::Session;
 use evalrs_eval::evaluate::{BallotId, each_wanted};
@@ -30,9 +30,11 @@ use evalrs_model::outcome::{Outcome, Stored, Usage};
 use evalrs_store::OutcomeStore;
 
 mod preflight;
+mod preflights;
+mod standing;
 pub mod resolve_state;
 
-use preflight::Preflights;
+use preflights::Preflights;
 pub use resolve_state::{ResolveProgress, ResolveState};
 
 /// Chunks planned at once, about five hundred records: a few milliseconds, after which something else may come first.

@@ -8,6 +8,7 @@
 
 pub mod budget;
 pub mod calls;
+pub mod cannot_ask;
 pub(crate) mod complete_keys;
 pub(crate) mod credentials;
 pub(crate) mod in_flight;
@@ -25,6 +26,7 @@ pub mod resolver;
 pub mod sequences;
 pub mod settings;
 pub mod settle;
+pub mod settled;
 pub(crate) mod spending;
 pub(crate) mod store_writer;
 pub(crate) mod stored;

@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::complete_keys::MAX_MOVED;
-use crate::session::programs::{
-    FoundListing, KnownOutputs, Listing, ProgramContext, ProgramNow, ReadProgram,
-    dependencies_action, discovered_from, entry, grown, is_outgrown, listed, loaded_of,
-    program_now,
-};
+use crate::session::programs::listings::{FoundListing, Listing, entry, listed};
+use crate::session::programs::loads::{discovered_from, grown, is_outgrown, loaded_of};
+use crate::session::programs::outputs::{KnownOutputs, ProgramNow, program_now};
+use crate::session::programs::program_context::ProgramContext;
+use crate::session::programs::read_program::{ReadProgram, dependencies_action};
 use evalrs_eval::program::ProgramIdentity;
 use evalrs_exec::{Discovered, ProgramLoader, Start, see};
 use evalrs_model::key::ActionKey;

@@ -20,7 +20,7 @@ use super::launch::{launch, target_limits};
 use super::outstanding::Outstanding;
 use super::queues::{ClosedQueue, Next, PROGRAM_LIMITS, QueueOwner, Queues};
 use super::settings::{ActionKind, AskPolicy, Settings};
-use super::settle::Settled;
+use super::settled::Settled;
 use super::spending::{expected_cost, settle_cost, told_closed};
 use super::waiting::{ScannedPlans, WaitList, Waiting};
 use super::whole_answers::{StoredReplies, WholeAnswers, size_of_reply};

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::calls::End;
 use super::in_flight::{InFlight, InFlightEvent};
 use super::prepare::Prepared;
-use crate::session::programs::program_now;
+use crate::session::programs::outputs::program_now;
 use evalrs_base::price::Prices;
 use evalrs_exec::{Executor, Launch, Notice};
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};

@@ -10,6 +10,7 @@ use tokio::task::yield_now;
 use tokio::time::{Instant, interval_at};
 
 use super::allowance::Blocked;
+pub use super::cannot_ask::CannotAsk;
 use super::credentials::{calls_program, check_credentials};
 use super::elsewhere::{OtherEndpoint, stored_elsewhere};
 use super::in_flight::InFlightEvent;
@@ -17,17 +18,17 @@ use super::plan_beside::plan_beside;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::{Refresh, Settings};
+pub use super::settled::Settled;
 use super::superseded::superseded;
 pub use super::waiting::SettledPlans;
 use super::waiting::{ScannedPlans, Waiting};
 use crate::progress::Event;
 use crate::session::Session;
 use evalrs_graph::{Db, answers};
-use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::STORED_ELSEWHERE;
-use evalrs_model::outcome::{ActionTally, FailureKind, Outcome, Usage, read_body};
+use evalrs_model::outcome::{FailureKind, Outcome, read_body};
 use evalrs_model::spec::SandboxKind;
-use evalrs_store::{Entry, OutcomeStore, StoreError};
+use evalrs_store::{Entry, OutcomeStore};
 
 /// Entries that are in memory together when others may have kept better ones.
 const LOOKED_AT: usize = 2_048;
@@ -37,86 +38,6 @@ const TICK: Duration = Duration::from_secs(30);
 
 /// The plans of all chunks that were scanned.
 const ALL_PLANS: ScannedPlans = ScannedPlans::From(0);
-
-/// How settling ended.
-#[derive(Debug, Default)]
-pub struct Settled {
-    /// Grader → its actions, in the order of the suite.
-    pub tallies: Vec<(String, ActionTally)>,
-    /// The conversations of the target, where it is run.
-    pub conversations: Option<ActionTally>,
-    /// How many of the actions count against limits: those of judges.
-    pub calls: u64,
-    /// The keys executed in this run.
-    pub asked: Vec<ActionKey>,
-    /// It was interrupted.
-    pub interrupted: bool,
-    /// The budget was used up.
-    pub out_of_budget: bool,
-    /// Why endpoints were asked no more, a sentence each.
-    pub stopped: Vec<String>,
-    /// The store could not be written.
-    pub write_error: Option<StoreError>,
-    /// Why judgments that were asked anew stayed as they were, a sentence each.
-    pub in_vain: Vec<String>,
-    /// Stored failures that stood for an answer.
-    pub replayed_failures: u64,
-    /// What went wrong while reading the store.
-    pub warnings: Vec<String>,
-    /// What programs were started in that are to be kept in a sandbox, if any was.
-    pub sandbox: Option<&'static str>,
-}
-
-impl Settled {
-    /// What graders used in this run.
-    pub fn spent(&self) -> Usage {
-        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.spent)
-    }
-
-    /// What the judgments found in the store had used when they were asked.
-    pub fn saved(&self) -> Usage {
-        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.saved)
-    }
-}
-
-/// Why nothing could be asked.
-#[derive(Debug, thiserror::Error, PartialEq, Eq)]
-pub enum CannotAsk {
-    /// The key of the API is not set.
-    #[error("`{variable}` is not set, and {who_asks}")]
-    NoKey {
-        /// The environment variable.
-        variable: String,
-        /// The provider that the name of the model speaks of, where the suite names another.
-        meant: Option<&'static str>,
-        /// The model.
-        model: String,
-        /// Who needs it, and for how much, as a clause.
-        who_asks: String,
-    },
-    /// A program cannot be loaded, so nothing of it could be keyed.
-    #[error("cannot load `{program}`: {message}")]
-    Unloadable {
-        /// The program.
-        program: String,
-        /// Why, in one sentence.
-        message: String,
-        /// Where in it.
-        details: Option<String>,
-    },
-    /// A program that is to run in a sandbox cannot.
-    #[error("{message}")]
-    NoSandbox {
-        /// Which one, and why.
-        message: String,
-    },
-    /// A limit on the cost cannot be kept.
-    #[error("the price of `{model}` is not known, so `--max-cost` cannot be kept")]
-    NoPrice {
-        /// The model.
-        model: String,
-    },
-}
 
 /// Looks up and executes whatever the session waits for, until there is nothing left or `stop` says so. What `plans` says
 /// is settled is passed over, if the same session was settled before.

@@ -4,7 +4,7 @@
 //! called `label` can at most be none.
 
 use super::Session;
-use super::problems::shortened;
+use super::shortened::shortened;
 use super::small_file::SmallFile;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::file_text::FileText;

@@ -10,12 +10,20 @@ pub(crate) mod labels;
 pub(crate) mod lints;
 pub(crate) mod load_state;
 pub(crate) mod preflight;
+mod preflight_loads;
 pub mod problems;
+mod program_files;
+mod program_growth;
+mod program_outputs;
+mod program_paths;
+mod program_reads;
+mod program_states;
 pub(crate) mod programs;
 pub(crate) mod quick_checks;
 pub(crate) mod read_trace;
 pub(crate) mod recordings;
 pub mod reload;
+mod shortened;
 pub(crate) mod small_file;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -38,11 +46,12 @@ use evalrs_model::spec::{RecordingJoin, Suite, TargetSpec};
 use evalrs_system::{System, is_stream};
 use load_state::LoadState;
 use preflight::PreflightLog;
-use problems::{LoadedRows, shortened};
-use programs::ProgramSet;
+use problems::LoadedRows;
+use programs::needed::needed;
+use programs::program_set::ProgramSet;
 use read_trace::ReadTrace;
 use recordings::RecordingSource;
-use reload::needed;
+use shortened::shortened;
 use small_file::SmallFile;
 
 /// A suite under evaluation.

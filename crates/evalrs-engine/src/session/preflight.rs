@@ -1,25 +1,15 @@
-//! Pre-flight load of edited programs: a program must load before the session adopts it, so that a broken edit never
-//! hides the last results.
-//!
-//! What loading comes to rests on what the suite says of a program, on its files and on those that it loads. So a
-//! program that is again what it was when it was loaded is not loaded once more; one that could not be is retried with
-//! every save.
+//! What loads of edited programs came to, so that one that is again what it was is not loaded once more.
 
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
-use super::Session;
-use super::programs::{ReadProgram, depfile_of, discovered_from};
-use evalrs_base::diagnostic::{Diagnostic, Place};
-use evalrs_base::file_path::join;
-use evalrs_eval::program::{ProgramFingerprint, UncallablePart};
-use evalrs_exec::{Discovered, SeenFiles, Start};
-use evalrs_graph::inputs::{Program, ProgramState};
+use super::programs::read_program::ReadProgram;
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_eval::program::ProgramFingerprint;
+use evalrs_exec::{Discovered, Start};
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::{Failure, FailureKind};
 use evalrs_model::spec::ProgramSpec;
 use evalrs_system::changed_paths::ChangedPaths;
-use evalrs_system::{FileBytes, System};
 
 /// Capacity of the cache of successful loads.
 const MAX_PASSED: usize = 200;
@@ -31,7 +21,7 @@ const MAX_FUTILE_RELOADS: usize = 10;
 /// A program that is to be loaded before the session adopts it.
 #[derive(Clone, Debug)]
 pub struct Preflight {
-    read: ReadProgram,
+    pub(super) read: ReadProgram,
 }
 
 impl Preflight {
@@ -52,9 +42,9 @@ pub(crate) struct PreflightLog {
     /// Whether nothing may be executed.
     pub is_closed: bool,
     /// The successful loads, the oldest first.
-    passed: VecDeque<PassedPreflight>,
+    pub(super) passed: VecDeque<PassedPreflight>,
     /// The failed loads since the last save.
-    failed: Vec<FailedPreflight>,
+    pub(super) failed: Vec<FailedPreflight>,
     /// The folders that are watched because something in them may be what keeps a program from being loaded.
     pub beside: BTreeSet<String>,
     /// How often in a row nothing else was touched than these.
@@ -63,24 +53,24 @@ pub(crate) struct PreflightLog {
 
 /// A program that was loaded, or whose load was not attempted because nothing may be executed.
 #[derive(Debug)]
-struct PassedPreflight {
-    spec: ProgramSpec,
+pub(super) struct PassedPreflight {
+    pub(super) spec: ProgramSpec,
     /// Its files and those that it loaded, as they were then.
-    known: ProgramFingerprint,
-    discovered: Option<Discovered>,
+    pub(super) known: ProgramFingerprint,
+    pub(super) discovered: Option<Discovered>,
 }
 
 /// A program that could not be loaded.
 #[derive(Debug)]
-struct FailedPreflight {
-    spec: ProgramSpec,
-    known: Arc<ProgramFingerprint>,
-    problem: Diagnostic,
+pub(super) struct FailedPreflight {
+    pub(super) spec: ProgramSpec,
+    pub(super) known: Arc<ProgramFingerprint>,
+    pub(super) problem: Diagnostic,
 }
 
 impl PreflightLog {
     /// Files were saved: failed loads are retried, unless the programs themselves may have touched what is beside them.
-    fn begin(&mut self, touched: &ChangedPaths) {
+    pub(super) fn begin(&mut self, touched: &ChangedPaths) {
         self.futile_reloads =
             if touched.are_all_in(&self.beside) { self.futile_reloads + 1 } else { 0 };
         if self.futile_reloads <= MAX_FUTILE_RELOADS {
@@ -88,11 +78,11 @@ impl PreflightLog {
         }
     }
 
-    fn passed_for(&self, read: &ReadProgram) -> impl Iterator<Item = &PassedPreflight> {
+    pub(super) fn passed_for(&self, read: &ReadProgram) -> impl Iterator<Item = &PassedPreflight> {
         self.passed.iter().filter(|passed| passed.spec == read.start.spec)
     }
 
-    fn failure_of(&self, read: &ReadProgram) -> Option<&Diagnostic> {
+    pub(super) fn failure_of(&self, read: &ReadProgram) -> Option<&Diagnostic> {
         let mut failed = self.failed.iter();
         let failed =
             failed.find(|failed| failed.spec == read.start.spec && failed.known == read.known)?;
@@ -100,7 +90,7 @@ impl PreflightLog {
     }
 
     /// Adds a successful load; the oldest is evicted where the cache is full.
-    fn remember(&mut self, passed: PassedPreflight) {
+    pub(super) fn remember(&mut self, passed: PassedPreflight) {
         if self.passed.len() >= MAX_PASSED {
             self.passed.pop_front();
         }
@@ -108,172 +98,12 @@ impl PreflightLog {
     }
 }
 
-impl Session {
-    /// Files were saved: what could not be loaded is retried.
-    pub fn retry_preflights(&mut self, touched: &ChangedPaths) {
-        self.preflights.begin(touched);
-    }
-
-    /// Which of the programs that were read are to be loaded first. An error says which cannot be.
-    pub(crate) fn needed_preflights(
-        &self,
-        programs: &[(Program, ReadProgram)],
-        system: &dyn System,
-    ) -> Result<Vec<Preflight>, Vec<Diagnostic>> {
-        let mut preflights = Vec::new();
-        let mut problems = Vec::new();
-        for (program, read) in programs {
-            if self.preflights.is_closed
-                || !read.start.spec.language.has_worker()
-                || self.is_held(*program, read, system)
-                || self.loaded_as(read, system).is_some()
-            {
-                continue;
-            }
-            match self.preflights.failure_of(read) {
-                Some(problem) => problems.push(problem.clone()),
-                None => preflights.push(Preflight { read: read.clone() }),
-            }
-        }
-        if problems.is_empty() { Ok(preflights) } else { Err(problems) }
-    }
-
-    /// Whether the session holds the program as it was read, with all that it loads.
-    fn is_held(&self, program: Program, read: &ReadProgram, system: &dyn System) -> bool {
-        match program.state(&self.db) {
-            ProgramState::Known(known) => self.is_unchanged(known, read, system),
-            ProgramState::Unread | ProgramState::Broken(_) | ProgramState::Read(_) => false,
-        }
-    }
-
-    /// What came of loading the program, if it was loaded as it was read.
-    fn loaded_as(&self, read: &ReadProgram, system: &dyn System) -> Option<&PassedPreflight> {
-        self.preflights
-            .passed_for(read)
-            .find(|passed| self.is_unchanged(&passed.known, read, system))
-    }
-
-    fn is_unchanged(
-        &self,
-        known: &ProgramFingerprint,
-        read: &ReadProgram,
-        system: &dyn System,
-    ) -> bool {
-        // Digesting what it loads reads files: only where all else is the same.
-        if !is_same_but_for_dependencies(known, &read.known) {
-            return false;
-        }
-        read.loading(&depfile_of(known), &SeenFiles::new(), self.folder(), system) == *known
-    }
-
-    /// Notes what a pre-flight load came to.
-    pub(crate) fn finish_preflight(
-        &mut self,
-        preflight: Preflight,
-        result: Result<Discovered, Failure>,
-        system: &dyn System,
-    ) {
-        let Preflight { read } = preflight;
-        let spec = read.start.spec.clone();
-        let discovered = match result {
-            Ok(discovered) => Some(discovered),
-            // Each call of it will fail with the same message, so that is no reason to hide the last results.
-            Err(failure) if failure.kind == FailureKind::NotAsked => None,
-            Err(failure) => {
-                let mut problem = unloadable(&read.start, self.folder(), &failure, system);
-                if spec.inline.is_some() {
-                    problem.place = Some(self.place_of(&spec, &UncallablePart::File));
-                }
-                let known = Arc::clone(&read.known);
-                self.preflights.failed.push(FailedPreflight { spec, known, problem });
-                return;
-            }
-        };
-        let found = discovered.clone().unwrap_or_default();
-        let (depfile, seen) = discovered_from(self.folder(), found, system);
-        let known = read.loading(&depfile, &seen, self.folder(), system);
-        self.preflights.remember(PassedPreflight { spec, known, discovered });
-    }
-
-    /// Remembers that a program could be loaded as the session holds it.
-    pub(crate) fn remember_loaded(&mut self, program: Program) {
-        if let ProgramState::Known(known) = program.state(&self.db) {
-            let spec = program.spec(&self.db).clone();
-            let known = known.as_ref().clone();
-            let mut passed = self.preflights.passed.iter();
-            if !passed.any(|passed| passed.spec == spec && passed.known == known) {
-                self.preflights.remember(PassedPreflight { spec, known, discovered: None });
-            }
-        }
-    }
-
-    /// What a program was seen to load in its pre-flight load, if there was one.
-    pub(crate) fn discovered_in_preflight(
-        &self,
-        program: Program,
-        system: &dyn System,
-    ) -> Option<Discovered> {
-        let all = self.not_loaded();
-        let (_, read) = all.iter().find(|(other, _)| *other == program)?;
-        self.loaded_as(read, system)?.discovered.clone()
-    }
-}
-
-/// Whether all that is known of a program without loading it is the same. No file is read for it.
-fn is_same_but_for_dependencies(one: &ProgramFingerprint, other: &ProgramFingerprint) -> bool {
-    let dependencies = other.dependencies.clone();
-    let missed = Arc::clone(&other.missed);
-    ProgramFingerprint { dependencies, missed, ..one.clone() } == *other
-}
-
-/// Says why a program cannot be loaded, and where.
-fn unloadable(start: &Start, folder: &str, failure: &Failure, system: &dyn System) -> Diagnostic {
-    let details = failure.stderr.as_deref().unwrap_or_default();
-    let named = python_places(details).last().or_else(|| script_place(&failure.message));
-    let named = named.or_else(|| script_place(details));
-    let place = named.and_then(|(path, line, column)| {
-        let path = join(folder, path);
-        let FileBytes::Bytes(bytes) = system.read(&path) else { return None };
-        let text = String::from_utf8_lossy(&bytes);
-        let source = text.split('\n').nth(line.checked_sub(1)?)?;
-        let from = source.char_indices().nth(column.saturating_sub(1)).map_or(0, |(at, _)| at);
-        let from = if column == 0 { source.len() - source.trim_start().len() } else { from };
-        Some(Place::in_line(path, line, source, from..source.trim_end().len()))
-    });
-    let place = place.unwrap_or_else(|| Place::file(start.spec.path.as_str()));
-    let message = format!("cannot load `{}`: {}", start.spec.shown(), failure.message);
-    Diagnostic::error(place, message)
-}
-
-/// The places that a traceback of Python names, from the outermost in; without columns.
-fn python_places(text: &str) -> impl Iterator<Item = (&str, usize, usize)> {
-    text.lines().filter_map(|line| {
-        let (path, rest) = line.trim_start().strip_prefix("File \"")?.split_once("\", line ")?;
-        let digits = rest.find(|char: char| !char.is_ascii_digit()).unwrap_or(rest.len());
-        Some((path, rest[..digits].parse().ok()?, 0)).filter(|(path, ..)| !path.starts_with('<'))
-    })
-}
-
-/// The first place in a text that is written as `path:line:column`.
-fn script_place(text: &str) -> Option<(&str, usize, usize)> {
-    let words = text.split(|char: char| char.is_whitespace() || matches!(char, '(' | ')'));
-    words.into_iter().find_map(|word| {
-        let (rest, column) = word.trim_end_matches(':').rsplit_once(':')?;
-        let (path, line) = rest.rsplit_once(':')?;
-        let path = path.strip_prefix("file://").unwrap_or(path);
-        Some((path, line.parse().ok()?, column.parse().ok()?)).filter(|_| !path.is_empty())
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::BTreeSet;
     use std::sync::Arc;
 
-    use super::{
-        FailedPreflight, MAX_FUTILE_RELOADS, MAX_PASSED, PassedPreflight, PreflightLog,
-        python_places, script_place,
-    };
+    use super::{FailedPreflight, MAX_FUTILE_RELOADS, MAX_PASSED, PassedPreflight, PreflightLog};
     use evalrs_base::diagnostic::{Diagnostic, Place};
     use evalrs_eval::program::ProgramFingerprint;
     use evalrs_model::spec::{Language, ProgramSpec, Role};
@@ -310,22 +140,5 @@ mod tests {
         }
         let paths = [&log.passed[0], &log.passed[MAX_PASSED - 1]].map(|passed| &passed.spec.path);
         assert_eq!((paths, log.passed.len()), ([&"3.py".into(), &"202.py".into()], MAX_PASSED));
-    }
-
-    #[test]
-    fn tracebacks_say_where_a_program_is_wrong() {
-        let python = "Traceback (most recent call last):\n  File \"<frozen importlib>\", line 940, in exec\n  File \"f.py\", line 1, in <module>\n    import helper\n  File \"sub/helper.py\", line 12\n    def g(:\nSyntaxError: invalid syntax";
-        let found: Vec<_> = python_places(python).collect();
-        assert_eq!(found, [("f.py", 1, 0), ("sub/helper.py", 12, 0)]);
-        for (text, place) in [
-            ("SyntaxError: h.mjs:2:1: Expected `)` but found `EOF`", Some(("h.mjs", 2, 1))),
-            ("ReferenceError: y is not defined\n    at f (a/h.mjs:1:18)", Some(("a/h.mjs", 1, 18))),
-            ("at file:///x/h.mjs:1:18", Some(("/x/h.mjs", 1, 18))),
-            ("Cannot find module 'h.mjs' imported from m.mjs", None),
-            ("at 12:30:45 o'clock: nothing", Some(("12", 30, 45))),
-            (":1:2", None),
-        ] {
-            assert_eq!(script_place(text), place, "{text}");
-        }
     }
 }

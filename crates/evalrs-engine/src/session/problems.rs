@@ -3,15 +3,16 @@
 //! The queries find problems and know no file; this knows where every row was read. Problems of joined recordings
 //! are found again by `recordings`, where they stand.
 
-use std::collections::{BTreeSet, HashMap, HashSet};
+use std::collections::{BTreeSet, HashSet};
 
 use super::dataset::{OriginFile, RecordOrigins};
+use super::shortened::shortened;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped, suggest};
 use evalrs_base::file_text::FileText;
 use evalrs_base::path::key_ends;
 use evalrs_eval::dataset::cells::{column_names, short_row};
 use evalrs_eval::dataset::fields::{RowFields, RowProblem};
-use evalrs_eval::dataset::split::{RecordStart, SHOWN_PROBLEMS};
+use evalrs_eval::dataset::split::RecordStart;
 use evalrs_eval::evaluate::sought::Sought;
 use evalrs_graph::declared::other_classes;
 use evalrs_graph::inputs::Root;
@@ -19,9 +20,6 @@ use evalrs_graph::selection::Duplicate;
 use evalrs_graph::{Database, labels, queries, rows};
 use evalrs_model::spec::{DatasetFormat, DatasetSpec};
 use evalrs_suite::{RowRubric, label_of};
-
-/// Problems with the same sentence that are shown: the rest are one mistake made in every row.
-const SHOWN_ALIKE: usize = 3;
 
 /// A dataset that the database holds, and where it came from.
 pub(crate) struct LoadedRows<'a> {
@@ -290,26 +288,4 @@ fn instead(fields: &RowFields<'_>, path: &str) -> Option<String> {
         Some(near) => format!("did you mean `{}`?", clipped(near)),
         None => format!("the first row has {}", fields.some_names()),
     })
-}
-
-/// The first problems, of those that are alike fewer still, and how many more there are.
-pub fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
-    let all = diagnostics.len();
-    let mut alike: HashMap<String, usize> = HashMap::new();
-    diagnostics.retain(|diagnostic| {
-        let seen = alike.entry(diagnostic.message.clone()).or_insert(0);
-        *seen += 1;
-        *seen <= SHOWN_ALIKE
-    });
-    diagnostics.truncate(SHOWN_PROBLEMS);
-    let more = all - diagnostics.len();
-    if let (1.., Some(last)) = (more, diagnostics.last()) {
-        let path = last.place.as_ref().map(|place| place.path.clone()).unwrap_or_default();
-        let message = match more {
-            1 => "1 more problem of this file is not shown".to_owned(),
-            more => format!("{more} more problems of this file are not shown"),
-        };
-        diagnostics.push(Diagnostic::error(Place::file(path), message));
-    }
-    diagnostics
 }

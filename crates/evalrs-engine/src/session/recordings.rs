@@ -8,8 +8,8 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::problems::shortened;
 use super::read_trace::ReadTrace;
+use super::shortened::shortened;
 use evalrs_base::compression::unpacked;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_path::join;

@@ -18,7 +18,8 @@ use super::lints;
 use super::load_state::Environment;
 pub use super::preflight::Preflight;
 use super::problems::unreadable;
-use super::programs::ReadProgram;
+use super::programs::needed::needed;
+use super::programs::read_program::ReadProgram;
 use super::small_file::SmallFile;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{folder_of, non_empty};
@@ -370,16 +371,4 @@ impl Session {
             dataset.map(|held| Box::new(DatasetReading { chunks, held, changed: Vec::new() })),
         );
     }
-}
-
-/// What programs need to run that may not be there: what runs them, and the folders that they run in. A folder that is
-/// there is not looked at, because programs write into it.
-pub(crate) fn needed<'a>(
-    specs: impl Iterator<Item = &'a ProgramSpec>,
-    system: &dyn System,
-) -> impl Iterator<Item = String> {
-    let is_missing = |cwd: &&String| !cwd.is_empty() && system.list(cwd).is_none();
-    specs.flat_map(move |spec| {
-        spec.runtime_path().into_iter().chain(spec.cwd.as_ref().filter(is_missing)).cloned()
-    })
 }

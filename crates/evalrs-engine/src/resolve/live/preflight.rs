@@ -1,47 +1,12 @@
 //! Loads programs that were saved, before the session may hold them.
 
 use std::collections::BTreeMap;
-use std::future::Future;
-use std::pin::Pin;
-
-use futures_util::StreamExt;
-use futures_util::stream::FuturesUnordered;
 
 use super::Live;
 use crate::resolve::resolver::Resolver;
 use crate::resolve::settings::ActionKind;
-use crate::session::reload::{Preflight, Reloaded};
-use evalrs_exec::{Discovered, ProgramLoader};
-use evalrs_model::outcome::Failure;
+use crate::session::reload::Reloaded;
 use evalrs_system::changed_paths::ChangedPaths;
-
-type LoadedProgram = (Preflight, Result<Discovered, Failure>);
-
-/// Programs that are loaded before the session may hold them.
-#[derive(Default)]
-pub(crate) struct Preflights<'a> {
-    loading: FuturesUnordered<Pin<Box<dyn Future<Output = LoadedProgram> + 'a>>>,
-    /// What the first reading comes to if all of them can be loaded.
-    first: Option<Reloaded>,
-    /// Whether one could not be: then its workers get another chance.
-    has_failed: bool,
-}
-
-impl<'a> Preflights<'a> {
-    fn begin(&mut self, preflights: &[Preflight], loader: &'a dyn ProgramLoader) {
-        for preflight in preflights.iter().cloned() {
-            let loading = loader.load(preflight.start(), preflight.base());
-            self.loading.push(Box::pin(async move { (preflight, loading.await) }));
-        }
-    }
-
-    /// Waits for the next that was loaded, or cannot be; none where none is being loaded.
-    pub(super) async fn next(&mut self) -> Option<LoadedProgram> {
-        let loaded = self.loading.next().await;
-        self.has_failed |= loaded.as_ref().is_some_and(|(_, result)| result.is_err());
-        loaded
-    }
-}
 
 impl Live<'_> {
     /// Files were saved: programs that could not be loaded are loaded again by the next [`Self::reload`].

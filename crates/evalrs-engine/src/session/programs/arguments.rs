@@ -2,7 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::{ProgramContext, seen_from};
+use super::file_state::seen_from;
+use super::program_context::ProgramContext;
 use evalrs_base::file_path::{join, non_empty};
 use evalrs_eval::program::{runtime_name, tells_version};
 use evalrs_model::spec::{Language, ProgramSpec, Role};

@@ -3,33 +3,10 @@
 
 use std::collections::BTreeSet;
 
-use crate::session::Session;
-use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{folder_of, join, non_empty};
-use evalrs_eval::program::{UncallablePart, runtime_name, shebang};
+use evalrs_eval::program::{runtime_name, shebang};
 use evalrs_model::spec::{Language, ProgramSpec};
 use evalrs_system::{FileBytes, System};
-
-impl Session {
-    /// What executables that are scripts of Python import without declaring it, a warning each.
-    pub(crate) fn undeclared_imports(&self) -> Vec<Diagnostic> {
-        let read = |program| self.programs.read(program);
-        let programs = self.named_programs();
-        let all = programs.into_iter().filter_map(read).flat_map(|read| {
-            let spec = &read.start.spec;
-            read.imports.iter().map(move |path| {
-                let message = format!(
-                    "`{}` imports `{path}`, which is not among its `inputs`: an edit of it grades nothing again",
-                    spec.shown()
-                );
-                let place = self.place_of(spec, &UncallablePart::File);
-                let hint = Some(format!("add it: `inputs: [{path}]`"));
-                Diagnostic { hint, ..Diagnostic::warning(place, message) }
-            })
-        });
-        all.collect()
-    }
-}
 
 /// The files beside a script of Python that it imports, and that are not among those which it declares.
 pub(crate) fn undeclared(
@@ -104,7 +81,8 @@ mod tests {
     use std::collections::BTreeMap;
 
     use super::imported;
-    use crate::session::programs::{ProgramContext, ReadProgram};
+    use crate::session::programs::program_context::ProgramContext;
+    use crate::session::programs::read_program::ReadProgram;
     use evalrs_model::spec::ProgramSpec;
     use evalrs_system::memory::MemorySystem;
 

@@ -3,8 +3,9 @@
 //! Of a file it is what it says. A folder of which a program gets a copy is more than that: the copy keeps what the owner of a
 //! file may do with it, and folders that hold nothing. What others may do is another matter on every machine.
 
-use super::ProgramContext;
 use super::arguments::argument_files;
+use super::file_state;
+use super::program_context::ProgramContext;
 use evalrs_base::file_path::{join, non_empty};
 use evalrs_eval::program::{FOLDER, Uncallable, UncallablePart};
 use evalrs_model::spec::ProgramSpec;
@@ -56,9 +57,9 @@ pub(super) fn declared(
 
 /// What keys say of an input: the digest of a file, followed by what its owner may do with it where that is copied and
 /// unusual.
-pub(super) fn state(spec: &ProgramSpec, folder: &str, path: &str, system: &dyn System) -> String {
+pub(crate) fn state(spec: &ProgramSpec, folder: &str, path: &str, system: &dyn System) -> String {
     let place = join(folder, path);
-    let state = super::state(&place, system);
+    let state = file_state::state(&place, system);
     if state == FOLDER || !is_copied(spec, path) {
         return state;
     }

@@ -2,14 +2,22 @@
 
 use jiff::Timestamp;
 
-use super::ReadProgram;
-use super::program_set::Listing;
+use super::read_program::ReadProgram;
 use evalrs_eval::action::Action;
 use evalrs_eval::program::Depfile;
 use evalrs_exec::SeenFiles;
 use evalrs_model::outcome::{Outcome, Reply, Stored, read_body};
 use evalrs_store::{Entry, OutcomeStore};
 use evalrs_system::System;
+
+/// What an entry lists that says which files a program loads.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Listing {
+    pub generation: u32,
+    pub(crate) depfile: Depfile,
+    /// What was loaded of the files that are in no key yet.
+    pub seen: SeenFiles,
+}
 
 /// What is known of what a program loads.
 #[derive(Clone, Debug)]
@@ -79,7 +87,8 @@ mod tests {
     use jiff::Timestamp;
 
     use super::{FoundListing, entry, listed};
-    use crate::session::programs::{ProgramContext, ReadProgram};
+    use crate::session::programs::program_context::ProgramContext;
+    use crate::session::programs::read_program::ReadProgram;
     use evalrs_eval::program::{Depfile, file_digest};
     use evalrs_model::spec::{Language, ProgramSpec, Role};
     use evalrs_store::{MemoryStore, OutcomeStore};

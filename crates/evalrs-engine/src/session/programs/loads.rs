@@ -1,13 +1,13 @@
 //! What keys hold of the files that programs load, by what was seen of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Listing;
-use crate::session::Session;
+use super::file_state::seen_from;
+use evalrs_base::file_path::non_empty;
 use evalrs_eval::program::{Depfile, MISSING, ProgramFingerprint};
-use evalrs_exec::SeenFiles;
-use evalrs_graph::inputs::{Program, ProgramState};
+use evalrs_exec::{Discovered, SeenFiles};
+use evalrs_system::System;
 
 /// What is known of a program that was seen to load more than that: the files of `depfile`, which holds those known
 /// before. What it gave rests on what was `seen` of them, and not on what they are by now. None if that is not known of
@@ -50,31 +50,23 @@ pub(crate) fn loaded_of(depfile: &Depfile, seen: &SeenFiles) -> BTreeMap<String,
     depfile.files.iter().filter_map(of).collect()
 }
 
-impl Session {
-    /// The programs that were seen to load more than their keys hold, and what is known of each. One of which a file was
-    /// edited meanwhile is none of them: it is not known what its results rest on, and the next evaluation calls it
-    /// again.
-    pub(crate) fn outgrown(&self) -> Vec<(Program, ProgramFingerprint)> {
-        let more = |program: Program| {
-            let read = self.programs.read(program)?;
-            if let ProgramState::Read(known) = program.state(&self.db)
-                && !read.outputs.is_empty()
-            {
-                return (*known != read.known).then(|| (program, read.known.as_ref().clone()));
-            }
-            let ProgramState::Known(known) = program.state(&self.db) else { return None };
-            let Listing { depfile, seen, .. } = self.programs.listing(program)?;
-            let is_more = is_outgrown(known, depfile);
-            Some((program, is_more.then(|| grown(known, depfile, seen)).flatten()?))
-        };
-        self.named_programs().into_iter().filter_map(more).collect()
-    }
-
-    /// Completes the keys of a program with everything that it was seen to load, or takes out what it writes.
-    pub(crate) fn know_all(&mut self, program: Program, known: ProgramFingerprint) {
-        let has_worker = program.spec(&self.db).language.has_worker();
-        let state = if has_worker { ProgramState::Known } else { ProgramState::Read };
-        let state = state(Arc::new(known));
-        self.set_state(program, state);
-    }
+/// What was discovered, with paths as they are seen from `folder`: what a program loads and reads, and what was seen of
+/// the files that it loads and of those that were not there.
+pub(crate) fn discovered_from(
+    folder: &str,
+    discovered: Discovered,
+    system: &dyn System,
+) -> (Depfile, SeenFiles) {
+    let home = system.absolute(non_empty(folder));
+    let Discovered { files, missed, reads, .. } = discovered;
+    let mut seen: SeenFiles =
+        files.into_iter().map(|(path, state)| (seen_from(&home, &path), state)).collect();
+    let files: BTreeSet<String> = seen.keys().cloned().collect();
+    let missed = missed.iter().map(|path| seen_from(&home, path));
+    let missed: BTreeSet<String> = missed.filter(|path| !files.contains(path)).collect();
+    seen.extend(missed.iter().map(|path| (path.clone(), Some(MISSING.to_owned()))));
+    let reads = reads.into_iter().map(|(path, digest)| (seen_from(&home, &path), digest));
+    let reads = reads.filter(|(path, _)| !files.contains(path));
+    let reads = reads.map(|(path, digest)| (path, digest.into_iter().collect())).collect();
+    (Depfile { files, missed, reads, ..Depfile::default() }, seen)
 }

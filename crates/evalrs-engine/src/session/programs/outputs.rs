@@ -8,15 +8,13 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 
-use super::{Folders, ReadProgram, digest, inputs, listings, seen_from, state};
-use crate::session::Session;
+use super::file_state::{Folders, digest, seen_from, state};
+use super::read_program::ReadProgram;
+use super::{inputs, listings};
 use evalrs_base::file_path::join;
 use evalrs_eval::action::Action;
 use evalrs_eval::program::{DependenciesAction, DepfileFormat, ProgramIdentity};
-use evalrs_graph::Db;
-use evalrs_graph::inputs::ProgramState;
 use evalrs_model::key::ActionKey;
-use evalrs_model::spec::Language;
 use evalrs_store::{Entry, OutcomeStore};
 use evalrs_system::System;
 
@@ -163,63 +161,6 @@ pub(crate) fn program_now(
     }
 }
 
-impl Session {
-    /// Takes from the store what commands write that their words name.
-    pub(crate) fn learn_outputs(&mut self, store: &dyn OutcomeStore) {
-        for program in self.named_programs() {
-            let is_command = program.spec(&self.db).language == Language::Executable;
-            if !is_command || self.programs.outputs.contains_key(&program) {
-                continue;
-            }
-            let Some(read) = self.programs.read(program) else { continue };
-            if read.start.may_write.is_empty() {
-                continue;
-            }
-            let known = KnownOutputs::find(read, store);
-            let read = read.clone().without(&known.paths);
-            if !read.outputs.is_empty() {
-                self.set_state(program, ProgramState::Read(Arc::clone(&read.known)));
-            }
-            self.programs.keep(program, read);
-            self.programs.outputs.insert(program, known);
-        }
-    }
-
-    /// Notes what a program was seen to write. Returns the entry that is to be kept.
-    pub(crate) fn note_outputs(
-        &mut self,
-        identity: &ProgramIdentity,
-        written: &BTreeSet<String>,
-        system: &dyn System,
-    ) -> Option<Entry> {
-        let program = self.db.program(&identity.spec);
-        let read = self.programs.read(program)?.clone();
-        let known = self.programs.outputs.entry(program).or_default();
-        let (entry, told) = known.note(&read, written, system.now())?;
-        let read = read.without(&known.paths);
-        self.programs.keep(program, read);
-        self.programs.told.extend(told);
-        Some(entry)
-    }
-
-    /// What was found out of programs since the last call, a sentence each.
-    pub(crate) fn take_told(&mut self) -> Vec<String> {
-        std::mem::take(&mut self.programs.told)
-    }
-
-    /// What became of the files of a program since its key was made.
-    pub(crate) fn program_now(
-        &self,
-        identity: &ProgramIdentity,
-        system: &dyn System,
-    ) -> ProgramNow {
-        let read = self.programs.read(self.db.program(&identity.spec));
-        let none = BTreeSet::new();
-        let outputs = read.map_or(&none, |read| &read.outputs);
-        program_now(identity, outputs, self.folder(), system)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::{BTreeMap, BTreeSet};
@@ -227,7 +168,8 @@ mod tests {
     use jiff::Timestamp;
 
     use super::{KnownOutputs, ProgramNow, program_now};
-    use crate::session::programs::{ProgramContext, ReadProgram};
+    use crate::session::programs::program_context::ProgramContext;
+    use crate::session::programs::read_program::ReadProgram;
     use evalrs_eval::program::ProgramIdentity;
     use evalrs_model::spec::{Language, ProgramSpec, Role};
     use evalrs_store::{MemoryStore, OutcomeStore};

@@ -2,7 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::{ProgramContext, ProgramNow, ReadProgram, grown, program_now};
+use super::loads::grown;
+use super::outputs::{ProgramNow, program_now};
+use super::program_context::ProgramContext;
+use super::read_program::ReadProgram;
 use evalrs_eval::program::{Depfile, MISSING, ProgramFingerprint, ProgramIdentity};
 use evalrs_exec::SeenFiles;
 use evalrs_model::spec::{Language, ProgramSpec, Role};

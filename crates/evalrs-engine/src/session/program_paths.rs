@@ -2,8 +2,8 @@
 
 use std::collections::BTreeSet;
 
-use super::program_set::known_of;
-use crate::session::Session;
+use super::Session;
+use super::programs::program_set::known_of;
 use evalrs_base::file_path::{join, non_empty};
 use evalrs_eval::program::Depfile;
 use evalrs_graph::inputs::Program;

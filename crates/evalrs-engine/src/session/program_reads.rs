@@ -3,10 +3,12 @@
 
 use std::collections::BTreeSet;
 
-use super::{entry, seen_from};
-use crate::session::Session;
+use super::Session;
+use super::programs::file_state::seen_from;
+use super::programs::listings::entry;
+use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{join, non_empty};
-use evalrs_eval::program::{Depfile, file_digest};
+use evalrs_eval::program::{Depfile, UncallablePart, file_digest};
 use evalrs_graph::inputs::Program;
 use evalrs_store::Entry;
 use evalrs_system::System;
@@ -46,6 +48,25 @@ impl Session {
             }
         }
         entries
+    }
+
+    /// What executables that are scripts of Python import without declaring it, a warning each.
+    pub(crate) fn undeclared_imports(&self) -> Vec<Diagnostic> {
+        let read = |program| self.programs.read(program);
+        let programs = self.named_programs();
+        let all = programs.into_iter().filter_map(read).flat_map(|read| {
+            let spec = &read.start.spec;
+            read.imports.iter().map(move |path| {
+                let message = format!(
+                    "`{}` imports `{path}`, which is not among its `inputs`: an edit of it grades nothing again",
+                    spec.shown()
+                );
+                let place = self.place_of(spec, &UncallablePart::File);
+                let hint = Some(format!("add it: `inputs: [{path}]`"));
+                Diagnostic { hint, ..Diagnostic::warning(place, message) }
+            })
+        });
+        all.collect()
     }
 
     /// What programs read although it is not among their inputs, a sentence each: what they were seen to read in this

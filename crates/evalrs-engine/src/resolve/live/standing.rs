@@ -1,0 +1,85 @@
+//! Tells how far the settling of a save is, and what it came to.
+
+use super::Live;
+use super::resolve_state::{ResolveProgress, ResolveState};
+use crate::resolve::allowance::Blocked;
+use evalrs_graph::answers;
+use evalrs_model::outcome::ActionTally;
+
+impl Live<'_> {
+    /// How far it is.
+    pub fn standing(&self) -> ResolveState {
+        let resolver = &self.resolver;
+        let is_busy = !resolver.in_flight.waits_for_nothing() || self.has_arrived();
+        if !self.to_plan.is_empty() {
+            return ResolveState::Planning;
+        }
+        if is_busy || !self.again.is_empty() {
+            return ResolveState::Asking;
+        }
+        if let Some(error) = &resolver.settled.write_error {
+            return ResolveState::Stopped(format!(
+                "{error}; begin another session once that is mended"
+            ));
+        }
+        if let Some(cannot) = &self.cannot {
+            return ResolveState::Stopped(cannot.to_string());
+        }
+        match resolver.blocked {
+            Some(Blocked::Budget) => {
+                ResolveState::Stopped(resolver.budget.refusal(resolver.settings.limits).to_owned())
+            }
+            Some(Blocked::Held) => ResolveState::Held(resolver.queues.len() as u64),
+            None if self.is_done => ResolveState::Done,
+            None => ResolveState::Asking,
+        }
+    }
+
+    /// What became of the actions of the last save.
+    pub fn progressed(&self) -> ResolveProgress {
+        let resolver = &self.resolver;
+        let (under_way, superseded) = resolver.in_flight.under_way();
+        let tallies = resolver.list.tallies.iter().map(|(_, tally)| *tally);
+        let tallies = tallies.chain([resolver.list.conversations]);
+        let tally = tallies.fold(ActionTally::default(), ActionTally::and);
+        ResolveProgress {
+            tally,
+            under_way,
+            waiting: resolver.queues.len() as u64 + tally.pending,
+            superseded,
+            calls: resolver.budget.calls(),
+            used: resolver.used,
+        }
+    }
+
+    /// What the actions of each grader came to, in the order of the suite.
+    pub fn tallies(&self) -> &[(String, ActionTally)] {
+        &self.resolver.list.tallies
+    }
+
+    /// What the conversations of the target came to, where it is run.
+    pub fn conversations(&self) -> Option<ActionTally> {
+        let session = self.session();
+        let is_live = answers::is_live(&session.db, session.root);
+        is_live.then_some(self.resolver.list.conversations)
+    }
+
+    /// Why endpoints are asked no more, what of the store could not be read, and how many stored failures stand for
+    /// answers: a sentence each.
+    pub fn notes(&self) -> Vec<String> {
+        let settled = &self.resolver.settled;
+        let mut notes: Vec<String> =
+            settled.stopped.iter().chain(&settled.warnings).cloned().collect();
+        if settled.replayed_failures > 0 {
+            let count = settled.replayed_failures;
+            notes.push(evalrs_base::text::count(count, "cached error"));
+        }
+        if let (Some(flag), pending @ 1..) =
+            (self.resolver.settings.ask.flag(), self.progressed().tally.pending)
+        {
+            notes.push(format!("not in the store, and {flag} forbids asking: {pending}"));
+        }
+        notes.extend(self.in_vain.iter().cloned());
+        notes
+    }
+}

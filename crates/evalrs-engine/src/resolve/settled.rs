@@ -1,0 +1,46 @@
+//! What settling a session came to.
+
+use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::{ActionTally, Usage};
+use evalrs_store::StoreError;
+
+/// How settling ended.
+#[derive(Debug, Default)]
+pub struct Settled {
+    /// Grader → its actions, in the order of the suite.
+    pub tallies: Vec<(String, ActionTally)>,
+    /// The conversations of the target, where it is run.
+    pub conversations: Option<ActionTally>,
+    /// How many of the actions count against limits: those of judges.
+    pub calls: u64,
+    /// The keys executed in this run.
+    pub asked: Vec<ActionKey>,
+    /// It was interrupted.
+    pub interrupted: bool,
+    /// The budget was used up.
+    pub out_of_budget: bool,
+    /// Why endpoints were asked no more, a sentence each.
+    pub stopped: Vec<String>,
+    /// The store could not be written.
+    pub write_error: Option<StoreError>,
+    /// Why judgments that were asked anew stayed as they were, a sentence each.
+    pub in_vain: Vec<String>,
+    /// Stored failures that stood for an answer.
+    pub replayed_failures: u64,
+    /// What went wrong while reading the store.
+    pub warnings: Vec<String>,
+    /// What programs were started in that are to be kept in a sandbox, if any was.
+    pub sandbox: Option<&'static str>,
+}
+
+impl Settled {
+    /// What graders used in this run.
+    pub fn spent(&self) -> Usage {
+        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.spent)
+    }
+
+    /// What the judgments found in the store had used when they were asked.
+    pub fn saved(&self) -> Usage {
+        self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.saved)
+    }
+}

@@ -1,0 +1,157 @@
+//! Programs of a session whose files change: read apart first, then taken.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use super::Session;
+use super::program_states::uncallable;
+use super::programs::file_state::state;
+use super::programs::listings::Listing;
+use super::programs::program_context::ProgramContext;
+use super::programs::program_set::known_of;
+use super::programs::read_program::ReadProgram;
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_base::file_path::join;
+use evalrs_eval::program::{MISSING, ProgramFingerprint};
+use evalrs_exec::SeenFiles;
+use evalrs_graph::Db;
+use evalrs_graph::inputs::{Program, ProgramState};
+use evalrs_model::spec::ProgramSpec;
+use evalrs_suite::ProgramPlaces;
+use evalrs_system::System;
+
+impl Session {
+    /// Reads, apart from what the session holds, the programs of `named` that rest on what is stale or that nobody has
+    /// looked at. An error says which cannot be called.
+    pub(crate) fn edited_programs(
+        &self,
+        named: &[(ProgramSpec, ProgramPlaces)],
+        system: &dyn System,
+    ) -> Result<Vec<(Program, ReadProgram)>, Vec<Diagnostic>> {
+        let folder = self.folder().to_owned();
+        let environment = self.load_state.environment.as_ref();
+        let is_other = environment.is_some_and(|new| new != self.root.environment(&self.db));
+        let environment = Arc::clone(environment.unwrap_or(self.root.environment(&self.db)));
+        let place = ProgramContext {
+            folder: &folder,
+            workspace: &self.workspace,
+            environment: &environment,
+            sees_all: false,
+        };
+        let held = self.named_programs();
+        let mut edited: Vec<(Program, ReadProgram)> = Vec::new();
+        let mut problems = Vec::new();
+        for (spec, places) in named {
+            let program = self.db.program(spec);
+            let is_stale = |path: &String| self.load_state.stale.is_near(path);
+            let is_new = !held.contains(&program) || known_of(program.state(&self.db)).is_none();
+            let is_known = edited.iter().any(|(other, _)| *other == program);
+            let may_differ = is_new
+                || is_other
+                || self.paths_of(program).iter().any(is_stale)
+                || self.folders_of(program).iter().any(is_stale);
+            if is_known || !may_differ {
+                continue;
+            }
+            match ReadProgram::read(spec, &place, system) {
+                Ok(read) => edited.push((program, self.programs.without_outputs(program, read))),
+                Err(problem) => {
+                    problems.push(uncallable(spec, places.of(&problem.part).clone(), &problem));
+                }
+            }
+        }
+        if problems.is_empty() { Ok(edited) } else { Err(problems) }
+    }
+
+    /// Takes programs that were read apart. Says which files changed.
+    pub(crate) fn take_programs(
+        &mut self,
+        edited: Vec<(Program, ReadProgram)>,
+        system: &dyn System,
+    ) -> BTreeSet<String> {
+        let folder = self.folder().to_owned();
+        let mut files = BTreeSet::new();
+        for (program, read) in edited {
+            self.remember_loaded(program);
+            let before = known_of(program.state(&self.db)).map(Arc::clone);
+            if before.is_none() {
+                // It may be another file that kept it from being loaded.
+                let paths = self.paths_of(program).into_iter();
+                files.extend(paths.filter(|path| self.load_state.stale.is_near(path)));
+            }
+            let of_before = self.programs.read(program).map(|read| Arc::clone(&read.known));
+            // One that could not be loaded is loaded again, whatever has changed.
+            let is_same = before.is_some() && of_before.as_ref() == Some(&read.known);
+            let known = Arc::clone(&read.known);
+            self.programs.read.insert(program, read);
+            match self.programs.listing(program).cloned() {
+                // What calls have loaded since completes keys when they are over: until then what was called stands.
+                Some(listing) if is_same && self.is_as_seen(program, &listing, system) => {}
+                None if is_same => {}
+                Some(listing) if is_same => {
+                    let read = self.programs.read(program);
+                    let now = read.map(|read| {
+                        read.loading(&listing.depfile, &SeenFiles::new(), &folder, system)
+                    });
+                    let both = before.as_ref().zip(now.as_ref());
+                    let spec = program.spec(&self.db);
+                    files.extend(
+                        both.into_iter()
+                            .flat_map(|(before, now)| changed(spec, &folder, before, now)),
+                    );
+                    // It may load others now.
+                    self.set_state(program, ProgramState::Read(known));
+                }
+                _ => self.set_state(program, ProgramState::Read(known)),
+            }
+            let spec = program.spec(&self.db);
+            match (before, known_of(program.state(&self.db))) {
+                (Some(before), Some(now)) => files.extend(changed(spec, &folder, &before, now)),
+                _ => files.extend(own_file(spec)),
+            }
+        }
+        files
+    }
+
+    /// Whether everything that a program loads is as its key says, or as it was when it was loaded.
+    fn is_as_seen(&self, program: Program, listing: &Listing, system: &dyn System) -> bool {
+        let ProgramState::Known(known) = program.state(&self.db) else { return false };
+        let folder = self.folder();
+        let held: BTreeMap<_, _> = known.dependencies.iter().cloned().collect();
+        let missing = MISSING.to_owned();
+        let is_missed = |path: &String| known.missed.contains(path).then_some(&missing);
+        listing.depfile.files.iter().chain(&listing.depfile.missed).all(|path| {
+            let seen = held.get(path).or_else(|| listing.seen.get(path)?.as_ref());
+            seen.or(is_missed(path)) == Some(&state(&join(folder, path), system))
+        })
+    }
+}
+
+/// The file of a program, if it has one.
+fn own_file(spec: &ProgramSpec) -> Option<String> {
+    (!spec.path.is_empty()).then(|| spec.path.clone())
+}
+
+/// The files of a program of a suite in `folder` that differ.
+fn changed(
+    spec: &ProgramSpec,
+    folder: &str,
+    before: &ProgramFingerprint,
+    now: &ProgramFingerprint,
+) -> BTreeSet<String> {
+    let mut files = BTreeSet::new();
+    if before.program != now.program {
+        files.extend(own_file(spec));
+    }
+    let mut both = vec![(&before.inputs, &now.inputs)];
+    // What it loads may not be known yet.
+    if !(now.dependencies.is_empty() && now.missed.is_empty()) {
+        both.push((&before.dependencies, &now.dependencies));
+    }
+    for (before, now) in both {
+        let before: BTreeSet<_> = before.iter().collect();
+        let now: BTreeSet<_> = now.iter().collect();
+        files.extend(before.symmetric_difference(&now).map(|(path, _)| join(folder, path)));
+    }
+    files
+}
