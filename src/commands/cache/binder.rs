@@ -9,7 +9,7 @@ use super::import_tally::RefusedScore;
 use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_base::path::Row;
 use evalrs_engine::session::Session;
-use evalrs_engine::session::problems::shortened;
+use evalrs_engine::session::shortened::shortened;
 use evalrs_eval::dataset::split;
 use evalrs_eval::dataset::split::RecordStart;
 use evalrs_eval::evaluate::{BallotId, Method, Planned};

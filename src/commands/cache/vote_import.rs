@@ -14,7 +14,7 @@ use crate::cli::ImportArgs;
 use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_base::path::Row;
 use evalrs_engine::session::Session;
-use evalrs_engine::session::problems::shortened;
+use evalrs_engine::session::shortened::shortened;
 use evalrs_eval::dataset::split;
 use evalrs_eval::evaluate::Submission;
 use evalrs_eval::grade::recorded_scale;

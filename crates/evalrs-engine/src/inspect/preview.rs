@@ -109,6 +109,7 @@ pub fn preview(
             let FoundOutcomes { outcomes, waiting, has_more, .. } = found;
             is_news |= !outcomes.is_empty();
             looking.note(&outcomes);
+            let waiting = waiting.into_iter().collect();
             let change = Change { outcomes, waiting, ..Change::default() };
             change.apply(&mut session.db, session.root);
             if !has_more {

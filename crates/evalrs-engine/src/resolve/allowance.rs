@@ -1,6 +1,5 @@
 //! How many actions may still be begun before somebody allows more, as `watch` does after a save.
 
-use super::queues::MayStart;
 use evalrs_exec::Launch;
 
 /// What stands in the way of more actions, if it is neither the disk nor an endpoint.
@@ -33,14 +32,6 @@ impl Allowance {
     /// Why nothing of judges may start, if nothing may.
     pub(crate) fn blocked(self) -> Option<Blocked> {
         (self.judges == 0).then_some(Blocked::Held)
-    }
-
-    /// What may start where judges are `blocked`.
-    pub(crate) fn may_start(self, blocked: Option<Blocked>) -> MayStart {
-        MayStart {
-            judges: blocked.is_none(),
-            target: self.conversations > 0 && blocked != Some(Blocked::Budget),
-        }
     }
 
     /// One was begun.

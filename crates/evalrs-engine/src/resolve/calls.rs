@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
+use super::admission::{Places, Verdict};
 use super::in_flight::{InFlight, InFlightEvent, Written};
 use super::prepare::Prepared;
 use super::settings::{ActionKind, AskPolicy};
@@ -17,7 +18,7 @@ use crate::session::programs::outputs::program_now;
 use evalrs_base::price::Prices;
 use evalrs_eval::action::Action;
 use evalrs_eval::program::ProgramAction;
-use evalrs_exec::{EndpointId, Executor, Launch, Notice, ProgramLaunch, Room};
+use evalrs_exec::{Executor, Launch, Notice, ProgramLaunch};
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome, read_body};
 use evalrs_store::{OutcomeStore, StoreError};
@@ -252,14 +253,12 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
     }
 
     fn launch(&mut self) {
-        while self.in_flight.executing() < self.calls.max_concurrent.max(1)
-            && self.in_flight.has_room()
-            && !self.missing.is_empty()
-        {
-            match self.calls.executor.limits().room(EndpointId::Program) {
-                Room::Now => {}
-                Room::Full | Room::Later => return,
-                Room::Closed(reason) => return self.give_up(&reason),
+        let places = Places::new(self.calls.executor.limits(), self.calls.max_concurrent);
+        while !self.missing.is_empty() {
+            match places.call(self.in_flight.executing(), self.in_flight.has_room()) {
+                Verdict::Start(()) => {}
+                Verdict::Wait => return,
+                Verdict::Never(reason) => return self.give_up(&reason),
             }
             let Some(MissingCall { action, key, generation }) = self.missing.pop_front() else {
                 return;

@@ -7,7 +7,6 @@
 use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
-use super::allowance::Allowance;
 use super::budget::SpendingLimits;
 use super::cannot_ask::CannotAsk;
 use super::credentials::check_credentials;
@@ -26,7 +25,7 @@ use evalrs_graph::queries::Threshold;
 use evalrs_graph::{Database, Db};
 use evalrs_model::delta::Cell;
 use evalrs_model::key::{ActionKey, Ingredient, KeySet};
-use evalrs_model::outcome::{Outcome, Stored, Usage};
+use evalrs_model::outcome::{Outcome, Stored};
 use evalrs_store::OutcomeStore;
 
 mod preflight;
@@ -131,12 +130,12 @@ impl<'a> Live<'a> {
 
     /// Launches what was held back.
     pub fn allow_all(&mut self) {
-        self.resolver.allowance = Allowance::ALL;
+        self.resolver.admission.allow_all();
     }
 
     /// Launches so many of what was held back.
     pub fn allow_more(&mut self, more: u64) {
-        self.resolver.allowance.allow_more(more);
+        self.resolver.admission.allow_more(more);
     }
 
     /// While it is paused nothing is planned and nothing launched; what is under way lands.
@@ -158,7 +157,7 @@ impl<'a> Live<'a> {
         }
         self.ask_again();
         // What waits already keeps judges busy: more is planned when nothing else is to be done.
-        if self.resolver.queues.is_empty() {
+        if self.resolver.admission.queues.is_empty() {
             self.plan_slice();
         }
         if self.cannot.is_some() {
@@ -232,12 +231,12 @@ impl<'a> Live<'a> {
                     resolver.list.wait_for(resolver.session, key);
                     continue;
                 }
-                if !resolver.queues.promote(0, &is_meant) {
+                if !resolver.admission.queues.promote(0, &is_meant) {
                     let held = resolver.store.get_many(&[key]).pop().flatten();
                     let generation = held.map_or(0, |held| held.generation.saturating_add(1));
                     resolver.list.ask_again(resolver.session, Waiting { generation, ..waiting });
                 }
-                resolver.allowance.allow_one();
+                resolver.admission.allow_one();
             }
         }
         self.enqueue();
@@ -246,15 +245,13 @@ impl<'a> Live<'a> {
     /// Where every place of an endpoint is taken by superseded actions, one of them is cancelled: the first new verdict is
     /// not to wait for an old one.
     fn make_room(&mut self) {
-        let Resolver { queues, in_flight, budget, world, blocked, .. } = &mut self.resolver;
-        if blocked.is_some() || in_flight.is_stopped() {
+        let Resolver { admission, in_flight, .. } = &mut self.resolver;
+        if in_flight.is_stopped() {
             return;
         }
-        for endpoint in queues.full(world.executor.limits()) {
+        for endpoint in admission.full() {
             if let Some((waiting, endpoint)) = in_flight.make_room(endpoint) {
-                queues.landed(endpoint);
-                // It will be paid for all the same, though it is not known how much.
-                budget.landed(waiting.expected, Usage::default());
+                admission.cancelled(endpoint, &waiting);
             }
         }
     }
@@ -267,7 +264,8 @@ impl<'a> Live<'a> {
             return false;
         }
         let resolver = &mut self.resolver;
-        let is_settled = resolver.queues.is_empty() && resolver.in_flight.waits_for_nothing();
+        let is_settled =
+            resolver.admission.queues.is_empty() && resolver.in_flight.waits_for_nothing();
         let plans = match resolver.take_answered() {
             Some(plans) if !is_settled => plans,
             None if !is_settled && !resolver.may_confirm_one() => return false,
@@ -377,7 +375,7 @@ impl<'a> Live<'a> {
 
     /// Asks for a verdict as early as those of `rank`, if it is queued.
     pub fn prefer(&mut self, cell: CellId, rank: u8) {
-        self.resolver.queues.promote(rank, &|waiting: &Waiting| waiting.cell == cell);
+        self.resolver.admission.queues.promote(rank, &|waiting: &Waiting| waiting.cell == cell);
     }
 
     /// What the stored judgment under `key` was made of; none if the store does not have it.

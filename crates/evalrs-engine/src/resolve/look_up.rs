@@ -59,7 +59,7 @@ impl Resolver<'_> {
         let unapplied = self.list.take_unapplied(self.session);
         let found = self.list.look_up(self.store.as_ref(), &mut usable);
         let FoundOutcomes { outcomes, waiting, answers, has_more } = found;
-        let waiting: HashSet<_> = waiting.into_iter().chain(unapplied).collect();
+        let waiting = waiting.into_iter().chain(unapplied).collect::<HashSet<Chunk>>();
         let waiting: Vec<_> = waiting.into_iter().collect();
         for (key, size) in answers {
             self.whole_answers.add(key, size);

@@ -6,6 +6,7 @@
 //! Where there is no graph, `prepare` finds out what a program is by now, and `calls` has it called and gives what came of
 //! it in the order of the calls; `sequences` does so with agents and what is made of their answers. For all, `in_flight` holds what is being executed, and `persist` says what of it is kept.
 
+pub(crate) mod admission;
 pub mod budget;
 pub mod calls;
 pub mod cannot_ask;
@@ -27,7 +28,6 @@ pub mod sequences;
 pub mod settings;
 pub mod settle;
 pub mod settled;
-pub(crate) mod spending;
 pub(crate) mod store_writer;
 pub(crate) mod stored;
 pub(crate) mod superseded;

@@ -3,32 +3,29 @@
 //!
 //! One thread owns the database. An outcome that lands is first made durable, in batches and off this thread, and only
 //! then enters the graph: what a report shows is on disk. A write that fails stops the asking, because what cannot be
-//! kept would be paid for again. What may start is decided by the budget, the disk and the executor's limits; in which
-//! order, by `queues`.
+//! kept would be paid for again. What may start, and in which order, is decided by `admission`.
 
 use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::allowance::{Allowance, Blocked};
-use super::budget::{Budget, SpendingLimits};
+use super::admission::{Admission, AdmittedAction, NeverStarts, Verdict};
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
 use super::elsewhere::StoredEndpoints;
 use super::in_flight::{Arrival, InFlight, InFlightEvent, Written};
 use super::launch::{launch, target_limits};
 use super::outstanding::Outstanding;
-use super::queues::{ClosedQueue, Next, PROGRAM_LIMITS, QueueOwner, Queues};
+use super::queues::{ClosedQueue, PROGRAM_LIMITS, QueueOwner};
 use super::settings::{ActionKind, AskPolicy, Settings};
 use super::settled::Settled;
-use super::spending::{expected_cost, settle_cost, told_closed};
 use super::waiting::{ScannedPlans, WaitList, Waiting};
 use super::whole_answers::{StoredReplies, WholeAnswers, size_of_reply};
 use crate::progress::{Event, Progress, Quiet};
 use crate::session::Session;
-use evalrs_base::price::Cost;
+use evalrs_base::text::count;
 use evalrs_eval::evaluate::Purpose;
-use evalrs_exec::{Executor, Launch};
+use evalrs_exec::Executor;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::{Database, Db};
@@ -78,23 +75,19 @@ pub(crate) struct Resolver<'a> {
     pub world: Effects<'a>,
     pub settings: Settings,
     pub list: WaitList,
-    pub queues: Queues<Waiting>,
+    pub(crate) admission: Admission<'a>,
     pub in_flight: InFlight<'a>,
     /// What is on disk and not in the graph yet.
     pub(crate) arrived: Vec<Written>,
     /// The endpoints of what is stored, once a judgment that may not be asked is missing.
     pub endpoints: OnceCell<StoredEndpoints>,
-    pub budget: Budget,
     pub(crate) outstanding: Outstanding,
-    /// How many actions may still be launched.
-    pub(crate) allowance: Allowance,
     /// How many answers of the target have entered the graph that nobody has looked at.
     ungraded: usize,
     /// The chunks whose plans and grades may be others since somebody has looked at them.
     pub touched: Vec<Chunk>,
     /// The answers of the target that the graph holds whole.
     pub(super) whole_answers: WholeAnswers,
-    pub blocked: Option<Blocked>,
     /// What was used so far, also by actions that were superseded before they landed.
     pub used: Usage,
     /// Raised whenever outcomes enter the graph.
@@ -112,21 +105,18 @@ impl<'a> Resolver<'a> {
         session.db.set_archive(Arc::new(StoredReplies(Arc::clone(&store))));
         Self {
             session,
+            admission: Admission::new(world.executor.limits(), &settings),
             in_flight: InFlight::new(Arc::clone(&store), world.executor),
             store,
             world,
             list: WaitList::default(),
-            queues: Queues::new(),
             arrived: Vec::new(),
             endpoints: OnceCell::new(),
-            budget: Budget::default(),
             settings,
             outstanding: Outstanding::default(),
-            allowance: Allowance::ALL,
             ungraded: 0,
             touched: Vec::new(),
             whole_answers: WholeAnswers::default(),
-            blocked: None,
             used: Usage::default(),
             applied: 0,
             settled: Settled::default(),
@@ -137,18 +127,13 @@ impl<'a> Resolver<'a> {
     /// most `allowance` actions of judges are launched.
     pub(crate) fn start_over(&mut self, settings: Settings, allowance: u64) {
         self.in_flight.supersede();
-        self.queues.drop_queue();
+        self.admission.start_over(&settings, allowance);
         self.list.start_over(self.session);
         self.outstanding = Outstanding::default();
-        self.allowance = Allowance { judges: allowance, conversations: settings.target_allowance };
         self.settings = settings;
-        self.blocked = None;
         self.settled.asked.clear();
         self.settled.stopped.clear();
         self.settled.replayed_failures = 0;
-        if self.settled.write_error.is_none() {
-            self.world.executor.limits().begin();
-        }
     }
 
     /// Whether anything may be asked by now.
@@ -189,9 +174,7 @@ impl<'a> Resolver<'a> {
     /// theirs. Where something is limited it may not: a budget or an interruption leaves as few cases as possible without
     /// any verdict.
     pub(crate) fn may_confirm_one(&mut self) -> bool {
-        let is_limited =
-            self.settings.limits != SpendingLimits::default() || self.allowance.is_limited();
-        !is_limited
+        !self.admission.is_limited()
             && self.settings.ask == AskPolicy::Ask
             && self.may_ask()
             && self.outstanding.take_done()
@@ -217,11 +200,11 @@ impl<'a> Resolver<'a> {
                 let queue = match waiting.purpose {
                     Purpose::Answer => {
                         let limits = target_limits(self.session, &self.settings);
-                        self.queues.queue(QueueOwner::Target, "", limits)
+                        self.admission.queues.queue(QueueOwner::Target, "", limits)
                     }
-                    _ => self.queues.queue(QueueOwner::Programs, "", PROGRAM_LIMITS),
+                    _ => self.admission.queues.queue(QueueOwner::Programs, "", PROGRAM_LIMITS),
                 };
-                self.queues.push(queue, rank(&self.session.db, &waiting), waiting);
+                self.admission.queues.push(queue, rank(&self.session.db, &waiting), waiting);
                 continue;
             };
             let Some(access) = access(self.session, judge, at) else {
@@ -230,11 +213,15 @@ impl<'a> Resolver<'a> {
             };
             let queue = known.entry((grader, at)).or_insert_with(|| {
                 let limits = access.limits(&self.settings);
-                self.queues.queue(QueueOwner::Judges(access.endpoint()), &access.spec.model, limits)
+                self.admission.queues.queue(
+                    QueueOwner::Judges(access.endpoint()),
+                    &access.spec.model,
+                    limits,
+                )
             });
-            self.queues.push(*queue, rank(&self.session.db, &waiting), waiting);
+            self.admission.queues.push(*queue, rank(&self.session.db, &waiting), waiting);
         }
-        self.queues.open(self.world.executor.limits());
+        self.admission.open_endpoints();
     }
 
     /// Whether the store can be written, where judges are to be paid for what it would keep: tried before the first is
@@ -248,8 +235,14 @@ impl<'a> Resolver<'a> {
 
     /// What cannot be kept would be paid for again.
     fn stop_asking(&mut self, error: StoreError) {
-        self.world.executor.limits().halt(UNWRITABLE);
+        self.admission.halt(UNWRITABLE);
         self.settled.write_error = Some(error);
+    }
+
+    /// Notes that the store could not be written; the first error stands.
+    pub(crate) fn note_write_error(&mut self, error: StoreError) {
+        self.admission.forbid_paid();
+        self.settled.write_error.get_or_insert(error);
     }
 
     /// Writes what has landed, and launches nothing.
@@ -269,55 +262,27 @@ impl<'a> Resolver<'a> {
     /// Writes what has landed, and launches what may be launched.
     pub(crate) fn go_on(&mut self) {
         self.write_landed();
-        // What is left when all is stopped was not asked for that reason.
-        if !self.in_flight.is_stopped() {
-            for closed in self.queues.take_closed(self.world.executor.limits()) {
-                self.give_up_closed(closed);
+        self.admission.begin_round(self.in_flight.is_stopped());
+        loop {
+            let session = &*self.session;
+            let render = |waiting: &Waiting, endpoint| launch(session, waiting, endpoint);
+            match self.admission.next(self.in_flight.has_room(), &render) {
+                Verdict::Start(admitted) => self.start(*admitted),
+                Verdict::Never(NeverStarts::Closed(closed)) => self.give_up_closed(closed),
+                Verdict::Never(NeverStarts::Broken(waiting, why)) => self.report_bug(waiting, why),
+                Verdict::Wait => return,
             }
         }
-        self.launch_queued();
     }
 
-    fn launch_queued(&mut self) {
-        // What runs here costs nothing, and need not be allowed.
-        let mut blocked = self.allowance.blocked();
-        while self.in_flight.has_room() {
-            let mut may_start = self.allowance.may_start(blocked);
-            may_start.target &= self.settled.write_error.is_none();
-            let Some(next) = self.queues.next(self.world.executor.limits(), may_start) else {
-                break;
-            };
-            let Next { endpoint, action: waiting, .. } = next;
-            let launch = match launch(self.session, &waiting, endpoint) {
-                Ok(launch) => launch,
-                Err(broken) => {
-                    self.queues.landed(endpoint);
-                    self.report_bug(waiting, broken);
-                    continue;
-                }
-            };
-            let mut expected = Cost::ZERO;
-            if !matches!(launch, Launch::Program(_)) {
-                expected = expected_cost(&launch, &self.budget, &self.settings);
-                if !self.budget.allows(expected, self.settings.limits) {
-                    self.queues.put_back(next);
-                    blocked = Some(Blocked::Budget);
-                    continue;
-                }
-                self.budget.sent(expected);
-                self.allowance.take(&launch);
-            }
-            self.list.tally(&waiting).asked += 1;
-            self.settled.asked.push(waiting.key);
-            self.world.progress.event(&Event::Asked);
-            let Waiting { key, generation, .. } = waiting;
-            let waiting = Waiting { expected, ..waiting };
-            self.in_flight.launch(waiting, key, generation, launch, &self.settings.prices);
-            blocked = blocked.or(self.allowance.blocked());
-        }
-        let is_held = self.allowance.conversations == 0 && self.queues.has_conversations();
-        let blocked = blocked.or(is_held.then_some(Blocked::Held));
-        self.blocked = blocked.filter(|_| self.queues.has_paid_to_ask());
+    /// Launches what was admitted.
+    fn start(&mut self, admitted: AdmittedAction) {
+        let AdmittedAction { waiting, launch } = admitted;
+        self.list.tally(&waiting).asked += 1;
+        self.settled.asked.push(waiting.key);
+        self.world.progress.event(&Event::Asked);
+        let Waiting { key, generation, .. } = waiting;
+        self.in_flight.launch(waiting, key, generation, launch, &self.settings.prices);
     }
 
     /// What was planned and cannot be launched is an error in the report: nothing else would say why its grade is missing.
@@ -360,7 +325,6 @@ impl<'a> Resolver<'a> {
                 self.in_flight.keep_also(entry.into_iter().collect());
             }
             InFlightEvent::Landed(arrival) => {
-                self.queues.landed(arrival.endpoint);
                 self.count(arrival);
             }
             InFlightEvent::Written(batch, result) => {
@@ -377,14 +341,14 @@ impl<'a> Resolver<'a> {
     }
 
     fn count(&mut self, arrival: Arrival) {
-        let Arrival { waiting, usage, failure, superseded, .. } = arrival;
+        let Arrival { waiting, endpoint, usage, failure, superseded } = arrival;
         // Its endpoint may have been closed while it waited to be sent.
         let was_asked = !matches!(failure, Some((FailureKind::NotAsked, _)));
         if !was_asked {
             self.settled.asked.retain(|asked| *asked != waiting.key);
         }
         let failed = failure.as_ref().map(|(kind, _)| *kind);
-        settle_cost(&mut self.budget, &waiting, usage, failed);
+        self.admission.landed(endpoint, &waiting, usage, failed);
         self.used = self.used + usage;
         if superseded {
             return;
@@ -488,7 +452,19 @@ impl<'a> Resolver<'a> {
             // Plans name other keys then.
             self.applied += u64::from(!self.session.outgrown().is_empty());
             let store = self.store.as_ref();
-            self.settled.write_error = complete_keys(self.session, store, self.world.system).err();
+            if let Err(error) = complete_keys(self.session, store, self.world.system) {
+                self.note_write_error(error);
+            }
         }
+    }
+}
+
+/// What is said where the rest of a queue is given up.
+fn told_closed(rest: &[Waiting], reason: &str) -> String {
+    if rest.iter().any(|waiting| waiting.purpose == Purpose::Answer) {
+        let count = count(rest.len(), "conversation");
+        format!("stopped the target: it {reason}; {count} did not begin")
+    } else {
+        format!("stopped asking: {reason}; {} judgments were not asked", rest.len())
     }
 }

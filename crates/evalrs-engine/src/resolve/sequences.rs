@@ -10,6 +10,7 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 
+use super::admission::{Places, Verdict};
 use super::calls::End;
 use super::in_flight::{InFlight, InFlightEvent};
 use super::prepare::Prepared;
@@ -91,9 +92,12 @@ pub async fn run_sequences<S: Sequence>(
     let mut stop = pin!(stop);
     let mut sequences = sequences.enumerate().fuse();
     let mut under_way = SequencesUnderWay::new(run, store);
+    let places = Places::new(run.executor.limits(), run.max_concurrent);
     let end = loop {
         let mut flow = ControlFlow::Continue(());
-        while flow.is_continue() && under_way.active.len() < run.max_concurrent.max(1) {
+        while flow.is_continue()
+            && let Verdict::Start(()) = places.sequence(under_way.active.len())
+        {
             let Some((id, sequence)) = sequences.next() else { break };
             under_way.active.insert(id, sequence);
             flow = under_way.advance(id, None, receiver);

@@ -148,12 +148,13 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
     let mut ticks = interval_at(Instant::now() + TICK, TICK);
     loop {
         resolver.go_on();
-        let is_refused = resolver.blocked == Some(Blocked::Budget);
-        let can_start =
-            !resolver.queues.is_empty() && !resolver.in_flight.is_stopped() && !is_refused;
+        let is_refused = resolver.admission.blocked() == Some(Blocked::Budget);
+        let can_start = !resolver.admission.queues.is_empty()
+            && !resolver.in_flight.is_stopped()
+            && !is_refused;
         if resolver.in_flight.is_over() && !can_start && !resolver.has_answers() {
             resolver.settled.out_of_budget = is_refused;
-            resolver.list.queue.extend(resolver.queues.take_rest());
+            resolver.list.queue.extend(resolver.admission.queues.take_rest());
             return;
         }
         let has_answers = resolver.has_answers();
@@ -295,7 +296,7 @@ fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
     resolver.world.progress.event(&Event::Finished);
     resolver.list.remember(resolver.session);
     *plans = resolver.list.settled;
-    let calls = resolver.budget.calls();
+    let calls = resolver.admission.calls();
     let is_live = answers::is_live(&resolver.session.db, resolver.session.root);
     let conversations = is_live.then_some(resolver.list.conversations);
     Settled {
@@ -310,6 +311,6 @@ fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
 
 fn write_now(resolver: &mut Resolver<'_>, entries: &[Entry]) {
     if let Err(error) = resolver.store.put_many(entries) {
-        resolver.settled.write_error.get_or_insert(error);
+        resolver.note_write_error(error);
     }
 }

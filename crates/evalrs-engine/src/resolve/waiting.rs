@@ -134,12 +134,19 @@ pub(crate) enum ScannedPlans {
 pub(crate) struct FoundOutcomes {
     /// The outcomes.
     pub outcomes: Vec<(ActionKey, Arc<Outcome>)>,
-    /// The chunks that waited for them.
-    pub waiting: Vec<Chunk>,
+    /// The chunks that waited for them. Nothing depends on their order: the epoch of each is raised once.
+    pub waiting: HashSet<Chunk>,
     /// Which of them are answers of the target, and how large those are.
     pub answers: Vec<(ActionKey, usize)>,
     /// Whether there is more to look up, once this is in the graph.
     pub(crate) has_more: bool,
+}
+
+impl FoundOutcomes {
+    /// The bytes of all answers of the target.
+    fn answer_bytes(&self) -> usize {
+        self.answers.iter().map(|(_, size)| size).sum()
+    }
 }
 
 /// What a session waits for.
@@ -364,45 +371,42 @@ impl WaitList {
         usable: &mut dyn FnMut(&Entry, &Waiting) -> Option<Outcome>,
     ) -> FoundOutcomes {
         let mut found = FoundOutcomes::default();
-        let mut waited = HashSet::new();
-        let mut bytes = 0;
         let fresh = std::mem::take(&mut self.fresh);
         let mut rest = fresh.as_slice();
-        while !rest.is_empty() && bytes < MAX_FOUND {
-            let is_conversation = |waiting: &Waiting| waiting.purpose == Purpose::Answer;
-            let most = if rest.iter().take(LOOKED_UP).any(is_conversation) {
-                CONVERSATIONS_LOOKED_UP
-            } else {
-                LOOKED_UP
-            };
+        while !rest.is_empty() && found.answer_bytes() < MAX_FOUND {
             let batch;
-            (batch, rest) = rest.split_at(most.min(rest.len()));
+            (batch, rest) = rest.split_at(batch_length(rest));
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             store.visit_many(&keys, &mut |place, entry| {
                 let waiting = &batch[place];
                 let entry = entry.filter(|_| !self.is_repeated(waiting));
-                let tally = self.tally(waiting);
-                if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
-                    tally.cached += 1;
-                    tally.saved = tally.saved + outcome.usage();
-                    if is_conversation(waiting) {
-                        let size = size_of_reply(&outcome);
-                        bytes += size;
-                        found.answers.push((waiting.key, size));
-                    }
-                    found.outcomes.push((waiting.key, Arc::new(outcome)));
-                    waited.extend(self.chunks.remove(&waiting.key).unwrap_or_default());
-                } else {
-                    let generation = entry.map_or(0, |entry| entry.generation.saturating_add(1));
-                    self.queue.push(Waiting { generation, ..*waiting });
+                match entry.as_ref().and_then(|entry| usable(entry, waiting)) {
+                    Some(outcome) => self.take_found(waiting, outcome, &mut found),
+                    None => self.queue_missing(waiting, entry.as_ref()),
                 }
             });
         }
         self.fresh.extend_from_slice(rest);
         found.has_more = !rest.is_empty();
-        // Their order is that of the hash, and nothing depends on it: the epoch of each is raised once.
-        found.waiting = waited.into_iter().collect();
         found
+    }
+
+    /// Counts an outcome that the store has, and hands it on with the chunks that waited for it.
+    fn take_found(&mut self, waiting: &Waiting, outcome: Outcome, found: &mut FoundOutcomes) {
+        let tally = self.tally(waiting);
+        tally.cached += 1;
+        tally.saved = tally.saved + outcome.usage();
+        if waiting.purpose == Purpose::Answer {
+            found.answers.push((waiting.key, size_of_reply(&outcome)));
+        }
+        found.outcomes.push((waiting.key, Arc::new(outcome)));
+        found.waiting.extend(self.chunks.remove(&waiting.key).unwrap_or_default());
+    }
+
+    /// Queues what the store does not have, to be kept in place of what it has there.
+    fn queue_missing(&mut self, waiting: &Waiting, held: Option<&Entry>) {
+        let generation = held.map_or(0, |held| held.generation.saturating_add(1));
+        self.queue.push(Waiting { generation, ..*waiting });
     }
 
     /// How many chunks were scanned.
@@ -442,6 +446,14 @@ impl WaitList {
         chunks.dedup();
         self.chunks.insert(key, chunks);
     }
+}
+
+/// How many of these are looked up at once.
+fn batch_length(rest: &[Waiting]) -> usize {
+    let mut next = rest.iter().take(LOOKED_UP);
+    let has_conversation = next.any(|waiting| waiting.purpose == Purpose::Answer);
+    let most = if has_conversation { CONVERSATIONS_LOOKED_UP } else { LOOKED_UP };
+    most.min(rest.len())
 }
 
 /// How many actions extract submissions of a chunk, grader by grader, if the outcome of each is known and stays. Plans are the

@@ -23,7 +23,7 @@ pub(crate) mod quick_checks;
 pub(crate) mod read_trace;
 pub(crate) mod recordings;
 pub mod reload;
-mod shortened;
+pub mod shortened;
 pub(crate) mod small_file;
 
 use std::collections::{BTreeMap, BTreeSet};

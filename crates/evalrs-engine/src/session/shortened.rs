@@ -9,7 +9,7 @@ use evalrs_eval::dataset::split::SHOWN_PROBLEMS;
 const SHOWN_ALIKE: usize = 3;
 
 /// The first problems, of those that are alike fewer still, and how many more there are.
-pub(super) fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
+pub fn shortened(mut diagnostics: Vec<Diagnostic>) -> Vec<Diagnostic> {
     let all = diagnostics.len();
     let mut alike: HashMap<String, usize> = HashMap::new();
     diagnostics.retain(|diagnostic| {

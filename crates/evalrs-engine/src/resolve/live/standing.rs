@@ -25,11 +25,9 @@ impl Live<'_> {
         if let Some(cannot) = &self.cannot {
             return ResolveState::Stopped(cannot.to_string());
         }
-        match resolver.blocked {
-            Some(Blocked::Budget) => {
-                ResolveState::Stopped(resolver.budget.refusal(resolver.settings.limits).to_owned())
-            }
-            Some(Blocked::Held) => ResolveState::Held(resolver.queues.len() as u64),
+        match resolver.admission.blocked() {
+            Some(Blocked::Budget) => ResolveState::Stopped(resolver.admission.refusal().to_owned()),
+            Some(Blocked::Held) => ResolveState::Held(resolver.admission.queues.len() as u64),
             None if self.is_done => ResolveState::Done,
             None => ResolveState::Asking,
         }
@@ -45,9 +43,9 @@ impl Live<'_> {
         ResolveProgress {
             tally,
             under_way,
-            waiting: resolver.queues.len() as u64 + tally.pending,
+            waiting: resolver.admission.queues.len() as u64 + tally.pending,
             superseded,
-            calls: resolver.budget.calls(),
+            calls: resolver.admission.calls(),
             used: resolver.used,
         }
     }

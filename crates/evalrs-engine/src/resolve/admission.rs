@@ -1,0 +1,481 @@
+//! May this start? The one place that decides it, of everything that a session has queued: what somebody allows, what may be
+//! spent, what endpoints and the disk have room for.
+//!
+//! It counts what it lets start, so that nothing else has to know of allowances, budgets and queues. Commands without a
+//! session have no queue and no budget: their [`Places`] give the same kind of answer.
+
+use std::sync::Arc;
+
+use super::allowance::{Allowance, Blocked};
+use super::budget::{Budget, SpendingLimits};
+use super::queues::{ClosedQueue, MayStart, Next, Queues};
+use super::settings::Settings;
+use super::waiting::Waiting;
+use evalrs_base::price::{Cost, Prices};
+use evalrs_eval::evaluate::Purpose;
+use evalrs_exec::{EndpointId, ExecutionLimits, JudgeLaunch, Launch, Room};
+use evalrs_model::outcome::{FailureKind, Usage};
+
+/// Whether something may start.
+#[derive(Debug)]
+pub(crate) enum Verdict<S, N> {
+    /// Now: this. It counts as under way from here on.
+    Start(S),
+    /// Not before something lands, is written or is allowed.
+    Wait,
+    /// Never, and why.
+    Never(N),
+}
+
+/// An action that starts.
+#[derive(Debug)]
+pub(crate) struct AdmittedAction {
+    /// Who waits for it, with what it is expected to cost.
+    pub waiting: Waiting,
+    /// How it is executed.
+    pub launch: Launch,
+}
+
+/// Why queued actions never start.
+#[derive(Debug)]
+pub(crate) enum NeverStarts {
+    /// Their endpoint is asked no more, or their model there.
+    Closed(ClosedQueue<Waiting>),
+    /// This one cannot be rendered: a promise of the graph does not hold.
+    Broken(Waiting, &'static str),
+}
+
+/// Renders a queued action for an endpoint, or says which promise of the graph does not hold.
+pub(crate) type Render<'a> = &'a dyn Fn(&Waiting, EndpointId) -> Result<Launch, &'static str>;
+
+/// Decides which of the queued actions of a session start, and counts those that did.
+pub(crate) struct Admission<'a> {
+    /// The limits of endpoints, which the executor keeps.
+    limits: &'a dyn ExecutionLimits,
+    /// What waits.
+    pub queues: Queues<Waiting>,
+    /// How many actions may still be launched.
+    allowance: Allowance,
+    budget: Budget,
+    spending: SpendingLimits,
+    prices: Arc<Prices>,
+    /// What was found to be closed in this round and was not told yet, the last first.
+    closed: Vec<ClosedQueue<Waiting>>,
+    blocked: Option<Blocked>,
+    /// Whether the store cannot be written.
+    cannot_keep: bool,
+}
+
+impl<'a> Admission<'a> {
+    /// Nothing is queued yet, and everything is allowed that `settings` allow.
+    pub(crate) fn new(limits: &'a dyn ExecutionLimits, settings: &Settings) -> Self {
+        Self {
+            limits,
+            queues: Queues::new(),
+            allowance: Allowance::ALL,
+            budget: Budget::default(),
+            spending: settings.limits,
+            prices: Arc::clone(&settings.prices),
+            closed: Vec::new(),
+            blocked: None,
+            cannot_keep: false,
+        }
+    }
+
+    /// Drops what is queued. From now on at most `judges` actions of judges start, and as many conversations as `settings`
+    /// allow; what was spent stays spent.
+    pub(crate) fn start_over(&mut self, settings: &Settings, judges: u64) {
+        self.queues.drop_queue();
+        self.allowance = Allowance { judges, conversations: settings.target_allowance };
+        self.spending = settings.limits;
+        self.prices = Arc::clone(&settings.prices);
+        self.blocked = None;
+        if !self.cannot_keep {
+            self.limits.begin();
+        }
+    }
+
+    /// Everything that was held back may start.
+    pub(crate) fn allow_all(&mut self) {
+        self.allowance = Allowance::ALL;
+    }
+
+    /// So many more of either kind may start.
+    pub(crate) fn allow_more(&mut self, more: u64) {
+        self.allowance.allow_more(more);
+    }
+
+    /// One more action of judges may start: somebody asked for that very one.
+    pub(crate) fn allow_one(&mut self) {
+        self.allowance.allow_one();
+    }
+
+    /// Nothing that is under way is sent any more, and no conversation begins: what comes of them cannot be kept.
+    pub(crate) fn halt(&mut self, reason: &str) {
+        self.forbid_paid();
+        self.limits.halt(reason);
+    }
+
+    /// What comes of actions cannot be kept: no conversation begins any more, and no endpoint is opened again.
+    pub(crate) fn forbid_paid(&mut self) {
+        self.cannot_keep = true;
+    }
+
+    /// Whether something limits how many actions start.
+    pub(crate) fn is_limited(&self) -> bool {
+        self.spending != SpendingLimits::default() || self.allowance.is_limited()
+    }
+
+    /// What stood in the way of more paid actions when last something was to start, if it was neither the disk nor an
+    /// endpoint.
+    pub(crate) fn blocked(&self) -> Option<Blocked> {
+        self.blocked
+    }
+
+    /// Why the budget allows nothing more, if it does not.
+    pub(crate) fn refusal(&self) -> &'static str {
+        self.budget.refusal(self.spending)
+    }
+
+    /// How many actions were begun that count against limits.
+    pub(crate) fn calls(&self) -> u64 {
+        self.budget.calls()
+    }
+
+    /// Looks anew at what is in the way; [`Self::next`] is asked after this until it says that the rest waits. Nothing is
+    /// found to be closed once all `is_stopped`: what is left then was not asked for that reason.
+    pub(crate) fn begin_round(&mut self, is_stopped: bool) {
+        self.blocked = self.allowance.blocked();
+        if !is_stopped {
+            self.closed = self.queues.take_closed(self.limits);
+            self.closed.reverse();
+        }
+    }
+
+    /// The next of the queued actions, and whether it may start; the disk `has_room` for what comes of it.
+    pub(crate) fn next(
+        &mut self,
+        has_room: bool,
+        render: Render<'_>,
+    ) -> Verdict<Box<AdmittedAction>, NeverStarts> {
+        if let Some(closed) = self.closed.pop() {
+            return Verdict::Never(NeverStarts::Closed(closed));
+        }
+        while has_room && let Some(next) = self.queues.next(self.limits, self.may_start()) {
+            let launch = match render(&next.action, next.endpoint) {
+                Ok(launch) => launch,
+                Err(broken) => {
+                    self.queues.landed(next.endpoint);
+                    return Verdict::Never(NeverStarts::Broken(next.action, broken));
+                }
+            };
+            if let Some(waiting) = self.pay(&next, &launch) {
+                return Verdict::Start(Box::new(AdmittedAction { waiting, launch }));
+            }
+            // Programs cost nothing: they may start nevertheless.
+            self.queues.put_back(next);
+            self.blocked = Some(Blocked::Budget);
+        }
+        let is_held = self.allowance.conversations == 0 && self.queues.has_conversations();
+        let blocked = self.blocked.or(is_held.then_some(Blocked::Held));
+        self.blocked = blocked.filter(|_| self.queues.has_paid_to_ask());
+        Verdict::Wait
+    }
+
+    /// Whose actions may start, as far as the executor has no say.
+    fn may_start(&self) -> MayStart {
+        let is_allowed = self.allowance.conversations > 0 && self.blocked != Some(Blocked::Budget);
+        MayStart { judges: self.blocked.is_none(), target: is_allowed && !self.cannot_keep }
+    }
+
+    /// Reserves what an action will probably cost. None if the budget does not allow it.
+    fn pay(&mut self, next: &Next<Waiting>, launch: &Launch) -> Option<Waiting> {
+        if matches!(launch, Launch::Program(_)) {
+            return Some(Waiting { expected: Cost::ZERO, ..next.action });
+        }
+        let expected = self.expected_cost(launch);
+        if !self.budget.allows(expected, self.spending) {
+            return None;
+        }
+        self.budget.sent(expected);
+        self.allowance.take(launch);
+        self.blocked = self.blocked.or(self.allowance.blocked());
+        Some(Waiting { expected, ..next.action })
+    }
+
+    /// What an action will probably cost; nothing where money has no limit, or nobody knows.
+    fn expected_cost(&self, launch: &Launch) -> Cost {
+        if self.spending.max_cost.is_none() {
+            return Cost::ZERO;
+        }
+        match launch {
+            Launch::Program(_) => Cost::ZERO,
+            Launch::Target(_) => self.budget.expected_conversation(),
+            Launch::Judge(JudgeLaunch { action, .. }) => {
+                let bytes = action.system.len() + action.user.len();
+                let price = self.prices.of(&action.model);
+                price.map_or(Cost::ZERO, |price| self.budget.expected(bytes, price))
+            }
+        }
+    }
+
+    /// An action landed, maybe with a failure: its place is free, and what it cost takes the place of what was expected.
+    pub(crate) fn landed(
+        &mut self,
+        endpoint: EndpointId,
+        waiting: &Waiting,
+        usage: Usage,
+        failed: Option<FailureKind>,
+    ) {
+        self.queues.landed(endpoint);
+        let is_free = failed.is_some_and(|kind| !kind.policy().billed);
+        let usage = Usage { cost: usage.cost.or(is_free.then_some(Cost::ZERO)), ..usage };
+        match waiting.purpose {
+            Purpose::Answer => self.budget.conversation_landed(waiting.expected, usage),
+            Purpose::Submission | Purpose::Grade => self.budget.landed(waiting.expected, usage),
+        }
+    }
+
+    /// An action was cancelled: its place is free. It will be paid for all the same, though it is not known how much.
+    pub(crate) fn cancelled(&mut self, endpoint: EndpointId, waiting: &Waiting) {
+        self.queues.landed(endpoint);
+        self.budget.landed(waiting.expected, Usage::default());
+    }
+
+    /// The endpoints for which something waits that could start if one under way landed; none where something else is in
+    /// the way.
+    pub(crate) fn full(&self) -> Vec<EndpointId> {
+        if self.blocked.is_some() { Vec::new() } else { self.queues.full(self.limits) }
+    }
+
+    /// Makes every endpoint of the queue known to the executor.
+    pub(crate) fn open_endpoints(&mut self) {
+        self.queues.open(self.limits);
+    }
+}
+
+/// Places for what a command without a session has under way.
+#[derive(Clone, Copy)]
+pub(crate) struct Places<'a> {
+    limits: &'a dyn ExecutionLimits,
+    most: usize,
+}
+
+impl<'a> Places<'a> {
+    /// So many places, at least one, by the limits of an executor.
+    pub(crate) fn new(limits: &'a dyn ExecutionLimits, most: usize) -> Self {
+        Self { limits, most: most.max(1) }
+    }
+
+    /// Whether a sequence of actions may begin where so many are under way. What its actions wait for, the executor knows.
+    pub(crate) fn sequence(&self, under_way: usize) -> Verdict<(), String> {
+        if under_way < self.most { Verdict::Start(()) } else { Verdict::Wait }
+    }
+
+    /// Whether a program may be called where so many calls are under way; the disk `has_room` for what comes of it.
+    pub(crate) fn call(&self, under_way: usize, has_room: bool) -> Verdict<(), String> {
+        if under_way >= self.most || !has_room {
+            return Verdict::Wait;
+        }
+        match self.limits.room(EndpointId::Program) {
+            Room::Now => Verdict::Start(()),
+            Room::Full | Room::Later => Verdict::Wait,
+            Room::Closed(reason) => Verdict::Never(reason),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::BTreeMap;
+    use std::sync::Arc;
+
+    use super::{Admission, AdmittedAction, NeverStarts, Places, Verdict};
+    use crate::resolve::allowance::Blocked;
+    use crate::resolve::budget::SpendingLimits;
+    use crate::resolve::queues::{PROGRAM_LIMITS, QueueOwner};
+    use crate::resolve::settings::Settings;
+    use crate::resolve::waiting::Waiting;
+    use crate::session::Session;
+    use evalrs_eval::dataset::chunk::Records;
+    use evalrs_eval::evaluate::BallotId;
+    use evalrs_eval::judge::JudgeAction;
+    use evalrs_eval::judge::question::Question;
+    use evalrs_eval::program::{ProgramAction, ProgramFingerprint, ProgramIdentity};
+    use evalrs_exec::executor::NoLimits;
+    use evalrs_exec::{
+        Endpoint, EndpointId, JudgeEndpointId, JudgeLaunch, Launch, ProgramLaunch, Start,
+    };
+    use evalrs_graph::Database;
+    use evalrs_graph::inputs::{CellId, Chunk, Overrides};
+    use evalrs_model::key::ActionKey;
+    use evalrs_model::outcome::Usage;
+    use evalrs_model::spec::{Patience, ProgramSpec, ReplyFormat, Scale};
+
+    /// The number of the one action of a program; the others are of judges.
+    const OF_PROGRAM: u8 = 9;
+    /// No actions.
+    const NONE: Vec<u8> = Vec::new();
+    /// The number of an action that cannot be rendered.
+    const UNRENDERED: u8 = 8;
+
+    fn waiting(number: u8) -> Waiting {
+        let session =
+            Session::new(Database::default(), "s.yaml", BTreeMap::new(), Overrides::default());
+        let chunk = Chunk::new(&session.db, session.root, Arc::new(Records::empty()), 0);
+        let cell = CellId { chunk, case: 0, grader: 0 };
+        Waiting::new(cell, BallotId::default(), ActionKey([number; 32]))
+    }
+
+    fn judge() -> Launch {
+        let action = JudgeAction {
+            provider: "openai".to_owned(),
+            endpoint: "e".to_owned(),
+            model: "m".to_owned(),
+            system: String::new(),
+            user: String::new(),
+            quotable: Vec::new(),
+            temperature: None,
+            seed: None,
+            max_tokens: None,
+            top_p: None,
+            extra_body: String::new(),
+            headers: String::new(),
+            response_format: ReplyFormat::Auto,
+            question: Question::Score(Scale { min: 0.0, max: 1.0 }),
+            vote: 0,
+            agent: None,
+            program: None,
+        };
+        Launch::Judge(JudgeLaunch {
+            action,
+            endpoint: JudgeEndpointId(0),
+            what_for: String::new(),
+            base_url: String::new(),
+            api_key: None,
+            headers: Vec::new(),
+            patience: Patience::default(),
+            agent: None,
+            start: None,
+        })
+    }
+
+    fn program() -> Launch {
+        let spec = ProgramSpec::of_file("p".to_owned());
+        let start = Start {
+            spec: spec.clone(),
+            path: "/p".to_owned(),
+            runtime: None,
+            cwd: "/".to_owned(),
+            workspace: "/".to_owned(),
+            inputs: Vec::new(),
+            may_write: Vec::new(),
+            env: Vec::new(),
+        };
+        let identity = Arc::new(ProgramIdentity { spec, known: ProgramFingerprint::default() });
+        let action = ProgramAction { identity, input: "{}".to_owned() };
+        Launch::Program(ProgramLaunch { action, start: Arc::new(start) })
+    }
+
+    fn render(waiting: &Waiting, _endpoint: EndpointId) -> Result<Launch, &'static str> {
+        match waiting.key.0[0] {
+            OF_PROGRAM => Ok(program()),
+            UNRENDERED => Err("it is gone"),
+            _ => Ok(judge()),
+        }
+    }
+
+    /// An admission of at most so many actions of judges, in which actions with these numbers wait.
+    fn queued(judges: u64, limits: SpendingLimits, numbers: &[u8]) -> Admission<'static> {
+        let settings = Settings { limits, ..Settings::default() };
+        let mut admission = Admission::new(&NoLimits, &settings);
+        admission.start_over(&settings, judges);
+        for number in numbers {
+            let owner = if *number == OF_PROGRAM {
+                QueueOwner::Programs
+            } else {
+                let provider = "openai".to_owned();
+                QueueOwner::Judges(Endpoint { provider, base_url: "e".to_owned(), api_key: None })
+            };
+            let queue = admission.queues.queue(owner, "m", PROGRAM_LIMITS);
+            admission.queues.push(queue, 0, waiting(*number));
+        }
+        admission.open_endpoints();
+        admission
+    }
+
+    /// The numbers of what starts in one round, sorted, and of what never does.
+    fn round(admission: &mut Admission<'_>, has_room: bool) -> [Vec<u8>; 2] {
+        let mut started = Vec::new();
+        let mut broken = Vec::new();
+        admission.begin_round(false);
+        loop {
+            match admission.next(has_room, &render) {
+                Verdict::Start(action) => {
+                    let AdmittedAction { waiting, .. } = *action;
+                    started.push(waiting.key.0[0]);
+                }
+                Verdict::Never(NeverStarts::Broken(waiting, _)) => broken.push(waiting.key.0[0]),
+                Verdict::Never(NeverStarts::Closed(_)) => unreachable!("nothing is closed"),
+                Verdict::Wait => break,
+            }
+        }
+        started.sort_unstable();
+        [started, broken]
+    }
+
+    #[test]
+    fn what_is_to_be_paid_for_waits_for_allowance_and_budget_and_programs_do_not() {
+        let calls = |most| SpendingLimits { max_calls: Some(most), max_cost: None };
+        let all = [1, 2, OF_PROGRAM];
+        for (judges, limits, started, blocked) in [
+            (u64::MAX, SpendingLimits::default(), &[1, 2, OF_PROGRAM][..], None),
+            (1, SpendingLimits::default(), &[1, OF_PROGRAM], Some(Blocked::Held)),
+            (0, SpendingLimits::default(), &[OF_PROGRAM], Some(Blocked::Held)),
+            (u64::MAX, calls(1), &[1, OF_PROGRAM], Some(Blocked::Budget)),
+            (u64::MAX, calls(0), &[OF_PROGRAM], Some(Blocked::Budget)),
+            (2, calls(2), &[1, 2, OF_PROGRAM], None),
+        ] {
+            let mut admission = queued(judges, limits, &all);
+            assert_eq!(round(&mut admission, true), [started.to_vec(), NONE]);
+            assert_eq!(admission.blocked(), blocked, "{judges} {limits:?}");
+            assert_eq!(admission.queues.len(), all.len() - started.len());
+        }
+    }
+
+    #[test]
+    fn what_waits_starts_once_it_is_allowed_or_the_disk_has_room() {
+        let mut admission = queued(0, SpendingLimits::default(), &[1, 2, 3]);
+        assert_eq!(round(&mut admission, true), [NONE, NONE]);
+        admission.allow_one();
+        assert_eq!(round(&mut admission, false), [NONE, NONE]);
+        assert_eq!(admission.blocked(), None, "the disk is all that it waits for");
+        assert_eq!(round(&mut admission, true), [vec![1], NONE]);
+        admission.allow_all();
+        assert_eq!(round(&mut admission, true), [vec![2, 3], NONE]);
+        assert_eq!((admission.calls(), admission.is_limited()), (3, false));
+    }
+
+    #[test]
+    fn what_cannot_be_rendered_takes_no_place_and_holds_up_nothing() {
+        let mut admission = queued(1, SpendingLimits::default(), &[UNRENDERED, 1]);
+        assert_eq!(round(&mut admission, true), [vec![1], vec![UNRENDERED]]);
+        admission.landed(
+            EndpointId::Judge(JudgeEndpointId(0)),
+            &waiting(1),
+            Usage::default(),
+            None,
+        );
+        assert_eq!(admission.calls(), 1);
+    }
+
+    #[test]
+    fn commands_have_so_many_places_and_no_call_without_room_on_the_disk() {
+        let places = Places::new(&NoLimits, 0);
+        assert!(matches!(places.call(0, true), Verdict::Start(())));
+        assert!(matches!(places.call(1, true), Verdict::Wait), "there is one place at least");
+        assert!(matches!(places.call(0, false), Verdict::Wait));
+        assert!(matches!(places.sequence(0), Verdict::Start(())));
+        assert!(matches!(places.sequence(1), Verdict::Wait));
+    }
+}
