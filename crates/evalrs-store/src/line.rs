@@ -109,7 +109,7 @@ pub(crate) struct ScannedEntry<'a> {
 
 /// What came of reading lines.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) struct Scanned {
+pub(crate) struct ScannedLines {
     /// Where the first line without a line break starts: that is a torn tail, or one that is being written.
     pub end: Position,
     /// A warning for each line that is no entry.
@@ -240,7 +240,7 @@ pub(crate) fn scan(
     path: &str,
     from: Position,
     mut visit: impl FnMut(ScannedEntry<'_>),
-) -> io::Result<Scanned> {
+) -> io::Result<ScannedLines> {
     let Position { mut offset, mut line } = from;
     let mut skipped = Vec::new();
     let mut conflicts = 0;
@@ -256,7 +256,7 @@ pub(crate) fn scan(
             read += reader.skip_until(b'\n')?;
             Err("longer than 64 MiB")
         } else {
-            return Ok(Scanned { end: Position { offset, line }, skipped, conflicts });
+            return Ok(ScannedLines { end: Position { offset, line }, skipped, conflicts });
         };
         let marker = if found.is_err() { Marker::of(&buffer) } else { None };
         let goes_on = is_conflict && matches!(marker, Some(Marker::Middle | Marker::End));

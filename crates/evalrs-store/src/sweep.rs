@@ -26,7 +26,7 @@ use crate::segment::removal_lock::{remove_segments, try_removing_segments};
 use crate::segment::store::SegmentStore;
 use crate::sweep::blob_sweep::{BlobSweep, remove_blobs};
 use crate::sweep::policy::{Candidate, Fate, fates};
-use crate::sweep::survey::{Closed, INDEXED, Survey, Swept, survey};
+use crate::sweep::survey::{ClosedSegment, INDEXED, Survey, Swept, survey};
 use crate::sweep::uses::{Uses, read_uses, remove_unfinished};
 
 /// How much is written at once, in bytes.
@@ -174,7 +174,7 @@ impl Survey {
         };
         self.count_written(&packed, fates, writer.writer().written);
         for at in packed {
-            let Closed { path, length, .. } = &self.closed[at];
+            let ClosedSegment { path, length, .. } = &self.closed[at];
             match remove(path, *length) {
                 Ok(true) => self.swept.packed += 1,
                 Ok(false) => self.swept.busy += 1,

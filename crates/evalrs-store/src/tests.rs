@@ -13,7 +13,7 @@ use evalrs_model::key::ActionKey;
 
 use super::*;
 use crate::error::WARNING_LIMIT;
-use crate::line::{self, Position, Scanned};
+use crate::line::{self, Position, ScannedLines};
 use crate::segment::files::read_group;
 use crate::segment::own_segment::OwnSegment;
 
@@ -243,7 +243,7 @@ fn a_line_beyond_the_limit_is_skipped_and_the_next_one_read() {
     let scanned = line::scan(&text[..], "a", Position::START, |found| {
         offsets.push((found.offset as usize, found.entry.key));
     });
-    let expected = Scanned {
+    let expected = ScannedLines {
         end: Position { offset: text.len() as u64, line: 5 },
         skipped: vec!["skipped the stored outcome at `a:1`: longer than 64 MiB".to_owned()],
         conflicts: 0,

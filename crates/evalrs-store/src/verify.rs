@@ -11,7 +11,7 @@ use crate::entry::BODY_LIMIT;
 use crate::entry::Entry;
 use crate::error::WARNING_LIMIT;
 use crate::line::entry_line::EntryLine;
-use crate::line::{self, Position, Scanned, ScannedEntry};
+use crate::line::{self, Position, ScannedEntry, ScannedLines};
 use crate::segment::base_lines::BaseLines;
 use crate::segment::files::{segment_folder, segment_names, unreadable};
 use crate::segment::index::scan_file;
@@ -65,7 +65,7 @@ impl VerifyReport {
         None
     }
 
-    fn end(&mut self, path: &Path, scanned: io::Result<Scanned>) {
+    fn end(&mut self, path: &Path, scanned: io::Result<ScannedLines>) {
         match scanned {
             Ok(scanned) => {
                 self.bytes += scanned.end.offset;

@@ -11,7 +11,7 @@ use crate::resolve::elsewhere::{OtherEndpoint, stored_elsewhere};
 use crate::resolve::settings::Settings;
 use crate::resolve::stored::StoredReader;
 use crate::resolve::superseded::superseded;
-use crate::resolve::waiting::{FoundOutcomes, Refreshed, WaitList, Waiting};
+use crate::resolve::waiting::{FoundOutcomes, RefreshedActions, WaitList, Waiting};
 use crate::session::Session;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::ReadyReward;
@@ -102,7 +102,7 @@ pub fn preview(
         let mut list = scan(session, system);
         let mut is_news = false;
         loop {
-            let refreshed = Refreshed::of(session, settings);
+            let refreshed = RefreshedActions::of(session, settings);
             let reader = StoredReader { session, settings, refreshed };
             let found =
                 list.look_up(store, &mut |entry, waiting| looking.look(&reader, entry, waiting));

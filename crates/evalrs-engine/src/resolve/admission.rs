@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::allowance::{Allowance, Blocked};
+use super::allowance::{Allowance, Obstacle};
 use super::budget::{Budget, SpendingLimits};
 use super::queues::{ClosedQueue, MayStart, Next, Queues};
 use super::settings::Settings;
@@ -61,7 +61,7 @@ pub(crate) struct Admission<'a> {
     prices: Arc<Prices>,
     /// What was found to be closed in this round and was not told yet, the last first.
     closed: Vec<ClosedQueue<Waiting>>,
-    blocked: Option<Blocked>,
+    blocked: Option<Obstacle>,
     /// Whether the store cannot be written.
     cannot_keep: bool,
 }
@@ -128,7 +128,7 @@ impl<'a> Admission<'a> {
 
     /// What stood in the way of more paid actions when last something was to start, if it was neither the disk nor an
     /// endpoint.
-    pub(crate) fn blocked(&self) -> Option<Blocked> {
+    pub(crate) fn blocked(&self) -> Option<Obstacle> {
         self.blocked
     }
 
@@ -174,17 +174,17 @@ impl<'a> Admission<'a> {
             }
             // Programs cost nothing: they may start nevertheless.
             self.queues.put_back(next);
-            self.blocked = Some(Blocked::Budget);
+            self.blocked = Some(Obstacle::Budget);
         }
         let is_held = self.allowance.conversations == 0 && self.queues.has_conversations();
-        let blocked = self.blocked.or(is_held.then_some(Blocked::Held));
+        let blocked = self.blocked.or(is_held.then_some(Obstacle::Held));
         self.blocked = blocked.filter(|_| self.queues.has_paid_to_ask());
         Verdict::Wait
     }
 
     /// Whose actions may start, as far as the executor has no say.
     fn may_start(&self) -> MayStart {
-        let is_allowed = self.allowance.conversations > 0 && self.blocked != Some(Blocked::Budget);
+        let is_allowed = self.allowance.conversations > 0 && self.blocked != Some(Obstacle::Budget);
         MayStart { judges: self.blocked.is_none(), target: is_allowed && !self.cannot_keep }
     }
 
@@ -291,7 +291,7 @@ mod tests {
     use std::sync::Arc;
 
     use super::{Admission, AdmittedAction, NeverStarts, Places, Verdict};
-    use crate::resolve::allowance::Blocked;
+    use crate::resolve::allowance::Obstacle;
     use crate::resolve::budget::SpendingLimits;
     use crate::resolve::queues::{PROGRAM_LIMITS, QueueOwner};
     use crate::resolve::settings::Settings;
@@ -430,10 +430,10 @@ mod tests {
         let all = [1, 2, OF_PROGRAM];
         for (judges, limits, started, blocked) in [
             (u64::MAX, SpendingLimits::default(), &[1, 2, OF_PROGRAM][..], None),
-            (1, SpendingLimits::default(), &[1, OF_PROGRAM], Some(Blocked::Held)),
-            (0, SpendingLimits::default(), &[OF_PROGRAM], Some(Blocked::Held)),
-            (u64::MAX, calls(1), &[1, OF_PROGRAM], Some(Blocked::Budget)),
-            (u64::MAX, calls(0), &[OF_PROGRAM], Some(Blocked::Budget)),
+            (1, SpendingLimits::default(), &[1, OF_PROGRAM], Some(Obstacle::Held)),
+            (0, SpendingLimits::default(), &[OF_PROGRAM], Some(Obstacle::Held)),
+            (u64::MAX, calls(1), &[1, OF_PROGRAM], Some(Obstacle::Budget)),
+            (u64::MAX, calls(0), &[OF_PROGRAM], Some(Obstacle::Budget)),
             (2, calls(2), &[1, 2, OF_PROGRAM], None),
         ] {
             let mut admission = queued(judges, limits, &all);

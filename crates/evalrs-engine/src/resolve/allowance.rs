@@ -4,7 +4,7 @@ use evalrs_exec::Launch;
 
 /// What stands in the way of more actions, if it is neither the disk nor an endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Blocked {
+pub(crate) enum Obstacle {
     /// The budget is used up.
     Budget,
     /// As many were launched as are allowed for now.
@@ -30,8 +30,8 @@ impl Allowance {
     }
 
     /// Why nothing of judges may start, if nothing may.
-    pub(crate) fn blocked(self) -> Option<Blocked> {
-        (self.judges == 0).then_some(Blocked::Held)
+    pub(crate) fn blocked(self) -> Option<Obstacle> {
+        (self.judges == 0).then_some(Obstacle::Held)
     }
 
     /// One was begun.

@@ -11,7 +11,7 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use super::admission::{Places, Verdict};
-use super::in_flight::{InFlight, InFlightEvent, Written};
+use super::in_flight::{InFlight, InFlightEvent, WrittenAction};
 use super::prepare::Prepared;
 use super::settings::{ActionKind, AskPolicy};
 use crate::session::programs::outputs::program_now;
@@ -67,7 +67,7 @@ pub enum End {
 }
 
 /// What became of calls.
-pub struct Called {
+pub struct CallsEnd {
     /// How it ended; an error where outcomes could not be kept.
     pub end: Result<End, StoreError>,
     /// Calls that the store answered.
@@ -87,7 +87,7 @@ pub async fn call_in_order<'a>(
     actions: impl Iterator<Item = ProgramAction>,
     receiver: &mut dyn Receiver,
     stop: impl Future<Output = ()>,
-) -> Called {
+) -> CallsEnd {
     let mut stop = pin!(stop);
     let mut ordered = OrderedCalls::new(calls, store, actions.fuse());
     let end = loop {
@@ -304,7 +304,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
         match step {
             InFlightEvent::Written(batch, result) => {
                 result?;
-                for Written { key, outcome, in_vain, .. } in batch {
+                for WrittenAction { key, outcome, in_vain, .. } in batch {
                     self.executed_keys.insert(key);
                     self.in_vain.extend(in_vain);
                     self.settle(key, &outcome);
@@ -316,7 +316,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
     }
 
     /// Cancels what is being executed and keeps what has landed.
-    async fn finish(mut self, mut end: Result<End, StoreError>) -> Called {
+    async fn finish(mut self, mut end: Result<End, StoreError>) -> CallsEnd {
         self.in_flight.stop();
         self.write_landed();
         while end.is_ok() && !self.in_flight.is_over() {
@@ -326,7 +326,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             }
             self.write_landed();
         }
-        Called {
+        CallsEnd {
             end,
             cached: self.cached,
             executed: self.executed,

@@ -13,7 +13,7 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Aborted, abortable};
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 
-use super::persist::Landed;
+use super::persist::LandedAction;
 use super::store_writer::StoreWriter;
 use super::waiting::Waiting;
 use crate::session::programs::outputs::ProgramNow;
@@ -47,12 +47,12 @@ pub(crate) enum InFlightEvent<T> {
     /// A program was loaded, or cannot be.
     Loaded(Program, Result<Discovered, Failure>),
     /// A batch was written, or could not be.
-    Written(Vec<Written<T>>, Result<(), StoreError>),
+    Written(Vec<WrittenAction<T>>, Result<(), StoreError>),
 }
 
 /// An action whose outcome is durable, or cannot be kept.
 #[derive(Debug)]
-pub(crate) struct Written<T = Waiting> {
+pub(crate) struct WrittenAction<T = Waiting> {
     /// What waited for it.
     pub waiting: T,
     /// Its key.
@@ -82,7 +82,7 @@ pub(crate) struct Arrival<T = Waiting> {
     pub superseded: bool,
 }
 
-type Execution<'a> = Pin<Box<dyn Future<Output = Result<Landed, Aborted>> + 'a>>;
+type Execution<'a> = Pin<Box<dyn Future<Output = Result<LandedAction, Aborted>> + 'a>>;
 type LoadingProgram<'a> =
     Pin<Box<dyn Future<Output = (Program, Result<Discovered, Failure>)> + 'a>>;
 
@@ -95,7 +95,7 @@ pub(crate) struct InFlight<'a, T = Waiting> {
     actions: KeyMap<ActionInFlight<T>>,
     /// Actions launched so far.
     launched: u64,
-    landed: Vec<Landed>,
+    landed: Vec<LandedAction>,
     /// How many of those cost nothing.
     unpaid: usize,
     /// Further entries to be written, before what has landed.
@@ -165,7 +165,7 @@ impl<'a, T: Copy> InFlight<'a, T> {
         let (executing, abort) = abortable(executing);
         let executing = async move {
             let outcome = executing.await?.priced(&prices, action.model());
-            Ok(Landed { key, kept_under: key, generation, action, outcome, in_vain: None })
+            Ok(LandedAction { key, kept_under: key, generation, action, outcome, in_vain: None })
         };
         let in_flight = ActionInFlight {
             waiting,
@@ -320,7 +320,7 @@ impl<'a, T: Copy> InFlight<'a, T> {
         wanted.map(|(_, action)| action.waiting).collect()
     }
 
-    fn land(&mut self, landed: Landed) -> InFlightEvent<T> {
+    fn land(&mut self, landed: LandedAction) -> InFlightEvent<T> {
         let Some(action) = self.actions.get_mut(&landed.key) else {
             return InFlightEvent::Changed;
         };
@@ -336,10 +336,10 @@ impl<'a, T: Copy> InFlight<'a, T> {
         InFlightEvent::Landed(Arrival { waiting, endpoint, usage, failure, superseded })
     }
 
-    fn written(&mut self, landed: Landed) -> Option<Written<T>> {
+    fn written(&mut self, landed: LandedAction) -> Option<WrittenAction<T>> {
         let ActionInFlight { waiting, superseded, .. } = self.actions.remove(&landed.key)?;
-        let Landed { key, kept_under, outcome, in_vain, .. } = landed;
-        Some(Written { waiting, key, kept_under, outcome, in_vain, superseded })
+        let LandedAction { key, kept_under, outcome, in_vain, .. } = landed;
+        Some(WrittenAction { waiting, key, kept_under, outcome, in_vain, superseded })
     }
 }
 
@@ -355,7 +355,7 @@ impl InFlight<'_> {
 
 /// What programs gave whose files have changed is no result of what their keys say. What they are found to write is not
 /// part of the keys that it is kept under.
-fn drop_outdated(batch: &mut [Landed], now: &dyn Fn(&ProgramIdentity) -> ProgramNow) {
+fn drop_outdated(batch: &mut [LandedAction], now: &dyn Fn(&ProgramIdentity) -> ProgramNow) {
     let mut known: Vec<(Arc<ProgramIdentity>, Rc<ProgramNow>)> = Vec::new();
     let mut now = |identity: &Arc<ProgramIdentity>| {
         let found = known.iter().find(|(other, _)| Arc::ptr_eq(other, identity));

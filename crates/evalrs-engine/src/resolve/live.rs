@@ -10,7 +10,7 @@ use std::sync::Arc;
 use super::budget::SpendingLimits;
 use super::cannot_ask::CannotAsk;
 use super::credentials::check_credentials;
-use super::in_flight::Written;
+use super::in_flight::WrittenAction;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::Settings;
@@ -343,7 +343,7 @@ impl<'a> Live<'a> {
     }
 
     /// Whether what landed is waited for. What the graph has already is refreshed, if it is not in vain.
-    fn is_news(&mut self, landed: &Written) -> bool {
+    fn is_news(&mut self, landed: &WrittenAction) -> bool {
         let Resolver { list, session, .. } = &mut self.resolver;
         let key = landed.key;
         let held = session.db.outcome(key);

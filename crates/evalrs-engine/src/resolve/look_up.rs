@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::launch::noun;
 use super::resolver::Resolver;
 use super::stored::StoredReader;
-use super::waiting::{FoundOutcomes, Refreshed, ScannedPlans, Waiting, stays};
+use super::waiting::{FoundOutcomes, RefreshedActions, ScannedPlans, Waiting, stays};
 use crate::progress::Event;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::{Db, queries};
@@ -49,7 +49,7 @@ impl Resolver<'_> {
         let settings = &self.settings;
         let warnings = &mut self.settled.warnings;
         let replayed = &mut self.settled.replayed_failures;
-        let refreshed = Refreshed::of(self.session, settings);
+        let refreshed = RefreshedActions::of(self.session, settings);
         let reader = StoredReader { session: self.session, settings, refreshed };
         let mut usable = |entry: &Entry, waiting: &Waiting| {
             let outcome = reader.usable(entry, waiting, warnings);

@@ -1,10 +1,12 @@
 //! Resolves what a session waits for: looked up in the store, executed, made durable, brought into the graph.
 //!
-//! `resolver` has the steps, of which `look_up` brings in what the store has; `settle` takes them once, and `live` over and over
-//! while files change; `plan_beside` plans on several threads. `whole_answers` says which conversations stay in memory.
+//! `resolver` has the steps, of which `look_up` brings in what the store has and `admission` says what may start; `settle` takes
+//! them once, and `live` over and over while files change; `plan_beside` plans on several threads. `whole_answers` says which
+//! conversations stay in memory.
 //!
 //! Where there is no graph, `prepare` finds out what a program is by now, and `calls` has it called and gives what came of
-//! it in the order of the calls; `sequences` does so with agents and what is made of their answers. For all, `in_flight` holds what is being executed, and `persist` says what of it is kept.
+//! it in the order of the calls; `sequences` does so with agents and what is made of their answers. For all, `in_flight` holds
+//! what is being executed, and `persist` says what of it is kept.
 
 pub(crate) mod admission;
 pub mod budget;

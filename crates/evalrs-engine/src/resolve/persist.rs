@@ -7,7 +7,7 @@ use evalrs_store::{BODY_LIMIT, Entry, OutcomeStore, StoreError};
 
 /// An action that landed.
 #[derive(Debug)]
-pub(crate) struct Landed {
+pub(crate) struct LandedAction {
     /// Its key.
     pub key: ActionKey,
     /// The key that it is kept under: another one where the program was found to rest on less than was known.
@@ -22,7 +22,7 @@ pub(crate) struct Landed {
     pub in_vain: Option<String>,
 }
 
-impl Landed {
+impl LandedAction {
     /// Takes what the store holds in place of what came of it here, if that stands.
     fn take(&mut self, held: Option<&Entry>) -> bool {
         let readable = |entry: &Entry| {
@@ -99,10 +99,10 @@ impl Landed {
 pub(crate) fn persist(
     store: &dyn OutcomeStore,
     also: Vec<Entry>,
-    batch: &mut [Landed],
+    batch: &mut [LandedAction],
     at: &str,
 ) -> Result<(), StoreError> {
-    let mut batch: Vec<&mut Landed> =
+    let mut batch: Vec<&mut LandedAction> =
         batch.iter_mut().filter(|landed| !landed.action.is_repeated()).collect();
     let keys: Vec<ActionKey> = batch.iter().map(|landed| landed.kept_under).collect();
     let mut entries = also;
@@ -126,7 +126,7 @@ pub(crate) fn persist(
 mod tests {
     use std::sync::Mutex;
 
-    use super::{Landed, persist};
+    use super::{LandedAction, persist};
     use evalrs_eval::action::Action;
     use evalrs_eval::judge::question::Question;
     use evalrs_eval::judge::{JudgeAction, reply};
@@ -223,7 +223,7 @@ mod tests {
         said: &str,
         generation: u32,
     ) -> (String, bool, Option<(String, u32)>) {
-        let landed = Landed {
+        let landed = LandedAction {
             key: KEY,
             kept_under: KEY,
             generation,
@@ -233,7 +233,7 @@ mod tests {
         };
         let mut batch = [landed];
         persist(store, Vec::new(), &mut batch, "").unwrap();
-        let [Landed { outcome, in_vain, .. }] = batch;
+        let [LandedAction { outcome, in_vain, .. }] = batch;
         let held = store.get_many(&[KEY]).pop().flatten();
         let held = held.map(|held| (text(&read_body(&held.body).unwrap()), held.generation));
         (text(&outcome), in_vain.is_some(), held)

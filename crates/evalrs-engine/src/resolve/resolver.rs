@@ -13,7 +13,7 @@ use super::admission::{Admission, AdmittedAction, NeverStarts, Verdict};
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
 use super::elsewhere::StoredEndpoints;
-use super::in_flight::{Arrival, InFlight, InFlightEvent, Written};
+use super::in_flight::{Arrival, InFlight, InFlightEvent, WrittenAction};
 use super::launch::{launch, target_limits};
 use super::outstanding::Outstanding;
 use super::queues::{ClosedQueue, PROGRAM_LIMITS, QueueOwner};
@@ -78,7 +78,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) admission: Admission<'a>,
     pub in_flight: InFlight<'a>,
     /// What is on disk and not in the graph yet.
-    pub(crate) arrived: Vec<Written>,
+    pub(crate) arrived: Vec<WrittenAction>,
     /// The endpoints of what is stored, once a judgment that may not be asked is missing.
     pub endpoints: OnceCell<StoredEndpoints>,
     pub(crate) outstanding: Outstanding,
@@ -362,7 +362,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Counts a failure, now that it is known what is reported: another process may have had a reply.
-    fn count_written(&mut self, written: &Written) {
+    fn count_written(&mut self, written: &WrittenAction) {
         if written.superseded {
             return;
         }
@@ -388,7 +388,7 @@ impl<'a> Resolver<'a> {
     /// Brings what was written into the graph.
     pub(crate) fn apply_arrived(&mut self) {
         let arrived = std::mem::take(&mut self.arrived);
-        for Written { waiting, key, outcome, .. } in &arrived {
+        for WrittenAction { waiting, key, outcome, .. } in &arrived {
             self.ungraded += usize::from(waiting.purpose == Purpose::Answer);
             if waiting.purpose == Purpose::Answer && !self.list.is_repeated(waiting) {
                 self.whole_answers.add(*key, size_of_reply(outcome));

@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::{Instant, interval_at};
 
-use super::allowance::Blocked;
+use super::allowance::Obstacle;
 pub use super::cannot_ask::CannotAsk;
 use super::credentials::{calls_program, check_credentials};
 use super::elsewhere::{OtherEndpoint, stored_elsewhere};
@@ -148,7 +148,7 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
     let mut ticks = interval_at(Instant::now() + TICK, TICK);
     loop {
         resolver.go_on();
-        let is_refused = resolver.admission.blocked() == Some(Blocked::Budget);
+        let is_refused = resolver.admission.blocked() == Some(Obstacle::Budget);
         let can_start = !resolver.admission.queues.is_empty()
             && !resolver.in_flight.is_stopped()
             && !is_refused;

@@ -10,11 +10,11 @@ use std::time::Duration;
 use tokio::task::{JoinHandle, spawn_blocking};
 use tokio::time::{Instant, sleep_until};
 
-use super::persist::{Landed, persist};
+use super::persist::{LandedAction, persist};
 use evalrs_store::{Entry, OutcomeStore, StoreError};
 
 /// A batch that was on its way to the disk, and whether it is there.
-pub(crate) type WrittenBatch = (Vec<Landed>, Result<(), StoreError>);
+pub(crate) type WrittenBatch = (Vec<LandedAction>, Result<(), StoreError>);
 
 /// From one write to the next of what may wait for more: long beside a write, short for a person who watches.
 const BETWEEN_WRITES: Duration = Duration::from_millis(20);
@@ -39,7 +39,7 @@ impl StoreWriter {
     }
 
     /// Begins to write a batch, after the entries `also`; no other one may be on its way.
-    pub(crate) fn write(&mut self, also: Vec<Entry>, mut batch: Vec<Landed>, at: String) {
+    pub(crate) fn write(&mut self, also: Vec<Entry>, mut batch: Vec<LandedAction>, at: String) {
         debug_assert!(self.writing.is_none(), "a batch is on its way");
         let store = Arc::clone(&self.store);
         self.due = Instant::now() + BETWEEN_WRITES;

@@ -2,7 +2,7 @@
 
 use super::credentials::kind_of;
 use super::settings::Settings;
-use super::waiting::{Refreshed, Waiting};
+use super::waiting::{RefreshedActions, Waiting};
 use crate::session::Session;
 use evalrs_eval::evaluate::Purpose;
 use evalrs_eval::judge::reply as judge_reply;
@@ -16,7 +16,7 @@ use evalrs_store::Entry;
 pub(crate) struct StoredReader<'a> {
     pub session: &'a Session,
     pub settings: &'a Settings,
-    pub refreshed: Refreshed,
+    pub refreshed: RefreshedActions,
 }
 
 impl StoredReader<'_> {

@@ -78,14 +78,14 @@ impl Waiting {
 
 /// The actions whose stored outcomes are asked anew: all that a refreshed grader rests on, whoever wants them first.
 #[derive(Debug)]
-pub(crate) struct Refreshed {
+pub(crate) struct RefreshedActions {
     /// Those of graders; none means every one.
     of_graders: Option<KeySet>,
     /// Whether conversations of the target are among them.
     of_target: bool,
 }
 
-impl Refreshed {
+impl RefreshedActions {
     /// Those that `refresh` asks for.
     pub(crate) fn of(session: &Session, settings: &Settings) -> Self {
         let of_target = settings.refresh_target;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::endpoints::{Endpoints, Entered, Refused, RequestSlot};
+use super::endpoints::{Endpoints, Refusal, RequestEntry, RequestSlot};
 use crate::JudgeLaunch;
 use evalrs_base::text::time;
 use evalrs_eval::judge::JudgeAction;
@@ -30,7 +30,7 @@ pub(crate) struct Asking<'a> {
     launch: &'a JudgeLaunch,
     endpoints: &'a Endpoints,
     /// The place of the first request, until that is sent.
-    entered: RefCell<Option<Entered<'a>>>,
+    entered: RefCell<Option<RequestEntry<'a>>>,
     /// When its time is up; known with the first request.
     until: Cell<Option<Duration>>,
     /// Requests so far.
@@ -44,7 +44,7 @@ impl<'a> Asking<'a> {
     pub(super) fn new(
         launch: &'a JudgeLaunch,
         endpoints: &'a Endpoints,
-        entered: Entered<'a>,
+        entered: RequestEntry<'a>,
         verbosity: u8,
     ) -> Self {
         let entered = RefCell::new(Some(entered));
@@ -190,10 +190,10 @@ impl<'a> Asking<'a> {
     }
 
     /// The failure of an action that is not asked any more.
-    fn given_up(&self, refused: Refused, last: Option<Failure>) -> Failure {
+    fn given_up(&self, refused: Refusal, last: Option<Failure>) -> Failure {
         match refused {
-            Refused::TooLate(what) => self.late(&what, last),
-            Refused::Closed(reason) => last
+            Refusal::TooLate(what) => self.late(&what, last),
+            Refusal::Closed(reason) => last
                 .unwrap_or_else(|| failure(FailureKind::NotAsked, format!("not asked: {reason}"))),
         }
     }

@@ -116,7 +116,7 @@ impl OpenEndpoint {
 
 /// Why a request was not sent.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum Refused {
+pub(crate) enum Refusal {
     /// The endpoint is closed, and why.
     Closed(String),
     /// Its time would be up before: what it would have waited for.
@@ -193,12 +193,12 @@ impl Endpoints {
     }
 
     /// Takes a place for a request of so many tokens: at once if there is one, else in the queue.
-    pub(crate) fn enter(&self, id: JudgeEndpointId, tokens: u64) -> Entered<'_> {
+    pub(crate) fn enter(&self, id: JudgeEndpointId, tokens: u64) -> RequestEntry<'_> {
         match self.admit(id, tokens) {
-            Ok(slot) => Entered::Slot(slot),
+            Ok(slot) => RequestEntry::Slot(slot),
             Err(_) => {
                 self.state.borrow_mut().open[id.0].queued.push(tokens);
-                Entered::Queued(Queued { endpoints: self, id, tokens })
+                RequestEntry::Queued(QueuedRequest { endpoints: self, id, tokens })
             }
         }
     }
@@ -225,16 +225,16 @@ impl Endpoints {
         delay: Duration,
         until: Duration,
         why: &str,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Refusal> {
         let end = self.now().saturating_add(delay);
         self.check_pause(id, end, until, why)?;
         if end > until {
-            return Err(Refused::TooLate(late(delay, None)));
+            return Err(Refusal::TooLate(late(delay, None)));
         }
         loop {
             let changed = self.changed.notified();
             if let Some(reason) = self.reason(id) {
-                return Err(Refused::Closed(reason));
+                return Err(Refusal::Closed(reason));
             }
             if self.now() >= end {
                 return Ok(());
@@ -250,12 +250,12 @@ impl Endpoints {
         end: Duration,
         until: Duration,
         why: &str,
-    ) -> Result<(), Refused> {
+    ) -> Result<(), Refusal> {
         let mut state = self.state.borrow_mut();
         let now = self.now();
         match state.hindrance(id, 1, now) {
             Some(Hindrance::Until(moment, why)) if moment > until => {
-                return Err(Refused::TooLate(late(moment.saturating_sub(now), Some(why))));
+                return Err(Refusal::TooLate(late(moment.saturating_sub(now), Some(why))));
             }
             None | Some(Hindrance::UntilOneLands) if end.saturating_sub(now) >= SHOWN_BACK_OFF => {
                 state.show(id, Some(ShownStatus::Again(end, why.into())), now);
@@ -332,16 +332,16 @@ impl Endpoints {
 
 /// A request's place among those that are sent, or among those that wait.
 #[derive(Debug)]
-pub(crate) enum Entered<'a> {
+pub(crate) enum RequestEntry<'a> {
     /// It may be sent.
     Slot(RequestSlot<'a>),
     /// It waits.
-    Queued(Queued<'a>),
+    Queued(QueuedRequest<'a>),
 }
 
-impl<'a> Entered<'a> {
+impl<'a> RequestEntry<'a> {
     /// Waits until the request may be sent, unless that would be after `until`.
-    pub(crate) async fn slot(self, until: Duration) -> Result<RequestSlot<'a>, Refused> {
+    pub(crate) async fn slot(self, until: Duration) -> Result<RequestSlot<'a>, Refusal> {
         match self {
             Self::Slot(slot) => Ok(slot),
             Self::Queued(queued) => queued.slot(until).await,
@@ -351,31 +351,31 @@ impl<'a> Entered<'a> {
 
 /// A request that waits to be sent. New actions of the endpoint come after it.
 #[derive(Debug)]
-pub(crate) struct Queued<'a> {
+pub(crate) struct QueuedRequest<'a> {
     endpoints: &'a Endpoints,
     id: JudgeEndpointId,
     tokens: u64,
 }
 
-impl<'a> Queued<'a> {
-    async fn slot(self, until: Duration) -> Result<RequestSlot<'a>, Refused> {
+impl<'a> QueuedRequest<'a> {
+    async fn slot(self, until: Duration) -> Result<RequestSlot<'a>, Refusal> {
         let endpoints = self.endpoints;
         loop {
             let changed = endpoints.changed.notified();
             let (moment, why) = match endpoints.admit(self.id, self.tokens) {
                 Ok(slot) => return Ok(slot),
                 Err(Hindrance::Closed(_)) => {
-                    return Err(Refused::Closed(endpoints.reason(self.id).unwrap_or_default()));
+                    return Err(Refusal::Closed(endpoints.reason(self.id).unwrap_or_default()));
                 }
                 Err(Hindrance::Until(moment, why)) => (moment, Some(why)),
                 Err(Hindrance::UntilOneLands) => (endpoints.now(), None),
             };
             let now = endpoints.now();
             if why.is_some() && moment > until {
-                return Err(Refused::TooLate(late(moment.saturating_sub(now), why)));
+                return Err(Refusal::TooLate(late(moment.saturating_sub(now), why)));
             }
             if now >= until {
-                return Err(Refused::TooLate("its requests had to wait for others".to_owned()));
+                return Err(Refusal::TooLate("its requests had to wait for others".to_owned()));
             }
             let look = if why.is_some() { moment } else { until };
             endpoints.sleep(look, changed).await;
@@ -383,7 +383,7 @@ impl<'a> Queued<'a> {
     }
 }
 
-impl Drop for Queued<'_> {
+impl Drop for QueuedRequest<'_> {
     fn drop(&mut self) {
         let mut state = self.endpoints.state.borrow_mut();
         let queued = &mut state.open[self.id.0].queued;

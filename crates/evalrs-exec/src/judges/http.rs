@@ -11,7 +11,7 @@ use std::rc::Rc;
 use super::agent::{self, AgentWorld};
 use super::asking::{Asking, estimate};
 use super::command;
-use super::endpoints::{Endpoints, Entered};
+use super::endpoints::{Endpoints, RequestEntry};
 use super::errors;
 use super::pause::Pause;
 use super::request::{encoding, prepared, read_pause};
@@ -20,7 +20,7 @@ use crate::programs::ProgramExecutor;
 use crate::transport::client::Clients;
 use crate::transport::read_body;
 use crate::transport::retry;
-use crate::transport::route::{Broken, Route};
+use crate::transport::route::{BrokenRequest, Route};
 use crate::transport::trust::Trust;
 use crate::{
     Changed, Closing, Endpoint, EndpointId, Executing, ExecutionLimits, Executor, JudgeEndpointId,
@@ -107,7 +107,7 @@ impl HttpExecutor {
     }
 
     /// Asks until there is a verdict, or what came is no verdict for the third time.
-    async fn ask(&self, launch: &JudgeLaunch, entered: Entered<'_>) -> Outcome {
+    async fn ask(&self, launch: &JudgeLaunch, entered: RequestEntry<'_>) -> Outcome {
         if let (Some(start), Some(programs)) = (&launch.start, &self.programs) {
             let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
             return command::ask(programs, start, &asking).await;
@@ -247,13 +247,13 @@ impl HttpExecutor {
             Err(error) => {
                 let failure =
                     plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"));
-                return SentRequest::broken(Broken { failure, may_pass: false });
+                return SentRequest::broken(BrokenRequest { failure, may_pass: false });
             }
         };
         let patience = asking.patience();
         let failed = |error: &reqwest::Error| {
             if error.is_timeout() {
-                return Broken { failure: asking.timed_out(patience), may_pass: true };
+                return BrokenRequest { failure: asking.timed_out(patience), may_pass: true };
             }
             self.broken(error, launch, &url, client.trust)
         };
@@ -279,7 +279,7 @@ impl HttpExecutor {
             let message = format!("the reply is compressed ({encoding}), which nobody asked for");
             asking.say_landed(begin, &message);
             let failure = plain(FailureKind::Server, message);
-            return SentRequest::broken(Broken { failure, may_pass: false });
+            return SentRequest::broken(BrokenRequest { failure, may_pass: false });
         }
         asking.say_landed(begin, &status.to_string());
         asking.say_bodies(&request.body, read.as_deref().unwrap_or_default());
@@ -301,7 +301,7 @@ impl HttpExecutor {
         launch: &JudgeLaunch,
         url: &str,
         trust: Trust,
-    ) -> Broken {
+    ) -> BrokenRequest {
         let shown = evalrs_eval::judge::without_secrets(&launch.base_url);
         let route = Route { url: shown, proxy: self.clients.proxy(url), trust };
         let mut broken = route.failed(error);
@@ -379,7 +379,7 @@ struct SentRequest {
 
 impl SentRequest {
     /// Nothing came back.
-    fn broken(Broken { failure, may_pass }: Broken) -> Self {
+    fn broken(BrokenRequest { failure, may_pass }: BrokenRequest) -> Self {
         let pause = Pause { should_retry: (!may_pass).then_some(false), ..Pause::default() };
         Self { answer: Err(failure), status: None, pause }
     }

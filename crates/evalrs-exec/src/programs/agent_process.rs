@@ -18,7 +18,7 @@ use super::command::{self, Surroundings, unloadable};
 use super::endings::Ending;
 use super::executor::ProgramExecutor;
 use super::group::Group;
-use super::printed::Printed;
+use super::printed::StderrPrinter;
 use super::supervisor;
 use super::tail::{self, Tail};
 use crate::Start;
@@ -78,7 +78,7 @@ impl ProgramExecutor {
         let mut child = surroundings.spawn(start).await?;
         let group = Group::of(&child, guard);
         let tail = Arc::new(Mutex::new(Tail::of(start)));
-        let printed = RefCell::new(Printed::of(start, &self.world));
+        let printed = RefCell::new(StderrPrinter::of(start, &self.world));
         let mut lines = LineReading { start, rest: Vec::new(), bytes: 0, on_line };
         let stdin = child.stdin.take();
         let mut stdout = child.stdout.take();

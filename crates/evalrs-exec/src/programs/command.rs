@@ -14,7 +14,7 @@ use tokio::process::{Child, Command};
 
 use super::busy_file::patiently;
 use super::environment;
-use super::sandbox::{self, Sandboxed};
+use super::sandbox::{self, SandboxCommand};
 use super::supervisor;
 use crate::{Runtime, Start};
 use evalrs_model::outcome::{Failure, FailureKind};
@@ -75,13 +75,13 @@ impl Surroundings<'_> {
         words
     }
 
-    fn sandboxed<'a>(&'a self, start: &Start, bwrap: &'a str) -> Sandboxed<'a> {
+    fn sandboxed<'a>(&'a self, start: &Start, bwrap: &'a str) -> SandboxCommand<'a> {
         let mut needed = sandbox::needed(start, self.environment);
         if let Some(worker) = &self.worker {
             needed
                 .extend([Some(worker.folder), worker.own].into_iter().flatten().map(str::to_owned));
         }
-        Sandboxed { bwrap, hidden: sandbox::hidden(self.environment), needed }
+        SandboxCommand { bwrap, hidden: sandbox::hidden(self.environment), needed }
     }
 
     /// Starts a process at the head of a group of its own, with pipes for all its streams.

@@ -18,7 +18,7 @@ use super::endings::{self, Ending, who};
 use super::files;
 use super::group::Group;
 use super::messages;
-use super::printed::Printed;
+use super::printed::StderrPrinter;
 use super::supervisor;
 use super::tail::{self, Tail};
 use super::world::ProgramWorld;
@@ -71,7 +71,7 @@ async fn run_once(
     let group = Group::of(&child, guard);
     let tail = Arc::new(Mutex::new(Tail::of(start)));
     let limit = Duration::from_millis(start.spec.timeout_ms);
-    let mut printed = Printed::of(start, world);
+    let mut printed = StderrPrinter::of(start, world);
     let streams = Streams { tail: &tail, printed: &mut printed };
     let ended = timeout(limit, to_its_end(child, &group, streams, input)).await;
     printed.end();
@@ -79,18 +79,18 @@ async fn run_once(
     let stderr = tail::text_of(&tail, start);
     let failure = match ended {
         Err(_) => endings::timeout(start, stderr),
-        Ok(Ended { is_too_much: true, .. }) => {
+        Ok(EndedProcess { is_too_much: true, .. }) => {
             let message =
                 format!("{} printed more than {} MB", who(start.spec.role), MOST_OUTPUT >> 20);
             Failure { stderr, ..Failure::new(FailureKind::OutputLimit, message) }
         }
-        Ok(Ended { status: Err(error), .. }) => {
+        Ok(EndedProcess { status: Err(error), .. }) => {
             unloadable(format!("`{}` could not be waited for: {error}", start.spec.path))
         }
-        Ok(Ended { status: Ok(status), output, .. }) if status.success() => {
+        Ok(EndedProcess { status: Ok(status), output, .. }) if status.success() => {
             return result_of(start, &output, stderr);
         }
-        Ok(Ended { status: Ok(status), .. }) => {
+        Ok(EndedProcess { status: Ok(status), .. }) => {
             let ending = Ending::of(status, surroundings.bwrap.is_some());
             not_started(start, ending, stderr.as_deref())
                 .unwrap_or_else(|| endings::failure(start, ending, stderr))
@@ -108,11 +108,11 @@ fn edited(start: &Start, begin: SystemTime) -> Option<&str> {
 /// What takes what a process writes to its standard error.
 struct Streams<'a> {
     tail: &'a tail::Shared,
-    printed: &'a mut Printed,
+    printed: &'a mut StderrPrinter,
 }
 
 /// What a process left.
-struct Ended {
+struct EndedProcess {
     status: std::io::Result<ExitStatus>,
     output: Vec<u8>,
     /// Whether it printed more than it may, and was ended for that.
@@ -120,7 +120,12 @@ struct Ended {
 }
 
 /// Feeds a process and reads what it writes, all at once, until it has ended.
-async fn to_its_end(mut child: Child, group: &Group, streams: Streams<'_>, input: &str) -> Ended {
+async fn to_its_end(
+    mut child: Child,
+    group: &Group,
+    streams: Streams<'_>,
+    input: &str,
+) -> EndedProcess {
     let mut output = Vec::new();
     let mut is_too_much = false;
     let stdin = child.stdin.take();
@@ -159,7 +164,7 @@ async fn to_its_end(mut child: Child, group: &Group, streams: Streams<'_>, input
             }
         }
     }
-    Ended {
+    EndedProcess {
         status: ended.unwrap_or_else(|| Err(std::io::Error::other("it never ended"))),
         output,
         is_too_much,

@@ -4,7 +4,7 @@
 use std::path::Path;
 use std::time::SystemTime;
 
-use super::messages::Reported;
+use super::messages::ReportedFiles;
 use crate::Discovered;
 use evalrs_eval::program::file_digest;
 use evalrs_model::spec::Language;
@@ -124,8 +124,8 @@ fn moved(_metadata: &std::fs::Metadata) -> Option<SystemTime> {
 
 /// What a worker that began at `began` reports, with the states of the files. A file that was written since may have been
 /// loaded before that: only one that is older is what was loaded.
-pub(super) fn seen(reported: Reported, began: SystemTime) -> Discovered {
-    let Reported { files, missed, reads } = reported;
+pub(super) fn seen(reported: ReportedFiles, began: SystemTime) -> Discovered {
+    let ReportedFiles { files, missed, reads } = reported;
     let state = |path: String| {
         // Read first: then what is written after that is newer too.
         let digest = file_digest(std::fs::read(&path).ok().as_deref());

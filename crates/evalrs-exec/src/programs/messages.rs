@@ -23,7 +23,7 @@ pub(super) struct WorkerMessage<'a> {
     pub id: Option<u64>,
     #[serde(borrow, deserialize_with = "present")]
     pub result: Option<&'a RawValue>,
-    pub error: Option<Raised>,
+    pub error: Option<RaisedException>,
     files: Vec<String>,
     missed: Vec<String>,
     reads: Vec<String>,
@@ -51,10 +51,10 @@ pub(super) struct Loaded {
 
 impl Loaded {
     /// The files it tells of.
-    pub(super) fn reported(&mut self) -> Reported {
+    pub(super) fn reported(&mut self) -> ReportedFiles {
         let [files, missed, reads] =
             [&mut self.files, &mut self.missed, &mut self.reads].map(std::mem::take);
-        Reported { files, missed, reads }
+        ReportedFiles { files, missed, reads }
     }
 
     /// Why its results must not be kept: what runs it is not of the version that their keys hold. What either side does
@@ -78,7 +78,7 @@ impl Loaded {
 
 /// Files that a worker tells of, absolute.
 #[derive(Debug, PartialEq, Eq)]
-pub(super) struct Reported {
+pub(super) struct ReportedFiles {
     /// Modules that it has loaded, and what says which ones it loads.
     pub files: Vec<String>,
     /// Where it looked for a module that was not there.
@@ -98,7 +98,7 @@ pub(super) struct Unloadable {
 /// An exception.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Raised {
+pub(super) struct RaisedException {
     message: String,
     transient: bool,
     /// Where it was raised, as seen from the workspace: `graders/g.py:12`.
@@ -117,11 +117,11 @@ impl<'a> WorkerMessage<'a> {
     }
 
     /// The files that it reports beside its answer, if any.
-    pub(super) fn reported(&mut self) -> Option<Reported> {
+    pub(super) fn reported(&mut self) -> Option<ReportedFiles> {
         let [files, missed, reads] =
             [&mut self.files, &mut self.missed, &mut self.reads].map(std::mem::take);
         let is_something = [&files, &missed, &reads].iter().any(|paths| !paths.is_empty());
-        is_something.then_some(Reported { files, missed, reads })
+        is_something.then_some(ReportedFiles { files, missed, reads })
     }
 }
 
@@ -212,7 +212,7 @@ fn hide(start: &Start, value: &mut Value) -> bool {
 }
 
 /// The failure of a program that raised an exception.
-pub(super) fn raised(start: &Start, error: &Raised) -> Failure {
+pub(super) fn raised(start: &Start, error: &RaisedException) -> Failure {
     let kind = if error.transient { FailureKind::Unloadable } else { FailureKind::Exception };
     let message = match error.place.as_str() {
         "" => error.message.clone(),

@@ -1,10 +1,10 @@
 //! Executes programs: executables as a process for each call, functions and modules in workers that stay.
 //!
 //! Programs are not trusted: each has a group of processes of its own, limits of time and output, an environment of few
-//! variables and, where the suite wants it, a sandbox. `executable` runs the one kind; of the other, `queue` holds what
-//! waits, `pool` passes it to a `worker`, and `messages` is what is said. `command`, `sandbox` and `environment` say
-//! how a process is started, `endings` and `tail` what is told of its end, `group` ends it, `guard` even when evalrs is gone,
-//! and `supervisor`, on Linux, also what left its group.
+//! variables and, where the suite wants it, a sandbox. `executor` takes calls: `executable` runs the one kind; of the other,
+//! `queue` holds what waits, `pool` passes it to a `worker`, and `messages` is what is said. `command`, `sandbox` and
+//! `environment` say how a process is started, `endings`, `tail` and `printed` what is told of its end and of what it prints,
+//! `group` ends it, `guard` even when evalrs is gone, and `supervisor`, on Linux, also what left its group.
 
 pub mod agent_process;
 mod busy_file;

@@ -7,14 +7,14 @@ use super::world::ProgramWorld;
 use crate::Start;
 
 /// Says what a program writes to its standard error, line by line, where that is wanted.
-pub(super) struct Printed {
+pub(super) struct StderrPrinter {
     start: Arc<Start>,
     world: Arc<ProgramWorld>,
     /// The line that has no end yet.
     open: Vec<u8>,
 }
 
-impl Printed {
+impl StderrPrinter {
     /// What a program prints; nothing yet.
     pub(super) fn of(start: &Arc<Start>, world: &Arc<ProgramWorld>) -> Self {
         Self { start: Arc::clone(start), world: Arc::clone(world), open: Vec::new() }

@@ -22,7 +22,7 @@ const FOLDERS: [&str; 6] =
 
 /// What stands before the command of a program that runs in a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Sandboxed<'a> {
+pub(super) struct SandboxCommand<'a> {
     /// Where bubblewrap is.
     pub bwrap: &'a str,
     /// Folders that it has of its own, empty.
@@ -31,7 +31,7 @@ pub(super) struct Sandboxed<'a> {
     pub needed: BTreeSet<String>,
 }
 
-impl Sandboxed<'_> {
+impl SandboxCommand<'_> {
     /// The arguments before the command of a program that runs in `cwd`.
     pub(super) fn prefix(&self, cwd: &str) -> Vec<String> {
         let mut words = vec![self.bwrap];
@@ -133,7 +133,7 @@ pub(super) fn limits(start: &Start) -> String {
 #[cfg(test)]
 mod tests {
     use super::super::test_data::{environment, function_of, start_of};
-    use super::{Sandboxed, limits, needed};
+    use super::{SandboxCommand, limits, needed};
 
     #[test]
     fn what_is_hidden_and_needed_is_bound_read_only() {
@@ -159,7 +159,8 @@ mod tests {
             ),
             (set(&["/users/ann"]), set(&["/users/ann"]), "--ro-bind-try /users/ann /users/ann"),
         ] {
-            let sandboxed: Sandboxed<'_> = Sandboxed { bwrap: "/bin/bwrap", hidden, needed };
+            let sandboxed: SandboxCommand<'_> =
+                SandboxCommand { bwrap: "/bin/bwrap", hidden, needed };
             let expected = format!(
                 "/bin/bwrap --unshare-all --die-with-parent --new-session --cap-drop ALL --ro-bind / / \
                  --dev /dev --proc /proc --ro-bind-try /proc/sys /proc/sys \

@@ -12,7 +12,7 @@ use super::command::{Surroundings, WorkerPlace, unloadable};
 use super::endings::{Ending, seconds};
 use super::group::Group;
 use super::messages::{self, Loaded, WorkerMessage};
-use super::printed::Printed;
+use super::printed::StderrPrinter;
 use super::tail::{self, Tail};
 use super::world::ProgramWorld;
 use crate::Start;
@@ -75,7 +75,8 @@ impl Worker {
             return Err(unloadable("its worker has no pipes"));
         };
         let tail = Arc::new(Mutex::new(Tail::of(start)));
-        let erring = tokio::spawn(forward(stderr, Arc::clone(&tail), Printed::of(start, world)));
+        let erring =
+            tokio::spawn(forward(stderr, Arc::clone(&tail), StderrPrinter::of(start, world)));
         let replies = Replies::new(replies);
         let is_sandboxed = bwrap.is_some();
         Ok(Self { child, group, requests, replies, tail, erring, is_sandboxed })
@@ -166,7 +167,7 @@ impl Drop for Worker {
 }
 
 /// Reads what a worker's program prints; says it too, line by line, where that is wanted.
-async fn forward(stderr: ChildStderr, tail: tail::Shared, mut printed: Printed) {
+async fn forward(stderr: ChildStderr, tail: tail::Shared, mut printed: StderrPrinter) {
     tail::read(stderr, &tail, |bytes| printed.see(bytes)).await;
     printed.end();
 }

@@ -81,19 +81,19 @@ pub struct TargetExecutor {
 }
 
 /// Tells of a conversation from when it begins until it ends, also where it is cancelled.
-struct Told<'a> {
+struct ConversationNotices<'a> {
     executor: &'a TargetExecutor,
     who: &'a str,
 }
 
-impl<'a> Told<'a> {
+impl<'a> ConversationNotices<'a> {
     fn new(executor: &'a TargetExecutor, who: &'a str) -> Self {
         executor.tell(who, Some("begins".to_owned()));
         Self { executor, who }
     }
 }
 
-impl Drop for Told<'_> {
+impl Drop for ConversationNotices<'_> {
     fn drop(&mut self) {
         self.executor.tell(self.who, None);
     }
@@ -214,7 +214,7 @@ impl TargetExecutor {
         let started_at = OsSystem.now().as_millisecond();
         let limit = Duration::from_millis(launch.start.spec.timeout_ms);
         let steps = |step: String| self.tell(&launch.what_for, Some(step));
-        let _told = Told::new(self, &launch.what_for);
+        let _told = ConversationNotices::new(self, &launch.what_for);
         let talk = Talk {
             launch,
             programs,

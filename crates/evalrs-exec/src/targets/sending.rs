@@ -9,7 +9,7 @@ use std::time::Duration;
 use super::talk::Talk;
 use super::web::{AT_ONCE, ReadReply, RefusedReply, WebReply, WebRequest};
 use crate::endpoint::LimitSettings;
-use crate::judges::endpoints::Refused;
+use crate::judges::endpoints::Refusal;
 use crate::judges::pause::Pause;
 use crate::judges::request::{encoding, read_pause};
 use crate::room::Notice;
@@ -165,9 +165,9 @@ impl Talk<'_> {
 }
 
 /// The failure of a conversation that cannot wait for its next attempt.
-fn given_up(talk: &Talk<'_>, refused: Refused, last: Option<Failure>) -> Failure {
+fn given_up(talk: &Talk<'_>, refused: Refusal, last: Option<Failure>) -> Failure {
     let why = match refused {
-        Refused::TooLate(why) | Refused::Closed(why) => why,
+        Refusal::TooLate(why) | Refusal::Closed(why) => why,
     };
     match last {
         Some(last) => {

@@ -21,7 +21,7 @@ pub(crate) struct Route {
 
 /// A request that came to nothing.
 #[derive(Debug)]
-pub(crate) struct Broken {
+pub(crate) struct BrokenRequest {
     pub failure: Failure,
     /// Whether the same may end otherwise in a moment.
     pub(crate) may_pass: bool,
@@ -29,7 +29,7 @@ pub(crate) struct Broken {
 
 impl Route {
     /// What `error` means. Where its words hold secrets, so does the message.
-    pub(crate) fn failed(&self, error: &reqwest::Error) -> Broken {
+    pub(crate) fn failed(&self, error: &reqwest::Error) -> BrokenRequest {
         let Self { url, proxy, trust } = self;
         let said = causes(error);
         let certificate = said.iter().find(|cause| cause.starts_with("invalid peer certificate"));
@@ -59,7 +59,7 @@ impl Route {
         // A key or header that no request can hold is mended outside of the suite: it must not be kept.
         let kind =
             if error.is_builder() { FailureKind::Unauthorized } else { FailureKind::Connection };
-        Broken { failure: Failure::new(kind, message), may_pass: certificate.is_none() }
+        BrokenRequest { failure: Failure::new(kind, message), may_pass: certificate.is_none() }
     }
 }
 

@@ -9,7 +9,7 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Read as _, Seek as _, SeekFrom};
 use std::path::Path;
 
-use crate::line::{self, Position, Scanned, ScannedEntry};
+use crate::line::{self, Position, ScannedEntry, ScannedLines};
 use crate::segment::side_file::{self, EntrySlot};
 use evalrs_model::key::{ActionKey, KeyMap};
 
@@ -110,7 +110,10 @@ impl Index {
 }
 
 /// Visits the entries of the segment at `path`.
-pub(crate) fn scan_file(path: &Path, visit: impl FnMut(ScannedEntry<'_>)) -> io::Result<Scanned> {
+pub(crate) fn scan_file(
+    path: &Path,
+    visit: impl FnMut(ScannedEntry<'_>),
+) -> io::Result<ScannedLines> {
     scan_lines(path, Position::START, u64::MAX, visit)
 }
 
@@ -120,7 +123,7 @@ pub(crate) fn scan_lines(
     from: Position,
     upto: u64,
     visit: impl FnMut(ScannedEntry<'_>),
-) -> io::Result<Scanned> {
+) -> io::Result<ScannedLines> {
     let mut file = File::open(path)?;
     file.seek(SeekFrom::Start(from.offset))?;
     let rest = file.take(upto.saturating_sub(from.offset));

@@ -58,7 +58,7 @@ impl Swept {
 }
 
 /// A segment that nobody writes.
-pub(crate) struct Closed {
+pub(crate) struct ClosedSegment {
     pub path: PathBuf,
     /// Its length when it was read, in bytes.
     pub length: u64,
@@ -75,7 +75,7 @@ pub(crate) struct Closed {
 pub(crate) struct Survey {
     /// In the order of segments, each front to back.
     pub candidates: Vec<Candidate>,
-    pub closed: Vec<Closed>,
+    pub closed: Vec<ClosedSegment>,
     pub(crate) busy_bytes: u64,
     /// The digests of blobs that segments in use name.
     busy_blobs: HashSet<[u8; 32]>,
@@ -127,7 +127,7 @@ pub(crate) fn survey(
                 let is_torn = !scanned.skipped.is_empty() || scanned.end.offset < length;
                 scanned.skipped.into_iter().for_each(|problem| survey.problem(problem));
                 let is_outdated = layout.is_outdated();
-                survey.closed.push(Closed { path, length, first, is_torn, is_outdated });
+                survey.closed.push(ClosedSegment { path, length, first, is_torn, is_outdated });
             }
             Err(error) => {
                 survey.candidates.truncate(first);
@@ -274,9 +274,9 @@ impl Survey {
 
     /// The segments that lose something, lack something or are outdated, and all small ones if there are several.
     pub(crate) fn to_pack(&self, fates: &[Fate]) -> Vec<usize> {
-        let is_small = |closed: &Closed| closed.length < SEAL_AT / 2;
+        let is_small = |closed: &ClosedSegment| closed.length < SEAL_AT / 2;
         let loses = |at: usize| {
-            let Closed { is_torn, is_outdated, .. } = self.closed[at];
+            let ClosedSegment { is_torn, is_outdated, .. } = self.closed[at];
             let goes = |at: usize| fates[at] != Fate::Kept || self.candidates[at].is_incomplete;
             is_torn || is_outdated || self.entries(at).is_empty() || self.entries(at).any(goes)
         };

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::{AHEAD, Called, Calls, End, Receiver, call_in_order};
+use super::{AHEAD, Calls, CallsEnd, End, Receiver, call_in_order};
 use crate::resolve::prepare::{PrepareContext, prepare};
 use crate::resolve::settings::AskPolicy;
 use evalrs_eval::program::ProgramAction;
@@ -104,7 +104,7 @@ fn call(
     setting: &Setting<'_>,
     store: &Arc<dyn OutcomeStore>,
     inputs: &[String],
-) -> (Called, Vec<String>) {
+) -> (CallsEnd, Vec<String>) {
     let spec = ProgramSpec::of_file("g.sh".to_owned());
     let system = MemorySystem::with(&[("g.sh", "")]);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();

@@ -2,7 +2,7 @@
 
 use super::Live;
 use super::resolve_state::{ResolveProgress, ResolveState};
-use crate::resolve::allowance::Blocked;
+use crate::resolve::allowance::Obstacle;
 use evalrs_graph::answers;
 use evalrs_model::outcome::ActionTally;
 
@@ -26,8 +26,10 @@ impl Live<'_> {
             return ResolveState::Stopped(cannot.to_string());
         }
         match resolver.admission.blocked() {
-            Some(Blocked::Budget) => ResolveState::Stopped(resolver.admission.refusal().to_owned()),
-            Some(Blocked::Held) => ResolveState::Held(resolver.admission.queues.len() as u64),
+            Some(Obstacle::Budget) => {
+                ResolveState::Stopped(resolver.admission.refusal().to_owned())
+            }
+            Some(Obstacle::Held) => ResolveState::Held(resolver.admission.queues.len() as u64),
             None if self.is_done => ResolveState::Done,
             None => ResolveState::Asking,
         }

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::future::join_all;
 
-use super::{Endpoints, Entered, Refused, RequestSlot};
+use super::{Endpoints, Refusal, RequestEntry, RequestSlot};
 use crate::LimitSettings;
 use crate::judges::pause::Pause;
 use crate::{Endpoint, JudgeEndpointId, Notice, Room, Secret};
@@ -104,7 +104,7 @@ fn who_waits_is_sent_before_new_actions() {
         let id = open(&endpoints, "a", LimitSettings { most: 1, ..SETTINGS });
         let first = slot(&endpoints, id).await;
         let queued = endpoints.enter(id, 1);
-        assert!(matches!(queued, Entered::Queued(_)));
+        assert!(matches!(queued, RequestEntry::Queued(_)));
         first.landed(Some(200), &Pause::default(), None);
         assert_eq!(endpoints.room(id), Room::Later);
         let second = queued.slot(Duration::MAX).await.unwrap();
@@ -278,19 +278,19 @@ fn a_wait_that_ends_too_late_is_not_begun() {
         slot(&endpoints, id).await.landed(Some(429), &asks(60), None);
         let late = endpoints.enter(id, 1).slot(until).await.unwrap_err();
         let what = "the next attempt is due in 60 s: the server's 429 asks to wait";
-        assert_eq!(late, Refused::TooLate(what.to_owned()));
+        assert_eq!(late, Refusal::TooLate(what.to_owned()));
         let late = endpoints.back_off(id, Duration::ZERO, until, "").await.unwrap_err();
-        assert_eq!(late, Refused::TooLate(what.to_owned()));
+        assert_eq!(late, Refusal::TooLate(what.to_owned()));
         let id = open(&endpoints, "b", LimitSettings { most: 1, ..SETTINGS });
         let late = endpoints.back_off(id, Duration::from_secs(31), until, "").await.unwrap_err();
-        assert_eq!(late, Refused::TooLate("the next attempt is due in 31 s".to_owned()));
+        assert_eq!(late, Refusal::TooLate("the next attempt is due in 31 s".to_owned()));
         assert_eq!(endpoints.now(), Duration::ZERO);
         endpoints.back_off(id, until, until, "").await.unwrap();
         assert_eq!(endpoints.now(), until);
         let held = slot(&endpoints, id).await;
         let until = endpoints.now() + Duration::from_secs(5);
         let late = endpoints.enter(id, 1).slot(until).await.unwrap_err();
-        assert_eq!(late, Refused::TooLate("its requests had to wait for others".to_owned()));
+        assert_eq!(late, Refusal::TooLate("its requests had to wait for others".to_owned()));
         assert_eq!(endpoints.now(), until);
         drop(held);
     });
@@ -313,8 +313,8 @@ fn nobody_waits_for_an_endpoint_that_is_closed() {
         };
         let (queued, sleeping, ()) = tokio::join!(queued, sleeping, closing);
         let reason = "`http://a` failed 2 times in the same way: boom".to_owned();
-        assert_eq!(queued.unwrap_err(), Refused::Closed(reason.clone()));
-        assert_eq!(sleeping.unwrap_err(), Refused::Closed(reason.clone()));
+        assert_eq!(queued.unwrap_err(), Refusal::Closed(reason.clone()));
+        assert_eq!(sleeping.unwrap_err(), Refusal::Closed(reason.clone()));
         assert_eq!(endpoints.room(id), Room::Closed(reason));
         assert_eq!(endpoints.now(), Duration::from_secs(1));
         open(&endpoints, "http://a", SETTINGS);
@@ -340,7 +340,7 @@ fn nothing_is_sent_after_a_halt_but_what_is_under_way_lands() {
             endpoints.halt("the disk is full");
         };
         let (queued, sleeping, ()) = tokio::join!(queued, sleeping, halting);
-        let refused = Refused::Closed("the disk is full".to_owned());
+        let refused = Refusal::Closed("the disk is full".to_owned());
         assert_eq!((queued.unwrap_err(), sleeping.unwrap_err()), (refused.clone(), refused));
         assert_eq!(endpoints.now(), Duration::from_secs(1));
         assert_eq!(endpoints.room(b), Room::Closed("the disk is full".to_owned()));

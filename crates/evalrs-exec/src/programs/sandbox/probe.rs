@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::process::Command;
 use tokio::time::timeout;
 
-use super::{Sandboxed, hidden};
+use super::{SandboxCommand, hidden};
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
 
@@ -80,7 +80,7 @@ pub(crate) async fn find(
     let folder = tempfile::Builder::new().prefix("evalrs-").tempdir();
     let folder = folder.map_err(|error| cannot_try(&error))?;
     let needed = BTreeSet::from([folder.path().to_string_lossy().into_owned()]);
-    let sandboxed = Sandboxed { bwrap: &bwrap, hidden: hidden(environment), needed };
+    let sandboxed = SandboxCommand { bwrap: &bwrap, hidden: hidden(environment), needed };
     try_escapes(&sandboxed.prefix("/"), environment, folder.path()).await?;
     if let Some(situation) = situation {
         // Where there is no such folder, or it cannot be written, the next run tries again.
@@ -98,7 +98,7 @@ fn situation(bwrap: &str) -> Option<String> {
     let is_of_user = |line: &&str| line.starts_with("Uid:") || line.starts_with("CapEff:");
     let user: Vec<&str> = status.lines().filter(is_of_user).collect();
     let spaces = [namespace("user").ok()?, namespace("mnt").ok()?];
-    let sandboxed = Sandboxed { bwrap, hidden: BTreeSet::new(), needed: BTreeSet::new() };
+    let sandboxed = SandboxCommand { bwrap, hidden: BTreeSet::new(), needed: BTreeSet::new() };
     let tried = blake3::hash(format!("{}{SCRIPT}", sandboxed.prefix("/").join(" ")).as_bytes());
     let size = file.len();
     let written = file.modified().ok()?;

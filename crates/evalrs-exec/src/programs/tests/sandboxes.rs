@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use super::{PASS, Scene, run, shown};
 use crate::Start;
-use crate::programs::sandbox::Sandboxed;
+use crate::programs::sandbox::SandboxCommand;
 use crate::programs::sandbox::probe::{self, NoSandbox};
 use crate::programs::test_data::environment;
 use evalrs_model::spec::SandboxKind;
@@ -37,7 +37,7 @@ fn escapes_that_work_are_named() {
     let bwrap = OsSystem.find_program("bwrap").unwrap();
     let needed = BTreeSet::from([folder.path().to_string_lossy().into_owned()]);
     let hidden = BTreeSet::from(["/tmp".to_owned()]);
-    let whole = Sandboxed { bwrap: &bwrap, hidden, needed }.prefix("/");
+    let whole = SandboxCommand { bwrap: &bwrap, hidden, needed }.prefix("/");
     assert_eq!(tried(&whole, folder.path()), Ok(()));
     let without = |left_out: &[&str]| {
         let mut words = whole.clone();
