@@ -4,8 +4,6 @@
 //! registry shows, and problems are found by validating against it, so that all of them are found at once
 //! and none can be accepted that the schema forbids.
 
-use jsonschema::ValidationError;
-use jsonschema::error::{TypeKind, ValidationErrorKind};
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
@@ -29,12 +27,7 @@ pub(super) fn read<T: JsonSchema + DeserializeOwned>(
 ) -> Result<T, Vec<OptionProblem>> {
     let schema = schema::<T>();
     let config = Value::Object(config.clone());
-    let problems = match jsonschema::validator_for(&schema) {
-        Ok(validator) => {
-            validator.iter_errors(&config).flat_map(|error| describe(&error, &schema)).collect()
-        }
-        Err(error) => vec![problem(Vec::new(), error.to_string())],
-    };
+    let problems = check(&schema, &config, &[]);
     if !problems.is_empty() {
         return Err(problems);
     }
@@ -58,36 +51,106 @@ pub(super) fn problem(at: Vec<String>, message: impl Into<String>) -> OptionProb
     OptionProblem { at, message: message.into(), hint: None }
 }
 
-/// Our words for what the validator found; several unknown options are several problems.
-fn describe(error: &ValidationError<'_>, schema: &Value) -> Vec<OptionProblem> {
-    let at = keys(error.instance_path().as_str());
+/// Everything that is wrong with a value by a schema of options. Those say no more than what is looked at here; a validator of
+/// any schema would be a fifth of the build.
+fn check(schema: &Value, value: &Value, at: &[String]) -> Vec<OptionProblem> {
+    let Some(rules) = schema.as_object() else { return Vec::new() };
+    rules.iter().flat_map(|(keyword, rule)| broken(keyword, rule, rules, value, at)).collect()
+}
+
+/// What is wrong with a value by one keyword of a schema.
+fn broken(
+    keyword: &str,
+    rule: &Value,
+    rules: &Map<String, Value>,
+    value: &Value,
+    at: &[String],
+) -> Vec<OptionProblem> {
     let what = at.last().map_or("the options".to_owned(), |key| format!("`{key}`"));
-    let message = match error.kind() {
-        ValidationErrorKind::AdditionalProperties { unexpected } => {
-            let known = known_options(schema, error.schema_path().as_str());
-            return unexpected.iter().map(|name| unknown(name, &at, &known)).collect();
+    let wrong = |message: String| vec![problem(at.to_vec(), message)];
+    match (keyword, value) {
+        ("properties", Value::Object(members)) => {
+            let known = rule.as_object().into_iter().flatten();
+            let known = known.filter_map(|(name, rule)| Some((name, rule, members.get(name)?)));
+            known.flat_map(|(name, rule, member)| check(rule, member, &below(at, name))).collect()
         }
-        ValidationErrorKind::Required { property } => {
-            format!("the option `{}` is missing", property.as_str().unwrap_or_default())
+        ("additionalProperties", Value::Object(members)) => {
+            let known = known_options(rules);
+            let others = members.iter().filter(|(name, _)| !known.contains(&name.as_str()));
+            let problems = others.flat_map(|(name, member)| match rule {
+                Value::Bool(false) => vec![unknown(name, at, &known)],
+                rule => check(rule, member, &below(at, name)),
+            });
+            problems.collect()
         }
-        ValidationErrorKind::Type { kind } => format!("{what} must be {}", type_names(kind)),
-        ValidationErrorKind::Minimum { limit } => format!("{what} must be at least {limit}"),
-        ValidationErrorKind::Maximum { limit } => format!("{what} must be at most {limit}"),
-        ValidationErrorKind::MinItems { limit } => {
-            format!("{what} must have at least {limit} item{}", if *limit == 1 { "" } else { "s" })
+        ("required", Value::Object(members)) => {
+            let names = rule.as_array().into_iter().flatten().filter_map(Value::as_str);
+            let missing = names.filter(|name| !members.contains_key(*name));
+            missing.flat_map(|name| wrong(format!("the option `{name}` is missing"))).collect()
         }
-        ValidationErrorKind::MinLength { .. } => format!("{what} must not be empty"),
-        ValidationErrorKind::OneOfNotValid { .. } => {
-            return vec![not_one_of(error, schema, at, &what)];
+        ("items", Value::Array(items)) => {
+            let numbered = items.iter().enumerate();
+            numbered
+                .flat_map(|(at_item, item)| check(rule, item, &below(at, &at_item.to_string())))
+                .collect()
         }
+        ("type", value) if !is_of_type(value, rule) => {
+            wrong(format!("{what} must be {}", type_names(rule)))
+        }
+        ("minimum", Value::Number(number)) if number.as_f64() < rule.as_f64() => {
+            wrong(format!("{what} must be at least {rule}"))
+        }
+        ("maximum", Value::Number(number)) if number.as_f64() > rule.as_f64() => {
+            wrong(format!("{what} must be at most {rule}"))
+        }
+        ("minItems", Value::Array(items)) if (items.len() as u64) < least(rule) => {
+            let plural = if least(rule) == 1 { "" } else { "s" };
+            wrong(format!("{what} must have at least {rule} item{plural}"))
+        }
+        ("minLength", Value::String(text)) if (text.chars().count() as u64) < least(rule) => {
+            wrong(format!("{what} must not be empty"))
+        }
+        ("const", value) if value != rule => wrong(format!("{what} must be {rule}")),
+        ("oneOf", value) if !fits_any(rule, value) => vec![not_one_of(rule, value, at, &what)],
         // An optional mapping or choice: either it or null, and null was not meant.
-        ValidationErrorKind::AnyOf { context } if !context.is_empty() => {
-            let meant = context.iter().take(1).flatten();
-            return meant.flat_map(|error| describe(error, schema)).collect();
+        ("anyOf", value) if !fits_any(rule, value) => {
+            rule.get(0).map(|meant| check(meant, value, at)).unwrap_or_default()
         }
-        _ => error.to_string(),
-    };
-    vec![problem(at, message)]
+        _ => Vec::new(),
+    }
+}
+
+/// Whether a value is right by one of several schemas.
+fn fits_any(schemas: &Value, value: &Value) -> bool {
+    schemas.as_array().into_iter().flatten().any(|schema| check(schema, value, &[]).is_empty())
+}
+
+/// The least number of something, as a schema says it.
+fn least(rule: &Value) -> u64 {
+    rule.as_u64().unwrap_or_default()
+}
+
+/// The place of a member or an item.
+fn below(at: &[String], name: &str) -> Vec<String> {
+    at.iter().cloned().chain([name.to_owned()]).collect()
+}
+
+/// The types that a schema names, one or several.
+fn types(rule: &Value) -> impl Iterator<Item = &str> {
+    let several = rule.as_array().into_iter().flatten().filter_map(Value::as_str);
+    rule.as_str().into_iter().chain(several)
+}
+
+fn is_of_type(value: &Value, rule: &Value) -> bool {
+    types(rule).any(|name| match name {
+        "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
+        "string" => value.is_string(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        "integer" => value.as_f64().is_some_and(|number| number.fract() == 0.0),
+        _ => value.is_number(),
+    })
 }
 
 fn unknown(name: &str, at: &[String], known: &[&str]) -> OptionProblem {
@@ -100,35 +163,26 @@ fn unknown(name: &str, at: &[String], known: &[&str]) -> OptionProblem {
     OptionProblem { at, message: format!("unknown option `{name}`"), hint: Some(hint) }
 }
 
-/// The options beside the keyword at the JSON pointer `keyword`.
-fn known_options<'s>(schema: &'s Value, keyword: &str) -> Vec<&'s str> {
-    let object = keyword.rsplit_once('/').and_then(|(object, _)| schema.pointer(object));
-    let members = object.and_then(|object| object.get("properties")?.as_object());
+/// The options that a schema knows.
+fn known_options(rules: &Map<String, Value>) -> Vec<&str> {
+    let members = rules.get("properties").and_then(Value::as_object);
     members.map(|members| members.keys().map(String::as_str).collect()).unwrap_or_default()
 }
 
-fn not_one_of(
-    error: &ValidationError<'_>,
-    schema: &Value,
-    at: Vec<String>,
-    what: &str,
-) -> OptionProblem {
-    let choices = schema.pointer(error.schema_path().as_str()).and_then(Value::as_array);
-    let names: Vec<&str> =
-        choices.into_iter().flatten().filter_map(|choice| choice.get("const")?.as_str()).collect();
+fn not_one_of(choices: &Value, value: &Value, at: &[String], what: &str) -> OptionProblem {
+    let choices = choices.as_array().into_iter().flatten();
+    let names: Vec<&str> = choices.filter_map(|choice| choice.get("const")?.as_str()).collect();
     let message = format!("{what} must be one of `{}`", names.join("`, `"));
-    let given = error.instance().as_str();
-    let meant = given.and_then(|given| suggest(given, names.iter().copied()));
+    let meant = value.as_str().and_then(|given| suggest(given, names.iter().copied()));
     let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
-    OptionProblem { at, message, hint }
+    OptionProblem { at: at.to_vec(), message, hint }
 }
 
-fn type_names(kind: &TypeKind) -> String {
-    let names: Vec<String> = match kind {
-        TypeKind::Single(one) => vec![one.to_string()],
-        TypeKind::Multiple(several) => several.iter().map(|one| one.to_string()).collect(),
-    };
-    let names = names.iter().filter(|name| *name != "null").map(|name| match name.as_str() {
+/// The types of a rule in words, in the order of their names.
+fn type_names(rule: &Value) -> String {
+    let mut names: Vec<&str> = types(rule).filter(|name| *name != "null").collect();
+    names.sort_unstable();
+    let names = names.into_iter().map(|name| match name {
         "boolean" => "true or false".to_owned(),
         "integer" => "a whole number".to_owned(),
         "string" => "text".to_owned(),
@@ -137,9 +191,4 @@ fn type_names(kind: &TypeKind) -> String {
         other => format!("a {other}"),
     });
     names.collect::<Vec<_>>().join(" or ")
-}
-
-/// The keys of a JSON pointer.
-fn keys(pointer: &str) -> Vec<String> {
-    pointer.split('/').skip(1).map(|key| key.replace("~1", "/").replace("~0", "~")).collect()
 }

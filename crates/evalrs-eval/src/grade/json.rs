@@ -3,22 +3,17 @@
 //! Targets wrap JSON in Markdown fences and in words, so where the submission as a whole is not JSON the last
 //! fenced block in it counts.
 
-use jsonschema::Validator;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
 use super::given::reference;
-use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
+use super::grader::{GradeResult, GraderInfo, with_options};
 use super::rationale::{explained, shorten, unusable_reference, verdict};
 use super::subject::Subject;
 use super::verdict::Grade;
-use crate::options::{self, problem, schema};
+use crate::options::schema;
 use evalrs_base::python::strip;
-use evalrs_model::spec::OptionProblem;
-
-/// How many violations of a schema a rationale lists.
-const SHOWN_ERRORS: usize = 5;
 
 /// `json_match`.
 pub(super) const JSON_MATCH: GraderInfo = GraderInfo {
@@ -186,7 +181,7 @@ impl IsJson {
     }
 }
 
-const NO_JSON: &str = "the submission is no JSON";
+pub(super) const NO_JSON: &str = "the submission is no JSON";
 
 /// Lengthens a JSON pointer and gives back its length before.
 fn extend(path: &mut String, key: &str) -> usize {
@@ -220,7 +215,7 @@ pub(super) fn parse(text: &str) -> Option<Value> {
 }
 
 /// The JSON that `text` is, as a `whole` or by its last fenced block.
-fn parse_as(text: &str, whole: bool) -> Option<Value> {
+pub(super) fn parse_as(text: &str, whole: bool) -> Option<Value> {
     if whole { serde_json::from_str(strip(text)).ok() } else { parse(text) }
 }
 
@@ -240,83 +235,6 @@ fn show(value: &Value) -> String {
     shorten(&value.to_string())
 }
 
-fn lower_first(error: &serde_json::Error) -> String {
+pub(super) fn lower_first(error: &serde_json::Error) -> String {
     format!("it is not JSON, {error}")
-}
-
-/// `json_schema`.
-pub(super) const JSON_SCHEMA: GraderInfo = GraderInfo {
-    id: "json_schema",
-    aliases: &["json-schema"],
-    name: "JSON Schema",
-    description: "The submission is JSON that satisfies a JSON Schema, an option or the ground truth.",
-    options: schema::<JsonSchemaOptions>,
-    compile: |config| {
-        Ok(ToolGrader::new(JsonSchemaGrader::compile(config)?, JsonSchemaGrader::grade))
-    },
-    ..GraderInfo::PLAIN
-};
-
-/// Options of `json_schema`.
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
-pub(super) struct JsonSchemaOptions {
-    /// The JSON Schema; without it the ground truth is the schema.
-    pub schema: Option<Map<String, Value>>,
-    /// Whether all of the submission must be JSON, so that a fenced block in it does not count.
-    pub whole: bool,
-}
-
-/// `json_schema`, with its schema compiled if an option gave it.
-#[derive(Debug)]
-struct JsonSchemaGrader {
-    validator: Option<Box<Validator>>,
-    whole: bool,
-}
-
-impl JsonSchemaGrader {
-    pub(crate) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let options: JsonSchemaOptions = options::read(config)?;
-        let validator = options.schema.map(|schema| compile(&Value::Object(schema))).transpose();
-        let validator = validator.map_err(|why| vec![problem(vec!["schema".to_owned()], why)])?;
-        Ok(Self { validator: validator.map(Box::new), whole: options.whole })
-    }
-
-    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
-        let own;
-        let validator = if let Some(validator) = &self.validator {
-            validator.as_ref()
-        } else {
-            let written = reference(subject)?;
-            let schema: Value = serde_json::from_str(written)
-                .map_err(|why| unusable_reference(lower_first(&why)))?;
-            own = compile(&schema).map_err(unusable_reference)?;
-            &own
-        };
-        let Some(found) = parse_as(subject.submission, self.whole) else {
-            return Ok(explained("JSON schema", Some(NO_JSON.to_owned())));
-        };
-        let errors: Vec<String> = validator.iter_errors(&found).map(|e| violation(&e)).collect();
-        let wrong = (!errors.is_empty()).then(|| {
-            let more = errors.len().saturating_sub(SHOWN_ERRORS);
-            let shown = &errors[..errors.len() - more];
-            let more = if more > 0 { format!("; +{more} more") } else { String::new() };
-            format!("{}{more}", shown.join("; "))
-        });
-        Ok(explained("JSON schema", wrong))
-    }
-}
-
-fn compile(schema: &Value) -> Result<Validator, String> {
-    jsonschema::validator_for(schema).map_err(|error| {
-        let path = error.instance_path().as_str().to_owned();
-        format!("it is not a JSON Schema, at `{path}`: {}", shorten(&error.masked().to_string()))
-    })
-}
-
-/// Where a violation is and what it is; the value itself may be long and is left out.
-fn violation(error: &jsonschema::ValidationError<'_>) -> String {
-    let path = error.instance_path().as_str();
-    let place = if path.is_empty() { "the whole".to_owned() } else { format!("`{path}`") };
-    format!("{place}: {}", shorten(&error.masked().to_string()))
 }

@@ -4,12 +4,15 @@
 //! code, and one line a grader in [`GRADERS`]. Judges are not here: they need an action.
 
 mod calls;
+mod edits;
 mod expected_calls;
 pub(crate) mod combined;
 mod fields;
 mod given;
 mod grader;
 mod json;
+#[cfg(feature = "json_schema")]
+mod json_schema;
 mod measure;
 mod number;
 mod overlap;
@@ -23,6 +26,7 @@ mod subject;
 #[cfg(test)]
 mod tests;
 pub mod text;
+#[cfg(feature = "text_metrics")]
 mod text_metric;
 mod tool_called;
 mod tool_errors;
@@ -56,17 +60,25 @@ pub static GRADERS: &[GraderInfo] = &[
     text::LEVENSHTEIN,
     text::ONE_OF,
     overlap::F1,
+    #[cfg(feature = "text_metrics")]
     text_metric::EDIT_SIMILARITY,
+    #[cfg(feature = "text_metrics")]
     text_metric::WORD_ERROR_RATE,
+    #[cfg(feature = "text_metrics")]
     text_metric::CHARACTER_ERROR_RATE,
+    #[cfg(feature = "text_metrics")]
     text_metric::ROUGE_N,
+    #[cfg(feature = "text_metrics")]
     text_metric::ROUGE_L,
+    #[cfg(feature = "text_metrics")]
     text_metric::BLEU,
+    #[cfg(feature = "text_metrics")]
     text_metric::CHRF,
     measure::LENGTH,
     number::NUMERIC,
     json::JSON_MATCH,
-    json::JSON_SCHEMA,
+    #[cfg(feature = "json_schema")]
+    json_schema::JSON_SCHEMA,
     json::IS_JSON,
     measure::COMPARE,
     fields::EQUALS_FIELD,
@@ -81,6 +93,38 @@ pub static GRADERS: &[GraderInfo] = &[
     votes::RECORDED_VOTES,
 ];
 
+/// The names of graders that builds may leave out, with the feature that has them.
+const OPTIONAL: &[(&str, &[&str])] = &[
+    ("json_schema", &["json_schema", "json-schema"]),
+    (
+        "text_metrics",
+        &[
+            "edit_similarity",
+            "edit-similarity",
+            "word_error_rate",
+            "word-error-rate",
+            "wer",
+            "character_error_rate",
+            "character-error-rate",
+            "cer",
+            "rouge_n",
+            "rouge-n",
+            "rouge_l",
+            "rouge-l",
+            "bleu",
+            "sentence_bleu",
+            "sentence-bleu",
+            "chrf",
+        ],
+    ),
+];
+
+/// The feature of a grader that this build has not.
+fn left_out(name: &str) -> Option<&'static str> {
+    let has = |(_, names): &&(&str, &[&str])| names.contains(&name);
+    OPTIONAL.iter().find(has).map(|(feature, _)| *feature).filter(|_| find(name).is_none())
+}
+
 /// The grader that a suite calls `name`.
 pub fn find(name: &str) -> Option<&'static GraderInfo> {
     GRADERS.iter().find(|info| info.is_called(name))
@@ -88,6 +132,14 @@ pub fn find(name: &str) -> Option<&'static GraderInfo> {
 
 /// Reads the options of the grader that `spec` names, or says everything that is wrong with them.
 pub fn compile(spec: &ToolSpec) -> Compiled {
+    if let Some(feature) = left_out(&spec.function) {
+        let name = &spec.function;
+        return Err(vec![OptionProblem {
+            at: Vec::new(),
+            message: format!("this build of evalrs has no `{name}`"),
+            hint: Some(format!("`cargo install` it with `--features {feature}`")),
+        }]);
+    }
     let Some(info) = find(&spec.function) else {
         let meant = suggest(&spec.function, GRADERS.iter().map(|info| info.id));
         return Err(vec![OptionProblem {

@@ -10,11 +10,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
+use super::edits::edit_distance;
 use super::given::{GivenText, given_or_reference, reference};
 use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
 use super::rationale::{regex_failure, shorten, verdict, with_compared};
 use super::subject::Subject;
-use super::text_metric::edits::edit_distance;
 use super::verdict::Grade;
 use crate::options::{self, schema};
 use evalrs_base::python::{collapse_space, lower, repr_str, strip};

@@ -9,8 +9,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::edits::edit_distance;
 use super::references::{greatest, in_case, measured, references, too_long};
+use crate::grade::edits::edit_distance;
 use crate::grade::given::GivenText;
 use crate::grade::grader::{GradeResult, GraderInfo, with_options};
 use crate::grade::subject::Subject;

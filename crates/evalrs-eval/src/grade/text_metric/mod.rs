@@ -5,7 +5,6 @@
 
 mod bleu;
 mod chrf;
-pub(super) mod edits;
 mod error_rate;
 mod n_grams;
 mod porter;

@@ -4,10 +4,10 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::edits::{Differing, differing};
 use super::n_grams::{n_gram_count, n_grams, shared};
 use super::porter::stem;
 use super::references::{greatest, measured, references, too_long};
+use crate::grade::edits::{Differing, differing};
 use crate::grade::given::GivenText;
 use crate::grade::grader::{GradeResult, GraderInfo, with_options};
 use crate::grade::subject::Subject;

@@ -28,6 +28,7 @@ pub(crate) struct Differing<'a, T> {
     /// What is left of the second.
     pub right: &'a [T],
     /// How many items were the same.
+    #[cfg_attr(not(feature = "text_metrics"), expect(dead_code, reason = "text metrics count it"))]
     pub same: usize,
 }
 
