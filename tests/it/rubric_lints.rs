@@ -1,7 +1,7 @@
 //! Warnings about rubrics: what a save looks at again. `tests/spec/rubric_lints.md` has the others.
 
-use evalrs::base::diagnostic::Diagnostic;
-use evalrs::engine::session::reload::Reloaded;
+use evalrs_base::diagnostic::Diagnostic;
+use evalrs_engine::session::reload::Reloaded;
 use serde_json::json;
 
 use crate::incremental::Loop;

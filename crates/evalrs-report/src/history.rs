@@ -10,7 +10,6 @@ use evalrs_base::text::{count, mean_and_error, percent, sanitize, score};
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::history::against_people::AgreesLess;
 use evalrs_metrics::history::slide::Slide;
-use evalrs_metrics::history::{HistoryAgreement, against_people::AgreesLess};
 use evalrs_metrics::history::{HistoryReport, HistoryRun};
 
 /// Writes the runs of a suite, the oldest first.

@@ -14,7 +14,7 @@ use evalrs_base::text::{cut, cut_middle, grouped, sanitize, score, wrapped};
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_metrics::explain::conversation::ExplainedConversation;
 use evalrs_metrics::explain::{
-    Against, ExplainReport, ExplainedAction, ExplainedGrade, Kept, SHORT,
+    Against, ExplainReport, ExplainedAction, ExplainedGrade, ExplainedOutcome, SHORT,
 };
 use evalrs_model::key::Ingredient;
 
@@ -210,7 +210,7 @@ fn row(part: &Ingredient) -> Vec<TableCell> {
     vec![text_cell(&part.name).styled(FAINT), text_cell(&digest).styled(FAINT), text_cell(&text)]
 }
 
-fn add_kept(kept: &Kept, page: &mut FieldPage) {
+fn add_kept(kept: &ExplainedOutcome, page: &mut FieldPage) {
     match (&kept.reply, &kept.failure) {
         (Some(reply), _) => page.field("reply", reply),
         (None, Some(failure)) => {
