@@ -24,7 +24,7 @@ use evalrs_model::spec::{
     Dimension, GraderValue, Label, MetricKind, MetricSpec, Scale, Series, SeriesSource,
 };
 use evalrs_statistics::poisson_bootstrap::seed_of;
-use evalrs_suite::canonical_metrics;
+use evalrs_suite::definition;
 
 /// A metric of the suite.
 #[salsa::interned]
@@ -56,7 +56,7 @@ pub fn declared_metrics(db: &dyn Db, root: Root) -> Vec<DeclaredMetric<'_>> {
 pub fn metric_value<'db>(db: &'db dyn Db, metric: DeclaredMetric<'db>) -> MetricValue {
     let spec = metric.spec(db);
     let value = measure(spec, &metric_table(db, metric.root(db), spec));
-    MetricValue { definition: canonical_metrics::definition(spec), ..value }
+    MetricValue { definition: definition(spec), ..value }
 }
 
 /// What a metric reads, also one that no suite declares.

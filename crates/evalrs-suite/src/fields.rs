@@ -6,7 +6,7 @@
 //! Leniency is that of YAML 1.1: `yes` is a truth value, `"1e-3"` a number, `3.0` a whole number where
 //! one is expected; but a number is never text, since `model: 4` is a slip more often than a name.
 
-use super::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
+use crate::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
 use evalrs_base::diagnostic::{Diagnostic, Place, Severity, suggest};
 use evalrs_base::text::enumerated;
 use evalrs_base::yaml::source::{SourceSpan, Sources};

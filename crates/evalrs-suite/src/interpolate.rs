@@ -5,14 +5,15 @@
 //! YAML: with `TEMP=0.5`, `temperature: ${TEMP}` is a number, `temperature: "${TEMP}"` and
 //! `x${TEMP}` are text. No message about a wrong value shows what a variable says, since it may be a secret; only paths are shown.
 
-use super::Files;
-use super::fields::Findings;
-use evalrs_base::yaml::scalar::{self, Scalar};
+use crate::fields::Findings;
+use crate::files::Files;
+use evalrs_base::yaml::scalar;
+use evalrs_base::yaml::scalar::Scalar;
 use evalrs_base::yaml::source::SourceSpan;
 use evalrs_base::yaml::tree::{Style, Yaml, YamlNode};
 
 /// Replaces the variables in every text at or below `node`.
-pub(super) fn interpolate(node: &mut YamlNode, files: &dyn Files, findings: &mut Findings) {
+pub(crate) fn interpolate(node: &mut YamlNode, files: &dyn Files, findings: &mut Findings) {
     match &mut node.value {
         Yaml::Seq(items) => {
             for item in items {
@@ -40,7 +41,7 @@ pub(super) fn interpolate(node: &mut YamlNode, files: &dyn Files, findings: &mut
 }
 
 /// Escapes `text`, so that interpolation gives it back.
-pub(super) fn escape(text: &str) -> String {
+pub(crate) fn escape(text: &str) -> String {
     text.replace("${", "$${")
 }
 

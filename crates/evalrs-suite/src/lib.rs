@@ -1,65 +1,51 @@
-//! Reads a suite file: YAML into [`Suite`](evalrs_model::spec::Suite) plus diagnostics.
+//! Reads the files that people write: suites, roll-ups and `evalrs.toml`, each into plain data and diagnostics.
 //!
-//! `sections` declares every field, and the other files read them. Nothing here opens a file: a file the suite
-//! names (`extends`, `prompt_path`) is asked for through [`Files`], and is missing until the engine has read it.
+//! [`read_suite`] turns YAML into a [`Suite`](evalrs_model::spec::Suite). A reading never stops at a mistake: every
+//! problem of every file is reported at once, each with its place and the likely fix. Nothing here opens a file: a file
+//! that a suite names (`extends`, `prompt_path`) is asked for through [`Files`], and is missing until the engine has
+//! read it.
+//!
+//! In reading order:
+//!
+//! - `section` is how a field is declared: its name, what it takes, what it is for. `fields` reads declared fields.
+//! - `load` makes one tree of a suite and what it `extends`; `secrets` takes keys of APIs out, `interpolate` puts
+//!   variables in.
+//! - `reader` is what the readers of all sections share.
+//! - `sections` has one file a section. There its fields are declared, read, and written back (`written`).
+//!   `sections/suite.rs` is the whole file, and the place to begin.
+//! - [`canonical`] writes a suite in one form; [`schema`] makes the JSON Schemas for editors of the declarations;
+//!   [`registry`] lists every name that a suite can use.
+//! - [`rollup`] and [`workspace`] read the two other files, with the same declarations.
+//!
+//! Trees, places and scalars of YAML are in `evalrs_base::yaml`. This crate knows nothing of rows, results, the file
+//! system or the network.
 
-pub mod registry;
-pub mod workspace;
-mod agents;
-mod allowed;
 pub mod canonical;
-pub mod canonical_metrics;
-mod canonical_target;
-mod command_judges;
-mod conditions;
-pub mod dataset;
-pub(crate) mod fields;
-mod gate;
-mod graders;
-mod headers;
+mod fields;
+mod files;
 mod interpolate;
-mod judges;
-mod labels;
-mod labels_section;
-mod letta_code_target;
-mod letta_target;
 mod load;
-mod metric_section;
-mod metrics;
-pub mod programs;
-pub mod read;
+mod program_places;
 mod reader;
-mod rewards;
+pub mod registry;
 pub mod rollup;
-mod rollup_section;
-mod rubric;
-pub mod rubric_file;
-mod rubric_places;
-pub(crate) mod sandboxes;
 pub mod schema;
-pub(crate) mod section;
-mod similarity;
-mod similarity_section;
-mod seen_id;
-pub(crate) mod sections;
-mod target_sections;
-mod targets;
-mod thresholds;
-mod votes;
+mod secrets;
+mod section;
+mod sections;
+pub mod workspace;
+mod written;
 
-use evalrs_base::file_text::FileText;
-
-pub use programs::ProgramPlaces;
-pub use read::label_of;
-pub use read::{Registry, SuiteReading, has_one_grader, read_suite, suite_labels, suite_name};
+pub use files::Files;
+pub use program_places::ProgramPlaces;
+pub use reader::Registry;
 pub use rollup::{RollableSuite, RollupReading, is_rollup, read_rollup};
-pub use rubric_file::{RowRubric, row_rubric};
-
-/// Where the suite reader finds the text of other files and of the environment.
-pub trait Files {
-    fn text(&self, path: &str) -> FileText;
-    fn env(&self, name: &str) -> Option<String>;
-}
+pub use sections::dataset::is_archive;
+pub use sections::metric_kinds::{definition, metrics as written_metrics};
+pub use sections::rubric_file::{RowRubric, row_rubric};
+pub use sections::suite::{
+    SuiteReading, has_one_grader, label_of, read_suite, suite_labels, suite_name,
+};
 
 #[cfg(test)]
 mod lint_tests;

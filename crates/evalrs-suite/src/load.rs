@@ -4,26 +4,27 @@
 //! everything else (lists too) is replaced; every value keeps the place in the file it came from. Literal API
 //! keys are taken out here, before anything else can see them.
 
-use super::Files;
-use super::fields::Findings;
-use super::interpolate::interpolate;
-use super::programs::SECRECIES;
+use crate::fields::Findings;
+use crate::files::Files;
+use crate::interpolate::interpolate;
+use crate::secrets::{SecretScope, take_secrets};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_text::FileText;
-use evalrs_base::yaml::source::{self, SourceSpan, normal};
-use evalrs_base::yaml::tree::{self, Style, Yaml, YamlEntry, YamlNode};
+use evalrs_base::yaml::source::{SourceSpan, normal};
+use evalrs_base::yaml::tree;
+use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode};
 use evalrs_model::spec::DatasetFormat;
 
 /// How many files may extend one another.
 const MAX_EXTENDS: usize = 16;
 
 /// A suite that works, for those who have none.
-pub(super) const MINIMAL: &str = "a minimal suite has `name: my-suite`, `dataset: dataset.jsonl` and \
+pub(crate) const MINIMAL: &str = "a minimal suite has `name: my-suite`, `dataset: dataset.jsonl` and \
      `graders: {accuracy: {kind: tool, function: contains}}`";
 
 /// What files were looked at while a suite was read.
 #[derive(Debug, Default)]
-pub(super) struct Looked {
+pub(crate) struct Looked {
     /// Every file, in the order it was asked for.
     pub files: Vec<String>,
     /// Those whose text is not known yet.
@@ -66,7 +67,7 @@ impl Looked {
 }
 
 /// Reads the file at `path` and everything it extends into one tree, with every variable replaced.
-pub(super) fn load(
+pub(crate) fn load(
     path: &str,
     files: &dyn Files,
     looked: &mut Looked,
@@ -173,87 +174,3 @@ fn take_entry(root: &mut YamlNode, key: &str) -> Option<YamlEntry> {
     let at = entries.iter().position(|entry| entry.key == key)?;
     Some(entries.remove(at))
 }
-
-/// A part of a suite, as far as it matters to secrets.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum SecretScope {
-    Suite,
-    Graders,
-    /// A grader, or a judge of its panel.
-    Grader,
-    Panel,
-    Headers,
-    Options,
-    Env,
-    Other,
-}
-
-impl SecretScope {
-    fn of(self, key: &str) -> Self {
-        match (self, key) {
-            (Self::Suite, "graders") => Self::Graders,
-            (Self::Suite, "grader") | (Self::Graders, _) => Self::Grader,
-            (Self::Grader, "panel") => Self::Panel,
-            (Self::Grader, "headers") => Self::Headers,
-            (Self::Grader, "extractor_options") | (Self::Suite, "reward") => Self::Options,
-            (Self::Grader | Self::Options, "env") => Self::Env,
-            _ => Self::Other,
-        }
-    }
-
-    fn item(self) -> Self {
-        match self {
-            Self::Panel => Self::Grader,
-            Self::Env => Self::Env,
-            _ => Self::Other,
-        }
-    }
-
-    /// Whether a secret is taken out here, and not refused by the reader of the part.
-    fn ignores_secrets(self) -> bool {
-        !matches!(self, Self::Grader | Self::Headers)
-    }
-
-    fn hides(self, key: &str, text: &str) -> bool {
-        let in_header = self == Self::Headers && source::is_secret_header(key, text);
-        in_header || source::may_be_secret(key) && key != "api_key_env"
-    }
-}
-
-/// Hides every literal secret from diagnostics, and takes those out of the tree that no reader refuses.
-fn take_secrets(node: &mut YamlNode, part: SecretScope, findings: &mut Findings) {
-    match &mut node.value {
-        Yaml::Seq(items) => {
-            for item in items {
-                take_secrets(item, part.item(), findings);
-            }
-        }
-        Yaml::Map(entries) => {
-            for entry in &mut *entries {
-                take_secrets(&mut entry.value, part.of(&entry.key), findings);
-            }
-            entries.retain(|entry| {
-                let Yaml::Str(text) = &entry.value.value else { return true };
-                // There, it is only said whether a variable is a secret.
-                if part == SecretScope::Env && SECRECIES.iter().any(|(name, _)| name == text) {
-                    return true;
-                }
-                if part.hides(&entry.key, text) {
-                    findings.sources.hide(entry.value.span);
-                }
-                let ignored = part.ignores_secrets() && source::is_secret(&entry.key);
-                if ignored {
-                    let message =
-                        format!("`{}` is ignored: never put a key into a suite", entry.key);
-                    findings.warning(entry.key_span, message).hint = Some(SECRET_HINT.to_owned());
-                }
-                !ignored
-            });
-        }
-        _ => {}
-    }
-}
-
-/// Where keys belong.
-pub(super) const SECRET_HINT: &str =
-    "keep it in the environment or in `.env`, and name the variable with `api_key_env: NAME`";

@@ -1,17 +1,37 @@
-//! What the readers of sections share.
+//! What the readers of sections share: the names that a suite may use, the files it rests on, and what was found so far.
 
-use super::fields::{FieldSet, Findings};
-use super::load::{self, Looked};
-use super::programs::Spans;
-use super::{Files, Registry};
+use serde_json::{Map, Value};
+
+use crate::fields::{FieldSet, Findings};
+use crate::files::Files;
+use crate::load::{Looked, MINIMAL};
+use crate::program_places::Spans;
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::yaml::source::SourceSpan;
 use evalrs_base::yaml::tree::{YamlEntry, YamlNode};
 use evalrs_eval::lint::rubric_places::RubricPlaces;
-use evalrs_model::spec::Sandbox;
+use evalrs_model::spec::{OptionProblem, Sandbox, SandboxKind, ToolSpec};
+
+/// What graders, extractors and providers there are, and how their options are checked.
+#[derive(Clone, Copy, Debug)]
+pub struct Registry<'a> {
+    pub graders: &'a [&'a str],
+    pub extractors: &'a [&'a str],
+    pub providers: &'a [&'a str],
+    /// Checks the options of a known grading function.
+    pub check_grader: fn(&ToolSpec) -> Vec<OptionProblem>,
+    /// Checks the options of a known extractor.
+    pub check_extractor: fn(&str, &Map<String, Value>) -> Vec<OptionProblem>,
+    /// Says what is wrong with a `ground_truth_pattern`, if anything.
+    pub check_pattern: fn(&str) -> Option<String>,
+    /// Says why the judges of a provider do not take a setting, if they do not: provider, field.
+    pub untaken_setting: fn(&str, &str) -> Option<&'static str>,
+    /// What programs are kept from where the suite does not say.
+    pub sandbox: SandboxKind,
+}
 
 /// What the readers of sections share.
-pub(super) struct Reader<'a> {
+pub(crate) struct Reader<'a> {
     pub files: &'a dyn Files,
     pub registry: &'a Registry<'a>,
     /// The sandbox of programs that say none.
@@ -21,7 +41,7 @@ pub(super) struct Reader<'a> {
     /// The programs that were read.
     pub programs: Vec<Spans>,
     /// The rubric graders that say no `pass_threshold`, each with its place.
-    pub(super) without_threshold: Vec<(String, SourceSpan)>,
+    pub(crate) without_threshold: Vec<(String, SourceSpan)>,
     /// Where what is said of each rubric is written, by grader.
     pub rubric_places: Vec<(String, RubricPlaces)>,
 }
@@ -34,7 +54,7 @@ impl Reader<'_> {
     }
 
     /// The field `name` of the suite at `root`, which must have it.
-    pub(super) fn required<'n>(
+    pub(crate) fn required<'n>(
         &mut self,
         name: &str,
         fields: &FieldSet<'n>,
@@ -48,16 +68,26 @@ impl Reader<'_> {
     }
 
     /// Reports that the suite at `root` has no field `name`, or that it is null.
-    pub(super) fn report_missing(&mut self, name: &str, root: &YamlNode) {
+    pub(crate) fn report_missing(&mut self, name: &str, root: &YamlNode) {
         let at = root.entries().iter().find(|entry| entry.key == name);
         let span = at.map_or(root.span, |entry| entry.key_span);
         self.findings.error(span, format!("the suite has no `{name}`")).hint =
-            Some(load::MINIMAL.to_owned());
+            Some(MINIMAL.to_owned());
     }
 }
 
 /// Whether a field of the mapping is probably `name`, misspelt: it is reported as unknown, which is enough.
-pub(super) fn is_misspelt(name: &str, root: &YamlNode) -> bool {
+pub(crate) fn is_misspelt(name: &str, root: &YamlNode) -> bool {
     let mut keys = root.entries().iter().map(|entry| entry.key.as_str());
     !keys.clone().any(|key| key == name) && keys.any(|key| suggest(key, [name]).is_some())
+}
+
+impl Reader<'_> {
+    /// The text of the file that `field` names, which then is part of the suite.
+    pub(crate) fn text_of(&mut self, field: &YamlEntry) -> Option<String> {
+        let path = self.path(field)?;
+        let from = Some(field.value.span);
+        let text = self.looked.text(&path, from, self.files, &mut self.findings)?;
+        Some(text.to_string())
+    }
 }

@@ -8,10 +8,12 @@ use python_re::Regex;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use crate::Registry;
+use crate::reader::Registry;
 use crate::schema::listed;
 use crate::section::Section;
-use crate::sections::{COMBINATION, PROGRAM, RUBRIC};
+use crate::sections::program_grader::PROGRAM;
+use crate::sections::rewards::COMBINATION;
+use crate::sections::rubric::RUBRIC;
 use evalrs_eval::extract::{EXTRACTORS, check_options};
 use evalrs_eval::grade;
 use evalrs_eval::grade::GRADERS;

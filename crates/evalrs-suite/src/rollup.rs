@@ -3,18 +3,33 @@
 //! What it names are numbers of suites that are evaluated by the same command, so it is checked against their names, before
 //! anything is evaluated. Where suites are not known, the form alone is checked.
 
-use super::fields::{FieldSet, Findings};
-use super::gate::{GateNames, gate};
-use super::reader::is_misspelt;
-use super::rollup_section::{ROLLUP, ROLLUP_METRIC};
-use super::sections::WEIGHT;
+use crate::fields::{FieldSet, Findings};
+use crate::reader::is_misspelt;
+use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Mapping, Text, Texts};
+use crate::section::{Section, names, section};
+use crate::sections::gate::{GateNames, LOGICAL, SIMPLE, WEIGHT, gate};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::text::count;
 use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode, parse};
 use evalrs_model::spec::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
 
+/// The whole file.
+pub(crate) static ROLLUP: Section = section!["a roll-up",
+    "name": Text, required => "its name in reports";
+    "description": Text => "what it is for";
+    "metrics": MapOf(&Mapping(&ROLLUP_METRIC)), required => "the numbers: name → number";
+    "gate": AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)]) => "the rule that decides the exit code beside the gates of the suites; `metric_key` names a number";
+];
+
+/// One number.
+pub(crate) static ROLLUP_METRIC: Section = section!["a metric of a roll-up",
+    "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "write `kind: macro`, or `kind: weighted` and `weights`" => "`macro` counts all alike, `weighted` by `weights`";
+    "of": Texts => "what it is the mean of: `SUITE.GRADER`, `SUITE.GRADER.pass_rate` or `SUITE.METRIC`";
+    "weights": AnyOf(&[ListOf(&WEIGHT), MapOf(&WEIGHT)]) => "how much each counts: a list in the order of `of`, or name → weight, which may stand in place of `of`";
+];
+
 /// The kinds by name, and whether there are weights.
-pub(super) const KINDS: [(&str, bool); 2] = [("macro", false), ("weighted", true)];
+pub(crate) const KINDS: [(&str, bool); 2] = [("macro", false), ("weighted", true)];
 
 /// A roll-up that works, for those who have none.
 const MINIMAL: &str = "a minimal roll-up has `name: all` and \
@@ -62,7 +77,7 @@ pub fn is_rollup(text: &str) -> bool {
 }
 
 /// Whether the mapping has numbers and nothing that only a suite has.
-pub(super) fn looks_like_rollup(root: &YamlNode) -> bool {
+pub(crate) fn looks_like_rollup(root: &YamlNode) -> bool {
     const OF_SUITES: [&str; 5] = ["dataset", "graders", "grader", "target", "extends"];
     root.get("metrics").is_some() && OF_SUITES.iter().all(|name| root.get(name).is_none())
 }
@@ -367,7 +382,7 @@ fn of_key(entry: &YamlEntry) -> YamlEntry {
     YamlEntry { key: "of".to_owned(), key_span: entry.key_span, value }
 }
 
-fn text_of(item: &YamlEntry) -> Option<&str> {
+pub(crate) fn text_of(item: &YamlEntry) -> Option<&str> {
     match &item.value.value {
         Yaml::Str(text) => Some(text),
         _ => None,

@@ -6,9 +6,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::rollup_section::ROLLUP;
-use super::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
-use super::sections::{EXTENDS, SUITE};
+use crate::rollup::ROLLUP;
+use crate::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
+use crate::sections::suite::{EXTENDS, SUITE};
 
 /// Text that is a truth value in YAML 1.1, or not known before the environment is.
 const TRUTH: &str = r"^([yY]|[yY][eE][sS]|[nN]|[nN][oO]|[oO][nN]|[oO][fF][fF]|[tT][rR][uU][eE]|[fF][aA][lL][sS][eE]|[01])$|\$\{";

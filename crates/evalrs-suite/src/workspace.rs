@@ -7,8 +7,8 @@ use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::fields::{FieldSet, Findings};
-use crate::sandboxes::SANDBOXES;
 use crate::section::{COUNT, FieldShape, Section, names, section};
+use crate::sections::sandboxes::SANDBOXES;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::price::Price;
 use evalrs_base::yaml::source::SourceSpan;

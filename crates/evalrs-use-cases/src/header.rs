@@ -10,7 +10,7 @@ use evalrs_graph::results;
 use evalrs_metrics::results::ReportHeader;
 use evalrs_metrics::results::report::{Report, Results};
 use evalrs_model::record_format::FORMAT;
-use evalrs_suite::canonical_metrics;
+use evalrs_suite::written_metrics;
 
 /// The header of a session that is loaded.
 pub fn header(session: &Session) -> ReportHeader {
@@ -19,7 +19,7 @@ pub fn header(session: &Session) -> ReportHeader {
         session.digests().into_iter().map(|(path, digest)| (session.relative(&path), digest));
     let narrowing = narrowing(&session.db, session.root);
     let gate = gate_rule(&session.db, session.root).as_ref().map(evalrs_metrics::gate::rule);
-    let metrics = suite.map(|suite| canonical_metrics::metrics(&suite.metrics)).unwrap_or_default();
+    let metrics = suite.map(|suite| written_metrics(&suite.metrics)).unwrap_or_default();
     let mut settings = Map::from_iter([
         ("max_samples".to_owned(), json!(narrowing.max_samples)),
         ("tags".to_owned(), json!(narrowing.tags)),

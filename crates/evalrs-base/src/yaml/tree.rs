@@ -103,6 +103,14 @@ impl YamlNode {
         }
     }
 
+    /// Its items, where it is a list; it is a list of one otherwise.
+    pub fn items(&self) -> &[Self] {
+        match &self.value {
+            Yaml::Seq(items) => items,
+            _ => std::slice::from_ref(self),
+        }
+    }
+
     /// The value of `key`, if this is a mapping that has it.
     pub fn get(&self, key: &str) -> Option<&YamlNode> {
         self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.value)

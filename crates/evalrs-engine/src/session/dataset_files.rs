@@ -10,7 +10,7 @@ use evalrs_base::compression::{MAX_UNPACKED, unpacked_within};
 use evalrs_base::file_path::{join, non_empty};
 use evalrs_eval::dataset::files::format_of;
 use evalrs_model::spec::{DatasetSpec, SampleUnit};
-use evalrs_suite::dataset::is_archive;
+use evalrs_suite::is_archive;
 use evalrs_system::glob::{GlobLimits, braces, expand_within};
 
 /// The most files of a dataset, and the most folders that are looked into for them.

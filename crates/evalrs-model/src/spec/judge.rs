@@ -3,6 +3,7 @@
 //! A rubric grader has one judge or a panel of them. What is asked is of the grader; who is asked, and with which
 //! settings, is of each judge.
 
+use std::ops::Not;
 use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
@@ -140,21 +141,25 @@ pub struct JudgeProgramSpec {
 }
 
 /// An agent that judges.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct AgentSpec {
-    /// Its file, joined to the suite's folder.
-    pub path: String,
-    /// What is sent to the server for the file.
-    pub text: Arc<str>,
-    /// The tool that it calls with its verdict.
-    pub tool: String,
     /// The model that it gets in place of its own.
     pub model: Option<String>,
+    /// Its file, joined to the suite's folder.
+    #[serde(rename = "agent_file")]
+    pub path: String,
+    /// What is sent to the server for the file.
+    #[serde(skip)]
+    pub text: Arc<str>,
+    /// The tool that it calls with its verdict.
+    #[serde(rename = "judge_tool_name")]
+    pub tool: String,
     /// Whether it stays at the server when it has judged; in no key.
+    #[serde(rename = "keep_agents", skip_serializing_if = "Not::not")]
     pub keep: bool,
 }
 
-fn by_name<S: Serializer>(headers: &[HeaderSpec], to: S) -> Result<S::Ok, S::Error> {
+pub(super) fn by_name<S: Serializer>(headers: &[HeaderSpec], to: S) -> Result<S::Ok, S::Error> {
     to.collect_map(headers.iter().map(|header| (&header.name, &header.value)))
 }
 

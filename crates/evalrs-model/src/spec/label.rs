@@ -1,5 +1,8 @@
 //! What people say of submissions, and what a suite says of where that stands.
 
+use serde::{Serialize, Serializer};
+
+use evalrs_base::ordered_map::as_map;
 use evalrs_base::threshold::reaches;
 
 /// What a person says of a submission.
@@ -22,18 +25,22 @@ impl Label {
 }
 
 /// Where labels of people stand, whom they are for and how they are written.
-#[derive(Clone, Debug, Default, PartialEq)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct LabelsSpec {
     /// The file that holds them, joined to the suite's folder; none if they stand in rows.
     pub path: Option<String>,
     /// The graders that a label is for which names none; empty is all.
+    #[serde(rename = "for")]
     pub graders: Vec<String>,
     /// Our names of what a line of the file has, each with the dotted path under which it stands.
+    #[serde(serialize_with = "as_map")]
     pub fields: Vec<(String, String)>,
     /// The dotted paths under which the labels of several people stand in one line, each person being called as their path;
     /// empty where a line has one label.
+    #[serde(rename = "at")]
     pub columns: Vec<String>,
     /// What is written, and what it means.
+    #[serde(serialize_with = "as_map")]
     pub map: Vec<(String, LabelMeaning)>,
     /// The share of labels that is held out of what is shown, 0.01..=0.99.
     pub holdout: Option<f64>,
@@ -86,10 +93,17 @@ impl LabelPick {
 }
 
 /// What a label that is written in words of its own means.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+#[serde(untagged)]
 pub enum LabelMeaning {
     /// That it passes, or fails.
+    #[serde(serialize_with = "as_pass_or_fail")]
     Pass(bool),
     /// This score, on the scale of the grader.
     Score(f64),
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn as_pass_or_fail<S: Serializer>(passes: &bool, to: S) -> Result<S::Ok, S::Error> {
+    to.serialize_str(if *passes { "pass" } else { "fail" })
 }

@@ -102,7 +102,8 @@ pub enum ClassScore {
 }
 
 /// Over which classes.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum ClassAverage {
     /// One class; what passes where the suite names none and there are two.
     Class(Option<String>),
@@ -136,7 +137,8 @@ pub enum AgreementMeasure {
 }
 
 /// What differences between ratings mean to Krippendorff's alpha.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum AlphaLevel {
     /// Ratings are names.
     Nominal,

@@ -1,8 +1,11 @@
 //! What a suite says of the agent that is evaluated: recorded, or run by evalrs.
 
-use serde::Serialize;
+use std::ops::Not;
+
+use serde::{Serialize, Serializer};
 use serde_json::Value;
 
+use super::judge::by_name;
 use super::{FieldMap, HeaderSpec, JudgeSpec, ProgramSpec};
 use evalrs_trajectory::TrajectoryFormat;
 
@@ -40,16 +43,18 @@ impl TargetSpec {
 }
 
 /// How the records of a file read that are joined to rows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct RecordingJoin {
     /// Under which dotted paths our fields stand in them.
     pub fields: FieldMap,
     /// Which row each belongs to.
+    #[serde(skip_serializing_if = "JoinBy::is_id")]
     pub by: JoinBy,
 }
 
 /// Which row a record of another file belongs to.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum JoinBy {
     /// The one with its id.
     #[default]
@@ -57,18 +62,29 @@ pub enum JoinBy {
     /// The one at the same position.
     Line,
     /// The one that says the same at this dotted path.
+    #[serde(untagged)]
     Field(String),
 }
 
+impl JoinBy {
+    /// Whether it is what suites mean that say nothing.
+    fn is_id(&self) -> bool {
+        *self == Self::Id
+    }
+}
+
 /// An agent that is run: once for each sample, model and trial.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct LiveTarget {
     /// How it is reached.
+    #[serde(skip)]
     pub kind: AgentKind,
     /// Its program, or that which answers its tool calls; of an agent that has neither the path is empty. Holds what is
     /// said of every target: inputs, variables, the time limit of a conversation and whether answers are kept.
+    #[serde(skip)]
     pub program: ProgramSpec,
     /// The models that it is run with, one result each; empty is the agent's own, one result.
+    #[serde(skip)]
     pub models: Vec<TargetModel>,
     /// What its files cannot say: any text, part of the key.
     pub version: Option<String>,
@@ -79,10 +95,13 @@ pub struct LiveTarget {
     /// A fresh folder for every conversation.
     pub workspace: Option<WorkspaceSpec>,
     /// Commands around conversations.
+    #[serde(flatten)]
     pub hooks: TargetHooks,
     /// Who answers in place of a person.
+    #[serde(skip)]
     pub user: Option<SimulatedUser>,
     /// Conversations under way at once.
+    #[serde(skip)]
     pub max_concurrent: Option<usize>,
 }
 
@@ -138,13 +157,14 @@ impl AgentKind {
 }
 
 /// Requests to a deployed agent.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct HttpTarget {
     /// Where they go; may hold placeholders.
     pub url: String,
     /// `POST` where the suite does not say.
     pub method: String,
     /// Further headers.
+    #[serde(serialize_with = "by_name")]
     pub headers: Vec<HeaderSpec>,
     /// The JSON body, in whose texts the placeholders of rubrics stand; none sends what a command is handed.
     pub body: Option<Value>,
@@ -155,9 +175,15 @@ pub struct HttpTarget {
     /// Where the session of the conversation stands in a reply; then each turn is a request.
     pub session: Option<String>,
     /// Whether the reply is a stream of server-sent events.
+    #[serde(rename = "stream", serialize_with = "as_kind_of_stream")]
     pub is_stream: bool,
     /// Stands for the address in the key, where the suite says so.
     pub endpoint: Option<String>,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
+fn as_kind_of_stream<S: Serializer>(is_stream: &bool, to: S) -> Result<S::Ok, S::Error> {
+    is_stream.then_some("sse").serialize(to)
 }
 
 /// How the command line of an agent is driven.
@@ -207,17 +233,19 @@ impl ChatTarget {
 }
 
 /// An agent on a Letta server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LettaTarget {
     /// The server.
     pub base_url: Option<String>,
     /// Where the agent comes from.
+    #[serde(skip)]
     pub agent: LettaAgentSource,
     /// The environment variable that holds the key.
     pub api_key_env: Option<String>,
     /// The project that agents are imported into.
     pub project_id: Option<String>,
     /// Whether agents stay on the server after their conversation.
+    #[serde(skip_serializing_if = "Not::not")]
     pub keep_agents: bool,
     /// What models are configured as, for those that no handle names.
     pub model_configs: Vec<LettaModelConfig>,
@@ -231,13 +259,16 @@ impl LettaTarget {
 }
 
 /// A model as a file describes it to a Letta server.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[serde(transparent)]
 pub struct LettaModelConfig {
     /// The file, joined to the suite's folder.
     pub path: String,
     /// The name of the model, as results have it.
+    #[serde(skip)]
     pub model: String,
     /// The text of the file, compact and sorted.
+    #[serde(skip)]
     pub text: String,
 }
 
@@ -258,7 +289,7 @@ pub enum LettaAgentSource {
 }
 
 /// The coding agent of Letta.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct LettaCodeTarget {
     /// The server.
     pub base_url: Option<String>,
@@ -273,22 +304,26 @@ pub struct LettaCodeTarget {
     /// Further arguments.
     pub flags: Vec<String>,
     /// How it is started and read, with all of that.
+    #[serde(skip)]
     pub adapter: AdapterSource,
 }
 
 /// A fresh folder for every conversation.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
 pub struct WorkspaceSpec {
     /// The folder that it is a copy of, joined to the suite's; none is empty.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub template: Option<String>,
     /// Whether it is a git repository, and what the agent changed in it is part of its answer.
+    #[serde(rename = "git")]
     pub is_git: bool,
     /// Whose folders stay.
     pub keep: KeepWorkspace,
 }
 
 /// Whose workspaces stay after their conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[serde(rename_all = "lowercase")]
 pub enum KeepWorkspace {
     /// None.
     Never,
@@ -300,9 +335,10 @@ pub enum KeepWorkspace {
 }
 
 /// Commands around conversations, each a list of words that is run without a shell.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct TargetHooks {
     /// A function that prepares a server before the first conversation.
+    #[serde(skip)]
     pub script: Option<ProgramSpec>,
     /// Before the first conversation.
     pub setup: Vec<String>,

@@ -6,7 +6,8 @@ use jsonschema::Validator;
 
 use crate::canonical::canonical;
 use crate::schema::suite_schema;
-use crate::sections::{RUBRIC, SUITE};
+use crate::sections::rubric::RUBRIC;
+use crate::sections::suite::SUITE;
 use evalrs_base::yaml::source::Sources;
 use evalrs_base::yaml::tree;
 

@@ -1,0 +1,61 @@
+//! Where a suite says what of each program, for problems that are found later.
+
+use evalrs_base::diagnostic::Place;
+use evalrs_base::yaml::source::{SourceSpan, Sources};
+use evalrs_eval::program::UncallablePart;
+use evalrs_model::spec::ProgramSpec;
+
+/// Where a suite says what of a program. Kept beside the spec, so that moving a line does not change the program.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ProgramPlaces {
+    /// Where its file is named.
+    pub file: Place,
+    /// Where its runtime is set.
+    pub runtime: Option<Place>,
+    /// Where each of its inputs stands, as [`ProgramSpec::inputs`] has it.
+    pub inputs: Vec<(String, Place)>,
+    /// Where the folder is named that it runs in.
+    pub cwd: Option<Place>,
+}
+
+impl ProgramPlaces {
+    /// Where a part is set; where the program is named, if the suite does not set it.
+    pub fn of(&self, part: &UncallablePart) -> &Place {
+        let said = match part {
+            UncallablePart::File => None,
+            UncallablePart::Runtime => self.runtime.as_ref(),
+            UncallablePart::Cwd => self.cwd.as_ref(),
+            UncallablePart::Inputs(input) => {
+                let is_it = |known: &String| input.as_ref().is_none_or(|input| input == known);
+                let found = self.inputs.iter().find(|(known, _)| is_it(known));
+                found.map(|(_, place)| place)
+            }
+        };
+        said.unwrap_or(&self.file)
+    }
+}
+
+/// The same before all that is secret is known.
+#[derive(Debug)]
+pub(crate) struct Spans {
+    pub spec: ProgramSpec,
+    pub file: SourceSpan,
+    pub runtime: Option<SourceSpan>,
+    pub inputs: Vec<(String, SourceSpan)>,
+    pub cwd: Option<SourceSpan>,
+}
+
+impl Spans {
+    /// The program and its places. Called only when everything is read, so that all secrets are masked.
+    pub(crate) fn places(self, sources: &Sources) -> (ProgramSpec, ProgramPlaces) {
+        let place = |span| sources.place(span);
+        let inputs = self.inputs.into_iter().map(|(input, span)| (input, place(span)));
+        let places = ProgramPlaces {
+            file: place(self.file),
+            runtime: self.runtime.map(place),
+            inputs: inputs.collect(),
+            cwd: self.cwd.map(place),
+        };
+        (self.spec, places)
+    }
+}

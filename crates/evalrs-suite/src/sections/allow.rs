@@ -1,0 +1,42 @@
+//! The field `allow`: warnings that a suite, a grader or a rubric does not want.
+
+use crate::fields::Findings;
+use crate::section::FieldShape;
+use crate::section::FieldShape::{AnyOf, Choice, ListOf};
+use evalrs_base::diagnostic::suggest;
+use evalrs_base::yaml::tree::YamlEntry;
+use evalrs_model::spec::Lint;
+
+/// Names of warnings.
+pub(crate) const ALLOW: FieldShape = AnyOf(&[Choice(LINTS), ListOf(&Choice(LINTS))]);
+
+/// The names of all warnings that can be silenced.
+const LINTS: &[&str] = &{
+    let mut names = [""; Lint::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = Lint::ALL[at].name();
+        at += 1;
+    }
+    names
+};
+
+/// The warnings that are not wanted.
+pub(crate) fn allowed(field: &YamlEntry, findings: &mut Findings) -> Vec<Lint> {
+    let names = findings.texts(field).unwrap_or_default();
+    let spans = field.value.items().iter().map(|item| item.span);
+    let mut lints = Vec::new();
+    for (name, span) in names.iter().zip(spans) {
+        if let Some(lint) = Lint::ALL.into_iter().find(|lint| lint.name() == name) {
+            lints.push(lint);
+            continue;
+        }
+        let known = Lint::ALL.map(Lint::name);
+        let problem = findings.error(span, format!("no warning is called `{name}`"));
+        problem.hint = Some(match suggest(name, known) {
+            Some(near) => format!("did you mean `{near}`?"),
+            None => format!("there are `{}`", known.join("`, `")),
+        });
+    }
+    lints
+}

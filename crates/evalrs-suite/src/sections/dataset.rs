@@ -1,0 +1,212 @@
+//! The `dataset` section: where samples are, and how their rows read.
+//!
+//! Only what the suite says is read here; whether the files are there is found when they are opened.
+
+use crate::fields::Findings;
+use crate::reader::Reader;
+use crate::section::FieldShape::{AnyOf, Choice, MapOf, Mapping, Text};
+use crate::section::{FieldSpec, Section, fields, names, section};
+use crate::sections::conditions;
+use evalrs_base::compression::{Compression, NO_PARQUET, READS_PARQUET};
+use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_model::spec::{
+    DATASET_FORMATS, DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TrialNumbers,
+};
+
+pub(crate) static DATASET: Section = section!["a dataset",
+    "path": Text, needed "the dataset has no `path`", "" => "a file, a folder, an archive, or a pattern of files";
+    "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
+    "records": Text => "the path to the list or mapping of records inside a JSON or YAML file";
+    "sample": Choice(&names(&SAMPLES)), or "\"record\"" => "what one sample is: a record of a file, a file, or all files of a folder";
+    "trials": Choice(&names(&TRIALS)), or "\"field\"" => "where trials get their numbers from: the `trial` of rows, or the order of those of one sample and model";
+    "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
+    "where": Text => "which rows count: a condition such as `not improper and 'refund' in tags`";
+    "missing": Choice(&names(&MISSING)), or "\"error\"" => "what a row is without an answer: an error of its result, or an empty answer";
+];
+
+/// Our names for what a row holds, each of which may stand under another path.
+pub(crate) static ROW: Section = Section::new(
+    "a sample",
+    &[
+        ROW_PATHS,
+        fields![
+            "outputs": MapOf(&Text) => "the answers of several models in one row, by model";
+        ],
+    ],
+);
+
+/// The fields of [`ROW`] that are one path each.
+pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
+    "id": Text => "the sample's id";
+    "input": Text => "what the agent was given";
+    "ground_truth": Text => "the reference answer";
+    "reference": Text => "kept for programs that grade";
+    "output": Text => "what the agent answered";
+    "trajectory": Text => "everything it did";
+    "messages": Text => "everything it did, as messages";
+    "metadata": Text => "anything";
+    "tags": Text => "a list of texts";
+    "rubric": Text => "a rubric of its own";
+    "rubric_path": Text => "a file that holds one";
+    "rubric_vars": Text => "values for placeholders of rubrics";
+    "extra_vars": Text => "kept for the agent";
+    "agent_args": Text => "kept for the agent";
+    "trial": Text => "which repetition of the sample it is";
+    "model": Text => "which model was run";
+    "agent_state": Text => "the state the agent was left in";
+    "label": AnyOf(&[Text, MapOf(&Text)]) => "what a person says of the answer, or of each of the `outputs`";
+    "graders": Text => "the names of the graders that the row is for; all if absent";
+];
+
+pub(crate) const MISSING: [(&str, MissingAnswer); 2] =
+    [("error", MissingAnswer::Error), ("empty", MissingAnswer::Empty)];
+
+pub(crate) const SAMPLES: [(&str, SampleUnit); 3] =
+    [("record", SampleUnit::Record), ("file", SampleUnit::File), ("folder", SampleUnit::Folder)];
+
+pub(crate) const TRIALS: [(&str, TrialNumbers); 2] =
+    [("field", TrialNumbers::Field), ("by_order", TrialNumbers::ByOrder)];
+
+/// Endings of the names of archives, whose members are files of a dataset.
+const ARCHIVES: [&str; 2] = [".zip", ".eval"];
+
+/// Whether a name is that of an archive.
+pub fn is_archive(name: &str) -> bool {
+    let lower = name.to_ascii_lowercase();
+    ARCHIVES.iter().any(|ending| lower.ends_with(ending))
+}
+
+/// Reads `dataset: PATH` or `dataset: {path, format, fields, …}`.
+pub(crate) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<DatasetSpec> {
+    if let Yaml::Str(_) = field.value.value {
+        return files(field, None, reader);
+    }
+    if !matches!(field.value.value, Yaml::Map(_)) {
+        reader.findings.wrong_type(field, "a path or a mapping with `path`");
+        return None;
+    }
+    let fields = reader.findings.fields(field, &DATASET)?;
+    let dataset = fields.take("path").and_then(|path| files(path, fields.take("format"), reader));
+    let findings = &mut reader.findings;
+    let map = fields.take("fields").map(|field| field_map(field, findings)).unwrap_or_default();
+    let missing = fields.choice("missing", &MISSING, findings).unwrap_or_default();
+    let sample = fields.choice("sample", &SAMPLES, findings).unwrap_or_default();
+    let trials = fields.choice("trials", &TRIALS, findings).unwrap_or_default();
+    let condition = conditions::condition("where", &fields, findings);
+    let records = fields.take("records");
+    if let Some(records) = records {
+        check_records(records, dataset.as_ref(), sample, findings);
+    }
+    let records = records.and_then(|records| findings.text(records));
+    fields.finish(findings);
+    Some(DatasetSpec { fields: map, missing, sample, trials, records, condition, ..dataset? })
+}
+
+/// Says why `records` can mean nothing here.
+fn check_records(
+    records: &YamlEntry,
+    dataset: Option<&DatasetSpec>,
+    sample: SampleUnit,
+    findings: &mut Findings,
+) {
+    let format = dataset.and_then(|dataset| dataset.format);
+    if sample != SampleUnit::Record {
+        let message = "a dataset has `records` or another `sample`, not both";
+        findings.error(records.key_span, message).hint = Some("remove one of them".to_owned());
+    } else if format
+        .is_some_and(|format| !matches!(format, DatasetFormat::Json | DatasetFormat::Yaml))
+    {
+        let message = "`records` is a path inside a JSON or YAML file";
+        findings.error(records.key_span, message).hint =
+            Some("every line of this file is a record: `fields` has paths into those".to_owned());
+    }
+}
+
+/// The files that `path` names, and how they are cut into rows, if that is said or shows in their names.
+fn files(
+    path: &YamlEntry,
+    format: Option<&YamlEntry>,
+    reader: &mut Reader<'_>,
+) -> Option<DatasetSpec> {
+    let joined = reader.path(path)?;
+    let written = reader.findings.text(path)?;
+    let written = written.strip_prefix("./").unwrap_or(&written);
+    let folder = if joined.ends_with(written) { joined.len() - written.len() } else { 0 };
+    if !READS_PARQUET && Compression::of_name(written) == Some(Compression::Parquet) {
+        reader.findings.error(path.value.span, NO_PARQUET).hint = Some(
+            "or write it as JSON Lines, as `duckdb` does: `COPY 'rows.parquet' TO 'rows.jsonl'`"
+                .to_owned(),
+        );
+        return None;
+    }
+    let shown = DatasetFormat::of_name(written);
+    let format = match format {
+        Some(format) => Some(reader.findings.choice(format, &DATASET_FORMATS)?),
+        None if shown.is_some() || may_be_many(written) => shown,
+        None => {
+            unknown_format(path, &mut reader.findings);
+            return None;
+        }
+    };
+    Some(DatasetSpec { folder, format, ..DatasetSpec::file(joined, DatasetFormat::Jsonl) })
+}
+
+/// Whether a path may name several files: a folder, an archive, a pattern.
+fn may_be_many(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path);
+    name.is_empty()
+        || !name.contains('.')
+        || path.contains(['*', '?', '[', '{'])
+        || is_archive(name)
+}
+
+fn unknown_format(path: &YamlEntry, findings: &mut Findings) {
+    findings.error(path.value.span, "the dataset's format does not show in its name").hint = Some(
+        "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`"
+            .to_owned(),
+    );
+}
+
+pub(crate) fn field_map(field: &YamlEntry, findings: &mut Findings) -> FieldMap {
+    let mut map = FieldMap::default();
+    let Some(fields) = findings.fields(field, &ROW) else { return map };
+    let label = fields.take("label").filter(|label| matches!(label.value.value, Yaml::Map(_)));
+    for FieldSpec { name, .. } in ROW_PATHS {
+        if *name == "label" && label.is_some() {
+            continue;
+        }
+        if let Some(path) = fields.text(name, findings) {
+            map.paths.push(((*name).to_owned(), path));
+        }
+    }
+    map.paths.sort();
+    let outputs = fields.take("outputs").and_then(|outputs| findings.entries(outputs));
+    for output in outputs.unwrap_or_default() {
+        if let Some(path) = findings.text(output) {
+            map.outputs.push((output.key.clone(), path));
+        }
+    }
+    map.labels = label.map(|label| labels_of_outputs(label, &map, findings)).unwrap_or_default();
+    fields.finish(findings);
+    map
+}
+
+/// `label: {NAME: path}`: the label of each of the outputs.
+fn labels_of_outputs(
+    field: &YamlEntry,
+    map: &FieldMap,
+    findings: &mut Findings,
+) -> Vec<(String, String)> {
+    let models: Vec<&str> = map.outputs.iter().map(|(model, _)| model.as_str()).collect();
+    let mut labels = Vec::new();
+    for label in findings.entries(field).unwrap_or_default() {
+        if !models.contains(&label.key.as_str()) {
+            let message = format!("`outputs` has no model `{}`", label.key);
+            findings.error(label.key_span, message).hint =
+                Some("`label` has a path for all, or one for each of the `outputs`".to_owned());
+        } else if let Some(path) = findings.text(label) {
+            labels.push((label.key.clone(), path));
+        }
+    }
+    labels
+}

@@ -1,0 +1,141 @@
+//! The variables of the environment that a program sees (`env`).
+
+use serde_json::{Value, json};
+
+use crate::fields::Findings;
+use crate::secrets::SECRECIES;
+use crate::section::FieldShape;
+use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Text};
+use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
+use evalrs_model::spec::Variable;
+
+pub(crate) const ENVIRONMENT: FieldShape =
+    AnyOf(&[Text, ListOf(&AnyOf(&[Text, MapOf(&Choice(&["secret", "plain"]))]))]);
+
+/// The variables that a program sees: `[MODEL, {NAME: secret}, {MY_TOKEN: plain}]`. What is written instead of a name may
+/// be a secret, and is hidden.
+pub(crate) fn variables(field: &YamlEntry, findings: &mut Findings) -> Option<Vec<Variable>> {
+    if let Yaml::Map(entries) = &field.value.value {
+        return not_a_list(field, entries, findings);
+    }
+    let is_list = matches!(field.value.value, Yaml::Seq(_));
+    let nodes = field.value.items();
+    let mut all = Vec::with_capacity(nodes.len());
+    let mut wrong = Vec::new();
+    for node in nodes {
+        match &node.value {
+            Yaml::Str(text) if is_variable(text) && !text.is_empty() => {
+                all.push(Variable::named(text));
+            }
+            Yaml::Str(text) => wrong.push((text, node)),
+            Yaml::Map(entries) if is_list => {
+                all.extend(declared_variables(entries, node, findings).unwrap_or_default());
+            }
+            _ if is_list => {
+                let message = format!("an item of `env` must be text, not {}", node.noun());
+                findings.error(node.span, message).hint =
+                    Some("put the value in quotes".to_owned());
+            }
+            // It says what is wrong.
+            _ => drop(findings.texts(field)?),
+        }
+    }
+    // All of them first, because each is shown with its whole line.
+    for (_, node) in &wrong {
+        findings.sources.hide(node.span);
+    }
+    for (text, node) in wrong {
+        let (message, hint) = match text.split_once('=') {
+            Some((name, _)) if is_variable(name) && !name.is_empty() => (
+                "`env` names variables and does not set them",
+                format!("write `{name}`; {VALUES_ARE}"),
+            ),
+            _ => (
+                "this is not the name of an environment variable",
+                format!("write names alone, for example `env: [OPENAI_API_KEY]`; {VALUES_ARE}"),
+            ),
+        };
+        findings.error(node.span, message).hint = Some(hint);
+    }
+    all.sort();
+    if let Some(pair) = all.windows(2).find(|pair| is_contradiction(pair)) {
+        let message = format!("`{}` is both `secret` and `plain`", pair[0].name);
+        findings.error(field.value.span, message).hint = Some("name it once".to_owned());
+    }
+    all.dedup();
+    Some(all)
+}
+
+/// Where the values of variables are.
+const VALUES_ARE: &str = "their values come from the environment or from `.env`";
+
+/// Whether a variable is declared both secret and plain. One without either is what its name suggests.
+fn is_contradiction(pair: &[Variable]) -> bool {
+    matches!(pair, [one, other] if one.name == other.name && one.is_secret != other.is_secret)
+}
+
+/// `env` is a mapping: that looks as if it set variables.
+fn not_a_list(
+    field: &YamlEntry,
+    entries: &[YamlEntry],
+    findings: &mut Findings,
+) -> Option<Vec<Variable>> {
+    for entry in entries {
+        findings.sources.hide(entry.value.span);
+    }
+    let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
+    // Secrets were taken out before, names and all.
+    let names = if names.is_empty() { "NAME".to_owned() } else { names.join(", ") };
+    let message = "`env` must be a list of names, not a mapping";
+    findings.error(field.key_span, message).hint =
+        Some(format!("write `env: [{names}]`: {VALUES_ARE}"));
+    None
+}
+
+/// The variables of an item that says whether they are secrets.
+fn declared_variables(
+    entries: &[YamlEntry],
+    node: &YamlNode,
+    findings: &mut Findings,
+) -> Option<Vec<Variable>> {
+    let mut all = Vec::new();
+    for entry in entries {
+        let name = entry.key.clone();
+        if name.is_empty() || !is_variable(&name) {
+            findings.error(entry.key_span, "this is not the name of an environment variable");
+            return None;
+        }
+        let said = match &entry.value.value {
+            Yaml::Str(text) => SECRECIES.iter().find(|(word, _)| word == text),
+            _ => None,
+        };
+        let Some((_, is_secret)) = said else {
+            findings.sources.hide(entry.value.span);
+            let message = format!("`{name}` must be `secret` or `plain`");
+            findings.error(entry.value.span, message).hint = Some(format!(
+                "write `{{{name}: secret}}` to keep its value out of keys; {VALUES_ARE}"
+            ));
+            return None;
+        };
+        all.push(Variable { name, is_secret: *is_secret });
+    }
+    if all.is_empty() {
+        findings.error(node.span, "an item of `env` is empty").hint =
+            Some("write `NAME` or `{NAME: secret}`".to_owned());
+    }
+    Some(all)
+}
+
+/// Whether `name` can be the name of an environment variable.
+pub(crate) fn is_variable(name: &str) -> bool {
+    !name.starts_with(|c: char| c.is_ascii_digit())
+        && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+}
+
+/// A variable that a program sees; whether it is a secret where its name does not tell.
+pub(crate) fn written(variable: &Variable) -> Value {
+    if variable.is_plainly_named() {
+        return json!(variable.name);
+    }
+    json!({&variable.name: if variable.is_secret { "secret" } else { "plain" }})
+}

@@ -1,0 +1,439 @@
+//! The `gate` section in all its dialects.
+//!
+//! The oldest form is flat (`metric`, `pass_op`, `pass_value`), the later ones have a `kind`
+//! (`aggregation`, `pass_threshold`); either set of names is read in either form.
+
+use crate::fields::{FieldSet, Findings};
+use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Mapping, Number, Text};
+use crate::section::{FINITE, FieldShape, FieldSpec, Section, fields, names, section};
+use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry};
+use evalrs_model::spec::{Aggregation, Condition, Gate, Lint, Logic, Op, PassRule};
+
+pub(crate) const GATE: FieldShape =
+    AnyOf(&[Mapping(&SIMPLE), Mapping(&WEIGHTED), Mapping(&LOGICAL)]);
+
+/// One aggregate of one grader against a value.
+pub(crate) static SIMPLE: Section = Section::new(
+    "a gate",
+    &[
+        fields![
+            "kind": Choice(&["simple"]), or "\"simple\"" => "one aggregate of one grader";
+            "metric_key": Text => "the grader; the first one if absent";
+        ],
+        COMPARISON,
+        fields![
+            "pass_op": Choice(&names(&OPS)) => "how a score is compared with `pass_value`";
+            "pass_threshold": ONE_SCORE => "the least score that counts as a pass here";
+            "pass_value": ONE_SCORE => "another name of `pass_threshold`";
+        ],
+    ],
+);
+
+pub(crate) static WEIGHTED: Section = Section::new(
+    "a weighted average",
+    &[
+        fields![
+            "kind": Choice(&["weighted_average"]), required => "a weighted mean over several graders";
+        ],
+        COMPARISON,
+        fields![
+            "weights": MapOf(&WEIGHT), needed "a weighted average needs `weights`", "write `weights: {grader: 0.7, other: 0.3}`" => "grader → weight";
+        ],
+    ],
+);
+
+/// Several gates joined.
+pub(crate) static LOGICAL: Section = section!["a logical gate",
+    "kind": Choice(&["logical"]), required => "several gates, joined";
+    "operator": Choice(&names(&LOGICS)), needed "a logical gate needs an `operator`", "write `operator: and` or `operator: or`" => "how they are joined";
+    "conditions": ListOf(&AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)])), needed "a logical gate needs `conditions`", "" => "the gates";
+];
+
+/// What a gate compares, and with what.
+const COMPARISON: &[FieldSpec] = fields![
+    "metric": AGGREGATION, or "\"avg_score\"" => "the aggregate of scores";
+    "aggregation": AGGREGATION => "another name of `metric`";
+    "op": Choice(&names(&OPS)), needed "the gate has no `op`", "for example `op: gte` and `value: 0.8`" => "the comparison";
+    "value": FINITE, needed "the gate has no `value`", "for example `op: gte` and `value: 0.8`" => "what the aggregate is compared with";
+];
+
+const AGGREGATION: FieldShape = Choice(&names(&AGGREGATIONS));
+
+/// What is compared with one score.
+const ONE_SCORE: FieldShape = Number(0.0, 1.0, "between 0 and 1: it is compared with one score");
+
+pub(crate) const WEIGHT: FieldShape = Number(0.0, f64::MAX, "a weight: non-negative and finite");
+
+pub(crate) const AGGREGATIONS: [(&str, Aggregation); 10] = [
+    ("avg_score", Aggregation::AvgScore),
+    ("accuracy", Aggregation::Accuracy),
+    ("min", Aggregation::Min),
+    ("max", Aggregation::Max),
+    ("median", Aggregation::Median),
+    ("p50", Aggregation::Median),
+    ("p95", Aggregation::P95),
+    ("p99", Aggregation::P99),
+    ("agreement", Aggregation::Agreement),
+    ("kappa", Aggregation::Kappa),
+];
+
+pub(crate) const OPS: [(&str, Op); 5] =
+    [("gte", Op::Gte), ("gt", Op::Gt), ("lte", Op::Lte), ("lt", Op::Lt), ("eq", Op::Eq)];
+
+/// Comparisons as people write them elsewhere, for hints.
+const SIGNS: [(&str, &str); 6] =
+    [(">=", "gte"), (">", "gt"), ("<=", "lte"), ("<", "lt"), ("==", "eq"), ("=", "eq")];
+
+pub(crate) const LOGICS: [(&str, Logic); 2] = [("and", Logic::And), ("or", Logic::Or)];
+
+/// The names that a gate may speak of: graders, the first one by default, and metrics that the suite declares. A roll-up has
+/// metrics alone.
+#[derive(Clone, Copy)]
+pub(crate) struct GateNames<'a> {
+    pub graders: &'a [&'a str],
+    pub metrics: &'a [&'a str],
+}
+
+impl GateNames<'_> {
+    /// Whether these are the names of a roll-up. A suite without graders has no metrics either.
+    fn has_no_graders(&self) -> bool {
+        self.graders.is_empty() && !self.metrics.is_empty()
+    }
+}
+
+/// Reads `gate`.
+pub(crate) fn gate(
+    fields: &FieldSet<'_>,
+    names: GateNames<'_>,
+    findings: &mut Findings,
+) -> Option<Gate> {
+    one_gate(fields.take("gate")?, names, Nesting::Top, findings)
+}
+
+/// Where a gate stands.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Nesting {
+    Top,
+    Condition,
+}
+
+#[derive(Clone, Copy)]
+enum GateKind {
+    Simple,
+    WeightedAverage,
+    Logical,
+}
+
+fn one_gate(
+    field: &YamlEntry,
+    names: GateNames<'_>,
+    nesting: Nesting,
+    findings: &mut Findings,
+) -> Option<Gate> {
+    const KINDS: [(&str, GateKind); 3] = [
+        ("simple", GateKind::Simple),
+        ("weighted_average", GateKind::WeightedAverage),
+        ("logical", GateKind::Logical),
+    ];
+    let mut fields = findings.fields(field, &SIMPLE)?;
+    let kind = match fields.take("kind") {
+        Some(kind) => findings.choice(kind, &KINDS)?,
+        None => kind_by_fields(field, findings)?,
+    };
+    fields.read_as(match kind {
+        GateKind::Simple => &SIMPLE,
+        GateKind::WeightedAverage => &WEIGHTED,
+        GateKind::Logical => &LOGICAL,
+    });
+    match kind {
+        GateKind::Simple => simple(field, fields, names, nesting, findings),
+        GateKind::WeightedAverage if nesting == Nesting::Condition => {
+            findings.error(field.value.span, "a weighted average cannot be a condition").hint =
+                Some("conditions are `simple` or `logical`".to_owned());
+            None
+        }
+        GateKind::WeightedAverage if names.has_no_graders() => {
+            let message = "a weighted average is of graders, and a roll-up has none";
+            findings.error(field.value.span, message).hint =
+                Some("declare a metric of `kind: weighted`, and compare that".to_owned());
+            None
+        }
+        GateKind::WeightedAverage => weighted(fields, names, findings),
+        GateKind::Logical => logical(fields, names, findings),
+    }
+}
+
+/// A gate without a kind is simple; fields of the other kinds show that the kind was forgotten.
+fn kind_by_fields(field: &YamlEntry, findings: &mut Findings) -> Option<GateKind> {
+    for (name, kind) in [("weights", "weighted_average"), ("conditions", "logical")] {
+        if field.value.get(name).is_some() {
+            let message = format!("a gate with `{name}` needs a `kind`");
+            findings.error(field.key_span, message).hint = Some(format!("write `kind: {kind}`"));
+            return None;
+        }
+    }
+    Some(GateKind::Simple)
+}
+
+fn simple(
+    field: &YamlEntry,
+    fields: FieldSet<'_>,
+    names: GateNames<'_>,
+    nesting: Nesting,
+    findings: &mut Findings,
+) -> Option<Gate> {
+    let metric_key = metric_key(&fields, field, names, nesting, findings);
+    let is_declared = metric_key.as_ref().is_some_and(|key| names.metrics.contains(&key.as_str()));
+    let aggregation = if is_declared {
+        declared(&fields, findings)
+    } else {
+        aggregation(&fields, metric_key.as_deref().unwrap_or("GRADER"), findings)
+    };
+    let comparison = comparison(&fields, aggregation, findings);
+    let pass_op = fields.take("pass_op");
+    let op = pass_op.and_then(|op| read_op(op, findings));
+    let threshold = fields.take_either("pass_threshold", "pass_value", findings);
+    if let Some(field) = pass_op.or(threshold)
+        && aggregation.is_some_and(Aggregation::needs_labels)
+    {
+        let message = format!("`{}` is not about agreement with labels", field.key);
+        findings.error(field.key_span, message).hint =
+            Some("what passes there is said by the `pass_threshold` of the grader".to_owned());
+    } else if let (Some(pass_op), None) = (pass_op, threshold) {
+        findings.warning(pass_op.key_span, "`pass_op` does nothing without `pass_value`");
+    }
+    let pass = threshold.and_then(|field| {
+        let value = fields.number(&field.key, findings)?;
+        // The flat gate compared scores with its own `op` unless told otherwise.
+        let flat = if field.key == "pass_value" { comparison?.0 } else { Op::Gte };
+        Some(PassRule { op: op.unwrap_or(flat), value })
+    });
+    fields.finish(findings);
+    let (op, value) = comparison?;
+    Some(Gate::Simple(Condition {
+        metric_key: metric_key?,
+        aggregation: aggregation?,
+        op,
+        value,
+        pass,
+    }))
+}
+
+fn weighted(fields: FieldSet<'_>, names: GateNames<'_>, findings: &mut Findings) -> Option<Gate> {
+    let aggregation = aggregation(&fields, "GRADER", findings);
+    let comparison = comparison(&fields, aggregation, findings);
+    let weights = fields.take("weights");
+    let weights = weights.and_then(|weights| read_weights(weights, names.graders, findings));
+    fields.finish(findings);
+    let (op, value) = comparison?;
+    Some(Gate::WeightedAverage { aggregation: aggregation?, weights: weights?, op, value })
+}
+
+fn read_weights(
+    field: &YamlEntry,
+    graders: &[&str],
+    findings: &mut Findings,
+) -> Option<Vec<(String, f64)>> {
+    let entries = findings.entries(field)?;
+    let mut weights = Vec::with_capacity(entries.len());
+    for entry in entries {
+        if !graders.contains(&entry.key.as_str()) {
+            let mut at_key = entry.clone();
+            at_key.value.span = entry.key_span;
+            at_key.value.style = Style::Plain;
+            findings.unknown(&at_key, &entry.key, "grader", graders);
+        }
+        let weight = findings.number(entry, WEIGHT);
+        weights.push((entry.key.clone(), weight));
+    }
+    if weights.is_empty() {
+        findings.error(field.value.span, "`weights` cannot be empty");
+    }
+    let weights: Option<Vec<_>> =
+        weights.into_iter().map(|(name, weight)| Some((name, weight?))).collect();
+    let sum: f64 = weights.as_ref()?.iter().map(|(_, weight)| weight).sum();
+    if !entries.is_empty() && (sum == 0.0 || !sum.is_finite()) {
+        findings.error(field.value.span, "`weights` must sum to a finite, non-zero value");
+    }
+    weights
+}
+
+fn logical(fields: FieldSet<'_>, names: GateNames<'_>, findings: &mut Findings) -> Option<Gate> {
+    let operator = fields.choice("operator", &LOGICS, findings);
+    let conditions = fields.take("conditions");
+    let conditions = conditions.and_then(|field| read_conditions(field, names, findings));
+    fields.finish(findings);
+    Some(Gate::Logical { operator: operator?, conditions: conditions? })
+}
+
+fn read_conditions(
+    field: &YamlEntry,
+    names: GateNames<'_>,
+    findings: &mut Findings,
+) -> Option<Vec<Gate>> {
+    let Yaml::Seq(items) = &field.value.value else {
+        findings.wrong_type(field, "a list of conditions");
+        return None;
+    };
+    if items.is_empty() {
+        findings.error(field.value.span, "`conditions` cannot be empty");
+        return None;
+    }
+    let conditions = items.iter().map(|item| {
+        // Messages call an item by a name, as they do a field.
+        let entry =
+            YamlEntry { key: "condition".to_owned(), key_span: item.span, value: item.clone() };
+        one_gate(&entry, names, Nesting::Condition, findings)
+    });
+    conditions.collect::<Vec<_>>().into_iter().collect()
+}
+
+/// The grader that a gate or a reward names, the first one by default.
+pub(crate) fn metric_key(
+    fields: &FieldSet<'_>,
+    owner: &YamlEntry,
+    names: GateNames<'_>,
+    nesting: Nesting,
+    findings: &mut Findings,
+) -> Option<String> {
+    let Some(field) = fields.take("metric_key") else {
+        let graders = names.graders;
+        if let ([], [first, others @ ..]) = (graders, names.metrics) {
+            if !others.is_empty() {
+                let message = "the gate does not say which metric it is about";
+                findings.error(owner.key_span, message).hint =
+                    Some(format!("for example `metric_key: {first}`"));
+            }
+            return Some((*first).to_owned());
+        }
+        if graders.is_empty() {
+            // The missing graders are reported already.
+            return None;
+        }
+        if let [first, _, ..] = graders
+            && nesting == Nesting::Top
+        {
+            let message = format!("the gate names no grader: the first one, `{first}`, is taken");
+            findings.warning(owner.key_span, message).hint =
+                Some(format!("write `metric_key: {first}`"));
+        }
+        return graders.first().map(|&first| first.to_owned());
+    };
+    let name = findings.text(field)?;
+    let known = [names.graders, names.metrics].concat();
+    if known.is_empty() {
+        // The missing graders are reported already.
+        return None;
+    }
+    if !known.contains(&name.as_str()) {
+        let what = if names.has_no_graders() { "metric" } else { "grader" };
+        findings.unknown(field, &name, what, &known);
+        return None;
+    }
+    Some(name)
+}
+
+/// A metric that the suite declares is a number already: nothing is left to be aggregated.
+fn declared(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<Aggregation> {
+    let said = ["metric", "aggregation", "pass_op", "pass_value", "pass_threshold"];
+    let Some(field) = said.into_iter().find_map(|name| fields.take(name)) else {
+        return Some(Aggregation::Declared);
+    };
+    let message = format!("`{}` is of graders, and this gate names a declared metric", field.key);
+    findings.error(field.key_span, message).hint =
+        Some("say it where the metric is declared".to_owned());
+    None
+}
+
+/// The kind of declared metric that is meant by `pass_at_k`, `pass@3` and the like.
+fn of_trials(field: &YamlEntry) -> Option<&'static str> {
+    let Yaml::Str(text) = &field.value.value else { return None };
+    let kinds = [("pass_at", "pass@"), ("pass_hat", "pass^")];
+    let meant =
+        kinds.into_iter().find(|(kind, sign)| text.starts_with(kind) || text.starts_with(sign));
+    meant.map(|(kind, _)| kind)
+}
+
+fn aggregation(
+    fields: &FieldSet<'_>,
+    grader: &str,
+    findings: &mut Findings,
+) -> Option<Aggregation> {
+    match fields.take_either("metric", "aggregation", findings) {
+        Some(field) => {
+            if let Some(kind) = of_trials(field) {
+                let message = "a gate over trials names a declared metric";
+                findings.error(field.value.span, message).hint = Some(format!(
+                    "write `metrics: {{any: {{kind: {kind}, of: {grader}, k: 3}}}}` in the suite, and `metric_key: any` here"
+                ));
+                return None;
+            }
+            findings.choice(field, &AGGREGATIONS)
+        }
+        None => Some(Aggregation::AvgScore),
+    }
+}
+
+fn read_op(field: &YamlEntry, findings: &mut Findings) -> Option<Op> {
+    let Yaml::Str(text) = &field.value.value else { return findings.choice(field, &OPS) };
+    let Some((_, name)) = SIGNS.iter().find(|(sign, _)| sign == text) else {
+        return findings.choice(field, &OPS);
+    };
+    findings.error(field.value.span, format!("unknown {} `{text}`", field.key)).hint =
+        Some(format!("write `{}: {name}`", field.key));
+    None
+}
+
+/// The comparison of a gate, its value as a fraction.
+fn comparison(
+    fields: &FieldSet<'_>,
+    aggregation: Option<Aggregation>,
+    findings: &mut Findings,
+) -> Option<(Op, f64)> {
+    let op = fields.take("op").and_then(|field| read_op(field, findings));
+    let value_field = fields.take("value")?;
+    let mut value = findings.number(value_field, FINITE)?;
+    let span = value_field.value.span;
+    let share = match aggregation {
+        Some(Aggregation::Accuracy) => Some("an accuracy"),
+        Some(Aggregation::Agreement) => Some("an agreement"),
+        _ => None,
+    };
+    if let Some(what) = share.filter(|_| value > 100.0) {
+        findings.error(span, format!("{what} is at most 1, or 100 as a percentage"));
+        return None;
+    }
+    if let Some(what) = share.filter(|_| value > 1.0) {
+        value /= 100.0;
+        findings.warning(span, format!("{what} above 1 is read as a percentage")).hint =
+            Some(format!("write `value: {value}`"));
+    }
+    let op = op?;
+    if aggregation != Some(Aggregation::Declared) {
+        let is_kappa = aggregation == Some(Aggregation::Kappa);
+        if let Some((lint, message)) = unreachable(op, value, is_kappa) {
+            let warning = findings.warning(span, message);
+            warning.lint = Some(lint.name());
+            let hint =
+                "scores of other scales are mapped to 0 to 1: 4 on a scale of 1 to 5 is 0.75";
+            warning.hint = (!is_kappa).then(|| hint.to_owned());
+        }
+    }
+    Some((op, value))
+}
+
+/// Says that a comparison holds for everything that can be compared, or for nothing.
+fn unreachable(op: Op, value: f64, is_kappa: bool) -> Option<(Lint, String)> {
+    let least = if is_kappa { -1.0 } else { 0.0 };
+    let is_inside = (least..=1.0).contains(&value);
+    let meet_all = op.holds(least, value) && op.holds(1.0, value);
+    let meet_none = !op.holds(least, value) && !op.holds(1.0, value);
+    let range = if is_kappa { "kappa lies between -1 and 1" } else { "scores lie between 0 and 1" };
+    // `gte 0` is what people write who want no more than all grades to be there.
+    if meet_all && !is_inside {
+        let message = format!("{range}: every one meets this gate");
+        return Some((Lint::ThresholdAlwaysMet, message));
+    }
+    let never = meet_none && (op != Op::Eq || !is_inside);
+    never.then(|| (Lint::ThresholdOutOfReach, format!("{range}: none meets this gate")))
+}

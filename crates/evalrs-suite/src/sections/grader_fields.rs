@@ -1,0 +1,70 @@
+//! What graders of several kinds share: their fields, and the list that they are read into.
+
+use crate::fields::{FieldSet, Findings};
+use crate::section::FieldShape::{Anything, MapOf, Mapping, Text, Truth};
+use crate::section::{FRACTION, FieldSpec, fields};
+use crate::sections::expressions::WrittenExpression;
+use crate::sections::extractors::EXTRACTOR_OPTIONS;
+use evalrs_base::yaml::tree::YamlEntry;
+use evalrs_model::spec::{GraderSpec, Scale};
+
+/// What every grader of scores has.
+pub(crate) const NAME_AND_THRESHOLD: &[FieldSpec] = fields![
+    "display_name": Text => "the name in reports";
+    "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
+    "only": Text => "the rows that it is for: a condition such as `'refund' in tags`; it has no grade for others";
+];
+
+/// What every grader of a submission has.
+pub(crate) const SUBMISSION: &[FieldSpec] = fields![
+    "display_name": Text => "the name in reports";
+    "extractor_config": MapOf(&Anything) => "the options of the extractor";
+    "extractor": Text, or "\"last_assistant\"" => "which part of the trajectory is graded; `file.py:name` is a function of it";
+    "extractor_options": Mapping(&EXTRACTOR_OPTIONS) => "how an extractor written in Python runs";
+    "pass_threshold": FRACTION, or "1.0" => "the least score that counts as a pass";
+    "ground_truth": Text => "where the reference answer stands in the row, in place of its ground truth: `row.PATH`";
+    "not": Truth, or "false" => "whether the opposite is wanted: the score becomes 1 minus it";
+    "only": Text => "the rows that it is for: a condition such as `'refund' in tags`; it has no grade for others";
+    "ground_truth_pattern": Text => "a Python pattern whose group 1 picks the reference answer out of a longer ground truth";
+    "include_subagents": Truth, or "false" => "whether messages of sub-agents are seen";
+];
+
+#[derive(Default)]
+pub(crate) struct Graders {
+    /// Every name, also of graders that are wrong.
+    pub names: Vec<String>,
+    /// The names of those that are made of the scores of others.
+    pub rewards: Vec<String>,
+    /// Those that are right.
+    pub specs: Vec<GraderSpec>,
+    /// Every expression, whose names are checked at the end.
+    pub expressions: Vec<WrittenExpression>,
+}
+
+/// The least score that is a pass: 1.0 by default, none if the field is invalid.
+pub(crate) fn pass_threshold(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<f64> {
+    match fields.take("pass_threshold") {
+        Some(field) => {
+            let threshold = fields.number("pass_threshold", findings);
+            if let (None, Some(fraction)) = (threshold, on_scale(field, fields))
+                && let Some(problem) = findings.diagnostics.last_mut()
+            {
+                problem.hint = Some(format!(
+                    "scores are mapped to 0 to 1: on this scale write `pass_threshold: {fraction}`"
+                ));
+            }
+            threshold
+        }
+        None => Some(1.0),
+    }
+}
+
+/// What a threshold that is written on the scale of its judge is from 0 to 1.
+fn on_scale(field: &YamlEntry, fields: &FieldSet<'_>) -> Option<f64> {
+    let scale = fields.take("scale")?;
+    let number = |name: &str| scale.value.get(name)?.to_json().as_f64();
+    let scale = Scale { min: number("min")?, max: number("max")? };
+    let threshold = field.value.to_json().as_f64().filter(|score| scale.contains(*score))?;
+    let fraction = (scale.unit(threshold) * 1000.0).round() / 1000.0;
+    (0.0..=1.0).contains(&fraction).then_some(fraction)
+}

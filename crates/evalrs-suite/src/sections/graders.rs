@@ -1,0 +1,339 @@
+//! The `graders` section: which kind each grader is, and what those of a submission share.
+//!
+//! Which functions, extractors and options there are is asked of the registry.
+
+use serde_json::{Value, json};
+
+use crate::fields::FieldSet;
+use crate::load::MINIMAL;
+use crate::reader::{Reader, is_misspelt};
+use crate::section::FieldShape;
+use crate::section::FieldShape::{AnyOf, Mapping};
+use crate::sections::extractors::extractor;
+use crate::sections::grader_fields::{Graders, pass_threshold};
+use crate::sections::program_files::written_call;
+use crate::sections::program_grader::{INLINE_PROGRAM, PROGRAM, written_program};
+use crate::sections::rewards::COMBINATION;
+use crate::sections::rubric::RUBRIC;
+use crate::sections::rubric_places::rubric_places;
+use crate::sections::similarity::SIMILARITY;
+use crate::sections::tools::{PYTHON_TOOL, TOOL, tool};
+use crate::sections::votes::VOTES_OF_OTHERS;
+use crate::sections::{conditions, program_grader, programs, rewards, rubric, similarity, votes};
+use crate::written::{extend, without_empty};
+use evalrs_base::diagnostic::suggest;
+use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
+use evalrs_model::expression::RowCondition;
+use evalrs_model::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec};
+
+/// A grader, told apart by its `kind`.
+pub(crate) const GRADER: FieldShape = AnyOf(&[
+    Mapping(&TOOL),
+    Mapping(&PYTHON_TOOL),
+    Mapping(&RUBRIC),
+    Mapping(&SIMILARITY),
+    Mapping(&PROGRAM),
+    Mapping(&INLINE_PROGRAM),
+    Mapping(&VOTES_OF_OTHERS),
+    Mapping(&COMBINATION),
+]);
+
+/// Reads `graders`, or the one `grader` of older suites, which is named `default`.
+pub(crate) fn graders(fields: &FieldSet<'_>, root: &YamlNode, reader: &mut Reader<'_>) -> Graders {
+    let mut graders = Graders::default();
+    match (fields.take("graders"), fields.take("grader")) {
+        (Some(_), Some(single)) => {
+            let message = "a suite has `graders` or one `grader`, not both";
+            reader.findings.error(single.key_span, message);
+        }
+        (None, Some(single)) => graders.add("default", single, reader),
+        (Some(many), None) => {
+            if let Yaml::Seq(items) = &many.value.value {
+                graders.names.extend(items.iter().filter_map(listed_name));
+                let message = "`graders` must be a mapping of names to graders, not a list";
+                reader.findings.error(many.value.span, message).hint = Some(
+                    "write `graders: {accuracy: {kind: tool, function: contains}}`".to_owned(),
+                );
+                return graders;
+            }
+            let Some(entries) = reader.findings.entries(many) else { return graders };
+            if entries.is_empty() {
+                reader.findings.error(many.key_span, "`graders` is empty").hint =
+                    Some(MINIMAL.to_owned());
+            }
+            for entry in entries {
+                graders.add(&entry.key, entry, reader);
+            }
+        }
+        (None, None) if is_misspelt("graders", root) => {}
+        (None, None) => reader.report_missing("graders", root),
+    }
+    graders
+}
+
+/// What a grader in a list is probably called: `{name: a, …}` or `{a: {…}}`. References to it are not reported as well.
+fn listed_name(item: &YamlNode) -> Option<String> {
+    match item.get("name").map(|name| &name.value) {
+        Some(Yaml::Str(name)) => Some(name.clone()),
+        _ => item.entries().first().map(|entry| entry.key.clone()),
+    }
+}
+
+impl Graders {
+    fn add(&mut self, name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
+        self.names.push(name.to_owned());
+        if name.trim().is_empty() {
+            reader.findings.error(entry.key_span, "a grader must have a name");
+        }
+        let Some(fields) = reader.findings.fields(entry, &TOOL) else { return };
+        let spec = match kind(name, entry, &fields, reader) {
+            None => None,
+            Some(WrittenKind::Combine) => {
+                self.rewards.push(name.to_owned());
+                rewards::combined(name, fields, self, reader)
+            }
+            Some(kind) => grader(name, kind, entry, fields, reader),
+        };
+        self.specs.extend(spec);
+    }
+}
+
+/// Reads a grader that grades a submission.
+fn grader(
+    name: &str,
+    kind: WrittenKind,
+    entry: &YamlEntry,
+    mut fields: FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<GraderSpec> {
+    fields.read_as(match kind {
+        WrittenKind::Tool => &TOOL,
+        WrittenKind::Rubric => &RUBRIC,
+        WrittenKind::Similarity => &SIMILARITY,
+        WrittenKind::Program if entry.value.get("javascript").is_some() => &INLINE_PROGRAM,
+        WrittenKind::Program => &PROGRAM,
+        WrittenKind::Votes => &VOTES_OF_OTHERS,
+        WrittenKind::Combine => &COMBINATION,
+    });
+    let mut text = match kind {
+        WrittenKind::Rubric => rubric::text(entry, &fields, reader),
+        _ => None,
+    };
+    // What the suite says wins over the front matter of the rubric.
+    let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
+    let mut fields = fields.over(&front);
+    if let Some(text) = &text {
+        let places = rubric_places(entry, &fields, text, &reader.findings);
+        reader.rubric_places.push((name.to_owned(), places));
+    }
+    let display_name = fields.text("display_name", &mut reader.findings);
+    let extractor = extractor(&fields, reader);
+    let has_threshold = fields.take("pass_threshold").is_some();
+    if matches!(kind, WrittenKind::Rubric | WrittenKind::Similarity) && !has_threshold {
+        reader.without_threshold.push((name.to_owned(), entry.key_span));
+    }
+    let pass_threshold = pass_threshold(&fields, &mut reader.findings);
+    let ground_truth_pattern = pattern(&fields, reader);
+    let ground_truth = fields.text("ground_truth", &mut reader.findings);
+    let negated = match fields.take("not") {
+        Some(field) => reader.findings.truth(field),
+        None => Some(false),
+    };
+    let only = conditions::condition("only", &fields, &mut reader.findings);
+    let include_subagents = match fields.take("include_subagents") {
+        Some(field) => reader.findings.truth(field),
+        None => Some(false),
+    };
+    let kind = match kind {
+        WrittenKind::Tool => tool(entry, &mut fields, reader),
+        WrittenKind::Program => {
+            let program = program_grader::program(entry, &mut fields, reader);
+            program.map(|program| GraderKind::Program(Box::new(program)))
+        }
+        WrittenKind::Votes => votes::votes(entry, &fields, reader).map(GraderKind::Tool),
+        WrittenKind::Combine => None,
+        WrittenKind::Similarity => {
+            let rubric = similarity::similarity(&mut fields, reader);
+            Some(GraderKind::Rubric(Box::new(rubric)))
+        }
+        WrittenKind::Rubric => {
+            let rubric = rubric::rubric(text, entry, &mut fields, reader);
+            rubric.map(|rubric| GraderKind::Rubric(Box::new(rubric)))
+        }
+    };
+    fields.finish(&mut reader.findings);
+    Some(GraderSpec {
+        name: name.to_owned(),
+        display_name,
+        extractor: ExtractorSpec { include_subagents: include_subagents?, ..extractor? },
+        pass_threshold: pass_threshold?,
+        ground_truth_pattern,
+        ground_truth: ground_truth.map(|path| without_row(&path).to_owned()),
+        negated: negated?,
+        only,
+        kind: kind?,
+    })
+}
+
+/// A path in the row: `row.` before it says the same.
+fn without_row(path: &str) -> &str {
+    path.strip_prefix("row.").unwrap_or(path)
+}
+
+#[derive(Clone, Copy)]
+enum WrittenKind {
+    Tool,
+    Rubric,
+    Similarity,
+    Program,
+    Votes,
+    Combine,
+}
+
+const KINDS: [(&str, WrittenKind); 8] = [
+    ("tool", WrittenKind::Tool),
+    ("rubric", WrittenKind::Rubric),
+    ("model_judge", WrittenKind::Rubric),
+    ("letta_judge", WrittenKind::Rubric),
+    ("similarity", WrittenKind::Similarity),
+    ("program", WrittenKind::Program),
+    (votes::KIND, WrittenKind::Votes),
+    (rewards::COMBINE, WrittenKind::Combine),
+];
+
+/// What others call kinds of graders and grading functions, and what they are here.
+const FOREIGN: [(&str, &str); 15] = [
+    ("llm-rubric", "rubric"),
+    ("llm_rubric", "rubric"),
+    ("llm-judge", "rubric"),
+    ("llm_judge", "rubric"),
+    ("llm", "rubric"),
+    ("judge", "rubric"),
+    ("model-graded-closedqa", "rubric"),
+    ("g-eval", "rubric"),
+    ("similar", "similarity"),
+    ("python", "program"),
+    ("javascript", "program"),
+    ("equals", "exact_match"),
+    ("icontains", "contains"),
+    ("regex", "regex_match"),
+    ("is-json", "json_schema"),
+];
+
+fn kind(
+    name: &str,
+    entry: &YamlEntry,
+    fields: &FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<WrittenKind> {
+    let Some(field) = fields.take("kind") else {
+        no_kind(name, entry, reader);
+        return None;
+    };
+    let kind = reader.findings.text(field)?;
+    match KINDS.iter().find(|(known, _)| *known == kind) {
+        Some((_, written)) => Some(*written),
+        None => {
+            let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
+            let meant = meant(&kind, reader.registry.graders);
+            let diagnostic = reader.findings.unknown(field, &kind, "grader kind", &names);
+            if let (Some(meant), None) = (meant, &diagnostic.hint) {
+                diagnostic.hint = Some(match meant.strip_prefix("kind: ") {
+                    Some(kind) if !kind.contains(',') => format!("did you mean `{kind}`?"),
+                    _ => format!("write `{meant}`"),
+                });
+            }
+            None
+        }
+    }
+}
+
+fn no_kind(name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
+    let signs = [
+        ("function", "tool"),
+        ("path", "program"),
+        ("javascript", "program"),
+        ("combine", rewards::COMBINE),
+    ];
+    let has = |field: &str| entry.value.get(field).is_some();
+    let has_rubric = has("prompt") || has("prompt_path");
+    let sign = signs.into_iter().find(|(field, _)| has(field) && !has_rubric);
+    let likely = sign.map(|(_, kind)| format!("write `kind: {kind}`"));
+    let written = entry.value.entries().iter().find(|field| field.key == "type");
+    let Some((field, Yaml::Str(said))) = written.map(|field| (field, &field.value.value)) else {
+        reader.findings.error(entry.key_span, format!("the grader `{name}` has no `kind`")).hint =
+            Some(likely.unwrap_or_else(|| "write `kind: rubric`".to_owned()));
+        return;
+    };
+    let meant = meant(said, reader.registry.graders).map(|meant| format!("write `{meant}`"));
+    let message = format!("the grader `{name}` has no `kind`, and a grader has no field `type`");
+    reader.findings.error(field.key_span, message).hint =
+        Some(meant.or(likely).unwrap_or_else(|| {
+            "write `kind: tool` and a `function`, or `kind: rubric` and a `prompt`".to_owned()
+        }));
+}
+
+/// The kind or function of ours that `said`, a name of other tools or a slip, stands for.
+fn meant(said: &str, functions: &[&str]) -> Option<String> {
+    let foreign = FOREIGN.iter().find(|(theirs, _)| *theirs == said);
+    let ours = foreign.map_or(said, |(_, ours)| ours);
+    if KINDS.iter().any(|(kind, _)| *kind == ours) {
+        return Some(format!("kind: {ours}"));
+    }
+    let function = suggest(ours, functions.iter().copied())?;
+    Some(format!("kind: tool, function: {function}"))
+}
+
+fn pattern(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<String> {
+    let field = fields.take("ground_truth_pattern")?;
+    let pattern = reader.findings.text(field)?;
+    if let Some(problem) = (reader.registry.check_pattern)(&pattern) {
+        reader.findings.error(
+            field.value.span,
+            format!("`ground_truth_pattern` is not a valid pattern: {problem}"),
+        );
+    }
+    Some(pattern)
+}
+
+/// A grader, or the `reward` section that it was made of.
+pub(crate) fn written(spec: &GraderSpec, path: &str) -> Value {
+    let (kind, own) = match &spec.kind {
+        GraderKind::Tool(tool) => {
+            ("tool", without_empty(json!({"function": tool.function, "config": tool.config})))
+        }
+        GraderKind::Rubric(spec) => match &spec.embedding {
+            Some(embedding) => ("similarity", similarity::written(spec, embedding)),
+            None => ("rubric", rubric::written(spec, path)),
+        },
+        GraderKind::Program(spec) => ("program", written_program("path", spec, path)),
+        GraderKind::Reward(RewardSpec::Expression(expression)) => {
+            ("combine", json!({"combine": expression.text}))
+        }
+        GraderKind::Reward(RewardSpec::Program(spec)) => {
+            ("custom", written_program("function", spec, path))
+        }
+    };
+    let mut grader = without_empty(json!({"kind": kind, "display_name": spec.display_name}));
+    extend(&mut grader, own);
+    // What makes one score of others extracts nothing.
+    if !matches!(spec.kind, GraderKind::Reward(_)) {
+        let program = spec.extractor.program.as_deref();
+        let extractor = json!({
+            "extractor": program.map_or_else(|| spec.extractor.name.clone(), written_call),
+            "extractor_options": program.map(|program| programs::written(program, path)),
+            "extractor_config": spec.extractor.options(),
+            "include_subagents": spec.extractor.include_subagents.then_some(true),
+        });
+        extend(&mut grader, without_empty(extractor));
+    }
+    let common = json!({
+        "pass_threshold": spec.pass_threshold,
+        "ground_truth_pattern": spec.ground_truth_pattern,
+        "ground_truth": spec.ground_truth.as_ref().map(|path| format!("row.{path}")),
+        "not": spec.negated.then_some(true),
+        "only": spec.only.as_ref().map(RowCondition::text),
+    });
+    extend(&mut grader, without_empty(common));
+    grader
+}

@@ -1,0 +1,247 @@
+//! How a program of the user runs, wherever a suite names one.
+//!
+//! No file is looked for here. `path` and `cwd` are joined to the folder of the file that wrote them, as paths are
+//! everywhere; `inputs` stay relative to the suite's folder, because they are part of keys.
+
+use serde_json::{Value, json};
+
+use crate::fields::{FieldSet, Findings};
+use crate::program_places::Spans;
+use crate::reader::Reader;
+use crate::section::FieldShape::{AnyOf, Choice, ListOf, Seconds, Text, Texts, Truth};
+use crate::section::{FieldShape, FieldSpec, fields};
+use crate::sections::environment::{ENVIRONMENT, variables};
+use crate::sections::sandboxes::SANDBOX_SHAPE;
+use crate::sections::{environment, sandboxes};
+use crate::written::without_empty;
+use evalrs_base::diagnostic::suggest;
+use evalrs_base::yaml::source;
+use evalrs_base::yaml::source::SourceSpan;
+use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_model::spec::{ProgramSpec, Repeat, SampleMember};
+
+/// How a program runs.
+pub(crate) const PROGRAM_SETTINGS: &[FieldSpec] = fields![
+    "runtime": Text => "what runs it: a name such as `python3.12` or `bun`, or a path";
+    "inputs": Texts => "files, folders and patterns that the program reads: when they change, it runs again";
+    "sees": SEES => "what it is handed of the sample besides what every program is, such as `[row, model]`, or `all`: when that changes, it runs again";
+    "cwd": Text => "the folder it runs in; the suite's if absent";
+    "env": ENVIRONMENT => "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
+    "sandbox": SANDBOX_SHAPE => "none, auto or bubblewrap; or {kind, memory, cpu}";
+    "cache": Truth, or "true" => "false runs it in every evaluation";
+    "deterministic": AnyOf(&[Truth, Choice(&["check"])]) => "check runs it twice for some samples and reports differences";
+    "timeout": Seconds, or "60" => "seconds one call may take";
+];
+
+/// What of a sample a program is handed.
+const SEES: FieldShape =
+    AnyOf(&[Choice(&[ALL_MEMBERS]), Choice(MEMBERS), ListOf(&Choice(MEMBERS))]);
+
+/// The word for all of [`MEMBERS`].
+pub(crate) const ALL_MEMBERS: &str = "all";
+
+/// The names of what a program may be handed.
+pub(crate) const MEMBERS: &[&str] = &{
+    let mut names = [""; SampleMember::ALL.len()];
+    let mut at = 0;
+    while at < names.len() {
+        names[at] = SampleMember::ALL[at].name();
+        at += 1;
+    }
+    names
+};
+
+/// Reads what the program is handed of the sample besides what every program is.
+pub(crate) fn with_sight(
+    spec: Option<ProgramSpec>,
+    fields: &FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
+    let sees = fields.take("sees").map_or_else(Vec::new, |field| members(field, reader));
+    let mut spec = spec?;
+    // What the text of a suite names is seen in any case.
+    spec.sees.extend(sees);
+    spec.sees.sort();
+    spec.sees.dedup();
+    Some(spec)
+}
+
+/// The members that `field` names, each once and in their order.
+fn members(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<SampleMember> {
+    let names = reader.findings.texts(field).unwrap_or_default();
+    if matches!(&field.value.value, Yaml::Str(text) if text == ALL_MEMBERS) {
+        return SampleMember::ALL.to_vec();
+    }
+    for (name, node) in names.iter().zip(field.value.items()) {
+        if !MEMBERS.contains(&name.as_str()) {
+            let message = format!("a sample has no `{name}` that a program could see");
+            let known = suggest(name, MEMBERS.iter().copied());
+            reader.findings.error(node.span, message).hint = Some(match known {
+                Some(known) => format!("did you mean `{known}`?"),
+                None => format!("write `{ALL_MEMBERS}`, or some of {}", MEMBERS.join(", ")),
+            });
+        }
+    }
+    let is_named = |member: &SampleMember| names.iter().any(|name| name == member.name());
+    SampleMember::ALL.into_iter().filter(is_named).collect()
+}
+
+/// Reads the settings of a program that `named` names, also of one that is wrong, so that they are known.
+pub(crate) fn with_settings(
+    spec: Option<ProgramSpec>,
+    named: &YamlEntry,
+    fields: &FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
+    with_settings_and(spec, named, fields, None, reader)
+}
+
+/// The same with a folder that it gets a copy of, as the suite's folder sees it.
+pub(crate) fn with_settings_and(
+    spec: Option<ProgramSpec>,
+    named: &YamlEntry,
+    fields: &FieldSet<'_>,
+    template: Option<String>,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
+    let runtime_field = fields.take("runtime");
+    let cwd_field = fields.take("cwd");
+    let runtime = runtime_field.and_then(|field| runtime(field, reader));
+    let inputs = fields.take("inputs").and_then(|field| paths(field, reader)).unwrap_or_default();
+    let outputs = fields.take("outputs").and_then(|field| paths(field, reader)).unwrap_or_default();
+    let env = fields.take("env").and_then(|field| variables(field, &mut reader.findings));
+    let cwd = cwd_field.and_then(|field| reader.path(field));
+    let own =
+        fields.take("sandbox").and_then(|field| sandboxes::sandbox(field, &mut reader.findings));
+    let repeat = repeat(fields, &mut reader.findings);
+    let timeout = fields.seconds("timeout", &mut reader.findings);
+    let mut spec = spec?;
+    spec.runtime = runtime.or(spec.runtime);
+    spec.inputs = sorted(inputs.iter().map(|(input, _)| input).chain(&template).cloned().collect());
+    spec.template = template;
+    spec.outputs = sorted(outputs.into_iter().map(|(output, _)| output).collect());
+    spec.env = env.unwrap_or_default();
+    spec.cwd = cwd;
+    spec.sandbox = own.unwrap_or_else(|| reader.sandbox.clone());
+    spec.repeat = repeat;
+    if let Some(seconds) = timeout {
+        spec.timeout_ms = ((seconds * 1000.0).round() as u64).max(1);
+    }
+    reader.programs.push(Spans {
+        spec: spec.clone(),
+        file: named.value.span,
+        runtime: runtime_field.map(|field| field.value.span),
+        inputs,
+        cwd: cwd_field.map(|field| field.value.span),
+    });
+    Some(spec)
+}
+
+/// A program that runs as `other` does, whose settings are those of both.
+pub(crate) fn beside(
+    spec: ProgramSpec,
+    named: &YamlEntry,
+    other: &ProgramSpec,
+    reader: &mut Reader<'_>,
+) -> ProgramSpec {
+    let spec = ProgramSpec {
+        runtime: other.runtime.clone(),
+        env: other.env.clone(),
+        cwd: other.cwd.clone(),
+        sandbox: other.sandbox.clone(),
+        timeout_ms: other.timeout_ms,
+        ..spec
+    };
+    reader.programs.push(Spans {
+        spec: spec.clone(),
+        file: named.value.span,
+        runtime: None,
+        inputs: Vec::new(),
+        cwd: None,
+    });
+    spec
+}
+
+/// What runs a program: a name to be found, or a path.
+fn runtime(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<String> {
+    let text = reader.findings.text(field)?;
+    if text.contains('/') {
+        return reader.path(field);
+    }
+    if let Some((first, _)) = text.trim().split_once(char::is_whitespace) {
+        let message = "`runtime` is one program, without arguments";
+        reader.findings.error(field.value.span, message).hint =
+            Some(format!("write `runtime: {first}`"));
+        return None;
+    }
+    Some(text)
+}
+
+/// Files, folders and patterns as the suite's folder sees them, each with its place.
+fn paths(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Vec<(String, SourceSpan)>> {
+    let texts = reader.findings.texts(field)?;
+    let mut all = Vec::with_capacity(texts.len());
+    for (text, node) in texts.iter().zip(field.value.items()) {
+        if text.trim().is_empty() {
+            reader.findings.error(node.span, format!("an item of `{}` is empty", field.key)).hint =
+                Some("name a file, a folder, or a pattern such as `data/*.json`".to_owned());
+        }
+        all.push((reader.findings.sources.relative_to_suite(node.span.file, text), node.span));
+    }
+    Some(all)
+}
+
+fn sorted(mut texts: Vec<String>) -> Vec<String> {
+    texts.sort();
+    texts.dedup();
+    texts
+}
+
+/// Reads `cache: false` and `deterministic: check`.
+fn repeat(fields: &FieldSet<'_>, findings: &mut Findings) -> Repeat {
+    let is_kept = fields.truth("cache", findings).unwrap_or(true);
+    let deterministic = fields.take("deterministic");
+    let is_checked = deterministic.is_some_and(|field| match &field.value.value {
+        Yaml::Str(text) if text == "check" => true,
+        Yaml::Bool(true) => false,
+        value => {
+            let hint = match value {
+                Yaml::Bool(false) => "a program that gives different results has `cache: false`",
+                _ => "write `deterministic: check` to run it twice for some samples",
+            };
+            let message = "`deterministic` must be `true` or `check`";
+            findings.error(field.value.span, message).hint = Some(hint.to_owned());
+            false
+        }
+    });
+    match (is_kept, is_checked) {
+        (false, true) => {
+            if let Some(field) = deterministic {
+                let message = "a program with `cache: false` is run anew every time: there is nothing to check";
+                findings.error(field.key_span, message).hint = Some("keep one".to_owned());
+            }
+            Repeat::Always
+        }
+        (false, false) => Repeat::Always,
+        (true, true) => Repeat::Sometimes,
+        (true, false) => Repeat::Never,
+    }
+}
+
+/// The settings of a program of the suite at `path`.
+pub(crate) fn written(spec: &ProgramSpec, path: &str) -> Value {
+    let inputs = spec.inputs.iter().map(|input| source::join(path, input));
+    let outputs = spec.outputs.iter().map(|output| source::join(path, output));
+    without_empty(json!({
+        "runtime": spec.runtime,
+        "inputs": inputs.collect::<Vec<_>>(),
+        "outputs": outputs.collect::<Vec<_>>(),
+        "sees": spec.sees.iter().map(|member| member.name()).collect::<Vec<_>>(),
+        "env": spec.env.iter().map(environment::written).collect::<Vec<_>>(),
+        "cwd": spec.cwd,
+        "sandbox": without_empty(json!(spec.sandbox)),
+        "cache": (spec.repeat == Repeat::Always).then_some(false),
+        "deterministic": (spec.repeat == Repeat::Sometimes).then_some("check"),
+        "timeout": spec.timeout_ms as f64 / 1000.0,
+    }))
+}

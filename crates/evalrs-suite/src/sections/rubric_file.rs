@@ -1,0 +1,418 @@
+//! Rubric files: their front matter, and the files they include.
+//!
+//! A file whose first line is `---` begins with YAML, up to the next such line; everything else is text and kept
+//! verbatim, but for a byte-order mark and the ends of lines: those are line feeds, as in YAML, so that a rubric is the
+//! same one on a system that checks it out with others. Included texts come first, each file once, so that no file can
+//! grow without bound. The rubrics of suites and those that rows name are both read here; what the settings mean is read
+//! elsewhere.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use crate::fields::{FieldSet, Findings};
+use crate::files::Files;
+use crate::load::Looked;
+use crate::section::FieldShape::{Mapping, Text, Texts, Truth};
+use crate::section::{FRACTION, FieldSpec, Section, fields};
+use crate::sections::allow::ALLOW;
+use crate::sections::scale::SCALE;
+use evalrs_base::diagnostic::{Diagnostic, Place};
+use evalrs_base::file_text::FileText;
+use evalrs_base::yaml::source::{SourceSpan, normal};
+use evalrs_base::yaml::tree;
+use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
+
+/// What a rubric file may say before its text.
+pub(crate) static FRONT_MATTER: Section = Section::new(
+    "the front matter of a rubric",
+    &[
+        fields![
+            "include": Texts => "files whose texts come before its own";
+        ],
+        FRONT_SETTINGS,
+    ],
+);
+
+/// What front matter can say of a grader.
+pub(crate) const FRONT_SETTINGS: &[FieldSpec] = fields![
+    "model": Text => "the judge model";
+    "scale": Mapping(&SCALE) => "the judge's range";
+    "fence": Truth => "whether texts that are put into it stand between tags";
+    "unfenced": Texts => "placeholders whose texts stand without tags";
+    "pass_threshold": FRACTION => "the least score that counts as a pass";
+    "allow": ALLOW => "warnings about this rubric that are not wanted, by name";
+    "allow_unknown": Truth => "whether names in braces that stand for nothing are sent as they are";
+];
+
+/// How deep rubric files may include one another.
+const MAX_DEPTH: usize = 16;
+
+/// How many files a rubric may include in all.
+const MAX_FILES: usize = 500;
+
+const RULE: &str =
+    "a rubric that begins with a rule has a blank line before it, or writes the rule `***`";
+
+/// The text of a rubric, and where it is from.
+#[derive(Debug, Default)]
+pub(crate) struct RubricText {
+    /// The text, a template.
+    pub text: String,
+    /// Where its parts are written.
+    pub parts: Vec<SourceSpan>,
+    /// The settings of its front matter.
+    pub front: Vec<YamlEntry>,
+}
+
+impl RubricText {
+    /// Where `{name}` is written in it, else `otherwise`.
+    pub(crate) fn find(
+        &self,
+        name: &str,
+        otherwise: SourceSpan,
+        findings: &Findings,
+    ) -> SourceSpan {
+        let placeholder = format!("{{{name}}}");
+        let found =
+            self.parts.iter().map(|part| (*part, findings.sources.find(*part, &placeholder)));
+        let written = found.into_iter().find(|(part, span)| part != span);
+        written.map_or(otherwise, |(_, span)| span)
+    }
+}
+
+/// The rubric file of a row.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RowRubric {
+    /// The rubric without front matter and with everything it includes.
+    pub text: FileText,
+    /// What is wrong inside of it, or with the files it includes.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// A file cut at its front matter: that with the line before it, and the text behind. None if it is never closed.
+fn cut(file: &str) -> Option<(&str, &str)> {
+    let is_rule = |line: &&str| line.trim_end() == "---";
+    let mut lines = file.split_inclusive('\n');
+    let Some(first) = lines.next().filter(is_rule) else { return Some(("", file)) };
+    let mut end = first.len();
+    for line in lines {
+        if is_rule(&line) {
+            let text = &file[end + line.len()..];
+            return Some((&file[..end], text.trim_start_matches(['\r', '\n'])));
+        }
+        end += line.len();
+    }
+    None
+}
+
+/// The text with every end of a line a line feed.
+fn with_line_feeds(text: &str) -> Cow<'_, str> {
+    if !text.contains('\r') {
+        return Cow::Borrowed(text);
+    }
+    Cow::Owned(text.replace("\r\n", "\n").replace('\r', "\n"))
+}
+
+/// Reads the rubric at `path`, which `from` names, and everything it includes.
+pub(crate) fn read(
+    path: &str,
+    from: SourceSpan,
+    files: &dyn Files,
+    looked: &mut Looked,
+    findings: &mut Findings,
+) -> Option<RubricText> {
+    RubricLoader::new(files, looked, findings).load(path, Some(from), NamedBy::Grader)
+}
+
+/// Reads the rubric at `path`, which a row names; it includes nothing outside of `folder`, the suite's.
+pub fn row_rubric(path: &str, folder: &str, files: &dyn Files) -> RowRubric {
+    let file = match files.text(path) {
+        FileText::Text(text) => text,
+        text => return RowRubric { text, problems: Vec::new() },
+    };
+    let mut looked = Looked::default();
+    let mut findings = Findings::default();
+    let loader = RubricLoader {
+        folder: Some(folder),
+        ..RubricLoader::new(files, &mut looked, &mut findings)
+    };
+    let read = loader.load(path, None, NamedBy::Row);
+    if let Some(RubricText { text, .. }) = &read
+        && text.trim().is_empty()
+    {
+        findings.add(Diagnostic::error(Place::file(path), "the rubric is empty"));
+    }
+    let problems = findings.finish();
+    let text = match (problems.first(), read) {
+        (Some(problem), _) => FileText::Unreadable(problem.message.clone()),
+        (None, None) => FileText::Unread,
+        (None, Some(read)) if *read.text == *file => FileText::Text(file),
+        (None, Some(read)) => FileText::Text(Arc::from(read.text)),
+    };
+    RowRubric { text, problems }
+}
+
+/// What refers to a rubric file, which decides what its front matter may set.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum NamedBy {
+    Grader,
+    Row,
+    Included,
+}
+
+/// What front matter says.
+struct FrontMatter {
+    settings: Vec<YamlEntry>,
+    /// The paths of included files, each with its place.
+    includes: Vec<(String, SourceSpan)>,
+}
+
+struct RubricLoader<'a> {
+    files: &'a dyn Files,
+    looked: &'a mut Looked,
+    findings: &'a mut Findings,
+    /// What nothing may be included from outside of.
+    folder: Option<&'a str>,
+    /// The files that led here, by normal path.
+    above: Vec<String>,
+    /// Every file that was included so far, by normal path.
+    included: Vec<String>,
+    parts: Vec<(SourceSpan, String)>,
+}
+
+impl<'a> RubricLoader<'a> {
+    fn new(files: &'a dyn Files, looked: &'a mut Looked, findings: &'a mut Findings) -> Self {
+        Self {
+            files,
+            looked,
+            findings,
+            folder: None,
+            above: Vec::new(),
+            included: Vec::new(),
+            parts: Vec::new(),
+        }
+    }
+
+    fn load(
+        mut self,
+        path: &str,
+        from: Option<SourceSpan>,
+        named_by: NamedBy,
+    ) -> Option<RubricText> {
+        let front = self.file(path, from, named_by)?;
+        let mut text = String::new();
+        let last = self.parts.len().saturating_sub(1);
+        for (at, (_, part)) in self.parts.iter().enumerate() {
+            if at < last {
+                text.push_str(part.trim_end());
+                text.push_str("\n\n");
+            } else {
+                text.push_str(part);
+            }
+        }
+        let parts = self.parts.into_iter().map(|(span, _)| span).collect();
+        Some(RubricText { text, parts, front })
+    }
+
+    /// Reads one file and what it includes; gives the settings of its front matter.
+    fn file(
+        &mut self,
+        path: &str,
+        from: Option<SourceSpan>,
+        named_by: NamedBy,
+    ) -> Option<Vec<YamlEntry>> {
+        let text = self.looked.text(path, from, self.files, self.findings)?;
+        let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
+        let text = &*with_line_feeds(text);
+        let file = self.findings.sources.add(path, text);
+        let Some((front, body)) = cut(text) else {
+            let message = "the front matter of this rubric is never closed";
+            self.findings.error(SourceSpan::new(file, 0..3), message).hint =
+                Some(with_rule(Some("end it with a line `---`")));
+            return None;
+        };
+        let FrontMatter { settings, includes } = self.front(front, file, named_by)?;
+        self.above.push(normal(path));
+        let mut is_whole = true;
+        for (path, span) in includes {
+            is_whole &= self.include(&path, span).is_some();
+        }
+        self.above.pop();
+        if !body.trim().is_empty() {
+            let span = SourceSpan::new(file, text.len() - body.len()..text.len());
+            self.parts.push((span, body.to_owned()));
+        }
+        is_whole.then_some(settings)
+    }
+
+    fn front(&mut self, text: &str, file: u32, named_by: NamedBy) -> Option<FrontMatter> {
+        let mut problems = Vec::new();
+        let root = tree::parse_part(text, file, &self.findings.sources, &mut problems);
+        for mut problem in problems {
+            problem.hint = Some(with_rule(problem.hint.as_deref()));
+            self.findings.add(problem);
+        }
+        let root = root?;
+        let entries = match root.value {
+            Yaml::Map(entries) => entries,
+            Yaml::Null => Vec::new(),
+            _ => {
+                let message = format!("front matter is a mapping, not {}", root.noun());
+                self.findings.error(root.span, message).hint = Some(with_rule(None));
+                return None;
+            }
+        };
+        let fields = FieldSet::new(&entries, &FRONT_MATTER);
+        let include = fields.take("include");
+        for field in FRONT_SETTINGS.iter().filter_map(|field| fields.take(field.name)) {
+            self.check_setting(field, named_by);
+        }
+        let known = self.findings.diagnostics.len();
+        fields.finish(self.findings);
+        for problem in &mut self.findings.diagnostics[known..] {
+            problem.hint = Some(with_rule(problem.hint.as_deref()));
+        }
+        let includes = include.map(|field| self.includes(field)).unwrap_or_default();
+        let is_setting =
+            |entry: &YamlEntry| FRONT_SETTINGS.iter().any(|setting| setting.name == entry.key);
+        let settings = entries.into_iter().filter(is_setting);
+        Some(FrontMatter { settings: settings.collect(), includes })
+    }
+
+    fn check_setting(&mut self, field: &YamlEntry, named_by: NamedBy) {
+        let (whose, hint) = match named_by {
+            NamedBy::Grader => return self.refuse_variables(&field.value),
+            NamedBy::Row => ("the rubric of a row", "set it in the suite"),
+            NamedBy::Included => {
+                ("an included file", "set it in the rubric that includes the file, or in the suite")
+            }
+        };
+        let message = format!("`{}` has no effect in {whose}", field.key);
+        self.findings.error(field.key_span, message).hint = Some(hint.to_owned());
+    }
+
+    /// Reports `${NAME}`: it would be taken for the text itself.
+    fn refuse_variables(&mut self, node: &YamlNode) {
+        match &node.value {
+            Yaml::Str(text) if text.contains("${") => {
+                let message = "variables are replaced in suites only, not in rubric files";
+                self.findings.error(node.span, message).hint =
+                    Some("say this in the suite".to_owned());
+            }
+            Yaml::Seq(items) => items.iter().for_each(|item| self.refuse_variables(item)),
+            _ => {}
+        }
+    }
+
+    /// The paths of `include`, each with its place.
+    fn includes(&mut self, field: &YamlEntry) -> Vec<(String, SourceSpan)> {
+        self.refuse_variables(&field.value);
+        let paths = self.findings.texts(field).unwrap_or_default();
+        let spans = match &field.value.value {
+            Yaml::Seq(items) => items.iter().map(|item| item.span).collect(),
+            _ => vec![field.value.span],
+        };
+        paths.into_iter().zip(spans).collect()
+    }
+
+    fn include(&mut self, path: &str, span: SourceSpan) -> Option<()> {
+        let path = self.findings.sources.join(span.file, path);
+        let name = normal(&path);
+        if self.above.contains(&name) {
+            let message = format!("this rubric includes itself: {} → `{name}`", self.chain());
+            self.findings.error(span, message);
+            return None;
+        }
+        if self.above.len() > MAX_DEPTH {
+            let chain = self.chain();
+            let message =
+                format!("more than {MAX_DEPTH} rubric files include one another: {chain}");
+            self.findings.error(span, message);
+            return None;
+        }
+        if self.folder.is_some_and(|folder| !is_inside(folder, &name)) {
+            let message = "`include` leads out of the suite's folder";
+            self.findings.error(span, message).hint =
+                Some("the rubric of a row includes files beside the suite or below it".to_owned());
+            return None;
+        }
+        if self.included.contains(&name) {
+            return Some(());
+        }
+        if self.included.len() >= MAX_FILES {
+            self.findings.error(span, format!("a rubric includes at most {MAX_FILES} files"));
+            return None;
+        }
+        self.included.push(name);
+        self.file(&path, Some(span), NamedBy::Included).map(|_| ())
+    }
+
+    /// The files that led here, for messages; of many, the first and the last.
+    fn chain(&self) -> String {
+        let names: Vec<String> = self.above.iter().map(|name| format!("`{name}`")).collect();
+        match &names[..] {
+            [first, second, _, .., last] if names.len() > 5 => {
+                format!("{first} → {second} → … → {last}")
+            }
+            names => names.join(" → "),
+        }
+    }
+}
+
+fn with_rule(hint: Option<&str>) -> String {
+    hint.map_or_else(|| RULE.to_owned(), |hint| format!("{hint} ({RULE})"))
+}
+
+/// Whether the normal path `name` stands in `folder` or below it.
+fn is_inside(folder: &str, name: &str) -> bool {
+    let folder = normal(folder);
+    match folder.as_str() {
+        "" => !name.starts_with(['/', '\\']) && name.split('/').all(|part| part != ".."),
+        folder => name
+            .strip_prefix(folder.trim_end_matches('/'))
+            .is_some_and(|rest| rest.starts_with('/')),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{cut, is_inside};
+
+    #[test]
+    fn front_matter_stands_between_two_rules_at_the_top() {
+        for (file, expected) in [
+            ("Judge.\n", Some(("", "Judge.\n"))),
+            ("", Some(("", ""))),
+            ("---\nmodel: m\n---\nJudge.\n", Some(("---\nmodel: m\n", "Judge.\n"))),
+            ("---  \r\nmodel: m\r\n---\r\n\r\nA\r\n", Some(("---  \r\nmodel: m\r\n", "A\r\n"))),
+            ("---\n---\n\n  A\n---\nB", Some(("---\n", "  A\n---\nB"))),
+            ("---\nmodel: m\n---", Some(("---\nmodel: m\n", ""))),
+            ("\n---\nA\n---\n", Some(("", "\n---\nA\n---\n"))),
+            (" ---\nA\n---\n", Some(("", " ---\nA\n---\n"))),
+            ("----\nA\n", Some(("", "----\nA\n"))),
+            ("---\nA\n", None),
+            ("---", None),
+        ] {
+            assert_eq!(cut(file), expected, "{file:?}");
+        }
+    }
+
+    #[test]
+    fn files_of_a_row_stay_in_the_folder() {
+        for (folder, name, expected) in [
+            ("", "a.txt", true),
+            (".", "x/a.txt", true),
+            ("", "../a.txt", false),
+            ("", "/etc/passwd", false),
+            ("s", "s/a.txt", true),
+            ("./s/", "s/a.txt", true),
+            ("s", "st/a.txt", false),
+            ("s", "a.txt", false),
+            ("../s", "../s/a.txt", true),
+            ("../s", "../a.txt", false),
+            ("/", "/a.txt", true),
+        ] {
+            assert_eq!(is_inside(folder, name), expected, "{folder} {name}");
+        }
+    }
+}

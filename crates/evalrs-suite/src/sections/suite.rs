@@ -1,0 +1,265 @@
+//! A suite file into a [`Suite`], with every problem of every file at once.
+//!
+//! It owns the fields of the suite itself; datasets, targets, graders, rewards and gates are read by the files
+//! beside it. A reading never stops at a problem: it goes on with the next field, and gives a suite only if no error
+//! was found and no file is still unread.
+
+use crate::fields::{FieldSet, Findings};
+use crate::files::Files;
+use crate::load;
+use crate::load::Looked;
+use crate::program_places::ProgramPlaces;
+use crate::reader::{Reader, Registry};
+use crate::rollup::looks_like_rollup;
+use crate::section::FieldShape::{AnyOf, ListOf, MapOf, Mapping, Text, Texts};
+use crate::section::{COUNT, FieldSpec, Section, fields, section};
+use crate::sections::allow::{ALLOW, allowed};
+use crate::sections::dataset::DATASET;
+use crate::sections::gate::{GATE, GateNames};
+use crate::sections::graders::GRADER;
+use crate::sections::labels::{CALIBRATION, LABELS};
+use crate::sections::metric_kinds::METRIC;
+use crate::sections::rewards::REWARD_SHAPE;
+use crate::sections::sandboxes::SANDBOX_SHAPE;
+use crate::sections::targets::TARGET;
+use crate::sections::targets::around::{AroundTarget, TARGET_MODEL, models};
+use crate::sections::thresholds::Passes;
+use crate::sections::{
+    agents, dataset, gate, graders, labels, metrics, rewards, sandboxes, targets,
+};
+use evalrs_base::diagnostic::{Diagnostic, Place};
+use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
+use evalrs_eval::lint::rubric_places::RubricPlaces;
+use evalrs_model::spec::{LabelsSpec, ProgramSpec, RecordingJoin, Sandbox, Suite, TargetSpec};
+
+pub(crate) static SUITE: Section = section!["a suite",
+    "name": Text, required => "the suite's name in reports";
+    "description": Text => "a line for people";
+    "dataset": AnyOf(&[Text, Mapping(&DATASET)]), required => "the samples: a path, or a mapping";
+    "target": TARGET => "what is evaluated: recorded answers, or an agent that is run";
+    "models": AnyOf(&[Text, ListOf(&AnyOf(&[Text, Mapping(&TARGET_MODEL)]))]) => "the models that a target is run with, one result each";
+    "sandbox": SANDBOX_SHAPE => "what programs are kept from, where they say nothing themselves";
+    "graders": MapOf(&GRADER) => "name → grader, in the order of reports";
+    "grader": GRADER => "the one grader of older suites, which is named `default`";
+    "reward": REWARD_SHAPE => "one score of those of the graders: an expression, or a mapping";
+    "labels": AnyOf(&[Text, Mapping(&LABELS)]) => "what people say of answers: a file, or a mapping";
+    "calibration": Mapping(&CALIBRATION) => "how far judges must agree with labels of people, for `--require-calibration`";
+    "metrics": MapOf(&Mapping(&METRIC)) => "name → a number over all results, beside those of graders; gates may name it";
+    "gate": GATE => "the rule that decides the exit code";
+    "max_samples": COUNT => "only the first so many samples";
+    "num_runs": COUNT, or "1" => "trials: of recorded ones, only the first so many are taken";
+    "max_concurrent": COUNT => "actions under way at once";
+    "max_concurrent_targets": COUNT, or "4" => "conversations of the target under way at once";
+    "sample_tags": Texts => "only samples with one of these tags";
+    "setup_script": Text => "a function of a Python file, `file.py:name`, that prepares a Letta server before the first conversation";
+    "allow": ALLOW => "warnings that are not wanted, by name";
+];
+
+/// What a file says beyond [`SUITE`], and is gone once it is loaded.
+pub(crate) const EXTENDS: &[FieldSpec] = fields![
+    "extends": Text => "another suite to start from: mappings merge key by key, everything else is replaced";
+];
+
+/// What came of reading a suite.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SuiteReading {
+    /// The suite, if there is no error and nothing is unread.
+    pub suite: Option<Suite>,
+    /// Every problem found. Of a reading with unread files, not yet all.
+    pub diagnostics: Vec<Diagnostic>,
+    /// Every file that was asked for, in order, the suite itself first.
+    pub files: Vec<String>,
+    /// The files that were [`evalrs_base::file_text::FileText::Unread`]: read them, then read the suite again.
+    pub unread: Vec<String>,
+    /// Where the dataset is named, for problems with that file.
+    pub dataset_place: Option<Place>,
+    /// Where the recorded trajectories are named.
+    pub target_place: Option<Place>,
+    /// Where the suite names a file of labels.
+    pub labels_place: Option<Place>,
+    /// Where the dataset's `fields` name what of a row: our name or the output's, and the place.
+    pub field_places: Vec<(String, Place)>,
+    /// Where each metric is declared.
+    pub metric_places: Vec<(String, Place)>,
+    /// Where the suite says what of each program. One that several graders name stands here as often.
+    pub program_places: Vec<(ProgramSpec, ProgramPlaces)>,
+    /// The file that each rubric is written in, by grader.
+    pub rubric_files: Vec<(String, String)>,
+    /// Where what is said of each rubric is written, by grader.
+    pub rubric_places: Vec<(String, RubricPlaces)>,
+}
+
+pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> SuiteReading {
+    let mut reader = Reader {
+        files,
+        registry,
+        sandbox: Sandbox { kind: registry.sandbox, ..Sandbox::default() },
+        findings: Findings::default(),
+        looked: Looked::default(),
+        programs: Vec::new(),
+        without_threshold: Vec::new(),
+        rubric_places: Vec::new(),
+    };
+    let mut reading = SuiteReading::default();
+    let root = load::load(path, files, &mut reader.looked, &mut reader.findings);
+    if let Some(root) = root {
+        reading.dataset_place = place_of(&root, "dataset", &reader.findings);
+        reading.target_place = place_of(&root, "target", &reader.findings);
+        reading.labels_place = place_of(&root, "labels", &reader.findings);
+        reading.field_places = field_places(&root, &reader.findings);
+        reading.metric_places = metric_places(&root, &reader.findings);
+        reading.suite = suite(&root, &mut reader);
+    }
+    if reader.findings.failed() || !reader.looked.unread.is_empty() {
+        reading.suite = None;
+    }
+    let sources = &reader.findings.sources;
+    reading.program_places =
+        reader.programs.into_iter().map(|spans| spans.places(sources)).collect();
+    reading.diagnostics = reader.findings.finish();
+    let allowed = reading.suite.as_ref().map(|suite| &suite.allow[..]).unwrap_or_default();
+    let is_allowed = |name: &str| allowed.iter().any(|lint| lint.name() == name);
+    reading.diagnostics.retain(|diagnostic| !diagnostic.lint.is_some_and(is_allowed));
+    reading.rubric_places = reader.rubric_places;
+    reading.rubric_files = reader.looked.rubrics;
+    reading.files = reader.looked.files;
+    reading.unread = reader.looked.unread;
+    reading
+}
+
+/// The name of the suite at `path`, whatever is wrong with the rest; none if the file is not a suite.
+pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
+    let mut findings = Findings::default();
+    let root = load::load(path, files, &mut Looked::default(), &mut findings)?;
+    let field = |name: &str| root.entries().iter().find(|field| field.key == name);
+    field("graders")?;
+    findings.text(field("name")?)
+}
+
+/// What the suite at `path` says of labels, whatever is wrong with the rest.
+pub fn suite_labels(path: &str, files: &dyn Files) -> Option<LabelsSpec> {
+    let mut findings = Findings::default();
+    let root = load::load(path, files, &mut Looked::default(), &mut findings)?;
+    labels::labels(&FieldSet::new(root.entries(), &SUITE), None, None, &mut findings)
+}
+
+/// Whether the suite at `path` has one grader, whatever is wrong with the rest.
+pub fn has_one_grader(path: &str, files: &dyn Files) -> bool {
+    let root = load::load(path, files, &mut Looked::default(), &mut Findings::default());
+    root.is_some_and(|root| {
+        let graders = root.get("graders").map_or(0, |graders| graders.entries().len());
+        graders == 1 && root.get("reward").is_none()
+    })
+}
+
+/// A suite is read whole even if a part of it is wrong, so that every problem is found.
+fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
+    if looks_like_rollup(root) {
+        reader.findings.error(root.span, "this is a roll-up of suites, and not a suite").hint =
+            Some("name the suites, and behind them `--rollup` and this file".to_owned());
+        return None;
+    }
+    let fields = FieldSet::new(root.entries(), &SUITE);
+    let name = reader.required("name", &fields, root);
+    let name = name.and_then(|name| reader.findings.text(name));
+    let description = fields.text("description", &mut reader.findings);
+    let dataset = reader.required("dataset", &fields, root);
+    let mut dataset = dataset.and_then(|field| dataset::dataset(field, reader));
+    let setup_script = fields.take("setup_script");
+    let target = match fields.take("target") {
+        Some(field) => {
+            let models = fields.take("models").map(|field| models(field, reader));
+            let max_concurrent = fields.whole("max_concurrent_targets", &mut reader.findings);
+            let models = models.unwrap_or_default();
+            let around = AroundTarget { setup_script, models, max_concurrent };
+            targets::target(field, around, reader)
+        }
+        None => {
+            Some(TargetSpec::Recorded { path: None, format: None, join: RecordingJoin::default() })
+        }
+    };
+    if let Some(field) = fields.take("sandbox")
+        && let Some(sandbox) = sandboxes::sandbox(field, &mut reader.findings)
+    {
+        reader.sandbox = sandbox;
+    }
+    let mut graders = graders::graders(&fields, root, reader);
+    rewards::reward(&fields, &mut graders, reader);
+    rewards::check_names(&graders, &mut reader.findings);
+    agents::join_target(target.as_ref(), &mut graders.specs);
+    let keys: Vec<&str> = graders.names.iter().map(String::as_str).collect();
+    let findings = &mut reader.findings;
+    let metrics = metrics::metrics(&fields, &keys, findings);
+    let metric_names = metrics::metric_names(&fields);
+    let names = GateNames { graders: &keys, metrics: &metric_names };
+    let rows = dataset.as_mut().map(|dataset| &mut dataset.fields);
+    let labels = labels::labels(&fields, Some(&keys), rows, findings);
+    let calibration = labels::calibration(&fields, findings);
+    let gate = gate::gate(&fields, names, findings);
+    let max_samples = fields.whole("max_samples", findings);
+    let num_runs = fields.whole("num_runs", findings).unwrap_or(1);
+    let max_concurrent = fields.whole("max_concurrent", findings);
+    let sample_tags = fields.texts("sample_tags", findings).unwrap_or_default();
+    let allow = fields.take("allow").map(|field| allowed(field, findings)).unwrap_or_default();
+    let passes = Passes { gate: gate.as_ref(), num_runs };
+    passes.check(&graders.specs, &reader.without_threshold, findings);
+    fields.finish(&mut reader.findings);
+    Some(Suite {
+        name: name?,
+        description,
+        dataset: dataset?,
+        target: target?,
+        graders: graders.specs,
+        metrics,
+        labels,
+        calibration,
+        gate,
+        max_samples,
+        sample_tags,
+        num_runs,
+        max_concurrent,
+        allow,
+    })
+}
+
+/// The place of the `path` of a section, or else of what says most about it.
+fn place_of(root: &YamlNode, section: &str, findings: &Findings) -> Option<Place> {
+    let node = root.get(section)?;
+    let node = match &node.value {
+        Yaml::Map(_) => node.get("path").or_else(|| node.get("kind")).unwrap_or(node),
+        _ => node,
+    };
+    Some(findings.sources.place(node.span))
+}
+
+/// What the path of the label of an output is called, which has a path under its own name.
+pub fn label_of(model: &str) -> String {
+    format!("label.{model}")
+}
+
+/// Where a metric says its weight or its class, else where it stands.
+fn metric_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
+    let metrics = root.get("metrics").map(YamlNode::entries).unwrap_or_default();
+    let place = |entry: &YamlEntry| {
+        let mut own = entry.value.entries().iter();
+        let said = own.find(|own| ["weight", "class"].contains(&own.key.as_str()));
+        findings.sources.place(said.map_or(entry.key_span, |said| said.value.span))
+    };
+    metrics.iter().map(|entry| (entry.key.clone(), place(entry))).collect()
+}
+
+/// The places of the paths in the dataset's `fields`, those of `outputs` and of their labels among them, and of labels
+/// where another section says where they stand.
+fn field_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
+    let fields = root.get("dataset").and_then(|dataset| dataset.get("fields"));
+    let entries = fields.map(YamlNode::entries).unwrap_or_default();
+    let place = |entry: &YamlEntry| findings.sources.place(entry.value.span);
+    let inside = |name: &'static str| {
+        let own = entries.iter().filter(move |entry| entry.key == name);
+        own.flat_map(|entry| entry.value.entries())
+    };
+    let of_outputs = inside("label").map(|entry| (label_of(&entry.key), place(entry)));
+    let all = entries.iter().chain(inside("outputs"));
+    let at = labels::row_place(root).map(|entry| ("label".to_owned(), place(entry)));
+    all.map(|entry| (entry.key.clone(), place(entry))).chain(of_outputs).chain(at).collect()
+}

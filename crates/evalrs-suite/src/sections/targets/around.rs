@@ -1,0 +1,134 @@
+//! What targets of several kinds share: limits, hooks, models, the function that prepares a server.
+
+use crate::fields::FieldSet;
+use crate::reader::Reader;
+use crate::section::FieldShape::{AnyOf, Choice, ListOf, Mapping, Text, Texts, Truth, Whole};
+use crate::section::{FieldShape, FieldSpec, Section, fields, section};
+use crate::sections::environment::ENVIRONMENT;
+use crate::sections::targets::user::USER;
+use crate::sections::targets::workspace::WORKSPACE_SHAPE;
+use crate::sections::{program_files, programs};
+use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_model::spec::{Language, ProgramSpec, Role, SampleMember, TargetModel};
+
+/// What every target that is run has.
+pub(crate) const COMMON: &[FieldSpec] = fields![
+    "version": Text => "what files cannot say, part of the key: any text, for example the day of a deployment";
+    "inputs": Texts => "files, folders and patterns that the target rests on: when they change, it runs again";
+    "env": ENVIRONMENT => "names of further environment variables that it sees; {NAME: secret} keeps the value out of keys, {NAME: plain} in them";
+    "cache": Truth, or "true" => "false runs it in every evaluation";
+    "timeout": FieldShape::Seconds, or "300" => "seconds one conversation may take";
+    "retries": Whole(0, 100, "between 0 and 100"), or "1" => "further attempts after a failure that may pass: a time-out, a broken connection, a server that is overloaded";
+    "setup": Texts => "a command, word by word, before the first conversation";
+    "teardown": Texts => "a command after the last conversation, also after a failure or Ctrl-C";
+];
+
+/// What targets have that work in a folder.
+pub(crate) const IN_FOLDER: &[FieldSpec] = fields![
+    "workspace": WORKSPACE_SHAPE => "a fresh folder for every conversation";
+    "outputs": Texts => "files and patterns that the target writes while it runs, though its words name them: no part of the key";
+    "setup_each": Texts => "a command in the workspace, before each conversation";
+    "teardown_each": Texts => "a command in the workspace, after each conversation";
+];
+
+/// What targets have that are told the id of a sample.
+pub(crate) const TOLD_ID: &[FieldSpec] = fields![
+    "sees": SEES => "`[id]` where answers rest on the id of the sample: it is in the key then";
+];
+
+/// What targets have whose user may be simulated.
+pub(crate) const WITH_USER: &[FieldSpec] = fields![
+    "user": Mapping(&USER) => "a model that answers for the user";
+];
+
+/// A model that a target is run with.
+pub(crate) static TARGET_MODEL: Section = section!["a model of `models`",
+    "name": Text, needed "a model has no `name`", "" => "its name";
+    "provider": Text => "whose API it is asked at, where that is not the target's";
+];
+
+/// Milliseconds a conversation may take where the suite does not say.
+pub(crate) const TIMEOUT_MS: u64 = 300_000;
+
+/// What is said of all targets at the top of the suite.
+#[derive(Debug, Default)]
+pub(crate) struct AroundTarget<'a> {
+    /// `setup_script`, which agents on Letta servers have.
+    pub setup_script: Option<&'a YamlEntry>,
+    /// `models`.
+    pub models: Vec<TargetModel>,
+    /// `max_concurrent_targets`.
+    pub max_concurrent: Option<usize>,
+}
+
+/// The program of a target that has none.
+pub(crate) fn no_program() -> ProgramSpec {
+    ProgramSpec::new(String::new(), Language::Executable, "", Role::Target)
+}
+
+/// Reads `models: [NAME, {name, provider}]`.
+pub(crate) fn models(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<TargetModel> {
+    let mut models: Vec<TargetModel> = Vec::new();
+    for item in field.value.items() {
+        let model = match &item.value {
+            Yaml::Str(name) if !name.is_empty() => {
+                Some(TargetModel { name: name.clone(), provider: None })
+            }
+            Yaml::Map(entries) => {
+                let inner = FieldSet::new(entries, &TARGET_MODEL);
+                let name = inner.text("name", &mut reader.findings);
+                let provider = inner.text("provider", &mut reader.findings);
+                if name.is_none() && inner.take("name").is_none() {
+                    reader.findings.error(item.span, "a model has no `name`");
+                }
+                if let (Some(provider), Some(entry)) = (&provider, inner.take("provider"))
+                    && !reader.registry.providers.contains(&provider.as_str())
+                {
+                    reader.findings.unknown(entry, provider, "provider", reader.registry.providers);
+                }
+                inner.finish(&mut reader.findings);
+                name.map(|name| TargetModel { name, provider })
+            }
+            _ => {
+                let message = format!("a model of `models` must be a name, not {}", item.noun());
+                reader.findings.error(item.span, message);
+                None
+            }
+        };
+        let Some(model) = model else { continue };
+        if models.iter().any(|known| known.name == model.name) {
+            let message = format!("`{}` stands twice in `models`", model.name);
+            reader.findings.error(item.span, message);
+        }
+        models.push(model);
+    }
+    models
+}
+
+/// The function that prepares the server, which runs as the target's own program does.
+pub(crate) fn setup(
+    field: &YamlEntry,
+    program: &ProgramSpec,
+    reader: &mut Reader<'_>,
+) -> Option<ProgramSpec> {
+    let text = reader.findings.text(field)?;
+    let spec = program_files::python(field, &text, Role::SuiteSetup, reader)?;
+    Some(programs::beside(spec, field, program, reader))
+}
+
+/// What a target may see.
+pub(crate) const SEES: FieldShape = AnyOf(&[Choice(NAMES), ListOf(&Choice(NAMES))]);
+
+const NAMES: &[&str] = &[SampleMember::Id.name()];
+
+/// What a target says that it sees.
+pub(crate) fn seen(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Vec<SampleMember> {
+    let Some(field) = fields.take("sees") else { return Vec::new() };
+    let names = reader.findings.texts(field).unwrap_or_default();
+    if let Some(other) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
+        let message = format!("`sees` of a target names the `id` alone, not `{other}`");
+        reader.findings.error(field.value.span, message).hint =
+            Some("what else it is handed is in its key anyway: write `sees: [id]`".to_owned());
+    }
+    if names.is_empty() { Vec::new() } else { vec![SampleMember::Id] }
+}

@@ -1,0 +1,113 @@
+//! Targets that are deployed agents, asked over HTTP.
+
+use crate::fields::{FieldSet, Findings};
+use crate::reader::Reader;
+use crate::section::FieldShape::{Anything, Choice, Text};
+use crate::section::{Section, fields};
+use crate::sections::headers::{HEADERS, headers};
+use crate::sections::targets::around::{COMMON, TOLD_ID, WITH_USER};
+use evalrs_base::json_path;
+use evalrs_base::yaml::tree::Yaml;
+use evalrs_eval::target::exchange;
+use evalrs_model::spec::{AgentKind, HeaderSpec, HeaderValue, HttpTarget};
+
+pub(crate) static HTTP_TARGET: Section = Section::new(
+    "an HTTP target",
+    &[
+        fields![
+            "kind": Choice(&["http"]), required => "a deployed agent";
+            "url": Text, needed "an HTTP target needs a `url`", "for example `url: https://agent.example.com/chat`" => "where requests go; may hold placeholders";
+            "method": Choice(&["POST", "GET", "PUT"]), or "\"POST\"" => "how";
+            "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
+            "body": Anything => "JSON whose texts may hold placeholders such as {input}; what a command is handed if absent";
+            "answer": Text => "where the answer stands in the reply: a path such as `$.output`";
+            "messages": Text => "where all messages stand in the reply";
+            "session": Text => "where the name of the conversation stands in the reply: then every turn is a request, and `{session}` stands for it";
+            "stream": Choice(&["sse"]) => "the reply is a stream of server-sent events, whose texts at `answer` are joined";
+            "endpoint": Text => "stands for the URL in the key";
+        ],
+        COMMON,
+        TOLD_ID,
+        WITH_USER,
+    ],
+);
+
+pub(crate) fn http(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Option<AgentKind> {
+    let headers = headers(fields, &mut reader.findings);
+    let findings = &mut reader.findings;
+    let url = fields.text("url", findings);
+    if let (Some(url), Some(field)) = (&url, fields.take("url"))
+        && !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
+    {
+        findings.error(field.value.span, "`url` must begin with `http://` or `https://`");
+    }
+    check_exchange(fields, &headers, findings);
+    Some(AgentKind::Http(Box::new(HttpTarget {
+        method: fields.text("method", findings).unwrap_or_else(|| "POST".to_owned()),
+        headers,
+        body: fields.take("body").map(|field| field.value.to_json()),
+        answer: fields.text("answer", findings),
+        messages: fields.text("messages", findings),
+        session: fields.text("session", findings),
+        is_stream: fields.choice("stream", &[("sse", true)], findings).unwrap_or(false),
+        endpoint: fields.text("endpoint", findings),
+        url: url?,
+    })))
+}
+
+/// Reports paths that are none, and placeholders that stand for nothing.
+pub(crate) fn check_exchange(
+    fields: &FieldSet<'_>,
+    headers: &[HeaderSpec],
+    findings: &mut Findings,
+) {
+    for name in ["answer", "messages", "session"] {
+        if let Some(field) = fields.take(name)
+            && let Yaml::Str(text) = &field.value.value
+            && let Err(error) = json_path::parse(text)
+        {
+            let message = format!("`{name}` is not a JSONPath: {error}");
+            findings.error(field.value.span, message).hint =
+                Some("for example `$.output` or `$.messages[-1].content`".to_owned());
+        }
+    }
+    let mut unknown = Vec::new();
+    if let Some(field) = fields.take("url")
+        && let Yaml::Str(text) = &field.value.value
+    {
+        unknown.extend(exchange::unknown_placeholders(text).into_iter().map(|name| (field, name)));
+    }
+    if let Some(field) = fields.take("body") {
+        let of_body = exchange::unknown_in(&field.value.to_json());
+        unknown.extend(of_body.into_iter().map(|name| (field, name)));
+    }
+    if let Some(field) = fields.take("headers") {
+        let of_headers = headers.iter().filter_map(|header| match &header.value {
+            HeaderValue::Text(text) => Some(exchange::unknown_placeholders(text)),
+            HeaderValue::Variable(_) => None,
+        });
+        unknown.extend(of_headers.flatten().map(|name| (field, name)));
+    }
+    for (field, name) in unknown {
+        let known = exchange::PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(", ");
+        let message = format!("`{{{name}}}` stands for nothing");
+        findings.error(field.value.span, message).hint = Some(format!(
+            "placeholders are {known}; the last three also with a member, such as {{metadata.tone}}"
+        ));
+    }
+    if let Some(field) = fields.take("stream")
+        && fields.take("answer").is_none()
+    {
+        findings.error(field.key_span, "`stream` needs an `answer`").hint = Some(
+            "say where the text stands in each event, for example `answer: $.delta`".to_owned(),
+        );
+    }
+    if let Some(field) = fields.take("user")
+        && fields.take("session").is_none()
+    {
+        findings.error(field.key_span, "`user` needs a `session`").hint = Some(
+            "say where the name of the conversation stands in a reply, for example `session: $.session_id`"
+                .to_owned(),
+        );
+    }
+}

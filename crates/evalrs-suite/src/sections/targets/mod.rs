@@ -1,0 +1,144 @@
+//! The `target` section: recorded trajectories, or an agent that is run.
+//!
+//! A target of a kind that cannot be run is accepted, since its recorded results can still be graded.
+
+pub(crate) mod around;
+pub(crate) mod chat;
+pub(crate) mod http;
+pub(crate) mod letta_agent;
+pub(crate) mod letta_code;
+pub(crate) mod live;
+pub(crate) mod recorded;
+pub(crate) mod user;
+pub(crate) mod workspace;
+
+use serde_json::{Value, json};
+
+use crate::reader::Reader;
+use crate::section::FieldShape::{AnyOf, Choice, Mapping};
+use crate::section::{FieldShape, FieldSpec, Section, fields};
+use crate::sections::program_files::{written_call, written_words};
+use crate::sections::programs;
+use crate::sections::targets::around::AroundTarget;
+use crate::sections::targets::chat::CHAT_TARGET;
+use crate::sections::targets::http::HTTP_TARGET;
+use crate::sections::targets::live::{
+    COMMAND_TARGET, FUNCTION_TARGET, HEADLESS_TARGET, LIVE_KINDS,
+};
+use crate::sections::targets::recorded::RECORDED;
+use crate::written::{extend, leave_out, rename, without_empty};
+use evalrs_base::yaml::tree::YamlEntry;
+use evalrs_model::spec::{AgentKind, LiveTarget, TargetSpec};
+
+/// A target, told apart by its `kind`.
+pub(crate) const TARGET: FieldShape = AnyOf(&[
+    Mapping(&RECORDED),
+    Mapping(&COMMAND_TARGET),
+    Mapping(&FUNCTION_TARGET),
+    Mapping(&HEADLESS_TARGET),
+    Mapping(&HTTP_TARGET),
+    Mapping(&CHAT_TARGET),
+    Mapping(&AGENT),
+]);
+
+/// A target that runs an agent, in any dialect: it cannot be run, and what is recorded of it can be graded.
+pub(crate) static AGENT: Section =
+    Section::new("a target that runs an agent", &[AGENT_KIND, AGENT_FIELDS]);
+
+const AGENT_KIND: &[FieldSpec] = fields![
+    "kind": Choice(AGENT_KINDS), required => "an agent, whose recorded results alone can be graded";
+];
+
+const AGENT_FIELDS: &[FieldSpec] = fields![
+    "base_url" "api_key" "timeout" "project_id" "max_retries" "model_configs" "model_handles" "agent_id"
+    "agent_file" "agent_script" "working_dir" "allowed_tools" "disallowed_tools" "skills_dir" "flags"
+    "permission_mode" "sandbox" "memory_dir" "memory_workspace" "max_steps" "command" "path" "model" "env"
+    "api_key_env" "keep_agents" "version" "inputs" "runtime" "workspace" "sees"
+];
+
+/// The kinds of targets that run an agent.
+pub(crate) const AGENT_KINDS: &[&str] = &["agent", "letta_agent", "letta_code", "program"];
+
+/// The kinds that are agents on a Letta server, by their old name and their new one.
+const LETTA_KINDS: [&str; 2] = ["agent", "letta_agent"];
+
+pub(crate) fn target(
+    field: &YamlEntry,
+    around: AroundTarget<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<TargetSpec> {
+    let mut fields = reader.findings.fields(field, &RECORDED)?;
+    let Some(kind) = fields.take("kind") else {
+        reader.findings.error(field.key_span, "the target has no `kind`").hint =
+            Some("`kind: recorded` grades what was recorded already".to_owned());
+        return None;
+    };
+    let name = reader.findings.text(kind)?;
+    if LIVE_KINDS.iter().any(|(kind, _)| *kind == name) {
+        let live = live::live(&name, field, fields, around, reader)?;
+        return Some(TargetSpec::Live(Box::new(live)));
+    }
+    if AGENT_KINDS.contains(&name.as_str()) {
+        fields.read_as(&AGENT);
+        if LETTA_KINDS.contains(&name.as_str()) {
+            return letta_agent::letta(&name, field, fields, around, reader);
+        }
+        if name == "letta_code" {
+            return letta_code::letta_code(field, fields, around, reader);
+        }
+        fields.finish(&mut reader.findings);
+        return Some(TargetSpec::NotRunnable { kind: name, why: None });
+    }
+    if name != "recorded" {
+        let live = LIVE_KINDS.iter().map(|(kind, _)| *kind);
+        let kinds = std::iter::once("recorded").chain(live).chain(AGENT_KINDS.iter().copied());
+        let kinds: Vec<&str> = kinds.collect();
+        reader.findings.unknown(kind, &name, "target kind", &kinds);
+        return None;
+    }
+    Some(recorded::recorded(fields, reader))
+}
+
+/// A target as it is written back.
+pub(crate) fn written(spec: &TargetSpec, path: &str) -> Value {
+    match spec {
+        TargetSpec::Recorded { path, format, join } => {
+            let mut recorded = json!({"kind": "recorded", "path": path, "format": format});
+            extend(&mut recorded, json!(join));
+            without_empty(recorded)
+        }
+        TargetSpec::Live(live) => written_live(live, path),
+        TargetSpec::NotRunnable { kind, .. } => json!({"kind": kind}),
+    }
+}
+
+/// The target of the suite at `path`.
+fn written_live(target: &LiveTarget, path: &str) -> Value {
+    let mut all = json!({"kind": target.kind.name()});
+    let own = match &target.kind {
+        AgentKind::Command => json!({"command": written_words(&target.program)}),
+        AgentKind::Function => json!({"path": written_call(&target.program)}),
+        AgentKind::Headless(adapter) => json!({"adapter": adapter.name}),
+        AgentKind::Http(http) => json!(http),
+        AgentKind::Chat(chat) => chat::written(chat, &target.program),
+        AgentKind::LettaAgent(letta) => letta_agent::written(letta, &target.program),
+        AgentKind::LettaCode(letta) => json!(letta),
+    };
+    extend(&mut all, without_empty(own));
+    let mut program = programs::written(&target.program, path);
+    match &target.kind {
+        AgentKind::Function | AgentKind::LettaAgent(_) => {}
+        AgentKind::Command => leave_out(&mut program, &["runtime"]),
+        _ => leave_out(&mut program, &["runtime", "sandbox"]),
+    }
+    extend(&mut all, program);
+    extend(&mut all, without_empty(json!(target)));
+    if let (Some(user), Some(members)) = (&target.user, all.as_object_mut()) {
+        members.insert("user".to_owned(), user::written(user));
+    }
+    // Servers of Letta have had their own word for it.
+    if let AgentKind::LettaAgent(_) | AgentKind::LettaCode(_) = target.kind {
+        rename(&mut all, "retries", "max_retries");
+    }
+    all
+}

@@ -1,0 +1,59 @@
+//! Targets whose trajectories are recorded already, in the rows or in a file beside them.
+
+use ::evalrs_trajectory as trajectory;
+
+use crate::fields::{FieldSet, Findings};
+use crate::reader::Reader;
+use crate::section::FieldShape::{Choice, Mapping, Text};
+use crate::section::{Section, names, section};
+use crate::sections::dataset::{ROW, field_map};
+use evalrs_model::spec::{JoinBy, RecordingJoin, TargetSpec};
+use evalrs_trajectory::FORMATS;
+
+/// A target whose trajectories are recorded already.
+pub(crate) static RECORDED: Section = section!["a recorded target",
+    "kind": Choice(&["recorded"]), required => "trajectories already recorded";
+    "path": Text => "a file of trajectories, a folder with one file a sample, or a Letta result directory";
+    "format": Choice(&names(&trajectory::FORMATS)) => "letta, inspect, openai_chat, anthropic, claude_code, steps, atif, otel or text; detected if absent";
+    "fields": Mapping(&ROW) => "under which dotted path each field stands in a record of the file";
+    "by": Text, or "\"id\"" => "which row a record belongs to: the one with its `id`, the one on the same `line`, or the one with the same value at this path";
+];
+
+/// How the records of the file of a recorded target read, and which rows they belong to.
+pub(crate) fn recording_join(
+    fields: &FieldSet<'_>,
+    has_path: bool,
+    findings: &mut Findings,
+) -> RecordingJoin {
+    let mut join = RecordingJoin::default();
+    let map = fields.take("fields");
+    let by = fields.take("by");
+    for field in map.into_iter().chain(by).filter(|_| !has_path) {
+        let message = format!("`{}` is about the file at `path`, and there is none", field.key);
+        findings.error(field.key_span, message).hint =
+            Some("the fields of rows are said by `dataset: {path: …, fields: …}`".to_owned());
+    }
+    if let Some(field) = map {
+        join.fields = field_map(field, findings);
+        if !join.fields.outputs.is_empty() {
+            let message = "a record of a recorded target has one `output`";
+            findings.error(field.key_span, message).hint =
+                Some("map `output` and `model`; each record is of one model".to_owned());
+        }
+    }
+    join.by = match by.and_then(|by| findings.text(by)).as_deref() {
+        None | Some("id") => JoinBy::Id,
+        Some("line") => JoinBy::Line,
+        Some(path) => JoinBy::Field(path.to_owned()),
+    };
+    join
+}
+
+/// Reads a target of `kind: recorded`.
+pub(crate) fn recorded(fields: FieldSet<'_>, reader: &mut Reader<'_>) -> TargetSpec {
+    let path = fields.take("path").and_then(|path| reader.path(path));
+    let format = fields.choice("format", &FORMATS, &mut reader.findings);
+    let join = recording_join(&fields, path.is_some(), &mut reader.findings);
+    fields.finish(&mut reader.findings);
+    TargetSpec::Recorded { path, format, join }
+}

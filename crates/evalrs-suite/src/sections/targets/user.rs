@@ -1,0 +1,108 @@
+//! Models that talk in a conversation: the `user` of a target, who answers in place of a person.
+
+use serde_json::{Value, json};
+
+use crate::fields::FieldSet;
+use crate::reader::Reader;
+use crate::section::FieldShape::{Anything, Choice, MapOf, Number, OrNull, Text, Whole};
+use crate::section::{COUNT, FRACTION, FieldSpec, Section, fields, names};
+use crate::sections::headers::HEADERS;
+use crate::sections::model;
+use crate::sections::model::{REPLY_FORMATS, talking_model};
+use crate::written::{extend, leave_out, without_empty};
+use evalrs_model::spec::{JudgeSpec, SimulatedUser};
+
+/// The model that answers for a user.
+pub(crate) static USER: Section = Section::new(
+    "`user`",
+    &[
+        fields![
+            "persona": Text => "who the user is and what they want";
+            "persona_path": Text => "a file that says so";
+            "max_turns": Whole(1, 1000, "between 1 and 1000"), or "10" => "messages of the user, at most, the input among them";
+            "stop_when": Text => "the conversation ends with the message of the user that holds this text";
+        ],
+        MODEL,
+    ],
+);
+
+/// What is said of a model that talks.
+pub(crate) const MODEL: &[FieldSpec] = fields![
+    "provider": Text, or "\"openai\"" => "the protocol; `openai` is any OpenAI-compatible endpoint";
+    "model": Text => "the model; those of `models` take its place";
+    "base_url": Text => "where it is asked; no part of the key if `endpoint` is set";
+    "endpoint": Text => "stands for the base URL in the key";
+    "api_key_env": Text => "the environment variable that holds the key";
+    "headers": HEADERS => "further headers: text, or {env: NAME} for secrets";
+    "temperature": OrNull(&Number(0.0, 2.0, "between 0 and 2, or null")) => "none is sent if absent";
+    "seed": Whole(i64::MIN, i64::MAX, "a whole number of 64 bits") => "the sampling seed; the trial is added to it";
+    "max_tokens": COUNT => "the most tokens of a reply";
+    "top_p": FRACTION => "nucleus sampling";
+    "extra_body": MapOf(&Anything) => "further members of the request";
+    "response_format": Choice(&names(&REPLY_FORMATS)) => "not used here";
+];
+
+pub(crate) fn user(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<SimulatedUser> {
+    let field = fields.take("user")?;
+    let mut inner = reader.findings.fields(field, &USER)?;
+    let model = talking_model(&mut inner, reader);
+    let persona = either("persona", "persona_path", &inner, reader);
+    if inner.take("persona").is_none() && inner.take("persona_path").is_none() {
+        reader.findings.error(field.key_span, "`user` has no `persona`").hint = Some(
+            "say who the user is and what they want, or name a file with `persona_path`".to_owned(),
+        );
+    }
+    if inner.take("model").is_none() {
+        reader.findings.error(field.key_span, "`user` has no `model`");
+    }
+    let findings = &mut reader.findings;
+    let max_turns = inner.whole("max_turns", findings).unwrap_or(10);
+    let stop_when = inner.text("stop_when", findings);
+    inner.finish(findings);
+    Some(SimulatedUser { model, persona: persona?, max_turns, stop_when })
+}
+
+/// The text of `inline`, or that of the file which `path` names.
+pub(crate) fn either(
+    inline: &str,
+    path: &str,
+    fields: &FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<String> {
+    match (fields.take(inline), fields.take(path)) {
+        (Some(_), Some(file)) => {
+            let message = format!("say `{inline}` or `{path}`, not both");
+            reader.findings.error(file.key_span, message).hint = Some("keep one".to_owned());
+            None
+        }
+        (Some(text), None) => reader.findings.text(text),
+        (None, Some(file)) => reader.text_of(file),
+        (None, None) => None,
+    }
+}
+
+/// A simulated user as they are written back.
+pub(crate) fn written(user: &SimulatedUser) -> Value {
+    let mut all = without_empty(json!({
+        "persona": user.persona,
+        "max_turns": user.max_turns,
+        "stop_when": user.stop_when,
+    }));
+    extend(&mut all, written_model(&user.model));
+    all
+}
+
+/// A model without what is said of judges alone.
+pub(crate) fn written_model(model: &JudgeSpec) -> Value {
+    const OF_JUDGES: [&str; 6] = [
+        "response_format",
+        "max_retries",
+        "timeout",
+        "deadline",
+        "max_requests_per_minute",
+        "max_tokens_per_minute",
+    ];
+    let mut judge = model::written(model);
+    leave_out(&mut judge, &OF_JUDGES);
+    without_empty(judge)
+}

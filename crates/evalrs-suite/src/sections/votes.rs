@@ -1,0 +1,73 @@
+//! Graders of votes that people or others gave: `kind: recorded_votes`, whose settings are options of a function.
+
+use serde_json::{Map, Value};
+
+use crate::fields::{FieldSet, Findings};
+use crate::reader::Reader;
+use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Mapping, Text, Texts};
+use crate::section::{FINITE, Section, fields};
+use crate::sections::ballots::COMBINE;
+use crate::sections::grader_fields::SUBMISSION;
+use crate::sections::options::report;
+use crate::sections::scale::SCALE;
+use evalrs_base::yaml::source::SourceSpan;
+use evalrs_base::yaml::tree::YamlEntry;
+use evalrs_eval::grade::votes::{ID, is_of_votes};
+use evalrs_model::spec::ToolSpec;
+
+/// Votes that people or others gave.
+pub(crate) static VOTES_OF_OTHERS: Section = Section::new(
+    "a grader of recorded votes",
+    &[
+        fields![
+            "kind": Choice(&["recorded_votes"]), required => "votes that people or others gave; nobody is asked";
+        ],
+        SUBMISSION,
+        fields![
+            "votes": Texts => "where they stand in the row: `row.PATH`, or several";
+            "path": Text => "the file that holds them; without it and `votes` the one that `evalrs cache import` keeps beside the suite";
+            "fields": MapOf(&AnyOf(&[Text, ListOf(&Text)])) => "where the rows of the file have id, model, trial, judge, vote, score and rationale";
+            "map": MapOf(&AnyOf(&[FINITE, Choice(&["error"])])) => "the scores that values stand for; `error` is none";
+            "scale": Mapping(&SCALE) => "the range they were given in; 0 to 1 if absent";
+            "combine": COMBINE, or "\"median\"" => "how they become one score";
+            "missing": Choice(&["not_applicable", "error"]), or "\"not_applicable\"" => "what an answer is that nobody voted on";
+        ],
+    ],
+);
+
+/// What a suite calls the kind: as the function.
+pub(crate) const KIND: &str = ID;
+
+/// The fields of the section that are options of the function.
+const OPTIONS: [&str; 7] = ["votes", "path", "fields", "map", "scale", "combine", "missing"];
+
+/// Reads the grader `entry`.
+pub(crate) fn votes(
+    entry: &YamlEntry,
+    fields: &FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<ToolSpec> {
+    let mut config = Map::new();
+    let mut path = None;
+    for name in OPTIONS {
+        let Some(field) = fields.take(name) else { continue };
+        path = path.or((name == "path").then_some(field.value.span));
+        config.insert(name.to_owned(), field.value.to_json());
+    }
+    let mut spec = ToolSpec { function: ID.to_owned(), config };
+    let problems = (reader.registry.check_grader)(&spec);
+    report(&problems, Some(&entry.value), entry, &mut reader.findings);
+    if let Some(span) = path {
+        join_path(&mut spec, span, &reader.findings);
+    }
+    problems.is_empty().then_some(spec)
+}
+
+/// Joins the path of a file of votes to the folder of the file that wrote it at `span`.
+pub(crate) fn join_path(spec: &mut ToolSpec, span: SourceSpan, findings: &Findings) {
+    if is_of_votes(spec)
+        && let Some(Value::String(path)) = spec.config.get_mut("path")
+    {
+        *path = findings.sources.join(span.file, path);
+    }
+}
