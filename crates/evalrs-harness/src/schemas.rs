@@ -1,40 +1,65 @@
 //! JSON Schemas of the records, draft 2020-12, each complete in itself.
 //!
-//! They are strict: what writes a record is checked with them. What reads records (`check`) is tolerant, as
-//! agent-eval-harness is.
+//! The records are declared in `schemas/records.d.ts`, in a small part of TypeScript, and this file makes schemas of the
+//! declarations. They are strict: what writes a record is checked with them. What reads records (`check`) is tolerant,
+//! as agent-eval-harness is.
 
-mod extensions;
-mod imports;
-mod runs;
+use std::sync::LazyLock;
 
 use serde_json::{Map, Value, json};
 
-/// Whose schemas there are: those of agent-eval-harness in its order, and behind them those of evalrs alone.
-pub fn names() -> impl Iterator<Item = &'static str> {
-    NAMES.into_iter().chain(extensions::NAMES).chain(runs::NAMES).chain(imports::NAMES)
+use evalrs_model::record_format::LINE_FORMAT;
+
+/// The text of the declarations, cut into words and signs.
+static TOKENS: LazyLock<Vec<String>> = LazyLock::new(|| {
+    const SIGNS: &str = "{}[]()<>?:;,|=";
+    let text = include_str!("schemas/records.d.ts");
+    let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
+    let spaced = lines.flat_map(|line| line.chars().chain(['\n'])).fold(
+        String::new(),
+        |mut spaced, char| {
+            if SIGNS.contains(char) {
+                spaced.extend([' ', char, ' ']);
+            } else {
+                spaced.push(char);
+            }
+            spaced
+        },
+    );
+    spaced.split_whitespace().map(str::to_owned).collect()
+});
+
+/// A declaration: `export type NAME = TYPE;`, or without `export` one that only others use.
+struct Declaration {
+    name: &'static str,
+    is_exported: bool,
+    /// What stands behind `=`, and all that follows.
+    tokens: &'static [String],
 }
 
-const NAMES: [&str; 15] = [
-    "PromptCase",
-    "GraderResult",
-    "TrajectoryStep",
-    "CaptureResult",
-    "SummaryResult",
-    "TrialEntry",
-    "TrialResult",
-    "CalibrationSample",
-    "BalanceAnalysis",
-    "ValidationResult",
-    "McpServerConfig",
-    "Session",
-    "JsonRpcRequest",
-    "JsonRpcResponse",
-    "JsonRpcError",
-];
+static DECLARATIONS: LazyLock<Vec<Declaration>> = LazyLock::new(|| {
+    let tokens: &'static [String] = &TOKENS;
+    let starts = (0..tokens.len()).filter(|at| {
+        // A member may be called `type` too.
+        tokens[*at] == "type" && tokens.get(at + 2).is_some_and(|sign| sign == "=")
+    });
+    let declaration = |at: usize| Declaration {
+        name: &tokens[at + 1],
+        is_exported: at > 0 && tokens[at - 1] == "export",
+        tokens: &tokens[at + 3..],
+    };
+    starts.map(declaration).collect()
+});
+
+/// Whose schemas there are: those of agent-eval-harness in its order, and behind them those of evalrs alone.
+pub fn names() -> impl Iterator<Item = &'static str> {
+    DECLARATIONS.iter().filter(|declared| declared.is_exported).map(|declared| declared.name)
+}
 
 /// The schema of a record, if there is one of this name.
 pub fn schema(name: &str) -> Option<Value> {
-    let Value::Object(body) = body(name)? else { return None };
+    let name = names().find(|known| *known == name)?;
+    let Value::Object(body) = named(name)? else { return None };
     let mut schema = Map::new();
     schema.insert("$schema".to_owned(), json!("https://json-schema.org/draft/2020-12/schema"));
     schema.insert("title".to_owned(), json!(name));
@@ -42,268 +67,143 @@ pub fn schema(name: &str) -> Option<Value> {
     Some(Value::Object(schema))
 }
 
-fn body(name: &str) -> Option<Value> {
+/// The schema of a type by its name.
+fn named(name: &str) -> Option<Value> {
     Some(match name {
-        "PromptCase" => prompt_case(),
-        "GraderResult" => grader_result(),
-        "TrajectoryStep" => trajectory_step(),
-        "CaptureResult" => capture_result(),
-        "SummaryResult" => summary_result(),
-        "TrialEntry" => trial_entry(),
-        "TrialResult" => trial_result(),
-        "CalibrationSample" => calibration_sample(),
-        "BalanceAnalysis" => balance_analysis(),
-        "ValidationResult" => validation_result(),
-        "McpServerConfig" => mcp_server_config(),
-        "Session" => {
-            object(&[("id", string()), ("_meta?", any_of(&[free_map(), json!({"type": "null"})]))])
-        }
-        "JsonRpcRequest" => object(&[
-            ("jsonrpc", constant("2.0")),
-            ("id", any_of(&[string(), number()])),
-            ("method", string()),
-            ("params?", any()),
-        ]),
-        "JsonRpcResponse" => json_rpc_response(),
-        "JsonRpcError" => json_rpc_error(),
-        other => {
-            let body = extensions::body(other).or_else(|| runs::body(other));
-            return body.or_else(|| imports::body(other));
+        "string" | "number" | "boolean" | "null" => json!({"type": name}),
+        "unknown" => json!({}),
+        "Count" => json!({"type": "integer", "minimum": 0}),
+        "Rank" => json!({"type": "integer", "minimum": 1}),
+        "Share" => json!({"type": "number", "minimum": 0, "maximum": 1}),
+        "LineFormat" => json!({"const": LINE_FORMAT}),
+        _ => {
+            let declared = DECLARATIONS.iter().find(|declared| declared.name == name)?;
+            TypeReader { tokens: declared.tokens }.union()?
         }
     })
 }
 
-fn prompt_case() -> Value {
-    object(&[
-        ("id", string()),
-        ("input", input()),
-        ("hint?", string()),
-        ("reference?", string()),
-        ("metadata?", free_map()),
-        ("timeout?", number()),
-    ])
+/// Reads the type at the beginning of `tokens`, and leaves what follows it. None where it is not one.
+struct TypeReader {
+    tokens: &'static [String],
 }
 
-fn grader_result() -> Value {
-    object(&[
-        ("pass", boolean()),
-        ("score", json!({"type": "number", "minimum": 0, "maximum": 1})),
-        ("reasoning?", string()),
-        ("outcome?", free_map()),
-    ])
-}
-
-fn trajectory_step() -> Value {
-    let words = |kind| {
-        object(&[
-            ("type", constant(kind)),
-            ("content", string()),
-            ("timestamp", number()),
-            ("stepId?", string()),
-        ])
-    };
-    let call = object(&[
-        ("type", constant("tool_call")),
-        ("name", string()),
-        ("status", string()),
-        ("input?", any()),
-        ("output?", any()),
-        ("duration?", number()),
-        ("timestamp", number()),
-        ("stepId?", string()),
-    ]);
-    let plan = object(&[
-        ("type", constant("plan")),
-        ("entries", list(&any())),
-        ("timestamp", number()),
-        ("stepId?", string()),
-    ]);
-    json!({"oneOf": [words("thought"), words("message"), call, plan]})
-}
-
-fn capture_result() -> Value {
-    let timing = object(&[
-        ("start", number()),
-        ("end", number()),
-        ("firstResponse?", number()),
-        ("sessionCreation", number()),
-        ("total", number()),
-        ("inputTokens?", number()),
-        ("outputTokens?", number()),
-    ]);
-    object(&[
-        ("id", string()),
-        ("input", input()),
-        ("output", string()),
-        ("hint?", string()),
-        ("trajectory", list(&trajectory_step())),
-        ("metadata", free_map()),
-        ("timing", timing),
-        ("toolErrors", boolean()),
-        ("errors?", list(&string())),
-        ("score?", grader_result()),
-        ("outcome?", free_map()),
-    ])
-}
-
-fn summary_result() -> Value {
-    object(&[
-        ("id", string()),
-        ("input", string()),
-        ("output", string()),
-        ("toolCalls", list(&string())),
-        ("duration", number()),
-    ])
-}
-
-fn trial_entry() -> Value {
-    object(&[
-        ("trialNum", number()),
-        ("output", string()),
-        ("trajectory", list(&trajectory_step())),
-        ("duration", number()),
-        ("pass?", boolean()),
-        ("score?", number()),
-        ("reasoning?", string()),
-        ("outcome?", free_map()),
-    ])
-}
-
-fn trial_result() -> Value {
-    object(&[
-        ("id", string()),
-        ("input", input()),
-        ("hint?", string()),
-        ("k", number()),
-        ("passRate?", number()),
-        ("passAtK?", number()),
-        ("passExpK?", number()),
-        ("trials", list(&trial_entry())),
-        ("metadata?", free_map()),
-    ])
-}
-
-fn calibration_sample() -> Value {
-    object(&[
-        ("id", string()),
-        ("input", input()),
-        ("output", string()),
-        ("hint?", string()),
-        ("originalScore", grader_result()),
-        ("rescoredResult?", grader_result()),
-        ("trajectorySnippet", list(&trajectory_step())),
-    ])
-}
-
-fn balance_analysis() -> Value {
-    let category = object(&[("name", string()), ("count", number()), ("percentage", number())]);
-    object(&[
-        ("totalCases", number()),
-        ("categories", list(&category)),
-        ("underrepresented", list(&string())),
-        ("suggestions", list(&string())),
-    ])
-}
-
-fn validation_result() -> Value {
-    object(&[
-        ("id", string()),
-        ("reference", string()),
-        ("passes", boolean()),
-        ("graderResult", grader_result()),
-    ])
-}
-
-fn mcp_server_config() -> Value {
-    let pairs = || list(&object(&[("name", string()), ("value", string())]));
-    let stdio = object(&[
-        ("type?", constant("stdio")),
-        ("name", string()),
-        ("command", string()),
-        ("args", list(&string())),
-        ("env", pairs()),
-    ]);
-    let http = object(&[
-        ("type", constant("http")),
-        ("name", string()),
-        ("url", string()),
-        ("headers", pairs()),
-    ]);
-    any_of(&[stdio, http])
-}
-
-fn json_rpc_response() -> Value {
-    let success = object(&[
-        ("jsonrpc", constant("2.0")),
-        ("id", any_of(&[string(), number()])),
-        ("result", any()),
-    ]);
-    let failure = object(&[
-        ("jsonrpc", constant("2.0")),
-        ("id", any_of(&[string(), number(), json!({"type": "null"})])),
-        ("error", json_rpc_error()),
-    ]);
-    any_of(&[success, failure])
-}
-
-fn json_rpc_error() -> Value {
-    object(&[("code", number()), ("message", string()), ("data?", any())])
-}
-
-fn input() -> Value {
-    any_of(&[string(), list(&string())])
-}
-
-fn string() -> Value {
-    json!({"type": "string"})
-}
-
-fn number() -> Value {
-    json!({"type": "number"})
-}
-
-fn boolean() -> Value {
-    json!({"type": "boolean"})
-}
-
-fn any() -> Value {
-    json!({})
-}
-
-fn constant(text: &str) -> Value {
-    json!({"type": "string", "const": text})
-}
-
-fn list(of: &Value) -> Value {
-    json!({"type": "array", "items": of})
-}
-
-fn any_of(all: &[Value]) -> Value {
-    json!({"anyOf": all})
-}
-
-/// An object of any members.
-fn free_map() -> Value {
-    json!({"type": "object", "propertyNames": {"type": "string"}, "additionalProperties": {}})
-}
-
-/// An object of these members and no others; a `?` behind its name says that one may be left out.
-fn object(members: &[(&str, Value)]) -> Value {
-    let mut properties = Map::new();
-    let mut required = Vec::new();
-    for (name, schema) in members {
-        let bare = name.trim_end_matches('?');
-        if bare == *name {
-            required.push(bare);
-        }
-        properties.insert(bare.to_owned(), schema.clone());
+impl TypeReader {
+    fn next(&mut self) -> Option<&'static str> {
+        let (first, rest) = self.tokens.split_first()?;
+        self.tokens = rest;
+        Some(first)
     }
-    json!({
-        "type": "object",
-        "properties": properties,
-        "required": required,
-        "additionalProperties": false,
-    })
+
+    /// Passes over `sign`, if it is next.
+    fn takes(&mut self, sign: &str) -> bool {
+        let is_next = self.tokens.first().is_some_and(|next| next == sign);
+        if is_next {
+            self.next();
+        }
+        is_next
+    }
+
+    /// Passes over `sign`, which must be next.
+    fn expect(&mut self, sign: &str) -> Option<()> {
+        self.takes(sign).then_some(())
+    }
+
+    /// `A | B`; of texts an enumeration.
+    fn union(&mut self) -> Option<Value> {
+        let mut members = vec![self.with_lists()?];
+        while self.takes("|") {
+            members.push(self.with_lists()?);
+        }
+        if members.len() == 1 {
+            return members.pop();
+        }
+        let texts = members.iter().map(|member| member["const"].as_str());
+        Some(match texts.collect::<Option<Vec<&str>>>() {
+            Some(texts) => json!({"type": "string", "enum": texts}),
+            None => json!({"anyOf": members}),
+        })
+    }
+
+    /// `A`, `A[]`.
+    fn with_lists(&mut self) -> Option<Value> {
+        let mut schema = self.one()?;
+        while self.takes("[") {
+            self.expect("]")?;
+            schema = json!({"type": "array", "items": schema});
+        }
+        Some(schema)
+    }
+
+    fn one(&mut self) -> Option<Value> {
+        match self.next()? {
+            "{" => self.object(),
+            "[" => self.tuple(),
+            "(" => {
+                let schema = self.union()?;
+                self.expect(")")?;
+                Some(schema)
+            }
+            "Record" => self.map(),
+            "OneOf" => {
+                self.expect("<")?;
+                let mut schema = self.union()?;
+                self.expect(">")?;
+                Some(json!({"oneOf": schema["anyOf"].take()}))
+            }
+            literal => match serde_json::from_str(literal) {
+                Ok(Value::String(text)) => Some(json!({"type": "string", "const": text})),
+                Ok(Value::Number(number)) => Some(json!({"const": number})),
+                _ => named(literal),
+            },
+        }
+    }
+
+    /// The rest of `{ name: A; other?: B }`: these members and no others.
+    fn object(&mut self) -> Option<Value> {
+        let mut properties = Map::new();
+        let mut required = Vec::new();
+        while !self.takes("}") {
+            let name = self.next()?.trim_matches('"');
+            if !self.takes("?") {
+                required.push(name);
+            }
+            self.expect(":")?;
+            properties.insert(name.to_owned(), self.union()?);
+            self.takes(";");
+        }
+        Some(json!({
+            "type": "object",
+            "properties": properties,
+            "required": required,
+            "additionalProperties": false,
+        }))
+    }
+
+    /// The rest of `Record<string, A>`: any names, whose values are all of a type.
+    fn map(&mut self) -> Option<Value> {
+        for sign in ["<", "string", ","] {
+            self.expect(sign)?;
+        }
+        let values = self.union()?;
+        self.expect(">")?;
+        Some(json!({
+            "type": "object",
+            "propertyNames": {"type": "string"},
+            "additionalProperties": values,
+        }))
+    }
+
+    /// The rest of `[A, B]`.
+    fn tuple(&mut self) -> Option<Value> {
+        let mut items = vec![self.union()?];
+        while self.takes(",") {
+            items.push(self.union()?);
+        }
+        self.expect("]")?;
+        let least = items.len();
+        Some(json!({"type": "array", "prefixItems": items, "items": false, "minItems": least}))
+    }
 }
 
 #[cfg(test)]
