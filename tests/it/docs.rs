@@ -11,7 +11,7 @@ use evalrs_cli::cli::Cli;
 use evalrs_eval::dataset::fields::FIELDS;
 use evalrs_eval::judge::provider::infos;
 use evalrs_suite::registry;
-use evalrs_suite::registry::Described;
+use evalrs_suite::registry::RegistryEntry;
 
 use crate::letta::judge_file;
 use crate::space::{Space, has};
@@ -487,7 +487,7 @@ fn names_in(cell: &str) -> Vec<String> {
     cell.split('`').skip(1).step_by(2).map(str::to_owned).collect()
 }
 
-fn check_table(first: &str, entries: &[Described]) {
+fn check_table(first: &str, entries: &[RegistryEntry]) {
     let listed: Vec<(String, Vec<String>)> = table(first)
         .iter()
         .map(|row| (row[0].trim_matches('`').to_owned(), names_in(row.last().unwrap())))
@@ -503,7 +503,7 @@ fn check_table(first: &str, entries: &[Described]) {
 
 #[test]
 fn tables_list_what_the_registry_knows() {
-    let (tools, others): (Vec<Described>, Vec<Described>) =
+    let (tools, others): (Vec<RegistryEntry>, Vec<RegistryEntry>) =
         registry::graders().into_iter().partition(|grader| grader.kind == "tool");
     check_table("grader", &tools);
     check_table("extractor", &registry::extractors());

@@ -10,23 +10,15 @@ use serde_json::{Map, Value, json};
 
 use evalrs_model::record_format::LINE_FORMAT;
 
-/// The text of the declarations, cut into words and signs.
+/// The text of the declarations without comments, cut into words and signs.
 static TOKENS: LazyLock<Vec<String>> = LazyLock::new(|| {
-    const SIGNS: &str = "{}[]()<>?:;,|=";
     let text = include_str!("schemas/records.d.ts");
     let lines = text.lines().filter(|line| !line.trim_start().starts_with("//"));
-    let spaced = lines.flat_map(|line| line.chars().chain(['\n'])).fold(
-        String::new(),
-        |mut spaced, char| {
-            if SIGNS.contains(char) {
-                spaced.extend([' ', char, ' ']);
-            } else {
-                spaced.push(char);
-            }
-            spaced
-        },
-    );
-    spaced.split_whitespace().map(str::to_owned).collect()
+    let mut text = lines.collect::<Vec<_>>().join("\n");
+    for sign in "{}[]()<>?:;,|=".chars() {
+        text = text.replace(sign, &format!(" {sign} "));
+    }
+    text.split_whitespace().map(str::to_owned).collect()
 });
 
 /// A declaration: `export type NAME = TYPE;`, or without `export` one that only others use.
@@ -43,12 +35,12 @@ static DECLARATIONS: LazyLock<Vec<Declaration>> = LazyLock::new(|| {
         // A member may be called `type` too.
         tokens[*at] == "type" && tokens.get(at + 2).is_some_and(|sign| sign == "=")
     });
-    let declaration = |at: usize| Declaration {
+    let declared = starts.map(|at| Declaration {
         name: &tokens[at + 1],
         is_exported: at > 0 && tokens[at - 1] == "export",
         tokens: &tokens[at + 3..],
-    };
-    starts.map(declaration).collect()
+    });
+    declared.collect()
 });
 
 /// Whose schemas there are: those of agent-eval-harness in its order, and behind them those of evalrs alone.
@@ -210,7 +202,7 @@ impl TypeReader {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{names, schema};
+    use super::{DECLARATIONS, TypeReader, names, schema};
     use evalrs_eval::adapter::BUILT_IN;
 
     fn accepts(name: &str, value: &Value) -> bool {
@@ -229,6 +221,14 @@ mod tests {
             assert!(!schema.to_string().contains("$ref"), "{name} is complete in itself");
         }
         assert_eq!(schema("promptcase"), None);
+    }
+
+    #[test]
+    fn every_declaration_is_read_to_its_end() {
+        for declared in DECLARATIONS.iter() {
+            let mut reader = TypeReader { tokens: declared.tokens };
+            assert!(reader.union().is_some() && reader.takes(";"), "{}", declared.name);
+        }
     }
 
     #[test]

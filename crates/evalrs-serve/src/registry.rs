@@ -14,7 +14,7 @@ use super::held_suites::SuiteNow;
 use super::served::{Served, beside};
 use crate::suites::kind_of;
 use evalrs_suite::registry;
-use evalrs_suite::registry::Described;
+use evalrs_suite::registry::RegistryEntry;
 
 /// Something a suite can name.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -70,7 +70,7 @@ fn string_match() -> EntryView {
     }
 }
 
-fn entry(described: Described) -> EntryDetails {
+fn entry(described: RegistryEntry) -> EntryDetails {
     let mut scoring_guide = Map::new();
     if !described.scoring.is_empty() {
         scoring_guide.insert("0.0-1.0".to_owned(), Value::from(described.scoring));

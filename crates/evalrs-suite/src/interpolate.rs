@@ -55,7 +55,7 @@ fn typed(value: String) -> Yaml {
     }
 }
 
-struct Replaced {
+struct Replacement {
     text: String,
     /// The text of the variable, if the scalar is nothing else.
     variable: Option<String>,
@@ -68,7 +68,7 @@ fn replace(
     span: SourceSpan,
     files: &dyn Files,
     findings: &mut Findings,
-) -> Option<Replaced> {
+) -> Option<Replacement> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut variable = None;
@@ -95,7 +95,7 @@ fn replace(
         rest = after;
     }
     out.push_str(rest);
-    (!failed).then_some(Replaced { text: out, variable, changed })
+    (!failed).then_some(Replacement { text: out, variable, changed })
 }
 
 /// The value of the `${…}` that `text` begins with, and what follows it.

@@ -1,8 +1,8 @@
 //! A suite file and what it extends, as one tree.
 //!
 //! It knows files, trees and how they merge; what the fields mean is read elsewhere. Mappings merge key by key,
-//! everything else (lists too) is replaced; every value keeps the place in the file it came from. Literal API
-//! keys are taken out here, before anything else can see them.
+//! everything else (lists too) is replaced; every value keeps the place in the file it came from. Literal keys of
+//! APIs are taken out of each file by `secrets`, before anything else can see them.
 
 use crate::fields::Findings;
 use crate::files::Files;
@@ -24,7 +24,7 @@ pub(crate) const MINIMAL: &str = "a minimal suite has `name: my-suite`, `dataset
 
 /// What files were looked at while a suite was read.
 #[derive(Debug, Default)]
-pub(crate) struct Looked {
+pub(crate) struct FileLookups {
     /// Every file, in the order it was asked for.
     pub files: Vec<String>,
     /// Those whose text is not known yet.
@@ -33,7 +33,7 @@ pub(crate) struct Looked {
     pub rubrics: Vec<(String, String)>,
 }
 
-impl Looked {
+impl FileLookups {
     /// The text of the file at `path`, if it is known; otherwise says why at `from`.
     pub(crate) fn text(
         &mut self,
@@ -70,7 +70,7 @@ impl Looked {
 pub(crate) fn load(
     path: &str,
     files: &dyn Files,
-    looked: &mut Looked,
+    looked: &mut FileLookups,
     findings: &mut Findings,
 ) -> Option<YamlNode> {
     let mut loader = Loader { files, looked, findings, above: Vec::new() };
@@ -81,7 +81,7 @@ pub(crate) fn load(
 
 struct Loader<'a> {
     files: &'a dyn Files,
-    looked: &'a mut Looked,
+    looked: &'a mut FileLookups,
     findings: &'a mut Findings,
     /// The files that led here, by normal path.
     above: Vec<String>,

@@ -4,7 +4,7 @@ use serde_json::{Map, Value};
 
 use crate::fields::{FieldSet, Findings};
 use crate::files::Files;
-use crate::load::{Looked, MINIMAL};
+use crate::load::{FileLookups, MINIMAL};
 use crate::program_places::Spans;
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::yaml::source::SourceSpan;
@@ -37,7 +37,7 @@ pub(crate) struct Reader<'a> {
     /// The sandbox of programs that say none.
     pub sandbox: Sandbox,
     pub findings: Findings,
-    pub looked: Looked,
+    pub looked: FileLookups,
     /// The programs that were read.
     pub programs: Vec<Spans>,
     /// The rubric graders that say no `pass_threshold`, each with its place.
@@ -69,7 +69,7 @@ impl Reader<'_> {
 
     /// Reports that the suite at `root` has no field `name`, or that it is null.
     pub(crate) fn report_missing(&mut self, name: &str, root: &YamlNode) {
-        let at = root.entries().iter().find(|entry| entry.key == name);
+        let at = root.entry(name);
         let span = at.map_or(root.span, |entry| entry.key_span);
         self.findings.error(span, format!("the suite has no `{name}`")).hint =
             Some(MINIMAL.to_owned());

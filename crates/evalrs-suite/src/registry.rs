@@ -23,7 +23,7 @@ use evalrs_model::spec::{Lint, SampleMember, SandboxKind};
 
 /// Something a suite can name.
 #[derive(Clone, Debug, Serialize)]
-pub struct Described {
+pub struct RegistryEntry {
     /// What a suite writes.
     pub id: &'static str,
     /// Its name for people.
@@ -43,7 +43,7 @@ pub struct Described {
     pub facts: Map<String, Value>,
 }
 
-impl Described {
+impl RegistryEntry {
     /// The names of its options.
     pub fn option_names(&self) -> Vec<&str> {
         let properties = self.options.get("properties").and_then(Value::as_object);
@@ -54,8 +54,8 @@ impl Described {
 }
 
 /// Every grader.
-pub fn graders() -> Vec<Described> {
-    let tools = GRADERS.iter().map(|info| Described {
+pub fn graders() -> Vec<RegistryEntry> {
+    let tools = GRADERS.iter().map(|info| RegistryEntry {
         id: info.id,
         name: info.name,
         description: info.description,
@@ -64,7 +64,7 @@ pub fn graders() -> Vec<Described> {
         scoring: info.scoring,
         facts: Map::new(),
     });
-    let judge = Described {
+    let judge = RegistryEntry {
         id: "rubric",
         name: "Rubric",
         description: "A judge grades the submission by a rubric: a model, or an agent (`agent_file`).",
@@ -73,7 +73,7 @@ pub fn graders() -> Vec<Described> {
         scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it; of a comparison, 1.0 a win, 0.5 a tie, 0.0 a loss",
         facts: Map::new(),
     };
-    let program = Described {
+    let program = RegistryEntry {
         id: "program",
         name: "Program",
         description: "A program of yours grades: an executable, a module that exports `grade` (.ts .js .mjs .cjs), or a function of a Python file (`path: file.py:name`, or `kind: tool` with `function: file.py:name`).",
@@ -82,7 +82,7 @@ pub fn graders() -> Vec<Described> {
         scoring: "any number from 0.0 to 1.0; its own `pass` decides if it gives one",
         facts: Map::new(),
     };
-    let combine = Described {
+    let combine = RegistryEntry {
         id: "combine",
         name: "Combination",
         description: "An expression makes one score of those of other graders.",
@@ -158,10 +158,10 @@ fn set(options: &mut Map<String, Value>, name: &str, shape: Value) {
 }
 
 /// Every extractor.
-pub fn extractors() -> Vec<Described> {
+pub fn extractors() -> Vec<RegistryEntry> {
     EXTRACTORS
         .iter()
-        .map(|info| Described {
+        .map(|info| RegistryEntry {
             id: info.id,
             name: info.name,
             description: info.description,
@@ -174,8 +174,8 @@ pub fn extractors() -> Vec<Described> {
 }
 
 /// Every target.
-pub fn targets() -> Vec<Described> {
-    vec![Described {
+pub fn targets() -> Vec<RegistryEntry> {
+    vec![RegistryEntry {
         id: "recorded",
         name: "Recorded",
         description: "Trajectories already recorded: in the dataset's rows, in a file joined by id, or in a result directory.",
@@ -190,8 +190,8 @@ pub fn targets() -> Vec<Described> {
 }
 
 /// Every provider of judge models.
-pub fn providers() -> Vec<Described> {
-    let described = provider::infos().map(|info| Described {
+pub fn providers() -> Vec<RegistryEntry> {
+    let described = provider::infos().map(|info| RegistryEntry {
         id: info.id,
         name: info.name,
         description: info.description,

@@ -111,9 +111,14 @@ impl YamlNode {
         }
     }
 
+    /// The entry of `key`, if this is a mapping that has it.
+    pub fn entry(&self, key: &str) -> Option<&YamlEntry> {
+        self.entries().iter().find(|entry| entry.key == key)
+    }
+
     /// The value of `key`, if this is a mapping that has it.
-    pub fn get(&self, key: &str) -> Option<&YamlNode> {
-        self.entries().iter().find(|entry| entry.key == key).map(|entry| &entry.value)
+    pub fn get(&self, key: &str) -> Option<&Self> {
+        self.entry(key).map(|entry| &entry.value)
     }
 }
 

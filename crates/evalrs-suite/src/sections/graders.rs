@@ -7,14 +7,15 @@ use serde_json::{Value, json};
 use crate::fields::FieldSet;
 use crate::load::MINIMAL;
 use crate::reader::{Reader, is_misspelt};
-use crate::section::FieldShape;
 use crate::section::FieldShape::{AnyOf, Mapping};
+use crate::section::{FieldShape, Section};
 use crate::sections::extractors::extractor;
 use crate::sections::grader_fields::{Graders, pass_threshold};
 use crate::sections::program_files::written_call;
 use crate::sections::program_grader::{INLINE_PROGRAM, PROGRAM, written_program};
 use crate::sections::rewards::COMBINATION;
 use crate::sections::rubric::RUBRIC;
+use crate::sections::rubric_file::RubricText;
 use crate::sections::rubric_places::rubric_places;
 use crate::sections::similarity::SIMILARITY;
 use crate::sections::tools::{PYTHON_TOOL, TOOL, tool};
@@ -106,15 +107,7 @@ fn grader(
     mut fields: FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<GraderSpec> {
-    fields.read_as(match kind {
-        WrittenKind::Tool => &TOOL,
-        WrittenKind::Rubric => &RUBRIC,
-        WrittenKind::Similarity => &SIMILARITY,
-        WrittenKind::Program if entry.value.get("javascript").is_some() => &INLINE_PROGRAM,
-        WrittenKind::Program => &PROGRAM,
-        WrittenKind::Votes => &VOTES_OF_OTHERS,
-        WrittenKind::Combine => &COMBINATION,
-    });
+    fields.read_as(kind.section(entry));
     let mut text = match kind {
         WrittenKind::Rubric => rubric::text(entry, &fields, reader),
         _ => None,
@@ -135,32 +128,10 @@ fn grader(
     let pass_threshold = pass_threshold(&fields, &mut reader.findings);
     let ground_truth_pattern = pattern(&fields, reader);
     let ground_truth = fields.text("ground_truth", &mut reader.findings);
-    let negated = match fields.take("not") {
-        Some(field) => reader.findings.truth(field),
-        None => Some(false),
-    };
+    let negated = truth("not", &fields, reader);
     let only = conditions::condition("only", &fields, &mut reader.findings);
-    let include_subagents = match fields.take("include_subagents") {
-        Some(field) => reader.findings.truth(field),
-        None => Some(false),
-    };
-    let kind = match kind {
-        WrittenKind::Tool => tool(entry, &mut fields, reader),
-        WrittenKind::Program => {
-            let program = program_grader::program(entry, &mut fields, reader);
-            program.map(|program| GraderKind::Program(Box::new(program)))
-        }
-        WrittenKind::Votes => votes::votes(entry, &fields, reader).map(GraderKind::Tool),
-        WrittenKind::Combine => None,
-        WrittenKind::Similarity => {
-            let rubric = similarity::similarity(&mut fields, reader);
-            Some(GraderKind::Rubric(Box::new(rubric)))
-        }
-        WrittenKind::Rubric => {
-            let rubric = rubric::rubric(text, entry, &mut fields, reader);
-            rubric.map(|rubric| GraderKind::Rubric(Box::new(rubric)))
-        }
-    };
+    let include_subagents = truth("include_subagents", &fields, reader);
+    let kind = of_kind(kind, text, entry, &mut fields, reader);
     fields.finish(&mut reader.findings);
     Some(GraderSpec {
         name: name.to_owned(),
@@ -173,6 +144,38 @@ fn grader(
         only,
         kind: kind?,
     })
+}
+
+/// Reads what graders of one kind alone have; `text` is that of a rubric.
+fn of_kind(
+    kind: WrittenKind,
+    text: Option<RubricText>,
+    entry: &YamlEntry,
+    fields: &mut FieldSet<'_>,
+    reader: &mut Reader<'_>,
+) -> Option<GraderKind> {
+    Some(match kind {
+        WrittenKind::Tool => return tool(entry, fields, reader),
+        WrittenKind::Program => {
+            GraderKind::Program(Box::new(program_grader::program(entry, fields, reader)?))
+        }
+        WrittenKind::Votes => GraderKind::Tool(votes::votes(entry, fields, reader)?),
+        WrittenKind::Combine => return None,
+        WrittenKind::Similarity => {
+            GraderKind::Rubric(Box::new(similarity::similarity(fields, reader)))
+        }
+        WrittenKind::Rubric => {
+            GraderKind::Rubric(Box::new(rubric::rubric(text, entry, fields, reader)?))
+        }
+    })
+}
+
+/// The truth value in the field `name`: false where it is absent, none where it is wrong.
+fn truth(name: &str, fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<bool> {
+    match fields.take(name) {
+        Some(field) => reader.findings.truth(field),
+        None => Some(false),
+    }
 }
 
 /// A path in the row: `row.` before it says the same.
@@ -188,6 +191,21 @@ enum WrittenKind {
     Program,
     Votes,
     Combine,
+}
+
+impl WrittenKind {
+    /// The fields of the grader `entry`, which is of this kind.
+    fn section(self, entry: &YamlEntry) -> &'static Section {
+        match self {
+            Self::Tool => &TOOL,
+            Self::Rubric => &RUBRIC,
+            Self::Similarity => &SIMILARITY,
+            Self::Program if entry.value.get("javascript").is_some() => &INLINE_PROGRAM,
+            Self::Program => &PROGRAM,
+            Self::Votes => &VOTES_OF_OTHERS,
+            Self::Combine => &COMBINATION,
+        }
+    }
 }
 
 const KINDS: [(&str, WrittenKind); 8] = [
@@ -259,7 +277,7 @@ fn no_kind(name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
     let has_rubric = has("prompt") || has("prompt_path");
     let sign = signs.into_iter().find(|(field, _)| has(field) && !has_rubric);
     let likely = sign.map(|(_, kind)| format!("write `kind: {kind}`"));
-    let written = entry.value.entries().iter().find(|field| field.key == "type");
+    let written = entry.value.entry("type");
     let Some((field, Yaml::Str(said))) = written.map(|field| (field, &field.value.value)) else {
         reader.findings.error(entry.key_span, format!("the grader `{name}` has no `kind`")).hint =
             Some(likely.unwrap_or_else(|| "write `kind: rubric`".to_owned()));

@@ -106,8 +106,7 @@ fn one_of_panel(
 /// Warns of a key or an address that was meant for another provider: the one would be sent to the other.
 fn check_inherited(item: &YamlNode, grader: &FieldSet<'_>, findings: &mut Findings) {
     let of_grader = |name: &str| grader.take(name).filter(|_| item.get(name).is_none());
-    let named = |name: &str| item.entries().iter().find(|entry| entry.key == name);
-    let own = named("provider").or_else(|| named("agent_file"));
+    let own = item.entry("provider").or_else(|| item.entry("agent_file"));
     let theirs = provider_name(grader);
     let is_other = |own: &&YamlEntry| match own.key.as_str() {
         "provider" => own.value.to_json() != *theirs,

@@ -95,7 +95,7 @@ pub(crate) fn calibration(suite: &FieldSet<'_>, findings: &mut Findings) -> Cali
 /// Where the suite says `at` under which path the labels of rows stand.
 pub(crate) fn row_place(root: &YamlNode) -> Option<&YamlEntry> {
     let labels = root.get("labels").filter(|labels| labels.get("path").is_none())?;
-    labels.entries().iter().find(|entry| entry.key == "at")
+    labels.entry("at")
 }
 
 /// `at: PATH` beside `path` is the label's path in lines of the file, and a list has those of several people.

@@ -1,4 +1,6 @@
 //! The sections of a suite, one file each: its fields are declared, read and written back in one place.
+//!
+//! A file uses only those that stand before it here.
 
 pub(crate) mod allow;
 pub(crate) mod conditions;

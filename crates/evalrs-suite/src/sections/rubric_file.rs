@@ -11,7 +11,7 @@ use std::sync::Arc;
 
 use crate::fields::{FieldSet, Findings};
 use crate::files::Files;
-use crate::load::Looked;
+use crate::load::FileLookups;
 use crate::section::FieldShape::{Mapping, Text, Texts, Truth};
 use crate::section::{FRACTION, FieldSpec, Section, fields};
 use crate::sections::allow::ALLOW;
@@ -118,7 +118,7 @@ pub(crate) fn read(
     path: &str,
     from: SourceSpan,
     files: &dyn Files,
-    looked: &mut Looked,
+    looked: &mut FileLookups,
     findings: &mut Findings,
 ) -> Option<RubricText> {
     RubricLoader::new(files, looked, findings).load(path, Some(from), NamedBy::Grader)
@@ -130,7 +130,7 @@ pub fn row_rubric(path: &str, folder: &str, files: &dyn Files) -> RowRubric {
         FileText::Text(text) => text,
         text => return RowRubric { text, problems: Vec::new() },
     };
-    let mut looked = Looked::default();
+    let mut looked = FileLookups::default();
     let mut findings = Findings::default();
     let loader = RubricLoader {
         folder: Some(folder),
@@ -169,7 +169,7 @@ struct FrontMatter {
 
 struct RubricLoader<'a> {
     files: &'a dyn Files,
-    looked: &'a mut Looked,
+    looked: &'a mut FileLookups,
     findings: &'a mut Findings,
     /// What nothing may be included from outside of.
     folder: Option<&'a str>,
@@ -181,7 +181,7 @@ struct RubricLoader<'a> {
 }
 
 impl<'a> RubricLoader<'a> {
-    fn new(files: &'a dyn Files, looked: &'a mut Looked, findings: &'a mut Findings) -> Self {
+    fn new(files: &'a dyn Files, looked: &'a mut FileLookups, findings: &'a mut Findings) -> Self {
         Self {
             files,
             looked,

@@ -7,7 +7,7 @@
 use crate::fields::{FieldSet, Findings};
 use crate::files::Files;
 use crate::load;
-use crate::load::Looked;
+use crate::load::FileLookups;
 use crate::program_places::ProgramPlaces;
 use crate::reader::{Reader, Registry};
 use crate::rollup::looks_like_rollup;
@@ -95,7 +95,7 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         registry,
         sandbox: Sandbox { kind: registry.sandbox, ..Sandbox::default() },
         findings: Findings::default(),
-        looked: Looked::default(),
+        looked: FileLookups::default(),
         programs: Vec::new(),
         without_threshold: Vec::new(),
         rubric_places: Vec::new(),
@@ -130,22 +130,21 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
 /// The name of the suite at `path`, whatever is wrong with the rest; none if the file is not a suite.
 pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
     let mut findings = Findings::default();
-    let root = load::load(path, files, &mut Looked::default(), &mut findings)?;
-    let field = |name: &str| root.entries().iter().find(|field| field.key == name);
-    field("graders")?;
-    findings.text(field("name")?)
+    let root = load::load(path, files, &mut FileLookups::default(), &mut findings)?;
+    root.entry("graders")?;
+    findings.text(root.entry("name")?)
 }
 
 /// What the suite at `path` says of labels, whatever is wrong with the rest.
 pub fn suite_labels(path: &str, files: &dyn Files) -> Option<LabelsSpec> {
     let mut findings = Findings::default();
-    let root = load::load(path, files, &mut Looked::default(), &mut findings)?;
+    let root = load::load(path, files, &mut FileLookups::default(), &mut findings)?;
     labels::labels(&FieldSet::new(root.entries(), &SUITE), None, None, &mut findings)
 }
 
 /// Whether the suite at `path` has one grader, whatever is wrong with the rest.
 pub fn has_one_grader(path: &str, files: &dyn Files) -> bool {
-    let root = load::load(path, files, &mut Looked::default(), &mut Findings::default());
+    let root = load::load(path, files, &mut FileLookups::default(), &mut Findings::default());
     root.is_some_and(|root| {
         let graders = root.get("graders").map_or(0, |graders| graders.entries().len());
         graders == 1 && root.get("reward").is_none()
