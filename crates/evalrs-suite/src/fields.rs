@@ -62,11 +62,11 @@ impl Findings {
 
     /// Adds a diagnostic. One that several parts of a suite run into, as with a shared file, is reported once.
     pub(crate) fn add(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
-        let same = |known: &Diagnostic| {
+        let known = self.diagnostics.iter().position(|known| {
             (known.severity, &known.place, &known.message)
                 == (diagnostic.severity, &diagnostic.place, &diagnostic.message)
-        };
-        let at = self.diagnostics.iter().position(same).unwrap_or_else(|| {
+        });
+        let at = known.unwrap_or_else(|| {
             self.diagnostics.push(diagnostic);
             self.diagnostics.len() - 1
         });
@@ -354,10 +354,9 @@ impl<'n> FieldSet<'n> {
     /// The field `name`, unless it is absent.
     pub(crate) fn take_or_null(&self, name: &str) -> Option<&'n YamlEntry> {
         let said = self.entries.iter().find(|entry| entry.key == name);
-        let default = || self.defaults.iter().find(|entry| entry.key == name);
         match said {
             Some(said) if said.value.value != Yaml::Null => Some(said),
-            said => default().or(said),
+            said => self.defaults.iter().find(|entry| entry.key == name).or(said),
         }
     }
 
@@ -447,8 +446,10 @@ impl<'n> FieldSet<'n> {
                 continue;
             }
             let likely = suggest(name, known.iter().copied());
-            let others = || format!("known fields: `{}`", known.join("`, `"));
-            let hint = likely.map_or_else(others, |name| format!("did you mean `{name}`?"));
+            let hint = match likely {
+                Some(name) => format!("did you mean `{name}`?"),
+                None => format!("known fields: `{}`", known.join("`, `")),
+            };
             let message = format!("{} has no field `{name}`", self.section.owner);
             findings.error(entry.key_span, message).hint = Some(hint);
         }

@@ -7,8 +7,7 @@
 
 use crate::fields::Findings;
 use crate::files::Files;
-use evalrs_base::yaml::scalar;
-use evalrs_base::yaml::scalar::Scalar;
+use evalrs_base::yaml::scalar::{self, Scalar};
 use evalrs_base::yaml::source::SourceSpan;
 use evalrs_base::yaml::tree::{Style, Yaml, YamlNode};
 

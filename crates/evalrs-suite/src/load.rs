@@ -11,8 +11,7 @@ use crate::secrets::{SecretScope, take_secrets};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_text::FileText;
 use evalrs_base::yaml::source::{SourceSpan, normal};
-use evalrs_base::yaml::tree;
-use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode};
+use evalrs_base::yaml::tree::{self, Style, Yaml, YamlEntry, YamlNode};
 use evalrs_model::spec::DatasetFormat;
 
 /// How many files may extend one another.

@@ -26,8 +26,9 @@ impl ProgramPlaces {
             UncallablePart::Runtime => self.runtime.as_ref(),
             UncallablePart::Cwd => self.cwd.as_ref(),
             UncallablePart::Inputs(input) => {
-                let is_it = |known: &String| input.as_ref().is_none_or(|input| input == known);
-                let found = self.inputs.iter().find(|(known, _)| is_it(known));
+                let mut inputs = self.inputs.iter();
+                let found =
+                    inputs.find(|(known, _)| input.as_ref().is_none_or(|input| input == known));
                 found.map(|(_, place)| place)
             }
         };

@@ -15,10 +15,8 @@ use crate::sections::program_grader::PROGRAM;
 use crate::sections::rewards::COMBINATION;
 use crate::sections::rubric::RUBRIC;
 use evalrs_eval::extract::{EXTRACTORS, check_options};
-use evalrs_eval::grade;
-use evalrs_eval::grade::GRADERS;
-use evalrs_eval::judge::provider;
-use evalrs_eval::judge::provider::{Provider, ProviderInfo};
+use evalrs_eval::grade::{self, GRADERS};
+use evalrs_eval::judge::provider::{self, Provider, ProviderInfo};
 use evalrs_model::spec::{Lint, SampleMember, SandboxKind};
 
 /// Something a suite can name.

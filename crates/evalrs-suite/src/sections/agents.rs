@@ -74,8 +74,7 @@ pub(crate) fn join_target(target: Option<&TargetSpec>, graders: &mut [GraderSpec
 }
 
 fn say_project(judge: &mut JudgeSpec, project: &str) {
-    let is_said = |header: &HeaderSpec| header.name.eq_ignore_ascii_case(PROJECT_HEADER);
-    if !judge.headers.iter().any(is_said) {
+    if !judge.headers.iter().any(|header| header.name.eq_ignore_ascii_case(PROJECT_HEADER)) {
         let value = HeaderValue::Text(project.to_owned());
         judge.headers.push(HeaderSpec { name: PROJECT_HEADER.to_owned(), value });
     }

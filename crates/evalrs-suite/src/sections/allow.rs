@@ -1,8 +1,7 @@
 //! The field `allow`: warnings that a suite, a grader or a rubric does not want.
 
 use crate::fields::Findings;
-use crate::section::FieldShape;
-use crate::section::FieldShape::{AnyOf, Choice, ListOf};
+use crate::section::FieldShape::{self, AnyOf, Choice, ListOf};
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::yaml::tree::YamlEntry;
 use evalrs_model::spec::Lint;

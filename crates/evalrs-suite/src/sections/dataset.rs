@@ -6,7 +6,7 @@ use crate::fields::Findings;
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, MapOf, Mapping, Text};
 use crate::section::{FieldSpec, Section, fields, names, section};
-use crate::sections::conditions;
+use crate::sections::expressions::condition;
 use evalrs_base::compression::{Compression, NO_PARQUET, READS_PARQUET};
 use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_model::spec::{
@@ -92,7 +92,7 @@ pub(crate) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Data
     let missing = fields.choice("missing", &MISSING, findings).unwrap_or_default();
     let sample = fields.choice("sample", &SAMPLES, findings).unwrap_or_default();
     let trials = fields.choice("trials", &TRIALS, findings).unwrap_or_default();
-    let condition = conditions::condition("where", &fields, findings);
+    let condition = condition("where", &fields, findings);
     let records = fields.take("records");
     if let Some(records) = records {
         check_records(records, dataset.as_ref(), sample, findings);

@@ -4,8 +4,7 @@ use serde_json::{Value, json};
 
 use crate::fields::Findings;
 use crate::secrets::SECRECIES;
-use crate::section::FieldShape;
-use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Text};
+use crate::section::FieldShape::{self, AnyOf, Choice, ListOf, MapOf, Text};
 use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
 use evalrs_model::spec::Variable;
 

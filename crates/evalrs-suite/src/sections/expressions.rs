@@ -1,11 +1,11 @@
-//! Expressions over the scores of graders, wherever a suite has one.
+//! Expressions over the scores of graders and conditions on rows, wherever a suite has one.
 
-use crate::fields::Findings;
+use crate::fields::{FieldSet, Findings};
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Text};
 use crate::section::{FINITE, FieldSpec, fields};
 use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry};
-use evalrs_model::expression::Expression;
+use evalrs_model::expression::{Expression, ExpressionProblem, RowCondition};
 
 pub(crate) const EXPRESSION: &[FieldSpec] = fields![
     "combine": AnyOf(&[Text, FINITE]), needed "what combines graders needs an expression, `combine`", "for example `combine: 0.7*quality + 0.3*policy`" => "the expression, for example `0.7*quality + 0.3*policy if policy > 0 else 0`";
@@ -20,6 +20,39 @@ pub(crate) struct WrittenExpression {
     pub field: YamlEntry,
 }
 
+/// The condition in the field `name`; none if there is none, or if it is wrong, which is reported.
+pub(crate) fn condition(
+    name: &str,
+    fields: &FieldSet<'_>,
+    findings: &mut Findings,
+) -> Option<RowCondition> {
+    parsed(fields.take(name)?, RowCondition::parse, "a condition", None, findings)
+}
+
+/// The value of `field`, which must be `what`.
+fn parsed<T>(
+    field: &YamlEntry,
+    parse: fn(&str) -> Result<T, ExpressionProblem>,
+    what: &str,
+    hint: Option<&str>,
+    findings: &mut Findings,
+) -> Option<T> {
+    let text = findings.text(field)?;
+    let problem = match parse(&text) {
+        Ok(parsed) => return Some(parsed),
+        Err(problem) => problem,
+    };
+    // What a variable says is not shown, and what is wrong with it would show some of it.
+    if field.value.style == Style::Interpolated {
+        let message = format!("`{}` is set to what is not {what}", field.key);
+        findings.error(field.value.span, message).hint = hint.map(str::to_owned);
+    } else {
+        let span = findings.sources.inside(field.value.span, &text, problem.at);
+        findings.error(span, problem.message).hint = problem.hint;
+    }
+    None
+}
+
 /// The expression that `field` says. Its names are checked when all graders are known.
 pub(crate) fn expression(
     field: &YamlEntry,
@@ -29,21 +62,8 @@ pub(crate) fn expression(
     if let Yaml::Int(_) | Yaml::Float(_) = field.value.value {
         return no_names(field, &mut reader.findings);
     }
-    let text = reader.findings.text(field)?;
-    let expression = match Expression::parse(&text) {
-        Ok(expression) => expression,
-        // What a variable says is not shown, and what is wrong with it would show some of it.
-        Err(_) if field.value.style == Style::Interpolated => {
-            let message = format!("`{}` is set to what is not an expression", field.key);
-            reader.findings.error(field.value.span, message).hint = Some(EXAMPLE.to_owned());
-            return None;
-        }
-        Err(problem) => {
-            let span = reader.findings.sources.inside(field.value.span, &text, problem.at);
-            reader.findings.error(span, problem.message).hint = problem.hint;
-            return None;
-        }
-    };
+    let findings = &mut reader.findings;
+    let expression = parsed(field, Expression::parse, "an expression", Some(EXAMPLE), findings)?;
     if expression.names.is_empty() {
         return no_names(field, &mut reader.findings);
     }

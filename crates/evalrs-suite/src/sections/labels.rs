@@ -166,10 +166,11 @@ fn names(field: &YamlEntry, graders: Option<&[&str]>, findings: &mut Findings) -
 fn field_paths(field: &YamlEntry, findings: &mut Findings) -> Vec<(String, String)> {
     let Some(fields) = findings.fields(field, &LABEL_FIELDS) else { return Vec::new() };
     let declared = LABEL_FIELDS.fields();
-    let path = |FieldSpec { name, .. }: &FieldSpec| {
-        Some(((*name).to_owned(), fields.text(name, findings)?))
-    };
-    let paths = declared.filter_map(path).collect();
+    let paths = declared
+        .filter_map(|FieldSpec { name, .. }| {
+            Some(((*name).to_owned(), fields.text(name, findings)?))
+        })
+        .collect();
     fields.finish(findings);
     paths
 }

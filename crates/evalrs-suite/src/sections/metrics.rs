@@ -134,7 +134,6 @@ impl MetricReading<'_, '_> {
     }
 
     fn kind(&mut self, written: WrittenMetric) -> Option<MetricKind> {
-        let inner = || self.fields.choice("metric", &INNER, &mut Findings::default());
         let is_grouped = self.fields.take("by").is_some();
         Some(match written {
             WrittenMetric::Of(statistic) => MetricKind::Of(statistic),
@@ -148,12 +147,8 @@ impl MetricReading<'_, '_> {
                 );
             }
             WrittenMetric::Macro => {
-                let said = inner();
-                if said.is_none() {
-                    // Said once more where it is wrong, for the message.
-                    self.fields.choice("metric", &INNER, self.findings);
-                }
-                MetricKind::Macro(said.unwrap_or(Statistic::Mean))
+                let inner = self.fields.choice("metric", &INNER, self.findings);
+                MetricKind::Macro(inner.unwrap_or(Statistic::Mean))
             }
             WrittenMetric::Weighted => MetricKind::Weighted(self.path("weight", "row.n")?),
             WrittenMetric::Classes(score) => {
@@ -279,8 +274,8 @@ impl MetricReading<'_, '_> {
 
     fn groups(&mut self) -> Vec<(String, Vec<String>)> {
         let entries = self.fields.take("groups").and_then(|field| self.findings.entries(field));
-        let group = |entry: &YamlEntry| Some((entry.key.clone(), self.findings.texts(entry)?));
-        entries.unwrap_or_default().iter().filter_map(group).collect()
+        let entries = entries.unwrap_or_default().iter();
+        entries.filter_map(|entry| Some((entry.key.clone(), self.findings.texts(entry)?))).collect()
     }
 
     fn map(&mut self) -> Vec<(String, String)> {

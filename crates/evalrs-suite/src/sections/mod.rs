@@ -3,7 +3,6 @@
 //! A file uses only those that stand before it here.
 
 pub(crate) mod allow;
-pub(crate) mod conditions;
 pub(crate) mod options;
 pub(crate) mod environment;
 pub(crate) mod sandboxes;
@@ -20,7 +19,6 @@ pub(crate) mod model;
 pub(crate) mod command_judges;
 pub(crate) mod judges;
 pub(crate) mod rubric_file;
-pub(crate) mod rubric_places;
 pub(crate) mod rubric;
 pub(crate) mod votes;
 pub(crate) mod similarity;

@@ -207,10 +207,9 @@ fn base_url(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<String> {
 
 /// Further members of the request. A reply that comes in pieces would be paid for and never read.
 fn extra_body(field: Option<&YamlEntry>, findings: &mut Findings) -> Map<String, Value> {
-    let members = field.map_or(&[][..], |field| field.value.entries());
-    let is_stream =
-        |member: &&YamlEntry| member.key == "stream" && member.value.value == Yaml::Bool(true);
-    if let Some(stream) = members.iter().find(is_stream) {
+    if let Some(stream) = field.and_then(|field| field.value.entry("stream"))
+        && stream.value.value == Yaml::Bool(true)
+    {
         let message = "`stream: true` never works: replies are read whole";
         findings.error(stream.key_span, message).hint =
             Some("leave `stream` out; `timeout` says how long a reply may take".to_owned());

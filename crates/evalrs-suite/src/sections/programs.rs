@@ -15,8 +15,7 @@ use crate::sections::sandboxes::SANDBOX_SHAPE;
 use crate::sections::{environment, sandboxes};
 use crate::written::without_empty;
 use evalrs_base::diagnostic::suggest;
-use evalrs_base::yaml::source;
-use evalrs_base::yaml::source::SourceSpan;
+use evalrs_base::yaml::source::{self, SourceSpan};
 use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_model::spec::{ProgramSpec, Repeat, SampleMember};
 
@@ -82,8 +81,8 @@ fn members(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<SampleMember> {
             });
         }
     }
-    let is_named = |member: &SampleMember| names.iter().any(|name| name == member.name());
-    SampleMember::ALL.into_iter().filter(is_named).collect()
+    let all = SampleMember::ALL.into_iter();
+    all.filter(|member| names.iter().any(|name| name == member.name())).collect()
 }
 
 /// Reads the settings of a program that `named` names, also of one that is wrong, so that they are known.

@@ -7,11 +7,11 @@ use crate::fields::{FieldSet, Findings};
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, Mapping, Text};
 use crate::section::{FINITE, FieldShape, Section, fields, section};
-use crate::sections::expressions::{EXPRESSION, WrittenExpression, expression};
+use crate::sections::expressions::{EXPRESSION, WrittenExpression, condition, expression};
 use crate::sections::gate::{GateNames, Nesting};
 use crate::sections::grader_fields::{Graders, NAME_AND_THRESHOLD, pass_threshold};
 use crate::sections::programs::PROGRAM_SETTINGS;
-use crate::sections::{conditions, gate, program_files, programs};
+use crate::sections::{gate, program_files, programs};
 use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry};
 use evalrs_model::expression::{Expression, RowCondition};
 use evalrs_model::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec, Role};
@@ -208,7 +208,7 @@ impl RewardCommon {
         Self {
             display_name: fields.text("display_name", &mut reader.findings),
             pass_threshold: pass_threshold(fields, &mut reader.findings),
-            only: conditions::condition("only", fields, &mut reader.findings),
+            only: condition("only", fields, &mut reader.findings),
         }
     }
 

@@ -18,9 +18,9 @@ use crate::sections::allow::ALLOW;
 use crate::sections::scale::SCALE;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_text::FileText;
-use evalrs_base::yaml::source::{SourceSpan, normal};
-use evalrs_base::yaml::tree;
-use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
+use evalrs_base::yaml::source::{SourceSpan, Sources, normal};
+use evalrs_base::yaml::tree::{self, Yaml, YamlEntry, YamlNode};
+use evalrs_eval::lint::rubric_places::{RubricPlaces, WrittenText};
 
 /// What a rubric file may say before its text.
 pub(crate) static FRONT_MATTER: Section = Section::new(
@@ -371,6 +371,45 @@ fn is_inside(folder: &str, name: &str) -> bool {
         folder => name
             .strip_prefix(folder.trim_end_matches('/'))
             .is_some_and(|rest| rest.starts_with('/')),
+    }
+}
+
+/// The text of a span, where it is written.
+fn written(span: SourceSpan, sources: &Sources) -> Option<WrittenText> {
+    let text = sources.text(span.file)?;
+    let start = span.start as usize;
+    let end = span.end as usize;
+    let from = text.get(..start)?.rfind('\n').map_or(0, |at| at + 1);
+    let to = text.get(end..)?.find('\n').map_or(text.len(), |at| end + at);
+    Some(WrittenText {
+        path: sources.path(span.file).to_owned(),
+        first_line: memchr::memchr_iter(b'\n', &text.as_bytes()[..from]).count() + 1,
+        lines: text.get(from..to)?.to_owned(),
+        start: start - from,
+        end: end - from,
+    })
+}
+
+/// The places of a grader's rubric.
+pub(crate) fn rubric_places(
+    entry: &YamlEntry,
+    fields: &FieldSet<'_>,
+    text: &RubricText,
+    findings: &Findings,
+) -> RubricPlaces {
+    let place = |span: SourceSpan| findings.sources.place(span);
+    let panel = fields.take("panel").map(|field| field.key_span);
+    let model = panel.or_else(|| fields.take("model").map(|field| field.value.span));
+    let threshold = fields.take("pass_threshold").map(|field| field.value.span);
+    let unfenced = fields.take("fence").or_else(|| fields.take("unfenced"));
+    let unfenced = unfenced.map(|field| field.key_span);
+    let parts = text.parts.iter().filter_map(|part| written(*part, &findings.sources));
+    RubricPlaces {
+        grader: place(entry.key_span),
+        model: place(model.unwrap_or(entry.key_span)),
+        threshold: place(threshold.unwrap_or(entry.key_span)),
+        unfenced: place(unfenced.unwrap_or(entry.key_span)),
+        parts: parts.collect(),
     }
 }
 

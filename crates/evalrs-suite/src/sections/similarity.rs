@@ -8,8 +8,7 @@ use crate::section::FieldShape::{Anything, Choice, MapOf, Seconds, Text, Whole};
 use crate::section::{COUNT, Section, fields};
 use crate::sections::grader_fields::SUBMISSION;
 use crate::sections::headers::HEADERS;
-use crate::sections::model;
-use crate::sections::model::talking_model;
+use crate::sections::model::{self, talking_model};
 use crate::written::{extend, leave_out, without_empty};
 use evalrs_model::spec::{EmbeddingSpec, JudgeSpec, RubricSpec};
 

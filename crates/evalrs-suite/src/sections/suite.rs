@@ -6,8 +6,7 @@
 
 use crate::fields::{FieldSet, Findings};
 use crate::files::Files;
-use crate::load;
-use crate::load::FileLookups;
+use crate::load::{self, FileLookups};
 use crate::program_places::ProgramPlaces;
 use crate::reader::{Reader, Registry};
 use crate::rollup::looks_like_rollup;
@@ -118,8 +117,9 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         reader.programs.into_iter().map(|spans| spans.places(sources)).collect();
     reading.diagnostics = reader.findings.finish();
     let allowed = reading.suite.as_ref().map(|suite| &suite.allow[..]).unwrap_or_default();
-    let is_allowed = |name: &str| allowed.iter().any(|lint| lint.name() == name);
-    reading.diagnostics.retain(|diagnostic| !diagnostic.lint.is_some_and(is_allowed));
+    reading
+        .diagnostics
+        .retain(|diagnostic| !allowed.iter().any(|lint| Some(lint.name()) == diagnostic.lint));
     reading.rubric_places = reader.rubric_places;
     reading.rubric_files = reader.looked.rubrics;
     reading.files = reader.looked.files;

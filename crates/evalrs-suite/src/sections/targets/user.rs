@@ -7,8 +7,7 @@ use crate::reader::Reader;
 use crate::section::FieldShape::{Anything, Choice, MapOf, Number, OrNull, Text, Whole};
 use crate::section::{COUNT, FRACTION, FieldSpec, Section, fields, names};
 use crate::sections::headers::HEADERS;
-use crate::sections::model;
-use crate::sections::model::{REPLY_FORMATS, talking_model};
+use crate::sections::model::{self, REPLY_FORMATS, talking_model};
 use crate::written::{extend, leave_out, without_empty};
 use evalrs_model::spec::{JudgeSpec, SimulatedUser};
 
