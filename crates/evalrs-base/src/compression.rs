@@ -3,7 +3,7 @@
 //! A file of some kilobytes may stand for a terabyte. What is taken out is counted while it is, and nothing is kept beyond
 //! the limit.
 
-mod error;
+pub mod error;
 #[cfg(feature = "parquet")]
 mod parquet;
 

@@ -29,22 +29,22 @@
 )]
 
 mod breaker;
-mod discovered;
+pub mod discovered;
 pub mod editor;
-mod endpoint;
+pub mod endpoint;
 pub mod executor;
 pub mod executors;
 #[cfg(feature = "judge")]
 pub mod judges;
-mod launch;
+pub mod launch;
 #[cfg(feature = "judge")]
 pub(crate) mod letta;
 #[cfg(not(feature = "judge"))]
 pub mod no_judges;
 pub mod programs;
-mod room;
-mod secret;
-mod start;
+pub mod room;
+pub mod secret;
+pub mod start;
 pub mod targets;
 #[cfg(feature = "judge")]
 pub(crate) mod transport;

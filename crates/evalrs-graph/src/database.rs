@@ -26,7 +26,7 @@ pub struct Database {
     storage: Storage<Self>,
     files: Arc<Mutex<HashMap<String, File>>>,
     programs: Arc<Mutex<HashMap<ProgramSpec, Program>>>,
-    pub(super) outcomes: Arc<OutcomeTable>,
+    pub outcomes: Arc<OutcomeTable>,
     spare_slots: Vec<Chunk>,
     executed: Arc<Mutex<Vec<String>>>,
 }

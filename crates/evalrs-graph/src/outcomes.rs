@@ -28,7 +28,7 @@ struct KnownOutcome {
 
 /// Outcomes by key.
 #[derive(Default)]
-pub(super) struct OutcomeTable {
+pub struct OutcomeTable {
     known: RwLock<KeyMap<KnownOutcome>>,
     archive: RwLock<Option<Arc<dyn ReplyArchive>>>,
     /// Replies that were let go of, and that the archive does not have.
@@ -39,7 +39,7 @@ pub(super) struct OutcomeTable {
 
 impl OutcomeTable {
     /// Adds outcomes; each takes the place of one that is known.
-    pub(crate) fn extend(&self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
+    pub fn extend(&self, outcomes: Vec<(ActionKey, Arc<Outcome>)>) {
         let known = outcomes.into_iter().map(|(key, outcome)| {
             let digest = digest(&outcome);
             (key, KnownOutcome { outcome: Some(outcome), digest })
@@ -48,12 +48,12 @@ impl OutcomeTable {
     }
 
     /// Drops those that are not `wanted`.
-    pub(crate) fn retain(&self, wanted: impl Fn(&ActionKey) -> bool) {
+    pub fn retain(&self, wanted: impl Fn(&ActionKey) -> bool) {
         self.known.write().unwrap_or_else(PoisonError::into_inner).retain(|key, _| wanted(key));
     }
 
     /// Drops all that are not `wanted`, and gives memory back that is not used.
-    pub(crate) fn keep(&self, wanted: impl Fn(&ActionKey) -> bool) {
+    pub fn keep(&self, wanted: impl Fn(&ActionKey) -> bool) {
         self.retain(wanted);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         known.shrink_to_fit();
@@ -68,7 +68,7 @@ impl OutcomeTable {
     }
 
     /// What came of an action, if it is known.
-    pub(crate) fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {
+    pub fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>> {
         let digest = {
             let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
             let KnownOutcome { outcome, digest } = known.get(&key)?;
@@ -107,7 +107,7 @@ impl OutcomeTable {
     }
 
     /// The digest of all outcomes; none where the text of one was let go of.
-    pub(crate) fn digest(&self) -> Option<u128> {
+    pub fn digest(&self) -> Option<u128> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let digests = known.iter().map(|(key, KnownOutcome { outcome, .. })| {
             outcome.as_ref().map(|outcome| digest_of(*key, outcome))
@@ -121,23 +121,23 @@ impl OutcomeTable {
     }
 
     /// Says where the replies are that are let go of; nothing: those whose text is not held are lost from now on.
-    pub(super) fn set_archive(&self, archive: Option<Arc<dyn ReplyArchive>>) {
+    pub fn set_archive(&self, archive: Option<Arc<dyn ReplyArchive>>) {
         *self.archive.write().unwrap_or_else(PoisonError::into_inner) = archive;
     }
 
     /// Whether a reply was let go of and could not be brought back since the last call.
-    pub(super) fn take_lost(&self, key: ActionKey) -> bool {
+    pub fn take_lost(&self, key: ActionKey) -> bool {
         self.lost.lock().unwrap_or_else(PoisonError::into_inner).remove(&key)
     }
 
     /// Whether an action has an outcome that is kept.
-    pub(super) fn is_kept(&self, key: ActionKey) -> bool {
+    pub fn is_kept(&self, key: ActionKey) -> bool {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         known.get(&key).is_some_and(|known| known.outcome.as_deref().is_none_or(Outcome::is_kept))
     }
 
     /// Lets go of the text of a reply that the archive has.
-    pub(super) fn release(&self, key: ActionKey) {
+    pub fn release(&self, key: ActionKey) {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = known.get_mut(&key)
             && matches!(known.outcome.as_deref(), Some(Outcome::Reply(_)))

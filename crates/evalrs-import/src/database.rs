@@ -1,6 +1,6 @@
 //! Rows of databases of SQLite, in builds with the feature `sqlite`. A query sees one moment, also while others write.
 
-mod database_rows;
+pub mod database_rows;
 #[cfg(feature = "sqlite")]
 mod sqlite;
 

@@ -6,7 +6,7 @@
 //! are rounded once, and [`evalrs_base::threshold`] says what equals a threshold.
 
 mod agreement;
-mod range;
+pub mod range;
 
 use serde::{Deserialize, Serialize};
 

@@ -5,9 +5,9 @@ use serde_json::Value;
 /// A history as it was told last: pairing the samples of two runs reads both.
 pub(super) struct HeldHistory {
     /// The suite's name.
-    pub(super) suite: String,
+    pub suite: String,
     /// Of the bytes of its file.
-    pub(super) digest: blake3::Hash,
+    pub digest: blake3::Hash,
     /// What was told.
-    pub(super) told: Value,
+    pub told: Value,
 }

@@ -34,7 +34,7 @@ impl HeldSuites {
 
     /// Does something with a suite as it is now, narrowed down to `samples` if there are any. One suite is used at a
     /// time, so that many requests take no more memory than one.
-    pub(super) fn with<T>(
+    pub(crate) fn with<T>(
         &self,
         path: &str,
         samples: &[String],

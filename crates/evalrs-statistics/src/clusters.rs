@@ -33,7 +33,7 @@ pub(super) struct Clusters {
 
 impl Clusters {
     /// In any order; none of nothing, and none where a value is not finite.
-    pub(super) fn of(mut values: Vec<ClusteredValue>) -> Option<Self> {
+    pub(crate) fn of(mut values: Vec<ClusteredValue>) -> Option<Self> {
         if values.is_empty() || values.iter().any(|item| !item.value.is_finite()) {
             return None;
         }
@@ -61,7 +61,7 @@ impl Clusters {
     }
 
     /// How many samples there are.
-    pub(super) fn count(&self) -> f64 {
+    pub(crate) fn count(&self) -> f64 {
         self.totals.len() as f64
     }
 
@@ -70,7 +70,7 @@ impl Clusters {
     }
 
     /// The variance of the mean: `G / (G - 1) * sum of (sum of residuals of a sample)² / n²`. None for one sample.
-    pub(super) fn variance(&self) -> Option<f64> {
+    pub(crate) fn variance(&self) -> Option<f64> {
         let count = self.count();
         let residual = |total: &ClusterTotal| total.sum - total.size * self.mean;
         let squares = sum(self.totals.iter().map(|total| residual(total) * residual(total)));

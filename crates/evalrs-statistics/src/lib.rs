@@ -18,8 +18,8 @@
 
 mod distribution;
 mod linear;
-mod confidence;
-mod clusters;
+pub mod confidence;
+pub mod clusters;
 pub mod interval;
 mod bootstrap;
 pub mod percentile_bootstrap;

@@ -21,18 +21,18 @@
 //! This crate must not know suites, graphs or who asks. Begin with `outcome_store`, then `segment/store`.
 
 mod blob;
-mod committed;
-mod entry;
-mod error;
-mod import_lock;
-mod layered;
-mod line;
-mod memory;
-mod outcome_store;
+pub mod committed;
+pub mod entry;
+pub mod error;
+pub mod import_lock;
+pub mod layered;
+pub mod line;
+pub mod memory;
+pub mod outcome_store;
 pub mod record;
-mod segment;
-mod sweep;
-mod verify;
+pub mod segment;
+pub mod sweep;
+pub mod verify;
 
 pub use committed::{Committed, render};
 pub use entry::{BODY_LIMIT, Entry, EntryRank};

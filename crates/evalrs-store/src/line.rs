@@ -8,7 +8,7 @@
 
 pub(crate) mod blob_reference;
 pub(crate) mod elements;
-pub(crate) mod entry_line;
+pub mod entry_line;
 pub(crate) mod outline;
 pub(crate) mod shared_text;
 

@@ -6,10 +6,10 @@
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
 pub(crate) mod blob_sweep;
-pub(crate) mod packing;
+pub mod packing;
 pub(crate) mod policy;
-pub(crate) mod survey;
-pub(crate) mod uses;
+pub mod survey;
+pub mod uses;
 
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -115,7 +115,7 @@ pub(crate) fn lock(path: &Path) -> Result<File, SweepError> {
 }
 
 /// The uses of keys. Where they decide what goes, all of them must be known.
-fn uses(dir: &Path, sweep: &Sweep<'_>) -> Result<Uses, SweepError> {
+pub fn uses(dir: &Path, sweep: &Sweep<'_>) -> Result<Uses, SweepError> {
     let failed = |path: &Path, reason: &str| SweepError::Uses {
         path: path.display().to_string(),
         reason: reason.to_owned(),

@@ -22,17 +22,17 @@
 
 pub mod canonical;
 mod fields;
-mod files;
+pub mod files;
 mod interpolate;
 mod load;
-mod program_places;
-mod reader;
+pub mod program_places;
+pub mod reader;
 pub mod registry;
 pub mod rollup;
 pub mod schema;
 mod secrets;
 mod section;
-mod sections;
+pub mod sections;
 pub mod workspace;
 mod written;
 

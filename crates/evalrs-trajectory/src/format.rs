@@ -11,9 +11,9 @@ use super::trajectory::Trajectory;
 #[derive(Debug)]
 pub struct TrajectoryFormat {
     /// What a suite calls it.
-    pub(crate) name: &'static str,
+    pub name: &'static str,
     /// Whether a message can only be of this format.
-    pub(crate) owns: fn(&Value) -> bool,
+    pub owns: fn(&Value) -> bool,
     /// Whether an object that holds more than messages can only be of this format.
     pub(crate) owns_object: fn(&Map<String, Value>) -> bool,
     /// Whether text can only be of this format.
@@ -21,7 +21,7 @@ pub struct TrajectoryFormat {
     /// Whether messages that are its own are told by their kind, so that all of them may be of kinds unknown here.
     pub(crate) has_kinds: bool,
     /// Reads what was recorded.
-    pub(crate) read: fn(RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem>,
+    pub read: fn(RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem>,
 }
 
 impl PartialEq for TrajectoryFormat {

@@ -10,7 +10,7 @@ use super::TrajectoryProblem;
 
 /// A value inside a recorded trajectory. An absent member is a null that says so in problems.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct RecordedNode<'p, 'v> {
+pub struct RecordedNode<'p, 'v> {
     value: Option<&'v Value>,
     parent: Option<&'p RecordedNode<'p, 'v>>,
     step: PointerStep<'p>,
@@ -27,17 +27,17 @@ static NULL: Value = Value::Null;
 
 impl<'p, 'v> RecordedNode<'p, 'v> {
     /// The outermost value.
-    pub(crate) fn root(value: &'v Value) -> Self {
+    pub fn root(value: &'v Value) -> Self {
         Self { value: Some(value), parent: None, step: PointerStep::Root }
     }
 
     /// The value itself, null if it is absent.
-    pub(crate) fn value(&self) -> &'v Value {
+    pub fn value(&self) -> &'v Value {
         self.value.unwrap_or(&NULL)
     }
 
     /// The member `key`; absent too if this is no object.
-    pub(crate) fn get<'q>(&'q self, key: &'q str) -> RecordedNode<'q, 'v>
+    pub fn get<'q>(&'q self, key: &'q str) -> RecordedNode<'q, 'v>
     where
         'p: 'q,
     {
@@ -54,7 +54,7 @@ impl<'p, 'v> RecordedNode<'p, 'v> {
     }
 
     /// The items of an array.
-    pub(crate) fn items<'q>(
+    pub fn items<'q>(
         &'q self,
         expected: &'static str,
     ) -> Result<impl Iterator<Item = RecordedNode<'q, 'v>>, TrajectoryProblem>
@@ -70,7 +70,7 @@ impl<'p, 'v> RecordedNode<'p, 'v> {
     }
 
     /// The object it must be.
-    pub(crate) fn object(
+    pub fn object(
         &self,
         expected: &'static str,
     ) -> Result<&'v Map<String, Value>, TrajectoryProblem> {
@@ -78,17 +78,17 @@ impl<'p, 'v> RecordedNode<'p, 'v> {
     }
 
     /// The string it must be.
-    pub(crate) fn text(&self, expected: &'static str) -> Result<&'v str, TrajectoryProblem> {
+    pub fn text(&self, expected: &'static str) -> Result<&'v str, TrajectoryProblem> {
         self.value().as_str().ok_or_else(|| self.problem(expected))
     }
 
     /// The string it is, if it is one.
-    pub(crate) fn as_str(&self) -> Option<&'v str> {
+    pub fn as_str(&self) -> Option<&'v str> {
         self.value().as_str()
     }
 
     /// The string it is, owned, if it is one.
-    pub(crate) fn to_text(self) -> Option<String> {
+    pub fn to_text(self) -> Option<String> {
         self.as_str().map(str::to_owned)
     }
 
@@ -102,7 +102,7 @@ impl<'p, 'v> RecordedNode<'p, 'v> {
     }
 
     /// What is wrong here: something else was expected.
-    pub(crate) fn problem(&self, expected: &'static str) -> TrajectoryProblem {
+    pub fn problem(&self, expected: &'static str) -> TrajectoryProblem {
         let found = match self.value {
             None => "nothing",
             Some(Value::Null) => "null",

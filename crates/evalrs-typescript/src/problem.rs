@@ -18,13 +18,13 @@ pub struct SyntaxProblem {
 #[cfg(feature = "typescript")]
 impl SyntaxProblem {
     /// What oxc says of a source.
-    pub(super) fn of(source: &str, diagnostic: &OxcDiagnostic) -> Self {
+    pub fn of(source: &str, diagnostic: &OxcDiagnostic) -> Self {
         let offset = diagnostic.labels.first().map_or(0, |label| label.offset() as usize);
         Self::at(source, offset, diagnostic.message.to_string())
     }
 
     /// A problem at a byte of a source.
-    pub(super) fn at(source: &str, offset: usize, message: impl Into<String>) -> Self {
+    pub fn at(source: &str, offset: usize, message: impl Into<String>) -> Self {
         let before = source.get(..offset.min(source.len())).unwrap_or(source);
         let begin = before.rfind('\n').map_or(0, |at| at + 1);
         Self {

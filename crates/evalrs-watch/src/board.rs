@@ -6,7 +6,7 @@
 mod overview;
 mod save_row;
 mod spending;
-mod user_command;
+pub mod user_command;
 mod verdict;
 
 use std::sync::Arc;

@@ -33,11 +33,11 @@ pub(super) struct BoardState {
     /// What was sent about the verdict that a display asks that of.
     pub sent: SentView,
     /// The rows that were listed last, until something changes.
-    pub(super) listed: RefCell<Option<ListedRows>>,
+    pub listed: RefCell<Option<ListedRows>>,
     /// What there is to choose from, until something is evaluated anew.
-    pub(super) facts: RefCell<Option<Arc<ListFacts>>>,
+    pub facts: RefCell<Option<Arc<ListFacts>>>,
     /// The saves that were listed last, until something changes.
-    pub(super) saves: RefCell<Option<Vec<SaveRow>>>,
+    pub saves: RefCell<Option<Vec<SaveRow>>>,
 }
 
 /// A list of rows, and what it was made for.

@@ -13,10 +13,10 @@ use super::save_texts::SaveTexts;
 use super::session_list::{LabelledCase, SessionList, label_of, shown_value};
 use evalrs_engine::session::Session;
 use evalrs_eval::dataset::people::UNKNOWN;
-use evalrs_graph::labels::disputed::disputed_case;
 use evalrs_graph::inputs::Chunk;
-use evalrs_graph::labels::queue::to_label;
 use evalrs_graph::labels;
+use evalrs_graph::labels::disputed::disputed_case;
+use evalrs_graph::labels::queue::to_label;
 use evalrs_graph::queries;
 use evalrs_graph::queries::Grader;
 use evalrs_graph::selection::named;
@@ -39,7 +39,7 @@ pub(super) struct SessionBoard<'a> {
 
 impl<'a> SessionBoard<'a> {
     /// The board of what `views` say over `session`.
-    pub(super) fn new(views: &'a BoardState, session: &'a Session) -> Self {
+    pub(crate) fn new(views: &'a BoardState, session: &'a Session) -> Self {
         Self { views, session }
     }
 

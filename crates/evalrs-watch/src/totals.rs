@@ -13,9 +13,9 @@ use super::chunk_moves::{
 };
 use super::prior_verdicts::PriorVerdicts;
 use evalrs_graph::declared::{DeclaredMetric, declared_metrics, metric_value};
-use evalrs_graph::labels::disputed::disputed_cases;
 use evalrs_graph::inputs::Root;
 use evalrs_graph::labels;
+use evalrs_graph::labels::disputed::disputed_cases;
 use evalrs_graph::queries;
 use evalrs_graph::queries::Grader;
 use evalrs_graph::snapshot::{CasePlace, Snapshot};

@@ -23,8 +23,9 @@ use evalrs_graph::queries;
 use evalrs_graph::queries::{Grader, Threshold};
 use evalrs_graph::{Db, results};
 use evalrs_metrics::explain::{
-    Against, Explained, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, ExplainedOutcome,
-    TextChange, ValueChange, changed_values, differing, short_ingredient, short_setting,
+    Against, Explained, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion,
+    ExplainedOutcome, TextChange, ValueChange, changed_values, differing, short_ingredient,
+    short_setting,
 };
 use evalrs_metrics::reason::{Reason, StoreMiss};
 use evalrs_metrics::results::{GradeLine, ResultLine};

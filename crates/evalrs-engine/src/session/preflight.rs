@@ -21,7 +21,7 @@ const MAX_FUTILE_RELOADS: usize = 10;
 /// A program that is to be loaded before the session adopts it.
 #[derive(Clone, Debug)]
 pub struct Preflight {
-    pub(super) read: ReadProgram,
+    pub read: ReadProgram,
 }
 
 impl Preflight {
@@ -42,9 +42,9 @@ pub(crate) struct PreflightLog {
     /// Whether nothing may be executed.
     pub is_closed: bool,
     /// The successful loads, the oldest first.
-    pub(super) passed: VecDeque<PassedPreflight>,
+    pub passed: VecDeque<PassedPreflight>,
     /// The failed loads since the last save.
-    pub(super) failed: Vec<FailedPreflight>,
+    pub failed: Vec<FailedPreflight>,
     /// The folders that are watched because something in them may be what keeps a program from being loaded.
     pub beside: BTreeSet<String>,
     /// How often in a row nothing else was touched than these.
@@ -53,24 +53,24 @@ pub(crate) struct PreflightLog {
 
 /// A program that was loaded, or whose load was not attempted because nothing may be executed.
 #[derive(Debug)]
-pub(super) struct PassedPreflight {
-    pub(super) spec: ProgramSpec,
+pub(crate) struct PassedPreflight {
+    pub spec: ProgramSpec,
     /// Its files and those that it loaded, as they were then.
-    pub(super) known: ProgramFingerprint,
+    pub known: ProgramFingerprint,
     pub(super) discovered: Option<Discovered>,
 }
 
 /// A program that could not be loaded.
 #[derive(Debug)]
-pub(super) struct FailedPreflight {
-    pub(super) spec: ProgramSpec,
-    pub(super) known: Arc<ProgramFingerprint>,
-    pub(super) problem: Diagnostic,
+pub(crate) struct FailedPreflight {
+    pub spec: ProgramSpec,
+    pub known: Arc<ProgramFingerprint>,
+    pub problem: Diagnostic,
 }
 
 impl PreflightLog {
     /// Files were saved: failed loads are retried, unless the programs themselves may have touched what is beside them.
-    pub(super) fn begin(&mut self, touched: &ChangedPaths) {
+    pub(crate) fn begin(&mut self, touched: &ChangedPaths) {
         self.futile_reloads =
             if touched.are_all_in(&self.beside) { self.futile_reloads + 1 } else { 0 };
         if self.futile_reloads <= MAX_FUTILE_RELOADS {

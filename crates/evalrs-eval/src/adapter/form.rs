@@ -13,25 +13,25 @@ use super::path::EventPath;
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct Adapter {
-    pub(super) version: Version,
+    pub version: Version,
     /// The name of the agent.
     pub name: String,
     /// The program and its first arguments.
-    pub(super) command: Vec<String>,
+    pub command: Vec<String>,
     pub(super) session_mode: SessionMode,
     /// Milliseconds for a turn.
     pub timeout: Option<f64>,
-    pub(super) prompt: PromptArgument,
-    pub(super) output: OutputArgument,
+    pub prompt: PromptArgument,
+    pub output: OutputArgument,
     pub(super) auto_approve: Option<Vec<String>>,
-    pub(super) resume: Option<ResumeArgument>,
+    pub resume: Option<ResumeArgument>,
     pub(super) cwd_flag: Option<String>,
     /// Extension: what the name of the model is said with.
     pub model_flag: Option<String>,
     pub(super) output_mode: Option<OutputMode>,
     pub(super) output_events: Option<Vec<EventMapping>>,
     pub(super) passthrough_type_map: Option<PassthroughTypes>,
-    pub(super) result: ResultMatch,
+    pub result: ResultMatch,
     pub(super) history_template: Option<HistoryTemplate>,
     /// Extension: what a turn used, in an event of its output.
     pub usage: Option<UsagePaths>,
@@ -40,7 +40,7 @@ pub struct Adapter {
 /// The one version of the form. Anything else is refused while it is read.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(try_from = "f64")]
-pub(super) struct Version;
+pub struct Version;
 
 impl TryFrom<f64> for Version {
     type Error = String;
@@ -67,27 +67,27 @@ pub(super) enum SessionMode {
 
 /// Where the text of a turn goes.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct PromptArgument {
+pub struct PromptArgument {
     /// The flag in front of it; without one it is an argument of its own.
-    pub(super) flag: Option<String>,
+    pub flag: Option<String>,
     /// It is written to standard input instead.
     #[serde(default)]
-    pub(super) stdin: bool,
+    pub stdin: bool,
 }
 
 /// How the agent is told to write events.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-pub(super) struct OutputArgument {
+pub struct OutputArgument {
     /// Empty: nothing needs to be said.
-    pub(super) flag: String,
-    pub(super) value: String,
+    pub flag: String,
+    pub value: String,
 }
 
 /// How a conversation is resumed.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ResumeArgument {
-    pub(super) flag: String,
+pub struct ResumeArgument {
+    pub flag: String,
     pub(super) session_id_path: EventPath,
 }
 
@@ -107,28 +107,28 @@ pub(super) enum OutputMode {
 #[serde(rename_all = "camelCase")]
 pub(super) struct EventMapping {
     #[serde(rename = "match")]
-    pub(super) matches: EventMatch,
+    pub matches: EventMatch,
     pub(super) emit_as: UpdateKind,
     #[serde(default)]
-    pub(super) extract: ExtractPaths,
+    pub extract: ExtractPaths,
 }
 
 /// Which events a mapping takes.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct EventMatch {
-    pub(super) path: EventPath,
+    pub path: EventPath,
     /// `*` for any.
-    pub(super) value: String,
+    pub value: String,
     /// Extension: what must hold of the event as a whole too.
     #[serde(default)]
-    pub(super) when: Vec<EventCondition>,
+    pub when: Vec<EventCondition>,
 }
 
 /// A place in an event and the text that must stand there.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 pub(super) struct EventCondition {
-    pub(super) path: EventPath,
-    pub(super) value: String,
+    pub path: EventPath,
+    pub value: String,
 }
 
 /// What an update tells.
@@ -149,21 +149,21 @@ pub enum UpdateKind {
 #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub(super) struct ExtractPaths {
-    pub(super) content: Option<EventPath>,
-    pub(super) title: Option<EventPath>,
-    pub(super) status: Option<EventPath>,
+    pub content: Option<EventPath>,
+    pub title: Option<EventPath>,
+    pub status: Option<EventPath>,
     /// Extension: what pairs a call with its answer.
-    pub(super) id: Option<EventPath>,
+    pub id: Option<EventPath>,
     /// Extension: the arguments of a call.
-    pub(super) input: Option<EventPath>,
+    pub input: Option<EventPath>,
     /// Extension: what a call answered.
-    pub(super) output: Option<EventPath>,
+    pub output: Option<EventPath>,
     /// Extension: that the call failed, if `true` stands there.
-    pub(super) failed: Option<EventPath>,
+    pub failed: Option<EventPath>,
     /// Extension: that this goes on with the last update of the kind, if `true` stands there.
-    pub(super) delta: Option<EventPath>,
+    pub delta: Option<EventPath>,
     /// Extension: the entries of a plan.
-    pub(super) entries: Option<EventPath>,
+    pub entries: Option<EventPath>,
 }
 
 /// How events that carry their own type are read.
@@ -183,7 +183,7 @@ fn type_field() -> String {
 /// The event that ends a turn.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(super) struct ResultMatch {
+pub struct ResultMatch {
     pub(super) match_path: EventPath,
     /// `*` for any.
     pub(super) match_value: String,
@@ -232,9 +232,9 @@ pub(super) enum HistoryTemplate {
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct UsagePaths {
-    pub(super) input_tokens: Vec<EventPath>,
-    pub(super) output_tokens: Vec<EventPath>,
-    pub(super) cost: Option<EventPath>,
+    pub input_tokens: Vec<EventPath>,
+    pub output_tokens: Vec<EventPath>,
+    pub cost: Option<EventPath>,
 }
 
 impl Adapter {

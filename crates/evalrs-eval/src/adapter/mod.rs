@@ -4,7 +4,7 @@
 //! turn, and `steps` makes a trajectory of them.
 
 pub mod events;
-mod form;
+pub mod form;
 mod path;
 pub mod start;
 pub mod steps;

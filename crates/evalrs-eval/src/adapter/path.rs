@@ -10,7 +10,7 @@ use serde_json::Value;
 /// A path into an event.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "String")]
-pub(super) enum EventPath {
+pub enum EventPath {
     /// This text, whatever the event.
     Literal(Value),
     /// What stands there.
@@ -21,7 +21,7 @@ pub(super) enum EventPath {
 
 /// A step of a path.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Step {
+pub enum Step {
     /// Into the member of an object, or the item of a list by a plain number.
     Member(String),
     /// Into the item of a list.
@@ -66,7 +66,7 @@ fn steps(part: &str) -> Vec<Step> {
 
 impl EventPath {
     /// What stands there; nothing where something on the way is missing, null or of another type.
-    pub(super) fn find<'v>(&'v self, event: &'v Value) -> Option<&'v Value> {
+    pub fn find<'v>(&'v self, event: &'v Value) -> Option<&'v Value> {
         let steps = match self {
             Self::Literal(text) => return Some(text),
             Self::Nowhere => return None,
@@ -88,7 +88,7 @@ impl EventPath {
     }
 
     /// What stands there as text: strings as they are, anything else as JSON.
-    pub(super) fn text(&self, event: &Value) -> Option<String> {
+    pub fn text(&self, event: &Value) -> Option<String> {
         self.find(event).map(|value| match value {
             Value::String(text) => text.clone(),
             other => other.to_string(),
@@ -96,7 +96,7 @@ impl EventPath {
     }
 
     /// Whether this text stands there; `*` is any value.
-    pub(super) fn matches(&self, event: &Value, expected: &str) -> bool {
+    pub fn matches(&self, event: &Value, expected: &str) -> bool {
         self.find(event).is_some_and(|value| is_match(value, expected))
     }
 }

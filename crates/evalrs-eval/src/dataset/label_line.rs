@@ -30,7 +30,7 @@ impl LabelLine {
     }
 
     /// Lines that say more come first.
-    pub(super) fn rank(&self) -> [bool; 4] {
+    pub fn rank(&self) -> [bool; 4] {
         let is_of_any = self.submission.is_none();
         [self.grader.is_none(), self.trial.is_none(), self.model.is_none(), is_of_any]
     }

@@ -30,7 +30,7 @@ impl<'a> RawObject<'a> {
     }
 
     /// What stands at a dotted path; at each level the longest matching key wins.
-    pub(super) fn at_path(&self, path: &str) -> Option<&'a RawValue> {
+    pub fn at_path(&self, path: &str) -> Option<&'a RawValue> {
         let found = |end: usize| raw_at(self.get(path.get(..end)?)?, path.get(end..)?);
         path::key_ends(path).filter_map(found).last()
     }

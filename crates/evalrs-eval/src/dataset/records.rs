@@ -133,7 +133,7 @@ impl Records {
     }
 
     /// Records that are parts of `file`, if all of them are.
-    pub(super) fn shared(hash: u128, records: &[Joined<'_>], file: &Arc<String>) -> Option<Self> {
+    pub fn shared(hash: u128, records: &[Joined<'_>], file: &Arc<String>) -> Option<Self> {
         let base = file.as_ptr().addr();
         let within = |row: &str| {
             row.as_ptr().addr().checked_sub(base).filter(|at| at + row.len() <= file.len())
@@ -158,5 +158,5 @@ pub struct TextPart {
     /// How many bytes.
     pub length: u32,
     /// The digest of the text: another text in the same place is another.
-    pub(super) digest: u64,
+    pub digest: u64,
 }

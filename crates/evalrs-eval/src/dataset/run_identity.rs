@@ -21,18 +21,18 @@ impl RunIdentity {
     }
 
     /// How well a recording of the run `other` is what a row that says this asks for.
-    pub(super) fn fit(&self, other: &Self) -> Compatibility {
+    pub fn fit(&self, other: &Self) -> Compatibility {
         let trial = compatibility(self.trial.as_ref(), other.trial.as_ref());
         trial.min(compatibility(self.model.as_ref(), other.model.as_ref()))
     }
 
     /// How much it says.
-    pub(super) fn said(&self) -> usize {
+    pub fn said(&self) -> usize {
         usize::from(self.trial.is_some()) + usize::from(self.model.is_some())
     }
 
     /// The sample `name` in this run, for messages.
-    pub(super) fn named(&self, name: &str) -> String {
+    pub fn named(&self, name: &str) -> String {
         let trial = self.trial.map(|trial| format!("trial {trial}"));
         let model = self.model.as_ref().map(|model| format!("model `{}`", clipped(model)));
         let said: Vec<String> = trial.into_iter().chain(model).collect();
@@ -47,7 +47,7 @@ impl RunIdentity {
 
 /// How a recording fits a row of its sample.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Compatibility {
+pub enum Compatibility {
     /// It is of another trial or model.
     No,
     /// It does not say what the row says.

@@ -102,7 +102,7 @@ impl Planned {
     }
 
     /// The keys of the ballots on one submission, and how many of them it gets in any case.
-    pub(super) fn ballots(&self) -> Option<(&[ActionKey], usize)> {
+    pub fn ballots(&self) -> Option<(&[ActionKey], usize)> {
         match self {
             Self::Ask(key) => Some((std::slice::from_ref(key), 1)),
             Self::Votes(keys) => Some((keys, keys.len())),

@@ -13,7 +13,7 @@ mod pattern;
 #[cfg(test)]
 mod tests;
 mod tools;
-mod view;
+pub mod view;
 
 use std::sync::Arc;
 

@@ -24,33 +24,33 @@ pub enum ExtractError {
 
 /// What was recorded, as an extractor sees it.
 pub struct ExtractView<'a> {
-    pub(super) trajectory: &'a Trajectory,
-    pub(super) output: Option<&'a str>,
-    pub(super) row: Row<'a>,
+    pub trajectory: &'a Trajectory,
+    pub output: Option<&'a str>,
+    pub row: Row<'a>,
     /// Whether messages of sub-agents are seen.
-    pub(super) include_subagents: bool,
+    pub include_subagents: bool,
 }
 
 impl<'a> ExtractView<'a> {
-    pub(super) fn messages(&self) -> impl DoubleEndedIterator<Item = &'a Message> + use<'a> {
+    pub fn messages(&self) -> impl DoubleEndedIterator<Item = &'a Message> + use<'a> {
         self.trajectory.messages(self.include_subagents)
     }
 
-    pub(super) fn tool_calls(&self) -> impl Iterator<Item = &'a ToolCall> + use<'a> {
+    pub fn tool_calls(&self) -> impl Iterator<Item = &'a ToolCall> + use<'a> {
         self.trajectory.tool_calls(self.include_subagents)
     }
 
     /// What the target said, message by message.
-    pub(super) fn said(&self) -> impl DoubleEndedIterator<Item = &'a str> + use<'a> {
+    pub fn said(&self) -> impl DoubleEndedIterator<Item = &'a str> + use<'a> {
         self.messages().filter_map(assistant)
     }
 
     /// The row's own output, else what the target said last.
-    pub(super) fn final_output(&self) -> &'a str {
+    pub fn final_output(&self) -> &'a str {
         self.output.or_else(|| self.trajectory.final_output()).unwrap_or_default()
     }
 
-    pub(super) fn to_json(&self) -> Value {
+    pub fn to_json(&self) -> Value {
         self.trajectory.to_json(self.include_subagents)
     }
 }

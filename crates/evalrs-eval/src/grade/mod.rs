@@ -18,11 +18,11 @@ mod number;
 mod overlap;
 mod pairing;
 mod parts;
-mod rationale;
+pub mod rationale;
 pub mod recorded;
 pub mod reference;
 pub mod spent;
-mod subject;
+pub mod subject;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -30,7 +30,7 @@ pub mod text;
 mod text_metric;
 mod tool_called;
 mod tool_errors;
-mod verdict;
+pub mod verdict;
 mod written_calls;
 pub mod votes;
 

@@ -94,7 +94,7 @@ pub struct JudgeAgent {
 }
 
 impl JudgeAgent {
-    pub(super) fn new(spec: &AgentSpec) -> Self {
+    pub fn new(spec: &AgentSpec) -> Self {
         Self {
             file: blake3::hash(spec.text.as_bytes()).to_hex().to_string(),
             tool: spec.tool.clone(),
@@ -121,7 +121,7 @@ pub struct JudgeProgram {
 
 impl JudgeProgram {
     /// The command of `spec`, as it is in `read`, or else as the suite alone describes it.
-    pub(super) fn new(spec: &JudgeProgramSpec, read: &[Arc<ProgramIdentity>]) -> Self {
+    pub fn new(spec: &JudgeProgramSpec, read: &[Arc<ProgramIdentity>]) -> Self {
         let known = read.iter().find(|identity| identity.spec == spec.program);
         let as_written = || Arc::new(ProgramIdentity::as_written(spec.program.clone()));
         let identity = known.cloned().unwrap_or_else(as_written);

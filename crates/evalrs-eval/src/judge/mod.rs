@@ -5,7 +5,7 @@
 //! not quite JSON). The HTTP is in `exec`. A judge's key holds what the judge reads and the vote; not the sample's id, nor
 //! the trial.
 
-mod action;
+pub mod action;
 pub mod command;
 mod fence;
 pub mod json;

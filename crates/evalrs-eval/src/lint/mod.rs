@@ -4,7 +4,7 @@
 //! what could be meant is never warned of, so that the patterns here are narrow on purpose.
 
 pub mod family;
-mod linted_rubric;
+pub mod linted_rubric;
 pub mod placeholders;
 mod range;
 mod reference;

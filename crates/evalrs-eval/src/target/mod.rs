@@ -4,12 +4,12 @@
 //! it, `action` a conversation with it, `answer` what is kept of one, in the form of a row that was recorded; `exchange` is what
 //! a server is sent, and what is found in its replies. Processes and requests are in `exec`.
 
-mod action;
+pub mod action;
 pub mod answer;
 pub mod exchange;
 pub mod handed;
-mod identity;
-mod placeholders;
+pub mod identity;
+pub mod placeholders;
 #[cfg(test)]
 mod tests;
 mod walk;

@@ -28,7 +28,7 @@ const MOST_LOADS: u32 = 5;
 /// Executes programs. Everything it started ends with it.
 #[derive(Debug)]
 pub struct ProgramExecutor {
-    pub(super) world: Arc<ProgramWorld>,
+    pub world: Arc<ProgramWorld>,
     /// Places for executables.
     places: Semaphore,
     /// Calls that were begun and are not over.
@@ -101,7 +101,7 @@ impl ProgramExecutor {
         Self::of(ProgramWorld::new(settings, environment))
     }
 
-    pub(super) fn of(world: ProgramWorld) -> Self {
+    pub fn of(world: ProgramWorld) -> Self {
         Self {
             places: Semaphore::new(world.settings.workers),
             world: Arc::new(world),

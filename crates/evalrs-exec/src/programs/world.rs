@@ -22,7 +22,7 @@ const LEAST_TO_LOAD_MS: u64 = 15_000;
 
 /// What all programs share.
 #[derive(Debug)]
-pub(super) struct ProgramWorld {
+pub struct ProgramWorld {
     pub settings: ProgramSettings,
     /// The variables that every program sees.
     pub environment: BTreeMap<String, String>,
@@ -43,7 +43,7 @@ pub(super) struct ProgramWorld {
 
 impl ProgramWorld {
     /// A world in which nothing was started yet.
-    pub(super) fn new(settings: ProgramSettings, environment: BTreeMap<String, String>) -> Self {
+    pub fn new(settings: ProgramSettings, environment: BTreeMap<String, String>) -> Self {
         let own = std::env::current_exe().ok();
         let own = own.and_then(|own| own.to_str().map(str::to_owned));
         let stripper = own.map(|own| vec![own, "strip-types".to_owned()]);
@@ -63,7 +63,7 @@ impl ProgramWorld {
     }
 
     /// The file and the folder of a language's worker, which are written when they are first wanted.
-    pub(super) fn worker(&self, language: Language) -> Result<(String, String), Failure> {
+    pub fn worker(&self, language: Language) -> Result<(String, String), Failure> {
         let no_worker = || unloadable("programs of this kind have no worker");
         let entry = (self.worker_files)(language).ok_or_else(no_worker)?.entry;
         let folder = self.folder.get_or_init(|| {
@@ -123,19 +123,19 @@ impl ProgramWorld {
     }
 
     /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`, if any was.
-    pub(super) fn sandbox(&self) -> Option<&'static str> {
+    pub fn sandbox(&self) -> Option<&'static str> {
         self.sandbox.get().copied()
     }
 
     /// Says something.
-    pub(super) fn say(&self, line: String) {
+    pub fn say(&self, line: String) {
         let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
         notices.push(Notice::Line(line));
         self.told.notify_one();
     }
 
     /// What was said since the last call.
-    pub(super) fn take_notices(&self) -> Vec<Notice> {
+    pub fn take_notices(&self) -> Vec<Notice> {
         std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
@@ -144,7 +144,7 @@ impl ProgramWorld {
     }
 
     /// Resolves when there is something that was not taken yet.
-    pub(super) async fn said(&self) {
+    pub async fn said(&self) {
         while !self.has_notices() {
             self.told.notified().await;
         }

@@ -42,7 +42,7 @@ impl<T> Attempt<T> {
 
 impl Talk<'_> {
     /// Sends a request until `read` takes the reply, or there is no more use in it.
-    pub(crate) async fn send<T>(
+    pub(super) async fn send<T>(
         &self,
         request: &WebRequest<'_>,
         read: ReadReply<'_, T>,

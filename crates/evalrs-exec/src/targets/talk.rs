@@ -46,12 +46,12 @@ impl Talk<'_> {
     }
 
     /// The time that is left.
-    pub(crate) fn left(&self) -> Duration {
+    pub(super) fn left(&self) -> Duration {
         self.until.saturating_duration_since(Instant::now())
     }
 
     /// How the program is started for this conversation, with these arguments.
-    pub(crate) fn start(&self, arguments: Vec<String>) -> Arc<Start> {
+    pub(super) fn start(&self, arguments: Vec<String>) -> Arc<Start> {
         let mut start = self.launch.start.as_ref().clone();
         self.folder.clone_into(&mut start.cwd);
         start.spec.arguments = arguments;
@@ -59,7 +59,7 @@ impl Talk<'_> {
     }
 
     /// Where the answer of a command or a function stands in what it gives, if the suite says so.
-    pub(crate) fn answer(&self) -> Result<Option<JsonPath>, Failure> {
+    pub(super) fn answer(&self) -> Result<Option<JsonPath>, Failure> {
         path(self.launch.action.identity.spec.answer.as_deref())
     }
 

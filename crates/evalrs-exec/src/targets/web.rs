@@ -13,11 +13,11 @@ pub(super) const AT_ONCE: usize = 1024;
 /// The servers that conversations are held with.
 #[derive(Debug)]
 pub(crate) struct Web {
-    pub(super) clients: Clients,
+    pub clients: Clients,
     /// Their limits, which all conversations share.
-    pub(super) endpoints: Endpoints,
+    pub endpoints: Endpoints,
     /// The agents that were made on Letta servers.
-    pub(super) agents: MadeAgents,
+    pub agents: MadeAgents,
 }
 
 impl Default for Web {

@@ -10,7 +10,7 @@ use crate::args::harness::{ProgramArgs, SandboxChoice};
 use crate::lines::{BadLine, InlineLine, decode, lines};
 use crate::record::{GraderResult, function_input};
 use evalrs_base::text::{count, sanitize};
-use evalrs_engine::resolve::calls::{CallsEnd, Calls, End, Receiver, call_in_order};
+use evalrs_engine::resolve::calls::{Calls, CallsEnd, End, Receiver, call_in_order};
 use evalrs_engine::resolve::prepare::{PrepareContext, Prepared, prepare};
 use evalrs_engine::resolve::settings::AskPolicy;
 use evalrs_eval::program::ProgramAction;

@@ -10,7 +10,7 @@ pub(super) struct ConfigReader<'a> {
     pub files: &'a ConfigFiles<'a>,
     pub counter: AssertionCounter,
     pub imported: ImportedSource,
-    pub(super) root: &'a YamlNode,
+    pub root: &'a YamlNode,
 }
 
 impl<'a> ConfigReader<'a> {

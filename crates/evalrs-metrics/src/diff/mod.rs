@@ -8,7 +8,7 @@ pub mod agreement;
 pub mod declared;
 pub mod moved;
 pub mod settings;
-mod side;
+pub mod side;
 
 use std::collections::{HashMap, HashSet};
 

@@ -32,7 +32,7 @@ pub struct DiffSide {
 
 impl DiffSide {
     /// The rubric of a grader.
-    pub(super) fn rubric(&self, grader: &str) -> Option<&SideRubric> {
+    pub fn rubric(&self, grader: &str) -> Option<&SideRubric> {
         self.rubrics.iter().find(|rubric| rubric.grader == grader)
     }
 
@@ -152,9 +152,9 @@ impl SideGrade {
 
 /// A case of both, and the ordinal of its sample.
 pub struct Match<'a> {
-    pub(super) sample: u32,
-    pub(super) before: &'a SideCase,
-    pub(super) now: &'a SideCase,
+    pub sample: u32,
+    pub before: &'a SideCase,
+    pub now: &'a SideCase,
 }
 
 /// The grade of a case of which nothing is known.

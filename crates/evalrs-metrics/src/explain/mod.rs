@@ -4,7 +4,7 @@
 
 pub mod conversation;
 pub mod label;
-mod outcome;
+pub mod outcome;
 pub mod sent;
 
 use serde::Serialize;

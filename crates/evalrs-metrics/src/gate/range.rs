@@ -23,11 +23,11 @@ pub enum GateLack {
 #[derive(Clone, Copy)]
 pub(super) struct Range {
     /// With errored grades as 0.0.
-    pub(super) value: f64,
+    pub value: f64,
     /// Infinite where it is not known.
-    pub(super) lowest: f64,
+    pub lowest: f64,
     /// The same.
-    pub(super) highest: f64,
+    pub highest: f64,
 }
 
 impl Range {

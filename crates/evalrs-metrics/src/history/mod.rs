@@ -4,7 +4,7 @@
 //! starts anew. The target may change: that is what is measured. Knows lines, not files.
 
 pub mod against_people;
-mod line;
+pub mod line;
 pub mod slide;
 
 use serde::Serialize;

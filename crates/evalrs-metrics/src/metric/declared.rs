@@ -11,7 +11,7 @@ pub mod reading;
 pub mod replicates;
 #[cfg(test)]
 mod tests;
-mod value;
+pub mod value;
 mod weighted;
 mod within;
 

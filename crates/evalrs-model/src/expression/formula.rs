@@ -19,9 +19,9 @@ pub struct Expression {
     /// The graders it names, each once, in the order of their first places.
     pub names: Vec<String>,
     /// Where the names stand in the text, with their quotes, and the index of each.
-    pub(super) places: Vec<(Range<usize>, usize)>,
+    pub places: Vec<(Range<usize>, usize)>,
     /// What it computes.
-    pub(super) root: ExpressionNode,
+    pub root: ExpressionNode,
 }
 
 impl Expression {

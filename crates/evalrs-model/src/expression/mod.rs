@@ -5,11 +5,11 @@
 //! and dotted names besides. Nothing of it can loop or read anything. What a name means is known to others alone.
 
 pub mod condition;
-mod formula;
+pub mod formula;
 mod lexer;
 pub mod operand;
 mod parse;
-mod problem;
+pub mod problem;
 #[cfg(test)]
 mod tests;
 mod tree;

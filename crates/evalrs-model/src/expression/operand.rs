@@ -166,7 +166,7 @@ fn number_in(text: &str) -> Option<f64> {
 
 /// A pattern of Python, compiled.
 #[derive(Clone, Debug)]
-pub(super) struct TextPattern {
+pub struct TextPattern {
     source: String,
     regex: Arc<Regex>,
 }
@@ -178,7 +178,7 @@ impl PartialEq for TextPattern {
 }
 
 impl TextPattern {
-    pub(super) fn new(source: &str) -> Result<Self, RegexProblem> {
+    pub fn new(source: &str) -> Result<Self, RegexProblem> {
         Ok(Self { source: source.to_owned(), regex: Arc::new(Regex::new(source)?) })
     }
 

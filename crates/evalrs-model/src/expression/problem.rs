@@ -16,7 +16,7 @@ pub struct ExpressionProblem {
 
 impl ExpressionProblem {
     /// The same of a text that begins `by` bytes earlier.
-    pub(super) fn moved(self, by: usize) -> Self {
+    pub fn moved(self, by: usize) -> Self {
         Self { at: self.at.start + by..self.at.end + by, ..self }
     }
 

@@ -16,7 +16,7 @@ pub(super) type Evaluated = Result<Operand, EvaluationFault>;
 
 /// A part of an expression. Chains are lists, so that no tree is deeper than the brackets of its text.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum ExpressionNode {
+pub enum ExpressionNode {
     Number(f64),
     /// A whole number that is none as a float.
     Whole(i128),
@@ -45,19 +45,19 @@ pub(super) enum ExpressionNode {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Sign {
+pub enum Sign {
     Plus,
     Minus,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Factor {
+pub enum Factor {
     Times,
     Over,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ComparisonOp {
+pub enum ComparisonOp {
     Less,
     LessOrEqual,
     Greater,
@@ -87,7 +87,7 @@ impl ComparisonOp {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Function {
+pub enum Function {
     Min,
     Max,
     Mean,
@@ -123,7 +123,7 @@ pub(super) const OF_ROWS: &[(&str, Function, usize, usize)] = &[
 
 /// Why there is no value.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) enum EvaluationFault {
+pub enum EvaluationFault {
     DivisionByZero,
     /// The bounds of a `clamp`.
     Bounds(f64, f64),
@@ -144,7 +144,7 @@ impl fmt::Display for EvaluationFault {
 }
 
 impl ExpressionNode {
-    pub(super) fn value(&self, names: Names<'_>) -> Evaluated {
+    pub fn value(&self, names: Names<'_>) -> Evaluated {
         match self {
             Self::Number(number) => Ok(Operand::Number(*number)),
             Self::Whole(whole) => Ok(Operand::Whole(*whole)),

@@ -5,7 +5,7 @@
 
 pub mod history;
 pub mod holdout_log;
-mod home;
+pub mod home;
 pub mod keep;
 pub mod label_writer;
 pub mod letta;

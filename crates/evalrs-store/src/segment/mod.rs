@@ -8,5 +8,5 @@ pub(crate) mod line_batch;
 pub(crate) mod own_segment;
 pub(crate) mod removal_lock;
 pub(crate) mod side_file;
-pub(crate) mod store;
+pub mod store;
 pub(crate) mod written_base_lines;

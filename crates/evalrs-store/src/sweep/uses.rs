@@ -164,7 +164,7 @@ pub(crate) fn remove_unfinished(dir: &Path, now: i64) {
 
 /// When keys were used last.
 #[derive(Default)]
-pub(crate) struct Uses {
+pub struct Uses {
     /// The end of that day, in seconds of Unix time.
     pub last: KeyMap<i64>,
     /// What the last run of a suite needed.

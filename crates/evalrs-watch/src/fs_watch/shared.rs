@@ -21,14 +21,14 @@ const TELLS_OF_CLOSING: bool = cfg!(any(target_os = "linux", target_os = "androi
 /// The lock is never held while notify is called: that waits for its thread, which may wait for the lock.
 #[derive(Debug)]
 pub(crate) struct SharedWatch {
-    pub(super) start: Instant,
+    pub start: Instant,
     state: Mutex<SharedState>,
-    pub(super) changed: Notify,
+    pub changed: Notify,
 }
 
 #[derive(Debug, Default)]
 pub(super) struct SharedState {
-    pub(super) debounce: Debounce,
+    pub debounce: Debounce,
     pub(super) trails: TrailIndex,
     /// Watched folders that may have been replaced, with which their watch is gone or that of another folder.
     pub(super) shaken: BTreeSet<PathBuf>,

@@ -16,11 +16,11 @@ type LoadedProgram = (Preflight, Result<Discovered, Failure>);
 /// Programs that are loaded before the session may hold them.
 #[derive(Default)]
 pub(crate) struct Preflights<'a> {
-    pub(super) loading: FuturesUnordered<Pin<Box<dyn Future<Output = LoadedProgram> + 'a>>>,
+    pub loading: FuturesUnordered<Pin<Box<dyn Future<Output = LoadedProgram> + 'a>>>,
     /// What the first reading comes to if all of them can be loaded.
-    pub(super) first: Option<Reloaded>,
+    pub first: Option<Reloaded>,
     /// Whether one could not be: then its workers get another chance.
-    pub(super) has_failed: bool,
+    pub has_failed: bool,
 }
 
 impl<'a> Preflights<'a> {

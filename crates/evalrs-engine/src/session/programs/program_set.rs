@@ -14,7 +14,7 @@ use evalrs_model::key::{ActionKey, KeyMap};
 #[derive(Debug, Default)]
 pub struct ProgramSet {
     /// Those whose files were read.
-    pub(crate) read: HashMap<Program, ReadProgram>,
+    pub read: HashMap<Program, ReadProgram>,
     /// What is listed under the base key of each, also of those that were edited since: calls of these may be under way,
     /// and the edit may be taken back.
     pub(crate) listings: KeyMap<Listing>,
@@ -47,7 +47,7 @@ impl ProgramSet {
     }
 
     /// The key of the entry that lists what a program loads as it is by now.
-    pub(crate) fn base(&self, program: Program) -> Option<ActionKey> {
+    pub fn base(&self, program: Program) -> Option<ActionKey> {
         Some(self.read(program)?.dependencies_action().key())
     }
 

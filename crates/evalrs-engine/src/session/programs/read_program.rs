@@ -32,10 +32,10 @@ pub struct ReadProgram {
     /// The files that it was found to write, from the suite's folder: they are among none of these.
     pub outputs: BTreeSet<String>,
     /// The suite's folder, as it is named and absolute.
-    pub(crate) folder: String,
-    pub(crate) home: String,
+    pub folder: String,
+    pub home: String,
     /// What a script of Python imports from beside it and does not declare, from the suite's folder.
-    pub(crate) imports: Vec<String>,
+    pub imports: Vec<String>,
 }
 
 impl ReadProgram {
@@ -111,7 +111,7 @@ impl ReadProgram {
     }
 
     /// What is known of it before it is known what it loads.
-    pub(crate) fn identity(&self) -> Arc<ProgramIdentity> {
+    pub fn identity(&self) -> Arc<ProgramIdentity> {
         let spec = self.start.spec.clone();
         let known = self.known.as_ref().clone();
         Arc::new(ProgramIdentity { spec, known })

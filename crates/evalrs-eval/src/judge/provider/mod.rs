@@ -9,10 +9,10 @@
 //! says, not only for the words of the one that was asked.
 
 mod anthropic;
-mod api;
+pub mod api;
 mod body;
 pub mod chat;
-mod chat_reply;
+pub mod chat_reply;
 mod google;
 mod letta;
 mod openai;

@@ -62,7 +62,7 @@ pub struct MetricValue {
 
 impl MetricValue {
     /// No number, and why.
-    pub(super) fn without(problem: impl Into<String>) -> Self {
+    pub fn without(problem: impl Into<String>) -> Self {
         Self { problem: Some(problem.into()), ..Self::default() }
     }
 }
