@@ -18,7 +18,7 @@ use evalrs_model::outcome::{FailureKind, Usage};
 
 /// Whether something may start.
 #[derive(Debug)]
-pub(crate) enum Verdict<S, N> {
+pub(crate) enum StartVerdict<S, N> {
     /// Now: this. It counts as under way from here on.
     Start(S),
     /// Not before something lands, is written or is allowed.
@@ -157,20 +157,20 @@ impl<'a> Admission<'a> {
         &mut self,
         has_room: bool,
         render: Render<'_>,
-    ) -> Verdict<Box<AdmittedAction>, NeverStarts> {
+    ) -> StartVerdict<Box<AdmittedAction>, NeverStarts> {
         if let Some(closed) = self.closed.pop() {
-            return Verdict::Never(NeverStarts::Closed(closed));
+            return StartVerdict::Never(NeverStarts::Closed(closed));
         }
         while has_room && let Some(next) = self.queues.next(self.limits, self.may_start()) {
             let launch = match render(&next.action, next.endpoint) {
                 Ok(launch) => launch,
                 Err(broken) => {
                     self.queues.landed(next.endpoint);
-                    return Verdict::Never(NeverStarts::Broken(next.action, broken));
+                    return StartVerdict::Never(NeverStarts::Broken(next.action, broken));
                 }
             };
             if let Some(waiting) = self.pay(&next, &launch) {
-                return Verdict::Start(Box::new(AdmittedAction { waiting, launch }));
+                return StartVerdict::Start(Box::new(AdmittedAction { waiting, launch }));
             }
             // Programs cost nothing: they may start nevertheless.
             self.queues.put_back(next);
@@ -179,7 +179,7 @@ impl<'a> Admission<'a> {
         let is_held = self.allowance.conversations == 0 && self.queues.has_conversations();
         let blocked = self.blocked.or(is_held.then_some(Obstacle::Held));
         self.blocked = blocked.filter(|_| self.queues.has_paid_to_ask());
-        Verdict::Wait
+        StartVerdict::Wait
     }
 
     /// Whose actions may start, as far as the executor has no say.
@@ -268,19 +268,19 @@ impl<'a> Places<'a> {
     }
 
     /// Whether a sequence of actions may begin where so many are under way. What its actions wait for, the executor knows.
-    pub(crate) fn sequence(&self, under_way: usize) -> Verdict<(), String> {
-        if under_way < self.most { Verdict::Start(()) } else { Verdict::Wait }
+    pub(crate) fn sequence(&self, under_way: usize) -> StartVerdict<(), String> {
+        if under_way < self.most { StartVerdict::Start(()) } else { StartVerdict::Wait }
     }
 
     /// Whether a program may be called where so many calls are under way; the disk `has_room` for what comes of it.
-    pub(crate) fn call(&self, under_way: usize, has_room: bool) -> Verdict<(), String> {
+    pub(crate) fn call(&self, under_way: usize, has_room: bool) -> StartVerdict<(), String> {
         if under_way >= self.most || !has_room {
-            return Verdict::Wait;
+            return StartVerdict::Wait;
         }
         match self.limits.room(EndpointId::Program) {
-            Room::Now => Verdict::Start(()),
-            Room::Full | Room::Later => Verdict::Wait,
-            Room::Closed(reason) => Verdict::Never(reason),
+            Room::Now => StartVerdict::Start(()),
+            Room::Full | Room::Later => StartVerdict::Wait,
+            Room::Closed(reason) => StartVerdict::Never(reason),
         }
     }
 }
@@ -290,7 +290,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use super::{Admission, AdmittedAction, NeverStarts, Places, Verdict};
+    use super::{Admission, AdmittedAction, NeverStarts, Places, StartVerdict};
     use crate::resolve::allowance::Obstacle;
     use crate::resolve::budget::SpendingLimits;
     use crate::resolve::queues::{PROGRAM_LIMITS, QueueOwner};
@@ -411,13 +411,15 @@ mod tests {
         admission.begin_round(false);
         loop {
             match admission.next(has_room, &render) {
-                Verdict::Start(action) => {
+                StartVerdict::Start(action) => {
                     let AdmittedAction { waiting, .. } = *action;
                     started.push(waiting.key.0[0]);
                 }
-                Verdict::Never(NeverStarts::Broken(waiting, _)) => broken.push(waiting.key.0[0]),
-                Verdict::Never(NeverStarts::Closed(_)) => unreachable!("nothing is closed"),
-                Verdict::Wait => break,
+                StartVerdict::Never(NeverStarts::Broken(waiting, _)) => {
+                    broken.push(waiting.key.0[0])
+                }
+                StartVerdict::Never(NeverStarts::Closed(_)) => unreachable!("nothing is closed"),
+                StartVerdict::Wait => break,
             }
         }
         started.sort_unstable();
@@ -472,10 +474,10 @@ mod tests {
     #[test]
     fn commands_have_so_many_places_and_no_call_without_room_on_the_disk() {
         let places = Places::new(&NoLimits, 0);
-        assert!(matches!(places.call(0, true), Verdict::Start(())));
-        assert!(matches!(places.call(1, true), Verdict::Wait), "there is one place at least");
-        assert!(matches!(places.call(0, false), Verdict::Wait));
-        assert!(matches!(places.sequence(0), Verdict::Start(())));
-        assert!(matches!(places.sequence(1), Verdict::Wait));
+        assert!(matches!(places.call(0, true), StartVerdict::Start(())));
+        assert!(matches!(places.call(1, true), StartVerdict::Wait), "there is one place at least");
+        assert!(matches!(places.call(0, false), StartVerdict::Wait));
+        assert!(matches!(places.sequence(0), StartVerdict::Start(())));
+        assert!(matches!(places.sequence(1), StartVerdict::Wait));
     }
 }

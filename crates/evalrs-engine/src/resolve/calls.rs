@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use super::admission::{Places, Verdict};
+use super::admission::{Places, StartVerdict};
 use super::in_flight::{InFlight, InFlightEvent, WrittenAction};
 use super::prepare::Prepared;
 use super::settings::{ActionKind, AskPolicy};
@@ -256,9 +256,9 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
         let places = Places::new(self.calls.executor.limits(), self.calls.max_concurrent);
         while !self.missing.is_empty() {
             match places.call(self.in_flight.executing(), self.in_flight.has_room()) {
-                Verdict::Start(()) => {}
-                Verdict::Wait => return,
-                Verdict::Never(reason) => return self.give_up(&reason),
+                StartVerdict::Start(()) => {}
+                StartVerdict::Wait => return,
+                StartVerdict::Never(reason) => return self.give_up(&reason),
             }
             let Some(MissingCall { action, key, generation }) = self.missing.pop_front() else {
                 return;

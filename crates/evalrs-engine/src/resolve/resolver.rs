@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::admission::{Admission, AdmittedAction, NeverStarts, Verdict};
+use super::admission::{Admission, AdmittedAction, NeverStarts, StartVerdict};
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
 use super::elsewhere::StoredEndpoints;
@@ -267,10 +267,12 @@ impl<'a> Resolver<'a> {
             let session = &*self.session;
             let render = |waiting: &Waiting, endpoint| launch(session, waiting, endpoint);
             match self.admission.next(self.in_flight.has_room(), &render) {
-                Verdict::Start(admitted) => self.start(*admitted),
-                Verdict::Never(NeverStarts::Closed(closed)) => self.give_up_closed(closed),
-                Verdict::Never(NeverStarts::Broken(waiting, why)) => self.report_bug(waiting, why),
-                Verdict::Wait => return,
+                StartVerdict::Start(admitted) => self.start(*admitted),
+                StartVerdict::Never(NeverStarts::Closed(closed)) => self.give_up_closed(closed),
+                StartVerdict::Never(NeverStarts::Broken(waiting, why)) => {
+                    self.report_bug(waiting, why)
+                }
+                StartVerdict::Wait => return,
             }
         }
     }

@@ -10,7 +10,7 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::admission::{Places, Verdict};
+use super::admission::{Places, StartVerdict};
 use super::calls::End;
 use super::in_flight::{InFlight, InFlightEvent};
 use super::prepare::Prepared;
@@ -96,7 +96,7 @@ pub async fn run_sequences<S: Sequence>(
     let end = loop {
         let mut flow = ControlFlow::Continue(());
         while flow.is_continue()
-            && let Verdict::Start(()) = places.sequence(under_way.active.len())
+            && let StartVerdict::Start(()) = places.sequence(under_way.active.len())
         {
             let Some((id, sequence)) = sequences.next() else { break };
             under_way.active.insert(id, sequence);

@@ -62,7 +62,7 @@ impl Live<'_> {
         let executor = self.resolver.world.executor;
         match &reloaded {
             Reloaded::NeedsPreflight(preflights) => {
-                self.preflights.begin(preflights, executor.loader())
+                self.preflights.begin(preflights, executor.loader());
             }
             Reloaded::Broken { .. } => {}
             Reloaded::Changed { .. } => self.preflights.has_failed = false,
