@@ -29,7 +29,7 @@ use evalrs_eval::judge::Judge;
 use evalrs_eval::judge::question::Question;
 use evalrs_eval::judge::reply;
 use evalrs_eval::judge::template::Placeholders;
-use evalrs_exec::Executing;
+use evalrs_exec::ActionFuture;
 use evalrs_exec::Executor;
 use evalrs_exec::Launch;
 use evalrs_graph::Database;
@@ -38,7 +38,7 @@ use evalrs_graph::results;
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::Outcome;
 use evalrs_model::outcome::Reply;
-use evalrs_model::outcome::Stored;
+use evalrs_model::outcome::StoredOutcome;
 use evalrs_model::outcome::read_body;
 use evalrs_model::spec::Scale;
 use evalrs_store::Entry;
@@ -77,7 +77,7 @@ fn write_dataset(folder: &Path, count: usize, edited: Option<usize>) {
 struct Instantly;
 
 impl Executor for Instantly {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let Launch::Judge(launch) = launch else { unreachable!("only judges are asked") };
         let score = (launch.action.user.len() % 11) as f64 / 10.0;
         let text = format!(
@@ -210,7 +210,7 @@ fn entry(judge: &Judge, line: &str) -> Entry {
     Entry {
         key: action.key(),
         generation: 0,
-        body: Stored::new(action.ingredients(), outcome, "2026-01-01T00:00:00Z".to_owned())
+        body: StoredOutcome::new(action.ingredients(), outcome, "2026-01-01T00:00:00Z".to_owned())
             .to_body(),
     }
 }

@@ -29,7 +29,7 @@ use evalrs_engine::resolve::settle::SettledPlans;
 use evalrs_engine::resolve::settle::settle;
 use evalrs_engine::session::Session;
 use evalrs_eval::dataset::label_edit::NewLabel;
-use evalrs_exec::Executing;
+use evalrs_exec::ActionFuture;
 use evalrs_exec::Executor;
 use evalrs_exec::Launch;
 use evalrs_graph::Database;
@@ -136,7 +136,7 @@ enum Edit {
 struct Instantly;
 
 impl Executor for Instantly {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let Launch::Judge(launch) = launch else { unreachable!("only judges are asked") };
         let sum: usize = launch.action.user.bytes().map(usize::from).sum();
         let score = (sum % 11) as f64 / 10.0;

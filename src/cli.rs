@@ -327,7 +327,7 @@ pub struct ValidateArgs {
 pub struct ListArgs {
     /// What to list.
     #[arg(value_enum)]
-    pub what: Listed,
+    pub what: ListedKind,
     /// Prints everything known of each as JSON, options included.
     #[arg(long)]
     pub json: bool,
@@ -335,7 +335,7 @@ pub struct ListArgs {
 
 /// What can be listed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-pub enum Listed {
+pub enum ListedKind {
     /// Grading functions and judges.
     Graders,
     /// Extractors.

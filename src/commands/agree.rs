@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 
 use crate::cli::AgreeArgs;
 use evalrs_base::diagnostic::suggest;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::sanitize;
 use evalrs_engine::inspect::preview::preview;
 use evalrs_engine::resolve::settings::Settings;
@@ -51,7 +51,7 @@ pub(crate) fn agree(args: &AgreeArgs, console: &mut Console<'_>) -> Result<ExitS
             ),
         ));
     }
-    if let (Some(dimension), Some(Ordered(groups))) = (&args.by, &report.by)
+    if let (Some(dimension), Some(OrderedMap(groups))) = (&args.by, &report.by)
         && groups.is_empty()
     {
         return Err(Error::plain(
@@ -92,7 +92,7 @@ fn report(
         one: args.one.clone(),
         other: args.other.clone(),
         all: SideAgreement::of(&side_pairs(spec, table, 0..table.places.len())),
-        by: args.by.as_ref().map(|_| Ordered(groups)),
+        by: args.by.as_ref().map(|_| OrderedMap(groups)),
         disputed: Vec::new(),
     }
 }

@@ -2,7 +2,7 @@
 
 use crate::cli::ExplainArgs;
 use evalrs_base::file_path::join;
-use evalrs_engine::inspect::explain::{EarlierRuns, Explaining, winning};
+use evalrs_engine::inspect::explain::{EarlierRuns, ExplanationSource, winning};
 use evalrs_engine::inspect::preview::preview;
 use evalrs_engine::inspect::reasons::AskReasons;
 use evalrs_engine::inspect::sent::sent_case;
@@ -67,7 +67,7 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let history = History::of_sample(&lines, runs(console.system, &home, &suite), &names);
     let reasons = AskReasons::new(&session, &history);
     let earlier = EarlierRuns { pasts: &earlier, lines: &lines };
-    let mut explaining = Explaining::new(&session, &mut layers, &reasons, Some(earlier));
+    let mut explaining = ExplanationSource::new(&session, &mut layers, &reasons, Some(earlier));
     explaining.elsewhere = found.elsewhere;
     let explained =
         places.into_iter().filter_map(|place| explaining.case(place.0, place.1)).collect();

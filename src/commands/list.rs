@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use crate::cli::{ListArgs, Listed};
+use crate::cli::{ListArgs, ListedKind};
 use evalrs_base::text::columns;
 use evalrs_suite::registry;
 use evalrs_use_cases::console::Console;
@@ -11,10 +11,10 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 /// Prints the registry.
 pub(crate) fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let entries = match args.what {
-        Listed::Graders => registry::graders(),
-        Listed::Extractors => registry::extractors(),
-        Listed::Targets => registry::targets(),
-        Listed::Providers => registry::providers(),
+        ListedKind::Graders => registry::graders(),
+        ListedKind::Extractors => registry::extractors(),
+        ListedKind::Targets => registry::targets(),
+        ListedKind::Providers => registry::providers(),
     };
     if args.json {
         console.write_json(&entries)?;

@@ -77,7 +77,7 @@ impl McpError {
 }
 
 /// What a command came to.
-struct Done {
+struct CommandOutput {
     code: u8,
     out: String,
     err: String,
@@ -242,7 +242,7 @@ impl McpServer<'_> {
         name: &str,
         words: Vec<String>,
         console: &Console<'_>,
-    ) -> Result<Done, McpError> {
+    ) -> Result<CommandOutput, McpError> {
         let words = ["evalrs".to_owned(), name.to_owned()].into_iter().chain(words);
         let cli =
             Cli::try_parse_from(words).map_err(|error| McpError::arguments(error.to_string()))?;
@@ -269,7 +269,7 @@ impl McpServer<'_> {
             _ => (self.dispatch)(&cli, &mut inner),
         };
         let text = |bytes: Vec<u8>| String::from_utf8_lossy(&bytes).into_owned();
-        Ok(Done { code: status.code(), out: text(out), err: text(err) })
+        Ok(CommandOutput { code: status.code(), out: text(out), err: text(err) })
     }
 }
 
@@ -378,7 +378,7 @@ fn harmless_text(text: &str) -> String {
 }
 
 /// The result of a tool: JSON, or what evalrs says is wrong.
-fn tool_result(name: &str, done: &Done) -> Value {
+fn tool_result(name: &str, done: &CommandOutput) -> Value {
     let value: Option<Value> = serde_json::from_str(&done.out).ok();
     let value = match value {
         Some(report) if name == "run" => Some(run_result(&report, done)),
@@ -398,7 +398,7 @@ fn tool_result(name: &str, done: &Done) -> Value {
 }
 
 /// What an agent has to know of a run: the report without the results that pass.
-fn run_result(report: &Value, done: &Done) -> Value {
+fn run_result(report: &Value, done: &CommandOutput) -> Value {
     let summary = &report["summary"];
     let mut failures = Vec::new();
     let mut errors = Vec::new();

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 use crate::cli::PlanArgs;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_engine::inspect::forecast::{Bill, DEFAULT_OUTPUT, FollowingBill, Forecast, forecast};
 use evalrs_engine::inspect::preview::{Preview, preview};
@@ -106,7 +106,7 @@ fn plan_one(
     let counted = session.graders().iter().filter_map(|grader| {
         Some((grader.name(&session.db).clone(), label_count(&session.db, *grader)?))
     });
-    let labels = Ordered(counted.collect());
+    let labels = OrderedMap(counted.collect());
     Ok((Plan { labels, ..assembled(suite, &preview, &reasons, &forecast) }, basis))
 }
 
@@ -180,7 +180,7 @@ fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &For
     }
     let target = preview.conversations.map(|tally| target_line(tally, preview.conversations_used));
     let totals = with_following(line(all, &all_reasons, bill), all_following);
-    Plan { suite, target, graders: Ordered(graders), totals, labels: Ordered::default() }
+    Plan { suite, target, graders: OrderedMap(graders), totals, labels: OrderedMap::default() }
 }
 
 /// What the target would be run for. What a conversation costs is the mean of those that are stored.
@@ -232,7 +232,7 @@ fn line(counts: PlanCounts, reasons: &BTreeMap<Reason, u64>, bill: Bill) -> Plan
         failures,
         to_ask: total - cached,
         at_least: is_open,
-        reasons: Ordered(named.collect()),
+        reasons: OrderedMap(named.collect()),
         tokens: TokenEstimate { input: bill.input, output: bill.output },
         cost: bill.cost,
         following: None,

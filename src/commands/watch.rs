@@ -13,7 +13,7 @@ use self::frontends::front;
 use crate::cli::WatchArgs;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_path::join;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::sanitize;
 use evalrs_engine::inspect::explain::Layers;
 use evalrs_engine::progress::{Event, Progress, Quiet};
@@ -308,7 +308,7 @@ struct Keeper<'a> {
     started: Timestamp,
     log: SaveLog,
     /// The digests of the rubrics of the last save that was kept.
-    rubrics: Ordered<String>,
+    rubrics: OrderedMap<String>,
     /// What the actions of all saves came to.
     actions: SessionActions,
     has_begun: bool,
@@ -331,7 +331,7 @@ impl<'a> Keeper<'a> {
             id,
             started,
             log,
-            rubrics: Ordered::default(),
+            rubrics: OrderedMap::default(),
             actions: SessionActions::default(),
             has_begun: false,
             #[cfg(feature = "serve")]
@@ -423,7 +423,7 @@ impl<'a> Keeper<'a> {
             exit_code: 0,
             interrupted: ended.ending == SessionEnd::Interrupted,
             origin: recorded_origin(self.suite, surroundings, session, self.system),
-            actions: Ordered(ended.tallies),
+            actions: OrderedMap(ended.tallies),
             session: Some(self.actions),
             target: ended.conversations,
             spent: ended.spent,

@@ -85,20 +85,20 @@ struct Report {
     files: [String; 3],
 }
 
-struct Evaluated {
+struct EvaluatedPart {
     report: Report,
     requests: usize,
     /// The keys in the store, in the order in which they landed.
     landed: Vec<String>,
 }
 
-fn evaluate(format: &str, at_once: usize, order: Order) -> Evaluated {
+fn evaluate(format: &str, at_once: usize, order: Order) -> EvaluatedPart {
     let (space, judge) = (space(), Judge::new(answer).in_order(order));
     let at_once = at_once.to_string();
     let args = ["run", "suite.yaml", "--format", format, "--max-concurrent", &at_once];
     let ran = space.run_with(&judge, &args);
     let key = |line: String| line[6..70].to_owned();
-    Evaluated {
+    EvaluatedPart {
         report: Report {
             code: ran.code(),
             stdout: ran.stdout(),
@@ -142,7 +142,7 @@ fn the_report_does_not_depend_on_concurrency_or_order() {
 
 #[test]
 fn the_suite_of_this_test_has_what_could_depend_on_order() {
-    let Evaluated { report, requests, .. } = evaluate("json", 15, Order::AtOnce);
+    let EvaluatedPart { report, requests, .. } = evaluate("json", 15, Order::AtOnce);
     let shown: Value = serde_json::from_str(&report.stdout).unwrap();
     let results = shown["results"].as_array().unwrap();
     assert_eq!(results.len(), 12 * 2 * 3 + 8);

@@ -12,8 +12,8 @@ use evalrs_engine::resolve::settings::Settings;
 use evalrs_engine::resolve::settle::SettledPlans;
 use evalrs_engine::resolve::settle::settle;
 use evalrs_engine::session::Session;
-use evalrs_engine::session::reload::Reloaded;
-use evalrs_exec::Executing;
+use evalrs_engine::session::reload::ReloadResult;
+use evalrs_exec::ActionFuture;
 use evalrs_exec::Executor;
 use evalrs_exec::Launch;
 use evalrs_graph::Database;
@@ -67,7 +67,7 @@ struct Counting {
 }
 
 impl Executor for Counting {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let Launch::Judge(launch) = launch else { unreachable!("only judges are asked") };
         let prompt = crate::judge::plain(&launch.action.user);
         let text = (self.answers)(&prompt);
@@ -163,7 +163,7 @@ impl Loop {
         self.session.db.take_executed();
         if self.is_loaded {
             let reloaded = self.session.reload(&self.system, &ChangedPaths::Any, None);
-            assert!(!matches!(reloaded, Reloaded::Broken { .. }), "{reloaded:?}");
+            assert!(!matches!(reloaded, ReloadResult::Broken { .. }), "{reloaded:?}");
         } else {
             let diagnostics = self.session.load(&self.system);
             assert!(!diagnostics.iter().any(Diagnostic::is_error), "{diagnostics:?}");
@@ -173,7 +173,7 @@ impl Loop {
     }
 
     /// Reads again what was touched, and settles whatever it found.
-    pub(crate) fn reload(&mut self, touched: &[&str]) -> (Reloaded, Did) {
+    pub(crate) fn reload(&mut self, touched: &[&str]) -> (ReloadResult, Did) {
         self.session.db.take_executed();
         let touched = ChangedPaths::Only(touched.iter().map(|path| (*path).to_owned()).collect());
         let reloaded = self.session.reload(&self.system, &touched, None);

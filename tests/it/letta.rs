@@ -9,7 +9,7 @@ use std::collections::BTreeSet;
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Judge};
-use crate::letta_server::{LettaServer, Said, StreamedAnswer};
+use crate::letta_server::{LettaServer, StreamedAnswer, SyntaxReply};
 use crate::space::{Ran, Running, Space, jsonl};
 use evalrs_test_data as test_data;
 
@@ -221,16 +221,16 @@ fn a_conversation_asks_for_no_more_than_it_needs() {
 #[test]
 fn a_failure_that_passes_is_asked_again_with_another_agent() {
     for first in [
-        Said::Failed("llm_rate_limit"),
-        Said::FailedBefore("llm_rate_limit"),
-        Said::Broken,
-        Said::Stopped("cancelled"),
-        Said::Status(503, json!({"detail": "starting"})),
+        SyntaxReply::Failed("llm_rate_limit"),
+        SyntaxReply::FailedBefore("llm_rate_limit"),
+        SyntaxReply::Broken,
+        SyntaxReply::Stopped("cancelled"),
+        SyntaxReply::Status(503, json!({"detail": "starting"})),
     ] {
         let shown = format!("{first:?}");
         let server = LettaServer::new(move |number, _| match number {
             0 => first.clone(),
-            _ => Said::score(1.0),
+            _ => SyntaxReply::score(1.0),
         });
         let space = space(", max_retries: 1", &["4"]);
         let suite = space.read("suite.yaml").replace("max_retries: 0, ", "");
@@ -249,15 +249,15 @@ fn a_failure_that_passes_is_asked_again_with_another_agent() {
 #[test]
 fn an_agent_without_a_verdict_is_told_what_is_wrong() {
     for (says, fault) in [
-        (Said::Text("No.".to_owned()), "`submit_grade` was not called"),
-        (Said::Graded("{\"score\": 4}".to_owned()), "`score` is 4, outside 0 to 1"),
-        (Said::Graded("{\"grade\": 1}".to_owned()), "the reply has no `score`"),
-        (Said::Graded("{".to_owned()), "the reply begins with `{` and is not valid JSON"),
+        (SyntaxReply::Text("No.".to_owned()), "`submit_grade` was not called"),
+        (SyntaxReply::Graded("{\"score\": 4}".to_owned()), "`score` is 4, outside 0 to 1"),
+        (SyntaxReply::Graded("{\"grade\": 1}".to_owned()), "the reply has no `score`"),
+        (SyntaxReply::Graded("{".to_owned()), "the reply begins with `{` and is not valid JSON"),
     ] {
         let first = says.clone();
         let server = LettaServer::new(move |number, _| match number {
             0 | 1 => first.clone(),
-            _ => Said::score(0.5),
+            _ => SyntaxReply::score(0.5),
         });
         let one = space("", &["4"]);
         assert_eq!((run(&one, &server).code(), grades(&one)), (0, vec!["0.5".to_owned()]));
@@ -283,8 +283,8 @@ fn an_agent_without_a_verdict_is_told_what_is_wrong() {
 #[test]
 fn what_an_agent_was_told_and_called_is_explained() {
     let server = LettaServer::new(|number, _| match number {
-        0 => Said::Text("No.".to_owned()),
-        _ => Said::score(0.5),
+        0 => SyntaxReply::Text("No.".to_owned()),
+        _ => SyntaxReply::score(0.5),
     });
     let space = space("", &["4"]);
     assert_eq!(run(&space, &server).code(), 0);
@@ -311,31 +311,31 @@ fn what_an_agent_was_told_and_called_is_explained() {
 #[test]
 fn each_way_to_fail_has_its_kind() {
     for (says, kind, message) in [
-        (Said::Pending, "not_found", "the call of `submit_grade` waits for approval"),
+        (SyntaxReply::Pending, "not_found", "the call of `submit_grade` waits for approval"),
         (
-            Said::Stopped("insufficient_credits"),
+            SyntaxReply::Stopped("insufficient_credits"),
             "no_credit",
             "the agent's run ended with `insufficient_credits`",
         ),
-        (Said::Stopped("cancelled"), "server", "the agent's run ended with `cancelled`"),
+        (SyntaxReply::Stopped("cancelled"), "server", "the agent's run ended with `cancelled`"),
         (
-            Said::Failed("llm_authentication"),
+            SyntaxReply::Failed("llm_authentication"),
             "unauthorized",
             "the Letta server failed (llm_authentication): The model failed.",
         ),
-        (Said::Broken, "connection", ""),
+        (SyntaxReply::Broken, "connection", ""),
         (
-            Said::Status(404, json!({"detail": "gone"})),
+            SyntaxReply::Status(404, json!({"detail": "gone"})),
             "not_found",
             "the Letta server answered 404: gone",
         ),
         (
-            Said::Status(422, json!({"detail": [{"msg": "no"}]})),
+            SyntaxReply::Status(422, json!({"detail": [{"msg": "no"}]})),
             "bad_request",
             "the Letta server answered 422: no",
         ),
         (
-            Said::Status(
+            SyntaxReply::Status(
                 409,
                 json!({"detail": {"code": "PENDING_APPROVAL", "message": "Approve."}}),
             ),
@@ -357,7 +357,7 @@ fn each_way_to_fail_has_its_kind() {
 #[test]
 fn a_run_of_many_messages_is_read_to_its_end() {
     let verdict = json!({"score": 0.5, "rationale": "so"}).to_string();
-    let server = LettaServer::new(move |_, _| Said::GradedTimes(verdict.clone(), 230));
+    let server = LettaServer::new(move |_, _| SyntaxReply::GradedTimes(verdict.clone(), 230));
     let space = space("", &["4"]);
     let ran = run(&space, &server);
     assert_eq!((ran.code(), grades(&space)), (0, vec!["0.5".to_owned()]), "{}", ran.shown());
@@ -367,7 +367,7 @@ fn a_run_of_many_messages_is_read_to_its_end() {
 
 #[test]
 fn what_is_late_is_cancelled_and_deleted() {
-    let server = LettaServer::new(|_, _| Said::Nothing);
+    let server = LettaServer::new(|_, _| SyntaxReply::Nothing);
     let space = space(", timeout: 0.5", &["4"]);
     let ran = run(&space, &server);
     assert_eq!((ran.code(), grades(&space)), (3, vec!["timeout".to_owned()]), "{}", ran.shown());
@@ -386,7 +386,7 @@ fn a_real_server_is_left_without_agents_too_where_it_is_late() {
 #[cfg(unix)]
 #[test]
 fn what_is_interrupted_is_cancelled_and_deleted() {
-    let server = LettaServer::new(|_, _| Said::Nothing);
+    let server = LettaServer::new(|_, _| SyntaxReply::Nothing);
     let space = space("", &["4"]);
     let running = start(&space, &server);
     server.wait_asked("message");
@@ -400,7 +400,7 @@ fn what_is_interrupted_is_cancelled_and_deleted() {
 #[cfg(unix)]
 #[test]
 fn an_agent_that_is_being_made_is_deleted_too() {
-    let server = LettaServer::new(|_, _| Said::Nothing);
+    let server = LettaServer::new(|_, _| SyntaxReply::Nothing);
     server.hold_imports();
     let space = space("", &["4"]);
     let running = start(&space, &server);
@@ -561,12 +561,12 @@ fn event_shapes(text: &str) -> Vec<String> {
 fn the_scripted_server_streams_what_a_real_one_was_recorded_to() {
     let graded = json!({"score": 1.0, "rationale": "The answer is right."}).to_string();
     for (name, said) in [
-        ("0.16.8/message-stream-steps.sse", Said::Graded(graded)),
-        ("0.16.8/judge-no-tool-call-stream.sse", Said::Text("No.".to_owned())),
-        ("0.16.8/approval-stream.sse", Said::Pending),
-        ("0.16.8/target-stream-provider-429.sse", Said::Failed("llm_rate_limit")),
-        ("0.16.8/target-stream-cancelled.sse", Said::Stopped("cancelled")),
-        ("0.14.0/stream-provider-429.sse", Said::FailedBefore("llm_rate_limit")),
+        ("0.16.8/message-stream-steps.sse", SyntaxReply::Graded(graded)),
+        ("0.16.8/judge-no-tool-call-stream.sse", SyntaxReply::Text("No.".to_owned())),
+        ("0.16.8/approval-stream.sse", SyntaxReply::Pending),
+        ("0.16.8/target-stream-provider-429.sse", SyntaxReply::Failed("llm_rate_limit")),
+        ("0.16.8/target-stream-cancelled.sse", SyntaxReply::Stopped("cancelled")),
+        ("0.14.0/stream-provider-429.sse", SyntaxReply::FailedBefore("llm_rate_limit")),
     ] {
         let Some(recorded) = test_data::text("../letta-protocol", name) else { return };
         let scripted = StreamedAnswer::new(&said, "run-0", "q").events.concat();

@@ -14,7 +14,7 @@ use crate::judge::PATIENCE;
 
 /// What an agent does with a message.
 #[derive(Clone, Debug)]
-pub(crate) enum Said {
+pub(crate) enum SyntaxReply {
     /// It calls its judge's tool with these arguments, as text.
     Graded(String),
     /// The same, so often.
@@ -37,7 +37,7 @@ pub(crate) enum Said {
     Status(u16, Value),
 }
 
-impl Said {
+impl SyntaxReply {
     /// A verdict.
     pub(crate) fn score(score: f64) -> Self {
         let rationale = if score >= 0.5 { "The answer is right." } else { "The answer is wrong." };
@@ -62,7 +62,7 @@ impl Said {
     }
 }
 
-type Script = dyn Fn(usize, &str) -> Said + Send + Sync;
+type Script = dyn Fn(usize, &str) -> SyntaxReply + Send + Sync;
 
 #[derive(Default)]
 struct Rooms {
@@ -102,18 +102,18 @@ pub(crate) struct LettaServer {
 
 impl LettaServer {
     /// A server whose agents answer message `n` (from 0) as `script` says.
-    pub(crate) fn new(script: impl Fn(usize, &str) -> Said + Send + Sync + 'static) -> Self {
+    pub(crate) fn new(script: impl Fn(usize, &str) -> SyntaxReply + Send + Sync + 'static) -> Self {
         Self::open(Box::new(script), None)
     }
 
     /// A server whose agents answer by the marks of messages.
     pub(crate) fn by_marks() -> Self {
-        Self::new(|_, text| Said::by_marks(text))
+        Self::new(|_, text| SyntaxReply::by_marks(text))
     }
 
     /// The same, which wants a key.
     pub(crate) fn secured(key: &str) -> Self {
-        Self::open(Box::new(|_, text| Said::by_marks(text)), Some(key.to_owned()))
+        Self::open(Box::new(|_, text| SyntaxReply::by_marks(text)), Some(key.to_owned()))
     }
 
     fn open(script: Box<Script>, key: Option<String>) -> Self {
@@ -431,9 +431,12 @@ impl House {
         self.note(format!("message {agent}"), request);
         let has_context =
             self.rooms().agents.get(agent).is_some_and(|agent| agent["has_context"] == true);
-        let said =
-            if has_context { (self.script)(number, &text) } else { Said::Failed("internal_error") };
-        if let Said::Status(status, body) = said {
+        let said = if has_context {
+            (self.script)(number, &text)
+        } else {
+            SyntaxReply::Failed("internal_error")
+        };
+        if let SyntaxReply::Status(status, body) = said {
             return write_json(stream, status, &body);
         }
         let answer = StreamedAnswer::new(&said, &run, &text);
@@ -448,13 +451,13 @@ impl House {
             }
         }
         match said {
-            Said::Nothing => {
+            SyntaxReply::Nothing => {
                 self.rooms().running.insert(agent.to_owned());
                 // Until the client goes away, which is not the end of the run.
                 let _ = writer.read(&mut [0]);
                 false
             }
-            Said::Broken => {
+            SyntaxReply::Broken => {
                 self.rooms().running.insert(agent.to_owned());
                 false
             }
@@ -471,7 +474,7 @@ pub(crate) struct StreamedAnswer {
 }
 
 impl StreamedAnswer {
-    pub(crate) fn new(said: &Said, run: &str, text: &str) -> Self {
+    pub(crate) fn new(said: &SyntaxReply, run: &str, text: &str) -> Self {
         let mut answer = Self { events: Vec::new(), messages: Vec::new() };
         let of = |kind: &str, at: usize| {
             json!({
@@ -485,7 +488,7 @@ impl StreamedAnswer {
             message
         };
         answer.messages.push(with(of("user_message", 0), json!({"content": text})));
-        if !matches!(said, Said::FailedBefore(_)) {
+        if !matches!(said, SyntaxReply::FailedBefore(_)) {
             answer.event(&of("ping", 0));
         }
         let call = |arguments: &str, at: usize| {
@@ -493,7 +496,7 @@ impl StreamedAnswer {
             json!({"tool_call": call, "tool_calls": [call]})
         };
         match said {
-            Said::Graded(arguments) => {
+            SyntaxReply::Graded(arguments) => {
                 answer.say(with(of("tool_call_message", 1), call(arguments, 1)));
                 let one = json!({"tool_return": "{'status': 'success'}", "status": "success", "tool_call_id": "call_1", "stdout": [], "stderr": []});
                 let returned = with(
@@ -504,21 +507,21 @@ impl StreamedAnswer {
                 answer.say(with(of("assistant_message", 3), json!({"content": "Done."})));
                 answer.end("end_turn", 2);
             }
-            Said::GradedTimes(arguments, times) => {
+            SyntaxReply::GradedTimes(arguments, times) => {
                 for at in 0..*times {
                     answer.say(with(of("tool_call_message", at + 1), call(arguments, at + 1)));
                 }
                 answer.end("max_steps", 1);
             }
-            Said::Text(text) => {
+            SyntaxReply::Text(text) => {
                 answer.say(with(of("assistant_message", 1), json!({"content": text})));
                 answer.end("end_turn", 1);
             }
-            Said::Pending => {
+            SyntaxReply::Pending => {
                 answer.say(with(of("approval_request_message", 1), call("{\"score\": 1.0}", 1)));
                 answer.end("requires_approval", 1);
             }
-            Said::Failed(kind) => {
+            SyntaxReply::Failed(kind) => {
                 answer
                     .event(&json!({"message_type": "stop_reason", "stop_reason": "llm_api_error"}));
                 let error = json!({"message_type": "error_message", "run_id": run, "error_type": kind, "message": "The model failed.", "detail": "as the script says", "seq_id": null});
@@ -526,16 +529,16 @@ impl StreamedAnswer {
                 answer.done();
                 answer.messages.clear();
             }
-            Said::FailedBefore(kind) => {
+            SyntaxReply::FailedBefore(kind) => {
                 let error = json!({"error": {"type": kind, "message": "The model failed.", "detail": "as the script says"}});
                 answer.events.push(format!("event: error\ndata: {error}\n\n"));
                 answer.done();
             }
             // Nothing follows the stop reason of a run that was cancelled.
-            Said::Stopped(reason) => {
+            SyntaxReply::Stopped(reason) => {
                 answer.event(&json!({"message_type": "stop_reason", "stop_reason": reason}));
             }
-            Said::Nothing | Said::Broken | Said::Status(..) => {}
+            SyntaxReply::Nothing | SyntaxReply::Broken | SyntaxReply::Status(..) => {}
         }
         answer
     }

@@ -202,7 +202,7 @@ fn the_report_of_panels_and_comparisons_does_not_depend_on_order() {
     }
 }
 
-struct Evaluated {
+struct EvaluatedPart {
     files: [String; 3],
     landed: Vec<String>,
     /// Requests for the first ballots.
@@ -217,7 +217,7 @@ fn evaluated(
     fields: &str,
     rows: &[Value],
     (at_once, order, then): (usize, Order, Option<(usize, Order)>),
-) -> Evaluated {
+) -> EvaluatedPart {
     let space = space(fields, rows);
     let judge = Judge::new(|_, asked: &Asked| {
         let said = [asked.prompt(), asked.body["model"].as_str().unwrap()].concat();
@@ -257,7 +257,7 @@ fn evaluated(
         });
         counted.filter(|time| *time > 2).count()
     };
-    Evaluated {
+    EvaluatedPart {
         files: ["header.json", "results.jsonl", "summary.json"].map(|name| space.record(name)),
         landed: space.stored_lines().into_iter().map(|line| line[6..70].to_owned()).collect(),
         first: prompts.len() - again,

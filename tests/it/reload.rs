@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_engine::session::Session;
-use evalrs_engine::session::reload::Reloaded;
+use evalrs_engine::session::reload::ReloadResult;
 use evalrs_graph::Database;
 use evalrs_graph::Db;
 use evalrs_graph::inputs::Overrides;
@@ -42,8 +42,8 @@ const OF_SUITE: &[&str] = &[
 const RECORDED: &str = "name: s\ndataset: d.jsonl\ntarget: {kind: recorded, path: r}\ngraders:\n  g: {kind: tool, function: exact_match}\n";
 
 /// Asserts that an edit changed these files and ran these queries alone.
-fn check(what: &str, (reloaded, did): (Reloaded, Did), files: &[&str], allowed: &[&str]) {
-    let Reloaded::Changed { files: changed, warnings } = reloaded else {
+fn check(what: &str, (reloaded, did): (ReloadResult, Did), files: &[&str], allowed: &[&str]) {
+    let ReloadResult::Changed { files: changed, warnings } = reloaded else {
         panic!("{what}: {reloaded:?}")
     };
     assert_eq!(changed, files, "{what}");
@@ -54,8 +54,8 @@ fn check(what: &str, (reloaded, did): (Reloaded, Did), files: &[&str], allowed: 
     assert_eq!(did.asked, Vec::<String>::new(), "{what}");
 }
 
-fn problems(what: &str, (reloaded, did): (Reloaded, Did), files: &[&str]) -> Vec<Diagnostic> {
-    let Reloaded::Broken { files: changed, problems } = reloaded else {
+fn problems(what: &str, (reloaded, did): (ReloadResult, Did), files: &[&str]) -> Vec<Diagnostic> {
+    let ReloadResult::Broken { files: changed, problems } = reloaded else {
         panic!("{what}: {reloaded:?}")
     };
     assert_eq!(changed, files, "{what}");
@@ -74,7 +74,7 @@ fn a_touch_runs_nothing() {
         let environment = BTreeMap::from([("OPENAI_API_KEY".to_owned(), "k".to_owned())]);
         session.session.db.take_executed();
         let reloaded = session.session.reload(&session.system, &touched, Some(environment));
-        assert!(matches!(reloaded, Reloaded::Same), "{reloaded:?}");
+        assert!(matches!(reloaded, ReloadResult::Same), "{reloaded:?}");
         assert_eq!(session.session.db.take_executed(), Vec::<String>::new());
     }
 }
@@ -85,7 +85,7 @@ fn what_was_not_touched_is_not_read() {
     session.set("suite.yaml", "no suite at all");
     session.set("data.jsonl", "no dataset at all");
     let (reloaded, did) = session.reload(&["kind.txt"]);
-    assert!(matches!(reloaded, Reloaded::Same), "{reloaded:?}");
+    assert!(matches!(reloaded, ReloadResult::Same), "{reloaded:?}");
     assert_eq!(did.ran.len(), 0);
 }
 
@@ -103,7 +103,7 @@ fn each_edit_runs_what_it_must() {
     session.reload(&["suite.yaml"]);
     session.set("kind.txt", "Is it so kind? {submission}");
     let (reloaded, did) = session.reload(&["kind.txt"]);
-    assert!(matches!(reloaded, Reloaded::Changed { .. }));
+    assert!(matches!(reloaded, ReloadResult::Changed { .. }));
     assert_eq!(did.asked.len(), SAMPLES);
     assert_eq!(
         (did.ran("plans"), did.ran("ready"), did.ran("submissions"), did.ran("checked")),
@@ -126,7 +126,7 @@ fn an_edit_of_rows_runs_their_chunks() {
     edited[500] = row(500, "another");
     session.set("data.jsonl", &edited.join("\n"));
     let (reloaded, did) = session.reload(&["data.jsonl"]);
-    assert!(matches!(&reloaded, Reloaded::Changed { files, .. } if files == &["data.jsonl"]));
+    assert!(matches!(&reloaded, ReloadResult::Changed { files, .. } if files == &["data.jsonl"]));
     assert_eq!(did.asked.len(), 2);
     assert!((3..=6).contains(&did.ran("plans")), "{:?}", did.ran);
     assert!((1..=2).contains(&did.ran("checked")), "{:?}", did.ran);
@@ -210,7 +210,7 @@ fn nothing_broken_reaches_the_session_and_fixing_it_runs_nothing() {
         assert!(session.session.paths().contains(path), "{what}");
         session.set(path, &before);
         let (reloaded, did) = session.reload(&[path]);
-        assert!(matches!(reloaded, Reloaded::Same), "{what}: {reloaded:?}");
+        assert!(matches!(reloaded, ReloadResult::Same), "{what}: {reloaded:?}");
         assert_eq!((did.ran.len(), did.asked.len()), (0, 0), "{what}: {:?}", did.ran);
     }
     assert!(lines(&session) == good);
@@ -224,7 +224,7 @@ fn what_is_asked_for_in_vain_is_looked_for_until_it_is_there() {
     assert!(session.session.paths().contains("new.txt"));
     session.set("new.txt", "Is it kind? {submission}");
     let (reloaded, did) = session.reload(&["new.txt"]);
-    assert!(matches!(&reloaded, Reloaded::Changed { files, .. } if files == &["suite.yaml"]));
+    assert!(matches!(&reloaded, ReloadResult::Changed { files, .. } if files == &["suite.yaml"]));
     assert_eq!((did.ran("plans"), did.asked.len()), (0, 0), "the same rubric: {:?}", did.ran);
 }
 
@@ -248,7 +248,7 @@ fn a_session_that_was_never_good_becomes_so() {
     let nothing = ChangedPaths::default();
     for _ in 0..2 {
         let reloaded = session.reload(&system, &nothing, None);
-        assert!(matches!(reloaded, Reloaded::Broken { .. }), "{reloaded:?}");
+        assert!(matches!(reloaded, ReloadResult::Broken { .. }), "{reloaded:?}");
     }
     system.set(
         "suite.yaml",
@@ -256,9 +256,9 @@ fn a_session_that_was_never_good_becomes_so() {
     );
     system.set("d.jsonl", "{\"input\": \"q\", \"output\": \"a\"}\n");
     let reloaded = session.reload(&system, &nothing, None);
-    let Reloaded::Changed { files, .. } = reloaded else { panic!("{reloaded:?}") };
+    let ReloadResult::Changed { files, .. } = reloaded else { panic!("{reloaded:?}") };
     assert_eq!(files, ["d.jsonl", "suite.yaml"]);
-    assert!(matches!(session.reload(&system, &nothing, None), Reloaded::Same));
+    assert!(matches!(session.reload(&system, &nothing, None), ReloadResult::Same));
 }
 
 #[test]
@@ -277,12 +277,12 @@ fn an_environment_is_compared() {
         let model = model.map(|model| ("MODEL".to_owned(), model.to_owned()));
         session.reload(&system, &nothing, Some(model.into_iter().collect()))
     };
-    assert!(matches!(reload(None), Reloaded::Broken { .. }));
-    assert!(matches!(reload(Some("m")), Reloaded::Changed { .. }));
-    assert!(matches!(reload(Some("m")), Reloaded::Same));
-    assert!(matches!(reload(Some("n")), Reloaded::Changed { files, .. } if files.is_empty()));
-    assert!(matches!(reload(None), Reloaded::Broken { .. }));
-    assert!(matches!(reload(Some("n")), Reloaded::Same));
+    assert!(matches!(reload(None), ReloadResult::Broken { .. }));
+    assert!(matches!(reload(Some("m")), ReloadResult::Changed { .. }));
+    assert!(matches!(reload(Some("m")), ReloadResult::Same));
+    assert!(matches!(reload(Some("n")), ReloadResult::Changed { files, .. } if files.is_empty()));
+    assert!(matches!(reload(None), ReloadResult::Broken { .. }));
+    assert!(matches!(reload(Some("n")), ReloadResult::Same));
 }
 
 #[test]
@@ -301,24 +301,24 @@ fn joined_recordings_are_read_again_when_they_change() {
         let reloaded = session.reload(&system, &touched, None);
         (reloaded, session.db.take_executed().len())
     };
-    assert!(matches!(reload("r/a.txt"), (Reloaded::Same, 0)));
+    assert!(matches!(reload("r/a.txt"), (ReloadResult::Same, 0)));
     system.set("r/a.txt", "y");
-    assert!(matches!(reload("d.jsonl"), (Reloaded::Same, 0)));
+    assert!(matches!(reload("d.jsonl"), (ReloadResult::Same, 0)));
     assert!(
-        matches!(reload("r/a.txt"), (Reloaded::Changed { files, .. }, _) if files == ["r/a.txt"])
+        matches!(reload("r/a.txt"), (ReloadResult::Changed { files, .. }, _) if files == ["r/a.txt"])
     );
     system.set("r/b.txt", "z");
     let (reloaded, _) = reload("r/b.txt");
     assert!(
-        matches!(&reloaded, Reloaded::Changed { files, warnings } if files == &["r/b.txt"] && warnings.len() == 1),
+        matches!(&reloaded, ReloadResult::Changed { files, warnings } if files == &["r/b.txt"] && warnings.len() == 1),
         "{reloaded:?}"
     );
     system.set("r/a.json", recorded("x"));
     system.set_fault("r/a.txt", FileBytes::Unreadable("gone".to_owned()));
-    assert!(matches!(reload("r/a.txt"), (Reloaded::Broken { .. }, 0)));
+    assert!(matches!(reload("r/a.txt"), (ReloadResult::Broken { .. }, 0)));
     system.remove("r/a.json");
     system.set("r/a.txt", "y");
-    assert!(matches!(reload("r/a.json"), (Reloaded::Same, 0)));
+    assert!(matches!(reload("r/a.json"), (ReloadResult::Same, 0)));
 }
 
 #[test]
@@ -340,7 +340,7 @@ fn whatever_a_reading_looks_for_is_named_also_when_it_is_broken() {
         system.set(path, text);
         let noted = Noted::new(&system);
         let reloaded = session.reload(&noted, &ChangedPaths::Any, None);
-        assert_eq!(matches!(reloaded, Reloaded::Changed { .. }), is_good, "{reloaded:?}");
+        assert_eq!(matches!(reloaded, ReloadResult::Changed { .. }), is_good, "{reloaded:?}");
         let (looked_for, named) = (noted.take(), session.paths());
         assert!(looked_for.contains(path), "{looked_for:?}");
         assert!(looked_for.is_subset(&named), "{:?}", &looked_for - &named);
@@ -467,16 +467,16 @@ proptest! {
             let mut other = fresh(&system);
             let said = other.load(&system);
             match reloaded {
-                Reloaded::Broken { problems, .. } => {
+                ReloadResult::Broken { problems, .. } => {
                     prop_assert!(said.iter().any(Diagnostic::is_error));
                     prop_assert_eq!(problems, said);
                 }
-                Reloaded::Changed { warnings, .. } => {
+                ReloadResult::Changed { warnings, .. } => {
                     prop_assert_eq!(warnings, said);
                     good = state(&other);
                 }
-                Reloaded::Same => prop_assert!(!said.iter().any(Diagnostic::is_error)),
-                Reloaded::NeedsPreflight(_) => prop_assert!(false, "there are no programs"),
+                ReloadResult::Same => prop_assert!(!said.iter().any(Diagnostic::is_error)),
+                ReloadResult::NeedsPreflight(_) => prop_assert!(false, "there are no programs"),
             }
             prop_assert_eq!(state(&session), good.clone());
         }

@@ -1,7 +1,7 @@
 //! Warnings about rubrics: what a save looks at again. `tests/spec/rubric_lints.md` has the others.
 
 use evalrs_base::diagnostic::Diagnostic;
-use evalrs_engine::session::reload::Reloaded;
+use evalrs_engine::session::reload::ReloadResult;
 use serde_json::json;
 
 use crate::incremental::Loop;
@@ -25,7 +25,7 @@ fn a_save_looks_again_at_the_rubric_that_it_changed_alone() {
     session.set("a.txt", "Is {submission} kind? Rate it from 1 to 10.");
     let (reloaded, edited) = session.reload(&["a.txt"]);
     assert_eq!((edited.ran("rubric_lints"), edited.ran("row_facts")), (1, 1), "{:?}", edited.ran);
-    let Reloaded::Changed { warnings, .. } = reloaded else { panic!("{reloaded:?}") };
+    let ReloadResult::Changed { warnings, .. } = reloaded else { panic!("{reloaded:?}") };
     assert_eq!(
         warnings.iter().map(Diagnostic::brief).collect::<Vec<_>>(),
         [

@@ -79,7 +79,7 @@ impl MeanInParts {
 
 /// The mean of values with their weights, rounded once from the exact one; none unless the weights, none of them
 /// negative, have a sum above 0.0.
-pub fn weighted_mean(weighted: &[Weighted]) -> Option<f64> {
+pub fn weighted_mean(weighted: &[WeightedValue]) -> Option<f64> {
     let largest = weighted.iter().map(|item| item.weight).fold(0.0, f64::max);
     // A power of two changes no ratio, and keeps the products clear of either end of the floats.
     let scale = match largest {
@@ -98,7 +98,7 @@ pub fn weighted_mean(weighted: &[Weighted]) -> Option<f64> {
 
 /// A value and how much it counts.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Weighted {
+pub struct WeightedValue {
     /// 0.0 or more.
     pub weight: f64,
     /// The value.
@@ -214,7 +214,7 @@ mod tests {
     use proptest::prelude::{Just, Strategy, prop};
     use proptest::{prop_assert, prop_assert_eq, prop_oneof, proptest};
 
-    use super::{MeanInParts, Weighted, mean, sum, weighted_mean};
+    use super::{MeanInParts, WeightedValue, mean, sum, weighted_mean};
 
     #[test]
     fn sums_are_exact() {
@@ -249,8 +249,8 @@ mod tests {
     }
 
     fn weighted(items: &[(f64, f64)]) -> Option<f64> {
-        let items: Vec<Weighted> =
-            items.iter().map(|&(weight, value)| Weighted { weight, value }).collect();
+        let items: Vec<WeightedValue> =
+            items.iter().map(|&(weight, value)| WeightedValue { weight, value }).collect();
         weighted_mean(&items)
     }
 
@@ -326,8 +326,8 @@ mod tests {
             let greatest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
             prop_assert!(least <= found && found <= greatest, "{} {} {}", least, found, greatest);
             prop_assert_eq!(mean(&shuffled), Some(found));
-            let equal: Vec<Weighted> =
-                values.iter().map(|value| Weighted { weight: 0.3, value: *value }).collect();
+            let equal: Vec<WeightedValue> =
+                values.iter().map(|value| WeightedValue { weight: 0.3, value: *value }).collect();
             prop_assert_eq!(weighted_mean(&equal), Some(found));
         }
     }

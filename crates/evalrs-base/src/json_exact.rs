@@ -7,7 +7,7 @@ use serde::de::{DeserializeOwned, Error as _};
 use serde_json::value::RawValue;
 use serde_json::{Number, Value};
 
-use super::ordered_map::Ordered;
+use super::ordered_map::OrderedMap;
 
 /// How deep values may stand in each other.
 const MAX_DEPTH: usize = 128;
@@ -25,7 +25,7 @@ fn value(raw: &RawValue, depth: usize) -> Result<Value, serde_json::Error> {
     }
     match text.as_bytes().first() {
         Some(b'{') => {
-            let members: Ordered<&RawValue> = serde_json::from_str(text)?;
+            let members: OrderedMap<&RawValue> = serde_json::from_str(text)?;
             let members = members.0.into_iter();
             members.map(|(name, member)| Ok((name, value(member, depth + 1)?))).collect()
         }

@@ -18,10 +18,10 @@ use crate::resolve::resolver::Effects;
 use crate::resolve::settings::Settings;
 use crate::resolve::settle::{SettledPlans, settle};
 use crate::session::Session;
-use crate::session::reload::Reloaded;
+use crate::session::reload::ReloadResult;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_eval::dataset::chunk::Records;
-use evalrs_exec::{Executing, Executor, Launch};
+use evalrs_exec::{ActionFuture, Executor, Launch};
 use evalrs_graph::briefs::briefs;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::Overrides;
@@ -71,7 +71,7 @@ fn rows() -> String {
 struct Scripted(RefCell<Vec<String>>);
 
 impl Executor for Scripted {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let Launch::Judge(launch) = launch else { unreachable!("there are no programs") };
         self.0.borrow_mut().push(launch.what_for.replace(" of ", " "));
         let score = (launch.action.user.len() % 11) as f64 / 10.0;
@@ -84,7 +84,7 @@ impl Executor for Scripted {
 struct Slow(Scripted);
 
 impl Executor for Slow {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let answering = self.0.execute(launch);
         Box::pin(async {
             tokio::time::sleep(Duration::from_secs(100)).await;
@@ -134,7 +134,7 @@ impl Evaluation {
     fn reload(&mut self, what: &str) {
         let reloaded = self.session.reload(&self.system, &ChangedPaths::Any, None);
         assert!(
-            matches!(reloaded, Reloaded::Changed { .. } | Reloaded::Same),
+            matches!(reloaded, ReloadResult::Changed { .. } | ReloadResult::Same),
             "{what}: {reloaded:?}"
         );
     }

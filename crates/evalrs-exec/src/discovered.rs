@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// What a program was seen to load. All paths are absolute, and of the workspace.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Discovered {
+pub struct DiscoveredFiles {
     /// Module files, and what says which ones are loaded.
     pub files: SeenFiles,
     /// Where it looked for a module file that was not there.

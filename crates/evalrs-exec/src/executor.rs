@@ -4,7 +4,7 @@ use std::future::{Future, pending, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::discovered::Discovered;
+use super::discovered::DiscoveredFiles;
 use super::endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
 use super::launch::Launch;
 use super::room::{Notice, Room};
@@ -14,24 +14,24 @@ use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{Failure, Outcome};
 
 /// A future that runs on the engine's thread.
-pub type Executing<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
+pub type ActionFuture<'a> = Pin<Box<dyn Future<Output = Outcome> + 'a>>;
 
 /// A program that is being loaded: what it loads at once, or why it cannot be loaded.
-pub type Loading<'a> = Pin<Box<dyn Future<Output = Result<Discovered, Failure>> + 'a>>;
+pub type LoadFuture<'a> = Pin<Box<dyn Future<Output = Result<DiscoveredFiles, Failure>> + 'a>>;
 
 /// Whether a program can be started in the sandbox that it is to run in, or why not.
-pub type Checking<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
+pub type CheckFuture<'a> = Pin<Box<dyn Future<Output = Result<(), Failure>> + 'a>>;
 
 /// Resolves when there is something new.
-pub type Changed<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
+pub type ChangeFuture<'a> = Pin<Box<dyn Future<Output = ()> + 'a>>;
 
 /// What is being brought to an end: what is left behind, a sentence each.
-pub type Closing<'a> = Pin<Box<dyn Future<Output = Vec<String>> + 'a>>;
+pub type CloseFuture<'a> = Pin<Box<dyn Future<Output = Vec<String>> + 'a>>;
 
 /// What executes actions.
 pub trait Executor {
     /// Executes one action, retries included. Never fails: a failure is an outcome.
-    fn execute(&self, launch: Launch) -> Executing<'_>;
+    fn execute(&self, launch: Launch) -> ActionFuture<'_>;
 
     /// The limits that it keeps: without any, everything may start at once.
     fn limits(&self) -> &dyn ExecutionLimits {
@@ -45,7 +45,7 @@ pub trait Executor {
 
     /// Undoes what actions did in the world beside what they are asked for, in bounded time; for when nothing is executed
     /// any more. What was dropped in the middle is undone too.
-    fn close(&self) -> Closing<'_> {
+    fn close(&self) -> CloseFuture<'_> {
         Box::pin(ready(Vec::new()))
     }
 }
@@ -69,7 +69,7 @@ pub trait ExecutionLimits {
     fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String>;
 
     /// Resolves when an answer of `room` may have changed, or there are notices.
-    fn changed(&self) -> Changed<'_>;
+    fn changed(&self) -> ChangeFuture<'_>;
 
     /// What there is to say since the last call.
     fn take_notices(&self) -> Vec<Notice>;
@@ -79,17 +79,17 @@ pub trait ExecutionLimits {
 pub trait ProgramLoader {
     /// Loads a program that a worker runs, so that it is known which files it loads before anything is keyed. What is
     /// known of it without those has the key `base`: no call of another state is answered by what is loaded now.
-    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_>;
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> LoadFuture<'_>;
 
     /// Looks whether a program can be started in the sandbox that it is to run in.
-    fn check_sandbox<'a>(&'a self, start: &'a Start) -> Checking<'a>;
+    fn check_sandbox<'a>(&'a self, start: &'a Start) -> CheckFuture<'a>;
 
     /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`, if any was.
     fn sandbox(&self) -> Option<&'static str>;
 
     /// What programs were seen to load since the last call, beside what [`Self::load`] told of them: each as it was when
     /// it was called.
-    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)>;
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)>;
 }
 
 /// Lets everything start, and has nothing to say.
@@ -113,7 +113,7 @@ impl ExecutionLimits for NoLimits {
         None
     }
 
-    fn changed(&self) -> Changed<'_> {
+    fn changed(&self) -> ChangeFuture<'_> {
         Box::pin(pending())
     }
 
@@ -127,11 +127,11 @@ impl ExecutionLimits for NoLimits {
 pub struct NoPrograms;
 
 impl ProgramLoader for NoPrograms {
-    fn load(&self, _start: Arc<Start>, _base: ActionKey) -> Loading<'_> {
-        Box::pin(ready(Ok(Discovered::default())))
+    fn load(&self, _start: Arc<Start>, _base: ActionKey) -> LoadFuture<'_> {
+        Box::pin(ready(Ok(DiscoveredFiles::default())))
     }
 
-    fn check_sandbox<'a>(&'a self, _start: &'a Start) -> Checking<'a> {
+    fn check_sandbox<'a>(&'a self, _start: &'a Start) -> CheckFuture<'a> {
         Box::pin(ready(Ok(())))
     }
 
@@ -139,7 +139,7 @@ impl ProgramLoader for NoPrograms {
         None
     }
 
-    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
         Vec::new()
     }
 }

@@ -6,10 +6,11 @@ use std::sync::Arc;
 use futures_util::future::select;
 use tracing::{Instrument, debug_span};
 
-use super::discovered::Discovered;
+use super::discovered::DiscoveredFiles;
 use super::endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
 use super::executor::{
-    Changed, Checking, Closing, Executing, ExecutionLimits, Executor, Loading, ProgramLoader,
+    ActionFuture, ChangeFuture, CheckFuture, CloseFuture, ExecutionLimits, Executor, LoadFuture,
+    ProgramLoader,
 };
 use super::launch::Launch;
 use super::programs::ProgramExecutor;
@@ -30,7 +31,7 @@ pub struct Executors {
 }
 
 impl Executor for Executors {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let (span, executing) = match launch {
             Launch::Judge(_) => {
                 (debug_span!("action", kind = "judge"), self.judges.execute(launch))
@@ -40,7 +41,7 @@ impl Executor for Executors {
             }
             Launch::Target(launch) => {
                 let executing = self.targets.execute(*launch, &self.programs);
-                let executing: Executing<'_> = Box::pin(executing);
+                let executing: ActionFuture<'_> = Box::pin(executing);
                 (debug_span!("action", kind = "target"), executing)
             }
         };
@@ -55,7 +56,7 @@ impl Executor for Executors {
         self
     }
 
-    fn close(&self) -> Closing<'_> {
+    fn close(&self) -> CloseFuture<'_> {
         Box::pin(async {
             // Nothing of a function goes on while its folder is removed.
             self.programs.kill_workers();
@@ -97,7 +98,7 @@ impl ExecutionLimits for Executors {
         self.judges.limits().closed_model(endpoint, model)
     }
 
-    fn changed(&self) -> Changed<'_> {
+    fn changed(&self) -> ChangeFuture<'_> {
         let local = select(self.programs.changed(), Box::pin(self.targets.changed()));
         let either = select(self.judges.limits().changed(), local);
         Box::pin(async {
@@ -114,11 +115,11 @@ impl ExecutionLimits for Executors {
 }
 
 impl ProgramLoader for Executors {
-    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> LoadFuture<'_> {
         self.programs.load(start, base)
     }
 
-    fn check_sandbox<'a>(&'a self, start: &'a Start) -> Checking<'a> {
+    fn check_sandbox<'a>(&'a self, start: &'a Start) -> CheckFuture<'a> {
         self.programs.check_sandbox(start)
     }
 
@@ -126,7 +127,7 @@ impl ProgramLoader for Executors {
         self.programs.sandbox()
     }
 
-    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
         let written = self.targets.take_written();
         self.programs.take_discovered().into_iter().chain(written).collect()
     }

@@ -49,10 +49,11 @@ pub mod targets;
 #[cfg(feature = "judge")]
 pub(crate) mod transport;
 
-pub use discovered::{Discovered, SeenFiles, see};
+pub use discovered::{DiscoveredFiles, SeenFiles, see};
 pub use endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
 pub use executor::{
-    Changed, Checking, Closing, Executing, ExecutionLimits, Executor, Loading, ProgramLoader,
+    ActionFuture, ChangeFuture, CheckFuture, CloseFuture, ExecutionLimits, Executor, LoadFuture,
+    ProgramLoader,
 };
 pub use launch::{JudgeLaunch, Launch, ProgramLaunch};
 pub use programs::supervisor::supervise;

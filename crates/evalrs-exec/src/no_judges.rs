@@ -1,6 +1,6 @@
 //! Stands in where judges are not built in: nothing is asked, and that is said.
 
-use super::{Executing, Executor, Launch};
+use super::{ActionFuture, Executor, Launch};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 
 /// The executor of judges without the `judge` feature.
@@ -8,7 +8,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 pub struct NoJudges;
 
 impl Executor for NoJudges {
-    fn execute(&self, _launch: Launch) -> Executing<'_> {
+    fn execute(&self, _launch: Launch) -> ActionFuture<'_> {
         let message = "this evalrs was built without the `judge` feature".to_owned();
         let failure = Failure::new(FailureKind::NotAsked, message);
         Box::pin(std::future::ready(Outcome::Failure(failure)))

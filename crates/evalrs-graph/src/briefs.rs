@@ -9,7 +9,7 @@ use super::inputs::{Chunk, Root};
 use super::queries::{Cells, cells, checked, graders, places, plans};
 use super::results::line;
 use super::{Database, Db};
-use evalrs_eval::evaluate::Planned;
+use evalrs_eval::evaluate::GradePlan;
 use evalrs_eval::grade::{is_of_nothing, speaks_of_nothing};
 use evalrs_metrics::results::brief::BriefResult;
 use evalrs_model::delta::CellState;
@@ -19,7 +19,7 @@ use evalrs_model::outcome::Outcome;
 /// The plans of a grader for a chunk, and what they came to.
 struct GraderPart<'a> {
     name: &'a str,
-    plans: &'a Arc<[Planned]>,
+    plans: &'a Arc<[GradePlan]>,
     cells: &'a Cells,
 }
 
@@ -72,16 +72,19 @@ fn chunk_briefs<'a>(
 }
 
 /// Whether a grade may say that there was nothing to grade: a judge or a program may say so in the same words.
-fn may_be_of_nothing(db: &Database, planned: &Planned) -> bool {
+fn may_be_of_nothing(db: &Database, planned: &GradePlan) -> bool {
     match planned {
-        Planned::Graded(grade) => is_of_nothing(&grade.rationale),
-        Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. } => {
+        GradePlan::Graded(grade) => is_of_nothing(&grade.rationale),
+        GradePlan::Ask(_) | GradePlan::Votes(_) | GradePlan::Confirmed { .. } => {
             let mut is_said = false;
             planned.each_key(&mut |_, key| is_said |= is_reply_of_nothing(db, key));
             is_said
         }
-        Planned::Skipped => false,
-        Planned::Extract(_) | Planned::Converse(_) | Planned::Turns(_) | Planned::Blocked => true,
+        GradePlan::Skipped => false,
+        GradePlan::Extract(_)
+        | GradePlan::Converse(_)
+        | GradePlan::Turns(_)
+        | GradePlan::Blocked => true,
     }
 }
 

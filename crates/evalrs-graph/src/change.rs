@@ -11,7 +11,7 @@ use super::Database;
 use super::inputs::{Chunk, File, Overrides, Program, ProgramState, Root};
 use evalrs_base::file_text::FileText;
 use evalrs_base::price::Prices;
-use evalrs_eval::dataset::chunk::{Chunked, Records};
+use evalrs_eval::dataset::chunk::{ChunkedDataset, Records};
 use evalrs_model::key::{ActionKey, KeySet};
 use evalrs_model::outcome::Outcome;
 
@@ -23,7 +23,7 @@ pub struct Change {
     /// Programs of which more is known.
     pub programs: Vec<(Program, ProgramState)>,
     /// The dataset's chunks, if it was read.
-    pub chunks: Option<Vec<Chunked>>,
+    pub chunks: Option<Vec<ChunkedDataset>>,
     /// The environment, if it was read.
     pub environment: Option<Arc<BTreeMap<String, String>>>,
     /// The command line, if it changed.
@@ -98,7 +98,7 @@ impl Database {
 
 /// Keeps the slot of every chunk whose content is unchanged, wherever it moved; the others take slots that
 /// became free, and new ones only when none is left.
-fn set_chunks(db: &mut Database, root: Root, chunks: Vec<Chunked>) {
+fn set_chunks(db: &mut Database, root: Root, chunks: Vec<ChunkedDataset>) {
     let before = root.chunks(db).clone();
     let mut by_hash: HashMap<u128, Vec<Chunk>> = HashMap::new();
     for slot in before.iter().rev() {

@@ -14,7 +14,7 @@ use super::labels::{
 };
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
 use super::selection::SelectedOrdinals;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate;
 use evalrs_eval::evaluate::{Method, each_wanted};
@@ -126,7 +126,7 @@ pub fn split_results<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Vec<Sp
 
 /// Model → grader → aggregates, in the order models appear.
 #[salsa::tracked]
-pub fn by_model(db: &dyn Db, root: Root) -> Ordered<Ordered<Metric>> {
+pub fn by_model(db: &dyn Db, root: Root) -> OrderedMap<OrderedMap<Metric>> {
     let models = &queries::selection(db, root).models;
     let of_model = |ordinal: u32| {
         let metrics = queries::graders(db, root).iter().map(|grader| {
@@ -135,12 +135,12 @@ pub fn by_model(db: &dyn Db, root: Root) -> Ordered<Ordered<Metric>> {
             let metric = Metric::among(results_of(db, root, ordinal), &own);
             (grader.name(db).clone(), metric.on(scale(db, *grader)))
         });
-        Ordered(metrics.collect())
+        OrderedMap(metrics.collect())
     };
     let named = models.iter().zip(0..).map(|(model, ordinal)| {
         (model.clone().unwrap_or_else(|| "(none)".to_owned()), of_model(ordinal))
     });
-    Ordered(named.collect())
+    OrderedMap(named.collect())
 }
 
 /// How many results of a model are evaluated.
@@ -151,7 +151,7 @@ fn results_of(db: &dyn Db, root: Root, model: u32) -> usize {
 
 /// The aggregates of each tag, sorted by tag; none where no row has one.
 #[salsa::tracked]
-pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
+pub fn by_tag(db: &dyn Db, root: Root) -> Option<OrderedMap<OrderedMap<Metric>>> {
     let mut ordinals: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     let mut ordinal = 0;
     for chunk in root.chunks(db) {
@@ -179,9 +179,11 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<Ordered<Ordered<Metric>>> {
             let own: Vec<Observation> = results.iter().filter_map(find).map(|at| all[at]).collect();
             (grader.name(db).clone(), Metric::among(results.len(), &own).on(scale(db, *grader)))
         });
-        Ordered(metrics.collect())
+        OrderedMap(metrics.collect())
     };
-    Some(Ordered(ordinals.into_iter().map(|(tag, own)| (tag.to_owned(), of_tag(&own))).collect()))
+    Some(OrderedMap(
+        ordinals.into_iter().map(|(tag, own)| (tag.to_owned(), of_tag(&own))).collect(),
+    ))
 }
 
 /// What each ballot of a grader said, on the judges' own scale: one row for each submission that is judged, in dataset

@@ -7,7 +7,7 @@ use super::inputs::Root;
 use super::rows::in_vain;
 use super::shared_conversations;
 use evalrs_base::diagnostic::Diagnostic;
-use evalrs_eval::evaluate::sought::Sought;
+use evalrs_eval::evaluate::sought::SoughtName;
 use evalrs_eval::lint::rubric_places::RubricPlaces;
 use evalrs_eval::lint::{self, RowFacts};
 use evalrs_model::spec::{GraderKind, GraderSpec};
@@ -42,14 +42,14 @@ fn row_facts<'db>(db: &'db dyn Db, grader: Grader<'db>) -> RowFacts {
     let root = grader.root(db);
     let in_vain = in_vain(db, root);
     let mut facts = RowFacts { models: judged_models(db, root).clone(), ..RowFacts::default() };
-    let sought = Sought::by_grader(&written.grader);
-    let reference = Sought::truth(&written.grader);
+    let sought = SoughtName::by_grader(&written.grader);
+    let reference = SoughtName::truth(&written.grader);
     for sought in &sought {
         let is_in_vain = in_vain.contains(sought);
         match sought {
-            Sought::Name(name) if is_in_vain => facts.missing.push(name.clone()),
+            SoughtName::Name(name) if is_in_vain => facts.missing.push(name.clone()),
             found if *found == reference => facts.has_reference = !is_in_vain,
-            Sought::Path(name) if !is_in_vain => facts.row_fields.push(name.clone()),
+            SoughtName::Path(name) if !is_in_vain => facts.row_fields.push(name.clone()),
             _ => {}
         }
     }

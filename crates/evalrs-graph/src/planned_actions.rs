@@ -3,7 +3,7 @@
 use super::Db;
 use super::inputs::{CellId, Chunk, Root};
 use super::queries::{Grader, graders, plans};
-use evalrs_eval::evaluate::{BallotId, Planned};
+use evalrs_eval::evaluate::{BallotId, GradePlan};
 use evalrs_model::key::ActionKey;
 
 /// An action of a plan, whether it is wanted by now or not.
@@ -12,7 +12,7 @@ pub struct PlannedAction<'db> {
     pub cell: CellId,
     pub grader: Grader<'db>,
     /// What is planned for the case.
-    pub planned: &'db Planned,
+    pub planned: &'db GradePlan,
     pub ballot: BallotId,
     pub key: ActionKey,
 }

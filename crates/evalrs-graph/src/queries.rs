@@ -25,7 +25,7 @@ use super::submissions::held_texts;
 pub use super::submissions::{GradedTexts, graded_texts, submissions};
 use super::votes::ChunkVotes;
 use evalrs_eval::evaluate::rewards::{OtherGrade, plan_reward};
-use evalrs_eval::evaluate::{self, Case, HeldSubmission, Planned, ReadyGrader, Submission};
+use evalrs_eval::evaluate::{self, Case, GradePlan, HeldSubmission, ReadyGrader, Submission};
 use evalrs_model::delta::{Cell, CellState};
 use evalrs_model::spec::GraderKind;
 
@@ -45,20 +45,20 @@ struct GradedCase<'db> {
 
 /// What is to be done for a chunk's cases.
 #[salsa::tracked]
-pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Planned]> {
+pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[GradePlan]> {
     let Some(source) = ChunkRows::of(db, chunk) else { return Arc::default() };
     let is_in = mask(db, chunk);
     if !is_in.contains(&true) {
         // A look at one sample reads no others.
-        return is_in.iter().map(|_| Planned::Skipped).collect();
+        return is_in.iter().map(|_| GradePlan::Skipped).collect();
     }
     let is_in = |case: usize| is_in.get(case) == Some(&true);
     let planner = LazyCell::new(|| ChunkPlanner::of(db, chunk, grader));
     source.each(
-        |case| if is_in(case.at) { planner.plan(case) } else { Planned::Skipped },
+        |case| if is_in(case.at) { planner.plan(case) } else { GradePlan::Skipped },
         |case| {
             if !is_in(case) {
-                return Planned::Skipped;
+                return GradePlan::Skipped;
             }
             plan_of(db, GradedCase::new(db, chunk, case, grader)).clone()
         },
@@ -67,8 +67,10 @@ pub fn plans<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Pl
 
 /// The same of one case of a target that is run.
 #[salsa::tracked]
-fn plan_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> Planned {
-    let Some(case) = CaseInput::of(db, of.chunk(db), of.case(db)) else { return Planned::Blocked };
+fn plan_of<'db>(db: &'db dyn Db, of: GradedCase<'db>) -> GradePlan {
+    let Some(case) = CaseInput::of(db, of.chunk(db), of.case(db)) else {
+        return GradePlan::Blocked;
+    };
     match case.missing() {
         Some(missing) => missing.planned(),
         None => ChunkPlanner::of(db, of.chunk(db), of.grader(db)).plan(&case),
@@ -103,13 +105,13 @@ impl<'db> ChunkPlanner<'db> {
     }
 
     /// What is to be done for a case that is answered.
-    fn plan(&self, case: &CaseInput<'db>) -> Planned {
+    fn plan(&self, case: &CaseInput<'db>) -> GradePlan {
         let record = case.record();
         let spec = case.source.spec;
         if self.is_reward {
             return plan_reward((record, spec), self.ready, &self.other_grades(case));
         }
-        let Some(submission) = self.submission(case) else { return Planned::Blocked };
+        let Some(submission) = self.submission(case) else { return GradePlan::Blocked };
         let needs_cost = case.source.is_live() && self.ready.reads_totals();
         let cost = needs_cost.then(|| conversation_cost(self.db, self.chunk, case.at)).flatten();
         let files = |path: &str| row_file(self.db, self.chunk.root(self.db), path);
@@ -164,14 +166,14 @@ pub struct Cells {
 pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
     let plans = plans(db, chunk, grader);
     let Threshold(threshold) = grader.pass_threshold(db);
-    if plans.iter().any(|planned| !matches!(planned, Planned::Graded(_) | Planned::Skipped)) {
+    if plans.iter().any(|planned| !matches!(planned, GradePlan::Graded(_) | GradePlan::Skipped)) {
         // Reading the epoch is what makes this query run again when outcomes arrive.
         let _ = chunk.epoch(db);
     }
     let ready = ready(db, grader);
     let outcomes = |key| db.outcome(key);
-    let cell = |planned: &Planned| {
-        if *planned == Planned::Skipped {
+    let cell = |planned: &GradePlan| {
+        if *planned == GradePlan::Skipped {
             return Cell { score: 0.0, state: CellState::Skipped };
         }
         evaluate::cell(planned, ready, &outcomes, threshold)

@@ -19,7 +19,7 @@ use super::submissions::ready_extractor;
 use super::votes::ChunkVotes;
 use super::{Database, Db, folds};
 use evalrs_base::diagnostic::suggest;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::action::Action;
 use evalrs_eval::dataset::row::{self, OpenedRow};
 use evalrs_eval::dataset::{GroundTruth, Input};
@@ -72,21 +72,21 @@ pub fn summary(db: &Database, root: Root) -> Summary {
         suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
         samples: selection.samples,
         results: selection.cases,
-        metrics: Ordered(metrics.collect()),
+        metrics: OrderedMap(metrics.collect()),
         labels: labels(db, root),
         by_model: (selection.models.len() > 1).then(|| folds::by_model(db, root).clone()),
         by_tag: folds::by_tag(db, root).clone(),
-        declared: Ordered(declared.collect()),
+        declared: OrderedMap(declared.collect()),
         gate: folds::gate_report(db, root).clone(),
         trials: trials(db, root),
-        agreement: Ordered(agreement.collect()),
-        label_agreement: Ordered(label_agreement.collect()),
-        held_out: Ordered::default(),
-        calibration: Ordered::default(),
-        annotators: Ordered(annotators.collect()),
-        disputed: Ordered(disputed.collect()),
-        people: Ordered(people.collect()),
-        usage: Ordered(usage),
+        agreement: OrderedMap(agreement.collect()),
+        label_agreement: OrderedMap(label_agreement.collect()),
+        held_out: OrderedMap::default(),
+        calibration: OrderedMap::default(),
+        annotators: OrderedMap(annotators.collect()),
+        disputed: OrderedMap(disputed.collect()),
+        people: OrderedMap(people.collect()),
+        usage: OrderedMap(usage),
         cost: all_usage.cost,
         all_usage,
     }
@@ -108,7 +108,7 @@ impl<'a> FoundTrials<'a> {
 }
 
 /// What trials tell of each grader that has several of a sample.
-fn trials(db: &Database, root: Root) -> Ordered<TrialsSummary> {
+fn trials(db: &Database, root: Root) -> OrderedMap<TrialsSummary> {
     let graders = queries::graders(db, root).iter();
     let found: Vec<FoundTrials<'_>> =
         graders.filter_map(|grader| FoundTrials::of(db, *grader)).collect();
@@ -130,12 +130,12 @@ fn trials(db: &Database, root: Root) -> Ordered<TrialsSummary> {
     let summary = |FoundTrials { grader, findings, split }: FoundTrials<'_>| {
         (grader.to_owned(), TrialsSummary::new(findings, split, &name))
     };
-    Ordered(found.into_iter().map(summary).collect())
+    OrderedMap(found.into_iter().map(summary).collect())
 }
 
 /// The display names of the graders that are left.
-fn labels(db: &Database, root: Root) -> Ordered<String> {
-    let Some(suite) = &queries::suite(db, root).suite else { return Ordered::default() };
+fn labels(db: &Database, root: Root) -> OrderedMap<String> {
+    let Some(suite) = &queries::suite(db, root).suite else { return OrderedMap::default() };
     let is_left = |name: &str| queries::graders(db, root).iter().any(|left| left.name(db) == name);
     let names = suite.graders.iter().filter(|grader| is_left(&grader.name));
     let names: Vec<(&str, Option<&str>)> =
@@ -281,9 +281,9 @@ pub fn line(db: &Database, chunk: Chunk, case: usize) -> Option<ResultLine> {
         trial: head.trial,
         conversation: conversation_key(db, chunk, case).map(|key| key.to_string()),
         submission: text,
-        submissions: Ordered(submissions),
-        grades: Ordered(grades),
-        not_applicable: Ordered(not_applicable),
+        submissions: OrderedMap(submissions),
+        grades: OrderedMap(grades),
+        not_applicable: OrderedMap(not_applicable),
     })
 }
 

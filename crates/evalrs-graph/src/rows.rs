@@ -9,7 +9,7 @@ use super::graders::{row_spec, suite};
 use super::inputs::{Chunk, Root};
 use evalrs_eval::dataset::fields::{RowFields, RowSpec};
 use evalrs_eval::dataset::row::OpenedRow;
-use evalrs_eval::evaluate::sought::{Sought, found_in};
+use evalrs_eval::evaluate::sought::{SoughtName, found_in};
 use evalrs_trajectory::CallMarks;
 
 /// The first row that counts, whose names hints tell.
@@ -24,17 +24,17 @@ pub fn first<'db>(db: &'db dyn Db, root: Root, spec: &'db RowSpec) -> Option<Row
 
 /// What the suite looks for in rows, each once.
 #[salsa::tracked]
-pub fn sought(db: &dyn Db, root: Root) -> Vec<Sought> {
+pub fn sought(db: &dyn Db, root: Root) -> Vec<SoughtName> {
     let (Some(suite), Some(spec)) = (&suite(db, root).suite, row_spec(db, root)) else {
         return Vec::new();
     };
-    let by_graders = suite.graders.iter().flat_map(Sought::by_grader);
+    let by_graders = suite.graders.iter().flat_map(SoughtName::by_grader);
     let conditions = suite.graders.iter().map(|grader| grader.only.as_ref());
     let conditions = conditions.chain([suite.dataset.condition.as_ref()]);
-    let by_conditions = conditions.flat_map(Sought::by_condition);
-    let by_metrics = suite.metrics.iter().flat_map(Sought::by_metric);
-    let all = by_graders.chain(by_conditions).chain(by_metrics).chain(Sought::by_fields(spec));
-    let all: BTreeSet<Sought> = all.collect();
+    let by_conditions = conditions.flat_map(SoughtName::by_condition);
+    let by_metrics = suite.metrics.iter().flat_map(SoughtName::by_metric);
+    let all = by_graders.chain(by_conditions).chain(by_metrics).chain(SoughtName::by_fields(spec));
+    let all: BTreeSet<SoughtName> = all.collect();
     all.into_iter().collect()
 }
 
@@ -69,7 +69,7 @@ pub fn are_calls_unmarked(db: &dyn Db, root: Root) -> bool {
 
 /// What no row has. Looks no further than the first chunks that have everything.
 #[salsa::tracked]
-pub fn in_vain(db: &dyn Db, root: Root) -> Vec<Sought> {
+pub fn in_vain(db: &dyn Db, root: Root) -> Vec<SoughtName> {
     let sought = sought(db, root);
     let mut missing: Vec<usize> = (0..sought.len()).collect();
     for chunk in root.chunks(db) {

@@ -114,7 +114,7 @@ pub(crate) struct ChunkCases<'a> {
 
 /// Selects over the cases of every chunk, in order.
 pub(crate) fn select(chunks: &[ChunkCases<'_>], narrowing: &Narrowing) -> Selection {
-    let mut selecting = Selecting::new(narrowing);
+    let mut selecting = SelectionFold::new(narrowing);
     let mut record = 0;
     let mut places = Vec::with_capacity(chunks.len());
     for ChunkCases { whos, left_out } in chunks {
@@ -132,7 +132,7 @@ pub(crate) fn select(chunks: &[ChunkCases<'_>], narrowing: &Narrowing) -> Select
 }
 
 /// The state of the fold. Ids are compared by 128-bit hash: a table of texts would double the memory.
-struct Selecting<'a> {
+struct SelectionFold<'a> {
     narrowing: &'a Narrowing,
     samples: HashMap<u128, SampleState>,
     /// Case → the record it was first seen in, and how often.
@@ -152,7 +152,7 @@ enum SampleState {
     In(u32),
 }
 
-impl<'a> Selecting<'a> {
+impl<'a> SelectionFold<'a> {
     fn new(narrowing: &'a Narrowing) -> Self {
         let samples = HashMap::new();
         let cases = HashMap::new();

@@ -9,7 +9,7 @@ use super::graders::{row_spec, suite};
 use super::inputs::{Chunk, Root};
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_eval::evaluate::conversation;
-use evalrs_eval::target::handed::{Handed, IdUse, KnownOfSample};
+use evalrs_eval::target::handed::{HandedInput, IdUse, KnownOfSample};
 use evalrs_model::spec::Lint;
 
 /// Samples that share conversations.
@@ -23,7 +23,7 @@ struct SharedConversations {
 
 /// What the target is handed of a sample, where it is told ids and the suite does not say that answers rest on them.
 #[salsa::tracked]
-fn handed_with_ids(db: &dyn Db, root: Root) -> Option<Handed> {
+fn handed_with_ids(db: &dyn Db, root: Root) -> Option<HandedInput> {
     // Of recorded results nobody is told anything.
     row_spec(db, root).as_ref()?.live.as_ref()?;
     let known = KnownOfSample::of(suite(db, root).suite.as_ref()?.target.live()?);

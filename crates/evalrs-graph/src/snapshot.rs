@@ -11,7 +11,7 @@ use super::queries::{self, Threshold, cells, graders, plans};
 use super::selection::case_id;
 use super::{Database, Db};
 use evalrs_eval::evaluate;
-use evalrs_eval::evaluate::{FinishedGrade, Outcomes, Planned, ReadyGrader};
+use evalrs_eval::evaluate::{FinishedGrade, GradePlan, Outcomes, ReadyGrader};
 use evalrs_model::delta::{CaseId, Cell};
 use evalrs_model::key::ActionKey;
 
@@ -115,7 +115,7 @@ pub struct GraderThen {
 /// A chunk, grader by grader.
 #[derive(Clone, Debug)]
 struct ChunkSnapshot {
-    plans: Box<[Arc<[Planned]>]>,
+    plans: Box<[Arc<[GradePlan]>]>,
     cells: Box<[Arc<[Cell]>]>,
 }
 
@@ -135,7 +135,7 @@ pub enum SnapshotOverlap {
 pub struct KnownGrade {
     /// The grade.
     pub cell: Cell,
-    planned: Planned,
+    planned: GradePlan,
     grader: GraderThen,
 }
 
@@ -194,7 +194,7 @@ impl Snapshot {
         self.parts.get(chunk)?.cells.get(grader)
     }
 
-    fn plans(&self, chunk: usize, grader: usize) -> Option<&Arc<[Planned]>> {
+    fn plans(&self, chunk: usize, grader: usize) -> Option<&Arc<[GradePlan]>> {
         self.parts.get(chunk)?.plans.get(grader)
     }
 

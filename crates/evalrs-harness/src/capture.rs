@@ -13,7 +13,7 @@ use evalrs_model::outcome::Usage;
 
 /// What an agent did for a prompt.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Captured {
+pub struct CapturedPrompt {
     /// What it answered.
     pub output: String,
     /// Its steps.
@@ -36,7 +36,7 @@ pub struct Captured {
     pub score: Option<GraderResult>,
 }
 
-impl Captured {
+impl CapturedPrompt {
     /// What is kept of a conversation, read by the adapter.
     pub fn read(adapter: &Adapter, answer: TargetAnswer, usage: Option<Usage>) -> Self {
         let mut updates: Vec<(Update, u64)> = Vec::new();
@@ -206,7 +206,7 @@ impl Captured {
 pub fn trials_record(
     prompt: &JsonRecord,
     agent: &str,
-    trials: &[Captured],
+    trials: &[CapturedPrompt],
     is_graded: bool,
     base: Option<&str>,
 ) -> JsonRecord {
@@ -267,14 +267,14 @@ pub fn folder_name(id: &str) -> String {
 mod tests {
     use serde_json::{Value, json};
 
-    use super::{Captured, folder_name, trials_record};
+    use super::{CapturedPrompt, folder_name, trials_record};
     use crate::json::to_json;
     use crate::record::GraderResult;
     use evalrs_eval::adapter::{Adapter, BUILT_IN};
     use evalrs_eval::target::answer::{AgentExit, TargetAnswer, TimedLine};
     use evalrs_model::outcome::Usage;
 
-    fn captured(timed_out: bool) -> Captured {
+    fn captured(timed_out: bool) -> CapturedPrompt {
         let lines = [
             json!({"type": "assistant", "message": {"content": [{"type": "tool_use", "id": "t", "name": "Read", "input": {}}]}}),
             json!({"type": "user", "message": {"content": [{"type": "tool_result", "tool_use_id": "t", "content": "x"}]}}),
@@ -290,7 +290,7 @@ mod tests {
         };
         let adapter = Adapter::read(BUILT_IN[0].1).unwrap();
         let usage = Usage::of_tokens(3, 2);
-        Captured::read(&adapter, answer, Some(usage))
+        CapturedPrompt::read(&adapter, answer, Some(usage))
     }
 
     fn prompt() -> super::JsonRecord {
@@ -323,7 +323,7 @@ mod tests {
 
     #[test]
     fn an_agent_that_cannot_be_run_leaves_an_error() {
-        let record = Captured::failed("no agent".to_owned(), 7).record(&prompt(), "c");
+        let record = CapturedPrompt::failed("no agent".to_owned(), 7).record(&prompt(), "c");
         let expected = r#"{"id":"a","input":["q","r"],"output":"","trajectory":[],"metadata":{"agent":"c","k":1,"trajectoryRichness":"minimal","turnCount":2},"timing":{"start":7,"end":7,"sessionCreation":0,"total":0},"toolErrors":true,"errors":["no agent"]}"#;
         assert_eq!(to_json(&record), expected);
     }
@@ -332,9 +332,13 @@ mod tests {
     fn trials_have_rates_where_they_are_graded() {
         let graded = |pass| {
             let score = GraderResult { pass, score: 0.5, reasoning: None, outcome: None };
-            Captured { output: "o".to_owned(), score: Some(score), ..Captured::default() }
+            CapturedPrompt {
+                output: "o".to_owned(),
+                score: Some(score),
+                ..CapturedPrompt::default()
+            }
         };
-        let trials = [graded(true), graded(false), Captured::failed("crashed".to_owned(), 1)];
+        let trials = [graded(true), graded(false), CapturedPrompt::failed("crashed".to_owned(), 1)];
         let record = trials_record(&prompt(), "c", &trials, true, Some("/d"));
         let names: Vec<&String> = record.keys().collect();
         assert_eq!(

@@ -12,7 +12,7 @@ use super::results::calibration::{GraderCalibration, ReportedCalibration};
 use super::results::{ReportHeader, Summary};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::json_syntax::slip;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::enumerated;
 use evalrs_model::spec::CalibrationBounds;
 
@@ -33,7 +33,7 @@ pub struct CalibrationFile {
     #[serde(default, skip_serializing_if = "CalibrationBounds::is_empty")]
     pub bounds: CalibrationBounds,
     /// Grader → what was found, sorted.
-    pub graders: Ordered<CalibratedGrader>,
+    pub graders: OrderedMap<CalibratedGrader>,
 }
 
 /// What was found of a grader, and of which.
@@ -62,7 +62,7 @@ impl CalibrationFile {
         let mut graders: Vec<(String, CalibratedGrader)> = found.collect();
         graders.sort_by(|left, right| left.0.cmp(&right.0));
         let suite = summary.suite.clone();
-        Self { format: CALIBRATION_FORMAT, suite, path, bounds, graders: Ordered(graders) }
+        Self { format: CALIBRATION_FORMAT, suite, path, bounds, graders: OrderedMap(graders) }
     }
 
     /// Reads the file at `path`; `suite` is the file of the suite, for the likely fix.
@@ -99,7 +99,7 @@ impl CalibrationFile {
         &self,
         header: &ReportHeader,
         bounds: CalibrationBounds,
-    ) -> Ordered<ReportedCalibration> {
+    ) -> OrderedMap<ReportedCalibration> {
         let bounds = bounds.or(self.bounds);
         let of = |(name, settings): (&str, &Map<String, Value>)| {
             let found = self.graders.get(name)?;
@@ -108,13 +108,16 @@ impl CalibrationFile {
             let below = calibration.below(bounds);
             Some((name.to_owned(), ReportedCalibration { calibration, stale, below }))
         };
-        Ordered(header.graders().filter_map(of).collect())
+        OrderedMap(header.graders().filter_map(of).collect())
     }
 }
 
 /// Why judges may not be relied on, a sentence each: those that were never compared with people, those that are others now,
 /// and those that agree with people less than is asked for.
-pub fn uncalibrated(judges: &[&str], calibrations: &Ordered<ReportedCalibration>) -> Vec<String> {
+pub fn uncalibrated(
+    judges: &[&str],
+    calibrations: &OrderedMap<ReportedCalibration>,
+) -> Vec<String> {
     let why = |name: &&str| match calibrations.get(name) {
         None => Some(format!("`{name}` was never compared with labels of people")),
         Some(found) if !found.stale.is_empty() => Some(format!(
@@ -143,7 +146,7 @@ mod tests {
     use super::{CalibratedGrader, CalibrationFile, changed_parts, uncalibrated};
     use crate::history::GraderDigests;
     use crate::results::calibration::GraderCalibration;
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_model::spec::CalibrationBounds;
 
     fn settings() -> serde_json::Map<String, serde_json::Value> {
@@ -155,7 +158,7 @@ mod tests {
         let calibration =
             GraderCalibration { n: 12, agreement: Some(0.75), ..GraderCalibration::default() };
         let found = CalibratedGrader { calibration, digests: GraderDigests::of(&settings()) };
-        let graders = Ordered(vec![("q".to_owned(), found)]);
+        let graders = OrderedMap(vec![("q".to_owned(), found)]);
         let bounds = CalibrationBounds::default();
         CalibrationFile {
             format: 1,
@@ -193,7 +196,7 @@ mod tests {
             assert_eq!(why.is_empty(), stale.is_empty(), "{why:?}");
         }
         let never = ["`r` was never compared with labels of people"];
-        assert_eq!(uncalibrated(&["r"], &Ordered::default()), never);
+        assert_eq!(uncalibrated(&["r"], &OrderedMap::default()), never);
         assert_eq!(changed_parts(&["rubric".to_owned()]), "rubric changed");
         assert_eq!(
             changed_parts(&["model".to_owned(), "settings".to_owned()]),

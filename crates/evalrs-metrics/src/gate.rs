@@ -13,7 +13,7 @@ use serde::{Deserialize, Serialize};
 use super::metric::Observation;
 use super::metric::declared::MetricValue;
 use super::metric::labels::LabelAgreement;
-use evalrs_base::exact::{Weighted, weighted_mean};
+use evalrs_base::exact::{WeightedValue, weighted_mean};
 use evalrs_model::spec::{Aggregation, Condition, Gate, Logic, Op, PassRule};
 pub use range::GateLack;
 use range::Range;
@@ -166,9 +166,10 @@ fn weighted(
         ranges.push((*weight, inputs.range(grader, aggregation, None)?));
     }
     let mean_of = |end: fn(&Range) -> f64| {
-        let ends =
-            ranges.iter().map(|(weight, range)| Weighted { weight: *weight, value: end(range) });
-        let ends: Vec<Weighted> = ends.collect();
+        let ends = ranges
+            .iter()
+            .map(|(weight, range)| WeightedValue { weight: *weight, value: end(range) });
+        let ends: Vec<WeightedValue> = ends.collect();
         let unknown = ends.iter().map(|end| end.value).find(|end| end.is_infinite());
         unknown.or_else(|| weighted_mean(&ends)).ok_or(None)
     };

@@ -313,7 +313,7 @@ mod tests {
 
     use super::{LettaCase, LettaTotals, aggregate, result};
     use crate::results::{GradeLine, ResultLine};
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_eval::grade::GradeError;
     use evalrs_model::record_format::LINE_FORMAT;
 
@@ -338,9 +338,9 @@ mod tests {
             trial: 0,
             conversation: None,
             submission: "A".to_owned(),
-            submissions: Ordered::default(),
-            grades: Ordered(vec![("acc".to_owned(), grade)]),
-            not_applicable: Ordered::default(),
+            submissions: OrderedMap::default(),
+            grades: OrderedMap(vec![("acc".to_owned(), grade)]),
+            not_applicable: OrderedMap::default(),
         }
     }
 

@@ -16,8 +16,8 @@ pub mod trials;
 
 use serde::{Deserialize, Serialize};
 
-use evalrs_base::exact::{Weighted, mean, mean_of, sum, weighted_mean};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::exact::{WeightedValue, mean, mean_of, sum, weighted_mean};
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::spec::Scale;
 use evalrs_statistics::LEVEL;
 use evalrs_statistics::interval::{ClusteredValue, ConfidenceInterval, ValueRange, mean_interval};
@@ -83,10 +83,10 @@ pub struct Metric {
     pub p99: Option<f64>,
     /// k → chance that at least one of k trials passes; only where samples have trials.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pass_at: Option<Ordered<f64>>,
+    pub pass_at: Option<OrderedMap<f64>>,
     /// k → chance that all of k trials pass.
     #[serde(skip_serializing_if = "Option::is_none")]
-    pub pass_hat: Option<Ordered<f64>>,
+    pub pass_hat: Option<OrderedMap<f64>>,
 }
 
 /// A mean on the scale of its grader.
@@ -204,8 +204,8 @@ pub fn percentile(sorted: &[f64], percent: usize) -> Option<f64> {
     let high = *sorted.get(rank.div_ceil(100))?;
     let above = (rank % 100) as f64;
     weighted_mean(&[
-        Weighted { weight: 100.0 - above, value: low },
-        Weighted { weight: above, value: high },
+        WeightedValue { weight: 100.0 - above, value: low },
+        WeightedValue { weight: above, value: high },
     ])
 }
 
@@ -267,7 +267,7 @@ struct Tally {
 
 /// pass@k and pass^k, each averaged over the samples (of each model) that have at least k trials without an
 /// error; none where no sample has two.
-fn pass_curves(attempted: &[Observation]) -> Option<(Ordered<f64>, Ordered<f64>)> {
+fn pass_curves(attempted: &[Observation]) -> Option<(OrderedMap<f64>, OrderedMap<f64>)> {
     let tallies = tallies(attempted);
     let most = tallies.iter().map(|tally| tally.trials).max().filter(|&most| most > 1)?;
     let curve = |estimate: fn(usize, usize, usize) -> Option<f64>| {
@@ -278,7 +278,7 @@ fn pass_curves(attempted: &[Observation]) -> Option<(Ordered<f64>, Ordered<f64>)
                 .collect();
             Some((k.to_string(), mean(&of_samples)?))
         };
-        Ordered(listed(most).filter_map(point).collect())
+        OrderedMap(listed(most).filter_map(point).collect())
     };
     Some((curve(pass_at), curve(pass_hat)))
 }

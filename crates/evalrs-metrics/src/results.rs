@@ -21,7 +21,7 @@ use super::metric::declared::MetricValue;
 use super::metric::holdout::HeldOutAgreement;
 use super::metric::labels::LabelAgreement;
 use super::metric::people::PeopleEstimate;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_eval::grade::GradeError;
 pub use evalrs_model::record_format::{FORMAT, LINE_FORMAT};
@@ -43,7 +43,7 @@ pub struct ReportHeader {
     pub evalrs: String,
     /// File, relative to the suite's folder → blake3 digest of its bytes, sorted.
     #[serde(default)]
-    pub inputs: Ordered<String>,
+    pub inputs: OrderedMap<String>,
     /// The settings that decide the results; never a secret.
     #[serde(default)]
     pub settings: Map<String, Value>,
@@ -86,13 +86,13 @@ pub struct ResultLine {
     pub submission: String,
     /// Grader → what it graded, where that is something else.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub submissions: Ordered<String>,
+    pub submissions: OrderedMap<String>,
     /// Grader → its grade, in the order of the suite.
     #[serde(default)]
-    pub grades: Ordered<GradeLine>,
+    pub grades: OrderedMap<GradeLine>,
     /// Grader → why it has nothing to say of the result; it has no grade then.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub not_applicable: Ordered<String>,
+    pub not_applicable: OrderedMap<String>,
 }
 
 impl ResultLine {
@@ -177,47 +177,47 @@ pub struct Summary {
     /// Results: samples × models × trials.
     pub results: usize,
     /// Grader → its aggregates, in the order of the suite.
-    pub metrics: Ordered<Metric>,
+    pub metrics: OrderedMap<Metric>,
     /// Metric that the suite declares → what it comes to.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub declared: Ordered<MetricValue>,
+    pub declared: OrderedMap<MetricValue>,
     /// Grader → its name for people; only graders that have another than their key.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub labels: Ordered<String>,
+    pub labels: OrderedMap<String>,
     /// Model → grader → aggregates; only with more than one model.
-    pub by_model: Option<Ordered<Ordered<Metric>>>,
+    pub by_model: Option<OrderedMap<OrderedMap<Metric>>>,
     /// Tag → grader → aggregates; only where rows have tags. Sorted by tag.
-    pub by_tag: Option<Ordered<Ordered<Metric>>>,
+    pub by_tag: Option<OrderedMap<OrderedMap<Metric>>>,
     /// What the gate says; null without a gate.
     #[serde(default)]
     pub gate: GateReport,
     /// Grader → what the trials of its samples tell; only where a sample has several.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub trials: Ordered<TrialsSummary>,
+    pub trials: OrderedMap<TrialsSummary>,
     /// Grader → how far its judges and votes agree; only graders with several judgments a submission.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub agreement: Ordered<Agreement>,
+    pub agreement: OrderedMap<Agreement>,
     /// Grader → how far its verdicts agree with labels of people; only graders that have some.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub label_agreement: Ordered<LabelAgreement>,
+    pub label_agreement: OrderedMap<LabelAgreement>,
     /// Grader → what is told of its agreement with labels that are held out; only graders that have some, in evaluations of all rows.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub held_out: Ordered<HeldOutAgreement>,
+    pub held_out: OrderedMap<HeldOutAgreement>,
     /// Grader → how far the people agree who labelled the same cases; only graders with labels of several.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub annotators: Ordered<AnnotatorAgreement>,
+    pub annotators: OrderedMap<AnnotatorAgreement>,
     /// Grader → the cases on which these people differ; only graders with such cases.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub disputed: Ordered<Vec<DisputedCase>>,
+    pub disputed: OrderedMap<Vec<DisputedCase>>,
     /// Grader → how far it agreed with people when it was calibrated; only graders that were.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub calibration: Ordered<ReportedCalibration>,
+    pub calibration: OrderedMap<ReportedCalibration>,
     /// Grader → what people would have said of everything; only graders with labels for a part of their verdicts.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub people: Ordered<PeopleEstimate>,
+    pub people: OrderedMap<PeopleEstimate>,
     /// Grader → what its judgments used, whenever they were made.
     #[serde(default)]
-    pub usage: Ordered<GraderUsage>,
+    pub usage: OrderedMap<GraderUsage>,
     /// What the judgments cost when they were made, in US dollars, where prices are known.
     pub cost: Option<Cost>,
     /// What all judgments used, each once: graders may share some.
@@ -225,12 +225,12 @@ pub struct Summary {
     pub all_usage: ModelUsage,
 }
 
-fn has_none<T>(map: &Ordered<T>) -> bool {
+fn has_none<T>(map: &OrderedMap<T>) -> bool {
     map.0.is_empty()
 }
 
 /// The display names to be used, of graders with their display names: those that are nobody else's name.
-pub fn usable_labels<'a>(graders: &[(&'a str, Option<&'a str>)]) -> Ordered<String> {
+pub fn usable_labels<'a>(graders: &[(&'a str, Option<&'a str>)]) -> OrderedMap<String> {
     let shown = |(name, label): &(&'a str, Option<&'a str>)| label.unwrap_or(name);
     let is_taken = |own: &str, label: &str| {
         graders
@@ -241,7 +241,7 @@ pub fn usable_labels<'a>(graders: &[(&'a str, Option<&'a str>)]) -> Ordered<Stri
         let label = label.filter(|label| !label.trim().is_empty() && label != name)?;
         (!is_taken(name, label)).then(|| ((*name).to_owned(), label.to_owned()))
     });
-    Ordered(labels.collect())
+    OrderedMap(labels.collect())
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use super::gate::{GateInputs, GateReport, decide_with};
 use super::metric::Metric;
 use super::metric::declared::{GroupValue, MetricValue};
 use super::results::Summary;
-use evalrs_base::exact::{Weighted, mean_of, weighted_mean};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::exact::{WeightedValue, mean_of, weighted_mean};
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::record_format::FORMAT;
 use evalrs_model::spec::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
 use evalrs_statistics::interval::ConfidenceInterval;
@@ -47,7 +47,7 @@ pub struct RollupReport {
     /// The suites that were evaluated, in the order of the command line.
     pub suites: Vec<RolledSuite>,
     /// Name → number; its groups are what it is the mean of.
-    pub metrics: Ordered<MetricValue>,
+    pub metrics: OrderedMap<MetricValue>,
     /// What the gate says; its status is null without one.
     pub gate: GateReport,
 }
@@ -67,7 +67,7 @@ pub struct RolledSuite {
 /// What the roll-up comes to over `suites`.
 pub fn roll_up(spec: &RollupSpec, suites: &[EvaluatedSuite]) -> RollupReport {
     let metric = |metric: &RollupMetric| (metric.name.clone(), value_of(metric, suites));
-    let metrics = Ordered(spec.metrics.iter().map(metric).collect::<Vec<_>>());
+    let metrics = OrderedMap(spec.metrics.iter().map(metric).collect::<Vec<_>>());
     let inputs =
         GateInputs { grades: &|_| None, metrics: &|name| metrics.get(name), labels: &|_| None };
     let gate = spec.gate.as_ref().map(|gate| decide_with(gate, inputs)).unwrap_or_default();
@@ -112,9 +112,9 @@ fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
     };
     let mean = |number: fn(&ComponentValue) -> Option<f64>| {
         let item = |(component, of): (&RollupComponent, &ComponentValue)| {
-            Some(Weighted { weight: component.weight, value: number(of)? })
+            Some(WeightedValue { weight: component.weight, value: number(of)? })
         };
-        weighted_mean(&counted().map(item).collect::<Option<Vec<Weighted>>>()?)
+        weighted_mean(&counted().map(item).collect::<Option<Vec<WeightedValue>>>()?)
     };
     let value = mean(|of| of.value);
     let missing = counted().find(|(_, of)| of.value.is_none());
@@ -147,7 +147,7 @@ fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
         interval,
         problem,
         interval_problem,
-        groups: Ordered(metric.components.iter().zip(&found).map(group).collect()),
+        groups: OrderedMap(metric.components.iter().zip(&found).map(group).collect()),
         lowest: value.and_then(|_| mean(|of| of.lowest)),
         highest: value.and_then(|_| mean(|of| of.highest)),
         definition: definition(metric),

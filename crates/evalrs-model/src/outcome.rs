@@ -347,7 +347,7 @@ impl Outcome {
 
 /// What the store keeps of an outcome: the body of an entry.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
-pub struct Stored {
+pub struct StoredOutcome {
     /// What came of it.
     pub outcome: Outcome,
     /// What its key was made of.
@@ -384,7 +384,7 @@ impl JudgmentOrigin {
     }
 }
 
-impl Stored {
+impl StoredOutcome {
     /// What is kept of `outcome`, asked at `at`, whose key is made of `ingredients`.
     pub fn new(ingredients: Vec<Ingredient>, outcome: Outcome, at: String) -> Self {
         let by = concat!("evalrs ", env!("CARGO_PKG_VERSION")).to_owned();

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::human::disputed_line;
 use super::intervals::percent_within;
 use super::terminal_page::{faint, paragraphs, title, titles, write_sections};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::table::{TableCell, lines, name, number};
 use evalrs_base::text::{count, cut, score_or_dash};
 use evalrs_metrics::metric::annotators::DisputedCase;
@@ -31,7 +31,7 @@ pub struct AgreementReport {
     /// Over all cases.
     pub all: SideAgreement,
     /// Model or tag → over its cases; null unless that was asked.
-    pub by: Option<Ordered<SideAgreement>>,
+    pub by: Option<OrderedMap<SideAgreement>>,
     /// The cases on which people differ, where a side is their labels.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub disputed: Vec<DisputedCase>,
@@ -131,7 +131,7 @@ fn classes(found: &SideAgreement, width: usize) -> Vec<String> {
     shown
 }
 
-fn by_group(groups: &Ordered<SideAgreement>, width: usize) -> Vec<String> {
+fn by_group(groups: &OrderedMap<SideAgreement>, width: usize) -> Vec<String> {
     let heads = ["n", "equal", "kappa", "quadratic", "Spearman", "F1"];
     let mut rows = vec![titles(&[""], &heads)];
     for (group, found) in &groups.0 {

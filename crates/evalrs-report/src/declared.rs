@@ -3,7 +3,7 @@
 use super::intervals::{self, value_interval, value_or_dash};
 use super::markdown_page::{MarkdownPage, code};
 use super::terminal_page::{error_cell, faint, titles};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::table::{TableCell, lines, name as cell_of_name, number, words};
 use evalrs_base::text::{count, cut, cut_middle};
 use evalrs_metrics::metric::declared::{GroupValue, MetricValue, UngroupedResults};
@@ -38,7 +38,7 @@ struct DeclaredRow {
 }
 
 /// The table for a terminal of so many columns; nothing where no metric is declared.
-pub(super) fn declared_lines(metrics: &Ordered<MetricValue>, width: usize) -> Vec<String> {
+pub(super) fn declared_lines(metrics: &OrderedMap<MetricValue>, width: usize) -> Vec<String> {
     if metrics.0.is_empty() {
         return Vec::new();
     }
@@ -56,7 +56,7 @@ pub(super) fn declared_lines(metrics: &Ordered<MetricValue>, width: usize) -> Ve
 }
 
 /// The same as Markdown.
-pub(super) fn add_declared(metrics: &Ordered<MetricValue>, page: &mut MarkdownPage) {
+pub(super) fn add_declared(metrics: &OrderedMap<MetricValue>, page: &mut MarkdownPage) {
     let all = || metrics.0.iter();
     let rows = all().flat_map(|(name, metric)| metric_rows(name, metric, whole_names)).map(|row| {
         let errors = row.errors.map_or_else(String::new, |errors| errors.to_string());
@@ -196,7 +196,7 @@ fn confusion(name: &str, metric: &MetricValue) -> Vec<String> {
 }
 
 /// How the intervals of all that is shown were made.
-fn methods(metrics: &Ordered<MetricValue>) -> Option<String> {
+fn methods(metrics: &OrderedMap<MetricValue>) -> Option<String> {
     let of_metric = |metric: &'_ MetricValue| {
         let groups = metric.groups.0.iter().take(GROUPS).filter_map(|(_, group)| group.interval);
         metric.interval.into_iter().chain(groups).collect::<Vec<ConfidenceInterval>>()

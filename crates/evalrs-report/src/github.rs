@@ -294,7 +294,7 @@ mod tests {
     use super::*;
     use crate::ProcessFacts;
     use crate::ending::RunEnding;
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_metrics::gate::GateReport;
     use evalrs_test_runs as fixtures;
     use evalrs_test_runs::Run;
@@ -435,7 +435,7 @@ mod tests {
         assert!(counted(&text).2.contains("not annotated"), "{text}");
         let (errors, _, _) = counted(&runs(1));
         assert_eq!(errors, 2 + 2, "a failure of each suite");
-        let labels = Ordered(vec![("accuracy".to_owned(), "Is right".to_owned())]);
+        let labels = OrderedMap(vec![("accuracy".to_owned(), "Is right".to_owned())]);
         assert!(origin(&["accuracy"]).renamed(&labels).counts("Is right"));
     }
 

@@ -179,7 +179,7 @@ mod tests {
     use anstream::adapter::strip_str;
 
     use super::write;
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_metrics::gate::GateReport;
     use evalrs_metrics::history::slide::{Slide, SlideTest};
     use evalrs_metrics::history::{
@@ -193,14 +193,14 @@ mod tests {
         HistoryRun {
             id: format!("r{day}"),
             started: format!("2026-11-0{day}T10:00:00Z"),
-            metrics: Ordered(vec![("quality".to_owned(), metric)]),
-            declared: Ordered::default(),
+            metrics: OrderedMap(vec![("quality".to_owned(), metric)]),
+            declared: OrderedMap::default(),
             gate: GateReport {
                 status: Some(evalrs_metrics::gate::GateStatus::Passed),
                 ..GateReport::default()
             },
             cost: evalrs_base::price::Cost::from_dollars(0.5),
-            digests: Ordered::default(),
+            digests: OrderedMap::default(),
             dataset: None,
             target: None,
             breaks,

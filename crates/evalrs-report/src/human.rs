@@ -4,7 +4,7 @@
 use unicode_width::UnicodeWidthStr;
 
 use super::digest::label;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, cut, cut_middle, percent, wrapped};
 use evalrs_metrics::calibration::changed_parts;
 use evalrs_metrics::metric::agreement::{Agreement, Alpha, PairAgreement};
@@ -53,7 +53,7 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
 
 /// A line for each grader, which says its name.
 fn told<T>(
-    graders: &Ordered<T>,
+    graders: &OrderedMap<T>,
     line: impl Fn(&str, &T) -> String,
 ) -> impl Iterator<Item = String> {
     graders.0.iter().map(move |(grader, found)| line(&cut(grader, GRADER), found))
@@ -332,7 +332,7 @@ pub fn disputed_line(grader: &str, cases: &[DisputedCase], all: &str) -> String 
 #[cfg(test)]
 mod tests {
     use super::{line, lines, lines_within};
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_metrics::metric::agreement::agreement;
     use evalrs_metrics::metric::annotators::AnnotatorAgreement;
     use evalrs_metrics::metric::labels::LabelAgreement;
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn how_far_votes_agree_is_one_line() {
         let mut run = fixtures::empty();
-        run.summary.agreement = Ordered(vec![
+        run.summary.agreement = OrderedMap(vec![
             ("two".to_owned(), votes(&["11", "12", "22", "22"])),
             ("three".to_owned(), votes(&["123", "222", "311", "33."])),
             ("same".to_owned(), votes(&["55", "55"])),

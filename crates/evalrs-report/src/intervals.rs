@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{enumerated, percent, score, score_or_dash};
 use evalrs_metrics::metric::{Metric, NativeMean};
 use evalrs_statistics::interval::{ConfidenceInterval, IntervalMethod};
@@ -102,7 +102,7 @@ pub fn value_interval(interval: Option<ConfidenceInterval>) -> String {
 }
 
 /// How the intervals of metrics of graders were made.
-pub(crate) fn methods(metrics: &Ordered<Metric>) -> Option<String> {
+pub(crate) fn methods(metrics: &OrderedMap<Metric>) -> Option<String> {
     let intervals = metrics
         .0
         .iter()

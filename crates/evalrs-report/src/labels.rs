@@ -3,7 +3,7 @@
 //! Formats for people are written from a report whose graders are renamed once, here; formats for machines keep
 //! the keys of the suite. A gate's rule keeps them too: it is what the suite says.
 
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::metric::Metric;
 use evalrs_metrics::results::report::{Report, Results};
 use evalrs_metrics::results::{ResultLine, Summary};
@@ -26,12 +26,12 @@ pub fn labelled<T>(report: &Report<'_>, write: impl FnOnce(&Report<'_>) -> T) ->
     write(&Report { header: report.header, summary: &summary, results: &results, briefs: None })
 }
 
-fn renamed_summary(summary: &Summary, labels: &Ordered<String>) -> Summary {
-    let groups = |groups: &Ordered<Ordered<Metric>>| {
-        let group = |(name, metrics): &(String, Ordered<Metric>)| {
+fn renamed_summary(summary: &Summary, labels: &OrderedMap<String>) -> Summary {
+    let groups = |groups: &OrderedMap<OrderedMap<Metric>>| {
+        let group = |(name, metrics): &(String, OrderedMap<Metric>)| {
             (name.clone(), renamed(metrics.clone(), labels))
         };
-        Ordered(groups.0.iter().map(group).collect())
+        OrderedMap(groups.0.iter().map(group).collect())
     };
     Summary {
         metrics: renamed(summary.metrics.clone(), labels),
@@ -50,9 +50,9 @@ fn renamed_summary(summary: &Summary, labels: &Ordered<String>) -> Summary {
     }
 }
 
-fn renamed<T>(map: Ordered<T>, labels: &Ordered<String>) -> Ordered<T> {
+fn renamed<T>(map: OrderedMap<T>, labels: &OrderedMap<String>) -> OrderedMap<T> {
     let rename = |(name, value): (String, T)| (labels.get(&name).cloned().unwrap_or(name), value);
-    Ordered(map.0.into_iter().map(rename).collect())
+    OrderedMap(map.0.into_iter().map(rename).collect())
 }
 
 #[cfg(test)]
@@ -60,13 +60,13 @@ mod tests {
     use super::labelled;
     use crate::markdown;
     use crate::origin::ReportOrigin;
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_test_runs as fixtures;
 
     #[test]
     fn people_read_labels_and_machines_keys() {
         let mut run = fixtures::hostile();
-        run.summary.labels = Ordered(vec![("accuracy".to_owned(), "Is right".to_owned())]);
+        run.summary.labels = OrderedMap(vec![("accuracy".to_owned(), "Is right".to_owned())]);
         let text = run.written(|report, out| {
             let origin = ReportOrigin::default();
             let text = labelled(report, |report| markdown::page(report, &origin, 0));

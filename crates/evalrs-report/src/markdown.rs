@@ -12,7 +12,7 @@ use super::markdown_page::{LimitedPage, MarkdownPage, code};
 use super::origin::ReportOrigin;
 use super::rater_pairs::add_pairs;
 use super::{human, rollup, usage, verdict};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, cut, cut_middle, mean_and_error, percent, score, score_or_dash};
 use evalrs_metrics::metric::Metric;
 use evalrs_metrics::results::report::Report;
@@ -96,7 +96,7 @@ pub(super) fn summary_page(report: &Report<'_>) -> MarkdownPage {
     page
 }
 
-fn add_metrics(metrics: &Ordered<Metric>, page: &mut MarkdownPage) {
+fn add_metrics(metrics: &OrderedMap<Metric>, page: &mut MarkdownPage) {
     let any_left_out = metrics.0.iter().any(|(_, metric)| metric.not_applicable > 0);
     let left_out: &[&str] = if any_left_out { &["n/a"] } else { &[] };
     let shown = ["mean ± stderr", TITLE, "pass rate", TITLE, "min", "median", "max"];
@@ -126,7 +126,7 @@ fn estimates(metric: &Metric) -> [String; 4] {
     ]
 }
 
-fn add_curves(metrics: &Ordered<Metric>, page: &mut MarkdownPage) {
+fn add_curves(metrics: &OrderedMap<Metric>, page: &mut MarkdownPage) {
     for (grader, metric) in metrics.0.iter().take(ROWS) {
         for (name, curve) in [("pass^k", &metric.pass_hat), ("pass@k", &metric.pass_at)] {
             let Some(curve) = curve else { continue };
@@ -137,7 +137,7 @@ fn add_curves(metrics: &Ordered<Metric>, page: &mut MarkdownPage) {
     }
 }
 
-fn add_models(models: &Ordered<Ordered<Metric>>, page: &mut MarkdownPage) {
+fn add_models(models: &OrderedMap<OrderedMap<Metric>>, page: &mut MarkdownPage) {
     let titles = ["n", "errors", "mean ± stderr", TITLE, "pass rate", TITLE];
     let rows = models.0.iter().take(ROWS).flat_map(|(model, metrics)| {
         metrics.0.iter().take(ROWS).map(move |(grader, metric)| {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::gate::GateStatus;
 
 /// Where the results of an evaluation came from.
@@ -51,7 +51,7 @@ impl ReportOrigin {
 
     /// The same with graders under the names that people know them by.
     #[must_use]
-    pub fn renamed(&self, labels: &Ordered<String>) -> Self {
+    pub fn renamed(&self, labels: &OrderedMap<String>) -> Self {
         let rename = |name: &String| labels.get(name).cloned().unwrap_or_else(|| name.clone());
         let gated = self.gated.as_ref().map(|gated| gated.iter().map(rename).collect());
         let rubrics = self.rubrics.iter().map(|(name, file)| (rename(name), file.clone()));
@@ -73,7 +73,7 @@ fn is_of_content(id: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::ReportOrigin;
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_metrics::gate::GateStatus;
 
     #[test]
@@ -91,7 +91,7 @@ mod tests {
                 [origin.blames("a", status), origin.blames("b", status), open.blames("b", status)];
             assert_eq!(found, [a, b, without], "{status:?}");
         }
-        let labels = Ordered(vec![("a".to_owned(), "A".to_owned())]);
+        let labels = OrderedMap(vec![("a".to_owned(), "A".to_owned())]);
         assert!(origin.renamed(&labels).counts("A") && !origin.renamed(&labels).counts("a"));
     }
 

@@ -8,7 +8,7 @@ use serde::Serialize;
 
 use super::intervals::or_dash;
 use super::terminal_page::{TITLE, faint, paragraphs, table, titles, write_sections};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::{Cost, as_of};
 use evalrs_base::text::table::{TableCell, name, number, words};
 use evalrs_base::text::{about, count, cut, grouped};
@@ -26,15 +26,15 @@ pub struct Plan {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub target: Option<PlanLine>,
     /// Grader → what it would ask, in the order of the suite.
-    pub graders: Ordered<PlanLine>,
+    pub graders: OrderedMap<PlanLine>,
     /// All graders together.
     pub totals: PlanLine,
     /// Grader → the labels that its verdicts will be compared with; only graders that have some.
     #[serde(skip_serializing_if = "has_none")]
-    pub labels: Ordered<LabelCount>,
+    pub labels: OrderedMap<LabelCount>,
 }
 
-fn has_none(labels: &Ordered<LabelCount>) -> bool {
+fn has_none(labels: &OrderedMap<LabelCount>) -> bool {
     labels.0.is_empty()
 }
 
@@ -52,7 +52,7 @@ pub struct PlanLine {
     /// Whether more will be asked, or may be: what rests on what is to be asked is known only once that is there.
     pub at_least: bool,
     /// Reason → how many of them are asked for it, in the order in which reasons win.
-    pub reasons: Ordered<u64>,
+    pub reasons: OrderedMap<u64>,
     /// What they would use, estimated.
     pub tokens: TokenEstimate,
     /// What they would cost in US dollars, estimated; null where the price of a model is not known.
@@ -90,7 +90,7 @@ impl Default for PlanLine {
             failures: 0,
             to_ask: 0,
             at_least: false,
-            reasons: Ordered::default(),
+            reasons: OrderedMap::default(),
             tokens: TokenEstimate::default(),
             cost: Some(Cost::ZERO),
             following: None,
@@ -344,7 +344,7 @@ mod tests {
     use anstream::adapter::strip_str;
 
     use super::{Plan, PlanBasis, PlanLine, TokenEstimate, write};
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_base::price::Cost;
     use evalrs_base::text::columns;
 
@@ -356,7 +356,7 @@ mod tests {
             failures: 0,
             to_ask,
             at_least: false,
-            reasons: Ordered(reasons.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()),
+            reasons: OrderedMap(reasons.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect()),
             tokens: TokenEstimate { input: to_ask * 1_183, output: to_ask * 125 },
             cost: cost.map(Cost::from_nanos),
             following: None,
@@ -368,9 +368,9 @@ mod tests {
         Plan {
             suite: "support\u{1b}[2J\nbot".to_owned(),
             target: None,
-            graders: Ordered(graders),
+            graders: OrderedMap(graders),
             totals,
-            labels: Ordered::default(),
+            labels: OrderedMap::default(),
         }
     }
 

@@ -79,7 +79,7 @@ fn not_shown(summary: &Summary) -> Option<String> {
 mod tests {
     use super::{add_pairs, pair_lines};
     use crate::markdown_page::MarkdownPage;
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_metrics::metric::agreement::agreement;
     use evalrs_test_runs as fixtures;
 
@@ -91,7 +91,7 @@ mod tests {
         };
         let items = [[1.0, 1.0, 2.0], [2.0, 2.0, 2.0], [1.0, 2.0, 1.0], [3.0, 3.0, 3.0]];
         let mut run = fixtures::empty();
-        run.summary.agreement = Ordered(vec![
+        run.summary.agreement = OrderedMap(vec![
             ("two".to_owned(), scores(&items, 2)),
             ("people".to_owned(), scores(&items, 3)),
         ]);

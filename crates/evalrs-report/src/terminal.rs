@@ -18,7 +18,7 @@ use super::terminal_page::{
     BAD, DOUBTFUL, error_cell, faint, gate_lines, table, title, titles, write_sections,
 };
 use super::{human, intervals, rollup, usage};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::table::{blocks, lines, name, number, words};
 use evalrs_base::text::{count, cut, cut_middle, sanitize, score, score_or_dash};
 use evalrs_metrics::metric::Metric;
@@ -123,7 +123,7 @@ fn verdict_lines(report: &Report<'_>, width: usize) -> Vec<String> {
     gate_lines(&summary.gate, &report.header.suite, &format!("{samples}, {results}"), width)
 }
 
-fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
+fn metric_lines(metrics: &OrderedMap<Metric>, width: usize) -> Vec<String> {
     let any_errors = metrics.0.iter().any(|(_, metric)| metric.errors > 0);
     // Of graders that leave results alone.
     let any_left_out = metrics.0.iter().any(|(_, metric)| metric.not_applicable > 0);
@@ -151,7 +151,7 @@ fn metric_lines(metrics: &Ordered<Metric>, width: usize) -> Vec<String> {
 }
 
 /// pass^k and pass@k of the first graders that have trials, and what trials do to their standard errors.
-fn curve_lines(metrics: &Ordered<Metric>, most: usize, width: usize) -> Vec<String> {
+fn curve_lines(metrics: &OrderedMap<Metric>, most: usize, width: usize) -> Vec<String> {
     let mut curves = Vec::new();
     for (grader, metric) in &metrics.0 {
         if let (Some(hat), Some(at)) = (&metric.pass_hat, &metric.pass_at) {
@@ -192,7 +192,7 @@ fn not_shown(rest: usize, noun: &str) -> Option<String> {
 /// others stand below them.
 fn group_lines(
     noun: &str,
-    groups: Option<&Ordered<Ordered<Metric>>>,
+    groups: Option<&OrderedMap<OrderedMap<Metric>>>,
     room: usize,
     most: usize,
     width: usize,

@@ -69,7 +69,7 @@ pub(crate) fn used(name: &str, usage: Usage) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::lines;
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_base::price::Cost;
     use evalrs_metrics::results::usage::{GraderUsage, ModelUsage};
     use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply, Usage as Used};
@@ -105,7 +105,7 @@ mod tests {
             cost: usage.cost,
             unpriced: 1,
         };
-        run.summary.usage = Ordered(vec![("quality".to_owned(), usage)]);
+        run.summary.usage = OrderedMap(vec![("quality".to_owned(), usage)]);
         assert_eq!(
             lines(&run.summary),
             [

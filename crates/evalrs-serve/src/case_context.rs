@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::answer::ApiError;
 use super::held_suites::SuiteNow;
-use super::served::{Served, ServedSuite};
+use super::served::{ServedSuite, ServedWorkspace};
 use crate::case_contexts::{only_note, with_stored_cases};
 use crate::view::case::CaseContext;
 use crate::view::rows::{IndexedRow, RunRows};
@@ -17,7 +17,7 @@ use evalrs_system::os::OsSystem;
 
 /// What is known of a case.
 pub(super) fn case_context(
-    served: &Served,
+    served: &ServedWorkspace,
     run: &PastRun,
     rows: &RunRows,
     row: &IndexedRow,
@@ -41,7 +41,7 @@ pub(super) fn case_context(
 
 /// The ids of the samples of a run's suite that have a tag.
 pub(super) fn tagged(
-    served: &Served,
+    served: &ServedWorkspace,
     run: &PastRun,
     tag: &str,
 ) -> Result<BTreeSet<String>, ApiError> {

@@ -10,17 +10,17 @@ use crate::view::case::CaseContext;
 use crate::view::message::messages;
 use crate::view::rows::{IndexedRow, RunRows};
 use evalrs_base::diagnostic::Diagnostic;
-use evalrs_engine::inspect::explain::{Explaining, Layers};
+use evalrs_engine::inspect::explain::{ExplanationSource, Layers};
 use evalrs_engine::inspect::preview::preview;
 use evalrs_engine::inspect::reasons::AskReasons;
 use evalrs_engine::resolve::settings::Settings;
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::{Chunk, Overrides};
 use evalrs_graph::results;
-use evalrs_metrics::explain::Explained;
+use evalrs_metrics::explain::ExplainedResult;
 use evalrs_metrics::results::recorded_submission;
 use evalrs_store::record::history::History;
-use evalrs_store::{Committed, Layered, SegmentStore};
+use evalrs_store::{CommittedStore, LayeredStore, SegmentStore};
 use evalrs_system::System;
 use evalrs_use_cases::context::{SuiteContext, check_entry};
 use evalrs_use_cases::open::new_session;
@@ -75,7 +75,7 @@ impl CurrentSuite {
         // Why judgments would be asked anew is not told, so that no earlier run is read.
         let history = History::default();
         let reasons = AskReasons::new(&self.session, &history);
-        let explaining = Explaining::new(&self.session, &mut self.layers, &reasons, None);
+        let explaining = ExplanationSource::new(&self.session, &mut self.layers, &reasons, None);
         work(&mut CaseContexts { explaining, places: &self.places })
     }
 }
@@ -92,7 +92,7 @@ pub(super) fn with_stored_cases<T>(
     let mut layers = surroundings.layers(system);
     let history = History::default();
     let reasons = AskReasons::new(session, &history);
-    let explaining = Explaining::new(session, &mut layers, &reasons, None);
+    let explaining = ExplanationSource::new(session, &mut layers, &reasons, None);
     work(&mut CaseContexts { explaining, places: &places })
 }
 
@@ -109,7 +109,7 @@ fn places(session: &Session) -> HashMap<SuiteCaseName, CasePlanned> {
 
 /// The cases of a suite, one by one.
 pub(super) struct CaseContexts<'a> {
-    explaining: Explaining<'a>,
+    explaining: ExplanationSource<'a>,
     places: &'a HashMap<SuiteCaseName, CasePlanned>,
 }
 
@@ -158,7 +158,7 @@ fn name_of(rows: &RunRows, row: &IndexedRow) -> SuiteCaseName {
 }
 
 /// Whether a case is what it was when `line` was recorded: its input, and what is graded.
-fn is_recorded(explained: &Explained, line: &Map<String, Value>) -> bool {
+fn is_recorded(explained: &ExplainedResult, line: &Map<String, Value>) -> bool {
     let mut graders = explained.graders.0.iter();
     explained.input == *line.get("input").unwrap_or(&Value::Null)
         && graders.all(|(name, grade)| {
@@ -167,12 +167,12 @@ fn is_recorded(explained: &Explained, line: &Map<String, Value>) -> bool {
 }
 
 /// The store of a suite; committed files that cannot be read are left out.
-fn store(surroundings: &SuiteContext, system: &dyn System) -> Layered {
-    let mut committed = Committed::checked(&check_entry);
+fn store(surroundings: &SuiteContext, system: &dyn System) -> LayeredStore {
+    let mut committed = CommittedStore::checked(&check_entry);
     for path in surroundings.committed_files(system) {
         if let Ok(bytes) = system.read(&path).into_bytes() {
             committed.add(&path, &bytes);
         }
     }
-    Layered::new(Box::new(SegmentStore::open(&surroundings.cache_dir)), committed)
+    LayeredStore::new(Box::new(SegmentStore::open(&surroundings.cache_dir)), committed)
 }

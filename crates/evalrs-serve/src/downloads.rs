@@ -16,7 +16,7 @@ use tokio::sync::mpsc;
 use utoipa::ToSchema;
 
 use super::answer::{AddressNames, ApiError, ErrorEnvelope};
-use super::served::{Served, beside};
+use super::served::{ServedWorkspace, beside};
 use crate::report_page::write_page;
 use evalrs_base::file_path::folder_of;
 use evalrs_report::{FORMATS, ReportFormat, ReportOptions};
@@ -96,7 +96,7 @@ impl ReportFile {
     (status = 409, description = "The run has not ended, or its record cannot be read", body = ErrorEnvelope),
 ))]
 pub(super) async fn report(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     AddressNames(names): AddressNames<ReportAddress>,
 ) -> Result<Response, ApiError> {
     let file = ReportFile::named(&names.file)?;
@@ -126,7 +126,7 @@ struct FileReport {
 }
 
 impl FileReport {
-    fn open(served: &Served, id: &str) -> Result<Self, ApiError> {
+    fn open(served: &ServedWorkspace, id: &str) -> Result<Self, ApiError> {
         let past = served.run(id)?;
         if served.jobs.is_under_way(&past.id) {
             return Err(ApiError::conflict("the run has not ended"));

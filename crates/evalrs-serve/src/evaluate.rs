@@ -16,7 +16,7 @@ use utoipa::ToSchema;
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::job::{EvaluationJob, JobProgress};
 use super::live_grades::LiveGrades;
-use super::served::{Served, ServedSuite, beside};
+use super::served::{ServedSuite, ServedWorkspace, beside};
 use crate::view::run::{RunView, open_run};
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
@@ -27,12 +27,13 @@ use evalrs_system::os::OsSystem;
 use evalrs_use_cases::args::EvaluateArgs;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::ExitStatus;
-use evalrs_use_cases::evaluate::{Watched, evaluate as evaluate_suites};
+use evalrs_use_cases::evaluate::{EvaluationFollower, evaluate as evaluate_suites};
 
 /// What is to be evaluated.
 #[derive(Clone, Debug, Deserialize, ToSchema)]
 #[serde(deny_unknown_fields)]
-pub(super) struct Wanted {
+#[schema(as = Wanted)]
+pub(super) struct RunRequest {
     /// The name of a suite that is served.
     suite: String,
     /// Whether stored outcomes are replayed and nothing is asked.
@@ -51,7 +52,8 @@ pub(super) struct Wanted {
 
 /// An evaluation that has begun.
 #[derive(Debug, Serialize, ToSchema)]
-pub(super) struct Begun {
+#[schema(as = Begun)]
+pub(super) struct BegunRun {
     /// The id of its record.
     id: String,
 }
@@ -72,9 +74,9 @@ struct EvaluateCommand {
     args: EvaluateArgs,
 }
 
-impl Wanted {
+impl RunRequest {
     /// The same, if the suite has these graders and samples. What else is wrong with it is said by the evaluation.
-    fn known(self, served: &Served, suite: &ServedSuite) -> Result<Self, ApiError> {
+    fn known(self, served: &ServedWorkspace, suite: &ServedSuite) -> Result<Self, ApiError> {
         if self.graders.is_empty() && self.samples.is_empty() {
             return Ok(self);
         }
@@ -96,7 +98,7 @@ impl Wanted {
     }
 
     /// The command that evaluates this.
-    fn args(&self, path: &str, served: &Served) -> Result<EvaluateArgs, ApiError> {
+    fn args(&self, path: &str, served: &ServedWorkspace) -> Result<EvaluateArgs, ApiError> {
         let mut words = vec!["evalrs".to_owned(), "--quiet".to_owned()];
         words.extend(self.frozen.then(|| "--frozen".to_owned()));
         words.extend(self.max_cost.map(|dollars| format!("--max-cost={dollars}")));
@@ -116,8 +118,8 @@ impl Wanted {
 }
 
 /// Begins to evaluate a suite.
-#[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = Wanted, responses(
-    (status = 202, body = Envelope<Begun>, headers(("Location" = String))),
+#[utoipa::path(post, path = "/api/runs", tag = "runs", request_body = RunRequest, responses(
+    (status = 202, body = Envelope<BegunRun>, headers(("Location" = String))),
     (status = 400, body = ErrorEnvelope),
     (status = 403, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
@@ -125,8 +127,8 @@ impl Wanted {
     (status = 422, body = ErrorEnvelope),
 ))]
 pub(super) async fn begin_run(
-    State(served): State<Arc<Served>>,
-    JsonBody(wanted): JsonBody<Wanted>,
+    State(served): State<Arc<ServedWorkspace>>,
+    JsonBody(wanted): JsonBody<RunRequest>,
 ) -> Result<Response, ApiError> {
     if served.read_only {
         return Err(ApiError::forbidden("this server only reads"));
@@ -158,7 +160,7 @@ pub(super) async fn begin_run(
         return Err(ApiError::internal(error.to_string()));
     }
     let place = HeaderValue::from_str(&format!("/api/runs/{id}"));
-    let mut response = (StatusCode::ACCEPTED, Data(Begun { id })).into_response();
+    let mut response = (StatusCode::ACCEPTED, Data(BegunRun { id })).into_response();
     if let Ok(place) = place {
         response.headers_mut().insert(header::LOCATION, place);
     }
@@ -169,7 +171,7 @@ pub(super) async fn begin_run(
 fn evaluate(args: &EvaluateArgs, job: &Arc<EvaluationJob>, home: &str) {
     let folder = join(&record::runs_of(home), &job.id);
     let ended = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
-        let watched = Watched {
+        let watched = EvaluationFollower {
             id: job.id.clone(),
             progress: RefCell::new(Box::new(JobProgress::new(Arc::clone(job)))),
             grades: RefCell::new(Box::new(LiveGrades::new(Arc::clone(job), folder))),
@@ -211,7 +213,7 @@ fn evaluate(args: &EvaluateArgs, job: &Arc<EvaluationJob>, home: &str) {
     (status = 409, body = ErrorEnvelope),
 ))]
 pub(super) async fn stop_run(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     AddressNames(id): AddressNames<String>,
 ) -> ApiAnswer<StoppedRun> {
     if served.read_only {
@@ -239,7 +241,7 @@ pub(super) async fn stop_run(
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn events(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     AddressNames(id): AddressNames<String>,
     headers: HeaderMap,
 ) -> Result<Response, ApiError> {

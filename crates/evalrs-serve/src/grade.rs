@@ -11,7 +11,7 @@ use utoipa::ToSchema;
 use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::grade_in_suite::graded_in_suite;
 use super::grade_view::{GradeView, row_graded};
-use super::served::{Served, beside};
+use super::served::{ServedWorkspace, beside};
 use evalrs_engine::session::Session;
 use evalrs_graph::Database;
 use evalrs_graph::inputs::Overrides;
@@ -50,7 +50,7 @@ pub(super) struct ToGrade {
     (status = 422, body = ErrorEnvelope),
 ))]
 pub(super) async fn grade(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     JsonBody(wanted): JsonBody<ToGrade>,
 ) -> ApiAnswer<GradeView> {
     if served.grader_of_suite(&wanted.grader).is_none() {
@@ -69,7 +69,7 @@ pub(super) async fn grade(
     .await
 }
 
-fn by_suite(served: &Served, wanted: &ToGrade) -> Result<GradeView, ApiError> {
+fn by_suite(served: &ServedWorkspace, wanted: &ToGrade) -> Result<GradeView, ApiError> {
     if !wanted.config.is_empty() {
         let message = "`config`: the options of a suite's grader are those of the suite";
         return Err(ApiError::unprocessable(message));

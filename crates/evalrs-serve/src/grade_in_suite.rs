@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 
 use super::answer::ApiError;
 use super::grade_view::{GradeView, row_graded};
-use super::served::{Served, ServedSuite};
+use super::served::{ServedSuite, ServedWorkspace};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{folder_of, join};
 use evalrs_engine::progress::Quiet;
@@ -34,7 +34,7 @@ const SUITE: &str = "evalrs-grade.yaml";
 /// Its dataset.
 const ROW: &str = "evalrs-grade.jsonl";
 
-impl Served {
+impl ServedWorkspace {
     /// The suite and the grader that `id` names as `SUITE:NAME`, where that suite is served.
     pub(super) fn grader_of_suite<'a>(&self, id: &'a str) -> Option<(&ServedSuite, &'a str)> {
         self.suites
@@ -45,7 +45,7 @@ impl Served {
 
 /// The grade that the grader called `name` of a suite gives `row`.
 pub(super) fn graded_in_suite(
-    served: &Served,
+    served: &ServedWorkspace,
     suite: &ServedSuite,
     name: &str,
     row: Map<String, Value>,
@@ -102,7 +102,7 @@ fn suite_of_one(path: &str, name: &str, surroundings: &SuiteContext) -> Result<S
 
 /// Asks what the grade waits for, until that is known or the server ends.
 fn settle_row(
-    served: &Served,
+    served: &ServedWorkspace,
     session: &mut Session,
     surroundings: &SuiteContext,
     system: &dyn System,

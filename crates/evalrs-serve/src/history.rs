@@ -10,7 +10,7 @@ use utoipa::IntoParams;
 use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, Params};
 use super::held_history::HeldHistory;
 use super::locks::locked;
-use super::served::{Served, beside};
+use super::served::{ServedWorkspace, beside};
 use crate::view::run::{open_run, run_ids};
 use evalrs_base::file_path::join;
 use evalrs_store::record::origin::RecordedOrigin;
@@ -40,7 +40,7 @@ struct WithOrigin {
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn get_history(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     Params(query): Params<HistoryQuery>,
 ) -> ApiAnswer<Value> {
     beside(move || {
@@ -69,7 +69,7 @@ pub(super) async fn get_history(
 }
 
 /// The file of a suite that is not served, from the root of the workspace, as its newest run says.
-fn recorded_place(served: &Served, name: &str) -> Option<String> {
+fn recorded_place(served: &ServedWorkspace, name: &str) -> Option<String> {
     let ids = run_ids(&OsSystem, &served.home);
     let mut runs = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
     let newest = runs.find(|run| run.header.suite == name)?;

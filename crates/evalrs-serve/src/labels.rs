@@ -12,13 +12,13 @@ use utoipa::openapi::schema::{ObjectBuilder, OneOfBuilder, Schema, Type};
 
 use super::answer::{AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
 use super::locks::locked;
-use super::served::{Served, ServedSuite, beside};
+use super::served::{ServedSuite, ServedWorkspace, beside};
 use crate::view::labels::{
     LabelFile, LabelNumber, LabelView, PeopleView, PersonLabelView, RunLabels,
 };
 use crate::view::rows::{IndexedRow, RunRows};
 use crate::view::run::{open_run, run_ids};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::threshold;
 use evalrs_eval::dataset::label_edit::NewLabel;
 use evalrs_eval::dataset::people::UNKNOWN;
@@ -113,7 +113,7 @@ pub(super) struct LabelResult {
     disputed: bool,
     /// Grader → how far its verdicts agree with people.
     #[schema(value_type = Object)]
-    agreement: Ordered<LabelAgreement>,
+    agreement: OrderedMap<LabelAgreement>,
 }
 
 /// The suite and the sample of an address.
@@ -134,7 +134,7 @@ pub(super) struct LabelPlace {
     (status = 422, body = ErrorEnvelope),
 ))]
 pub(super) async fn put_label(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     AddressNames(place): AddressNames<LabelPlace>,
     JsonBody(given): JsonBody<GivenLabel>,
 ) -> ApiAnswer<LabelResult> {
@@ -145,7 +145,7 @@ pub(super) async fn put_label(
 }
 
 fn put(
-    served: &Served,
+    served: &ServedWorkspace,
     place: &LabelPlace,
     given: &GivenLabel,
 ) -> Result<Data<LabelResult>, ApiError> {
@@ -192,7 +192,7 @@ fn put(
 
 /// Whose label it is; none where nobody knows.
 fn who(
-    served: &Served,
+    served: &ServedWorkspace,
     suite: &ServedSuite,
     given: &GivenLabel,
 ) -> Result<Option<String>, ApiError> {
@@ -214,7 +214,7 @@ fn who(
 
 /// The run that shows what the label changes.
 fn labelled_run(
-    served: &Served,
+    served: &ServedWorkspace,
     suite: &ServedSuite,
     given: &GivenLabel,
 ) -> Result<PastRun, ApiError> {
@@ -276,7 +276,7 @@ fn line(
 }
 
 /// Writes the label into the file of the suite. Lines of others stay as they are.
-fn write(served: &Served, suite: &ServedSuite, label: &NewLabel) -> Result<(), ApiError> {
+fn write(served: &ServedWorkspace, suite: &ServedSuite, label: &NewLabel) -> Result<(), ApiError> {
     let LabelFile { path, layout, .. } = served.labels_file(suite);
     let written = check_writable(&path, &layout)
         .and_then(|()| write_label(&OsSystem, &served.home, &path, label));

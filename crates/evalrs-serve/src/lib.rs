@@ -74,7 +74,7 @@ use evalrs_use_cases::signals::interrupted;
 use evalrs_use_cases::suites::suite_files;
 use guard::{HEALTH, MOST_BODY, RequestGuard, guard};
 use queries::{KnownQueries, only_known_query};
-use served::{Served, ServedSuite};
+use served::{ServedSuite, ServedWorkspace};
 
 /// How many requests read files at once: each may hold a large part of a run in memory.
 const MOST_READERS: usize = 16;
@@ -112,7 +112,7 @@ fn token(args: &ServeArgs, console: &Console<'_>) -> Result<Option<String>, Erro
 }
 
 /// What is served. Suites that have errors are served too: their pages say so.
-fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<Served, Error> {
+fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<ServedWorkspace, Error> {
     let files = suite_files(&args.suites, console.system)?;
     let first = files.first().map(String::as_str).unwrap_or_default();
     let home = SuiteContext::find(first, None, console.system)?.records();
@@ -140,20 +140,20 @@ fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<Served, Error> 
         }
         suites.push(ServedSuite { name, path });
     }
-    Ok(Served {
+    Ok(ServedWorkspace {
         labels: args.labels.clone(),
         cache_dir: args.store.cache_dir.clone(),
         read_only: args.read_only,
         labellers: args.labellers,
         first: first.to_owned(),
-        ..Served::new(suites, home)
+        ..ServedWorkspace::new(suites, home)
     })
 }
 
 async fn listen(
     args: &ServeArgs,
     token: Option<String>,
-    served: Arc<Served>,
+    served: Arc<ServedWorkspace>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     let stop = interrupted();
@@ -189,7 +189,7 @@ fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
 /// Answers requests until `stop` resolves, and those that are under way then.
 async fn answer_until(
     listener: TcpListener,
-    served: Arc<Served>,
+    served: Arc<ServedWorkspace>,
     token: Option<String>,
     stop: impl Future<Output = ()>,
 ) -> std::io::Result<()> {
@@ -217,12 +217,12 @@ fn open_browser(url: &str, console: &mut Console<'_>) -> std::io::Result<()> {
 }
 
 /// All addresses, with the middleware that every request passes.
-fn router(served: Arc<Served>, who: RequestGuard) -> Router {
+fn router(served: Arc<ServedWorkspace>, who: RequestGuard) -> Router {
     let (router, api) = routes_of().split_for_parts();
     let document = openapi::document(&api, who.token.is_some());
     let queries = Arc::new(KnownQueries::of(&document));
     let document = Bytes::from(document.to_string());
-    let openapi = move |State(_): State<Arc<Served>>| {
+    let openapi = move |State(_): State<Arc<ServedWorkspace>>| {
         let document = document.clone();
         async move { ([(CONTENT_TYPE, "application/json")], document) }
     };
@@ -240,7 +240,7 @@ fn router(served: Arc<Served>, who: RequestGuard) -> Router {
 }
 
 /// The API, and what its `OpenAPI` document says of it.
-fn routes_of() -> OpenApiRouter<Arc<Served>> {
+fn routes_of() -> OpenApiRouter<Arc<ServedWorkspace>> {
     let info = InfoBuilder::new()
         .title("evalrs")
         .version(env!("CARGO_PKG_VERSION"))

@@ -11,7 +11,7 @@ use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
 use super::held_suites::SuiteNow;
-use super::served::{Served, beside};
+use super::served::{ServedWorkspace, beside};
 use crate::suites::kind_of;
 use evalrs_suite::registry;
 use evalrs_suite::registry::RegistryEntry;
@@ -88,7 +88,7 @@ fn entry(described: RegistryEntry) -> EntryDetails {
 }
 
 /// All graders: that of the contract first, then the registry, then those of served suites.
-fn graders(served: &Served) -> Vec<EntryDetails> {
+fn graders(served: &ServedWorkspace) -> Vec<EntryDetails> {
     let mut first = string_match();
     first.config_schema["required"] = json!([]);
     let guide = json!({
@@ -120,7 +120,7 @@ pub(super) struct GraderList {
     (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_graders(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     Params(page): Params<ListPage>,
 ) -> ApiAnswer<GraderList> {
     let all = beside(move || Ok(graders(&served))).await?;
@@ -140,7 +140,7 @@ pub(super) async fn list_graders(
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn get_grader(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     AddressNames(id): AddressNames<String>,
 ) -> ApiAnswer<EntryDetails> {
     let all = beside(move || Ok(graders(&served))).await?;
@@ -149,7 +149,7 @@ pub(super) async fn get_grader(
 }
 
 /// The graders of all suites, as `SUITE:NAME`.
-fn suite_graders(served: &Served) -> Vec<EntryView> {
+fn suite_graders(served: &ServedWorkspace) -> Vec<EntryView> {
     let known = registry::graders();
     let mut entries = Vec::new();
     for suite in &served.suites {

@@ -55,11 +55,11 @@ fn write_cases(
     let source = CaseSource { run, rows: &rows, labels: &labels, system };
     let warning = match &mut suite {
         Ok(suite) => {
-            suite.with_cases(|cases| source.write(Known::Suite(cases), &mut file))?;
+            suite.with_cases(|cases| source.write(KnownContext::Suite(cases), &mut file))?;
             None
         }
         Err(reason) => {
-            source.write(Known::Nothing(reason), &mut file)?;
+            source.write(KnownContext::Nothing(reason), &mut file)?;
             Some(format!("the page has no conversations: {}", lower_case(reason)))
         }
     };
@@ -93,7 +93,7 @@ fn labels_of(report: &RecordedReport<'_>, rows: &RunRows, system: &dyn System) -
 }
 
 /// What is known of cases beyond their record.
-enum Known<'a, 's> {
+enum KnownContext<'a, 's> {
     /// What their suite says.
     Suite(&'a mut CaseContexts<'s>),
     /// Nothing, for this reason.
@@ -110,7 +110,7 @@ struct CaseSource<'a> {
 
 impl CaseSource<'_> {
     /// Writes the case of each row.
-    fn write(&self, mut known: Known<'_, '_>, file: &mut FileWriter<'_>) -> io::Result<()> {
+    fn write(&self, mut known: KnownContext<'_, '_>, file: &mut FileWriter<'_>) -> io::Result<()> {
         let Self { run, rows, labels, system } = self;
         let mut left = rows.rows.iter().peekable();
         let mut written = Ok(());
@@ -118,8 +118,8 @@ impl CaseSource<'_> {
             let Some(row) = left.next_if(|row| row.at == at && written.is_ok()) else { return };
             let line = serde_json::from_slice(bytes).unwrap_or_else(|_| Map::new());
             let context = match &mut known {
-                Known::Suite(cases) => cases.context(rows, row, &line),
-                Known::Nothing(reason) => only_note(reason),
+                KnownContext::Suite(cases) => cases.context(rows, row, &line),
+                KnownContext::Nothing(reason) => only_note(reason),
             };
             written = file.case(&case(rows, row, &line, labels, context));
         });

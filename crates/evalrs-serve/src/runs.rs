@@ -12,7 +12,7 @@ use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
 use super::locks::locked;
-use super::served::{Served, beside};
+use super::served::{ServedWorkspace, beside};
 use crate::view::run::{RunDetails, RunSurroundings, RunView, open_run, run_ids};
 use evalrs_base::file_path::join;
 use evalrs_metrics::diff::DiffLabels;
@@ -67,7 +67,7 @@ pub(super) struct LiveRun {
 
 /// Says what is served.
 #[utoipa::path(get, path = "/api/meta", tag = "server", responses((status = 200, body = Envelope<Meta>)))]
-pub(super) async fn meta(State(served): State<Arc<Served>>) -> ApiAnswer<Meta> {
+pub(super) async fn meta(State(served): State<Arc<ServedWorkspace>>) -> ApiAnswer<Meta> {
     beside(move || {
         // One that has just begun has no record yet.
         let live = served.jobs.under_way();
@@ -89,7 +89,7 @@ pub(super) async fn meta(State(served): State<Arc<Served>>) -> ApiAnswer<Meta> {
     (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_runs(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     Params(query): Params<RunQuery>,
     Params(page): Params<ListPage>,
 ) -> ApiAnswer<RunList> {
@@ -119,7 +119,7 @@ pub(super) async fn list_runs(
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn get_run(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     AddressNames(id): AddressNames<String>,
 ) -> ApiAnswer<RunDetails> {
     beside(move || {
@@ -153,7 +153,7 @@ pub(super) async fn get_run(
 const LARGE: u64 = 32 << 20;
 
 /// What people say of the results of a run by now, as `evalrs diff` finds it; nothing where its suite cannot be read.
-fn labels_of(served: &Served, past: &PastRun) -> DiffLabels {
+fn labels_of(served: &ServedWorkspace, past: &PastRun) -> DiffLabels {
     let suite = served.suite(&past.header.suite);
     let source = LabelSource {
         past,
@@ -184,7 +184,7 @@ pub(super) struct DiffQuery {
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn diff(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     Params(query): Params<DiffQuery>,
 ) -> ApiAnswer<Value> {
     beside(move || {

@@ -12,7 +12,7 @@ use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
 use super::case_context::case_context;
-use super::served::{Served, beside};
+use super::served::{ServedWorkspace, beside};
 use crate::view::case::{CasePlaceView, CaseView, case};
 use crate::view::labels::RunLabels;
 use crate::view::lines::{each_result, parsed};
@@ -39,7 +39,7 @@ pub(super) struct SampleList {
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_samples(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     AddressNames(id): AddressNames<String>,
     Params(query): Params<RowQuery>,
     Params(page): Params<ListPage>,
@@ -61,7 +61,7 @@ pub(super) async fn list_samples(
 /// The ordinals of the rows that a query wants.
 fn select(
     query: &RowQuery,
-    served: &Served,
+    served: &ServedWorkspace,
     run: &PastRun,
     rows: &RunRows,
     labels: &RunLabels,
@@ -132,7 +132,7 @@ pub(super) struct CaseQuery {
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn get_sample(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     AddressNames(place): AddressNames<SamplePlace>,
     Params(which): Params<CaseQuery>,
     Params(query): Params<RowQuery>,

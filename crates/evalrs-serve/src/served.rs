@@ -39,7 +39,7 @@ pub(super) struct ServedSuite {
 }
 
 /// What is served.
-pub(super) struct Served {
+pub(super) struct ServedWorkspace {
     /// The suites that were named, in order.
     pub suites: Vec<ServedSuite>,
     /// The folder of the records of runs.
@@ -81,7 +81,7 @@ pub(super) struct HeldRows {
     rows: Arc<RunRows>,
 }
 
-impl Served {
+impl ServedWorkspace {
     /// What is served where records are in `home`.
     pub(crate) fn new(suites: Vec<ServedSuite>, home: String) -> Self {
         Self {

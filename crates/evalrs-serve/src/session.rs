@@ -11,7 +11,7 @@ use tokio::sync::oneshot;
 
 use super::args::ServeSessionArgs;
 use super::job::EvaluationJob;
-use super::served::{Served, ServedSuite};
+use super::served::{ServedSuite, ServedWorkspace};
 use super::{answer_until, bound, open_browser};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::Error;
@@ -63,11 +63,11 @@ impl SessionServer {
         let listener = bound(SocketAddr::new(Ipv4Addr::LOCALHOST.into(), watched.page.port))?;
         let url = format!("http://{}/", listener.local_addr()?);
         let suites = vec![ServedSuite { name: name.clone(), path: watched.suite.to_owned() }];
-        let served = Served {
+        let served = ServedWorkspace {
             first: watched.suite.to_owned(),
             labels: watched.labels.map(str::to_owned),
             cache_dir: watched.cache_dir.map(str::to_owned),
-            ..Served::new(suites, home.to_owned())
+            ..ServedWorkspace::new(suites, home.to_owned())
         };
         let job = served.jobs.follow(id.to_owned(), name);
         let (stop, stopped) = oneshot::channel();

@@ -11,7 +11,7 @@ use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
 use super::held_suites::SuiteNow;
-use super::served::{Served, ServedSuite, beside};
+use super::served::{ServedSuite, ServedWorkspace, beside};
 use crate::view::run::{RunView, open_run, run_ids};
 use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::gate::rule;
@@ -97,12 +97,15 @@ pub(super) fn kind_of(grader: &GraderSpec) -> &'static str {
     }
 }
 
-fn details(served: &Served, suite: &ServedSuite) -> Result<(SuiteDetails, ProblemCount), ApiError> {
+fn details(
+    served: &ServedWorkspace,
+    suite: &ServedSuite,
+) -> Result<(SuiteDetails, ProblemCount), ApiError> {
     served.with_suite(suite, &[], |now| details_of(served, suite, &now))
 }
 
 fn details_of(
-    served: &Served,
+    served: &ServedWorkspace,
     suite: &ServedSuite,
     now: &SuiteNow<'_>,
 ) -> (SuiteDetails, ProblemCount) {
@@ -129,7 +132,7 @@ fn details_of(
     (details, count)
 }
 
-fn last_run(served: &Served, suite: &str) -> Option<RunView> {
+fn last_run(served: &ServedWorkspace, suite: &str) -> Option<RunView> {
     let ids = run_ids(&OsSystem, &served.home);
     let runs = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
     let run = runs.into_iter().find(|run| run.header.suite == suite)?;
@@ -142,7 +145,7 @@ fn last_run(served: &Served, suite: &str) -> Option<RunView> {
     (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_suites(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     Params(page): Params<ListPage>,
 ) -> ApiAnswer<SuiteList> {
     beside(move || {
@@ -164,7 +167,7 @@ pub(super) async fn list_suites(
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn get_suite(
-    State(served): State<Arc<Served>>,
+    State(served): State<Arc<ServedWorkspace>>,
     AddressNames(name): AddressNames<String>,
 ) -> ApiAnswer<SuiteDetails> {
     beside(move || {

@@ -39,7 +39,7 @@ pub struct Strength {
 
 /// Why players have no strengths.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Unidentified {
+pub enum NoStrengths {
     /// Fewer than two players.
     TooFew,
     /// More than [`MAX_PLAYERS`].
@@ -67,16 +67,16 @@ pub fn bradley_terry(
     players: usize,
     comparisons: &[PairwiseOutcome],
     level: f64,
-) -> Result<Vec<Strength>, Unidentified> {
+) -> Result<Vec<Strength>, NoStrengths> {
     match players {
-        ..2 => return Err(Unidentified::TooFew),
-        MAX_PLAYERS.. => return Err(Unidentified::TooMany),
+        ..2 => return Err(NoStrengths::TooFew),
+        MAX_PLAYERS.. => return Err(NoStrengths::TooMany),
         _ => {}
     }
     let wins = Wins::of(players, comparisons);
     wins.check_connected()?;
     let strengths = wins.fit()?;
-    let errors = wins.errors(&strengths).ok_or(Unidentified::NotConverged)?;
+    let errors = wins.errors(&strengths).ok_or(NoStrengths::NotConverged)?;
     let reach = normal_quantile(f64::midpoint(level.clamp(0.0, 1.0), 1.0));
     let strength = |at: usize| Strength {
         n: wins.comparisons[at],
@@ -99,7 +99,7 @@ pub fn bradley_terry(
 pub fn strengths(
     players: usize,
     comparisons: &[PairwiseOutcome],
-) -> Result<Vec<Strength>, Unidentified> {
+) -> Result<Vec<Strength>, NoStrengths> {
     bradley_terry(players, comparisons, LEVEL)
 }
 
@@ -137,12 +137,12 @@ impl Wins {
     }
 
     /// Whether chains of wins lead from the first player to every other one, and back.
-    fn check_connected(&self) -> Result<(), Unidentified> {
+    fn check_connected(&self) -> Result<(), NoStrengths> {
         let forward = self.reached(|from, to| self.won[from][to] > 0.0);
         let back = self.reached(|from, to| self.won[to][from] > 0.0);
         for reached in [forward, back] {
             if reached.len() < self.players() {
-                return Err(Unidentified::NotConnected { reached });
+                return Err(NoStrengths::NotConnected { reached });
             }
         }
         Ok(())
@@ -160,13 +160,13 @@ impl Wins {
     }
 
     /// Newton's method from equal strengths, halving steps that do not raise the likelihood. The last player stays at 0 meanwhile.
-    fn fit(&self) -> Result<Vec<f64>, Unidentified> {
+    fn fit(&self) -> Result<Vec<f64>, NoStrengths> {
         let mut strengths = vec![0.0; self.players()];
         for _ in 0..MAX_STEPS {
             let information = self.information(&strengths);
             let slope = self.slope(&strengths);
             let last = self.players() - 1;
-            let step = solve(&information, &slope[..last]).ok_or(Unidentified::NotConverged)?;
+            let step = solve(&information, &slope[..last]).ok_or(NoStrengths::NotConverged)?;
             let moved = |scale: f64| {
                 let mut moved = strengths.clone();
                 for (strength, step) in moved.iter_mut().zip(&step) {
@@ -184,9 +184,9 @@ impl Wins {
             let mut scales = (0..MAX_HALVINGS).map(|halvings| 0.5_f64.powi(halvings)).map(moved);
             strengths = scales
                 .find(|next| self.likelihood(next) >= before)
-                .ok_or(Unidentified::NotConverged)?;
+                .ok_or(NoStrengths::NotConverged)?;
         }
-        Err(Unidentified::NotConverged)
+        Err(NoStrengths::NotConverged)
     }
 
     fn likelihood(&self, strengths: &[f64]) -> f64 {
@@ -260,7 +260,7 @@ fn chance(difference: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{PairwiseOutcome, Unidentified, strengths};
+    use super::{NoStrengths, PairwiseOutcome, strengths};
 
     fn outcome(one: usize, other: usize, outcome: f64) -> PairwiseOutcome {
         PairwiseOutcome { sample: 0, one, other, outcome }
@@ -287,10 +287,10 @@ mod tests {
             (&[outcome(0, 1, f64::NAN), outcome(2, 9, 1.0)], &[0]),
         ] {
             let found = strengths(3, games).unwrap_err();
-            let Unidentified::NotConnected { reached: found } = found else { panic!("{found:?}") };
+            let NoStrengths::NotConnected { reached: found } = found else { panic!("{found:?}") };
             assert_eq!(found, reached);
         }
-        assert_eq!(strengths(1, &[]), Err(Unidentified::TooFew));
-        assert_eq!(strengths(100_000, &[]), Err(Unidentified::TooMany));
+        assert_eq!(strengths(1, &[]), Err(NoStrengths::TooFew));
+        assert_eq!(strengths(100_000, &[]), Err(NoStrengths::TooMany));
     }
 }

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 
 use serde::{Deserialize, Serialize};
 
-use evalrs_base::exact::{Weighted, mean, weighted_mean};
+use evalrs_base::exact::{WeightedValue, mean, weighted_mean};
 
 /// More distinct classes are no classes: a table of them is of no use to anybody.
 pub const MAX_CLASSES: usize = 1_000;
@@ -142,7 +142,7 @@ impl ConfusionMatrix {
         }
         let scores = self.scores();
         let of = |value: fn(&ClassScores) -> Option<f64>| {
-            let weighted = scores.iter().map(|scores| Weighted {
+            let weighted = scores.iter().map(|scores| WeightedValue {
                 weight: weight(scores),
                 value: value(scores).unwrap_or(0.0),
             });

@@ -13,7 +13,7 @@ use evalrs_model::key::{ActionKey, KeyMap};
 
 /// The entries of committed files; nothing is ever written to them here.
 #[derive(Default)]
-pub struct Committed {
+pub struct CommittedStore {
     /// The entries of each key, the winner first.
     entries: KeyMap<Vec<Entry>>,
     /// What tells whether an entry is right: anybody can edit such a file.
@@ -21,7 +21,7 @@ pub struct Committed {
     warnings: Vec<String>,
 }
 
-impl Committed {
+impl CommittedStore {
     /// Nothing yet; what is added is checked when it is used.
     pub fn checked(check: Check<'static>) -> Self {
         Self { check: Some(check), ..Self::default() }

@@ -5,7 +5,7 @@
 
 use std::sync::Mutex;
 
-use crate::committed::Committed;
+use crate::committed::CommittedStore;
 use crate::entry::{Entry, keep_winner};
 use crate::error::StoreError;
 use crate::line::entry_line::{EntryLine, keep_winning_line};
@@ -13,20 +13,20 @@ use crate::outcome_store::{OutcomeStore, lock};
 use evalrs_model::key::ActionKey;
 
 /// A store over committed judgments.
-pub struct Layered {
+pub struct LayeredStore {
     store: Box<dyn OutcomeStore>,
     /// Of what is wrong there, it is told once.
-    committed: Mutex<Committed>,
+    committed: Mutex<CommittedStore>,
 }
 
-impl Layered {
+impl LayeredStore {
     /// Reads from both and writes to `store`.
-    pub fn new(store: Box<dyn OutcomeStore>, committed: Committed) -> Self {
+    pub fn new(store: Box<dyn OutcomeStore>, committed: CommittedStore) -> Self {
         Self { store, committed: Mutex::new(committed) }
     }
 }
 
-impl OutcomeStore for Layered {
+impl OutcomeStore for LayeredStore {
     fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
         let mut found = self.store.get_many(keys);
         let mut committed = lock(&self.committed);

@@ -26,7 +26,7 @@ use crate::segment::removal_lock::{remove_segments, try_removing_segments};
 use crate::segment::store::SegmentStore;
 use crate::sweep::blob_sweep::{BlobSweep, remove_blobs};
 use crate::sweep::policy::{Candidate, Fate, fates};
-use crate::sweep::survey::{ClosedSegment, INDEXED, Survey, Swept, survey};
+use crate::sweep::survey::{ClosedSegment, INDEXED, Survey, SweptEntries, survey};
 use crate::sweep::uses::{Uses, read_uses, remove_unfinished};
 
 /// How much is written at once, in bytes.
@@ -67,10 +67,10 @@ pub enum SweepError {
 }
 
 /// Sweeps the store in the cache folder `dir`.
-pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<Swept, SweepError> {
+pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<SweptEntries, SweepError> {
     let folder = segment_folder(dir);
     if !folder.exists() {
-        return Ok(Swept::default());
+        return Ok(SweptEntries::default());
     }
     // A look at what would go changes nothing, and may be had of a store that is not ours to write.
     let _lock = if sweep.dry_run { None } else { Some(lock(&dir.join("v1").join("gc.lock"))?) };

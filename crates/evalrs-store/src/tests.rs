@@ -229,7 +229,7 @@ fn a_file_of_garbage_gives_a_bounded_number_of_warnings() {
     let dir = segment(&bytes);
     let (marks, warnings) = reread(dir.path());
     assert_eq!((marks.as_str(), warnings.len()), ("111", WARNING_LIMIT));
-    let mut committed = Committed::default();
+    let mut committed = CommittedStore::default();
     committed.add("a.jsonl", &bytes);
     assert_eq!(committed.take_warnings().len(), WARNING_LIMIT);
     assert_eq!(committed.keys().len(), 3);
@@ -338,7 +338,7 @@ fn a_committed_entry_that_is_wrong_hides_no_right_one() {
         if entry.body.contains("bad") { Err("is bad".to_owned()) } else { Ok(EntryCheck::Read) }
     };
     for lines in [[good.clone(), bad.clone()], [bad.clone(), good.clone()]] {
-        let mut committed = Committed::checked(check);
+        let mut committed = CommittedStore::checked(check);
         committed
             .add("a", (text_of(&lines) + &text_of(&[entry(2, 0, bad.body.as_str())])).as_bytes());
         assert_eq!(committed.take_warnings(), [] as [String; 0], "nothing was used yet");
@@ -501,7 +501,7 @@ fn committed_files_are_read_in_any_order_and_with_any_line_ends() {
         ("\n\r\n".to_owned(), "...", 0),
     ];
     for (text, expected, warnings) in cases {
-        let mut committed = Committed::default();
+        let mut committed = CommittedStore::default();
         committed.add("cache/a.judgments.jsonl", text.as_bytes());
         let marks: String = three()
             .iter()
@@ -518,7 +518,7 @@ fn committed_files_are_read_in_any_order_and_with_any_line_ends() {
         );
         assert_eq!(committed.take_warnings(), [] as [String; 0]);
     }
-    let mut committed = Committed::default();
+    let mut committed = CommittedStore::default();
     committed.add("cache/a.judgments.jsonl", b"\n\nnonsense");
     assert_eq!(
         committed.take_warnings(),
@@ -529,7 +529,7 @@ fn committed_files_are_read_in_any_order_and_with_any_line_ends() {
 #[test]
 fn a_conflict_of_git_is_named_once_with_its_cure() {
     let text = format!("<<<<<<< HEAD\n{}=======\nnonsense\n>>>>>>> theirs\n", text_of(&three()));
-    let mut committed = Committed::default();
+    let mut committed = CommittedStore::default();
     committed.add("a", text.as_bytes());
     let warnings = committed.take_warnings();
     assert_eq!((warnings.len(), committed.keys().len()), (2, 3), "{warnings:?}");
@@ -576,10 +576,10 @@ fn replies_win_over_all_layers_then_the_highest_generation_and_the_digest_breaks
         let stores: [Box<dyn OutcomeStore>; 2] =
             [Box::new(SegmentStore::open(dir.path())), Box::new(MemoryStore::default())];
         for store in stores {
-            let mut below = Committed::default();
+            let mut below = CommittedStore::default();
             below.add("a", text_of(&entries(&committed)).as_bytes());
             below.add("b", text_of(&three()[1..2]).as_bytes());
-            let layered = Layered::new(store, below);
+            let layered = LayeredStore::new(store, below);
             layered.put_many(&entries(&kept)).unwrap();
             let found = layered.get_many(&[key(9), key(1), key(2), key(1)]);
             let winner = Some(entry(1, generation, body));

@@ -38,7 +38,7 @@ pub(crate) type ListFolder<'a> = &'a dyn Fn(&str) -> Option<Vec<String>>;
 
 /// What patterns expand to.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Expanded {
+pub struct ExpandedPatterns {
     /// The files, sorted, each once, from where the patterns start.
     pub files: Vec<String>,
     /// The folders of which everything is taken and that hold nothing that is.
@@ -55,13 +55,17 @@ pub struct Expanded {
 /// Expands files, folders (everything below them) and patterns of `*`, `?`, `[..]`, `{a,b}` and `**`.
 ///
 /// A pattern that ends in a wildcard matches files alone; one that ends in a name or in `/` matches folders too.
-pub fn expand(patterns: &[String], list: ListFolder<'_>) -> Expanded {
+pub fn expand(patterns: &[String], list: ListFolder<'_>) -> ExpandedPatterns {
     expand_within(patterns, list, GlobLimits { files: MAX_FILES, folders: MAX_FOLDERS })
 }
 
 /// The same with limits of its own.
-pub fn expand_within(patterns: &[String], list: ListFolder<'_>, limits: GlobLimits) -> Expanded {
-    let mut expanded = Expanded::default();
+pub fn expand_within(
+    patterns: &[String],
+    list: ListFolder<'_>,
+    limits: GlobLimits,
+) -> ExpandedPatterns {
+    let mut expanded = ExpandedPatterns::default();
     for pattern in patterns {
         let mut walk = Walk {
             list,
@@ -380,7 +384,7 @@ mod tests {
 
     use proptest::prelude::*;
 
-    use super::{Expanded, MAX_FILES, expand, lock_file, matcher};
+    use super::{ExpandedPatterns, MAX_FILES, expand, lock_file, matcher};
 
     /// Folders and what is in them.
     struct Tree(BTreeMap<String, BTreeSet<String>>);
@@ -410,7 +414,7 @@ mod tests {
             self.0.get(folder).map(|names| names.iter().cloned().collect())
         }
 
-        fn expand(&self, patterns: &[&str]) -> Expanded {
+        fn expand(&self, patterns: &[&str]) -> ExpandedPatterns {
             let patterns: Vec<String> = patterns.iter().map(|&text| text.to_owned()).collect();
             expand(&patterns, &|folder| self.list(folder))
         }

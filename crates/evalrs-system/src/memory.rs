@@ -26,12 +26,12 @@ struct MemoryProgram {
 }
 
 /// A file that is being written.
-struct Created {
+struct CreatedFile {
     path: String,
     files: Rc<RefCell<BTreeMap<String, FileBytes>>>,
 }
 
-impl Write for Created {
+impl Write for CreatedFile {
     fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
         if let Some(FileBytes::Bytes(held)) = self.files.borrow_mut().get_mut(&self.path) {
             held.extend(bytes);
@@ -150,7 +150,7 @@ impl System for MemorySystem {
 
     fn create(&self, path: &str) -> std::io::Result<Box<dyn Write>> {
         self.set(path, []);
-        Ok(Box::new(Created { path: path.to_owned(), files: Rc::clone(&self.files) }))
+        Ok(Box::new(CreatedFile { path: path.to_owned(), files: Rc::clone(&self.files) }))
     }
 
     fn make_executable(&self, _path: &str) -> std::io::Result<()> {

@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use serde_json::{Map, Value, json};
 
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_eval::grade::GradeError;
 use evalrs_metrics::gate::{GateReport, GateStatus};
@@ -52,7 +52,7 @@ impl Run {
             }
         }
         let metric = |grader: &String| (grader.clone(), Metric::of(&self.observations(grader)));
-        self.summary.metrics = Ordered(graders.iter().map(metric).collect());
+        self.summary.metrics = OrderedMap(graders.iter().map(metric).collect());
         let name = |at: usize| {
             let ResultLine { sample_id, model, trial, .. } = self.results.get(at)?.clone();
             Some(NamedResult { sample_id, model, trial })
@@ -61,7 +61,7 @@ impl Run {
             let findings = TrialFindings::of(&self.observations(grader))?;
             Some((grader.clone(), TrialsSummary::new(&findings, None, &name)))
         };
-        self.summary.trials = Ordered(graders.iter().filter_map(trials).collect());
+        self.summary.trials = OrderedMap(graders.iter().filter_map(trials).collect());
         self.summary.results = self.results.len();
         self
     }
@@ -96,29 +96,29 @@ pub fn empty() -> Run {
         suite: "support-bot".to_owned(),
         description: None,
         evalrs: "0.1.0".to_owned(),
-        inputs: Ordered(vec![("dataset.jsonl".to_owned(), "00ff".to_owned())]),
+        inputs: OrderedMap(vec![("dataset.jsonl".to_owned(), "00ff".to_owned())]),
         settings: Map::new(),
     };
     let summary = Summary {
-        declared: Ordered::default(),
+        declared: OrderedMap::default(),
         format: FORMAT,
         suite: "support-bot".to_owned(),
         samples: 0,
         results: 0,
-        metrics: Ordered::default(),
-        labels: Ordered::default(),
+        metrics: OrderedMap::default(),
+        labels: OrderedMap::default(),
         by_model: None,
         by_tag: None,
         gate: GateReport::default(),
-        trials: Ordered::default(),
-        agreement: Ordered::default(),
-        label_agreement: Ordered::default(),
-        held_out: Ordered::default(),
-        calibration: Ordered::default(),
-        annotators: Ordered::default(),
-        disputed: Ordered::default(),
-        people: Ordered::default(),
-        usage: Ordered::default(),
+        trials: OrderedMap::default(),
+        agreement: OrderedMap::default(),
+        label_agreement: OrderedMap::default(),
+        held_out: OrderedMap::default(),
+        calibration: OrderedMap::default(),
+        annotators: OrderedMap::default(),
+        disputed: OrderedMap::default(),
+        people: OrderedMap::default(),
+        usage: OrderedMap::default(),
         cost: None,
         all_usage: ModelUsage::default(),
     };
@@ -145,7 +145,7 @@ pub fn hostile() -> Run {
         .map(|(id, trial, accuracy, quality)| ResultLine {
             trial,
             model: Some("m:1,x".to_owned()),
-            grades: Ordered(vec![
+            grades: OrderedMap(vec![
                 ("accuracy".to_owned(), accuracy),
                 ("quality|x".to_owned(), quality),
             ]),
@@ -168,7 +168,7 @@ pub fn hostile() -> Run {
     let all_usage =
         ModelUsage { judgments: 4, input_tokens: 1234, output_tokens: 56, cost, unpriced: 0 };
     let usage = GraderUsage::of([("judge-1", all_usage)].into_iter());
-    run.summary.usage = Ordered(vec![("quality|x".to_owned(), usage)]);
+    run.summary.usage = OrderedMap(vec![("quality|x".to_owned(), usage)]);
     run.summary.all_usage = all_usage;
     run.summary.cost = Cost::from_dollars(0.0123);
     run
@@ -182,7 +182,7 @@ pub fn large() -> Run {
         .map(|(at, model, trial)| ResultLine {
             model: Some(model.to_owned()),
             trial,
-            grades: Ordered(
+            grades: OrderedMap(
                 ["accuracy", "quality", "policy"]
                     .into_iter()
                     .map(|grader| {
@@ -203,9 +203,10 @@ pub fn large() -> Run {
     run.summary.samples = 1000;
     let metrics = run.summary.metrics.clone();
     let named = |name: String| (name, metrics.clone());
-    run.summary.by_tag = Some(Ordered((0..40).map(|at| named(format!("tag-{at:02}"))).collect()));
+    run.summary.by_tag =
+        Some(OrderedMap((0..40).map(|at| named(format!("tag-{at:02}"))).collect()));
     run.summary.by_model =
-        Some(Ordered(["gpt", "claude"].map(|name| named(name.to_owned())).into()));
+        Some(OrderedMap(["gpt", "claude"].map(|name| named(name.to_owned())).into()));
     run
 }
 
@@ -221,7 +222,7 @@ pub fn errored(at: usize, kind: &str, message: &str) -> ResultLine {
 
 fn with(at: usize, grade: GradeLine) -> ResultLine {
     ResultLine {
-        grades: Ordered(vec![("accuracy".to_owned(), grade)]),
+        grades: OrderedMap(vec![("accuracy".to_owned(), grade)]),
         ..result(&format!("s{at}"))
     }
 }
@@ -236,9 +237,9 @@ fn result(sample_id: &str) -> ResultLine {
         trial: 0,
         conversation: None,
         submission: String::new(),
-        submissions: Ordered::default(),
-        grades: Ordered::default(),
-        not_applicable: Ordered::default(),
+        submissions: OrderedMap::default(),
+        grades: OrderedMap::default(),
+        not_applicable: OrderedMap::default(),
     }
 }
 

@@ -32,7 +32,7 @@ use self::shape::ModuleShape;
 
 /// What is left of a module without its types.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Stripped {
+pub struct StrippedModule {
     /// JavaScript; if it was TypeScript, it ends with a source map.
     pub code: String,
     /// Whether it is an ES module; else it is `CommonJS`.
@@ -41,7 +41,7 @@ pub struct Stripped {
     pub exports: Vec<String>,
 }
 
-impl Stripped {
+impl StrippedModule {
     /// Whether it certainly does not export `name`.
     pub fn lacks(&self, name: &str) -> bool {
         !self.exports.iter().any(|export| export == name || export == "*")
@@ -51,7 +51,7 @@ impl Stripped {
 /// Takes the types out of `source`. The extension of `path` says what it is written in: `.js`, `.mjs` and `.cjs` are
 /// JavaScript, which stays as it is; everything else is TypeScript.
 #[cfg(feature = "typescript")]
-pub fn strip(path: &str, source: &str) -> Result<Stripped, SyntaxProblem> {
+pub fn strip(path: &str, source: &str) -> Result<StrippedModule, SyntaxProblem> {
     /// What reads and writes code calls itself for what is nested; memory is taken only where it is used. In bytes.
     const STACK: usize = 256 << 20;
     std::thread::scope(|scope| {
@@ -64,13 +64,13 @@ pub fn strip(path: &str, source: &str) -> Result<Stripped, SyntaxProblem> {
 
 /// Says that this build cannot do it.
 #[cfg(not(feature = "typescript"))]
-pub fn strip(_path: &str, _source: &str) -> Result<Stripped, SyntaxProblem> {
+pub fn strip(_path: &str, _source: &str) -> Result<StrippedModule, SyntaxProblem> {
     let message = "this evalrs was built without the feature `typescript`: install bun or deno to run TypeScript";
     Err(SyntaxProblem { message: message.to_owned(), line: 1, column: 1 })
 }
 
 #[cfg(feature = "typescript")]
-fn strip_here(path: &str, source: &str) -> Result<Stripped, SyntaxProblem> {
+fn strip_here(path: &str, source: &str) -> Result<StrippedModule, SyntaxProblem> {
     let extension = path.rsplit('.').next().unwrap_or_default();
     let kind = match extension {
         "js" => SourceType::unambiguous(),
@@ -97,7 +97,7 @@ fn strip_here(path: &str, source: &str) -> Result<Stripped, SyntaxProblem> {
         "cjs" | "cts" => false,
         _ => shape.is_module,
     };
-    Ok(Stripped { code, is_module, exports: shape.exports(is_module) })
+    Ok(StrippedModule { code, is_module, exports: shape.exports(is_module) })
 }
 
 #[cfg(feature = "typescript")]

@@ -1,8 +1,8 @@
 //! What becomes of TypeScript, as tables.
 
-use super::{Stripped, strip};
+use super::{StrippedModule, strip};
 
-fn stripped(source: &str) -> Stripped {
+fn stripped(source: &str) -> StrippedModule {
     strip("grader.ts", source).unwrap_or_else(|problem| panic!("{problem:?} in\n{source}"))
 }
 

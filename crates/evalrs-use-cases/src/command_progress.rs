@@ -2,7 +2,7 @@
 
 use evalrs_base::price::Cost;
 use evalrs_engine::resolve::budget::SpendingLimits;
-use evalrs_engine::resolve::settle::Settled;
+use evalrs_engine::resolve::settle::Settlement;
 use evalrs_metrics::results::Summary;
 use evalrs_metrics::rollup::EvaluatedSuite;
 use evalrs_store::record::RunFacts;
@@ -44,7 +44,7 @@ pub struct SpentLimits {
 
 impl SpentLimits {
     /// Adds what an evaluation used.
-    pub fn add(&mut self, settled: &Settled) {
+    pub fn add(&mut self, settled: &Settlement) {
         self.calls += settled.calls;
         let of_target = settled.conversations.and_then(|tally| tally.spent.cost);
         self.cost += settled.spent().cost.unwrap_or(Cost::ZERO) + of_target.unwrap_or(Cost::ZERO);

@@ -14,11 +14,11 @@ use evalrs_engine::inspect::explain::Layers;
 use evalrs_engine::resolve::budget::SpendingLimits;
 use evalrs_engine::resolve::settings::Settings;
 use evalrs_eval::dataset::split::decode;
-use evalrs_model::outcome::Stored;
+use evalrs_model::outcome::StoredOutcome;
 use evalrs_model::spec::Suite;
 use evalrs_store::record::label_writer::labeller;
 use evalrs_store::{
-    Committed, Entry, EntryCheck, Layered, MemoryStore, OutcomeStore, SegmentStore,
+    CommittedStore, Entry, EntryCheck, LayeredStore, MemoryStore, OutcomeStore, SegmentStore,
 };
 use evalrs_suite::workspace::{Color, Workspace, read_workspace};
 use evalrs_system::{FileBytes, System};
@@ -120,7 +120,7 @@ impl SuiteContext {
 
     /// The store, over the judgments that are committed.
     pub fn store(&self, console: &mut Console<'_>) -> Result<Arc<dyn OutcomeStore>, Error> {
-        let mut committed = Committed::checked(&check_entry);
+        let mut committed = CommittedStore::checked(&check_entry);
         for path in self.committed_files(console.system) {
             match console.system.read(&path).into_bytes() {
                 Ok(bytes) => committed.add(&path, &bytes),
@@ -131,7 +131,7 @@ impl SuiteContext {
             }
         }
         let segments = SegmentStore::open(&self.cache_dir);
-        Ok(Arc::new(Layered::new(Box::new(segments), committed)))
+        Ok(Arc::new(LayeredStore::new(Box::new(segments), committed)))
     }
 }
 
@@ -141,9 +141,9 @@ impl SuiteContext {
         let mut layers: Layers = Vec::new();
         for path in self.committed_files(system) {
             let Ok(bytes) = system.read(&path).into_bytes() else { continue };
-            let mut committed = Committed::checked(&check_entry);
+            let mut committed = CommittedStore::checked(&check_entry);
             committed.add(&path, &bytes);
-            let layer = Layered::new(Box::new(MemoryStore::default()), committed);
+            let layer = LayeredStore::new(Box::new(MemoryStore::default()), committed);
             layers.push((format!("the committed file {path}"), Arc::new(layer)));
         }
         let local = Arc::new(SegmentStore::open(&self.cache_dir));
@@ -154,7 +154,7 @@ impl SuiteContext {
 
 /// What evalrs can say of an entry: whether its body is an outcome, and its key that of the kept ingredients.
 pub fn check_entry(entry: &Entry) -> Result<EntryCheck, String> {
-    let stored: Stored =
+    let stored: StoredOutcome =
         serde_json::from_str(&entry.body).map_err(|error| format!("is not an outcome: {error}"))?;
     match stored.key() {
         None => Ok(EntryCheck::Read),

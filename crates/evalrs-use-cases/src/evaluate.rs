@@ -27,13 +27,13 @@ use crate::console::Console;
 use crate::error::{Error, ExitStatus};
 use crate::progress::bar::RunBar;
 use crate::progress::plain::PlainProgress;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::{count, sanitize};
 use evalrs_engine::lines_ahead::lines_ahead;
 use evalrs_engine::progress::{Progress, Quiet};
 use evalrs_engine::resolve::resolver::GradeFollower;
 use evalrs_engine::resolve::settings::{AskPolicy, Settings};
-use evalrs_engine::resolve::settle::Settled;
+use evalrs_engine::resolve::settle::Settlement;
 use evalrs_engine::session::Session;
 use evalrs_graph::briefs::briefs;
 use evalrs_graph::inputs::Overrides;
@@ -51,7 +51,7 @@ use evalrs_store::record::RunFacts;
 use evalrs_system::System;
 
 /// Who follows an evaluation, and may stop it.
-pub struct Watched {
+pub struct EvaluationFollower {
     /// The id of its record.
     pub id: String,
     /// Shows what happens.
@@ -66,7 +66,7 @@ pub struct Watched {
 /// the terminal.
 pub fn evaluate(
     args: &EvaluateArgs,
-    watched: Option<&Watched>,
+    watched: Option<&EvaluationFollower>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
     evaluate_within(args, watched, &Cell::default(), console)
@@ -75,7 +75,7 @@ pub fn evaluate(
 /// The same where earlier evaluations have `used` a part of the limits, which is updated.
 pub fn evaluate_within(
     args: &EvaluateArgs,
-    watched: Option<&Watched>,
+    watched: Option<&EvaluationFollower>,
     used: &Cell<SpentLimits>,
     console: &mut Console<'_>,
 ) -> Result<ExitStatus, Error> {
@@ -113,7 +113,7 @@ pub fn evaluate_within(
 /// What is evaluated, and for whom.
 struct RunCommand<'a> {
     args: &'a EvaluateArgs,
-    watched: Option<&'a Watched>,
+    watched: Option<&'a EvaluationFollower>,
     suites: &'a [String],
     rollup: Option<&'a RollupFile>,
     /// What is used of its limits.
@@ -188,7 +188,7 @@ fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
 /// A suite of the command.
 struct SuiteRun<'a> {
     args: &'a EvaluateArgs,
-    watched: Option<&'a Watched>,
+    watched: Option<&'a EvaluationFollower>,
     /// As it was named.
     suite: &'a str,
     surroundings: &'a SuiteContext,
@@ -242,7 +242,7 @@ fn run_one(
         in_vain: settled.in_vain.len(),
         uncalibrated: if status == found { Vec::new() } else { doubts },
         origin: recorded_origin(suite, surroundings, session, console.system),
-        actions: Ordered(settled.tallies.clone()),
+        actions: OrderedMap(settled.tallies.clone()),
         target: settled.conversations,
         spent: settled.spent(),
         saved: settled.saved(),
@@ -359,7 +359,7 @@ fn settle_here(
     session: &mut Session,
     settings: &Settings,
     console: &mut Console<'_>,
-) -> Result<Settled, Error> {
+) -> Result<Settlement, Error> {
     let SuiteRun { args, watched, surroundings, .. } = *one;
     let store = surroundings.store(console)?;
     let mut followed = watched.map(|watched| watched.progress.borrow_mut());
@@ -386,12 +386,12 @@ fn settle_here(
 }
 
 /// Those of the graders and of the target.
-fn all_tallies(settled: &Settled) -> impl Iterator<Item = &ActionTally> {
+fn all_tallies(settled: &Settlement) -> impl Iterator<Item = &ActionTally> {
     settled.tallies.iter().map(|(_, tally)| tally).chain(&settled.conversations)
 }
 
 /// What a run tells in which nothing is graded.
-fn only_targets(settled: &Settled, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
+fn only_targets(settled: &Settlement, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     warn(settled, console.err)?;
     let Some(tally) = settled.conversations else {
         let message = "`--only-targets` has nothing to run: the target is recorded";
@@ -410,7 +410,7 @@ fn only_targets(settled: &Settled, console: &mut Console<'_>) -> Result<ExitStat
 }
 
 /// Unfinished work comes first: a gate over part of the grades has not decided.
-fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
+fn status_of(settled: &Settlement, summary: &Summary) -> ExitStatus {
     let pending = all_tallies(settled).any(|tally| tally.pending > 0);
     if settled.interrupted {
         return ExitStatus::Interrupted;
@@ -430,7 +430,7 @@ fn status_of(settled: &Settled, summary: &Summary) -> ExitStatus {
     }
 }
 
-fn warn(settled: &Settled, err: &mut dyn Write) -> std::io::Result<()> {
+fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {
     let shown = settled.warnings.iter().take(10);
     for warning in shown {
         writeln!(err, "warning: {warning}")?;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value, json};
 
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_engine::inspect::reasons::grader_settings;
 use evalrs_engine::session::Session;
 use evalrs_graph::queries::{gate_rule, narrowing};
@@ -36,7 +36,7 @@ pub fn header(session: &Session) -> ReportHeader {
         suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
         description: suite.and_then(|suite| suite.description.clone()),
         evalrs: env!("CARGO_PKG_VERSION").to_owned(),
-        inputs: Ordered(inputs.collect()),
+        inputs: OrderedMap(inputs.collect()),
         settings,
     }
 }

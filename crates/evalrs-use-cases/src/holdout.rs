@@ -3,7 +3,7 @@
 use super::committed_names::file_name;
 use super::context::SuiteContext;
 use evalrs_base::file_path::join;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_engine::session::Session;
 use evalrs_graph::labels::held_out::questions;
 use evalrs_graph::results;
@@ -22,7 +22,7 @@ pub(super) fn summary(
 ) -> Summary {
     let mut summary = results::summary(&session.db, session.root);
     match held_out(session, surroundings, system) {
-        Ok(held_out) => summary.held_out = Ordered(held_out),
+        Ok(held_out) => summary.held_out = OrderedMap(held_out),
         Err(why) => warnings.push(why),
     }
     summary

@@ -11,7 +11,7 @@ use super::suite_parts::SuiteFiles;
 use super::usage::is_narrowed;
 use crate::error::Error;
 use evalrs_base::file_path::join;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_base::text::sanitize;
 use evalrs_engine::session::Session;
@@ -113,7 +113,7 @@ pub(super) fn remember(
     let Some(suite) = run.session.suite() else { return Ok(()) };
     let header =
         PastHeader { settings: run.report.header.settings.clone(), ..PastHeader::default() };
-    let graders: Ordered<GraderDigests> = Ordered(
+    let graders: OrderedMap<GraderDigests> = OrderedMap(
         header.graders().map(|(name, of)| (name.to_owned(), GraderDigests::of(of))).collect(),
     );
     let tallies = run.facts.actions.0.iter().map(|(_, tally)| tally).chain(&run.facts.target);
@@ -138,8 +138,8 @@ pub(super) fn remember(
         id: run.facts.id.clone(),
         suite: run.surroundings.in_workspace(run.suite, system),
         started: run.facts.started.clone(),
-        metrics: Ordered(metrics.collect()),
-        declared: Ordered(declared.collect()),
+        metrics: OrderedMap(metrics.collect()),
+        declared: OrderedMap(declared.collect()),
         gate: run.report.summary.gate.clone(),
         digests: graders,
         dataset: Some(questions.digest(run.session)),

@@ -9,7 +9,7 @@ use crate::error::Error;
 use evalrs_engine::progress::Progress;
 use evalrs_engine::resolve::resolver::{Effects, GradeFollower};
 use evalrs_engine::resolve::settings::Settings;
-use evalrs_engine::resolve::settle::{CannotAsk, Settled, SettledPlans, settle};
+use evalrs_engine::resolve::settle::{CannotAsk, SettledPlans, Settlement, settle};
 use evalrs_engine::session::Session;
 use evalrs_exec::Executor;
 use evalrs_store::OutcomeStore;
@@ -34,7 +34,7 @@ pub fn settle_session(
     store: Arc<dyn OutcomeStore>,
     settings: &Settings,
     by: SettledBy<'_>,
-) -> Result<Settled, Error> {
+) -> Result<Settlement, Error> {
     let SettledBy { system, verbosity, progress, grades, stop } = by;
     let executor = executor(&ExecutorSettings {
         concurrency: settings.max_concurrent,
@@ -52,7 +52,7 @@ pub fn settle_session(
     let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));
     let was_interrupted = settled.as_ref().is_ok_and(|settled| settled.interrupted);
     let left = runtime.block_on(closed(executor.as_ref(), was_interrupted));
-    let settled = settled.map(|settled| Settled {
+    let settled = settled.map(|settled| Settlement {
         warnings: settled.warnings.into_iter().chain(left).collect(),
         ..settled
     });

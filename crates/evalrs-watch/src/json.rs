@@ -16,7 +16,7 @@ use super::board::{
 };
 use super::list_query::ListQuery;
 use evalrs_base::diagnostic::Diagnostic;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::metric::label_change::AgreementMove;
 use evalrs_model::delta::{Cell, CellState, Movement};
 use evalrs_model::outcome::Usage;
@@ -220,8 +220,8 @@ fn evaluated(board: &dyn Board) -> Value {
         "newest": overview.newest,
         "suite": overview.suite,
         "files": overview.files,
-        "metrics": Ordered::<&MetricRow>(metrics),
-        "declared": Ordered::<&DeclaredMetricRow>(declared),
+        "metrics": OrderedMap::<&MetricRow>(metrics),
+        "declared": OrderedMap::<&DeclaredMetricRow>(declared),
         "gate": overview.gate,
         "gate_before": overview.gate_before,
         "counts": counts(overview),

@@ -7,7 +7,7 @@ use serde::ser::{Serialize, SerializeSeq, Serializer};
 
 use super::board::DeclaredMetricRow;
 use super::shown_evaluation::ShownEvaluation;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_engine::session::Session;
 use evalrs_graph::queries;
 use evalrs_graph::selection::named;
@@ -34,7 +34,7 @@ pub struct FinishedSave<'a> {
 /// before.
 pub fn save_record<'a>(
     saved: &FinishedSave<'a>,
-    rubrics: &Ordered<String>,
+    rubrics: &OrderedMap<String>,
     at: String,
 ) -> SaveRecord<MovedVerdicts<'a>> {
     let now = saved.shown.snapshot.as_deref();
@@ -59,10 +59,10 @@ pub fn save_record<'a>(
         at,
         files: overview.files.clone(),
         rubrics: saved.shown.rubrics.clone(),
-        rubric_texts: Ordered(rubric_texts.collect()),
+        rubric_texts: OrderedMap(rubric_texts.collect()),
         complete: now.is_some_and(Snapshot::is_whole),
-        metrics: Ordered(metrics.collect()),
-        declared: Ordered(overview.declared.iter().map(saved_declared).collect()),
+        metrics: OrderedMap(metrics.collect()),
+        declared: OrderedMap(overview.declared.iter().map(saved_declared).collect()),
         gate: overview.gate.clone(),
         counts: overview.counts,
         asked: overview.actions.asked,
@@ -88,7 +88,7 @@ fn saved_declared(row: &DeclaredMetricRow) -> (String, MetricValue) {
 }
 
 /// The digests of the rubrics, by grader.
-pub(super) fn rubrics(session: &Session) -> Ordered<String> {
+pub(super) fn rubrics(session: &Session) -> OrderedMap<String> {
     let db = &session.db;
     let graders = queries::graders(db, session.root).iter();
     let rubrics = graders.filter_map(|grader| match grader.kind(db) {
@@ -98,7 +98,7 @@ pub(super) fn rubrics(session: &Session) -> Ordered<String> {
         }
         GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
     });
-    Ordered(rubrics.collect())
+    OrderedMap(rubrics.collect())
 }
 
 /// The names of every case of the session, those that went among them.

@@ -6,7 +6,7 @@
 use std::cell::Cell;
 
 use super::board::VerdictId;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_engine::inspect::explain::{Layers, winning};
 use evalrs_engine::inspect::sent::sent_judgments;
 use evalrs_engine::session::Session;
@@ -65,7 +65,7 @@ pub(super) fn sent_text(session: &Session, cell: CellId, layers: &mut Layers) ->
     let grader = *queries::graders(db, session.root).get(cell.grader)?;
     let head = results::head(db, cell.chunk, cell.case)?;
     let judgments = sent_judgments(session, cell, grader, &mut |key| winning(layers, key))?;
-    let graders = Ordered(vec![(grader.name(db).clone(), judgments)]);
+    let graders = OrderedMap(vec![(grader.name(db).clone(), judgments)]);
     let case = SentCase { model: head.model, trial: head.trial, graders };
     let mut text = Vec::new();
     write_case(&case, &mut text).ok()?;

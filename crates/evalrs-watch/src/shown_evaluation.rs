@@ -6,7 +6,7 @@ use super::board::{DeclaredMetricRow, MAX_HISTORY, MetricRow, Overview};
 use super::prior_verdicts::PriorVerdicts;
 use super::save_texts::SaveTexts;
 use super::totals::{EvaluationTotals, MovedVerdict};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_graph::snapshot::Snapshot;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_model::delta::MovementCounts;
@@ -19,7 +19,7 @@ pub struct ShownEvaluation {
     /// All of it, as of the last totals.
     pub snapshot: Option<Arc<Snapshot>>,
     /// The digests of the rubrics, by grader.
-    pub rubrics: Ordered<String>,
+    pub rubrics: OrderedMap<String>,
     /// What the suite's files said.
     pub texts: SaveTexts,
     /// When it began: the time of day.

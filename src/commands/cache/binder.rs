@@ -12,7 +12,7 @@ use evalrs_engine::session::Session;
 use evalrs_engine::session::shortened::shortened;
 use evalrs_eval::dataset::split;
 use evalrs_eval::dataset::split::RecordStart;
-use evalrs_eval::evaluate::{BallotId, Method, Planned};
+use evalrs_eval::evaluate::{BallotId, GradePlan, Method};
 use evalrs_eval::judge::question::{Order, Question};
 use evalrs_eval::judge::{Ballot, Judge, reply};
 use evalrs_eval::votes::judgments::{Judgment, JudgmentLayout, JudgmentReader};
@@ -21,7 +21,7 @@ use evalrs_graph::queries::Grader;
 use evalrs_graph::{queries, results};
 use evalrs_model::key::KeyMap;
 use evalrs_model::outcome::{
-    Failure, FailureKind, JudgmentOrigin, Outcome, Reply, Stored, read_body,
+    Failure, FailureKind, JudgmentOrigin, Outcome, Reply, StoredOutcome, read_body,
 };
 use evalrs_model::spec::{DatasetFormat, Scale};
 use evalrs_store::{Entry, OutcomeStore};
@@ -45,18 +45,18 @@ pub(super) struct ReadRows {
     /// The next vote of a sample, model, trial and judge whose rows number none.
     next_votes: HashMap<(String, Option<String>, u32, usize), u32>,
     /// The row that each action was first judged in.
-    rows: KeyMap<Judged>,
+    rows: KeyMap<JudgedRow>,
 }
 
 /// A row that was read.
-struct Judged {
+struct JudgedRow {
     id: String,
     value: VoteValue,
     /// Its file and line.
     place: String,
 }
 
-impl Judged {
+impl JudgedRow {
     /// What is wrong where the sample `id` has another score for the same judgment.
     fn in_contrast_to(&self, id: &str) -> String {
         let Self { id: first, value, place } = self;
@@ -216,7 +216,7 @@ impl<'a> Binder<'a> {
                 let place = format!("{}:{}", file.path, start.line);
                 bound.failures += usize::from(matches!(judgment.value, VoteValue::Failed(_)));
                 let id = judgment.id.clone();
-                vacant.insert(Judged { id, value: judgment.value, place: place.clone() });
+                vacant.insert(JudgedRow { id, value: judgment.value, place: place.clone() });
                 bound.entries.push(BoundJudgment { id: judgment.id, place, entry });
             }
             hash_map::Entry::Occupied(held) if held.get().value == judgment.value => {
@@ -296,9 +296,9 @@ impl<'a> Binder<'a> {
             return Err(Unbound::Unanswered.into());
         };
         let name = file.path.rsplit('/').next().unwrap_or(file.path).to_owned();
-        let stored = Stored {
+        let stored = StoredOutcome {
             origin: JudgmentOrigin::Imported(name),
-            ..Stored::new(action.ingredients(), outcome, file.at.to_owned())
+            ..StoredOutcome::new(action.ingredients(), outcome, file.at.to_owned())
         };
         Ok(Entry { key: action.key(), generation: 0, body: stored.to_body() })
     }
@@ -340,15 +340,20 @@ impl<'a> Binder<'a> {
 }
 
 /// Why no judge is asked about a case, if none is.
-fn not_asked(planned: Option<&Planned>) -> Option<Unbound> {
+fn not_asked(planned: Option<&GradePlan>) -> Option<Unbound> {
     match planned {
-        Some(Planned::Ask(_) | Planned::Votes(_) | Planned::Confirmed { .. }) => None,
-        Some(Planned::Turns(_)) => Some(Unbound::ByTurn),
-        Some(Planned::Graded(grade)) if grade.is_of_empty_submission() => {
+        Some(GradePlan::Ask(_) | GradePlan::Votes(_) | GradePlan::Confirmed { .. }) => None,
+        Some(GradePlan::Turns(_)) => Some(Unbound::ByTurn),
+        Some(GradePlan::Graded(grade)) if grade.is_of_empty_submission() => {
             Some(Unbound::EmptySubmission)
         }
-        Some(Planned::Graded(grade)) => Some(Unbound::Graded(grade.rationale.to_string())),
-        Some(Planned::Extract(_) | Planned::Converse(_) | Planned::Blocked | Planned::Skipped)
+        Some(GradePlan::Graded(grade)) => Some(Unbound::Graded(grade.rationale.to_string())),
+        Some(
+            GradePlan::Extract(_)
+            | GradePlan::Converse(_)
+            | GradePlan::Blocked
+            | GradePlan::Skipped,
+        )
         | None => Some(Unbound::Unanswered),
     }
 }

@@ -70,8 +70,8 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     let held = held(&path, args.prune, console.system)?;
     let is_new = held.is_none();
     let held = held.filter(|_| is_committed).unwrap_or_default();
-    let exported = Exported::new(needed, held, args);
-    let Exported { found, left_out, others } = &exported;
+    let exported = ExportedJudgments::new(needed, held, args);
+    let ExportedJudgments { found, left_out, others } = &exported;
     // An empty file would look as if there were nothing to judge.
     let is_written = !(found.is_empty() && is_new && missing + left_out > 0);
     if is_written {
@@ -185,7 +185,7 @@ fn held(path: &str, prune: bool, system: &dyn System) -> Result<Option<Vec<Entry
 }
 
 /// What is written, and what is not.
-struct Exported {
+struct ExportedJudgments {
     /// What the suite needs, sorted by key.
     found: Vec<WantedAction>,
     /// How many conversations of the target it needs, too.
@@ -194,7 +194,7 @@ struct Exported {
     others: Vec<Entry>,
 }
 
-impl Exported {
+impl ExportedJudgments {
     /// What becomes of what the suite needs, sorted by key, and of what is held in the file.
     fn new(needed: Vec<WantedAction>, held: Vec<Entry>, args: &ExportArgs) -> Self {
         let keys: BTreeSet<ActionKey> = held.iter().map(|entry| entry.key).collect();

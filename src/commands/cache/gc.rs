@@ -9,7 +9,7 @@ use super::place::surroundings_of;
 use crate::cli::GcArgs;
 use evalrs_base::text::count;
 use evalrs_store as store;
-use evalrs_store::{EntryLine, Sweep, SweepError, Swept};
+use evalrs_store::{EntryLine, Sweep, SweepError, SweptEntries};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
@@ -61,7 +61,7 @@ fn made(entry: &EntryLine) -> i64 {
     body.ok().and_then(|body| amounts::seconds(&body.at)).unwrap_or(i64::MAX)
 }
 
-fn summary(swept: &Swept, dry_run: bool) -> String {
+fn summary(swept: &SweptEntries, dry_run: bool) -> String {
     let dropped = swept.superseded + swept.unused + swept.over_size;
     let kept = format!("{}, {}", amounts::entries(swept.kept), amounts::bytes(swept.kept_bytes));
     if dropped + swept.blobs == 0 {
@@ -92,7 +92,7 @@ fn summary(swept: &Swept, dry_run: bool) -> String {
     )
 }
 
-fn to_json(dir: &str, swept: &Swept, dry_run: bool) -> Value {
+fn to_json(dir: &str, swept: &SweptEntries, dry_run: bool) -> Value {
     let mut object = json!({
         "format": 1,
         "dir": dir,
@@ -118,7 +118,7 @@ fn to_json(dir: &str, swept: &Swept, dry_run: bool) -> Value {
 mod tests {
     use super::{made, summary};
     use evalrs_model::key::ActionKey;
-    use evalrs_store::{Entry, Swept};
+    use evalrs_store::{Entry, SweptEntries};
 
     #[test]
     fn an_entry_is_as_old_as_it_says() {
@@ -138,11 +138,11 @@ mod tests {
 
     #[test]
     fn what_went_is_said_with_its_reasons() {
-        let kept = Swept { kept: 1, kept_bytes: 1200, ..Swept::default() };
-        let unused = Swept { unused: 2, dropped_bytes: 800, ..kept.clone() };
-        let all = Swept { superseded: 1, over_size: 3, ..unused.clone() };
-        let blobs = Swept { blobs: 2, dropped_bytes: 90, ..kept.clone() };
-        let both = Swept { blobs: 1, ..unused.clone() };
+        let kept = SweptEntries { kept: 1, kept_bytes: 1200, ..SweptEntries::default() };
+        let unused = SweptEntries { unused: 2, dropped_bytes: 800, ..kept.clone() };
+        let all = SweptEntries { superseded: 1, over_size: 3, ..unused.clone() };
+        let blobs = SweptEntries { blobs: 2, dropped_bytes: 90, ..kept.clone() };
+        let both = SweptEntries { blobs: 1, ..unused.clone() };
         let cases = [
             (&blobs, false, "dropped 2 blobs that no entry names, 90 B; kept 1 entry, 1.2 kB"),
             (&both, false, "dropped 2 entries (2 unused) and 1 blob, 800 B; kept 1 entry, 1.2 kB"),

@@ -13,7 +13,7 @@ use evalrs_base::file_path::join;
 use evalrs_base::text::table::{TableCell, lines, number, words};
 use evalrs_base::text::{count, percent, sanitize};
 use evalrs_model::outcome::TARGET;
-use evalrs_store::{Committed, OutcomeStore, SegmentStore, Totals};
+use evalrs_store::{CommittedStore, OutcomeStore, SegmentStore, Totals};
 use evalrs_system::System;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
@@ -68,7 +68,7 @@ pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitS
 }
 
 fn judgments(path: &str, system: &dyn System) -> usize {
-    let mut committed = Committed::default();
+    let mut committed = CommittedStore::default();
     committed.add(path, &system.read(path).into_bytes().unwrap_or_default());
     committed.keys().len()
 }

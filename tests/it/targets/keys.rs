@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use evalrs_engine::session::Session;
-use evalrs_engine::session::reload::Reloaded;
+use evalrs_engine::session::reload::ReloadResult;
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::{Database, answers};
 use evalrs_system::changed_paths::ChangedPaths;
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use super::conversations;
 use crate::judge::{Answer, Judge};
 use crate::letta::judge_file;
-use crate::letta_server::{LettaServer, Said};
+use crate::letta_server::{LettaServer, SyntaxReply};
 use crate::space::{Ran, Space, has, jsonl};
 
 const GRADERS: &str = "graders: {said: {kind: tool, function: contains}}\n";
@@ -111,8 +111,9 @@ fn modes_and_empty_folders_of_a_template_are_in_the_key() {
 
 #[test]
 fn the_letta_server_that_is_asked_is_in_the_key() {
-    let servers = ["first", "second"]
-        .map(|name| LettaServer::new(move |_, text: &str| Said::Text(format!("{name}: {text}"))));
+    let servers = ["first", "second"].map(|name| {
+        LettaServer::new(move |_, text: &str| SyntaxReply::Text(format!("{name}: {text}")))
+    });
     let space = space("{kind: letta_agent, agent_file: bot.af}", [row("a", "hi")]);
     space.write("bot.af", judge_file().to_string());
     let held = |base_url: &str| {
@@ -337,7 +338,7 @@ fn an_edit_looks_again_at_the_rows_beside_it_alone() {
         ] {
             system.set(path, text);
             let reloaded = session.reload(&system, &ChangedPaths::Any, None);
-            assert!(matches!(reloaded, Reloaded::Changed { .. }), "{reloaded:?}");
+            assert!(matches!(reloaded, ReloadResult::Changed { .. }), "{reloaded:?}");
             let (_, ran) = look(&session);
             assert!(ran <= most, "{query}: {ran} for {path}");
         }

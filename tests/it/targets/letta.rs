@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::letta::judge_file;
-use crate::letta_server::{LettaServer, Said};
+use crate::letta_server::{LettaServer, SyntaxReply};
 use crate::space::{Ran, Space, jsonl};
 
 const SUITE: &str = "
@@ -30,9 +30,9 @@ fn run(space: &Space, server: &LettaServer, args: &[&str]) -> Ran {
 /// What each message gets: words that begin with what was said.
 fn echo() -> LettaServer {
     LettaServer::new(|_, text| match text {
-        "fail" => Said::Failed("llm_rate_limit"),
-        "stall" => Said::Nothing,
-        _ => Said::Text(format!("{text}: hello")),
+        "fail" => SyntaxReply::Failed("llm_rate_limit"),
+        "stall" => SyntaxReply::Nothing,
+        _ => SyntaxReply::Text(format!("{text}: hello")),
     })
 }
 
@@ -97,10 +97,10 @@ fn suites_of_letta_run_once_for_each_model_handle() {
 #[test]
 fn a_judge_that_is_an_agent_is_asked_where_the_target_is() {
     let server = LettaServer::new(|_, text| match text {
-        "one" => Said::Text("one: hello".to_owned()),
-        _ => Said::score(1.0),
+        "one" => SyntaxReply::Text("one: hello".to_owned()),
+        _ => SyntaxReply::score(1.0),
     });
-    let other = LettaServer::new(|_, _| Said::score(0.0));
+    let other = LettaServer::new(|_, _| SyntaxReply::score(0.0));
     let suite = |target: &str, judge: &str| {
         format!(
             "name: letta\ndataset: data.jsonl\ntarget: {{kind: letta_agent, agent_file: bot.af{target}}}\n\

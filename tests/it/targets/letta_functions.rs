@@ -4,7 +4,7 @@
 use serde_json::{Value, json};
 
 use crate::letta::judge_file;
-use crate::letta_server::{LettaServer, Said};
+use crate::letta_server::{LettaServer, SyntaxReply};
 use crate::space::{Ran, Space, has, jsonl};
 
 const SUITE: &str = "
@@ -75,7 +75,7 @@ fn graders_extractors_and_rewards_of_letta_suites_grade_what_a_live_agent_did() 
     if !has("python3") {
         return;
     }
-    let server = LettaServer::new(|_, text| Said::Text(format!("heard {text}")));
+    let server = LettaServer::new(|_, text| SyntaxReply::Text(format!("heard {text}")));
     let rows = [json!({
         "id": "a", "input": ["one", "two"], "ground_truth": "hello", "agent_args": {"who": "Ada"},
     })];
@@ -188,7 +188,7 @@ fn prepared(space: &Space) -> String {
 #[test]
 fn scripts_prepare_the_server_and_make_agents_which_go_with_their_conversations() {
     let Some(space) = scripted(SCRIPTED) else { return };
-    let server = LettaServer::new(|_, text| Said::Text(text.to_owned()));
+    let server = LettaServer::new(|_, text| SyntaxReply::Text(text.to_owned()));
     let ran = run(&space, &server, &[]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
     assert_eq!(super::conversations(&space), [4, 0, 4, 0]);
@@ -231,7 +231,7 @@ fn scripts_may_be_plain_functions_and_an_edit_of_the_setup_runs_the_agents_again
     space.write("letta_client/__init__.py", newer);
     let suite = space.read("suite.yaml").replace("scripts.py:once", "setup.py:once");
     space.write("suite.yaml", suite);
-    let server = LettaServer::new(|_, text| Said::Text(text.to_owned()));
+    let server = LettaServer::new(|_, text| SyntaxReply::Text(text.to_owned()));
     let ran = run(&space, &server, &[]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
     assert_eq!(prepared(&space), "once\n");
@@ -245,7 +245,7 @@ fn scripts_may_be_plain_functions_and_an_edit_of_the_setup_runs_the_agents_again
 
 #[test]
 fn scripts_that_fail_are_errors_that_say_why_and_tell_no_key() {
-    let server = LettaServer::new(|_, text| Said::Text(text.to_owned()));
+    let server = LettaServer::new(|_, text| SyntaxReply::Text(text.to_owned()));
     for (suite, expected) in [
         (
             SCRIPTED.replace(":prepare", ":broken"),
@@ -273,7 +273,7 @@ fn scripts_that_fail_are_errors_that_say_why_and_tell_no_key() {
 fn without_the_client_it_is_said_what_to_install() {
     let Some(space) = scripted(SCRIPTED) else { return };
     std::fs::remove_dir_all(space.path("letta_client")).unwrap();
-    let server = LettaServer::new(|_, text| Said::Text(text.to_owned()));
+    let server = LettaServer::new(|_, text| SyntaxReply::Text(text.to_owned()));
     let ran = run(&space, &server, &[]);
     if ran.code() == 0 {
         // This Python has the client.
@@ -304,7 +304,7 @@ fn models_are_configured_by_files_beside_the_suite() {
     if !has("python3") {
         return;
     }
-    let server = LettaServer::new(|_, text| Said::Text(text.to_owned()));
+    let server = LettaServer::new(|_, text| SyntaxReply::Text(text.to_owned()));
     let ran = run(&space, &server, &[]);
     assert_eq!(ran.code(), 0, "{}", ran.shown());
     let result: Value = serde_json::from_str(&space.record("results.jsonl")).unwrap();

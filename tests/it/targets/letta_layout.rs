@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::letta::judge_file;
-use crate::letta_server::{LettaServer, Said};
+use crate::letta_server::{LettaServer, SyntaxReply};
 use crate::space::{Ran, Space, jsonl, submission_of};
 
 const SUITE: &str = "
@@ -60,7 +60,7 @@ fn read(space: &Space, path: &str) -> Value {
 
 #[test]
 fn what_a_run_writes_as_letta_does_is_read_back_with_the_same_verdicts() {
-    let server = LettaServer::new(|_, text| Said::Text(format!("I say {text}")));
+    let server = LettaServer::new(|_, text| SyntaxReply::Text(format!("I say {text}")));
     let space = space(SUITE);
     run(&space, &server, &["--output", "out", "--layout", "letta"]);
     let before = verdicts(&space);
@@ -94,7 +94,7 @@ fn what_a_run_writes_as_letta_does_is_read_back_with_the_same_verdicts() {
 
 #[test]
 fn trials_are_runs_of_their_own() {
-    let server = LettaServer::new(|at, text| Said::Text(format!("{text} {at}")));
+    let server = LettaServer::new(|at, text| SyntaxReply::Text(format!("{text} {at}")));
     let space = space(&SUITE.replace("gate:", "num_runs: 2\ngate:"));
     run(&space, &server, &["--output", "out", "--layout", "letta"]);
     let before = verdicts(&space);

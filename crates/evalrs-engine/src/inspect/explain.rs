@@ -12,9 +12,9 @@ use super::sent::FoundJudgment;
 use crate::resolve::elsewhere::OtherEndpoint;
 use crate::resolve::superseded::earlier_key;
 use crate::session::Session;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::evaluate;
-use evalrs_eval::evaluate::{Planned, Purpose, ReadyGrader, each_wanted};
+use evalrs_eval::evaluate::{GradePlan, Purpose, ReadyGrader, each_wanted};
 use evalrs_eval::grade;
 use evalrs_eval::judge::question::{Order, Question};
 use evalrs_graph::inputs::{CellId, Chunk};
@@ -23,8 +23,8 @@ use evalrs_graph::queries;
 use evalrs_graph::queries::{Grader, Threshold};
 use evalrs_graph::{Db, results};
 use evalrs_metrics::explain::{
-    Against, Explained, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion,
-    ExplainedOutcome, TextChange, ValueChange, changed_values, differing, short_ingredient,
+    Against, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, ExplainedOutcome,
+    ExplainedResult, TextChange, ValueChange, changed_values, differing, short_ingredient,
     short_setting,
 };
 use evalrs_metrics::reason::{Reason, StoreMiss};
@@ -78,7 +78,7 @@ impl<'a> EarlierRuns<'a> {
 }
 
 /// What an explanation is made from.
-pub struct Explaining<'a> {
+pub struct ExplanationSource<'a> {
     /// The session, with what the store has.
     pub session: &'a Session,
     /// The layers of the store.
@@ -93,7 +93,7 @@ pub struct Explaining<'a> {
     pub elsewhere: KeyMap<Arc<OtherEndpoint>>,
 }
 
-impl<'a> Explaining<'a> {
+impl<'a> ExplanationSource<'a> {
     /// What is needed to explain the cases of `session`.
     pub fn new(
         session: &'a Session,
@@ -106,7 +106,7 @@ impl<'a> Explaining<'a> {
     }
 
     /// Explains one case.
-    pub fn case(&mut self, chunk: Chunk, case: usize) -> Option<Explained> {
+    pub fn case(&mut self, chunk: Chunk, case: usize) -> Option<ExplainedResult> {
         let db = &self.session.db;
         let line = results::line(db, chunk, case)?;
         let head = results::head(db, chunk, case)?;
@@ -116,13 +116,13 @@ impl<'a> Explaining<'a> {
             let cell = CellId { chunk, case, grader: ordinal };
             graders.push((grader.name(db).clone(), self.grade(cell, *grader, &line, &head)?));
         }
-        Some(Explained {
+        Some(ExplainedResult {
             model: line.model,
             trial: line.trial,
             input: line.input,
             ground_truth: line.ground_truth,
             conversation,
-            graders: Ordered(graders),
+            graders: OrderedMap(graders),
         })
     }
 
@@ -139,7 +139,7 @@ impl<'a> Explaining<'a> {
         let planned = queries::plans(db, cell.chunk, grader).get(cell.case)?;
         let mut actions = Vec::new();
         let ready = queries::ready(db, grader);
-        let is_per_turn = matches!(planned, Planned::Turns(_));
+        let is_per_turn = matches!(planned, GradePlan::Turns(_));
         // Ballots that confirm are no part of a verdict that needs no confirmation.
         let outcomes = |key| db.outcome(key);
         let Threshold(threshold) = grader.pass_threshold(db);
@@ -164,7 +164,7 @@ impl<'a> Explaining<'a> {
         let against = self.against(&now, actions.first().map(|action| &action.ingredients[..]));
         Some(ExplainedGrade {
             label: self.label(cell, grader, grade.as_ref()),
-            pending: matches!(planned, Planned::Converse(_))
+            pending: matches!(planned, GradePlan::Converse(_))
                 .then_some("the agent has not been run on this sample"),
             looked_at: looked_at(grader.kind(db)),
             submission: line.submission_of(name).unwrap_or_default().to_owned(),

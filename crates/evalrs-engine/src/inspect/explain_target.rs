@@ -1,6 +1,6 @@
 //! Where the answer of a live target comes from: its conversation, and what of it differs from an earlier run.
 
-use super::explain::Explaining;
+use super::explain::ExplanationSource;
 use evalrs_eval::action::Action;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::{answers, results};
@@ -10,7 +10,7 @@ use evalrs_metrics::results::ResultLine;
 use evalrs_model::key::{ActionKey, Ingredient};
 use evalrs_store::record::read::PastLine;
 
-impl Explaining<'_> {
+impl ExplanationSource<'_> {
     /// The conversation of a case; none where the target is recorded.
     pub fn conversation(
         &mut self,

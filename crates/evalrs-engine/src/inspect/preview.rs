@@ -11,7 +11,7 @@ use crate::resolve::elsewhere::{OtherEndpoint, stored_elsewhere};
 use crate::resolve::settings::Settings;
 use crate::resolve::stored::StoredReader;
 use crate::resolve::superseded::superseded;
-use crate::resolve::waiting::{FoundOutcomes, RefreshedActions, WaitList, Waiting};
+use crate::resolve::waiting::{FoundOutcomes, RefreshedActions, WaitList, WaitingAction};
 use crate::session::Session;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::ReadyReward;
@@ -58,7 +58,8 @@ impl Preview {
     pub fn look_elsewhere(&mut self, session: &Session, store: &dyn OutcomeStore) {
         let is_missing =
             |to_ask: &&ToAsk| to_ask.held == StoreMiss::Nothing && to_ask.purpose == Purpose::Grade;
-        let missing: Vec<Waiting> = self.to_ask.iter().filter(is_missing).map(waiting).collect();
+        let missing: Vec<WaitingAction> =
+            self.to_ask.iter().filter(is_missing).map(waiting).collect();
         self.elsewhere = stored_elsewhere(session, store, &OnceCell::new(), &missing);
         for to_ask in &mut self.to_ask {
             if self.elsewhere.contains_key(&to_ask.key) {
@@ -68,8 +69,8 @@ impl Preview {
     }
 }
 
-fn waiting(to_ask: &ToAsk) -> Waiting {
-    Waiting::new(to_ask.cell, to_ask.ballot, to_ask.key)
+fn waiting(to_ask: &ToAsk) -> WaitingAction {
+    WaitingAction::new(to_ask.cell, to_ask.ballot, to_ask.key)
 }
 
 /// An action that would be asked.
@@ -122,7 +123,7 @@ pub fn preview(
     };
     let StoreLookup { mut preview, held, replayed, conversations: found, .. } = looking;
     preview.warnings.extend(store.take_warnings());
-    let is_nothing = |waiting: &&Waiting| !held.contains_key(&waiting.key);
+    let is_nothing = |waiting: &&WaitingAction| !held.contains_key(&waiting.key);
     let superseded = superseded(session, store, list.queue.iter().filter(is_nothing));
     let to_ask = list.queue.iter().map(|waiting| ToAsk {
         cell: waiting.cell,
@@ -209,7 +210,7 @@ impl StoreLookup {
         &mut self,
         reader: &StoredReader<'_>,
         entry: &Entry,
-        waiting: &Waiting,
+        waiting: &WaitingAction,
     ) -> Option<Outcome> {
         let mut warnings = Vec::new();
         let found = reader.usable(entry, waiting, &mut warnings);
@@ -254,7 +255,11 @@ impl StoreLookup {
 }
 
 /// What the conversation of a case costs by the prices in force.
-fn conversation_cost(session: &Session, waiting: &Waiting, outcome: &Outcome) -> Option<Cost> {
+fn conversation_cost(
+    session: &Session,
+    waiting: &WaitingAction,
+    outcome: &Outcome,
+) -> Option<Cost> {
     let db = &session.db;
     let CellId { chunk, case, .. } = waiting.cell;
     // Which sample it is of decides no price.

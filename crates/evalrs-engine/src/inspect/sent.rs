@@ -3,9 +3,9 @@
 //! A request is written again from its action, by the functions that wrote it; what was replied is what the store has.
 
 use crate::session::Session;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::action::Action;
-use evalrs_eval::evaluate::{BallotId, Planned, each_wanted};
+use evalrs_eval::evaluate::{BallotId, GradePlan, each_wanted};
 use evalrs_eval::judge::question::{Order, Question};
 use evalrs_eval::judge::request_url::url;
 use evalrs_eval::judge::sent::{open_headers, requests};
@@ -15,11 +15,11 @@ use evalrs_graph::queries::{Grader, Threshold};
 use evalrs_graph::{Db, queries, results};
 use evalrs_metrics::explain::sent::{SentCase, SentJudgment, SentOrigin};
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::{Outcome, Stored};
+use evalrs_model::outcome::{Outcome, StoredOutcome};
 
 /// A stored judgment and where it is kept.
 pub struct FoundJudgment {
-    pub stored: Stored,
+    pub stored: StoredOutcome,
     /// The layer of the store that has it.
     pub layer: String,
     pub generation: u32,
@@ -42,7 +42,7 @@ pub fn sent_case(
         let cell = CellId { chunk, case, grader: ordinal };
         graders.push((grader.name(db).clone(), sent_judgments(session, cell, *grader, find)?));
     }
-    Some(SentCase { model: head.model, trial: head.trial, graders: Ordered(graders) })
+    Some(SentCase { model: head.model, trial: head.trial, graders: OrderedMap(graders) })
 }
 
 /// The judgments that a grade is made of, with every vote, order and turn.
@@ -56,7 +56,7 @@ pub fn sent_judgments(
     let planned = queries::plans(db, cell.chunk, grader).get(cell.case)?;
     let ready = queries::ready(db, grader);
     let Threshold(threshold) = grader.pass_threshold(db);
-    let is_per_turn = matches!(planned, Planned::Turns(_));
+    let is_per_turn = matches!(planned, GradePlan::Turns(_));
     let mut wanted: Vec<(BallotId, ActionKey)> = Vec::new();
     each_wanted(planned, ready, &|key| db.outcome(key), threshold, &mut |ballot, key| {
         wanted.push((ballot, key));

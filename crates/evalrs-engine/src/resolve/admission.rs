@@ -10,7 +10,7 @@ use super::allowance::{Allowance, Obstacle};
 use super::budget::{Budget, SpendingLimits};
 use super::queues::{ClosedQueue, MayStart, Next, Queues};
 use super::settings::Settings;
-use super::waiting::Waiting;
+use super::waiting::WaitingAction;
 use evalrs_base::price::{Cost, Prices};
 use evalrs_eval::evaluate::Purpose;
 use evalrs_exec::{EndpointId, ExecutionLimits, JudgeLaunch, Launch, Room};
@@ -31,7 +31,7 @@ pub(crate) enum StartVerdict<S, N> {
 #[derive(Debug)]
 pub(crate) struct AdmittedAction {
     /// Who waits for it, with what it is expected to cost.
-    pub waiting: Waiting,
+    pub waiting: WaitingAction,
     /// How it is executed.
     pub launch: Launch,
 }
@@ -40,27 +40,27 @@ pub(crate) struct AdmittedAction {
 #[derive(Debug)]
 pub(crate) enum NeverStarts {
     /// Their endpoint is asked no more, or their model there.
-    Closed(ClosedQueue<Waiting>),
+    Closed(ClosedQueue<WaitingAction>),
     /// This one cannot be rendered: a promise of the graph does not hold.
-    Broken(Waiting, &'static str),
+    Broken(WaitingAction, &'static str),
 }
 
 /// Renders a queued action for an endpoint, or says which promise of the graph does not hold.
-pub(crate) type Render<'a> = &'a dyn Fn(&Waiting, EndpointId) -> Result<Launch, &'static str>;
+pub(crate) type Render<'a> = &'a dyn Fn(&WaitingAction, EndpointId) -> Result<Launch, &'static str>;
 
 /// Decides which of the queued actions of a session start, and counts those that did.
 pub(crate) struct Admission<'a> {
     /// The limits of endpoints, which the executor keeps.
     limits: &'a dyn ExecutionLimits,
     /// What waits.
-    pub queues: Queues<Waiting>,
+    pub queues: Queues<WaitingAction>,
     /// How many actions may still be launched.
     allowance: Allowance,
     budget: Budget,
     spending: SpendingLimits,
     prices: Arc<Prices>,
     /// What was found to be closed in this round and was not told yet, the last first.
-    closed: Vec<ClosedQueue<Waiting>>,
+    closed: Vec<ClosedQueue<WaitingAction>>,
     blocked: Option<Obstacle>,
     /// Whether the store cannot be written.
     cannot_keep: bool,
@@ -189,9 +189,9 @@ impl<'a> Admission<'a> {
     }
 
     /// Reserves what an action will probably cost. None if the budget does not allow it.
-    fn pay(&mut self, next: &Next<Waiting>, launch: &Launch) -> Option<Waiting> {
+    fn pay(&mut self, next: &Next<WaitingAction>, launch: &Launch) -> Option<WaitingAction> {
         if matches!(launch, Launch::Program(_)) {
-            return Some(Waiting { expected: Cost::ZERO, ..next.action });
+            return Some(WaitingAction { expected: Cost::ZERO, ..next.action });
         }
         let expected = self.expected_cost(launch);
         if !self.budget.allows(expected, self.spending) {
@@ -200,7 +200,7 @@ impl<'a> Admission<'a> {
         self.budget.sent(expected);
         self.allowance.take(launch);
         self.blocked = self.blocked.or(self.allowance.blocked());
-        Some(Waiting { expected, ..next.action })
+        Some(WaitingAction { expected, ..next.action })
     }
 
     /// What an action will probably cost; nothing where money has no limit, or nobody knows.
@@ -223,7 +223,7 @@ impl<'a> Admission<'a> {
     pub(crate) fn landed(
         &mut self,
         endpoint: EndpointId,
-        waiting: &Waiting,
+        waiting: &WaitingAction,
         usage: Usage,
         failed: Option<FailureKind>,
     ) {
@@ -237,7 +237,7 @@ impl<'a> Admission<'a> {
     }
 
     /// An action was cancelled: its place is free. It will be paid for all the same, though it is not known how much.
-    pub(crate) fn cancelled(&mut self, endpoint: EndpointId, waiting: &Waiting) {
+    pub(crate) fn cancelled(&mut self, endpoint: EndpointId, waiting: &WaitingAction) {
         self.queues.landed(endpoint);
         self.budget.landed(waiting.expected, Usage::default());
     }
@@ -295,7 +295,7 @@ mod tests {
     use crate::resolve::budget::SpendingLimits;
     use crate::resolve::queues::{PROGRAM_LIMITS, QueueOwner};
     use crate::resolve::settings::Settings;
-    use crate::resolve::waiting::Waiting;
+    use crate::resolve::waiting::WaitingAction;
     use crate::session::Session;
     use evalrs_eval::dataset::chunk::Records;
     use evalrs_eval::evaluate::BallotId;
@@ -319,12 +319,12 @@ mod tests {
     /// The number of an action that cannot be rendered.
     const UNRENDERED: u8 = 8;
 
-    fn waiting(number: u8) -> Waiting {
+    fn waiting(number: u8) -> WaitingAction {
         let session =
             Session::new(Database::default(), "s.yaml", BTreeMap::new(), Overrides::default());
         let chunk = Chunk::new(&session.db, session.root, Arc::new(Records::empty()), 0);
         let cell = CellId { chunk, case: 0, grader: 0 };
-        Waiting::new(cell, BallotId::default(), ActionKey([number; 32]))
+        WaitingAction::new(cell, BallotId::default(), ActionKey([number; 32]))
     }
 
     fn judge() -> Launch {
@@ -377,7 +377,7 @@ mod tests {
         Launch::Program(ProgramLaunch { action, start: Arc::new(start) })
     }
 
-    fn render(waiting: &Waiting, _endpoint: EndpointId) -> Result<Launch, &'static str> {
+    fn render(waiting: &WaitingAction, _endpoint: EndpointId) -> Result<Launch, &'static str> {
         match waiting.key.0[0] {
             OF_PROGRAM => Ok(program()),
             UNRENDERED => Err("it is gone"),

@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use super::admission::{Places, StartVerdict};
 use super::in_flight::{InFlight, InFlightEvent, WrittenAction};
-use super::prepare::Prepared;
+use super::prepare::PreparedProgram;
 use super::settings::{ActionKind, AskPolicy};
 use crate::session::programs::outputs::program_now;
 use evalrs_base::price::Prices;
@@ -38,7 +38,7 @@ pub struct Calls<'a> {
     /// The clock.
     pub system: &'a dyn System,
     /// The program.
-    pub prepared: &'a Prepared,
+    pub prepared: &'a PreparedProgram,
     /// Calls under way at once, at least 1.
     pub max_concurrent: usize,
     /// What may be executed.

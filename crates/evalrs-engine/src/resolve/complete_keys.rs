@@ -4,14 +4,14 @@ use std::collections::HashMap;
 
 use crate::session::Session;
 use evalrs_eval::action::Action;
-use evalrs_eval::evaluate::{BallotId, Planned};
+use evalrs_eval::evaluate::{BallotId, GradePlan};
 use evalrs_graph::answers;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::planned_actions::planned_actions;
 use evalrs_graph::{Db, programs, results};
 use evalrs_model::key::{ActionKey, KeySet};
-use evalrs_model::outcome::{Outcome, Stored};
+use evalrs_model::outcome::{Outcome, StoredOutcome};
 use evalrs_store::{Entry, OutcomeStore, StoreError};
 use evalrs_system::System;
 
@@ -38,7 +38,7 @@ pub(crate) fn complete_keys(
     for (program, known) in outgrown {
         session.know_all(program, known);
     }
-    let mut moving = Moving { entries: Vec::new(), store, result: Ok(()) };
+    let mut moving = MovingEntries { entries: Vec::new(), store, result: Ok(()) };
     let at = system.now().to_string();
     // Answers come before all that rests on them.
     keep_conversations(session, &held, &at, &mut moving);
@@ -71,7 +71,7 @@ fn keep_conversations(
     session: &mut Session,
     before: &[HeldConversation],
     at: &str,
-    moving: &mut Moving<'_>,
+    moving: &mut MovingEntries<'_>,
 ) {
     let db = &session.db;
     let mut outcomes = Vec::new();
@@ -85,7 +85,8 @@ fn keep_conversations(
         if outcome.is_kept()
             && let Some(action) = action.filter(|action| !action.is_repeated())
         {
-            let stored = Stored::new(action.ingredients(), Outcome::clone(&outcome), at.to_owned());
+            let stored =
+                StoredOutcome::new(action.ingredients(), Outcome::clone(&outcome), at.to_owned());
             moving.push(Entry { key: new, generation: 0, body: stored.to_body() });
         }
         outcomes.push((new, outcome));
@@ -102,7 +103,7 @@ fn keep_under(
     before: &[(PlannedCall, ActionKey)],
     now: &[(PlannedCall, ActionKey)],
     at: &str,
-    moving: &mut Moving<'_>,
+    moving: &mut MovingEntries<'_>,
 ) {
     // By their places: what rests on others wants nothing until those are there, so `now` may be shorter.
     let before: HashMap<PlannedCall, ActionKey> = before.iter().copied().collect();
@@ -128,7 +129,7 @@ fn keep_under(
             && !action.is_repeated()
         {
             let outcome = Outcome::clone(&outcome);
-            let body = Stored::new(action.ingredients(), outcome, at.to_owned()).to_body();
+            let body = StoredOutcome::new(action.ingredients(), outcome, at.to_owned()).to_body();
             moving.push(Entry { key: *new, generation: 0, body });
         }
         outcomes.push((*new, outcome));
@@ -140,14 +141,14 @@ fn keep_under(
 }
 
 /// Entries on their way to the store, never too many of them at once.
-struct Moving<'a> {
+struct MovingEntries<'a> {
     entries: Vec<Entry>,
     store: &'a dyn OutcomeStore,
     /// The first error ends the writing.
     result: Result<(), StoreError>,
 }
 
-impl Moving<'_> {
+impl MovingEntries<'_> {
     fn push(&mut self, entry: Entry) {
         self.entries.push(entry);
         if self.entries.len() >= MAX_MOVED {
@@ -184,7 +185,7 @@ fn plans(session: &Session) -> Vec<(PlannedCall, ActionKey)> {
     let db = &session.db;
     let root = session.root;
     planned_actions(db, root)
-        .filter(|action| matches!(action.planned, Planned::Ask(_) | Planned::Turns(_)))
+        .filter(|action| matches!(action.planned, GradePlan::Ask(_) | GradePlan::Turns(_)))
         .map(|action| ((action.cell, action.ballot), action.key))
         .collect()
 }

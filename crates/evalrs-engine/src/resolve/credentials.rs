@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use super::cannot_ask::CannotAsk;
 use super::settings::{ActionKind, Settings};
-use super::waiting::Waiting;
+use super::waiting::WaitingAction;
 use crate::session::Session;
 use evalrs_eval::evaluate::Purpose;
 use evalrs_eval::judge::provider;
@@ -130,7 +130,7 @@ fn put_all(
 pub(crate) fn check_credentials(
     session: &Session,
     settings: &Settings,
-    queue: &[Waiting],
+    queue: &[WaitingAction],
 ) -> Result<(), CannotAsk> {
     check_target(session, settings, queue)?;
     if !settings.ask.may_ask(ActionKind::Judgment) {
@@ -173,7 +173,7 @@ fn no_key(spec: &JudgeSpec, who_asks: String) -> CannotAsk {
 fn check_target(
     session: &Session,
     settings: &Settings,
-    queue: &[Waiting],
+    queue: &[WaitingAction],
 ) -> Result<(), CannotAsk> {
     if !settings.ask.may_ask(ActionKind::Conversation) {
         return Ok(());
@@ -192,12 +192,12 @@ fn check_target(
         if access.needs_key() { Err(no_key(spec, who_asks)) } else { Ok(()) }
     };
     let answers = queue.iter().filter(|waiting| waiting.purpose == Purpose::Answer);
-    let waiting: Vec<&Waiting> = answers.collect();
+    let waiting: Vec<&WaitingAction> = answers.collect();
     if let AgentKind::Chat(chat) = &identity.spec.kind {
         let runs = &identity.spec.models;
         for (at, endpoint) in identity.models.iter().enumerate() {
             let spec = chat.model_of(runs.get(at));
-            let is_of_run = |waiting: &&&Waiting| {
+            let is_of_run = |waiting: &&&WaitingAction| {
                 let CellId { chunk, case, .. } = waiting.cell;
                 let who = queries::checked(db, chunk).whos.get(case);
                 let model = who.and_then(|who| who.identity.model.as_deref());
@@ -225,7 +225,10 @@ fn judges_to_ask(judge: &Judge, at: usize) -> Range<usize> {
 }
 
 /// The judges that `waiting` is for, and which of them is asked; none if it is for a program.
-pub(crate) fn judge_of<'s>(session: &'s Session, waiting: &Waiting) -> Option<(&'s Judge, usize)> {
+pub(crate) fn judge_of<'s>(
+    session: &'s Session,
+    waiting: &WaitingAction,
+) -> Option<(&'s Judge, usize)> {
     if waiting.purpose != Purpose::Grade {
         return None;
     }
@@ -235,7 +238,7 @@ pub(crate) fn judge_of<'s>(session: &'s Session, waiting: &Waiting) -> Option<(&
 }
 
 /// Who executes `waiting`.
-pub(crate) fn kind_of(session: &Session, waiting: &Waiting) -> ActionKind {
+pub(crate) fn kind_of(session: &Session, waiting: &WaitingAction) -> ActionKind {
     match judge_of(session, waiting) {
         _ if waiting.purpose == Purpose::Answer => ActionKind::Conversation,
         Some(_) => ActionKind::Judgment,
@@ -244,7 +247,11 @@ pub(crate) fn kind_of(session: &Session, waiting: &Waiting) -> ActionKind {
 }
 
 /// Whether executing `waiting`, where that is allowed, calls programs of the suite.
-pub(crate) fn calls_program(session: &Session, settings: &Settings, waiting: &Waiting) -> bool {
+pub(crate) fn calls_program(
+    session: &Session,
+    settings: &Settings,
+    waiting: &WaitingAction,
+) -> bool {
     let kind = kind_of(session, waiting);
     let is_judge = kind == ActionKind::Judgment;
     let is_command = || {

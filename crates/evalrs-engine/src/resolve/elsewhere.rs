@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use serde::Deserialize;
 
-use super::waiting::Waiting;
+use super::waiting::WaitingAction;
 use crate::session::Session;
 use evalrs_eval::action::Action;
 use evalrs_eval::evaluate::Purpose;
@@ -38,7 +38,7 @@ pub(crate) fn stored_elsewhere<'a>(
     session: &Session,
     store: &dyn OutcomeStore,
     endpoints: &OnceCell<StoredEndpoints>,
-    missing: impl IntoIterator<Item = &'a Waiting>,
+    missing: impl IntoIterator<Item = &'a WaitingAction>,
 ) -> KeyMap<Arc<OtherEndpoint>> {
     let mut found = KeyMap::default();
     let judgments = missing.into_iter().filter(|waiting| waiting.purpose == Purpose::Grade);
@@ -83,10 +83,10 @@ fn look_up(
 /// The keys that an action would have at the other endpoints of its model.
 fn candidates(
     session: &Session,
-    waiting: &Waiting,
+    waiting: &WaitingAction,
     endpoints: &StoredEndpoints,
 ) -> Vec<(ActionKey, ElsewhereKey)> {
-    let Waiting { cell, ballot, key: missing, .. } = *waiting;
+    let WaitingAction { cell, ballot, key: missing, .. } = *waiting;
     let db = &session.db;
     let Some(grader) = session.grader(cell.grader) else { return Vec::new() };
     let Some(judge) = queries::ready(db, grader).judge() else { return Vec::new() };

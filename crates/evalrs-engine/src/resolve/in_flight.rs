@@ -15,14 +15,14 @@ use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 
 use super::persist::LandedAction;
 use super::store_writer::StoreWriter;
-use super::waiting::Waiting;
+use super::waiting::WaitingAction;
 use crate::session::programs::outputs::ProgramNow;
 use evalrs_base::price::Prices;
 use evalrs_eval::action::Action;
 use evalrs_eval::program::ProgramIdentity;
 use evalrs_eval::target::TargetIdentity;
 use evalrs_exec::programs::changed_meanwhile;
-use evalrs_exec::{Discovered, EndpointId, Executor, Launch, Start};
+use evalrs_exec::{DiscoveredFiles, EndpointId, Executor, Launch, Start};
 use evalrs_graph::inputs::Program;
 use evalrs_model::key::{ActionKey, KeyMap};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage};
@@ -45,14 +45,14 @@ pub(crate) enum InFlightEvent<T> {
     /// The executor has something new.
     Changed,
     /// A program was loaded, or cannot be.
-    Loaded(Program, Result<Discovered, Failure>),
+    Loaded(Program, Result<DiscoveredFiles, Failure>),
     /// A batch was written, or could not be.
     Written(Vec<WrittenAction<T>>, Result<(), StoreError>),
 }
 
 /// An action whose outcome is durable, or cannot be kept.
 #[derive(Debug)]
-pub(crate) struct WrittenAction<T = Waiting> {
+pub(crate) struct WrittenAction<T = WaitingAction> {
     /// What waited for it.
     pub waiting: T,
     /// Its key.
@@ -69,7 +69,7 @@ pub(crate) struct WrittenAction<T = Waiting> {
 
 /// What is known of an action as soon as it lands.
 #[derive(Debug)]
-pub(crate) struct Arrival<T = Waiting> {
+pub(crate) struct Arrival<T = WaitingAction> {
     /// What waited for it.
     pub waiting: T,
     /// Who was asked.
@@ -84,10 +84,10 @@ pub(crate) struct Arrival<T = Waiting> {
 
 type Execution<'a> = Pin<Box<dyn Future<Output = Result<LandedAction, Aborted>> + 'a>>;
 type LoadingProgram<'a> =
-    Pin<Box<dyn Future<Output = (Program, Result<Discovered, Failure>)> + 'a>>;
+    Pin<Box<dyn Future<Output = (Program, Result<DiscoveredFiles, Failure>)> + 'a>>;
 
 /// Actions being executed, and outcomes being written.
-pub(crate) struct InFlight<'a, T = Waiting> {
+pub(crate) struct InFlight<'a, T = WaitingAction> {
     executor: &'a dyn Executor,
     executing: FuturesUnordered<Execution<'a>>,
     loading: FuturesOrdered<LoadingProgram<'a>>,
@@ -345,9 +345,9 @@ impl<'a, T: Copy> InFlight<'a, T> {
 
 impl InFlight<'_> {
     /// Whether the action is in flight already; then it is `waiting` that waits for it from now on.
-    pub(crate) fn adopt(&mut self, waiting: &Waiting) -> bool {
+    pub(crate) fn adopt(&mut self, waiting: &WaitingAction) -> bool {
         let Some(action) = self.actions.get_mut(&waiting.key) else { return false };
-        action.waiting = Waiting { expected: action.waiting.expected, ..*waiting };
+        action.waiting = WaitingAction { expected: action.waiting.expected, ..*waiting };
         action.superseded = false;
         true
     }

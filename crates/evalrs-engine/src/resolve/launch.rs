@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::credentials::{JudgeAccess, access, headers_of, judge_of};
 use super::queues::PROGRAM_LIMITS;
 use super::settings::Settings;
-use super::waiting::Waiting;
+use super::waiting::WaitingAction;
 use crate::session::Session;
 use evalrs_eval::action::Action;
 use evalrs_eval::judge::JudgeEndpoint;
@@ -28,13 +28,13 @@ const CONVERSATIONS: usize = 4;
 /// Renders `waiting`. An error names the promise of the graph that does not hold.
 pub(crate) fn launch(
     session: &Session,
-    waiting: &Waiting,
+    waiting: &WaitingAction,
     endpoint: EndpointId,
 ) -> Result<Launch, &'static str> {
     let db = &session.db;
     let CellId { chunk, case, grader } = waiting.cell;
     let grader = session.grader(grader).ok_or("its grader is gone")?;
-    let Waiting { ballot, purpose, .. } = *waiting;
+    let WaitingAction { ballot, purpose, .. } = *waiting;
     let wanted = results::RenderedAction { ballot, purpose, version: KeyVersion::Current };
     let action = results::action_for(db, chunk, case, grader, wanted);
     let action = match action.ok_or("its plan does not have it")? {
@@ -74,7 +74,7 @@ pub(crate) fn launch(
 /// A conversation, and how the target is reached.
 fn conversation(
     session: &Session,
-    waiting: &Waiting,
+    waiting: &WaitingAction,
     action: TargetAction,
 ) -> Result<Launch, &'static str> {
     let db = &session.db;

@@ -14,7 +14,7 @@ use super::in_flight::WrittenAction;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::Settings;
-use super::waiting::{ScannedPlans, Waiting};
+use super::waiting::{ScannedPlans, WaitingAction};
 use crate::session::Session;
 use evalrs_eval::evaluate::{BallotId, each_wanted};
 use evalrs_graph::answers;
@@ -25,7 +25,7 @@ use evalrs_graph::queries::Threshold;
 use evalrs_graph::{Database, Db};
 use evalrs_model::delta::Cell;
 use evalrs_model::key::{ActionKey, Ingredient, KeySet};
-use evalrs_model::outcome::{Outcome, Stored};
+use evalrs_model::outcome::{Outcome, StoredOutcome};
 use evalrs_store::OutcomeStore;
 
 mod preflight;
@@ -225,8 +225,8 @@ impl<'a> Live<'a> {
         for cell in std::mem::take(&mut self.again) {
             self.urgent.insert(cell);
             for (ballot, key) in wanted(&resolver.session.db, cell) {
-                let waiting = Waiting::new(cell, ballot, key);
-                let is_meant = |waiting: &Waiting| waiting.key == key;
+                let waiting = WaitingAction::new(cell, ballot, key);
+                let is_meant = |waiting: &WaitingAction| waiting.key == key;
                 if resolver.in_flight.adopt(&waiting) {
                     resolver.list.wait_for(resolver.session, key);
                     continue;
@@ -234,7 +234,9 @@ impl<'a> Live<'a> {
                 if !resolver.admission.queues.promote(0, &is_meant) {
                     let held = resolver.store.get_many(&[key]).pop().flatten();
                     let generation = held.map_or(0, |held| held.generation.saturating_add(1));
-                    resolver.list.ask_again(resolver.session, Waiting { generation, ..waiting });
+                    resolver
+                        .list
+                        .ask_again(resolver.session, WaitingAction { generation, ..waiting });
                 }
                 resolver.admission.allow_one();
             }
@@ -375,13 +377,16 @@ impl<'a> Live<'a> {
 
     /// Asks for a verdict as early as those of `rank`, if it is queued.
     pub fn prefer(&mut self, cell: CellId, rank: u8) {
-        self.resolver.admission.queues.promote(rank, &|waiting: &Waiting| waiting.cell == cell);
+        self.resolver
+            .admission
+            .queues
+            .promote(rank, &|waiting: &WaitingAction| waiting.cell == cell);
     }
 
     /// What the stored judgment under `key` was made of; none if the store does not have it.
     pub fn kept(&self, key: ActionKey) -> Option<Vec<Ingredient>> {
         let entry = self.resolver.store.get_many(&[key]).pop()??;
-        serde_json::from_str::<Stored>(&entry.body).ok().map(|stored| stored.ingredients)
+        serde_json::from_str::<StoredOutcome>(&entry.body).ok().map(|stored| stored.ingredients)
     }
 
     /// The verdicts that judges are being asked for.

@@ -5,7 +5,7 @@ use std::collections::HashSet;
 use super::launch::noun;
 use super::resolver::Resolver;
 use super::stored::StoredReader;
-use super::waiting::{FoundOutcomes, RefreshedActions, ScannedPlans, Waiting, stays};
+use super::waiting::{FoundOutcomes, RefreshedActions, ScannedPlans, WaitingAction, stays};
 use crate::progress::Event;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::{Db, queries};
@@ -51,7 +51,7 @@ impl Resolver<'_> {
         let replayed = &mut self.settled.replayed_failures;
         let refreshed = RefreshedActions::of(self.session, settings);
         let reader = StoredReader { session: self.session, settings, refreshed };
-        let mut usable = |entry: &Entry, waiting: &Waiting| {
+        let mut usable = |entry: &Entry, waiting: &WaitingAction| {
             let outcome = reader.usable(entry, waiting, warnings);
             *replayed += u64::from(matches!(outcome, Some(Outcome::Failure(_))));
             outcome

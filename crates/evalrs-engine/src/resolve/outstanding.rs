@@ -4,14 +4,14 @@
 
 /// How much each grader waits for.
 #[derive(Debug, Default)]
-pub(crate) struct Outstanding {
+pub(crate) struct OutstandingCounts {
     /// By the ordinal of the grader.
     waiting: Vec<u64>,
     /// Whether a grader has got all it waited for since the last call of `take_done`.
     is_one_done: bool,
 }
 
-impl Outstanding {
+impl OutstandingCounts {
     /// The grader waits for one more action.
     pub(crate) fn add(&mut self, grader: usize) {
         if self.waiting.len() <= grader {
@@ -37,11 +37,11 @@ impl Outstanding {
 
 #[cfg(test)]
 mod tests {
-    use super::Outstanding;
+    use super::OutstandingCounts;
 
     #[test]
     fn a_grader_is_done_when_nothing_of_it_is_left() {
-        let mut outstanding = Outstanding::default();
+        let mut outstanding = OutstandingCounts::default();
         outstanding.remove(7);
         for grader in [0, 2, 2] {
             outstanding.add(grader);

@@ -2,7 +2,7 @@
 
 use evalrs_eval::action::Action;
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::{Failure, FailureKind, Outcome, Stored, read_body};
+use evalrs_model::outcome::{Failure, FailureKind, Outcome, StoredOutcome, read_body};
 use evalrs_store::{BODY_LIMIT, Entry, OutcomeStore, StoreError};
 
 /// An action that landed.
@@ -62,7 +62,7 @@ impl LandedAction {
             _ => self.generation,
         };
         let body = |outcome: &Outcome| {
-            Stored::new(self.action.ingredients(), outcome.clone(), at.to_owned()).to_body()
+            StoredOutcome::new(self.action.ingredients(), outcome.clone(), at.to_owned()).to_body()
         };
         let mut text = body(&self.outcome);
         if text.len() > BODY_LIMIT {
@@ -131,7 +131,7 @@ mod tests {
     use evalrs_eval::judge::question::Question;
     use evalrs_eval::judge::{JudgeAction, reply};
     use evalrs_model::key::ActionKey;
-    use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply, Stored, read_body};
+    use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply, StoredOutcome, read_body};
     use evalrs_model::spec::ReplyFormat;
     use evalrs_model::spec::Scale;
     use evalrs_store::{Entry, MemoryStore, OutcomeStore, StoreError};
@@ -183,7 +183,8 @@ mod tests {
     }
 
     fn entry(said: &str, generation: u32) -> Entry {
-        let body = Stored::new(action().ingredients(), outcome(said), String::new()).to_body();
+        let body =
+            StoredOutcome::new(action().ingredients(), outcome(said), String::new()).to_body();
         Entry { key: KEY, generation, body }
     }
 

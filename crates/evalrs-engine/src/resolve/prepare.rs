@@ -11,16 +11,16 @@ use crate::session::programs::outputs::{KnownOutputs, ProgramNow, program_now};
 use crate::session::programs::program_context::ProgramContext;
 use crate::session::programs::read_program::{ReadProgram, dependencies_action};
 use evalrs_eval::program::ProgramIdentity;
-use evalrs_exec::{Discovered, ProgramLoader, Start, see};
+use evalrs_exec::{DiscoveredFiles, ProgramLoader, Start, see};
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::Stored;
+use evalrs_model::outcome::StoredOutcome;
 use evalrs_model::spec::ProgramSpec;
 use evalrs_store::{Entry, OutcomeStore, StoreError};
 use evalrs_system::System;
 
 /// A program that can be called.
 #[derive(Debug)]
-pub struct Prepared {
+pub struct PreparedProgram {
     /// All that the keys of its calls hold besides what it is handed.
     pub identity: Arc<ProgramIdentity>,
     /// How it is started.
@@ -53,7 +53,10 @@ pub struct PrepareContext<'a> {
 }
 
 /// Finds out what the program is by now, and which files it loads. An error is a clause for people.
-pub async fn prepare(spec: ProgramSpec, place: PrepareContext<'_>) -> Result<Prepared, String> {
+pub async fn prepare(
+    spec: ProgramSpec,
+    place: PrepareContext<'_>,
+) -> Result<PreparedProgram, String> {
     let PrepareContext { workspace, environment, system, loader, store } = place;
     let at = ProgramContext { folder: "", workspace, environment, sees_all: true };
     let read = ReadProgram::read(&spec, &at, system)?;
@@ -78,7 +81,7 @@ pub async fn prepare(spec: ProgramSpec, place: PrepareContext<'_>) -> Result<Pre
     let identity = Arc::new(ProgramIdentity { spec, known });
     let start = Arc::clone(&read.start);
     let outputs = RefCell::new(PreparedOutputs { known: outputs, read });
-    Ok(Prepared { identity, start, loads: RefCell::new(loads), outputs })
+    Ok(PreparedProgram { identity, start, loads: RefCell::new(loads), outputs })
 }
 
 /// Loads a program to see what it loads by now; `before` is what was listed.
@@ -102,12 +105,12 @@ async fn load(
     Ok(Listing { generation, depfile, seen })
 }
 
-impl Prepared {
+impl PreparedProgram {
     /// The entries that list what programs were seen to load only when they were called: to be kept before what they
     /// gave.
     pub(crate) fn discovered(
         &self,
-        all: &[(Arc<ProgramIdentity>, Discovered)],
+        all: &[(Arc<ProgramIdentity>, DiscoveredFiles)],
         system: &dyn System,
     ) -> Vec<Entry> {
         let mut loads = self.loads.borrow_mut();
@@ -164,7 +167,7 @@ impl Prepared {
         let settings = Arc::new(ProgramIdentity { spec: spec.clone(), known }).settings();
         let whole = settings.iter().find(|part| part.name == "dependencies");
         let moved = |entry: Entry| {
-            let mut stored: Stored = serde_json::from_str(&entry.body).ok()?;
+            let mut stored: StoredOutcome = serde_json::from_str(&entry.body).ok()?;
             let part = stored.ingredients.iter_mut().find(|part| part.name == "dependencies")?;
             part.clone_from(whole?);
             let key = stored.key()?;
@@ -185,14 +188,14 @@ mod tests {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicUsize, Ordering};
 
-    use super::{PrepareContext, Prepared, prepare};
+    use super::{PrepareContext, PreparedProgram, prepare};
     use crate::resolve::complete_keys::MAX_MOVED;
     use evalrs_eval::action::Action;
     use evalrs_eval::program::{ProgramAction, ProgramFingerprint, ProgramIdentity};
     use evalrs_exec::executor::NoPrograms;
-    use evalrs_exec::{Discovered, SeenFiles};
+    use evalrs_exec::{DiscoveredFiles, SeenFiles};
     use evalrs_model::key::ActionKey;
-    use evalrs_model::outcome::{Outcome, Reply, Stored};
+    use evalrs_model::outcome::{Outcome, Reply, StoredOutcome};
     use evalrs_model::spec::{Language, ProgramSpec, Role};
     use evalrs_store::{Entry, MemoryStore, OutcomeStore, StoreError};
     use evalrs_system::memory::MemorySystem;
@@ -224,7 +227,7 @@ mod tests {
         }
     }
 
-    fn prepared(store: &Noting) -> Prepared {
+    fn prepared(store: &Noting) -> PreparedProgram {
         let system =
             MemorySystem::with(&[("g.py", "")]).with_program("python3", "/bin/python3", "3.11.7");
         let place = PrepareContext {
@@ -253,7 +256,7 @@ mod tests {
             for (at, key) in keys.iter().enumerate() {
                 let text = at.to_string();
                 let outcome = Outcome::Reply(Reply::new(text));
-                let body = Stored::new(
+                let body = StoredOutcome::new(
                     action(&prepared.identity, at).ingredients(),
                     outcome,
                     String::new(),
@@ -262,7 +265,7 @@ mod tests {
                 store.store.put_many(&[Entry { key: *key, generation: 0, body }]).unwrap();
             }
             let files: SeenFiles = [("/./late.py".to_owned(), digest.map(str::to_owned))].into();
-            let seen = Discovered { files, ..Discovered::default() };
+            let seen = DiscoveredFiles { files, ..DiscoveredFiles::default() };
             let seen = [(Arc::clone(&prepared.identity), seen)];
             let system = MemorySystem::default();
             assert_eq!(prepared.discovered(&seen, &system).len(), 1);

@@ -314,8 +314,8 @@ mod tests {
 
     use super::{ClosedQueue, MayStart, QueueOwner, Queues};
     use evalrs_exec::{
-        Changed, Endpoint, EndpointId, ExecutionLimits, JudgeEndpointId, LimitSettings, Notice,
-        Room,
+        ChangeFuture, Endpoint, EndpointId, ExecutionLimits, JudgeEndpointId, LimitSettings,
+        Notice, Room,
     };
 
     const SETTINGS: LimitSettings = LimitSettings {
@@ -352,7 +352,7 @@ mod tests {
             (model == "closed").then(|| "it says nothing".to_owned())
         }
 
-        fn changed(&self) -> Changed<'_> {
+        fn changed(&self) -> ChangeFuture<'_> {
             unreachable!("nobody waits")
         }
 

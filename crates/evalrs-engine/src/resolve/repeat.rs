@@ -9,7 +9,7 @@ use futures_util::stream::FuturesOrdered;
 use serde_json::Value;
 
 use super::launch::launch;
-use super::waiting::Waiting;
+use super::waiting::WaitingAction;
 use crate::session::Session;
 use evalrs_eval::evaluate::Purpose;
 use evalrs_exec::{EndpointId, Executor};
@@ -24,7 +24,7 @@ const MOST: usize = 20;
 
 /// A program that was called twice for the same.
 struct CalledAgain {
-    waiting: Waiting,
+    waiting: WaitingAction,
     before: Arc<Outcome>,
     now: Outcome,
 }
@@ -70,7 +70,7 @@ impl<'a> RepeatedCalls<'a> {
 }
 
 /// What is repeated of what was asked.
-fn to_repeat(session: &Session, asked: &KeySet) -> Vec<Waiting> {
+fn to_repeat(session: &Session, asked: &KeySet) -> Vec<WaitingAction> {
     let db = &session.db;
     let root = session.root;
     let mut all = Vec::new();
@@ -79,10 +79,10 @@ fn to_repeat(session: &Session, asked: &KeySet) -> Vec<Waiting> {
         if program.is_none_or(|program| program.spec.repeat != Repeat::Sometimes) {
             continue;
         }
-        let of_grader: Vec<Waiting> = actions_of_grader(db, root, ordinal)
+        let of_grader: Vec<WaitingAction> = actions_of_grader(db, root, ordinal)
             .filter(|action| asked.contains(&action.key))
             .filter(|action| action.planned.purpose(action.ballot.turn) == Purpose::Grade)
-            .map(|action| Waiting::new(action.cell, action.ballot, action.key))
+            .map(|action| WaitingAction::new(action.cell, action.ballot, action.key))
             .collect();
         let step = of_grader.len().div_ceil(MOST).max(1);
         all.extend(of_grader.into_iter().step_by(step));

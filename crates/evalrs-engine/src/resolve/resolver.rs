@@ -15,11 +15,11 @@ use super::credentials::{access, judge_of, kind_of};
 use super::elsewhere::StoredEndpoints;
 use super::in_flight::{Arrival, InFlight, InFlightEvent, WrittenAction};
 use super::launch::{launch, target_limits};
-use super::outstanding::Outstanding;
+use super::outstanding::OutstandingCounts;
 use super::queues::{ClosedQueue, PROGRAM_LIMITS, QueueOwner};
 use super::settings::{ActionKind, AskPolicy, Settings};
-use super::settled::Settled;
-use super::waiting::{ScannedPlans, WaitList, Waiting};
+use super::settled::Settlement;
+use super::waiting::{ScannedPlans, WaitList, WaitingAction};
 use super::whole_answers::{StoredReplies, WholeAnswers, size_of_reply};
 use crate::progress::{Event, Progress, Quiet};
 use crate::session::Session;
@@ -66,7 +66,7 @@ impl GradeFollower for Quiet {
 }
 
 /// The rank of an action in the queue: lower ones are asked earlier.
-pub(crate) type RankOf<'a> = &'a dyn Fn(&Database, &Waiting) -> u8;
+pub(crate) type RankOf<'a> = &'a dyn Fn(&Database, &WaitingAction) -> u8;
 
 /// A session, what it waits for, and what is being done about that.
 pub(crate) struct Resolver<'a> {
@@ -81,7 +81,7 @@ pub(crate) struct Resolver<'a> {
     pub(crate) arrived: Vec<WrittenAction>,
     /// The endpoints of what is stored, once a judgment that may not be asked is missing.
     pub endpoints: OnceCell<StoredEndpoints>,
-    pub(crate) outstanding: Outstanding,
+    pub(crate) outstanding: OutstandingCounts,
     /// How many answers of the target have entered the graph that nobody has looked at.
     ungraded: usize,
     /// The chunks whose plans and grades may be others since somebody has looked at them.
@@ -92,7 +92,7 @@ pub(crate) struct Resolver<'a> {
     pub used: Usage,
     /// Raised whenever outcomes enter the graph.
     pub applied: u64,
-    pub settled: Settled,
+    pub settled: Settlement,
 }
 
 impl<'a> Resolver<'a> {
@@ -113,13 +113,13 @@ impl<'a> Resolver<'a> {
             arrived: Vec::new(),
             endpoints: OnceCell::new(),
             settings,
-            outstanding: Outstanding::default(),
+            outstanding: OutstandingCounts::default(),
             ungraded: 0,
             touched: Vec::new(),
             whole_answers: WholeAnswers::default(),
             used: Usage::default(),
             applied: 0,
-            settled: Settled::default(),
+            settled: Settlement::default(),
         }
     }
 
@@ -129,7 +129,7 @@ impl<'a> Resolver<'a> {
         self.in_flight.supersede();
         self.admission.start_over(&settings, allowance);
         self.list.start_over(self.session);
-        self.outstanding = Outstanding::default();
+        self.outstanding = OutstandingCounts::default();
         self.settings = settings;
         self.settled.asked.clear();
         self.settled.stopped.clear();
@@ -138,7 +138,7 @@ impl<'a> Resolver<'a> {
 
     /// Whether anything may be asked by now.
     pub(crate) fn may_ask(&self) -> bool {
-        let Settled { interrupted, out_of_budget, write_error, .. } = &self.settled;
+        let Settlement { interrupted, out_of_budget, write_error, .. } = &self.settled;
         let kinds = [ActionKind::Program, ActionKind::Conversation];
         let may = kinds.into_iter().any(|kind| self.settings.ask.may_ask(kind));
         may && !interrupted && !out_of_budget && write_error.is_none()
@@ -181,9 +181,9 @@ impl<'a> Resolver<'a> {
     }
 
     /// Takes what may not be asked out of the list.
-    pub(crate) fn take_forbidden(&mut self) -> Vec<Waiting> {
+    pub(crate) fn take_forbidden(&mut self) -> Vec<WaitingAction> {
         let ask = self.settings.ask;
-        let may_ask = |waiting: &Waiting| ask.may_ask(kind_of(self.session, waiting));
+        let may_ask = |waiting: &WaitingAction| ask.may_ask(kind_of(self.session, waiting));
         let list = std::mem::take(&mut self.list.queue);
         let (queue, forbidden) = list.into_iter().partition(may_ask);
         self.list.queue = queue;
@@ -265,7 +265,7 @@ impl<'a> Resolver<'a> {
         self.admission.begin_round(self.in_flight.is_stopped());
         loop {
             let session = &*self.session;
-            let render = |waiting: &Waiting, endpoint| launch(session, waiting, endpoint);
+            let render = |waiting: &WaitingAction, endpoint| launch(session, waiting, endpoint);
             match self.admission.next(self.in_flight.has_room(), &render) {
                 StartVerdict::Start(admitted) => self.start(*admitted),
                 StartVerdict::Never(NeverStarts::Closed(closed)) => self.give_up_closed(closed),
@@ -283,12 +283,12 @@ impl<'a> Resolver<'a> {
         self.list.tally(&waiting).asked += 1;
         self.settled.asked.push(waiting.key);
         self.world.progress.event(&Event::Asked);
-        let Waiting { key, generation, .. } = waiting;
+        let WaitingAction { key, generation, .. } = waiting;
         self.in_flight.launch(waiting, key, generation, launch, &self.settings.prices);
     }
 
     /// What was planned and cannot be launched is an error in the report: nothing else would say why its grade is missing.
-    fn report_bug(&mut self, waiting: Waiting, broken: &str) {
+    fn report_bug(&mut self, waiting: WaitingAction, broken: &str) {
         self.outstanding.remove(waiting.cell.grader);
         let message = format!("not asked: {broken}, which is a bug in evalrs");
         self.settled.warnings.push(format!("the action {} was {message}", waiting.key));
@@ -302,7 +302,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Gives up what an endpoint will not be asked any more.
-    fn give_up_closed(&mut self, ClosedQueue { reason, rest }: ClosedQueue<Waiting>) {
+    fn give_up_closed(&mut self, ClosedQueue { reason, rest }: ClosedQueue<WaitingAction>) {
         for waiting in &rest {
             self.outstanding.remove(waiting.cell.grader);
         }
@@ -319,7 +319,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// Counts what happened. What was written is left to the driver, who decides when it enters the graph.
-    pub(crate) fn take(&mut self, event: InFlightEvent<Waiting>) {
+    pub(crate) fn take(&mut self, event: InFlightEvent<WaitingAction>) {
         match event {
             InFlightEvent::Changed => {}
             InFlightEvent::Loaded(program, result) => {
@@ -436,7 +436,7 @@ impl<'a> Resolver<'a> {
     }
 
     /// What is not asked becomes a failure that says why.
-    pub(crate) fn give_up(&mut self, rest: Vec<Waiting>, kind: FailureKind, message: &str) {
+    pub(crate) fn give_up(&mut self, rest: Vec<WaitingAction>, kind: FailureKind, message: &str) {
         let mut given_up = Vec::new();
         for waiting in rest {
             self.list.tally(&waiting).pending += 1;
@@ -462,7 +462,7 @@ impl<'a> Resolver<'a> {
 }
 
 /// What is said where the rest of a queue is given up.
-fn told_closed(rest: &[Waiting], reason: &str) -> String {
+fn told_closed(rest: &[WaitingAction], reason: &str) -> String {
     if rest.iter().any(|waiting| waiting.purpose == Purpose::Answer) {
         let count = count(rest.len(), "conversation");
         format!("stopped the target: it {reason}; {count} did not begin")

@@ -13,7 +13,7 @@ use std::sync::Arc;
 use super::admission::{Places, StartVerdict};
 use super::calls::End;
 use super::in_flight::{InFlight, InFlightEvent};
-use super::prepare::Prepared;
+use super::prepare::PreparedProgram;
 use crate::session::programs::outputs::program_now;
 use evalrs_base::price::Prices;
 use evalrs_exec::{Executor, Launch, Notice};
@@ -52,9 +52,9 @@ pub struct SequenceRun<'a> {
     /// The clock.
     pub system: &'a dyn System,
     /// The program that grades, if one does.
-    pub grader: Option<&'a Prepared>,
+    pub grader: Option<&'a PreparedProgram>,
     /// The program of the agent, if it has one.
-    pub agent: Option<&'a Prepared>,
+    pub agent: Option<&'a PreparedProgram>,
     /// Sequences under way at once, at least 1.
     pub max_concurrent: usize,
     /// Whether nothing is executed.

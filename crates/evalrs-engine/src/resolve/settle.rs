@@ -18,10 +18,10 @@ use super::plan_beside::plan_beside;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::{Refresh, Settings};
-pub use super::settled::Settled;
+pub use super::settled::Settlement;
 use super::superseded::superseded;
 pub use super::waiting::SettledPlans;
-use super::waiting::{ScannedPlans, Waiting};
+use super::waiting::{ScannedPlans, WaitingAction};
 use crate::progress::Event;
 use crate::session::Session;
 use evalrs_graph::{Db, answers};
@@ -48,7 +48,7 @@ pub async fn settle<'a>(
     settings: &Settings,
     plans: &mut SettledPlans,
     stop: impl Future<Output = ()>,
-) -> Result<Settled, CannotAsk> {
+) -> Result<Settlement, CannotAsk> {
     let mut resolver = Resolver::new(session, store, world, settings.clone());
     resolver.list.settled = std::mem::take(plans);
     let mut stop = pin!(stop);
@@ -196,8 +196,8 @@ fn give_up_forbidden(resolver: &mut Resolver<'_>) {
     let forbidden = resolver.take_forbidden();
     if let Some(flag) = resolver.settings.ask.flag() {
         let earlier = superseded(resolver.session, resolver.store.as_ref(), &forbidden);
-        let is_earlier = |waiting: &Waiting| earlier.contains(&waiting.key);
-        let (superseded, missing): (Vec<Waiting>, Vec<Waiting>) =
+        let is_earlier = |waiting: &WaitingAction| earlier.contains(&waiting.key);
+        let (superseded, missing): (Vec<WaitingAction>, Vec<WaitingAction>) =
             forbidden.into_iter().partition(is_earlier);
         let missing = give_up_elsewhere(resolver, missing, flag);
         let message = format!("no stored judgment, and {flag} forbids asking");
@@ -212,14 +212,14 @@ fn give_up_forbidden(resolver: &mut Resolver<'_>) {
 /// Gives up what is stored for another endpoint, and says so; the rest is left.
 fn give_up_elsewhere(
     resolver: &mut Resolver<'_>,
-    missing: Vec<Waiting>,
+    missing: Vec<WaitingAction>,
     flag: &str,
-) -> Vec<Waiting> {
+) -> Vec<WaitingAction> {
     let found =
         stored_elsewhere(resolver.session, resolver.store.as_ref(), &resolver.endpoints, &missing);
-    let (elsewhere, rest): (Vec<Waiting>, Vec<Waiting>) =
+    let (elsewhere, rest): (Vec<WaitingAction>, Vec<WaitingAction>) =
         missing.into_iter().partition(|waiting| found.contains_key(&waiting.key));
-    let mut by_message: BTreeMap<String, Vec<Waiting>> = BTreeMap::new();
+    let mut by_message: BTreeMap<String, Vec<WaitingAction>> = BTreeMap::new();
     for waiting in elsewhere {
         let endpoint = found.get(&waiting.key).map(Arc::as_ref);
         let message = endpoint.map(|OtherEndpoint { asked, stored }| {
@@ -287,7 +287,7 @@ async fn check_again(resolver: &mut Resolver<'_>, stop: Pin<&mut impl Future<Out
     }
 }
 
-fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
+fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settlement {
     let told = resolver.session.take_told();
     let reads = resolver.session.undeclared_reads(resolver.world.system);
     let mut warnings = resolver.settled.warnings;
@@ -299,7 +299,7 @@ fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settled {
     let calls = resolver.admission.calls();
     let is_live = answers::is_live(&resolver.session.db, resolver.session.root);
     let conversations = is_live.then_some(resolver.list.conversations);
-    Settled {
+    Settlement {
         tallies: resolver.list.tallies,
         conversations,
         calls,

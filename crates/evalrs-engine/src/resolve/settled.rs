@@ -6,7 +6,7 @@ use evalrs_store::StoreError;
 
 /// How settling ended.
 #[derive(Debug, Default)]
-pub struct Settled {
+pub struct Settlement {
     /// Grader → its actions, in the order of the suite.
     pub tallies: Vec<(String, ActionTally)>,
     /// The conversations of the target, where it is run.
@@ -33,7 +33,7 @@ pub struct Settled {
     pub sandbox: Option<&'static str>,
 }
 
-impl Settled {
+impl Settlement {
     /// What graders used in this run.
     pub fn spent(&self) -> Usage {
         self.tallies.iter().fold(Usage::default(), |sum, (_, tally)| sum + tally.spent)

@@ -2,7 +2,7 @@
 
 use super::credentials::kind_of;
 use super::settings::Settings;
-use super::waiting::{RefreshedActions, Waiting};
+use super::waiting::{RefreshedActions, WaitingAction};
 use crate::session::Session;
 use evalrs_eval::evaluate::Purpose;
 use evalrs_eval::judge::reply as judge_reply;
@@ -24,7 +24,7 @@ impl StoredReader<'_> {
     pub(crate) fn usable(
         &self,
         entry: &Entry,
-        waiting: &Waiting,
+        waiting: &WaitingAction,
         warnings: &mut Vec<String>,
     ) -> Option<Outcome> {
         let may_ask = self.settings.ask.may_ask(kind_of(self.session, waiting));
@@ -56,12 +56,12 @@ impl StoredReader<'_> {
     pub(crate) fn read(
         &self,
         entry: &Entry,
-        waiting: &Waiting,
+        waiting: &WaitingAction,
     ) -> Result<Outcome, serde_json::Error> {
         Ok(read_body(&entry.body)?.checked(|text| self.check(text, waiting)))
     }
 
-    fn check(&self, text: &str, waiting: &Waiting) -> Result<(), String> {
+    fn check(&self, text: &str, waiting: &WaitingAction) -> Result<(), String> {
         match waiting.purpose {
             Purpose::Submission => return program_reply::submission(text).map(drop),
             Purpose::Answer => return answer::check(text),

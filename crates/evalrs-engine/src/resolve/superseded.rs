@@ -1,6 +1,6 @@
 //! Which of the actions that the store does not answer it has under the key of an earlier version.
 
-use super::waiting::Waiting;
+use super::waiting::WaitingAction;
 use crate::session::Session;
 use evalrs_eval::evaluate::{BallotId, Purpose};
 use evalrs_graph::inputs::CellId;
@@ -15,7 +15,7 @@ const LOOKED_UP: usize = 2_048;
 pub(crate) fn superseded<'a>(
     session: &Session,
     store: &dyn OutcomeStore,
-    missing: impl IntoIterator<Item = &'a Waiting>,
+    missing: impl IntoIterator<Item = &'a WaitingAction>,
 ) -> KeySet {
     let mut found = KeySet::default();
     let mut missing = missing.into_iter().peekable();
@@ -31,7 +31,7 @@ pub(crate) fn superseded<'a>(
         found.extend(held.map(|(pair, _)| pair.current));
     };
     for waiting in missing {
-        let Waiting { cell, ballot, purpose, key: current, .. } = *waiting;
+        let WaitingAction { cell, ballot, purpose, key: current, .. } = *waiting;
         let earlier = earlier_key(session, cell, ballot, purpose);
         pairs.extend(earlier.map(|earlier| KeyPair { current, earlier }));
         if pairs.len() == LOOKED_UP {

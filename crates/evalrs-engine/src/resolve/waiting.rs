@@ -13,7 +13,7 @@ use super::settings::{Refresh, Settings};
 use super::whole_answers::size_of_reply;
 use crate::session::Session;
 use evalrs_base::price::Cost;
-use evalrs_eval::evaluate::{BallotId, Outcomes, Planned, Purpose, each_wanted};
+use evalrs_eval::evaluate::{BallotId, GradePlan, Outcomes, Purpose, each_wanted};
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::planned_actions::{actions_of_grader, planned_actions};
 use evalrs_graph::queries;
@@ -33,7 +33,7 @@ const CONVERSATIONS_LOOKED_UP: usize = 64;
 const MAX_FOUND: usize = 16 << 20;
 
 /// The plans of one chunk and what passes, grader by grader.
-type Plans = Box<[(Arc<[Planned]>, Threshold)]>;
+type Plans = Box<[(Arc<[GradePlan]>, Threshold)]>;
 
 /// The plans of which every action that is wanted has an outcome that stays, and how many those are. It outlives a
 /// wait list, so that the next one looks only at what is new.
@@ -54,7 +54,7 @@ impl SettledPlans {
 
 /// An action that waits, and who for.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Waiting {
+pub(crate) struct WaitingAction {
     /// The grade that it is for.
     pub cell: CellId,
     /// Which of the actions of that grade it is.
@@ -69,7 +69,7 @@ pub(crate) struct Waiting {
     pub expected: Cost,
 }
 
-impl Waiting {
+impl WaitingAction {
     pub(crate) fn new(cell: CellId, ballot: BallotId, key: ActionKey) -> Self {
         let expected = Cost::ZERO;
         Self { cell, ballot, key, generation: 0, purpose: Purpose::Grade, expected }
@@ -110,7 +110,7 @@ impl RefreshedActions {
     }
 
     /// Whether an action is one of them.
-    pub(crate) fn has(&self, waiting: &Waiting) -> bool {
+    pub(crate) fn has(&self, waiting: &WaitingAction) -> bool {
         match waiting.purpose {
             Purpose::Answer => self.of_target,
             Purpose::Grade | Purpose::Submission => {
@@ -153,13 +153,13 @@ impl FoundOutcomes {
 #[derive(Debug, Default)]
 pub(crate) struct WaitList {
     /// What is in no store, each key once: in the order of the scan, what confirms after what it may confirm.
-    pub queue: Vec<Waiting>,
+    pub queue: Vec<WaitingAction>,
     /// What the actions of each grader come to so far, in the order of the suite.
     pub tallies: Vec<(String, ActionTally)>,
     /// What the conversations of the target come to so far.
     pub conversations: ActionTally,
     /// What is wanted and was not looked up yet.
-    fresh: Vec<Waiting>,
+    fresh: Vec<WaitingAction>,
     /// Chunks that want what is known already.
     known: Vec<Chunk>,
     seen: KeySet,
@@ -191,7 +191,7 @@ impl WaitList {
     }
 
     /// What an action is counted in.
-    pub(crate) fn tally(&mut self, waiting: &Waiting) -> &mut ActionTally {
+    pub(crate) fn tally(&mut self, waiting: &WaitingAction) -> &mut ActionTally {
         match waiting.purpose {
             Purpose::Answer => &mut self.conversations,
             Purpose::Grade | Purpose::Submission => &mut self.tallies[waiting.cell.grader].1,
@@ -199,7 +199,7 @@ impl WaitList {
     }
 
     /// Whether an action is executed in every evaluation.
-    pub(crate) fn is_repeated(&self, waiting: &Waiting) -> bool {
+    pub(crate) fn is_repeated(&self, waiting: &WaitingAction) -> bool {
         let [grading, extracting] = self.repeats[waiting.cell.grader];
         match waiting.purpose {
             Purpose::Grade => grading,
@@ -306,8 +306,8 @@ impl WaitList {
                     let cell = CellId { chunk: *chunk, case, grader };
                     each_wanted(planned, ready, outcomes, *threshold, &mut |ballot, key| {
                         let purpose = planned.purpose(ballot.turn);
-                        let waiting = Waiting::new(cell, ballot, key);
-                        self.add(session, Waiting { purpose, ..waiting });
+                        let waiting = WaitingAction::new(cell, ballot, key);
+                        self.add(session, WaitingAction { purpose, ..waiting });
                     });
                 }
             }
@@ -321,13 +321,13 @@ impl WaitList {
         let of = session.graders()[grader];
         programs::each_extraction(&session.db, chunk, of, &mut |case, turn, key| {
             let cell = CellId { chunk, case, grader };
-            let waiting = Waiting::new(cell, BallotId { turn, ballot: 0 }, key);
-            self.add(session, Waiting { purpose: Purpose::Submission, ..waiting });
+            let waiting = WaitingAction::new(cell, BallotId { turn, ballot: 0 }, key);
+            self.add(session, WaitingAction { purpose: Purpose::Submission, ..waiting });
         });
     }
 
     /// Adds an action, unless it was added before: then another chunk waits for it too.
-    fn add(&mut self, session: &Session, waiting: Waiting) {
+    fn add(&mut self, session: &Session, waiting: WaitingAction) {
         let is_new = self.seen.insert(waiting.key);
         let is_known = session.db.is_kept(waiting.key);
         let tally = self.tally(&waiting);
@@ -368,7 +368,7 @@ impl WaitList {
     pub(crate) fn look_up(
         &mut self,
         store: &dyn OutcomeStore,
-        usable: &mut dyn FnMut(&Entry, &Waiting) -> Option<Outcome>,
+        usable: &mut dyn FnMut(&Entry, &WaitingAction) -> Option<Outcome>,
     ) -> FoundOutcomes {
         let mut found = FoundOutcomes::default();
         let fresh = std::mem::take(&mut self.fresh);
@@ -392,7 +392,7 @@ impl WaitList {
     }
 
     /// Counts an outcome that the store has, and hands it on with the chunks that waited for it.
-    fn take_found(&mut self, waiting: &Waiting, outcome: Outcome, found: &mut FoundOutcomes) {
+    fn take_found(&mut self, waiting: &WaitingAction, outcome: Outcome, found: &mut FoundOutcomes) {
         let tally = self.tally(waiting);
         tally.cached += 1;
         tally.saved = tally.saved + outcome.usage();
@@ -404,9 +404,9 @@ impl WaitList {
     }
 
     /// Queues what the store does not have, to be kept in place of what it has there.
-    fn queue_missing(&mut self, waiting: &Waiting, held: Option<&Entry>) {
+    fn queue_missing(&mut self, waiting: &WaitingAction, held: Option<&Entry>) {
         let generation = held.map_or(0, |held| held.generation.saturating_add(1));
-        self.queue.push(Waiting { generation, ..*waiting });
+        self.queue.push(WaitingAction { generation, ..*waiting });
     }
 
     /// How many chunks were scanned.
@@ -433,7 +433,7 @@ impl WaitList {
     }
 
     /// Queues an action once more, for everybody whose plans have it.
-    pub(crate) fn ask_again(&mut self, session: &Session, waiting: Waiting) {
+    pub(crate) fn ask_again(&mut self, session: &Session, waiting: WaitingAction) {
         self.wait_for(session, waiting.key);
         self.queue.push(waiting);
     }
@@ -449,7 +449,7 @@ impl WaitList {
 }
 
 /// How many of these are looked up at once.
-fn batch_length(rest: &[Waiting]) -> usize {
+fn batch_length(rest: &[WaitingAction]) -> usize {
     let mut next = rest.iter().take(LOOKED_UP);
     let has_conversation = next.any(|waiting| waiting.purpose == Purpose::Answer);
     let most = if has_conversation { CONVERSATIONS_LOOKED_UP } else { LOOKED_UP };
@@ -475,12 +475,12 @@ fn known_extractions(session: &Session, chunk: Chunk) -> Option<Vec<u64>> {
 fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
     let known = stays(session);
     let of_grader =
-        |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[Planned]>, _))| {
+        |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[GradePlan]>, _))| {
             let ready = queries::ready(&session.db, *grader);
             let mut actions = 0;
             let mut stay = true;
             for planned in plans.iter() {
-                stay &= *planned != Planned::Blocked;
+                stay &= *planned != GradePlan::Blocked;
                 each_wanted(planned, ready, &known, *threshold, &mut |_, key| {
                     actions += 1;
                     stay &= known(key).is_some();

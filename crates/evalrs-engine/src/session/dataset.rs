@@ -14,13 +14,13 @@ use super::shortened::shortened;
 use evalrs_base::compression::{Compression, unpacked};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_eval::dataset::chunk;
-use evalrs_eval::dataset::chunk::{Chunked, HeldChunks};
+use evalrs_eval::dataset::chunk::{ChunkedDataset, HeldChunks};
 use evalrs_eval::dataset::fields::RowSpec;
 use evalrs_eval::dataset::files;
 use evalrs_eval::dataset::files::{FileName, SourceFile, format_of};
 use evalrs_eval::dataset::id_search::IdSearch;
 use evalrs_eval::dataset::join;
-use evalrs_eval::dataset::join::{Joined, JoinedFiles};
+use evalrs_eval::dataset::join::{JoinedFiles, JoinedRow};
 use evalrs_eval::dataset::layout::{Layout, Recut};
 use evalrs_eval::dataset::split;
 use evalrs_eval::dataset::split::{RawRecord, RecordStart};
@@ -42,7 +42,7 @@ pub struct DatasetSource<'a> {
 
 /// A dataset that was read.
 pub struct DatasetReading {
-    pub chunks: Vec<Chunked>,
+    pub chunks: Vec<ChunkedDataset>,
     pub held: HeldDataset,
     /// The files that say something else than those that are held.
     pub changed: Vec<String>,
@@ -337,7 +337,7 @@ fn join_with<'a>(
     dataset: &DatasetSpec,
     rows: Vec<RawRecord<'a>>,
     place: &dyn Fn(RecordStart) -> Place,
-) -> Result<(Vec<Joined<'a>>, Vec<Diagnostic>), Vec<Diagnostic>> {
+) -> Result<(Vec<JoinedRow<'a>>, Vec<Diagnostic>), Vec<Diagnostic>> {
     let recordings = recordings::read(source, trace)?;
     let files = JoinedFiles {
         dataset: &dataset.path,

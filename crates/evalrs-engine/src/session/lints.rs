@@ -4,7 +4,7 @@
 
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_eval::dataset::fields::{RowFields, RowSpec};
-use evalrs_eval::evaluate::sought::Sought;
+use evalrs_eval::evaluate::sought::SoughtName;
 use evalrs_eval::grade;
 use evalrs_graph::inputs::Root;
 use evalrs_graph::votes::unused_votes;
@@ -23,13 +23,13 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     let in_vain = rows::in_vain(db, root);
     let path = root.suite(db).path(db);
     let of_grader = |grader: &GraderSpec| -> Vec<SuiteLint> {
-        let sought = Sought::by_grader(grader).into_iter();
+        let sought = SoughtName::by_grader(grader).into_iter();
         let missing = sought.filter(|sought| in_vain.contains(sought));
         let looked_for = missing.filter_map(|sought| doubt(grader, &looked_at, &sought));
         looked_for.chain(no_tool_errors(db, root, grader)).collect()
     };
     let of_condition = |name: &str, condition: Option<&RowCondition>| -> Vec<SuiteLint> {
-        let missing = Sought::by_condition(condition).filter(|sought| in_vain.contains(sought));
+        let missing = SoughtName::by_condition(condition).filter(|sought| in_vain.contains(sought));
         missing.filter_map(|sought| unknown_field(name, &sought, OF_CONDITION)).collect()
     };
     let of_scope = |grader: &GraderSpec| {
@@ -37,7 +37,7 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     };
     let of_metric = |metric: &MetricSpec| -> Vec<SuiteLint> {
         let name = format!("the metric `{}`", clipped(&metric.name));
-        let missing = Sought::by_metric(metric).filter(|sought| in_vain.contains(sought));
+        let missing = SoughtName::by_metric(metric).filter(|sought| in_vain.contains(sought));
         missing.filter_map(|sought| unknown_field(&name, &sought, OF_METRIC)).collect()
     };
     let of_dataset = of_condition("`where` of the dataset", suite.dataset.condition.as_ref());
@@ -79,12 +79,14 @@ fn no_tool_errors(db: &Database, root: Root, grader: &GraderSpec) -> Option<Suit
     })
 }
 
-fn doubt(grader: &GraderSpec, rows: &LintedRows<'_>, sought: &Sought) -> Option<SuiteLint> {
+fn doubt(grader: &GraderSpec, rows: &LintedRows<'_>, sought: &SoughtName) -> Option<SuiteLint> {
     match (sought, &grader.kind) {
-        (Sought::GroundTruth, GraderKind::Tool(tool)) => {
+        (SoughtName::GroundTruth, GraderKind::Tool(tool)) => {
             Some(no_ground_truth(grader, &tool.function, rows))
         }
-        (Sought::Trajectory, GraderKind::Tool(tool)) => Some(no_trajectory(grader, &tool.function)),
+        (SoughtName::Trajectory, GraderKind::Tool(tool)) => {
+            Some(no_trajectory(grader, &tool.function))
+        }
         _ => None,
     }
 }
@@ -95,8 +97,8 @@ const OF_CONDITION: &str =
 /// What those in a metric do.
 const OF_METRIC: &str = "`row.NAME` is a field of the rows";
 
-fn unknown_field(by: &str, sought: &Sought, hint: &str) -> Option<SuiteLint> {
-    let (Sought::Condition(path) | Sought::Metric(path)) = sought else { return None };
+fn unknown_field(by: &str, sought: &SoughtName, hint: &str) -> Option<SuiteLint> {
+    let (SoughtName::Condition(path) | SoughtName::Metric(path)) = sought else { return None };
     let path = clipped(path);
     Some(SuiteLint {
         message: format!("{by} names `{path}`, which no row has"),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::programs::read_program::ReadProgram;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_eval::program::ProgramFingerprint;
-use evalrs_exec::{Discovered, Start};
+use evalrs_exec::{DiscoveredFiles, Start};
 use evalrs_model::key::ActionKey;
 use evalrs_model::spec::ProgramSpec;
 use evalrs_system::changed_paths::ChangedPaths;
@@ -57,7 +57,7 @@ pub(crate) struct PassedPreflight {
     pub spec: ProgramSpec,
     /// Its files and those that it loaded, as they were then.
     pub known: ProgramFingerprint,
-    pub(super) discovered: Option<Discovered>,
+    pub(super) discovered: Option<DiscoveredFiles>,
 }
 
 /// A program that could not be loaded.

@@ -14,7 +14,7 @@ use super::programs::read_program::ReadProgram;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_path::join;
 use evalrs_eval::program::{ProgramFingerprint, UncallablePart};
-use evalrs_exec::{Discovered, SeenFiles, Start};
+use evalrs_exec::{DiscoveredFiles, SeenFiles, Start};
 use evalrs_graph::inputs::{Program, ProgramState};
 use evalrs_model::outcome::{Failure, FailureKind};
 use evalrs_system::changed_paths::ChangedPaths;
@@ -82,7 +82,7 @@ impl Session {
     pub(crate) fn finish_preflight(
         &mut self,
         preflight: Preflight,
-        result: Result<Discovered, Failure>,
+        result: Result<DiscoveredFiles, Failure>,
         system: &dyn System,
     ) {
         let Preflight { read } = preflight;
@@ -124,7 +124,7 @@ impl Session {
         &self,
         program: Program,
         system: &dyn System,
-    ) -> Option<Discovered> {
+    ) -> Option<DiscoveredFiles> {
         let all = self.not_loaded();
         let (_, read) = all.iter().find(|(other, _)| *other == program)?;
         self.loaded_as(read, system)?.discovered.clone()

@@ -13,7 +13,7 @@ use evalrs_base::path::key_ends;
 use evalrs_eval::dataset::cells::{column_names, short_row};
 use evalrs_eval::dataset::fields::{RowFields, RowProblem};
 use evalrs_eval::dataset::split::RecordStart;
-use evalrs_eval::evaluate::sought::Sought;
+use evalrs_eval::evaluate::sought::SoughtName;
 use evalrs_graph::declared::other_classes;
 use evalrs_graph::inputs::Root;
 use evalrs_graph::selection::Duplicate;
@@ -73,7 +73,7 @@ impl LoadedRows<'_> {
         let mut found = Vec::new();
         let first_row = || root.chunks(db).first()?.records(db).iter().next();
         for (name, path) in mapped {
-            if is_column(path) || !in_vain.contains(&Sought::Path(path.clone())) {
+            if is_column(path) || !in_vain.contains(&SoughtName::Path(path.clone())) {
                 continue;
             }
             let said = reading.field_places.iter().find(|(key, _)| *key == name);
@@ -221,7 +221,7 @@ fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
         let place = || said.map_or_else(|| Place::file(""), |(_, place)| place.clone());
         let name = clipped(&metric.name);
         for path in metric.kind.paths() {
-            if in_vain.contains(&Sought::Metric(path.to_owned())) {
+            if in_vain.contains(&SoughtName::Metric(path.to_owned())) {
                 let message =
                     format!("the metric `{name}` needs `row.{}`, which no row has", clipped(path));
                 let hint = rows::first(db, root, spec).and_then(|fields| instead(&fields, path));

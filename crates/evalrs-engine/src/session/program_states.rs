@@ -15,7 +15,7 @@ use evalrs_base::diagnostic;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::join;
 use evalrs_eval::program::{Depfile, ProgramIdentity, Uncallable, UncallablePart};
-use evalrs_exec::{Discovered, SeenFiles, Start, see};
+use evalrs_exec::{DiscoveredFiles, SeenFiles, Start, see};
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::{Program, ProgramState};
 use evalrs_graph::{Db, queries};
@@ -168,7 +168,7 @@ impl Session {
     pub fn loaded(
         &mut self,
         program: Program,
-        result: Result<Discovered, Failure>,
+        result: Result<DiscoveredFiles, Failure>,
         system: &dyn System,
     ) -> Option<Entry> {
         match result {
@@ -194,7 +194,7 @@ impl Session {
     /// What programs were seen to load only when they were called: entries to be kept, at once.
     pub(crate) fn discovered(
         &mut self,
-        all: Vec<(Arc<ProgramIdentity>, Discovered)>,
+        all: Vec<(Arc<ProgramIdentity>, DiscoveredFiles)>,
         system: &dyn System,
     ) -> Vec<Entry> {
         let mut entries = Vec::new();
@@ -225,7 +225,7 @@ impl Session {
     fn seen(
         &mut self,
         program: Program,
-        discovered: Discovered,
+        discovered: DiscoveredFiles,
         system: &dyn System,
     ) -> (Depfile, SeenFiles) {
         let folder = self.folder();

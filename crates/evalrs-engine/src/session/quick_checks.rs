@@ -6,9 +6,9 @@
 use std::collections::HashSet;
 
 use super::Session;
-use evalrs_eval::dataset::chunk::{Chunked, HeldChunks, Records};
+use evalrs_eval::dataset::chunk::{ChunkedDataset, HeldChunks, Records};
 use evalrs_eval::dataset::fields::RowSpec;
-use evalrs_eval::evaluate::sought::{Sought, found_in};
+use evalrs_eval::evaluate::sought::{SoughtName, found_in};
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::labels::are_rows_labelled;
 use evalrs_graph::queries;
@@ -26,7 +26,7 @@ struct RowEdit<'a> {
 
 impl Session {
     /// Whether the dataset is surely good once it is made of these chunks.
-    pub(crate) fn pass_quick_checks(&self, chunks: &[Chunked]) -> bool {
+    pub(crate) fn pass_quick_checks(&self, chunks: &[ChunkedDataset]) -> bool {
         let Some(spec) = queries::row_spec(&self.db, self.root) else { return false };
         // Labels that the suite names are wrong where no grader can read them, which rows alone do not tell.
         if are_rows_labelled(&self.db, self.root) {
@@ -44,7 +44,7 @@ impl Session {
             && self.are_new_cases_others(&edit)
     }
 
-    fn row_edit<'a>(&self, chunks: &'a [Chunked], spec: &RowSpec) -> RowEdit<'a> {
+    fn row_edit<'a>(&self, chunks: &'a [ChunkedDataset], spec: &RowSpec) -> RowEdit<'a> {
         let fresh: Vec<&Records> = chunks.iter().filter_map(|chunk| chunk.fresh.as_ref()).collect();
         let condition = queries::row_condition(&self.db, self.root).as_ref();
         let checked =
@@ -80,9 +80,9 @@ impl Session {
     fn is_every_name_found(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
         let in_vain = rows::in_vain(&self.db, self.root);
         let sought = rows::sought(&self.db, self.root).iter();
-        let names = sought.filter(|sought| !matches!(sought, Sought::Path(_)));
+        let names = sought.filter(|sought| !matches!(sought, SoughtName::Path(_)));
         let names = names.filter(|name| !in_vain.contains(name)).cloned();
-        let fields: Vec<Sought> = Sought::by_fields(spec).chain(names).collect();
+        let fields: Vec<SoughtName> = SoughtName::by_fields(spec).chain(names).collect();
         let found = |(records, checked): (&&Records, &CheckedRecords)| {
             found_in(records, spec, &fields, &|at| checked.is_left_out(at, spec))
         };

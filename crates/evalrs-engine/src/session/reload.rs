@@ -24,8 +24,8 @@ use super::small_file::SmallFile;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{folder_of, non_empty};
 use evalrs_base::file_text::FileText;
-use evalrs_eval::dataset::chunk::{Chunked, Records};
-use evalrs_eval::evaluate::sought::Sought;
+use evalrs_eval::dataset::chunk::{ChunkedDataset, Records};
+use evalrs_eval::evaluate::sought::SoughtName;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::Program;
 use evalrs_graph::labels::{are_rows_labelled, file as labels_file, scales};
@@ -38,7 +38,7 @@ use evalrs_system::changed_paths::ChangedPaths;
 
 /// What reloading found.
 #[derive(Debug)]
-pub enum Reloaded {
+pub enum ReloadResult {
     /// No file says anything new.
     Same,
     /// The session holds what the files say now.
@@ -70,7 +70,7 @@ impl Session {
         system: &dyn System,
         touched: &ChangedPaths,
         environment: Option<BTreeMap<String, String>>,
-    ) -> Reloaded {
+    ) -> ReloadResult {
         self.load_state.stale.extend(touched.clone());
         if let Some(environment) = environment {
             self.load_state.environment = Some(Arc::new(environment));
@@ -79,7 +79,7 @@ impl Session {
     }
 
     /// Reloads what the last reload came upon, once its programs were tried.
-    pub fn reload_once_more(&mut self, system: &dyn System) -> Reloaded {
+    pub fn reload_once_more(&mut self, system: &dyn System) -> ReloadResult {
         if !self.load_state.is_good {
             return self.load_until_good(system);
         }
@@ -105,7 +105,7 @@ impl Session {
         };
         match self.needed_preflights(&programs, system) {
             Ok(preflights) if preflights.is_empty() => {}
-            Ok(preflights) => return Reloaded::NeedsPreflight(preflights),
+            Ok(preflights) => return ReloadResult::NeedsPreflight(preflights),
             Err(problems) => return self.uncallable(&named, problems, system),
         }
         let asks_the_same =
@@ -126,7 +126,7 @@ impl Session {
         let programs = self.take_programs(programs, system);
         if is_same && programs.is_empty() {
             self.load_state.note(true);
-            return Reloaded::Same;
+            return ReloadResult::Same;
         }
         files.extend(programs);
         self.read_programs(system);
@@ -204,8 +204,10 @@ impl Session {
     /// an error, and only rows tell.
     fn are_names_known(&self, suite: &Suite) -> bool {
         let held = rows::sought(&self.db, self.root);
-        let sought = suite.graders.iter().flat_map(Sought::by_grader);
-        sought.filter(|sought| matches!(sought, Sought::Name(_))).all(|name| held.contains(&name))
+        let sought = suite.graders.iter().flat_map(SoughtName::by_grader);
+        sought
+            .filter(|sought| matches!(sought, SoughtName::Name(_)))
+            .all(|name| held.contains(&name))
     }
 
     /// Programs cannot be called. What is named as the place of a problem may be what keeps one from being loaded, and so
@@ -215,7 +217,7 @@ impl Session {
         named: &[(ProgramSpec, ProgramPlaces)],
         problems: Vec<Diagnostic>,
         system: &dyn System,
-    ) -> Reloaded {
+    ) -> ReloadResult {
         let files = || named.iter().map(|(spec, _)| spec.path.clone());
         let paths = || files().filter(|path| !path.is_empty());
         let mut looked_for = self.program_paths();
@@ -239,14 +241,14 @@ impl Session {
         &mut self,
         problems: Vec<Diagnostic>,
         system: &dyn System,
-    ) -> Reloaded {
+    ) -> ReloadResult {
         let named = queries::suite(&self.db, self.root).program_places.clone();
         self.load_state.note(false);
         self.uncallable(&named, problems, system)
     }
 
     /// Loads everything: nothing good can be lost.
-    fn load_until_good(&mut self, system: &dyn System) -> Reloaded {
+    fn load_until_good(&mut self, system: &dyn System) -> ReloadResult {
         let diagnostics = self.load(system);
         let folders = self.program_folders();
         let mut files: BTreeSet<String> = &self.paths() - &folders;
@@ -267,18 +269,22 @@ impl Session {
         files: BTreeSet<String>,
         problems: Vec<Diagnostic>,
         looked_for: BTreeSet<String>,
-    ) -> Reloaded {
+    ) -> ReloadResult {
         self.load_state.broken = Some(files.clone());
         self.load_state.looked_for = looked_for;
-        Reloaded::Broken { files: files.into_iter().collect(), problems }
+        ReloadResult::Broken { files: files.into_iter().collect(), problems }
     }
 
     /// Says what changed, and the warnings about it unless they are known.
-    fn changed(&mut self, mut files: BTreeSet<String>, known: Option<Vec<Diagnostic>>) -> Reloaded {
+    fn changed(
+        &mut self,
+        mut files: BTreeSet<String>,
+        known: Option<Vec<Diagnostic>>,
+    ) -> ReloadResult {
         files.extend(self.load_state.broken.take().into_iter().flatten());
         self.load_state.note(true);
         let warnings = known.unwrap_or_else(|| self.warnings());
-        Reloaded::Changed { files: files.into_iter().collect(), warnings }
+        ReloadResult::Changed { files: files.into_iter().collect(), warnings }
     }
 
     /// What is probably not meant.
@@ -324,7 +330,7 @@ impl Session {
         mut files: BTreeSet<String>,
         programs: Vec<(Program, ReadProgram)>,
         system: &dyn System,
-    ) -> Reloaded {
+    ) -> ReloadResult {
         let diagnostics = apart.load_unread(system);
         match (&self.dataset, &apart.dataset) {
             (Some(held), Some(read)) => files.extend(held.changed(read, &ChangedPaths::Any)),
@@ -359,9 +365,9 @@ impl Session {
             let fresh = || if is_mostly_held { records.detached() } else { (***records).clone() };
             let hash = records.hash();
             let fresh = (!is_held).then(fresh);
-            Chunked { hash, records: records.len(), fresh }
+            ChunkedDataset { hash, records: records.len(), fresh }
         };
-        let chunks: Vec<Chunked> = records.iter().map(chunk).collect();
+        let chunks: Vec<ChunkedDataset> = records.iter().map(chunk).collect();
         if let Some(dataset) = &mut dataset {
             dataset.let_go();
         }

@@ -29,7 +29,7 @@ fn a_broken_file_asks_nothing_and_mending_it_asks_for_what_the_edit_before_did()
     living.system.set("data.jsonl", "{\"input\": ");
     for _ in 0..2 {
         let reloaded = living.session.reload(&living.system, &ChangedPaths::Any, None);
-        assert!(matches!(reloaded, Reloaded::Broken { .. }), "{reloaded:?}");
+        assert!(matches!(reloaded, ReloadResult::Broken { .. }), "{reloaded:?}");
         assert_eq!(living.asked(), Vec::<String>::new());
     }
     living.system.set("data.jsonl", rows());
@@ -54,7 +54,11 @@ fn a_rubric_that_comes_to_name_what_no_row_has_asks_nothing() {
     ] {
         living.system.set(edit.0, edit.1);
         let reloaded = living.session.reload(&living.system, &ChangedPaths::Any, None);
-        assert_eq!(matches!(reloaded, Reloaded::Broken { .. }), !is_good, "{what}: {reloaded:?}");
+        assert_eq!(
+            matches!(reloaded, ReloadResult::Broken { .. }),
+            !is_good,
+            "{what}: {reloaded:?}"
+        );
     }
 }
 
@@ -65,6 +69,10 @@ fn a_row_that_comes_to_name_an_unknown_grader_is_refused() {
         let graders = format!("{{\"graders\": [\"{named}\"], ");
         living.system.set("data.jsonl", rows().replacen('{', &graders, 1));
         let reloaded = living.session.reload(&living.system, &ChangedPaths::Any, None);
-        assert_eq!(matches!(reloaded, Reloaded::Broken { .. }), !is_good, "{named}: {reloaded:?}");
+        assert_eq!(
+            matches!(reloaded, ReloadResult::Broken { .. }),
+            !is_good,
+            "{named}: {reloaded:?}"
+        );
     }
 }

@@ -31,7 +31,7 @@ fn an_edit_of_one_file_of_many_asks_for_its_rows() {
         }
         let touched = ChangedPaths::Only([touched.to_owned()].into());
         let reloaded = living.session.reload(&living.system, &touched, None);
-        assert!(matches!(reloaded, Reloaded::Changed { .. } | Reloaded::Same), "{what}");
+        assert!(matches!(reloaded, ReloadResult::Changed { .. } | ReloadResult::Same), "{what}");
         assert_eq!(living.asked(), expanded(expected), "{what}");
     }
     let rows = living

@@ -12,7 +12,7 @@ use xxhash_rust::xxh3::{Xxh3, xxh3_64};
 
 pub use super::records::Records;
 
-use super::join::Joined;
+use super::join::JoinedRow;
 
 /// A record whose hash has these bits clear ends its chunk: one in 64.
 const CUT_MASK: u64 = 63;
@@ -23,7 +23,7 @@ const MOST_BYTES: usize = 1 << 20;
 
 /// A chunk of a dataset that was read: its content only where nobody holds it yet.
 #[derive(Debug)]
-pub struct Chunked {
+pub struct ChunkedDataset {
     /// Identifies the content.
     pub hash: u128,
     /// How many records it holds.
@@ -56,7 +56,11 @@ impl FromIterator<u128> for HeldChunks {
 
 /// Cuts the records of a dataset into chunks. `held` are those that are there already; `file` is the text that records
 /// were cut from.
-pub fn chunks(records: &[Joined<'_>], mut held: HeldChunks, file: &Arc<String>) -> Vec<Chunked> {
+pub fn chunks(
+    records: &[JoinedRow<'_>],
+    mut held: HeldChunks,
+    file: &Arc<String>,
+) -> Vec<ChunkedDataset> {
     let cuts: Vec<(Range<usize>, u128, bool)> = cuts(records)
         .into_iter()
         .map(|(range, hash)| {
@@ -69,7 +73,7 @@ pub fn chunks(records: &[Joined<'_>], mut held: HeldChunks, file: &Arc<String>) 
     let build = |(range, hash, held): (Range<usize>, u128, bool)| {
         let records = &records[range];
         let shared = || is_shared.then(|| Records::shared(hash, records, file)).flatten();
-        Chunked {
+        ChunkedDataset {
             hash,
             records: records.len(),
             fresh: (!held).then(|| shared().unwrap_or_else(|| Records::own(hash, records))),
@@ -79,7 +83,7 @@ pub fn chunks(records: &[Joined<'_>], mut held: HeldChunks, file: &Arc<String>) 
 }
 
 /// Where the chunks are, and the hash of each.
-fn cuts(records: &[Joined<'_>]) -> Vec<(Range<usize>, u128)> {
+fn cuts(records: &[JoinedRow<'_>]) -> Vec<(Range<usize>, u128)> {
     let mut cuts = Vec::with_capacity(records.len() / 48 + 1);
     let mut from = 0;
     let mut cutter = Cutter::default();
@@ -103,7 +107,7 @@ pub(super) struct Cutter {
 
 impl Cutter {
     /// Takes the next record. The hash of the chunk that it ends, if it ends one.
-    pub(super) fn push(&mut self, record: &Joined<'_>) -> Option<u128> {
+    pub(super) fn push(&mut self, record: &JoinedRow<'_>) -> Option<u128> {
         let row = xxh3_64(record.row.as_bytes());
         let recorded =
             if record.recorded.is_empty() { 0 } else { xxh3_64(record.recorded.as_bytes()) };
@@ -135,13 +139,13 @@ mod tests {
 
     use std::sync::Arc;
 
-    use super::{Chunked, HeldChunks, Records};
-    use crate::dataset::join::Joined;
+    use super::{ChunkedDataset, HeldChunks, Records};
+    use crate::dataset::join::JoinedRow;
     use crate::dataset::split::RecordStart;
 
-    fn joined(rows: impl IntoIterator<Item = String>) -> Vec<Joined<'static>> {
+    fn joined(rows: impl IntoIterator<Item = String>) -> Vec<JoinedRow<'static>> {
         rows.into_iter()
-            .map(|row| Joined {
+            .map(|row| JoinedRow {
                 row: Cow::Owned(row),
                 recorded: Cow::Borrowed("r"),
                 start: RecordStart::default(),
@@ -153,7 +157,7 @@ mod tests {
         (0..count).map(|at| format!("{{\"id\": {at}}}")).collect()
     }
 
-    fn chunks(records: &[Joined<'_>]) -> Vec<Records> {
+    fn chunks(records: &[JoinedRow<'_>]) -> Vec<Records> {
         let chunked = super::chunks(records, HeldChunks::default(), &Arc::default());
         chunked.into_iter().filter_map(|chunk| chunk.fresh).collect()
     }
@@ -161,9 +165,9 @@ mod tests {
     #[test]
     fn a_first_reading_shares_the_file_and_an_edit_builds_its_chunk_alone() {
         let file = Arc::new(rows(2_000).join("\n"));
-        let joined: Vec<Joined<'_>> = file
+        let joined: Vec<JoinedRow<'_>> = file
             .lines()
-            .map(|row| Joined {
+            .map(|row| JoinedRow {
                 row: Cow::Borrowed(row),
                 recorded: Cow::Borrowed(""),
                 start: RecordStart::default(),
@@ -182,8 +186,8 @@ mod tests {
         let edited = Arc::new(file.replace("{\"id\": 1000}", "{\"id\": \"x\"}"));
         let joined = self::joined(edited.lines().map(str::to_owned))
             .into_iter()
-            .map(|row| Joined { recorded: Cow::Borrowed(""), ..row });
-        let second: Vec<Chunked> = super::chunks(&joined.collect::<Vec<_>>(), held, &edited);
+            .map(|row| JoinedRow { recorded: Cow::Borrowed(""), ..row });
+        let second: Vec<ChunkedDataset> = super::chunks(&joined.collect::<Vec<_>>(), held, &edited);
         assert!((1..=2).contains(&second.iter().filter(|chunk| chunk.fresh.is_some()).count()));
         assert_eq!(Arc::strong_count(&edited), 1, "an edit does not keep the whole file");
     }
@@ -213,7 +217,7 @@ mod tests {
     #[test]
     fn the_border_between_row_and_recording_is_part_of_the_content() {
         let make = |row: &'static str, recorded: &'static str| {
-            chunks(&[Joined {
+            chunks(&[JoinedRow {
                 row: row.into(),
                 recorded: recorded.into(),
                 start: RecordStart::default(),

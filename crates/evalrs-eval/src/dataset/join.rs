@@ -23,7 +23,7 @@ use evalrs_model::spec::JoinBy;
 
 /// A dataset row with what was recorded for it; several rows of one sample are its trials and models.
 #[derive(Clone, Debug)]
-pub struct Joined<'a> {
+pub struct JoinedRow<'a> {
     /// The JSON text of the dataset row.
     pub row: Cow<'a, str>,
     /// The JSON text of the joined recording; empty if the row carries its own.
@@ -92,9 +92,9 @@ pub struct JoinedFiles<'a> {
 }
 
 /// Rows that carry their own recordings.
-pub fn alone(rows: Vec<RawRecord<'_>>) -> Vec<Joined<'_>> {
+pub fn alone(rows: Vec<RawRecord<'_>>) -> Vec<JoinedRow<'_>> {
     rows.into_iter()
-        .map(|row| Joined { row: row.text, recorded: Cow::Borrowed(""), start: row.start })
+        .map(|row| JoinedRow { row: row.text, recorded: Cow::Borrowed(""), start: row.start })
         .collect()
 }
 
@@ -105,7 +105,7 @@ pub fn join<'a>(
     recordings: Vec<RecordedTrajectory>,
     spec: &RowSpec,
     files: JoinedFiles<'_>,
-) -> (Vec<Joined<'a>>, Vec<Diagnostic>) {
+) -> (Vec<JoinedRow<'a>>, Vec<Diagnostic>) {
     if *files.by == JoinBy::Line && rows.len() != recordings.len() {
         let alone = alone(rows);
         let problem = other_count(alone.len(), recordings.len(), files);
@@ -147,11 +147,11 @@ pub fn join<'a>(
                 left.without.push(claim.run.named(&claim.name));
             }
             let recorded = Cow::Borrowed(NOT_RECORDED);
-            joined.push(Joined { row: row.text, recorded, start: row.start });
+            joined.push(JoinedRow { row: row.text, recorded, start: row.start });
             continue;
         }
         for recording in found {
-            joined.push(Joined {
+            joined.push(JoinedRow {
                 row: row.text.clone(),
                 recorded: Cow::Owned(recording.text),
                 start: row.start,

@@ -9,8 +9,8 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_128;
 
-use super::chunk::{Chunked, Cutter, HeldChunks, Records};
-use super::join::Joined;
+use super::chunk::{ChunkedDataset, Cutter, HeldChunks, Records};
+use super::join::JoinedRow;
 use super::split::{RECORD_LIMIT, RecordStart, trimmed_line};
 
 /// The chunks of a file, one after the other, up to its end.
@@ -35,7 +35,7 @@ struct ChunkExtent {
 #[derive(Debug)]
 pub struct Recut {
     /// Its chunks, with their contents where they are new; none if the file is the same byte for byte.
-    pub chunks: Option<Vec<Chunked>>,
+    pub chunks: Option<Vec<ChunkedDataset>>,
     /// Where they stand.
     pub layout: Layout,
 }
@@ -52,7 +52,7 @@ struct UnchangedParts {
 impl Layout {
     /// The layout of `file`, whose `chunks` hold the records that start at `starts`; its byte order mark counts in none
     /// of those.
-    pub fn new(file: &Arc<String>, chunks: &[Chunked], starts: &[RecordStart]) -> Self {
+    pub fn new(file: &Arc<String>, chunks: &[ChunkedDataset], starts: &[RecordStart]) -> Self {
         let mark = file.len() - file.strip_prefix('\u{feff}').unwrap_or(file).len();
         let mut extents = Vec::with_capacity(chunks.len());
         let mut from = 0;
@@ -121,13 +121,13 @@ impl Layout {
         for extent in kept {
             held.take(extent.chunk);
         }
-        let old = |extent: &ChunkExtent| Chunked {
+        let old = |extent: &ChunkExtent| ChunkedDataset {
             hash: extent.chunk,
             records: extent.records,
             fresh: None,
         };
-        let mut chunks: Vec<Chunked> = self.extents[..front].iter().map(old).collect();
-        chunks.extend(middle.chunks.into_iter().map(|records| Chunked {
+        let mut chunks: Vec<ChunkedDataset> = self.extents[..front].iter().map(old).collect();
+        chunks.extend(middle.chunks.into_iter().map(|records| ChunkedDataset {
             hash: records.hash(),
             records: records.len(),
             fresh: (!held.take(records.hash())).then_some(records),
@@ -178,7 +178,7 @@ struct Middle<'a> {
     from: usize,
     /// Where the chunk that was begun starts.
     chunk_from: usize,
-    begun: Vec<Joined<'a>>,
+    begun: Vec<JoinedRow<'a>>,
     chunks: Vec<Records>,
     extents: Vec<ChunkExtent>,
 }
@@ -211,7 +211,7 @@ impl<'a> Middle<'a> {
             }
             let row = Cow::Borrowed(row);
             let recorded = Cow::Borrowed("");
-            let record = Joined { row, recorded, start: RecordStart::default() };
+            let record = JoinedRow { row, recorded, start: RecordStart::default() };
             let ended = self.cutter.push(&record);
             self.begun.push(record);
             if let Some(hash) = ended {
@@ -277,7 +277,7 @@ mod tests {
         let chunks = chunk::chunks(&rows, HeldChunks::default(), &file);
         let mut layout = Layout::new(&file, &chunks, &starts);
         layout.let_go();
-        let records = |chunk: &chunk::Chunked| {
+        let records = |chunk: &chunk::ChunkedDataset| {
             let records = chunk.fresh.as_ref().unwrap();
             (chunk.hash, records.iter().map(|(row, _)| row.to_owned()).collect())
         };

@@ -37,4 +37,4 @@ pub mod vote_file;
 mod yaml;
 
 pub use plain_json::without_odd_numbers;
-pub use sample::{GroundTruth, Input, Recorded, Sample};
+pub use sample::{GroundTruth, Input, RecordedAnswer, Sample};

@@ -68,8 +68,8 @@ struct Key<'a>(Cow<'a, str>);
 impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         #[derive(serde::Deserialize)]
-        struct Borrowed<'a>(#[serde(borrow)] Cow<'a, str>);
-        Borrowed::deserialize(deserializer).map(|key| Self(key.0))
+        struct BorrowedRow<'a>(#[serde(borrow)] Cow<'a, str>);
+        BorrowedRow::deserialize(deserializer).map(|key| Self(key.0))
     }
 }
 

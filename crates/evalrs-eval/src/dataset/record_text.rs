@@ -115,7 +115,7 @@ mod tests {
 
     use super::{HeldText, RecordText};
     use crate::dataset::chunk::Records;
-    use crate::dataset::join::Joined;
+    use crate::dataset::join::JoinedRow;
     use crate::dataset::split::RecordStart;
 
     #[test]
@@ -131,9 +131,9 @@ mod tests {
         ];
         let rows: Vec<String> =
             texts.iter().map(|text| serde_json::json!({ "output": text }).to_string()).collect();
-        let joined: Vec<Joined<'_>> = rows
+        let joined: Vec<JoinedRow<'_>> = rows
             .iter()
-            .map(|row| Joined {
+            .map(|row| JoinedRow {
                 row: row.as_str().into(),
                 recorded: "".into(),
                 start: RecordStart::default(),
@@ -160,7 +160,7 @@ mod tests {
     fn another_text_in_the_same_place_is_another() {
         let held = |row: &str, text: &str| {
             let joined =
-                Joined { row: row.into(), recorded: "".into(), start: RecordStart::default() };
+                JoinedRow { row: row.into(), recorded: "".into(), start: RecordStart::default() };
             HeldText::of(&RecordText::from(text), &Records::own(0, &[joined]), 0)
         };
         let [one, two] = ["a", "b"].map(|end| "x".repeat(80) + end);

@@ -10,7 +10,7 @@ use serde_json::value::RawValue;
 
 use super::fields::{RowFields, RowProblem, RowSpec, deepest, json_text};
 use super::row_record::{NOT_RECORDED, RowRecord};
-use super::sample::Recorded;
+use super::sample::RecordedAnswer;
 use evalrs_base::path::in_braces;
 use evalrs_model::spec::{FieldMap, MissingAnswer};
 use evalrs_trajectory as trajectory;
@@ -23,7 +23,7 @@ const NOTHING_RECORDED: &str =
 pub(super) fn recorded(
     fields: &RowFields<'_>,
     record: RowRecord<'_>,
-) -> Result<Recorded, RowProblem> {
+) -> Result<RecordedAnswer, RowProblem> {
     if fields.spec.live.is_none()
         && let Some((name, path)) = fields.spec.fields.outputs.get(record.case)
     {
@@ -72,7 +72,7 @@ pub(super) fn call_marks(fields: &RowFields<'_>, record: RowRecord<'_>) -> CallM
 }
 
 /// What the fields record; none if they hold nothing recorded.
-fn recorded_of(fields: &RowFields<'_>) -> Result<Option<Recorded>, RowProblem> {
+fn recorded_of(fields: &RowFields<'_>) -> Result<Option<RecordedAnswer>, RowProblem> {
     let TrajectoryAttempt { trajectory, problem } = attempt(fields)?;
     let is_alone = trajectory.is_none() && problem.is_none();
     let value = fields.value("output")?;
@@ -113,7 +113,7 @@ fn recorded_of(fields: &RowFields<'_>) -> Result<Option<Recorded>, RowProblem> {
         }
     };
     let agent_state = trajectory.agent_state.or(fields.value("agent_state")?);
-    Ok(Some(Recorded { trajectory: Trajectory { agent_state, ..trajectory }, output }))
+    Ok(Some(RecordedAnswer { trajectory: Trajectory { agent_state, ..trajectory }, output }))
 }
 
 /// What the keys hold that trajectories are recorded under.
@@ -234,7 +234,7 @@ fn is_text(value: &Value) -> bool {
     !value.is_object() && !value.is_array()
 }
 
-fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<Recorded, RowProblem> {
+fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<RecordedAnswer, RowProblem> {
     let Some(raw) = fields.at_path(path).filter(|raw| raw.get() != "null") else {
         return no_answer(
             fields,
@@ -245,18 +245,21 @@ fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<Recorded,
     match value {
         Value::Array(_) | Value::Object(_) => {
             if let Some(output) = structured(fields, &value, path) {
-                return Ok(Recorded {
+                return Ok(RecordedAnswer {
                     trajectory: Trajectory::from_output(&output),
                     output: Some(output),
                 });
             }
             let trajectory = trajectory::read(&value, fields.spec.format)
                 .map_err(|problem| not_a_trajectory(fields, path, Some(raw), &problem))?;
-            Ok(Recorded { trajectory, output: None })
+            Ok(RecordedAnswer { trajectory, output: None })
         }
         scalar => {
             let output = json_text(&scalar);
-            Ok(Recorded { trajectory: Trajectory::from_output(&output), output: Some(output) })
+            Ok(RecordedAnswer {
+                trajectory: Trajectory::from_output(&output),
+                output: Some(output),
+            })
         }
     }
 }
@@ -274,12 +277,13 @@ fn unanswered(fields: &RowFields<'_>, has_other: bool) -> Option<String> {
 }
 
 /// What a row records that holds no answer: what the suite says that this is.
-fn no_answer(fields: &RowFields<'_>, what: &str) -> Result<Recorded, RowProblem> {
+fn no_answer(fields: &RowFields<'_>, what: &str) -> Result<RecordedAnswer, RowProblem> {
     match fields.spec.missing {
         MissingAnswer::Error => Err(RowProblem::unanswered(format!("no answer: {what}"))),
-        MissingAnswer::Empty => {
-            Ok(Recorded { trajectory: Trajectory::from_output(""), output: Some(String::new()) })
-        }
+        MissingAnswer::Empty => Ok(RecordedAnswer {
+            trajectory: Trajectory::from_output(""),
+            output: Some(String::new()),
+        }),
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::join::Joined;
+use super::join::JoinedRow;
 use super::raw_record::RecordStart;
 
 /// What of a text is looked for at first, in bytes.
@@ -105,9 +105,9 @@ impl Records {
     /// The same records with a text of their own, so that they keep no file in memory.
     #[must_use]
     pub fn detached(&self) -> Self {
-        let joined: Vec<Joined<'_>> = self
+        let joined: Vec<JoinedRow<'_>> = self
             .iter()
-            .map(|(row, recorded)| Joined {
+            .map(|(row, recorded)| JoinedRow {
                 row: row.into(),
                 recorded: recorded.into(),
                 start: RecordStart::default(),
@@ -117,7 +117,7 @@ impl Records {
     }
 
     /// Records with a text of their own.
-    pub fn own(hash: u128, records: &[Joined<'_>]) -> Self {
+    pub fn own(hash: u128, records: &[JoinedRow<'_>]) -> Self {
         let mut text = String::with_capacity(
             records.iter().map(|record| record.row.len() + record.recorded.len()).sum(),
         );
@@ -133,13 +133,13 @@ impl Records {
     }
 
     /// Records that are parts of `file`, if all of them are.
-    pub fn shared(hash: u128, records: &[Joined<'_>], file: &Arc<String>) -> Option<Self> {
+    pub fn shared(hash: u128, records: &[JoinedRow<'_>], file: &Arc<String>) -> Option<Self> {
         let base = file.as_ptr().addr();
         let within = |row: &str| {
             row.as_ptr().addr().checked_sub(base).filter(|at| at + row.len() <= file.len())
         };
         let from = within(&records.first()?.row)?;
-        let span = |record: &Joined<'_>| {
+        let span = |record: &JoinedRow<'_>| {
             let start =
                 within(&record.row).filter(|_| record.recorded.is_empty())?.checked_sub(from)?;
             let end = u32::try_from(start + record.row.len()).ok()?;

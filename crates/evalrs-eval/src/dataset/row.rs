@@ -11,7 +11,7 @@ use super::raw_record::too_deep;
 use super::recorded::{call_marks, holds_nothing, ignored, joined_spec, recorded, session_hint};
 use super::row_record::NOT_RECORDED;
 use super::run_identity::RunIdentity;
-use super::{GroundTruth, Input, Recorded, Sample};
+use super::{GroundTruth, Input, RecordedAnswer, Sample};
 use crate::grade::RowOutput;
 use evalrs_base::diagnostic::clipped;
 use evalrs_base::json_syntax::kind_of;
@@ -227,7 +227,7 @@ impl<'a> OpenedRow<'a> {
     }
 
     /// What was recorded of the target.
-    pub fn recorded(&self) -> Result<Recorded, RowProblem> {
+    pub fn recorded(&self) -> Result<RecordedAnswer, RowProblem> {
         recorded(&self.fields, self.record)
     }
 }

@@ -49,7 +49,7 @@ pub enum GroundTruth {
 
 /// What was recorded of a target for one row.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Recorded {
+pub struct RecordedAnswer {
     /// The whole trajectory.
     pub trajectory: Trajectory,
     /// The `output` of the row, where it has one.

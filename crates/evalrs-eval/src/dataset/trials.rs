@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::condition::is_left_out;
 use super::content_id::content_id;
 use super::fields::{NUMBERED, RowFields, RowSpec};
-use super::join::Joined;
+use super::join::JoinedRow;
 use super::members::{AddedMembers, with_members};
 use super::raw_record::RawRecord;
 use super::row_record::RowRecord;
@@ -20,7 +20,7 @@ type RunKey = (String, Option<String>);
 
 /// Gives every row the number of its trial, from 0. `spec` reads what rows say themselves. Rows that the condition leaves
 /// out are not counted, unless it names that number.
-pub fn number(rows: &mut [Joined<'_>], spec: &RowSpec, condition: Option<&RowCondition>) {
+pub fn number(rows: &mut [JoinedRow<'_>], spec: &RowSpec, condition: Option<&RowCondition>) {
     let condition =
         condition.filter(|condition| !condition.names().iter().any(|name| name == "trial"));
     let mut groups: HashMap<RunKey, Vec<(f64, usize)>> = HashMap::new();
@@ -48,7 +48,7 @@ pub fn number(rows: &mut [Joined<'_>], spec: &RowSpec, condition: Option<&RowCon
 }
 
 /// Whose trial a row is, and what it calls it itself.
-fn identity(row: &Joined<'_>, spec: &RowSpec) -> (RunKey, f64) {
+fn identity(row: &JoinedRow<'_>, spec: &RowSpec) -> (RunKey, f64) {
     let record = RowRecord { row: &row.row, recorded: &row.recorded, case: 0 };
     let Ok(fields) = RowFields::new(&row.row, spec) else { return Default::default() };
     let text = |name: &str| {
@@ -68,7 +68,7 @@ mod tests {
 
     use super::number;
     use crate::dataset::fields::RowSpec;
-    use crate::dataset::join::Joined;
+    use crate::dataset::join::JoinedRow;
     use crate::dataset::split::RecordStart;
     use evalrs_model::expression::RowCondition;
     use evalrs_model::spec::{DatasetFormat, DatasetSpec};
@@ -88,12 +88,12 @@ mod tests {
             (r#"{"id": 1}"#, 0),
             (r#"{"id": "1"}"#, 1),
         ];
-        let joined = |(row, _): &(&'static str, u64)| Joined {
+        let joined = |(row, _): &(&'static str, u64)| JoinedRow {
             row: Cow::Borrowed(*row),
             recorded: Cow::Borrowed(""),
             start: RecordStart::default(),
         };
-        let mut joined: Vec<Joined<'_>> = rows.iter().map(joined).collect();
+        let mut joined: Vec<JoinedRow<'_>> = rows.iter().map(joined).collect();
         let spec = RowSpec::new(&DatasetSpec::file("d.jsonl", DatasetFormat::Jsonl), None);
         number(&mut joined, &spec, None);
         for (joined, (row, trial)) in joined.iter().zip(rows) {
@@ -107,15 +107,15 @@ mod tests {
         let rows = [r#"{"id": "a", "n": 1}"#, r#"{"id": "a", "n": 2}"#, r#"{"id": "a", "n": 3}"#];
         let spec = RowSpec::new(&DatasetSpec::file("d.jsonl", DatasetFormat::Jsonl), None);
         for (condition, expected) in [("n > 1", [0, 0, 1]), ("n > 1 and trial < 9", [0, 1, 2])] {
-            let joined = |row: &&'static str| Joined {
+            let joined = |row: &&'static str| JoinedRow {
                 row: Cow::Borrowed(*row),
                 recorded: Cow::Borrowed(""),
                 start: RecordStart::default(),
             };
-            let mut joined: Vec<Joined<'_>> = rows.iter().map(joined).collect();
+            let mut joined: Vec<JoinedRow<'_>> = rows.iter().map(joined).collect();
             let condition = RowCondition::parse(condition).unwrap();
             number(&mut joined, &spec, Some(&condition));
-            let trial = |row: &Joined<'_>| {
+            let trial = |row: &JoinedRow<'_>| {
                 let value: Value = serde_json::from_str(&row.row).unwrap();
                 value["trial.by_order"].as_u64().unwrap()
             };

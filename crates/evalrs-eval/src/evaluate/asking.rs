@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::case::{Case, RubricFiles, unreadable};
 use super::case_part::CasePart;
-use super::planned::{BallotId, Planned};
+use super::planned::{BallotId, GradePlan};
 use super::ready::{Method, ReadyGrader};
 use super::submission::Submission;
 use super::{pairwise, programs};
@@ -132,18 +132,18 @@ pub(super) fn plan(
     grader: &ReadyGrader,
     files: RubricFiles<'_>,
     text: &str,
-) -> Result<Planned, Grade> {
+) -> Result<GradePlan, Grade> {
     let Some(shown) = JudgeInput::new(part, judge, grader, files, text)? else {
-        return Ok(Planned::Blocked);
+        return Ok(GradePlan::Blocked);
     };
     let key = |ballot| shown.asked(ballot, KeyVersion::Current).map(|asked| asked.key());
     let first = judge.first_ballots();
     let confirming = judge.confirming_ballots();
     if (first, confirming) == (1, 0) {
-        return Ok(Planned::Ask(key(0)?));
+        return Ok(GradePlan::Ask(key(0)?));
     }
     let keys = (0..first + confirming).map(key).collect::<Result<_, Grade>>()?;
-    Ok(if confirming == 0 { Planned::Votes(keys) } else { Planned::Confirmed { first, keys } })
+    Ok(if confirming == 0 { GradePlan::Votes(keys) } else { GradePlan::Confirmed { first, keys } })
 }
 
 /// What judges will be asked of a case once its submission is there: every ballot, with nothing in the place of the

@@ -4,12 +4,12 @@ use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::planned::Planned;
+use super::planned::GradePlan;
 use crate::dataset::Input;
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row::{OpenedRow, RowRecord};
 use crate::grade::Grade;
-use crate::target::handed::Handed;
+use crate::target::handed::HandedInput;
 use crate::target::{TargetAction, TargetIdentity};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::Failure;
@@ -36,7 +36,7 @@ pub fn conversation(
 pub fn handed(
     record: RowRecord<'_>,
     spec: &RowSpec,
-    wanted: &Handed,
+    wanted: &HandedInput,
 ) -> Result<String, RowProblem> {
     let row = OpenedRow::new(record, spec)?;
     let mut members = Map::new();
@@ -106,10 +106,10 @@ impl UnansweredCase {
     }
 
     /// What is to be done for the case.
-    pub fn planned(&self) -> Planned {
+    pub fn planned(&self) -> GradePlan {
         match self {
-            Self::Pending(key) => Planned::Converse(*key),
-            Self::Blocked => Planned::Blocked,
+            Self::Pending(key) => GradePlan::Converse(*key),
+            Self::Blocked => GradePlan::Blocked,
             Self::Failed(failure) => {
                 let TargetFailure { kind, message, stderr } = failure.as_ref();
                 let mut grade = Grade::failed(kind, message.to_string());
@@ -117,7 +117,7 @@ impl UnansweredCase {
                     let metadata = grade.metadata.get_or_insert_default();
                     metadata.insert("stderr".to_owned(), json!(stderr));
                 }
-                Planned::Graded(grade)
+                GradePlan::Graded(grade)
             }
         }
     }

@@ -8,7 +8,7 @@ use serde_json::{Map, json};
 
 use super::ballots::Poll;
 use super::finished::{FinishedGrade, Outcomes};
-use super::planned::{BallotId, Planned, each_ballot};
+use super::planned::{BallotId, GradePlan, each_ballot};
 use super::ready::ReadyGrader;
 use super::submission::Submission;
 use crate::grade::Grade;
@@ -26,7 +26,7 @@ use evalrs_model::spec::Role;
 /// The grade of a case, once every outcome it waits for is there. `threshold` decides which turns passed, and which
 /// verdicts are confirmed.
 pub fn grade(
-    planned: &Planned,
+    planned: &GradePlan,
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
     threshold: f64,
@@ -38,23 +38,23 @@ pub fn grade(
         return Some(as_wanted(poll.grade(confirmed), grader));
     }
     let grade = match planned {
-        Planned::Graded(grade) => grade.clone(),
-        Planned::Ask(key) => of_program(grader.program()?, &*outcomes(*key)?),
-        Planned::Turns(turns) => {
+        GradePlan::Graded(grade) => grade.clone(),
+        GradePlan::Ask(key) => of_program(grader.program()?, &*outcomes(*key)?),
+        GradePlan::Turns(turns) => {
             let turns: Option<Vec<FinishedGrade>> =
                 turns.iter().map(|turn| self::grade(turn, grader, outcomes, threshold)).collect();
             return Some(mean_of_turns(&turns?, threshold));
         }
-        Planned::Votes(_)
-        | Planned::Confirmed { .. }
-        | Planned::Extract(_)
-        | Planned::Converse(_)
-        | Planned::Blocked
-        | Planned::Skipped => return None,
+        GradePlan::Votes(_)
+        | GradePlan::Confirmed { .. }
+        | GradePlan::Extract(_)
+        | GradePlan::Converse(_)
+        | GradePlan::Blocked
+        | GradePlan::Skipped => return None,
     };
     let finished = FinishedGrade { grade, per_turn: None };
     Some(match planned {
-        Planned::Ask(_) => as_wanted(finished, grader),
+        GradePlan::Ask(_) => as_wanted(finished, grader),
         // What was graded without asking is the opposite already.
         _ => finished,
     })
@@ -118,7 +118,7 @@ struct JudgeBallots<'a> {
 
 impl<'a> JudgeBallots<'a> {
     /// None where no judge grades, or several submissions are graded.
-    fn of(planned: &'a Planned, grader: &'a ReadyGrader) -> Option<Self> {
+    fn of(planned: &'a GradePlan, grader: &'a ReadyGrader) -> Option<Self> {
         let judge = grader.judge()?;
         let (keys, first) = planned.ballots()?;
         Some(Self { judge, keys, first })
@@ -155,13 +155,13 @@ impl<'a> JudgeBallots<'a> {
 /// Visits the actions that the plan wants by now, in order: those of its first ballots, and
 /// those that confirm a verdict which is below `threshold`.
 pub fn each_wanted(
-    planned: &Planned,
+    planned: &GradePlan,
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
     threshold: f64,
     visit: &mut dyn FnMut(BallotId, ActionKey),
 ) {
-    if let Planned::Turns(turns) = planned {
+    if let GradePlan::Turns(turns) = planned {
         for (turn, planned) in turns.iter().enumerate() {
             let mut visit = |ballot, key| visit(BallotId { turn, ..ballot }, key);
             each_wanted(planned, grader, outcomes, threshold, &mut visit);
@@ -175,7 +175,7 @@ pub fn each_wanted(
 
 /// What the judgments that the plan wants by now cost by `prices`, each once; none where no price is known.
 pub fn list_cost(
-    planned: &Planned,
+    planned: &GradePlan,
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
     threshold: f64,
@@ -198,14 +198,14 @@ pub fn list_cost(
 /// is not there yet. What is graded without a judge is left out, and so are ballots that confirm: they are asked
 /// of bad submissions alone.
 pub fn ballot_scores(
-    planned: &Planned,
+    planned: &GradePlan,
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
 ) -> Vec<Vec<Option<f64>>> {
-    if let Planned::Turns(turns) = planned {
+    if let GradePlan::Turns(turns) = planned {
         return turns.iter().flat_map(|turn| ballot_scores(turn, grader, outcomes)).collect();
     }
-    if let (Planned::Graded(grade), true) = (planned, grader.records_votes()) {
+    if let (GradePlan::Graded(grade), true) = (planned, grader.records_votes()) {
         return recorded_votes(grade).into_iter().collect();
     }
     let Some(JudgeBallots { judge, keys, first }) = JudgeBallots::of(planned, grader) else {
@@ -226,13 +226,13 @@ fn recorded_votes(grade: &Grade) -> Option<Vec<Option<f64>>> {
 /// The first votes on submissions that lie on both sides of the threshold, turn by turn. Those that confirm are left out:
 /// they are asked of bad submissions alone.
 pub fn split_votes(
-    planned: &Planned,
+    planned: &GradePlan,
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
     threshold: f64,
 ) -> Vec<SplitVotes> {
-    if let Planned::Turns(turns) = planned {
-        let of_turn = |(turn, planned): (usize, &Planned)| {
+    if let GradePlan::Turns(turns) = planned {
+        let of_turn = |(turn, planned): (usize, &GradePlan)| {
             let split = split_votes(planned, grader, outcomes, threshold).into_iter();
             split.map(move |votes| SplitVotes { turn: Some(turn), ..votes })
         };
@@ -252,7 +252,7 @@ pub fn split_votes(
 /// As much of a grade as aggregates need. The same grade as [`grade`]; that of judges without the words, which are read
 /// again when a report needs them.
 pub fn cell(
-    planned: &Planned,
+    planned: &GradePlan,
     grader: &ReadyGrader,
     outcomes: Outcomes<'_>,
     threshold: f64,

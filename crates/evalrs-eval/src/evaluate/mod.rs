@@ -35,6 +35,6 @@ pub use finished::{FinishedGrade, Outcomes};
 pub use join::{ballot_scores, cell, each_wanted, extracted, grade, list_cost, split_votes};
 pub use pick::submission;
 pub use plan::plan;
-pub use planned::{BallotId, Planned, Purpose};
+pub use planned::{BallotId, GradePlan, Purpose};
 pub use ready::{Method, ReadyGrader, ReadyReward, ReadyTool};
 pub use submission::{HeldSubmission, Submission};

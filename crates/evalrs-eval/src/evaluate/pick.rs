@@ -3,7 +3,7 @@
 use super::submission::{Submission, no_submission};
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row::{OpenedRow, RowRecord};
-use crate::dataset::{GroundTruth, Recorded};
+use crate::dataset::{GroundTruth, RecordedAnswer};
 use crate::extract::{ExtractError, ExtractFrom, Extractor};
 use evalrs_base::path::Row;
 use evalrs_trajectory::Trajectory;
@@ -28,7 +28,11 @@ fn submission_or_problem(
     let recorded = match (opened.recorded(), extractor) {
         (Err(problem), Ok(extractor)) if problem.unanswered && extractor.reads_row() => {
             let trajectory = Trajectory::from_output("");
-            return Ok(pick(&Recorded { trajectory, output: None }, opened.row(), Ok(extractor)));
+            return Ok(pick(
+                &RecordedAnswer { trajectory, output: None },
+                opened.row(),
+                Ok(extractor),
+            ));
         }
         (recorded, _) => recorded?,
     };
@@ -37,7 +41,7 @@ fn submission_or_problem(
         && let Some(GroundTruth::Turns(turns)) = opened.ground_truth()?
     {
         let pick_turn = |turn: usize| {
-            let one = Recorded { trajectory: recorded.trajectory.turn(turn), output: None };
+            let one = RecordedAnswer { trajectory: recorded.trajectory.turn(turn), output: None };
             pick(&one, opened.row(), extractor)
         };
         return Ok(Submission::Turns((0..turns.len()).map(pick_turn).collect()));
@@ -46,7 +50,7 @@ fn submission_or_problem(
 }
 
 fn pick(
-    recorded: &Recorded,
+    recorded: &RecordedAnswer,
     row: Row<'_>,
     extractor: Result<&Extractor, &ExtractError>,
 ) -> Submission {

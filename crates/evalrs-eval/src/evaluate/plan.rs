@@ -3,7 +3,7 @@
 use super::asking;
 use super::case::{Case, RubricFiles, unreadable};
 use super::case_part::CasePart;
-use super::planned::Planned;
+use super::planned::GradePlan;
 use super::programs;
 use super::ready::{Method, ReadyGrader, ReadyTool};
 use super::submission::Submission;
@@ -15,57 +15,57 @@ use crate::grade::{
 use evalrs_trajectory::Trajectory;
 
 /// Grades the case, or names the actions that will.
-pub fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
+pub fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> GradePlan {
     let opened = match OpenedRow::new(case.record, case.spec) {
         Ok(opened) => opened,
-        Err(problem) => return Planned::Graded(unreadable(problem)),
+        Err(problem) => return GradePlan::Graded(unreadable(problem)),
     };
     if let Some(why) = grader.scope.leaves_out(&opened) {
-        return Planned::Graded(Grade::not_applicable(why));
+        return GradePlan::Graded(Grade::not_applicable(why));
     }
     let part = |turn, submission| {
         let part = CasePart::new(case, &opened, turn, submission);
         plan_part(&part, grader, files)
     };
     match case.submission {
-        Submission::Turns(turns) => Planned::Turns(
+        Submission::Turns(turns) => GradePlan::Turns(
             turns.iter().enumerate().map(|(at, turn)| part(Some(at), turn)).collect(),
         ),
         submission => part(None, submission),
     }
 }
 
-fn plan_part(part: &CasePart<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Planned {
+fn plan_part(part: &CasePart<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> GradePlan {
     let text: &str = match part.submission {
         Submission::NoMessages if grader.records_votes() => "",
-        Submission::NoMessages => return Planned::Graded(Grade::new(0.0, EMPTY_TRAJECTORY)),
+        Submission::NoMessages => return GradePlan::Graded(Grade::new(0.0, EMPTY_TRAJECTORY)),
         Submission::Failed(message) => {
-            return Planned::Graded(Grade::failed("extraction", message.to_string()));
+            return GradePlan::Graded(Grade::failed("extraction", message.to_string()));
         }
         Submission::Unrecorded(_) if reads_row_alone(grader) => "",
         Submission::Unrecorded(message) => {
-            return Planned::Graded(Grade::failed(NO_OUTPUT, message.to_string()));
+            return GradePlan::Graded(Grade::failed(NO_OUTPUT, message.to_string()));
         }
         Submission::Text(text) if text.is_empty() && !grades_without_text(grader) => {
-            return Planned::Graded(Grade::new(0.0, EMPTY_SUBMISSION));
+            return GradePlan::Graded(Grade::new(0.0, EMPTY_SUBMISSION));
         }
         Submission::Text(text) => text,
-        Submission::Turns(_) => return Planned::Skipped,
-        Submission::Pending(None) => return Planned::Blocked,
-        Submission::Pending(Some(key)) => return Planned::Extract(*key),
+        Submission::Turns(_) => return GradePlan::Skipped,
+        Submission::Pending(None) => return GradePlan::Blocked,
+        Submission::Pending(Some(key)) => return GradePlan::Extract(*key),
         Submission::Unanswered(case) => return case.planned(),
     };
     let planned = match &grader.method {
         Method::Broken(message) => Err(Grade::failed("grader", message.clone())),
-        Method::Tool(tool) => grade_with_tool(part, tool, grader, text).map(Planned::Graded),
+        Method::Tool(tool) => grade_with_tool(part, tool, grader, text).map(GradePlan::Graded),
         Method::Judge(judge) => asking::plan(part, judge, grader, files, text),
         Method::Program(identity) => programs::grading(part, identity, grader, text)
-            .map(|action| Planned::Ask(Action::Program(action).key())),
-        Method::Unread => Ok(Planned::Blocked),
+            .map(|action| GradePlan::Ask(Action::Program(action).key())),
+        Method::Unread => Ok(GradePlan::Blocked),
         // Its plans are made of grades, not of submissions.
-        Method::Reward(_) => Ok(Planned::Skipped),
+        Method::Reward(_) => Ok(GradePlan::Skipped),
     };
-    planned.unwrap_or_else(Planned::Graded)
+    planned.unwrap_or_else(GradePlan::Graded)
 }
 
 /// Graders of tool calls and of recorded scores look at something else than the submission.

@@ -5,7 +5,7 @@ use evalrs_model::key::ActionKey;
 
 /// What is to be done for one case and grader.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Planned {
+pub enum GradePlan {
     /// Nothing: it is graded.
     Graded(Grade),
     /// One action.
@@ -24,7 +24,7 @@ pub enum Planned {
         keys: Box<[ActionKey]>,
     },
     /// One plan for each turn.
-    Turns(Box<[Planned]>),
+    Turns(Box<[GradePlan]>),
     /// Something else must be there first: a file, or the grades that a reward is made of.
     Blocked,
     /// The case is not selected.
@@ -40,7 +40,7 @@ pub struct BallotId {
     pub ballot: u32,
 }
 
-impl Planned {
+impl GradePlan {
     /// The keys of its actions, in order.
     pub fn keys(&self) -> Vec<(BallotId, ActionKey)> {
         let mut keys = Vec::new();

@@ -18,7 +18,7 @@ use crate::action::Action;
 use crate::dataset::fields::{RowProblem, RowSpec};
 use crate::dataset::row;
 use crate::dataset::row::{OpenedRow, RowRecord};
-use crate::dataset::{GroundTruth, Input, Recorded};
+use crate::dataset::{GroundTruth, Input, RecordedAnswer};
 use crate::grade::Grade;
 use crate::program::{ProgramAction, ProgramIdentity};
 use evalrs_model::spec::{Language, SampleMember};
@@ -68,7 +68,7 @@ impl<T: Serialize> SampleAndMembers<T> {
 struct SampleInput {
     #[serde(skip_serializing_if = "Option::is_none")]
     id: Option<String>,
-    input: Given,
+    input: GivenInput,
     ground_truth: Option<String>,
     agent_args: Option<Map<String, Value>>,
     rubric_vars: Option<Map<String, Value>>,
@@ -80,7 +80,7 @@ struct SampleInput {
 /// The `GraderInput` of the inline protocol, its members in the order of the protocol.
 #[derive(Serialize)]
 struct GraderInput<'a> {
-    input: Given,
+    input: GivenInput,
     output: &'a str,
     #[serde(skip_serializing_if = "Option::is_none")]
     hint: Option<String>,
@@ -95,14 +95,14 @@ struct GraderInput<'a> {
 /// What the target was given, or one turn of it.
 #[derive(Serialize)]
 #[serde(untagged)]
-enum Given {
+enum GivenInput {
     Text(String),
     Turns(Vec<String>),
     Messages(Value),
     Nothing,
 }
 
-impl Given {
+impl GivenInput {
     fn of(row: &OpenedRow<'_>, turn: Option<usize>) -> Result<Self, RowProblem> {
         Ok(match (row.input()?, turn) {
             (Some(Input::Text(text)), _) => Self::Text(text),
@@ -187,12 +187,12 @@ fn grader_input<'a>(
     let is_live = part.row.row().answer.is_some();
     let kept = is_live.then(|| part.row.row().get("workspace")).flatten();
     let cwd = said.or(kept);
-    let input = Given::of(part.row, part.turn)?;
+    let input = GivenInput::of(part.row, part.turn)?;
     Ok(GraderInput { input, output, hint, trajectory, metadata, cwd })
 }
 
 /// Whether more is known of a target than what it answered.
-fn has_trace(recorded: &Recorded) -> bool {
+fn has_trace(recorded: &RecordedAnswer) -> bool {
     let answer = recorded.output.as_deref().map(Trajectory::from_output);
     answer.is_none_or(|answer| answer.turns != recorded.trajectory.turns)
 }
@@ -206,7 +206,7 @@ fn sample(
     let row::RowId { id, tags, .. } = row.identity()?;
     Ok(SampleInput {
         id,
-        input: Given::of(row, turn)?,
+        input: GivenInput::of(row, turn)?,
         ground_truth,
         agent_args: row.object("agent_args")?,
         rubric_vars: row.object("rubric_vars")?,

@@ -3,7 +3,7 @@
 //! A reward is a grader whose submission is grades. So it waits for them, and an error of one of them is an error of
 //! its own: a failure is no score.
 
-use super::planned::Planned;
+use super::planned::GradePlan;
 use super::programs::{self, UsableGrade};
 use super::ready::{Method, ReadyGrader, ReadyReward};
 use crate::action::Action;
@@ -21,28 +21,30 @@ pub fn plan_reward(
     case: (RowRecord<'_>, &RowSpec),
     grader: &ReadyGrader,
     said: &[OtherGrade],
-) -> Planned {
+) -> GradePlan {
     if let Some(why) = grader.scope.leaves_out_record(case.0, case.1) {
-        return Planned::Graded(Grade::not_applicable(why));
+        return GradePlan::Graded(Grade::not_applicable(why));
     }
     let reward = match &grader.method {
         Method::Reward(reward) => reward,
-        Method::Unread => return Planned::Blocked,
+        Method::Unread => return GradePlan::Blocked,
         Method::Broken(message) => {
-            return Planned::Graded(Grade::failed("grader", message.clone()));
+            return GradePlan::Graded(Grade::failed("grader", message.clone()));
         }
-        Method::Tool(_) | Method::Judge(_) | Method::Program(_) => return Planned::Skipped,
+        Method::Tool(_) | Method::Judge(_) | Method::Program(_) => return GradePlan::Skipped,
     };
     let grades = match grades(reward, said) {
         Ok(Some(grades)) => grades,
-        Ok(None) => return Planned::Blocked,
-        Err(failed) => return Planned::Graded(failed),
+        Ok(None) => return GradePlan::Blocked,
+        Err(failed) => return GradePlan::Graded(failed),
     };
     match reward {
-        ReadyReward::Expression(expression) => Planned::Graded(by_expression(expression, &grades)),
+        ReadyReward::Expression(expression) => {
+            GradePlan::Graded(by_expression(expression, &grades))
+        }
         ReadyReward::Program(identity) => match programs::rewarding(case, identity, &grades) {
-            Ok(action) => Planned::Ask(Action::Program(action).key()),
-            Err(failed) => Planned::Graded(failed),
+            Ok(action) => GradePlan::Ask(Action::Program(action).key()),
+            Err(failed) => GradePlan::Graded(failed),
         },
     }
 }

@@ -13,7 +13,7 @@ use evalrs_model::spec::{GraderKind, GraderSpec, MetricSpec};
 
 /// Something that may stand in rows.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Sought {
+pub enum SoughtName {
     /// What the `fields` of the dataset name: a dotted path.
     Path(String),
     /// A reference answer.
@@ -28,7 +28,7 @@ pub enum Sought {
     Metric(String),
 }
 
-impl Sought {
+impl SoughtName {
     /// What a grader looks for.
     pub fn by_grader(grader: &GraderSpec) -> Vec<Self> {
         match &grader.kind {
@@ -137,14 +137,14 @@ fn stands_for(name: &str, row: &str, fields: &RowFields<'_>) -> bool {
 pub fn found_in(
     records: &Records,
     spec: &RowSpec,
-    sought: &[Sought],
+    sought: &[SoughtName],
     is_left_out: &dyn Fn(usize) -> bool,
 ) -> Box<[bool]> {
     // What another file recorded may be anything.
-    let is_recorded = |sought: &Sought, recorded: &str| {
-        *sought == Sought::Trajectory && !matches!(recorded, "" | NOT_RECORDED)
+    let is_recorded = |sought: &SoughtName, recorded: &str| {
+        *sought == SoughtName::Trajectory && !matches!(recorded, "" | NOT_RECORDED)
     };
-    let is_found = |sought: &Sought| {
+    let is_found = |sought: &SoughtName| {
         let mut records = records.iter().enumerate();
         records.any(|(at, (row, recorded))| {
             (is_recorded(sought, recorded) || sought.is_in(row, spec))

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use super::baseline::{self, RecordedRun};
 use super::scope::GraderScope;
 use super::{
-    BallotId, Case, Method, Planned, ReadyGrader, ReadyTool, Submission, action, ballot_scores,
+    BallotId, Case, GradePlan, Method, ReadyGrader, ReadyTool, Submission, action, ballot_scores,
     cell, each_wanted, grade, plan,
 };
 use crate::action::Action;
@@ -72,7 +72,7 @@ impl<'a> Sample<'a> {
         })
     }
 
-    fn plan(&self, grader: &ReadyGrader) -> Planned {
+    fn plan(&self, grader: &ReadyGrader) -> GradePlan {
         self.with(|case| plan(case, grader, &|_| FileText::Missing))
     }
 
@@ -106,7 +106,7 @@ fn user(action: Action) -> String {
 
 const ROW: &str = r#"{"id": "s", "input": "q", "output": "hello", "other": "hi"}"#;
 
-fn keys(planned: &Planned) -> Vec<ActionKey> {
+fn keys(planned: &GradePlan) -> Vec<ActionKey> {
     planned.keys().into_iter().map(|(_, key)| key).collect()
 }
 
@@ -129,7 +129,7 @@ fn outcome(short: &str, ballot: usize) -> Outcome {
 }
 
 /// Outcomes for the keys of a plan, in the order of the ballots; `-` is none yet.
-fn outcomes(planned: &Planned, shorts: &[&str]) -> KeyMap<Arc<Outcome>> {
+fn outcomes(planned: &GradePlan, shorts: &[&str]) -> KeyMap<Arc<Outcome>> {
     let ballots = keys(planned).into_iter().zip(shorts).enumerate();
     let there = ballots.filter(|(_, (_, short))| **short != "-");
     there.map(|(at, (key, short))| (key, Arc::new(outcome(short, at)))).collect()
@@ -285,7 +285,7 @@ fn a_verdict_below_the_threshold_is_confirmed() {
 }
 
 /// The ballots that are wanted, at a threshold of 0.5.
-fn wanted(planned: &Planned, grader: &ReadyGrader, shorts: &str) -> usize {
+fn wanted(planned: &GradePlan, grader: &ReadyGrader, shorts: &str) -> usize {
     let shorts: Vec<&str> = shorts.split(' ').collect();
     let outcomes = outcomes(planned, &shorts);
     let mut wanted = Vec::new();

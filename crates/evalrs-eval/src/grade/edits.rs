@@ -9,7 +9,7 @@ pub(crate) fn differing<'a, T: PartialEq>(
     left: &'a [T],
     right: &'a [T],
     tables: usize,
-) -> Option<Differing<'a, T>> {
+) -> Option<DifferingParts<'a, T>> {
     let same_start = left.iter().zip(right).take_while(|(a, b)| a == b).count();
     let left = &left[same_start..];
     let right = &right[same_start..];
@@ -18,11 +18,11 @@ pub(crate) fn differing<'a, T: PartialEq>(
     let right = &right[..right.len() - same_end];
     let is_small =
         left.len().checked_mul(right.len()).is_some_and(|cells| cells <= MAX_CELLS / tables.max(1));
-    is_small.then_some(Differing { left, right, same: same_start + same_end })
+    is_small.then_some(DifferingParts { left, right, same: same_start + same_end })
 }
 
 /// Two lists without what both begin and end with.
-pub(crate) struct Differing<'a, T> {
+pub(crate) struct DifferingParts<'a, T> {
     /// What is left of the first.
     pub left: &'a [T],
     /// What is left of the second.
@@ -39,7 +39,7 @@ pub(crate) fn edit_distance<T: PartialEq>(
     right: &[T],
     distances: usize,
 ) -> Option<usize> {
-    let Differing { left, right, .. } = differing(left, right, distances)?;
+    let DifferingParts { left, right, .. } = differing(left, right, distances)?;
     Some(strsim::generic_levenshtein(&Items(left), &Items(right)))
 }
 

@@ -45,7 +45,7 @@ pub struct GraderInfo {
     /// The JSON Schema of its options.
     pub options: fn() -> Value,
     /// Reads its options.
-    pub compile: fn(&Map<String, Value>) -> Compiled,
+    pub compile: fn(&Map<String, Value>) -> CompiledGrader,
 }
 
 /// The options of a grader that has none.
@@ -54,7 +54,7 @@ pub struct GraderInfo {
 struct NoOptions {}
 
 /// A grader, or everything that is wrong with its options.
-pub(super) type Compiled = Result<ToolGrader, Vec<OptionProblem>>;
+pub(super) type CompiledGrader = Result<ToolGrader, Vec<OptionProblem>>;
 
 /// A grade, or the grade to give because the question could not even be asked.
 pub(super) type GradeResult = Result<Grade, Grade>;
@@ -118,7 +118,7 @@ impl fmt::Debug for ToolGrader {
 pub(super) fn with_options<T: JsonSchema + DeserializeOwned + Send + Sync + 'static>(
     config: &Map<String, Value>,
     grade: fn(&T, &Subject<'_>) -> GradeResult,
-) -> Compiled {
+) -> CompiledGrader {
     Ok(ToolGrader::new(read::<T>(config)?, grade))
 }
 
@@ -126,7 +126,7 @@ pub(super) fn with_options<T: JsonSchema + DeserializeOwned + Send + Sync + 'sta
 pub(super) fn without_options(
     config: &Map<String, Value>,
     grade: fn(&Subject<'_>) -> GradeResult,
-) -> Compiled {
+) -> CompiledGrader {
     none(config, "grader")?;
     Ok(ToolGrader::new(grade, |grade, subject| grade(subject)))
 }

@@ -42,7 +42,7 @@ pub use text::is_bare_mismatch;
 pub use verdict::{EMPTY_SUBMISSION, Grade, GradeError, is_of_nothing, speaks_of_nothing};
 pub(crate) use verdict::{EMPTY_TRAJECTORY, NO_GROUND_TRUTH, NO_OUTPUT};
 
-use self::grader::{Compiled, GraderInfo};
+use self::grader::{CompiledGrader, GraderInfo};
 use evalrs_base::diagnostic::suggest;
 use evalrs_model::spec::{OptionProblem, ToolSpec};
 
@@ -131,7 +131,7 @@ pub fn find(name: &str) -> Option<&'static GraderInfo> {
 }
 
 /// Reads the options of the grader that `spec` names, or says everything that is wrong with them.
-pub fn compile(spec: &ToolSpec) -> Compiled {
+pub fn compile(spec: &ToolSpec) -> CompiledGrader {
     if let Some(feature) = left_out(&spec.function) {
         let name = &spec.function;
         return Err(vec![OptionProblem {

@@ -59,7 +59,7 @@ pub(crate) fn pieces(template: &str) -> impl Iterator<Item = (&str, Option<&str>
 }
 
 /// The rubric cut into its own words and what its placeholders stand for.
-fn rubric_pieces<'a>(template: &'a str, shown: &Shown<'a>) -> Vec<MessagePiece<'a>> {
+fn rubric_pieces<'a>(template: &'a str, shown: &ShownParts<'a>) -> Vec<MessagePiece<'a>> {
     let mut all = Vec::new();
     for (text, placeholder) in pieces(template) {
         all.push(MessagePiece::Own(Cow::Borrowed(text)));
@@ -71,14 +71,14 @@ fn rubric_pieces<'a>(template: &'a str, shown: &Shown<'a>) -> Vec<MessagePiece<'
 }
 
 /// What a message may show, and how.
-struct Shown<'a> {
+struct ShownParts<'a> {
     placeholders: &'a Placeholders<'a>,
     /// Two submissions in the order they are shown, if two are compared.
     pair: Option<[&'a str; 2]>,
     fences: &'a RubricSpec,
 }
 
-impl<'a> Shown<'a> {
+impl<'a> ShownParts<'a> {
     fn new(placeholders: &'a Placeholders<'a>, order: Order, fences: &'a RubricSpec) -> Self {
         Self { placeholders, pair: pair(placeholders, order), fences }
     }
@@ -146,7 +146,7 @@ pub(super) fn pair<'a>(placeholders: &Placeholders<'a>, order: Order) -> Option<
 /// The rubric with what its placeholders stand for, and no fences.
 pub(super) fn unfenced(template: &str, placeholders: &Placeholders<'_>, order: Order) -> String {
     let bare = RubricSpec { fence: false, ..RubricSpec::new("", JudgeSpec::default()) };
-    fence::written(&rubric_pieces(template, &Shown::new(placeholders, order, &bare))).text
+    fence::written(&rubric_pieces(template, &ShownParts::new(placeholders, order, &bare))).text
 }
 
 /// What a field of the row is.
@@ -238,7 +238,7 @@ pub fn message(
     kind: MessageKind<'_>,
 ) -> JudgeMessage {
     let MessageKind { question, order, tool, fences } = kind;
-    let shown = Shown::new(placeholders, order, fences);
+    let shown = ShownParts::new(placeholders, order, fences);
     let rubric = template.trim_end();
     let mut all = Vec::new();
     if !is_arranged(template, shown.pair.is_some()) {
@@ -332,7 +332,7 @@ pub fn agent_correction(fault: &str, tool: &str, question: Question) -> String {
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use super::{MessageKind, Placeholders, Shown, names, open_names, rubric_pieces};
+    use super::{MessageKind, Placeholders, ShownParts, names, open_names, rubric_pieces};
     use crate::judge::fence::{MessagePiece, read};
     use crate::judge::question::{Order, Question};
     use evalrs_base::path::Row;
@@ -568,7 +568,7 @@ mod tests {
             row: Row::new("{}"),
         };
         let fences = RubricSpec::new("", JudgeSpec::default());
-        let shown = Shown::new(&placeholders, Order::Forward, &fences);
+        let shown = ShownParts::new(&placeholders, Order::Forward, &fences);
         let pieces = rubric_pieces("a {x} b", &shown);
         assert!(pieces.iter().all(|piece| matches!(piece, MessagePiece::Own(_))));
     }

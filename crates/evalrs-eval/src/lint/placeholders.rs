@@ -142,7 +142,7 @@ fn placeholders(text: &str) -> impl Iterator<Item = Placeholder<'_>> {
 pub(super) fn doubled(linted: LintedRubric<'_>) -> Vec<Diagnostic> {
     let text = linted.rubric.prompt.as_str();
     let compares = linted.rubric.compare_to.is_some();
-    let warning = |braced: Braced<'_>| {
+    let warning = |braced: BracedName<'_>| {
         let is_ours = NAMES.contains(&braced.name) || compares && PAIR_NAMES.contains(&braced.name);
         let meant = if is_ours { braced.name } else { ours(braced.name, compares)? };
         let written = &text[braced.at..braced.at + braced.length];
@@ -159,7 +159,7 @@ pub(super) fn doubled(linted: LintedRubric<'_>) -> Vec<Diagnostic> {
 }
 
 /// A name in one or two pairs of braces, with or without spaces.
-struct Braced<'a> {
+struct BracedName<'a> {
     at: usize,
     length: usize,
     name: &'a str,
@@ -167,7 +167,7 @@ struct Braced<'a> {
     has_spaces: bool,
 }
 
-fn braced(text: &str) -> Vec<Braced<'_>> {
+fn braced(text: &str) -> Vec<BracedName<'_>> {
     let mut found = Vec::new();
     let mut from = 0;
     while let Some(at) = text[from..].find('{').map(|at| from + at) {
@@ -185,7 +185,7 @@ fn braced(text: &str) -> Vec<Braced<'_>> {
         }
         let has_spaces = name.len() < end;
         let length = braces + end + braces;
-        found.push(Braced { at, length, name, is_double: braces == 2, has_spaces });
+        found.push(BracedName { at, length, name, is_double: braces == 2, has_spaces });
     }
     found
 }

@@ -88,12 +88,12 @@ struct WrittenRange {
     first: usize,
     end: usize,
     /// How it is declared.
-    declared: Declared,
+    declared: DeclaredRange,
 }
 
 /// How a text declares a range.
 #[derive(Clone, Copy, Debug, PartialEq)]
-enum Declared {
+enum DeclaredRange {
     /// As the scale.
     Scale,
     /// As what a score lies in.
@@ -117,16 +117,18 @@ pub(super) fn range_not_scale(linted: LintedRubric<'_>) -> Option<Diagnostic> {
     let end = tokens.get(found.end - 1)?.bytes.end;
     let Scale { min, max } = scale;
     let said = match found.declared {
-        Declared::Anchor => format!("speaks of a score of {}", found.max),
-        Declared::OutOf => format!("says out of {}", found.max),
-        Declared::Scale | Declared::Scores => format!("says {} to {}", found.min, found.max),
+        DeclaredRange::Anchor => format!("speaks of a score of {}", found.max),
+        DeclaredRange::OutOf => format!("says out of {}", found.max),
+        DeclaredRange::Scale | DeclaredRange::Scores => {
+            format!("says {} to {}", found.min, found.max)
+        }
     };
     let message = format!(
         "the rubric of `{}` {said}, and the judge is told to score from {min} to {max}",
         linted.name()
     );
     let hint = match found.declared {
-        Declared::Anchor => format!(
+        DeclaredRange::Anchor => format!(
             "write the `scale` that the text means, such as `scale: {{min: 1, max: {}}}`, or scores from {min} to {max}",
             found.max
         ),
@@ -156,26 +158,27 @@ fn off_scale(tokens: &[RubricToken], scale: Scale) -> Option<WrittenRange> {
                 .or_else(|| anchor(tokens, at))
         })
         .collect();
-    let is_out_of =
-        |range: &WrittenRange| range.declared == Declared::OutOf && is_same(range.max, scale.max);
+    let is_out_of = |range: &WrittenRange| {
+        range.declared == DeclaredRange::OutOf && is_same(range.max, scale.max)
+    };
     if declared.iter().any(is_out_of) {
         return None;
     }
     let names_greatest = tokens.iter().any(|token| token.number() == Some(scale.max));
     let is_off = |range: &WrittenRange| match range.declared {
-        Declared::Scale => !is_scale(range.min, range.max) && !is_points(range, scale),
-        Declared::Anchor => !scale.contains(range.max),
-        Declared::Scores => {
+        DeclaredRange::Scale => !is_scale(range.min, range.max) && !is_points(range, scale),
+        DeclaredRange::Anchor => !scale.contains(range.max),
+        DeclaredRange::Scores => {
             let is_inside = scale.contains(range.min) && scale.contains(range.max);
             !is_inside || range.max > 1.0 && !names_greatest
         }
-        Declared::OutOf => range.max > scale.max || !names_greatest,
+        DeclaredRange::OutOf => range.max > scale.max || !names_greatest,
     };
-    let anchors = declared.iter().filter(|range| range.declared == Declared::Anchor);
+    let anchors = declared.iter().filter(|range| range.declared == DeclaredRange::Anchor);
     let greatest = anchors.map(|range| range.max).fold(f64::MIN, f64::max);
     let found = *declared.iter().find(|range| is_off(range))?;
     // Of several scores the greatest says what the scale is meant to be.
-    let max = if found.declared == Declared::Anchor { greatest } else { found.max };
+    let max = if found.declared == DeclaredRange::Anchor { greatest } else { found.max };
     let of_anchor =
         |range: &&WrittenRange| range.declared == found.declared && is_same(range.max, max);
     declared.iter().find(of_anchor).copied().or(Some(found))
@@ -216,7 +219,7 @@ fn plain_range(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
     }
     let max = tokens.get(next)?.number().filter(|max| *max > min)?;
     let end = after_percent(tokens, next + 1);
-    Some(WrittenRange { min, max, first: at, end, declared: Declared::Scores })
+    Some(WrittenRange { min, max, first: at, end, declared: DeclaredRange::Scores })
 }
 
 fn after_percent(tokens: &[RubricToken], at: usize) -> usize {
@@ -232,7 +235,7 @@ fn declared_range(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
     let of_scale = skipped_back(tokens, at, &["of", "from", "between", "is"]);
     let after_scale = of_scale.is_some_and(|token| token.is_word(&["scale"]));
     if is_scale || after_scale {
-        return Some(WrittenRange { declared: Declared::Scale, ..range });
+        return Some(WrittenRange { declared: DeclaredRange::Scale, ..range });
     }
     let begins_as_scales_do = matches!(range.min, 0.0 | 1.0) || is_same(range.min, -range.max);
     let is_declared = follows_score(tokens, at) || follows_verb(tokens, at);
@@ -322,7 +325,7 @@ fn point_scale(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
     let is_scale = tokens.get(point)?.is_word(&["point", "points"])
         && tokens.get(point + 1)?.is_word(&["scale", "likert"]);
     let end = point + 2;
-    let range = WrittenRange { min: 1.0, max, first: at, end, declared: Declared::Scale };
+    let range = WrittenRange { min: 1.0, max, first: at, end, declared: DeclaredRange::Scale };
     is_scale.then_some(range)
 }
 
@@ -334,7 +337,7 @@ fn out_of(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
     let before = at.checked_sub(1).map(|at| &tokens[at])?;
     let is_declared = before.is_word(&SCORES) || before.is_word(&["points"]);
     let is_declared = is_declared || object_of_verb(tokens, at);
-    let range = WrittenRange { min: 0.0, max, first: at, end, declared: Declared::OutOf };
+    let range = WrittenRange { min: 0.0, max, first: at, end, declared: DeclaredRange::OutOf };
     (max > 1.0 && is_declared && ends_there(tokens, end)).then_some(range)
 }
 
@@ -350,7 +353,7 @@ fn anchor(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
             || token.kind == RubricTokenKind::Break
     });
     let end = number + 1;
-    let range = WrittenRange { min: max, max, first: at, end, declared: Declared::Anchor };
+    let range = WrittenRange { min: max, max, first: at, end, declared: DeclaredRange::Anchor };
     is_end.then_some(range)
 }
 
@@ -375,7 +378,7 @@ fn listed(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
     let points = tokens.get(end).is_some_and(|token| token.is_word(&["point", "points"]));
     let after = tokens.get(end + usize::from(points));
     let is_end = after.is_none_or(|token| token.kind == RubricTokenKind::Break);
-    let range = WrittenRange { min, max, first: at, end, declared: Declared::Scores };
+    let range = WrittenRange { min, max, first: at, end, declared: DeclaredRange::Scores };
     (is_told && has_last && is_end && begins(tokens, verb)).then_some(range)
 }
 
@@ -388,7 +391,8 @@ fn legend(tokens: &[RubricToken], at: usize) -> Option<WrittenRange> {
     };
     let min = meaning(at).filter(|min| matches!(min, 0.0 | 1.0))?;
     let of = skipped_back(tokens, at, &["where", "it"])?;
-    let mut range = WrittenRange { min, max: min, first: at, end: at, declared: Declared::Scores };
+    let mut range =
+        WrittenRange { min, max: min, first: at, end: at, declared: DeclaredRange::Scores };
     for next in at + 1..tokens.len().min(at + MAX_LEGEND) {
         let before = &tokens[next - 1];
         let is_sign = matches!(before.kind, RubricTokenKind::Sign(_));

@@ -17,29 +17,29 @@ pub(super) fn json(text: &str) -> Result<Value, String> {
         format!("Grader output is not valid JSON: {shown}{hint}")
     })?;
     match serde_json::from_str(text) {
-        Ok(Doubled(Some(key))) => {
+        Ok(DoubledKey(Some(key))) => {
             Err(format!("Invalid grader result: `{key}` stands there twice, with different values"))
         }
-        Ok(Doubled(None)) | Err(_) => Ok(value),
+        Ok(DoubledKey(None)) | Err(_) => Ok(value),
     }
 }
 
 /// The first key that an object has twice with different values, of which one would be taken and the other lost. What is
 /// no object has none.
-struct Doubled(Option<String>);
+struct DoubledKey(Option<String>);
 
-impl<'de> Deserialize<'de> for Doubled {
+impl<'de> Deserialize<'de> for DoubledKey {
     fn deserialize<D: Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
         struct DoubledKeyVisitor;
 
         impl<'de> Visitor<'de> for DoubledKeyVisitor {
-            type Value = Doubled;
+            type Value = DoubledKey;
 
             fn expecting(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
                 formatter.write_str("an object")
             }
 
-            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Doubled, A::Error> {
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<DoubledKey, A::Error> {
                 let mut members = Map::new();
                 let mut doubled = None;
                 while let Some((key, value)) = map.next_entry::<String, Value>()? {
@@ -51,7 +51,7 @@ impl<'de> Deserialize<'de> for Doubled {
                         None => drop(members.insert(key, value)),
                     }
                 }
-                Ok(Doubled(doubled))
+                Ok(DoubledKey(doubled))
             }
         }
 

@@ -12,14 +12,14 @@ use evalrs_model::spec::{AgentKind, HttpTarget, LettaAgentSource, LiveTarget, Sa
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct KnownOfSample {
     /// What it is handed beside the id.
-    pub handed: Handed,
+    pub handed: HandedInput,
     /// What the id is to it.
     pub id: IdUse,
 }
 
 /// What a target is handed of a sample beside its id.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Handed {
+pub enum HandedInput {
     /// Everything.
     All,
     /// These members, or values within them, each by its path.
@@ -40,7 +40,7 @@ pub enum IdUse {
 impl KnownOfSample {
     /// What a target knows.
     pub fn of(target: &LiveTarget) -> Self {
-        let handed = Handed::of(&target.kind);
+        let handed = HandedInput::of(&target.kind);
         let is_named = match &target.kind {
             AgentKind::Http(http) => placeholders::names(http).contains(&"id"),
             _ => false,
@@ -49,7 +49,7 @@ impl KnownOfSample {
         let is_told = match &target.kind {
             // Who answers calls of tools is told.
             AgentKind::Chat(_) => program.has_text() || program.runtime.is_some(),
-            _ => handed == Handed::All,
+            _ => handed == HandedInput::All,
         };
         let id = if is_named || program.sees.contains(&SampleMember::Id) {
             IdUse::InKeys
@@ -62,7 +62,7 @@ impl KnownOfSample {
     }
 }
 
-impl Handed {
+impl HandedInput {
     fn of(kind: &AgentKind) -> Self {
         match kind {
             AgentKind::Command | AgentKind::Function => Self::All,
@@ -117,7 +117,7 @@ impl Handed {
 mod tests {
     use serde_json::{Map, Value, json};
 
-    use super::Handed;
+    use super::HandedInput;
 
     #[test]
     fn of_a_sample_what_is_named_is_handed_over() {
@@ -130,11 +130,11 @@ mod tests {
             ("metadata.n metadata.x agent_args", json!({})),
             ("", json!({})),
         ] {
-            let wanted = Handed::Only(paths.split_whitespace().map(str::to_owned).collect());
+            let wanted = HandedInput::Only(paths.split_whitespace().map(str::to_owned).collect());
             let cut: Map<String, Value> = wanted.of_members(members.clone());
             assert_eq!(Value::Object(cut), expected, "{paths}");
             assert_eq!(wanted.has("metadata"), paths.contains("metadata"), "{paths}");
         }
-        assert_eq!(Handed::All.of_members(members.clone()), members);
+        assert_eq!(HandedInput::All.of_members(members.clone()), members);
     }
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value};
 
-use super::asking::Asking;
+use super::asking::AskedAction;
 use super::endpoints::RequestSlot;
 use super::pause::Pause;
 use crate::letta::agent::{AgentPlan, LettaAgent};
@@ -32,7 +32,11 @@ pub(super) struct AgentWorld<'a> {
 }
 
 /// Asks an agent until there is a verdict or a failure that does not pass.
-pub(super) async fn ask(world: AgentWorld<'_>, agent: &AgentSpec, asking: &Asking<'_>) -> Outcome {
+pub(super) async fn ask(
+    world: AgentWorld<'_>,
+    agent: &AgentSpec,
+    asking: &AskedAction<'_>,
+) -> Outcome {
     match ask_with_retries(world, agent, asking).await {
         Ok(reply) => Outcome::Reply(reply),
         Err(failure) => Outcome::Failure(failure),
@@ -42,7 +46,7 @@ pub(super) async fn ask(world: AgentWorld<'_>, agent: &AgentSpec, asking: &Askin
 async fn ask_with_retries(
     world: AgentWorld<'_>,
     agent: &AgentSpec,
-    asking: &Asking<'_>,
+    asking: &AskedAction<'_>,
 ) -> Result<Reply, Failure> {
     let launch = asking.launch();
     let access = LettaAccess {
@@ -107,7 +111,7 @@ async fn judge(
     server: &LettaServer,
     made: &MadeAgents,
     spec: &AgentSpec,
-    asking: &Asking<'_>,
+    asking: &AskedAction<'_>,
 ) -> Result<Reply, Failure> {
     let action = &asking.launch().action;
     let plan = AgentPlan { file: spec.text.clone(), model: spec.model.clone(), keep: spec.keep };
@@ -150,7 +154,11 @@ async fn judge(
 }
 
 /// The verdict in the messages of a run, which can be read as one.
-fn read(messages: &[Value], spec: &AgentSpec, asking: &Asking<'_>) -> Result<String, NoVerdict> {
+fn read(
+    messages: &[Value],
+    spec: &AgentSpec,
+    asking: &AskedAction<'_>,
+) -> Result<String, NoVerdict> {
     let text = verdict(messages, &spec.tool)?;
     match asking.launch().action.verdict(&text) {
         Ok(_) => Ok(text),

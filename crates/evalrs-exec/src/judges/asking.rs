@@ -26,7 +26,7 @@ const SHOWN_FAILURE: usize = 120;
 
 /// One action that is asked.
 #[derive(Debug)]
-pub(crate) struct Asking<'a> {
+pub(crate) struct AskedAction<'a> {
     launch: &'a JudgeLaunch,
     endpoints: &'a Endpoints,
     /// The place of the first request, until that is sent.
@@ -38,7 +38,7 @@ pub(crate) struct Asking<'a> {
     verbosity: u8,
 }
 
-impl<'a> Asking<'a> {
+impl<'a> AskedAction<'a> {
     /// An action whose first request has entered already. `verbosity` 0 says nothing of its requests, 1 a line, 2 the
     /// bodies too.
     pub(super) fn new(

@@ -6,7 +6,7 @@
 use std::ops::ControlFlow;
 use std::sync::Arc;
 
-use super::asking::Asking;
+use super::asking::AskedAction;
 use super::pause::Pause;
 use crate::Start;
 use crate::programs::ProgramExecutor;
@@ -35,7 +35,7 @@ struct CommandReply {
 pub(super) async fn ask(
     programs: &ProgramExecutor,
     start: &Arc<Start>,
-    asking: &Asking<'_>,
+    asking: &AskedAction<'_>,
 ) -> Outcome {
     let action = &asking.launch().action;
     let mut corrections: Vec<Correction> = Vec::new();
@@ -67,7 +67,7 @@ pub(super) async fn ask(
 async fn run_with_retries(
     programs: &ProgramExecutor,
     start: &Arc<Start>,
-    asking: &Asking<'_>,
+    asking: &AskedAction<'_>,
     corrections: &[Correction],
 ) -> Result<CommandReply, Failure> {
     let prompt = prompt(&asking.launch().action, corrections);
@@ -113,7 +113,7 @@ async fn run(
     programs: &ProgramExecutor,
     start: &Arc<Start>,
     input: &CommandInput,
-    asking: &Asking<'_>,
+    asking: &AskedAction<'_>,
 ) -> Result<CommandReply, Failure> {
     let patience = asking.patience();
     let mut text = String::new();

@@ -14,7 +14,7 @@ use self::shown::{Concurrency, ShownStatus, ToldStatuses, late_reason, reason};
 use super::limit::{EndpointLimits, Hindrance, Landing, Ticket, Why};
 use super::pause::Pause;
 use crate::breaker::EndedAction;
-use crate::{Changed, Endpoint, JudgeEndpointId, LimitSettings, Notice, Room};
+use crate::{ChangeFuture, Endpoint, JudgeEndpointId, LimitSettings, Notice, Room};
 use evalrs_base::text::time;
 use evalrs_eval::judge::{JudgeAction, without_secrets};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
@@ -291,7 +291,7 @@ impl Endpoints {
     }
 
     /// Resolves when an answer of `room` may have changed, or there are notices.
-    pub(crate) fn changed(&self) -> Changed<'_> {
+    pub(crate) fn changed(&self) -> ChangeFuture<'_> {
         let changed = self.changed.notified();
         let mut state = self.state.borrow_mut();
         let now = self.now();

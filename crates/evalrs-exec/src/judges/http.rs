@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use std::rc::Rc;
 
 use super::agent::{self, AgentWorld};
-use super::asking::{Asking, estimate};
+use super::asking::{AskedAction, estimate};
 use super::command;
 use super::endpoints::{Endpoints, RequestEntry};
 use super::errors;
@@ -23,8 +23,8 @@ use crate::transport::retry;
 use crate::transport::route::{BrokenRequest, Route};
 use crate::transport::trust::Trust;
 use crate::{
-    Changed, Closing, Endpoint, EndpointId, Executing, ExecutionLimits, Executor, JudgeEndpointId,
-    JudgeLaunch, Launch, LimitSettings, Notice, Room,
+    ActionFuture, ChangeFuture, CloseFuture, Endpoint, EndpointId, ExecutionLimits, Executor,
+    JudgeEndpointId, JudgeLaunch, Launch, LimitSettings, Notice, Room,
 };
 use evalrs_eval::judge::json;
 use evalrs_eval::judge::provider::{
@@ -109,11 +109,11 @@ impl HttpExecutor {
     /// Asks until there is a verdict, or what came is no verdict for the third time.
     async fn ask(&self, launch: &JudgeLaunch, entered: RequestEntry<'_>) -> Outcome {
         if let (Some(start), Some(programs)) = (&launch.start, &self.programs) {
-            let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
+            let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
             return command::ask(programs, start, &asking).await;
         }
         if let Some(agent) = &launch.agent {
-            let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
+            let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
             let world = AgentWorld { clients: &self.clients, made: &self.agents };
             return agent::ask(world, agent, &asking).await;
         }
@@ -121,7 +121,7 @@ impl HttpExecutor {
             let message = format!("there is no provider `{}`", launch.action.provider);
             return Outcome::Failure(plain(FailureKind::BadRequest, message));
         };
-        let asking = Asking::new(launch, &self.endpoints, entered, self.verbosity);
+        let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
         let mut corrections: Vec<Correction> = Vec::new();
         let mut usage = Usage::default();
         loop {
@@ -180,7 +180,7 @@ impl HttpExecutor {
     /// One answer, in the strictest shape that the endpoint takes.
     async fn ask_once(
         &self,
-        asking: &Asking<'_>,
+        asking: &AskedAction<'_>,
         provider: &dyn Provider,
         corrections: &[Correction],
     ) -> Result<Answer, Failure> {
@@ -200,7 +200,7 @@ impl HttpExecutor {
 
     async fn send_with_retries(
         &self,
-        asking: &Asking<'_>,
+        asking: &AskedAction<'_>,
         provider: &dyn Provider,
         request: &Request,
     ) -> Result<Answer, Failure> {
@@ -235,7 +235,7 @@ impl HttpExecutor {
 
     async fn send(
         &self,
-        asking: &Asking<'_>,
+        asking: &AskedAction<'_>,
         provider: &dyn Provider,
         request: &Request,
     ) -> SentRequest {
@@ -311,7 +311,7 @@ impl HttpExecutor {
 }
 
 impl Executor for HttpExecutor {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let Launch::Judge(launch) = launch else {
             let message = "programs are not executed here";
             let failure = Failure::new(FailureKind::NotAsked, message);
@@ -330,7 +330,7 @@ impl Executor for HttpExecutor {
         self
     }
 
-    fn close(&self) -> Closing<'_> {
+    fn close(&self) -> CloseFuture<'_> {
         Box::pin(self.agents.deleted())
     }
 }
@@ -359,7 +359,7 @@ impl ExecutionLimits for HttpExecutor {
         self.endpoints.closed_model(endpoint, model)
     }
 
-    fn changed(&self) -> Changed<'_> {
+    fn changed(&self) -> ChangeFuture<'_> {
         self.endpoints.changed()
     }
 

@@ -67,7 +67,7 @@ fn module(start: &Start, source: &str) -> Option<Problem> {
 /// Where the interpreter cannot tell, nothing is wrong that is known.
 fn function(start: &Start) -> Option<Problem> {
     #[derive(Deserialize)]
-    struct Said {
+    struct SyntaxReply {
         problem: Option<Problem>,
     }
     let worker = files::of(Language::Python)?;
@@ -80,5 +80,5 @@ fn function(start: &Start) -> Option<Problem> {
         .stderr(Stdio::null())
         .output()
         .ok()?;
-    serde_json::from_slice::<Said>(&output.stdout).ok()?.problem
+    serde_json::from_slice::<SyntaxReply>(&output.stdout).ok()?.problem
 }

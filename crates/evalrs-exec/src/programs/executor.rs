@@ -13,8 +13,8 @@ use super::queue::{WINDOW, not_asked};
 use super::settings::ProgramSettings;
 use super::world::ProgramWorld;
 use super::{endings, environment, executable, files};
-use crate::executor::{Changed, Checking, Executing, Loading};
-use crate::{Discovered, Notice, ProgramLaunch, Room, Start};
+use crate::executor::{ActionFuture, ChangeFuture, CheckFuture, LoadFuture};
+use crate::{DiscoveredFiles, Notice, ProgramLaunch, Room, Start};
 use evalrs_eval::action::Action;
 use evalrs_eval::program::{DependenciesAction, DepfileFormat, ProgramIdentity};
 use evalrs_model::key::ActionKey;
@@ -87,7 +87,7 @@ impl PoolEntry {
     }
 
     /// What was discovered since the last call, and of what.
-    fn take_discovered(&self) -> Option<(Arc<ProgramIdentity>, Discovered)> {
+    fn take_discovered(&self) -> Option<(Arc<ProgramIdentity>, DiscoveredFiles)> {
         let WorkerFilesState::Called(identity) = &self.state else { return None };
         Some((Arc::clone(identity), self.pool.take_discovered()?))
     }
@@ -155,7 +155,7 @@ impl ProgramExecutor {
         &self,
         start: &Arc<Start>,
         base: ActionKey,
-    ) -> Result<Discovered, Failure> {
+    ) -> Result<DiscoveredFiles, Failure> {
         let pool = self.new_pool(start, WorkerFilesState::Loading);
         let loaded = pool.load().await;
         let digests = loaded.iter().flat_map(|discovered| discovered.files.values().flatten());
@@ -222,7 +222,7 @@ impl ProgramExecutor {
 
 /// What an [`Executor`](crate::Executor) does, for programs.
 impl ProgramExecutor {
-    pub fn execute(&self, launch: ProgramLaunch) -> Executing<'_> {
+    pub fn execute(&self, launch: ProgramLaunch) -> ActionFuture<'_> {
         let under_way = UnderWay::new(&self.under_way);
         Box::pin(async move {
             let start = Arc::clone(&launch.start);
@@ -233,10 +233,10 @@ impl ProgramExecutor {
         })
     }
 
-    pub fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
+    pub fn load(&self, start: Arc<Start>, base: ActionKey) -> LoadFuture<'_> {
         Box::pin(async move {
             if !start.spec.language.has_worker() {
-                return Ok(Discovered::default());
+                return Ok(DiscoveredFiles::default());
             }
             for _ in 0..MOST_LOADS {
                 let begin = files::now();
@@ -251,7 +251,7 @@ impl ProgramExecutor {
         })
     }
 
-    pub fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+    pub fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
         let mut all = Vec::new();
         self.retired.borrow_mut().retain(|entry| {
             // Looked at first: what has no worker by now tells of nothing more.
@@ -281,7 +281,7 @@ impl ProgramExecutor {
         if self.under_way.get() < self.most() { Room::Now } else { Room::Full }
     }
 
-    pub fn changed(&self) -> Changed<'_> {
+    pub fn changed(&self) -> ChangeFuture<'_> {
         Box::pin(self.world.said())
     }
 
@@ -289,7 +289,7 @@ impl ProgramExecutor {
         self.world.take_notices()
     }
 
-    pub fn check_sandbox<'a>(&'a self, start: &'a Start) -> Checking<'a> {
+    pub fn check_sandbox<'a>(&'a self, start: &'a Start) -> CheckFuture<'a> {
         Box::pin(async move { self.world.bwrap_for(start).await.map(drop) })
     }
 

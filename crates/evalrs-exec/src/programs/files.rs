@@ -5,7 +5,7 @@ use std::path::Path;
 use std::time::SystemTime;
 
 use super::messages::ReportedFiles;
-use crate::Discovered;
+use crate::DiscoveredFiles;
 use evalrs_eval::program::file_digest;
 use evalrs_model::spec::Language;
 
@@ -124,7 +124,7 @@ fn moved(_metadata: &std::fs::Metadata) -> Option<SystemTime> {
 
 /// What a worker that began at `began` reports, with the states of the files. A file that was written since may have been
 /// loaded before that: only one that is older is what was loaded.
-pub(super) fn seen(reported: ReportedFiles, began: SystemTime) -> Discovered {
+pub(super) fn seen(reported: ReportedFiles, began: SystemTime) -> DiscoveredFiles {
     let ReportedFiles { files, missed, reads } = reported;
     let state = |path: String| {
         // Read first: then what is written after that is newer too.
@@ -138,11 +138,11 @@ pub(super) fn seen(reported: ReportedFiles, began: SystemTime) -> Discovered {
         let digest = is_small.then(|| file_digest(std::fs::read(&path).ok().as_deref()));
         (path, digest)
     };
-    Discovered {
+    DiscoveredFiles {
         files: files.into_iter().map(state).collect(),
         missed: missed.into_iter().collect(),
         reads: reads.into_iter().map(read).collect(),
-        ..Discovered::default()
+        ..DiscoveredFiles::default()
     }
 }
 

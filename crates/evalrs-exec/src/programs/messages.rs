@@ -18,7 +18,7 @@ use evalrs_system::version_in;
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct WorkerMessage<'a> {
-    pub loaded: Option<Loaded>,
+    pub loaded: Option<LoadedMessage>,
     pub unloadable: Option<Unloadable>,
     pub id: Option<u64>,
     #[serde(borrow, deserialize_with = "present")]
@@ -37,7 +37,7 @@ fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, 
 /// What a worker says when it has loaded its program.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
-pub(super) struct Loaded {
+pub(super) struct LoadedMessage {
     /// What runs it, with its version: `python 3.11.7`.
     runtime: String,
     /// Whether it works on several requests at once.
@@ -49,7 +49,7 @@ pub(super) struct Loaded {
     pub warnings: Vec<String>,
 }
 
-impl Loaded {
+impl LoadedMessage {
     /// The files it tells of.
     pub(super) fn reported(&mut self) -> ReportedFiles {
         let [files, missed, reads] =
@@ -236,7 +236,7 @@ fn detailed(start: &Start, details: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::super::test_data::{function_of, start_of};
-    use super::{Loaded, WorkerMessage, load_line, result, without_secrets, write_request};
+    use super::{LoadedMessage, WorkerMessage, load_line, result, without_secrets, write_request};
     use crate::Secret;
     use evalrs_model::outcome::Outcome;
 
@@ -271,7 +271,7 @@ mod tests {
         ] {
             let mut start = function_of("/s/g.py", ("python", "/bin/it"));
             start.runtime.as_mut().unwrap().version = keyed.to_owned();
-            let loaded = Loaded { runtime: ran.to_owned(), ..Loaded::default() };
+            let loaded = LoadedMessage { runtime: ran.to_owned(), ..LoadedMessage::default() };
             let expected = expected.map(|shown| {
                 let (ran, held) = shown.split_once(" python ").unwrap();
                 format!(

@@ -15,7 +15,7 @@ use super::messages::{self, WorkerMessage};
 use super::queue::{Job, PoolState, TakenJobs, WorkerQueue, not_asked};
 use super::worker::{Fault, Worker};
 use super::world::ProgramWorld;
-use crate::{Discovered, Start};
+use crate::{DiscoveredFiles, Start};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 
 /// The workers of a program.
@@ -53,7 +53,7 @@ impl Pool {
     }
 
     /// Loads the program, if that was not done yet.
-    pub(super) async fn load(self: &Arc<Self>) -> Result<Discovered, Failure> {
+    pub(super) async fn load(self: &Arc<Self>) -> Result<DiscoveredFiles, Failure> {
         let loaded = {
             let mut queue = self.queue();
             match &queue.state {
@@ -88,7 +88,7 @@ impl Pool {
     }
 
     /// Starts a worker and has it load the program. Its process is noted at once, to be ended with the executor.
-    async fn started(self: &Arc<Self>) -> Result<Serving<'_>, Failure> {
+    async fn started(self: &Arc<Self>) -> Result<BusyWorker<'_>, Failure> {
         let begin = Instant::now();
         let began = files::now();
         let mut worker = Worker::spawn(&self.start, &self.world).await?;
@@ -99,7 +99,7 @@ impl Pool {
         for warning in loaded.warnings.iter().filter(|_| is_first) {
             self.world.say(format!("{}: {warning}", self.start.spec.shown()));
         }
-        Ok(Serving {
+        Ok(BusyWorker {
             pool: self,
             worker,
             began,
@@ -113,9 +113,9 @@ impl Pool {
     }
 
     /// What was discovered since the last call.
-    pub(super) fn take_discovered(&self) -> Option<Discovered> {
+    pub(super) fn take_discovered(&self) -> Option<DiscoveredFiles> {
         let seen = self.queue().take_discovered();
-        (seen != Discovered::default()).then_some(seen)
+        (seen != DiscoveredFiles::default()).then_some(seen)
     }
 
     /// Forgets that the program could not be loaded.
@@ -184,13 +184,13 @@ async fn serve(slot: WorkerSlot) {
 }
 
 /// A request that a worker was sent.
-struct Sent {
+struct PoolRequest {
     job: Job,
     at: Instant,
 }
 
 /// A worker at work.
-struct Serving<'a> {
+struct BusyWorker<'a> {
     pool: &'a Arc<Pool>,
     worker: Worker,
     /// When it was started.
@@ -198,7 +198,7 @@ struct Serving<'a> {
     overlaps: bool,
     limit: Duration,
     /// By the identity of the request.
-    unanswered: BTreeMap<u64, Sent>,
+    unanswered: BTreeMap<u64, PoolRequest>,
     /// What is to be written, and how much of it was.
     outbox: Vec<u8>,
     written: usize,
@@ -206,7 +206,7 @@ struct Serving<'a> {
     since: Instant,
 }
 
-impl Serving<'_> {
+impl BusyWorker<'_> {
     /// Sends requests and takes answers in until nothing is left to be done, ever.
     async fn serve(&mut self) -> Result<(), Fault> {
         loop {
@@ -252,7 +252,7 @@ impl Serving<'_> {
         }
         for job in jobs {
             messages::write_request(job.id, &job.input, &mut self.outbox);
-            self.unanswered.insert(job.id, Sent { job, at });
+            self.unanswered.insert(job.id, PoolRequest { job, at });
         }
         is_open
     }
@@ -282,7 +282,7 @@ impl Serving<'_> {
                 self.pool.queue().discovered(files::seen(reported, self.began));
             }
             let sent = message.id.and_then(|id| self.unanswered.remove(&id));
-            let Some(Sent { job, .. }) = sent else {
+            let Some(PoolRequest { job, .. }) = sent else {
                 return Err(Fault::Garbage("its worker answers what it was not asked".to_owned()));
             };
             let start = &self.pool.start;
@@ -317,18 +317,20 @@ impl Serving<'_> {
         let stderr = self.worker.stderr(&self.pool.start);
         let now = Instant::now();
         let limit = self.limit;
-        let mut jobs: Vec<Sent> = std::mem::take(&mut self.unanswered).into_values().collect();
+        let mut jobs: Vec<PoolRequest> =
+            std::mem::take(&mut self.unanswered).into_values().collect();
         let was_alone = jobs.len() == 1;
         // Of requests that overlap, those that were just sent are not to blame for the silence.
-        let is_suspect =
-            |sent: &Sent| !(self.overlaps && fault == Fault::Silent) || sent.at + limit <= now;
+        let is_suspect = |sent: &PoolRequest| {
+            !(self.overlaps && fault == Fault::Silent) || sent.at + limit <= now
+        };
         for sent in &mut jobs {
             let is_guilty = was_alone && (sent.job.is_alone || fault == Fault::Silent);
             sent.job.is_alone = is_suspect(sent) && !is_guilty;
         }
         let guilty = jobs.pop_if(|sent| was_alone && !sent.job.is_alone);
         self.pool.queue().give_back(jobs.into_iter().map(|sent| sent.job).collect());
-        if let Some(Sent { job, .. }) = guilty {
+        if let Some(PoolRequest { job, .. }) = guilty {
             job.end(Outcome::Failure(self.failure(&fault, &said, stderr)));
         }
     }

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::group::Group;
 use super::settings::ProgramSettings;
-use crate::{Discovered, see};
+use crate::{DiscoveredFiles, see};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 
 /// The most requests that a worker holds unanswered.
@@ -65,10 +65,10 @@ pub(super) struct WorkerQueue {
     /// What is asked alone.
     suspects: VecDeque<Job>,
     /// Who waits until it is loaded.
-    loads: Vec<oneshot::Sender<Result<Discovered, Failure>>>,
+    loads: Vec<oneshot::Sender<Result<DiscoveredFiles, Failure>>>,
     pub state: PoolState,
     /// What it was seen to load, until somebody takes it.
-    seen: Discovered,
+    seen: DiscoveredFiles,
     /// Workers that are there, those that are being started included.
     pub workers: usize,
     /// The processes of these, to be ended with the executor.
@@ -104,7 +104,7 @@ impl WorkerQueue {
     }
 
     /// Has somebody told what the program loads, once a worker has loaded it.
-    pub(super) fn await_load(&mut self) -> oneshot::Receiver<Result<Discovered, Failure>> {
+    pub(super) fn await_load(&mut self) -> oneshot::Receiver<Result<DiscoveredFiles, Failure>> {
         let (sender, loaded) = oneshot::channel();
         self.loads.push(sender);
         loaded
@@ -207,7 +207,7 @@ impl WorkerQueue {
     }
 
     /// Notes that a worker has loaded the program. Says whether it is the first.
-    pub(super) fn loaded(&mut self, seen: Discovered, took: Duration) -> bool {
+    pub(super) fn loaded(&mut self, seen: DiscoveredFiles, took: Duration) -> bool {
         self.loading = took;
         self.discovered(seen);
         if !self.loads.is_empty() {
@@ -230,14 +230,14 @@ impl WorkerQueue {
     }
 
     /// Notes what a worker says that it loaded or read since.
-    pub(super) fn discovered(&mut self, discovered: Discovered) {
+    pub(super) fn discovered(&mut self, discovered: DiscoveredFiles) {
         see(&mut self.seen.files, discovered.files);
         self.seen.missed.extend(discovered.missed);
         self.seen.reads.extend(discovered.reads);
     }
 
     /// What was discovered since the last call.
-    pub(super) fn take_discovered(&mut self) -> Discovered {
+    pub(super) fn take_discovered(&mut self) -> DiscoveredFiles {
         std::mem::take(&mut self.seen)
     }
 

@@ -11,7 +11,7 @@ use tokio::time::timeout;
 use super::command::{Surroundings, WorkerPlace, unloadable};
 use super::endings::{Ending, seconds};
 use super::group::Group;
-use super::messages::{self, Loaded, WorkerMessage};
+use super::messages::{self, LoadedMessage, WorkerMessage};
 use super::printed::StderrPrinter;
 use super::tail::{self, Tail};
 use super::world::ProgramWorld;
@@ -87,7 +87,7 @@ impl Worker {
         &mut self,
         start: &Start,
         world: &ProgramWorld,
-    ) -> Result<Loaded, Failure> {
+    ) -> Result<LoadedMessage, Failure> {
         let limit_ms = start.spec.timeout_ms.max(world.least_to_load_ms);
         let limit = Duration::from_millis(limit_ms);
         let line = messages::load_line(start, &world.stripper);

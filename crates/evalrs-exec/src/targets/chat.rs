@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::model::TalkingModel;
-use super::talk::{Agent, Conversing, Talk};
+use super::talk::{Agent, ConversationFuture, Talk};
 use super::tools;
 use super::user::{UserTurns, usage_of_both};
 use evalrs_eval::judge::provider::ReplyEnding;
@@ -16,7 +16,7 @@ use evalrs_model::spec::{AgentKind, ChatTarget};
 pub(super) struct ChatAgent;
 
 impl Agent for ChatAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
         Box::pin(converse(talk))
     }
 }

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use super::talk::{Agent, Conversing, Talk};
+use super::talk::{Agent, ConversationFuture, Talk};
 use crate::programs::agent_process::{AgentEnd, AgentRun};
 use evalrs_eval::target::answer::{TargetAnswer, TimedLine};
 use evalrs_model::outcome::{Failure, FailureKind};
@@ -13,7 +13,7 @@ use evalrs_model::outcome::{Failure, FailureKind};
 pub(super) struct CommandAgent;
 
 impl Agent for CommandAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
         Box::pin(converse(talk))
     }
 }

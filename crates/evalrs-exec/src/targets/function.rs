@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::talk::{Agent, Conversing, Talk};
+use super::talk::{Agent, ConversationFuture, Talk};
 use crate::ProgramLaunch;
 use evalrs_eval::program::ProgramAction;
 use evalrs_eval::target::answer::{NoAnswer, TargetAnswer};
@@ -12,7 +12,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 pub(super) struct FunctionAgent;
 
 impl Agent for FunctionAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
         Box::pin(converse(talk))
     }
 }

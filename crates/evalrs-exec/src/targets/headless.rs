@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::talk::{Agent, Conversing, Talk};
+use super::talk::{Agent, ConversationFuture, Talk};
 #[cfg(feature = "judge")]
 use super::user::{UserTurns, usage_of_both};
 use crate::programs::agent_process::{AgentEnd, AgentRun};
@@ -22,7 +22,7 @@ use evalrs_system::os::OsSystem;
 pub(super) struct HeadlessAgent;
 
 impl Agent for HeadlessAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
         Box::pin(converse(talk))
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
-use super::talk::{Agent, Conversing, Talk, path};
+use super::talk::{Agent, ConversationFuture, Talk, path};
 use super::user::{UserTurns, usage_of_both};
 use super::web::{RefusedReply, WebReply, WebRequest};
 use crate::judges::errors;
@@ -24,7 +24,7 @@ const SHOWN: usize = 200;
 pub(super) struct HttpAgent;
 
 impl Agent for HttpAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
         Box::pin(converse(talk))
     }
 }

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::scripts::make_agent;
-use super::talk::{Agent, Conversing, Talk};
+use super::talk::{Agent, ConversationFuture, Talk};
 use crate::letta::agent::{AgentPlan, AgentTurn, LettaAgent};
 use crate::letta::server::{LettaAccess, LettaServer};
 use evalrs_eval::target::answer::TargetAnswer;
@@ -17,7 +17,7 @@ use evalrs_model::spec::{AgentKind, LettaAgentSource, LettaTarget};
 pub(super) struct LettaTargetAgent;
 
 impl Agent for LettaTargetAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
         Box::pin(async move {
             // An agent that is dropped is cancelled and deleted.
             match tokio::time::timeout(talk.left(), converse(talk)).await {

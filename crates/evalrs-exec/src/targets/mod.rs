@@ -39,7 +39,7 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, EndedAction};
-use super::discovered::Discovered;
+use super::discovered::DiscoveredFiles;
 use super::programs::ProgramExecutor;
 use super::room::{Notice, Room};
 use evalrs_eval::program::ProgramIdentity;
@@ -53,7 +53,7 @@ use evalrs_system::os::OsSystem;
 use hooks::Setup;
 pub use launch::{TargetAccess, TargetLaunch};
 #[cfg(not(feature = "judge"))]
-use talk::Conversing;
+use talk::ConversationFuture;
 use talk::{Agent, Talk};
 use workspace::{ConversationFolder, EndedConversation, LeftWorkspace};
 use written::WrittenFiles;
@@ -187,7 +187,7 @@ impl TargetExecutor {
     }
 
     /// The files that agents were seen to write since the last call.
-    pub(crate) fn take_written(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+    pub(crate) fn take_written(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
         self.written.borrow_mut().take_news()
     }
 
@@ -311,7 +311,7 @@ struct Unavailable;
 
 #[cfg(not(feature = "judge"))]
 impl Agent for Unavailable {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a> {
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
         let kind = talk.launch.action.identity.spec.kind.name();
         let message = format!("targets of kind `{kind}` cannot be run by this version");
         Box::pin(std::future::ready(Err(Failure::new(FailureKind::Unloadable, message))))

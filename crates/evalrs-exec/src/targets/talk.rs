@@ -81,12 +81,13 @@ impl Talk<'_> {
 }
 
 /// A conversation under way.
-pub(crate) type Conversing<'a> = Pin<Box<dyn Future<Output = Result<TargetAnswer, Failure>> + 'a>>;
+pub(crate) type ConversationFuture<'a> =
+    Pin<Box<dyn Future<Output = Result<TargetAnswer, Failure>> + 'a>>;
 
 /// A kind of target.
 pub(crate) trait Agent {
     /// Holds one conversation. What it has told so far is lost with a failure.
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> Conversing<'a>;
+    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a>;
 }
 
 /// A path, which was checked when the suite was read.

@@ -22,7 +22,7 @@ const SILENCE: &str = "(no answer)";
 /// The user of one conversation.
 pub(super) struct UserTurns<'a> {
     given: IntoIter<String>,
-    simulated: Option<Simulated<'a>>,
+    simulated: Option<UserModel<'a>>,
     /// Messages so far.
     count: u32,
     usage: Usage,
@@ -39,7 +39,7 @@ struct Parting {
 }
 
 /// A model that answers for the user.
-struct Simulated<'a> {
+struct UserModel<'a> {
     user: &'a SimulatedUser,
     model: TalkingModel<'a>,
     system: String,
@@ -59,7 +59,7 @@ impl<'a> UserTurns<'a> {
                 let who = "the simulated user";
                 let model = TalkingModel::new(endpoint, access, action.trial, who)?;
                 let messages = vec![ChatMessage::User(OPENING.to_owned())];
-                Some(Simulated { user, model, system: system(user), messages })
+                Some(UserModel { user, model, system: system(user), messages })
             }
         };
         let given = action.turns().into_iter();
@@ -124,7 +124,7 @@ impl<'a> UserTurns<'a> {
     }
 }
 
-impl Simulated<'_> {
+impl UserModel<'_> {
     async fn ask(&mut self, talk: &Talk<'_>, usage: &mut Usage) -> Result<String, Failure> {
         let asked = self.model.ask(talk, Some(&self.system), &[], &self.messages).await;
         let reply = asked.map_err(not_of_agent)?;

@@ -8,7 +8,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use super::launch::TargetLaunch;
-use crate::Discovered;
+use crate::DiscoveredFiles;
 use crate::programs::{WrittenStamp, stamp};
 use evalrs_eval::program::ProgramIdentity;
 
@@ -29,7 +29,7 @@ pub(super) struct WrittenFiles {
     /// Those that changed in a conversation.
     suspects: BTreeSet<String>,
     /// What nobody was told of yet.
-    news: Vec<(Arc<ProgramIdentity>, Discovered)>,
+    news: Vec<(Arc<ProgramIdentity>, DiscoveredFiles)>,
 }
 
 impl WrittenFiles {
@@ -76,13 +76,13 @@ impl WrittenFiles {
         if !outputs.is_empty() {
             self.outputs.extend(outputs.iter().cloned());
             let program = Arc::clone(&launch.action.identity.program);
-            self.news.push((program, Discovered { outputs, ..Discovered::default() }));
+            self.news.push((program, DiscoveredFiles { outputs, ..DiscoveredFiles::default() }));
         }
         doubtful
     }
 
     /// What was found out since the last call, and of what.
-    pub(super) fn take_news(&mut self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+    pub(super) fn take_news(&mut self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
         std::mem::take(&mut self.news)
     }
 }

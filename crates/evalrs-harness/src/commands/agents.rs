@@ -9,12 +9,12 @@ use serde_json::{Map, Value, json};
 use super::extract::{AdapterText, adapter};
 use super::grading::{checked, read, say_ignored};
 use crate::args::agents::CaptureArgs;
-use crate::capture::{Captured, folder_name};
+use crate::capture::{CapturedPrompt, folder_name};
 use crate::check;
 use crate::lines::JsonRecord;
 use crate::record::{GraderResult, function_input};
 use evalrs_base::file_path::join;
-use evalrs_engine::resolve::prepare::{PrepareContext, Prepared, prepare};
+use evalrs_engine::resolve::prepare::{PrepareContext, PreparedProgram, prepare};
 use evalrs_engine::resolve::sequences::{NextAction, Sequence, SequenceStep};
 use evalrs_eval::adapter::{Adapter, BUILT_IN};
 use evalrs_eval::program::ProgramAction;
@@ -49,7 +49,7 @@ pub(super) struct AgentWork {
     /// What is kept.
     pub store: Arc<dyn OutcomeStore>,
     /// The grader, if there is one.
-    pub grader: Option<Prepared>,
+    pub grader: Option<PreparedProgram>,
 }
 
 impl AgentWork {
@@ -83,7 +83,7 @@ impl AgentWork {
         spec: ProgramSpec,
         is_frozen: bool,
         system: &dyn System,
-    ) -> Result<Prepared, String> {
+    ) -> Result<PreparedProgram, String> {
         self.runtime.block_on(self.prepared(spec, is_frozen, system))
     }
 
@@ -93,7 +93,7 @@ impl AgentWork {
         spec: ProgramSpec,
         is_frozen: bool,
         system: &dyn System,
-    ) -> Result<Prepared, String> {
+    ) -> Result<PreparedProgram, String> {
         let place = PrepareContext {
             workspace: &self.surroundings.root,
             environment: &self.surroundings.environment,
@@ -129,8 +129,8 @@ pub(super) struct AgentSetup<'a> {
     pub adapter: Adapter,
     source: AdapterSource,
     /// Why its program cannot be run, if it cannot.
-    program: Result<Prepared, String>,
-    grader: Option<&'a Prepared>,
+    program: Result<PreparedProgram, String>,
+    grader: Option<&'a PreparedProgram>,
     cwd: Option<String>,
     workspace_dir: Option<String>,
     timeout: Option<f64>,
@@ -181,7 +181,7 @@ impl<'a> AgentSetup<'a> {
     }
 
     /// Its program, if it can be run.
-    pub(super) fn program(&self) -> Option<&Prepared> {
+    pub(super) fn program(&self) -> Option<&PreparedProgram> {
         self.program.as_ref().ok()
     }
 
@@ -270,9 +270,9 @@ pub(super) struct PromptRun<'a> {
     trials: usize,
     is_counted: bool,
     /// Conversations that are over, and graded.
-    pub done: Vec<Captured>,
+    pub done: Vec<CapturedPrompt>,
     /// One that is being graded.
-    heard: Option<Captured>,
+    heard: Option<CapturedPrompt>,
     /// What is told of its failures.
     pub warnings: Vec<String>,
 }
@@ -362,7 +362,7 @@ impl<'a> PromptRun<'a> {
         Ok(NextAction { launch: Launch::Target(Box::new(launch)), anew })
     }
 
-    fn identity(&self, program: &Prepared, folder: Option<String>) -> Arc<TargetIdentity> {
+    fn identity(&self, program: &PreparedProgram, folder: Option<String>) -> Arc<TargetIdentity> {
         let spec = LiveTarget {
             kind: AgentKind::Headless(self.setup.source.clone()),
             program: program.identity.spec.clone(),
@@ -384,11 +384,12 @@ impl<'a> PromptRun<'a> {
         let adapter = &self.setup.adapter;
         let heard = match step.outcome {
             Outcome::Reply(reply) => TargetAnswer::read(&reply.text)
-                .map(|answer| Captured::read(adapter, answer, reply.usage)),
+                .map(|answer| CapturedPrompt::read(adapter, answer, reply.usage)),
             Outcome::Failure(failure) => self.failed(failure),
         };
         let folder = self.own_folder();
-        let mut heard = heard.unwrap_or_else(|message| Captured::failed(message, self.setup.now()));
+        let mut heard =
+            heard.unwrap_or_else(|message| CapturedPrompt::failed(message, self.setup.now()));
         heard.folder.clone_from(&folder);
         // A failure of the agent is no low score.
         let grader =
@@ -410,12 +411,12 @@ impl<'a> PromptRun<'a> {
     }
 
     /// As far as a conversation came that failed; a message if it did not begin.
-    fn failed(&mut self, failure: Failure) -> Result<Captured, String> {
+    fn failed(&mut self, failure: Failure) -> Result<CapturedPrompt, String> {
         let partial =
             failure.partial.as_deref().filter(|_| failure.kind != FailureKind::Unloadable);
         let Some(partial) = partial else { return Err(failure.message) };
         let answer = TargetAnswer::read(partial)?;
-        let mut captured = Captured::read(&self.setup.adapter, answer, failure.usage);
+        let mut captured = CapturedPrompt::read(&self.setup.adapter, answer, failure.usage);
         // Adapters of agent-eval-harness say nothing of failures: there a code is a code.
         let is_told = captured.says_failed || self.setup.is_built_in();
         if is_told && failure.kind == FailureKind::TargetFailed {
@@ -424,7 +425,7 @@ impl<'a> PromptRun<'a> {
             self.warnings.push(failure.message.clone());
         }
         self.warnings.extend(failure.stderr);
-        Ok(Captured { problem: Some(failure.message), ..captured })
+        Ok(CapturedPrompt { problem: Some(failure.message), ..captured })
     }
 
     /// Takes what the grader said.
@@ -457,8 +458,8 @@ impl Sequence for PromptRun<'_> {
                 Ok(next) => return Some(next),
                 Err(message) => {
                     let folder = self.own_folder();
-                    let failed = Captured::failed(message, self.setup.now());
-                    self.done.push(Captured { folder, ..failed });
+                    let failed = CapturedPrompt::failed(message, self.setup.now());
+                    self.done.push(CapturedPrompt { folder, ..failed });
                 }
             }
         }

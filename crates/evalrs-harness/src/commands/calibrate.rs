@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::grading::{Grading, checked, read, say_ignored, write_text};
+use super::grading::{CallableGrader, checked, read, say_ignored, write_text};
 use crate::args::harness::CalibrateArgs;
 use crate::calibration::{SampledResult, report};
 use crate::check;
@@ -26,7 +26,7 @@ pub(crate) fn calibrate(
     say_ignored(&args.ignored, console.err)?;
     let grader = args.program.grader.as_deref();
     let grading = grader
-        .map(|grader| Grading::load(grader, Role::Grade, &args.program, console))
+        .map(|grader| CallableGrader::load(grader, Role::Grade, &args.program, console))
         .transpose()?;
     let bytes = read(path, console.system)?;
     let results = checked(&bytes, "result", check::results)?;
@@ -63,7 +63,7 @@ fn is_sampled(result: &Map<String, Value>, include_passes: bool) -> bool {
 
 /// Grades every sample with another grader. Says whether somebody said stop.
 fn rescore(
-    grading: Grading,
+    grading: CallableGrader,
     samples: &mut [SampledResult],
     console: &mut Console<'_>,
 ) -> Result<bool, Error> {

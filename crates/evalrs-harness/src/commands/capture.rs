@@ -37,7 +37,7 @@ pub(super) enum RecordView {
 }
 
 /// What is given to which agent, and what is written of it.
-pub(super) struct Giving<'a> {
+pub(super) struct PromptDelivery<'a> {
     /// The flags.
     pub args: &'a CaptureArgs,
     /// What is written.
@@ -51,7 +51,7 @@ pub(super) struct Giving<'a> {
 /// Gives every prompt to the agent.
 pub(crate) fn capture(args: &CaptureArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let piped = check_args(args, console)?;
-    give(Giving { args, view: RecordView::Capture, piped, adapter: None }, console)
+    give(PromptDelivery { args, view: RecordView::Capture, piped, adapter: None }, console)
 }
 
 /// Gives every prompt to the agent several times.
@@ -61,12 +61,15 @@ pub(crate) fn trials(args: &TrialsArgs, console: &mut Console<'_>) -> Result<Exi
         trials.ok_or_else(|| Error::harness_usage("Error: -k must be a positive integer"))?;
     let args = &args.capture;
     let piped = check_args(args, console)?;
-    give(Giving { args, view: RecordView::Trials(trials), piped, adapter: None }, console)
+    give(PromptDelivery { args, view: RecordView::Trials(trials), piped, adapter: None }, console)
 }
 
 /// Gives prompts to an agent.
-pub(super) fn give(giving: Giving<'_>, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
-    let Giving { args, view, piped, adapter } = giving;
+pub(super) fn give(
+    giving: PromptDelivery<'_>,
+    console: &mut Console<'_>,
+) -> Result<ExitStatus, Error> {
+    let PromptDelivery { args, view, piped, adapter } = giving;
     let work = AgentWork::open(args, console)?;
     let max_concurrent = concurrency(args)?;
     let system = console.system;
@@ -83,7 +86,7 @@ pub(super) fn give(giving: Giving<'_>, console: &mut Console<'_>) -> Result<Exit
     };
     let runs = PromptRun::all(&setup, prompts, trials);
     let output = RecordOutput::begin(args, system, &mut *console.out)?;
-    let mut writing = Writing {
+    let mut writing = PromptRecordWriter {
         setup: &setup,
         args,
         output,
@@ -156,7 +159,7 @@ fn end(
 }
 
 /// Writes records as prompts are done.
-struct Writing<'a> {
+struct PromptRecordWriter<'a> {
     setup: &'a AgentSetup<'a>,
     args: &'a CaptureArgs,
     output: RecordOutput<'a>,
@@ -167,7 +170,7 @@ struct Writing<'a> {
     error: Option<Error>,
 }
 
-impl Writing<'_> {
+impl PromptRecordWriter<'_> {
     fn record(&self, run: &PromptRun<'_>) -> JsonRecord {
         let agent = &self.setup.adapter.name;
         let captured = run.done.first();
@@ -206,7 +209,7 @@ impl Writing<'_> {
 /// What became of a prompt, for people.
 fn told(run: &PromptRun<'_>) -> String {
     let is_passed = |pass: bool| if pass { "PASS" } else { "FAIL" };
-    let one = |captured: &crate::capture::Captured| {
+    let one = |captured: &crate::capture::CapturedPrompt| {
         let Some(answer) = &captured.answer else { return "ERROR".to_owned() };
         let score = captured.score.as_ref().map(|score| is_passed(score.pass));
         let exit = answer.exit.map(|exit| match (exit.timed_out, exit.code) {
@@ -220,7 +223,7 @@ fn told(run: &PromptRun<'_>) -> String {
     run.done.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-impl<'a> SequenceReceiver<PromptRun<'a>> for Writing<'_> {
+impl<'a> SequenceReceiver<PromptRun<'a>> for PromptRecordWriter<'_> {
     fn receive(&mut self, run: PromptRun<'a>) -> ControlFlow<()> {
         match self.write(&run) {
             Ok(()) => ControlFlow::Continue(()),

@@ -4,7 +4,7 @@ use std::ffi::OsStr;
 use std::io::Write;
 use std::path::Path;
 
-use super::grading::{CallTotals, Grading, Stopped};
+use super::grading::{CallTotals, CallableGrader, StopReason};
 use crate::args::views::CompareArgs;
 use crate::compare::report::{Comparison, Strategy, grader_input, ranks, ranks_of};
 use crate::compare::run_file::{RunFile, RunFormat, check_labels, detect_all, records};
@@ -153,7 +153,7 @@ fn ranks_by_grader(
     format: RunFormat,
     console: &mut Console<'_>,
 ) -> Result<Option<Vec<Vec<RunRank>>>, Error> {
-    let grading = Grading::load(path, Role::Compare, &args.program, console)?;
+    let grading = CallableGrader::load(path, Role::Compare, &args.program, console)?;
     let matchups = Matchups::of(runs);
     let compared = &matchups.compared;
     let name = |at: usize| {
@@ -161,8 +161,9 @@ fn ranks_by_grader(
     };
     let mut ranks: Vec<Vec<RunRank>> = Vec::with_capacity(compared.len());
     let mut take = |_: &ProgramSpec, text: &str, _: &mut dyn Write| {
-        let rankings = rankings(text).map_err(Stopped::invalid)?;
-        let ranked = ranks_of(&rankings, &compared[ranks.len()], runs).map_err(Stopped::invalid)?;
+        let rankings = rankings(text).map_err(StopReason::invalid)?;
+        let ranked =
+            ranks_of(&rankings, &compared[ranks.len()], runs).map_err(StopReason::invalid)?;
         ranks.push(ranked);
         Ok(())
     };

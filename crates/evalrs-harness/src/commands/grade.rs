@@ -4,7 +4,7 @@ use std::io::Write;
 
 use serde_json::{Map, Value};
 
-use super::grading::{Grading, GradingTotals, checked, file_or_stdin, say_ignored};
+use super::grading::{CallableGrader, GradingTotals, checked, file_or_stdin, say_ignored};
 use crate::args::harness::GradeArgs;
 use crate::check;
 use crate::json::number;
@@ -21,7 +21,7 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
     let grader = args.program.grader.as_deref();
     let grader = grader.ok_or_else(|| Error::harness_usage("--grader is required"))?;
     say_ignored(&args.ignored, console.err)?;
-    let grading = Grading::load(grader, Role::Grade, &args.program, console)?;
+    let grading = CallableGrader::load(grader, Role::Grade, &args.program, console)?;
     let bytes = file_or_stdin(args.file.as_deref(), "extracted results", console.system)?;
     // Records are read again when it is their turn: all of them at once would be large.
     let records = checked(&bytes, "JSON", |line| check::graded(line).map(drop))?;
@@ -48,7 +48,7 @@ pub(crate) fn grade(args: &GradeArgs, console: &mut Console<'_>) -> Result<ExitS
 }
 
 fn grade_lines(
-    grading: Grading,
+    grading: CallableGrader,
     has_progress: bool,
     lines: &[InlineLine<'_>],
     out: &mut dyn Write,

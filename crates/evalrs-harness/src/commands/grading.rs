@@ -11,7 +11,7 @@ use crate::lines::{BadLine, InlineLine, decode, lines};
 use crate::record::{GraderResult, function_input};
 use evalrs_base::text::{count, sanitize};
 use evalrs_engine::resolve::calls::{Calls, CallsEnd, End, Receiver, call_in_order};
-use evalrs_engine::resolve::prepare::{PrepareContext, Prepared, prepare};
+use evalrs_engine::resolve::prepare::{PrepareContext, PreparedProgram, prepare};
 use evalrs_engine::resolve::settings::AskPolicy;
 use evalrs_eval::program::ProgramAction;
 use evalrs_exec::{Executor, Notice};
@@ -30,9 +30,9 @@ use evalrs_use_cases::signals::interrupted;
 const AHEAD: usize = 256;
 
 /// A grader that is ready to be called.
-pub(super) struct Grading {
+pub(super) struct CallableGrader {
     surroundings: SuiteContext,
-    prepared: Prepared,
+    prepared: PreparedProgram,
     executor: Box<dyn Executor>,
     runtime: tokio::runtime::Runtime,
     store: Arc<dyn OutcomeStore>,
@@ -61,7 +61,7 @@ pub(super) type Take<'a> = &'a mut dyn FnMut(GraderResult, &mut dyn Write) -> Re
 
 /// Takes the text that a grader gave for the next input.
 pub(super) type TakeText<'a> =
-    &'a mut dyn FnMut(&ProgramSpec, &str, &mut dyn Write) -> Result<(), Stopped>;
+    &'a mut dyn FnMut(&ProgramSpec, &str, &mut dyn Write) -> Result<(), StopReason>;
 
 /// What came of calling a grader.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -74,7 +74,7 @@ pub(super) struct CallTotals {
     pub interrupted: bool,
 }
 
-impl Grading {
+impl CallableGrader {
     /// Loads the grader at `path`, which is called for `role`.
     pub(super) fn load(
         path: &str,
@@ -127,9 +127,9 @@ impl Grading {
         let inputs = inputs.map(|input| if is_function { function_input(&input) } else { input });
         let mut graded = GradingTotals::default();
         let mut take = |spec: &ProgramSpec, text: &str, err: &mut dyn Write| {
-            let result = GraderResult::read(spec, text).map_err(Stopped::invalid)?;
+            let result = GraderResult::read(spec, text).map_err(StopReason::invalid)?;
             let pass = result.pass;
-            take(result, err).map_err(Stopped::Taker)?;
+            take(result, err).map_err(StopReason::Taker)?;
             graded.passed += u64::from(pass);
             graded.failed += u64::from(!pass);
             Ok(())
@@ -160,7 +160,7 @@ impl Grading {
             refresh: self.refresh,
         };
         let actions = inputs.map(|input| ProgramAction { identity: identity.clone(), input });
-        let mut taking = Taking { spec: &identity.spec, take, err, taken: 0, error: None };
+        let mut taking = TakenRecords { spec: &identity.spec, take, err, taken: 0, error: None };
         // Listened to from now on, and not from when somebody waits.
         let stop = {
             let _entered = self.runtime.enter();
@@ -168,7 +168,7 @@ impl Grading {
         };
         let called = call_in_order(&calls, Arc::clone(&self.store), actions, &mut taking, stop);
         let mut called = self.runtime.block_on(called);
-        let Taking { err, taken, error, .. } = taking;
+        let TakenRecords { err, taken, error, .. } = taking;
         let keys = &called.keys;
         if let Err(error) = self.prepared.complete_keys(keys, self.store.as_ref()) {
             called.end = called.end.and(Err(error));
@@ -185,10 +185,10 @@ impl Grading {
         }
         note_used(&called, &identity.spec, &self.surroundings, system, err)?;
         let interrupted = match (error, called.end) {
-            (Some(Stopped::Grader(failure)), _) => {
+            (Some(StopReason::Grader(failure)), _) => {
                 return Err(Error::harness_grading(in_words(&failure, &name(taken))));
             }
-            (Some(Stopped::Taker(error)), _) => return Err(error),
+            (Some(StopReason::Taker(error)), _) => return Err(error),
             (None, Err(error)) => return Err(Error::harness_grading(error.to_string())),
             (None, Ok(end)) => end == End::Interrupted,
         };
@@ -218,33 +218,33 @@ fn note_used(
 }
 
 /// Why no more is taken.
-pub(super) enum Stopped {
+pub(super) enum StopReason {
     /// The grader failed.
     Grader(Failure),
     /// What came of it cannot be taken.
     Taker(Error),
 }
 
-impl Stopped {
+impl StopReason {
     /// The grader gave what is none of its results.
     pub(super) fn invalid(message: String) -> Self {
         Self::Grader(Failure::new(FailureKind::InvalidReply, message))
     }
 }
 
-struct Taking<'a> {
+struct TakenRecords<'a> {
     spec: &'a ProgramSpec,
     take: TakeText<'a>,
     err: &'a mut dyn Write,
     taken: usize,
-    error: Option<Stopped>,
+    error: Option<StopReason>,
 }
 
-impl Taking<'_> {
-    fn take(&mut self, outcome: Outcome) -> Result<(), Stopped> {
+impl TakenRecords<'_> {
+    fn take(&mut self, outcome: Outcome) -> Result<(), StopReason> {
         let reply = match outcome {
             Outcome::Reply(reply) => reply,
-            Outcome::Failure(failure) => return Err(Stopped::Grader(failure)),
+            Outcome::Failure(failure) => return Err(StopReason::Grader(failure)),
         };
         (self.take)(self.spec, &reply.text, self.err)?;
         self.taken += 1;
@@ -252,7 +252,7 @@ impl Taking<'_> {
     }
 }
 
-impl Receiver for Taking<'_> {
+impl Receiver for TakenRecords<'_> {
     fn receive(&mut self, outcome: Outcome) -> ControlFlow<()> {
         match self.take(outcome) {
             Ok(()) => ControlFlow::Continue(()),

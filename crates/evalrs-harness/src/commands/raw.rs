@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::capture::{Giving, RecordView, give};
+use super::capture::{PromptDelivery, RecordView, give};
 use super::extract::AdapterText;
 use crate::args::agents::{CaptureArgs, RawArgs};
 use crate::args::harness::ProgramArgs;
@@ -52,7 +52,7 @@ pub fn raw(
         None => Some(super::grading::file_or_stdin(None, "prompts", console.system)?),
     };
     let view = RecordView::Raw { is_shell: adapter.is_some() };
-    give(Giving { args: &capture, view, piped, adapter }, console)
+    give(PromptDelivery { args: &capture, view, piped, adapter }, console)
 }
 
 /// A command whose first `{}` is the prompt, in single quotes.

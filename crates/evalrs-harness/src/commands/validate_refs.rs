@@ -5,7 +5,7 @@ use std::io::Write;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
 
-use super::grading::{Grading, GradingTotals, checked, read, say_ignored, write_text};
+use super::grading::{CallableGrader, GradingTotals, checked, read, say_ignored, write_text};
 use crate::args::harness::ValidateRefsArgs;
 use crate::check;
 use crate::json::to_json;
@@ -37,7 +37,7 @@ pub(crate) fn validate_refs(
     let grader =
         grader.ok_or_else(|| Error::harness_usage("--grader is required for validate-refs"))?;
     say_ignored(&args.ignored, console.err)?;
-    let grading = Grading::load(grader, Role::Grade, &args.program, console)?;
+    let grading = CallableGrader::load(grader, Role::Grade, &args.program, console)?;
     let bytes = read(path, console.system)?;
     let cases: Vec<Map<String, Value>> = checked(&bytes, "prompt", check::prompt)?
         .into_iter()
@@ -61,7 +61,7 @@ pub(crate) fn validate_refs(
 }
 
 fn grade_all(
-    grading: Grading,
+    grading: CallableGrader,
     cases: &[Map<String, Value>],
     results: &mut Vec<ValidationResult>,
     system: &dyn System,

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::lines::JsonRecord;
 use crate::words::{fixed, percent, text_of};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 
 /// What counts how much for the weighted strategy.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -102,10 +102,10 @@ pub(crate) fn grader_input(matchup: &Matchup<'_>, runs: &[ComparedRun]) -> Value
 #[serde(rename_all = "camelCase")]
 pub struct CaptureComparison {
     meta: CaptureMeta,
-    quality: Ordered<RunQuality>,
-    performance: Ordered<RunPerformance>,
-    reliability: Ordered<RunReliability>,
-    trajectory_info: Ordered<TrajectoryInfo>,
+    quality: OrderedMap<RunQuality>,
+    performance: OrderedMap<RunPerformance>,
+    reliability: OrderedMap<RunReliability>,
+    trajectory_info: OrderedMap<TrajectoryInfo>,
     head_to_head: HeadToHead,
 }
 
@@ -126,7 +126,7 @@ struct RunQuality {
     pass_rate: f64,
     pass_count: usize,
     fail_count: usize,
-    score_distribution: Ordered<usize>,
+    score_distribution: OrderedMap<usize>,
     #[serde(skip_serializing_if = "Option::is_none")]
     confidence_intervals: Option<QualityIntervals>,
 }
@@ -185,9 +185,9 @@ struct HeadToHead {
 struct ComparedPrompt {
     id: String,
     winner: Option<String>,
-    scores: Ordered<f64>,
-    latencies: Ordered<Option<f64>>,
-    had_errors: Ordered<bool>,
+    scores: OrderedMap<f64>,
+    latencies: OrderedMap<Option<f64>>,
+    had_errors: OrderedMap<bool>,
 }
 
 /// Compares runs by the ranks of each prompt that is compared. Intervals are only made where they are asked for.
@@ -216,8 +216,8 @@ pub(crate) fn compare(
     }
 }
 
-fn of_each<T>(runs: &[ComparedRun], of: impl Fn(&[JsonRecord]) -> T) -> Ordered<T> {
-    Ordered(runs.iter().map(|run| (run.label.clone(), of(&run.records))).collect())
+fn of_each<T>(runs: &[ComparedRun], of: impl Fn(&[JsonRecord]) -> T) -> OrderedMap<T> {
+    OrderedMap(runs.iter().map(|run| (run.label.clone(), of(&run.records))).collect())
 }
 
 fn compared_prompt(
@@ -230,11 +230,11 @@ fn compared_prompt(
     ComparedPrompt {
         id: matchup.id.to_owned(),
         winner: winner(ranks).map(label),
-        scores: Ordered(ranks.iter().map(|rank| (label(rank.run), rank.score)).collect()),
-        latencies: Ordered(
+        scores: OrderedMap(ranks.iter().map(|rank| (label(rank.run), rank.score)).collect()),
+        latencies: OrderedMap(
             contestants().map(|one| (label(one.run), duration(one.record))).collect(),
         ),
-        had_errors: Ordered(
+        had_errors: OrderedMap(
             contestants().map(|one| (label(one.run), has_tool_errors(one.record))).collect(),
         ),
     }
@@ -247,7 +247,7 @@ fn quality(records: &[JsonRecord], intervals: Option<Bootstrap>) -> RunQuality {
         records.iter().map(|record| f64::from(u8::from(has_passed(record)))).collect();
     let pass_count = records.iter().filter(|record| has_passed(record)).count();
     let names = ["0.0-0.2", "0.2-0.4", "0.4-0.6", "0.6-0.8", "0.8-1.0"];
-    let mut distribution = Ordered(names.map(|name| (name.to_owned(), 0)).to_vec());
+    let mut distribution = OrderedMap(names.map(|name| (name.to_owned(), 0)).to_vec());
     for score in &scores {
         let at = [0.2, 0.4, 0.6, 0.8].iter().filter(|bound| score >= *bound).count();
         distribution.0[at].1 += 1;

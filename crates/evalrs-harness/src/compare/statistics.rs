@@ -79,17 +79,17 @@ impl Default for Bootstrap {
 
 /// What resamples come to.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Resampled {
+pub(crate) struct ResampledStatistic {
     pub median: f64,
     pub interval: Interval,
 }
 
 impl Bootstrap {
     /// The means of resamples, each as `of` has it.
-    pub(crate) fn resample(self, values: &[f64], of: impl Fn(f64) -> f64) -> Resampled {
+    pub(crate) fn resample(self, values: &[f64], of: impl Fn(f64) -> f64) -> ResampledStatistic {
         if let [] | [_] = values {
             let value = values.first().map_or(0.0, |value| of(*value));
-            return Resampled { median: value, interval: Interval(value, value) };
+            return ResampledStatistic { median: value, interval: Interval(value, value) };
         }
         let mut generator = SplitMix::new(SEED);
         let count = values.len();
@@ -99,7 +99,7 @@ impl Bootstrap {
         };
         let means = sorted((0..self.iterations).map(|_| draw(&mut generator)));
         let at = |share: f64| percentile(&means, share);
-        Resampled { median: at(0.5), interval: Interval(at(0.025), at(0.975)) }
+        ResampledStatistic { median: at(0.5), interval: Interval(at(0.025), at(0.975)) }
     }
 
     /// The interval of the mean.

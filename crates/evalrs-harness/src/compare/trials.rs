@@ -11,7 +11,7 @@ use super::{
 };
 use crate::lines::JsonRecord;
 use crate::words::fixed;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 
 /// The flakiest prompts that a report lists.
 const FLAKIEST: usize = 10;
@@ -97,12 +97,12 @@ pub(crate) fn grader_input(matchup: &Matchup<'_>, runs: &[ComparedRun]) -> Value
 #[serde(rename_all = "camelCase")]
 pub struct TrialsComparison {
     meta: TrialsMeta,
-    capability: Ordered<Capability>,
-    reliability: Ordered<Reliability>,
-    flakiness: Ordered<Flakiness>,
+    capability: OrderedMap<Capability>,
+    reliability: OrderedMap<Reliability>,
+    flakiness: OrderedMap<Flakiness>,
     #[serde(skip_serializing_if = "Option::is_none")]
-    quality: Option<Ordered<TrialQuality>>,
-    performance: Ordered<TrialPerformance>,
+    quality: Option<OrderedMap<TrialQuality>>,
+    performance: OrderedMap<TrialPerformance>,
     head_to_head: TrialsHeadToHead,
     per_prompt: Vec<ComparedTrials>,
 }
@@ -226,9 +226,9 @@ struct ComparedTrials {
     id: String,
     capability_winner: Option<String>,
     reliability_winner: Option<String>,
-    pass_at_k: Ordered<f64>,
-    pass_exp_k: Ordered<f64>,
-    flakiness: Ordered<f64>,
+    pass_at_k: OrderedMap<f64>,
+    pass_exp_k: OrderedMap<f64>,
+    flakiness: OrderedMap<f64>,
 }
 
 /// Compares runs by the ranks of each prompt that is compared. Intervals are only made where they are asked for.
@@ -268,8 +268,8 @@ pub(crate) fn compare(
     }
 }
 
-fn of_each<T>(runs: &[ComparedRun], of: impl Fn(&[JsonRecord]) -> T) -> Ordered<T> {
-    Ordered(runs.iter().map(|run| (run.label.clone(), of(&run.records))).collect())
+fn of_each<T>(runs: &[ComparedRun], of: impl Fn(&[JsonRecord]) -> T) -> OrderedMap<T> {
+    OrderedMap(runs.iter().map(|run| (run.label.clone(), of(&run.records))).collect())
 }
 
 fn spread(
@@ -307,7 +307,7 @@ fn flakiness_of(records: &[JsonRecord]) -> Flakiness {
 }
 
 /// The scores of all trials, of the runs that have some.
-fn quality(runs: &[ComparedRun], intervals: Option<Bootstrap>) -> Option<Ordered<TrialQuality>> {
+fn quality(runs: &[ComparedRun], intervals: Option<Bootstrap>) -> Option<OrderedMap<TrialQuality>> {
     let of_run = |run: &ComparedRun| {
         let scores: Vec<f64> = run
             .records
@@ -319,7 +319,7 @@ fn quality(runs: &[ComparedRun], intervals: Option<Bootstrap>) -> Option<Ordered
         quality.map(|quality| (run.label.clone(), quality))
     };
     let quality: Vec<_> = runs.iter().filter_map(of_run).collect();
-    (!quality.is_empty()).then_some(Ordered(quality))
+    (!quality.is_empty()).then_some(OrderedMap(quality))
 }
 
 fn performance(records: &[JsonRecord], intervals: Option<Bootstrap>) -> TrialPerformance {
@@ -343,7 +343,7 @@ fn per_prompt(
     let label = |run: usize| runs.get(run).map_or_else(String::new, |run| run.label.clone());
     let prompt = |(at, matchup): (usize, &Matchup<'_>)| {
         let of_each = |of: fn(&JsonRecord) -> f64| {
-            Ordered(
+            OrderedMap(
                 matchup.contestants.iter().map(|one| (label(one.run), of(one.record))).collect(),
             )
         };
@@ -414,7 +414,7 @@ pub(crate) fn markdown(comparison: &TrialsComparison) -> String {
     text
 }
 
-fn write_performance(to: &mut String, all: &Ordered<TrialPerformance>, has_intervals: bool) {
+fn write_performance(to: &mut String, all: &OrderedMap<TrialPerformance>, has_intervals: bool) {
     let mut head = vec!["Run", "P50 (ms)", "P90 (ms)", "P99 (ms)", "Mean (ms)"];
     head.extend(has_intervals.then_some("95% CI"));
     head.push("Total (ms)");

@@ -62,9 +62,9 @@ fn candidates(prompt: &SentPrompt<'_>) -> BTreeSet<String> {
         for b in places(submission) {
             for c in &references {
                 let mut cuts = [
-                    Cut { from: a, to: a + input.len(), name: NAMES[0] },
-                    Cut { from: b, to: b + submission.len(), name: NAMES[1] },
-                    Cut { from: *c, to: c + reference.len(), name: NAMES[2] },
+                    PlaceholderText { from: a, to: a + input.len(), name: NAMES[0] },
+                    PlaceholderText { from: b, to: b + submission.len(), name: NAMES[1] },
+                    PlaceholderText { from: *c, to: c + reference.len(), name: NAMES[2] },
                 ];
                 cuts.sort_by_key(|cut| cut.from);
                 let are_apart = cuts.windows(2).all(|pair| pair[0].to <= pair[1].from);
@@ -78,16 +78,16 @@ fn candidates(prompt: &SentPrompt<'_>) -> BTreeSet<String> {
 }
 
 /// A part of what was sent that stands for a placeholder.
-struct Cut {
+struct PlaceholderText {
     from: usize,
     to: usize,
     name: &'static str,
 }
 
-fn cut(text: &str, cuts: &[Cut]) -> String {
+fn cut(text: &str, cuts: &[PlaceholderText]) -> String {
     let mut template = String::new();
     let mut kept = 0;
-    for Cut { from, to, name } in cuts {
+    for PlaceholderText { from, to, name } in cuts {
         template.push_str(text.get(kept..*from).unwrap_or_default());
         template.push_str(name);
         kept = *to;

@@ -15,7 +15,7 @@ const MAX_ROWS: usize = 200_000;
 
 /// The providers of a configuration, by how they are asked.
 #[derive(Default)]
-struct Answering {
+struct AnsweringProviders {
     echoes: bool,
     /// Some are asked by nobody here, and their outputs are to come.
     others: bool,
@@ -96,8 +96,8 @@ impl ProviderTarget {
     }
 }
 
-fn answering(providers: &[ProviderSpec], imported: &mut ImportedSource) -> Answering {
-    let mut answering = Answering::default();
+fn answering(providers: &[ProviderSpec], imported: &mut ImportedSource) -> AnsweringProviders {
+    let mut answering = AnsweringProviders::default();
     for provider in providers {
         match provider.answers() {
             Ok(answers) => {
@@ -125,7 +125,7 @@ fn answering(providers: &[ProviderSpec], imported: &mut ImportedSource) -> Answe
     answering
 }
 
-impl Answering {
+impl AnsweringProviders {
     fn add(&mut self, answers: Answers) {
         match answers {
             Answers::Echo => self.echoes = true,
@@ -152,7 +152,7 @@ impl Answering {
 /// What rows are made of.
 struct Rows<'a> {
     config: &'a Config,
-    answering: &'a Answering,
+    answering: &'a AnsweringProviders,
     /// Whether a target answers all of them, so that nothing is recorded.
     is_live: bool,
 }

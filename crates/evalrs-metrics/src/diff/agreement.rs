@@ -10,7 +10,7 @@ use serde::Serialize;
 
 use super::side::{CaseName, Match, SideCase, SideGrade, cell};
 use crate::metric::labels::LabelAgreement;
-use crate::metric::paired::{Pair, Paired, PairedVerdict};
+use crate::metric::paired::{Pair, PairedSummary, PairedVerdict};
 use evalrs_model::spec::Label;
 use evalrs_statistics::LEVEL;
 use evalrs_statistics::interval::{ConfidenceInterval, IntervalMethod, ValueRange};
@@ -176,7 +176,7 @@ impl DiffGraderLabels {
                 now: verdict(case.now.pass == case.passes),
             })
             .collect();
-        let paired = Paired::of(&pairs);
+        let paired = PairedSummary::of(&pairs);
         let named = |moved: fn(&Pair) -> bool| {
             let those = cases.iter().zip(&pairs).filter(|(_, pair)| moved(pair));
             those.map(|(case, _)| case.pair.now.name.clone()).collect()

@@ -9,7 +9,7 @@ use serde_json::Value;
 use super::{DiffSide, Match, SideCase, SideGrade};
 use crate::metric::declared::{MetricValue, Replicates};
 use crate::metric::paired::{Pair, PairedVerdict, difference_interval};
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_statistics::LEVEL;
 use evalrs_statistics::interval::{ConfidenceInterval, ValueRange};
 use evalrs_statistics::poisson_bootstrap::{DrawnTwice, change_interval};
@@ -71,12 +71,12 @@ pub(super) fn compared(
     before: &DiffSide,
     now: &DiffSide,
     matches: &[Match<'_>],
-) -> Ordered<DeclaredDiff> {
+) -> OrderedMap<DeclaredDiff> {
     let both = now.declared.0.iter().filter_map(|(name, new)| {
         let pair = MetricPair { name, old: before.declared.get(name)?, new };
         Some((name.clone(), pair.diff(before, now, matches)))
     });
-    Ordered(both.collect())
+    OrderedMap(both.collect())
 }
 
 /// The names of metrics that only `one` has.

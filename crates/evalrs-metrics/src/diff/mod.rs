@@ -15,13 +15,13 @@ use std::collections::{HashMap, HashSet};
 use serde::Serialize;
 
 use crate::gate::GateReport;
-use crate::metric::paired::{Pair, Paired, PairedVerdict};
-use evalrs_base::ordered_map::Ordered;
+use crate::metric::paired::{Pair, PairedSummary, PairedVerdict};
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::delta::{Movement, MovementCounts};
 
 pub use agreement::{AgreementDiff, DiffGraderLabels, DiffLabels};
 pub(crate) use declared::DeclaredDiff;
-pub use moved::{Moved, MovedGrade};
+pub use moved::{MovedGrade, VerdictMove};
 pub use settings::{SettingChange, changes_in_words};
 pub(crate) use side::Match;
 pub use side::{CaseName, DiffSide, SideCase, SideGrade, SideName, SideRubric};
@@ -44,14 +44,14 @@ pub struct Diff {
     /// The files that differ, by the digests of their bytes.
     pub files: Vec<SettingChange>,
     /// Grader → what moved, in the order of the second; only graders that both have.
-    pub graders: Ordered<GraderDiff>,
+    pub graders: OrderedMap<GraderDiff>,
     /// Graders that only the first has.
     pub graders_only_before: Vec<String>,
     /// Graders that only the second has.
     pub graders_only_now: Vec<String>,
     /// Declared metric → what it came to in both, in the order of the second; none where one grader is asked for.
     #[serde(skip_serializing_if = "has_none")]
-    pub declared: Ordered<DeclaredDiff>,
+    pub declared: OrderedMap<DeclaredDiff>,
     /// Declared metrics that only the first has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub declared_only_before: Vec<String>,
@@ -63,10 +63,10 @@ pub struct Diff {
     /// What the gates say.
     pub gate: GateDiff,
     /// The verdicts that moved: first those that no longer say what people say, then broken ones, each by how far.
-    pub moved: Vec<Moved>,
+    pub moved: Vec<VerdictMove>,
 }
 
-fn has_none(metrics: &Ordered<DeclaredDiff>) -> bool {
+fn has_none(metrics: &OrderedMap<DeclaredDiff>) -> bool {
     metrics.0.is_empty()
 }
 
@@ -74,7 +74,7 @@ fn has_none(metrics: &Ordered<DeclaredDiff>) -> bool {
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct GraderDiff {
     /// The statistics of the cases that have a verdict in both.
-    pub paired: Paired,
+    pub paired: PairedSummary,
     /// Whether it became worse by more than chance explains; null unless that was asked.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub is_regression: Option<bool>,
@@ -143,7 +143,7 @@ pub fn compare_with(
         let column = GraderColumn { name, places: *columns, labels: labels.0.get(name) };
         (name.clone(), column.diff(&pairs, &mut moved))
     });
-    let compared = Ordered(compared.collect());
+    let compared = OrderedMap(compared.collect());
     moved::sort(&mut moved);
     let only = |one: &DiffSide, other: &DiffSide| -> Vec<String> {
         let names = one.graders.iter().filter(is_wanted);
@@ -178,7 +178,7 @@ pub fn compare_with(
 /// Each is tested alone: of twenty that did not change, one is expected to be marked at 0.05.
 pub fn mark_regressions(diff: &mut Diff, alpha: f64) -> bool {
     for (_, grader) in &mut diff.graders.0 {
-        let Paired { difference, difference_p_value, .. } = grader.paired;
+        let PairedSummary { difference, difference_p_value, .. } = grader.paired;
         let is_worse = difference.is_some_and(|difference| difference < 0.0);
         grader.is_regression = Some(is_worse && difference_p_value.is_some_and(|p| p <= alpha));
     }
@@ -253,7 +253,7 @@ struct GraderColumn<'a> {
 }
 
 impl GraderColumn<'_> {
-    fn diff(&self, matches: &[Match<'_>], moved: &mut Vec<Moved>) -> GraderDiff {
+    fn diff(&self, matches: &[Match<'_>], moved: &mut Vec<VerdictMove>) -> GraderDiff {
         let mut pairs = Vec::new();
         let mut counts = MovementCounts::default();
         for pair in matches {
@@ -278,7 +278,7 @@ impl GraderColumn<'_> {
             }
             if movement.is_move() {
                 let case = &pair.now.name;
-                moved.push(Moved {
+                moved.push(VerdictMove {
                     case: case.clone(),
                     grader: self.name.to_owned(),
                     movement,
@@ -289,7 +289,7 @@ impl GraderColumn<'_> {
             }
         }
         GraderDiff {
-            paired: Paired::of(&pairs),
+            paired: PairedSummary::of(&pairs),
             counts,
             is_regression: None,
             agreement: self.labels.and_then(|labels| labels.compared(self.places, matches)),

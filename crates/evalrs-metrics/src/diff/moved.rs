@@ -10,7 +10,7 @@ use evalrs_model::delta::Movement;
 
 /// A verdict that moved.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Moved {
+pub struct VerdictMove {
     /// The case.
     pub case: CaseName,
     /// The grader.
@@ -26,7 +26,7 @@ pub struct Moved {
     pub now: MovedGrade,
 }
 
-impl Moved {
+impl VerdictMove {
     /// How far the score moved, second minus first.
     pub fn distance(&self) -> f64 {
         self.now.score - self.before.score
@@ -76,7 +76,7 @@ impl MovedGrade {
 }
 
 /// The worst news first, then by how far.
-pub(super) fn sort(moved: &mut [Moved]) {
+pub(super) fn sort(moved: &mut [VerdictMove]) {
     moved.sort_by_key(|moved| (moved.rank(), Reverse(Far(moved.distance().abs()))));
 }
 

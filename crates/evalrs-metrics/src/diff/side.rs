@@ -5,7 +5,7 @@ use serde_json::{Map, Value};
 
 use crate::gate::GateReport;
 use crate::metric::declared::MetricValue;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::delta::{Cell, CellState};
 use evalrs_model::key::ActionKey;
 
@@ -25,7 +25,7 @@ pub struct DiffSide {
     /// The graders, in the order of the suite.
     pub graders: Vec<String>,
     /// Metric that the suite declares → what it came to, with its draws where they are kept.
-    pub declared: Ordered<MetricValue>,
+    pub declared: OrderedMap<MetricValue>,
     /// The cases, in dataset order as far as it is known.
     pub cases: Vec<SideCase>,
 }
@@ -51,7 +51,7 @@ impl DiffSide {
             cases,
             gate: GateReport::default(),
             // They are over all models.
-            declared: Ordered::default(),
+            declared: OrderedMap::default(),
             ..self.clone()
         })
     }

@@ -11,7 +11,7 @@ use serde::Serialize;
 use serde_json::{Map, Value};
 
 use crate::results::GradeLine;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::key::Ingredient;
 
 use conversation::ExplainedConversation;
@@ -34,12 +34,12 @@ pub struct ExplainReport {
     /// The sample.
     pub sample_id: String,
     /// Its results: one for each model and trial.
-    pub results: Vec<Explained>,
+    pub results: Vec<ExplainedResult>,
 }
 
 /// One result of the sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
-pub struct Explained {
+pub struct ExplainedResult {
     /// The model that was run.
     pub model: Option<String>,
     /// The repetition, from 0.
@@ -52,7 +52,7 @@ pub struct Explained {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub conversation: Option<ExplainedConversation>,
     /// Grader → where its grade comes from.
-    pub graders: Ordered<ExplainedGrade>,
+    pub graders: OrderedMap<ExplainedGrade>,
 }
 
 /// Where one grade comes from.

@@ -4,7 +4,7 @@ use serde::Serialize;
 use serde_json::Value;
 
 use evalrs_base::price::Cost;
-use evalrs_model::outcome::{Failure, JudgmentOrigin, Outcome, Stored};
+use evalrs_model::outcome::{Failure, JudgmentOrigin, Outcome, StoredOutcome};
 
 /// A stored outcome, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -33,7 +33,7 @@ pub struct ExplainedOutcome {
 
 impl ExplainedOutcome {
     /// What is shown of an entry of the store.
-    pub fn new(stored: Stored, layer: String, generation: u32, cost: Option<Cost>) -> Self {
+    pub fn new(stored: StoredOutcome, layer: String, generation: u32, cost: Option<Cost>) -> Self {
         let (reply, failure, model, usage) = match stored.outcome {
             Outcome::Reply(reply) => (Some(reply.text), None, reply.model, reply.usage),
             Outcome::Failure(failure) => {

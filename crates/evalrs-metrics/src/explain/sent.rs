@@ -3,9 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::judge::sent::OpenRequest;
-use evalrs_model::outcome::{JudgmentOrigin, Outcome, Stored};
+use evalrs_model::outcome::{JudgmentOrigin, Outcome, StoredOutcome};
 
 /// Everything that judges were sent about one sample.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -28,7 +28,7 @@ pub struct SentCase {
     /// The repetition, from 0.
     pub trial: u32,
     /// Grader → its judgments: one for each vote, order and turn; none where no judge is asked.
-    pub graders: Ordered<Vec<SentJudgment>>,
+    pub graders: OrderedMap<Vec<SentJudgment>>,
 }
 
 /// One judgment: what is sent, and what came back.
@@ -97,7 +97,7 @@ impl SentJudgment {
     /// The same with its exchanges, by what the store has of it. `requests` are what was sent, one more than replies were
     /// rejected.
     #[must_use]
-    pub fn with(mut self, requests: Vec<OpenRequest>, stored: Option<Stored>) -> Self {
+    pub fn with(mut self, requests: Vec<OpenRequest>, stored: Option<StoredOutcome>) -> Self {
         let outcome = stored.map(|stored| stored.outcome);
         let exchange = outcome.as_ref().and_then(Outcome::exchange);
         let rejected = exchange.map(|exchange| &exchange.rejected[..]).unwrap_or_default();
@@ -127,7 +127,7 @@ impl SentJudgment {
 
 impl SentOrigin {
     /// What is shown of an entry of the store.
-    pub fn new(stored: &Stored, layer: String, generation: u32) -> Self {
+    pub fn new(stored: &StoredOutcome, layer: String, generation: u32) -> Self {
         Self {
             at: stored.at.clone(),
             by: stored.by.clone(),

@@ -50,7 +50,7 @@ impl AgreesLess {
 mod tests {
     use super::{AgreesLess, HistoryAgreement, agree_less};
     use crate::history::{HISTORY_FORMAT, HistoryLine, HistoryMetric};
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
 
     fn line(id: &str, mean: f64, accuracy: Option<f64>) -> HistoryLine {
         let agreement = accuracy.map(|share| HistoryAgreement {
@@ -64,10 +64,10 @@ mod tests {
             id: id.to_owned(),
             suite: String::new(),
             started: String::new(),
-            metrics: Ordered(vec![("q".to_owned(), metric)]),
-            declared: Ordered::default(),
+            metrics: OrderedMap(vec![("q".to_owned(), metric)]),
+            declared: OrderedMap::default(),
             gate: crate::gate::GateReport::default(),
-            digests: Ordered::default(),
+            digests: OrderedMap::default(),
             dataset: Some("d".to_owned()),
             target: None,
             cost: None,

@@ -9,7 +9,7 @@ use crate::gate::GateReport;
 use crate::metric::Metric;
 use crate::metric::declared::MetricValue;
 use crate::metric::labels::LabelAgreement;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_statistics::interval::{ConfidenceInterval, read_interval};
 
@@ -32,16 +32,16 @@ pub struct HistoryLine {
     /// When it began, RFC 3339.
     pub started: String,
     /// Grader → what its grades came to.
-    pub metrics: Ordered<HistoryMetric>,
+    pub metrics: OrderedMap<HistoryMetric>,
     /// Metric that the suite declares → what it came to.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub declared: Ordered<HistoryDeclared>,
+    pub declared: OrderedMap<HistoryDeclared>,
     /// What the gate said.
     #[serde(default)]
     pub gate: GateReport,
     /// Grader → what decides its grades.
     #[serde(default)]
-    pub digests: Ordered<GraderDigests>,
+    pub digests: OrderedMap<GraderDigests>,
     /// What was asked: samples, models, inputs and reference answers.
     pub dataset: Option<String>,
     /// What a live target is; none of one that was recorded.
@@ -113,7 +113,7 @@ impl HistoryDeclared {
     }
 }
 
-pub(super) fn has_none(metrics: &Ordered<HistoryDeclared>) -> bool {
+pub(super) fn has_none(metrics: &OrderedMap<HistoryDeclared>) -> bool {
     metrics.0.is_empty()
 }
 

@@ -17,7 +17,7 @@ pub use self::line::{
 };
 use self::slide::Slide;
 use super::gate::GateReport;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 
 /// The runs of a suite: the shape of `history --json`.
@@ -37,16 +37,16 @@ pub struct HistoryRun {
     /// When it began, RFC 3339.
     pub started: String,
     /// Grader → what its grades came to.
-    pub metrics: Ordered<HistoryMetric>,
+    pub metrics: OrderedMap<HistoryMetric>,
     /// Metric that the suite declares → what it came to.
     #[serde(skip_serializing_if = "has_none")]
-    pub declared: Ordered<HistoryDeclared>,
+    pub declared: OrderedMap<HistoryDeclared>,
     /// What the gate said.
     pub gate: GateReport,
     /// What it spent, in US dollars.
     pub cost: Option<Cost>,
     /// Grader → the digest of what decides its grades.
-    pub digests: Ordered<String>,
+    pub digests: OrderedMap<String>,
     /// The digest of what was asked.
     pub dataset: Option<String>,
     /// The digest of a live target.
@@ -69,7 +69,9 @@ pub fn runs_of_lines(lines: &[HistoryLine]) -> Vec<HistoryRun> {
             declared: line.declared.clone(),
             gate: line.gate.clone(),
             cost: line.cost,
-            digests: Ordered(digests.map(|(name, parts)| (name.clone(), parts.whole())).collect()),
+            digests: OrderedMap(
+                digests.map(|(name, parts)| (name.clone(), parts.whole())).collect(),
+            ),
             dataset: line.dataset.clone(),
             target: line.target.clone(),
             breaks: breaks(&lines[..at], line),
@@ -179,10 +181,10 @@ mod tests {
             id: id.to_owned(),
             suite: "s.yaml".to_owned(),
             started: String::new(),
-            metrics: Ordered(vec![("q".to_owned(), metric)]),
-            declared: Ordered::default(),
+            metrics: OrderedMap(vec![("q".to_owned(), metric)]),
+            declared: OrderedMap::default(),
             gate: GateReport::default(),
-            digests: Ordered(vec![("q".to_owned(), digests)]),
+            digests: OrderedMap(vec![("q".to_owned(), digests)]),
             dataset: Some("d".to_owned()),
             target: None,
             cost: None,
@@ -196,11 +198,11 @@ mod tests {
         let data = HistoryLine { dataset: Some("e".to_owned()), ..old.clone() };
         let target = HistoryLine { target: Some("t".to_owned()), ..old.clone() };
         let other = HistoryLine {
-            digests: Ordered(vec![("k".to_owned(), rubric("x", "y", 1.0))]),
+            digests: OrderedMap(vec![("k".to_owned(), rubric("x", "y", 1.0))]),
             ..old.clone()
         };
         let declares = |definition: &str| HistoryLine {
-            declared: Ordered(vec![(
+            declared: OrderedMap(vec![(
                 "f1".to_owned(),
                 HistoryDeclared { definition: definition.to_owned(), ..HistoryDeclared::default() },
             )]),
@@ -227,7 +229,7 @@ mod tests {
             let found: Vec<String> = found.into_iter().map(|one| one.text).collect();
             assert_eq!(found, expected);
         }
-        let without = HistoryLine { digests: Ordered::default(), ..old.clone() };
+        let without = HistoryLine { digests: OrderedMap::default(), ..old.clone() };
         let found = breaks(&[old, without], &with(rubric("Kind?", "m", 0.5)));
         assert_eq!(found[0].text, "q: rubric changed", "a grader that was away");
         assert!(breaks(&[], &with(rubric("Kind?", "m", 0.5))).is_empty());

@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{HistoryLine, HistoryMetric};
-use crate::metric::paired::Paired;
+use crate::metric::paired::PairedSummary;
 
 /// A slide is told where chance explains it more seldom than this.
 const P_VALUE: f64 = 0.05;
@@ -70,7 +70,7 @@ pub fn slide(
 ) -> Option<Slide> {
     let [old, new] = [before, now].map(|line| line.metrics.get(grader));
     let (old, new) = old.zip(new)?;
-    let of_means = Compared {
+    let of_means = ComparedMeans {
         before: old.mean?,
         now: new.mean?,
         p_value: two_sample(old, new),
@@ -78,7 +78,7 @@ pub fn slide(
     };
     let compared = paired.and_then(PairedGrades::compared).unwrap_or(of_means);
     let p_value = compared.p_value.filter(|p| *p < P_VALUE)?;
-    let Compared { before: then, now, test, .. } = compared;
+    let ComparedMeans { before: then, now, test, .. } = compared;
     let since = before.id.clone();
     (now < then).then(|| Slide {
         grader: grader.to_owned(),
@@ -94,13 +94,13 @@ pub fn slide(
 #[derive(Clone, Debug)]
 pub struct PairedGrades {
     /// The statistics.
-    pub paired: Paired,
+    pub paired: PairedSummary,
     /// Whether every score says no more than pass or fail.
     pub is_binary: bool,
 }
 
 /// Two means and how far apart they are.
-struct Compared {
+struct ComparedMeans {
     before: f64,
     now: f64,
     p_value: Option<f64>,
@@ -108,19 +108,19 @@ struct Compared {
 }
 
 impl PairedGrades {
-    fn compared(&self) -> Option<Compared> {
+    fn compared(&self) -> Option<ComparedMeans> {
         let (before, now) = self.paired.mean_before.zip(self.paired.mean_now)?;
         let (p_value, test) = if self.is_binary {
             (self.of_passes(), SlideTest::PairedPasses)
         } else {
             (self.paired.difference_p_value, SlideTest::PairedScores)
         };
-        Some(Compared { before, now, p_value, test })
+        Some(ComparedMeans { before, now, p_value, test })
     }
 
     /// It counts samples, and says nothing of a mean that went down while more samples went up.
     fn of_passes(&self) -> Option<f64> {
-        let Paired { samples_fixed, samples_broken, p_value, .. } = &self.paired;
+        let PairedSummary { samples_fixed, samples_broken, p_value, .. } = &self.paired;
         p_value.filter(|_| samples_broken > samples_fixed)
     }
 }
@@ -162,7 +162,7 @@ mod tests {
     use crate::gate::GateReport;
     use crate::history::{GraderDigests, HISTORY_FORMAT};
     use crate::metric::paired::{Pair, PairedVerdict, mcnemar_exact};
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
 
     fn line(id: &str, rubric: &str, mean: f64) -> HistoryLine {
         let metric = HistoryMetric {
@@ -177,10 +177,10 @@ mod tests {
             id: id.to_owned(),
             suite: "s.yaml".to_owned(),
             started: String::new(),
-            metrics: Ordered(vec![("q".to_owned(), metric)]),
-            declared: Ordered::default(),
+            metrics: OrderedMap(vec![("q".to_owned(), metric)]),
+            declared: OrderedMap::default(),
             gate: GateReport::default(),
-            digests: Ordered(vec![("q".to_owned(), digests)]),
+            digests: OrderedMap(vec![("q".to_owned(), digests)]),
             dataset: Some("d".to_owned()),
             target: None,
             cost: None,
@@ -217,7 +217,7 @@ mod tests {
                 before: verdict(*before),
                 now: verdict(*now),
             };
-            let paired = Paired::of(&pairs.iter().map(pair).collect::<Vec<_>>());
+            let paired = PairedSummary::of(&pairs.iter().map(pair).collect::<Vec<_>>());
             Some(PairedGrades { paired, is_binary: false })
         };
         let samples = |count: u32, lost: fn(u32) -> f64| -> Vec<(u32, f64, f64)> {
@@ -227,9 +227,13 @@ mod tests {
         let passes = |fixed: usize, broken: usize| {
             let p_value = mcnemar_exact(fixed, broken);
             let means = [Some(0.8), Some(0.75)];
-            let paired =
-                Paired { mean_before: means[0], mean_now: means[1], p_value, ..Paired::default() };
-            let paired = Paired { samples_fixed: fixed, samples_broken: broken, ..paired };
+            let paired = PairedSummary {
+                mean_before: means[0],
+                mean_now: means[1],
+                p_value,
+                ..PairedSummary::default()
+            };
+            let paired = PairedSummary { samples_fixed: fixed, samples_broken: broken, ..paired };
             Some(PairedGrades { paired, is_binary: true })
         };
         for (mean, pairs, expected) in [

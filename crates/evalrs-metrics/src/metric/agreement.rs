@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::sum;
 use evalrs_base::exact::mean;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 
 /// Scores beyond this count as missing: their squares would not fit a float, and nobody grades on such a scale.
 const MOST: f64 = 1e100;
@@ -32,7 +32,7 @@ pub struct Agreement {
     /// Their share of `complete`, 0..=1.
     pub all_equal: Option<f64>,
     /// Each two raters, named by their numbers from 1: `1-2`, `1-3`, `2-3`.
-    pub pairs: Ordered<PairAgreement>,
+    pub pairs: OrderedMap<PairAgreement>,
     /// Krippendorff's alpha of all raters, at most 1.
     pub krippendorff_alpha: Alpha,
 }
@@ -100,7 +100,7 @@ pub fn agreement(rows: &[Vec<Option<f64>>]) -> Agreement {
         complete,
         all_equal_count,
         all_equal: share(all_equal_count, complete).filter(|_| raters > 1),
-        pairs: Ordered(pairs.map(pair).collect()),
+        pairs: OrderedMap(pairs.map(pair).collect()),
         krippendorff_alpha: alpha(units),
     }
 }

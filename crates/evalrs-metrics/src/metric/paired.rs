@@ -46,7 +46,7 @@ pub struct PairedVerdict {
 
 /// One grader's verdicts of the cases that both evaluations judged.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct Paired {
+pub struct PairedSummary {
     /// Cases with a verdict in both.
     pub n: usize,
     /// Mean score of these in the first; null if there is none.
@@ -86,7 +86,7 @@ pub struct Paired {
     pub p_value: Option<f64>,
 }
 
-impl Paired {
+impl PairedSummary {
     /// Compares the verdicts of pairs in any order.
     ///
     /// The standard error is that of the mean of paired differences, Miller 2024, "Adding Error Bars to Evals",
@@ -255,7 +255,7 @@ mod tests {
     use proptest::prelude::{Just, Strategy, prop};
     use proptest::{prop_assert_eq, proptest};
 
-    use super::{Pair, Paired, PairedVerdict, mcnemar_exact};
+    use super::{Pair, PairedSummary, PairedVerdict, mcnemar_exact};
 
     fn close(actual: f64, expected: f64) -> bool {
         (actual - expected).abs() <= 1e-9 * expected.abs().max(1e-6)
@@ -274,7 +274,7 @@ mod tests {
 
     #[test]
     fn differences_are_those_of_pairs() {
-        let paired = Paired::of(&pairs([0, 1, 2, 3, 4]));
+        let paired = PairedSummary::of(&pairs([0, 1, 2, 3, 4]));
         let (low, high) = paired.interval.unwrap();
         // SciPy 1.17: `stats.sem` of the differences, `stats.t.interval(0.95, 4)`.
         let expected = [
@@ -296,7 +296,7 @@ mod tests {
 
     #[test]
     fn cases_of_one_sample_are_one_cluster() {
-        let paired = Paired::of(&pairs([0, 2, 1, 0, 2]));
+        let paired = PairedSummary::of(&pairs([0, 2, 1, 0, 2]));
         let (low, high) = paired.interval.unwrap();
         // statsmodels 0.15: OLS of the differences on a constant, `cov_type="cluster"`; the error with
         // `use_correction=False`, the interval with it and `use_t=True`.
@@ -309,24 +309,24 @@ mod tests {
             assert!(close(actual, expected), "{actual} is not {expected}");
         }
         let trials: Vec<Pair> = (0..10).map(|_| pair(7, 0.0, 1.0)).collect();
-        let paired = Paired::of(&trials);
+        let paired = PairedSummary::of(&trials);
         assert_eq!((paired.fixed, paired.samples_fixed, paired.p_value), (10, 1, Some(1.0)));
         let nearly_all = Some((-0.95, 1.0));
         assert_eq!((paired.stderr, paired.interval), (None, nearly_all), "one sample says little");
         let undone = [pair(7, 0.0, 1.0), pair(7, 1.0, 0.0), pair(8, 1.0, 0.0)];
-        let paired = Paired::of(&undone);
+        let paired = PairedSummary::of(&undone);
         assert_eq!((paired.fixed, paired.broken), (1, 2));
         assert_eq!((paired.samples_fixed, paired.samples_broken), (0, 1));
     }
 
     #[test]
     fn nothing_moved_is_nothing() {
-        assert_eq!(Paired::of(&[]), Paired::default());
+        assert_eq!(PairedSummary::of(&[]), PairedSummary::default());
         let same: Vec<Pair> = (0..10).map(|sample| pair(sample, 0.1, 0.1)).collect();
-        let paired = Paired::of(&same);
+        let paired = PairedSummary::of(&same);
         assert_eq!((paired.difference, paired.stderr), (Some(0.0), Some(0.0)));
         assert_eq!((paired.fixed, paired.broken, paired.p_value), (0, 0, None));
-        let far = Paired::of(&[pair(0, 0.0, 1.0), pair(1, 0.0, 0.0)]);
+        let far = PairedSummary::of(&[pair(0, 0.0, 1.0), pair(1, 0.0, 0.0)]);
         let (low, high) = far.interval.unwrap();
         assert_eq!(
             (far.stderr, far.interval_method),
@@ -338,10 +338,10 @@ mod tests {
     #[test]
     fn differences_that_are_all_alike_are_tested_by_their_signs() {
         let moved: Vec<Pair> = (0..3).map(|sample| pair(sample, 0.9, 0.5)).collect();
-        let paired = Paired::of(&moved);
+        let paired = PairedSummary::of(&moved);
         assert!(close(paired.difference_p_value.unwrap(), 0.25));
         assert_eq!(paired.minimum_detectable_effect, None);
-        let half = Paired::of(&pairs([0, 1, 2, 3, 4]));
+        let half = PairedSummary::of(&pairs([0, 1, 2, 3, 4]));
         // SciPy 1.17: `stats.ttest_1samp` of the differences.
         assert!(close(half.difference_p_value.unwrap(), 0.827_564_719_602_031_9));
     }
@@ -380,7 +380,7 @@ mod tests {
         ) {
             let of = |pairs: Vec<(u32, f64, f64)>| {
                 let pairs: Vec<Pair> = pairs.into_iter().map(|(s, a, b)| pair(s, a, b)).collect();
-                Paired::of(&pairs)
+                PairedSummary::of(&pairs)
             };
             prop_assert_eq!(of(pairs), of(shuffled));
         }

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_model::outcome::{Outcome, Usage as Used};
 
@@ -19,7 +19,7 @@ pub struct GraderUsage {
     /// What these tokens cost, in US dollars; null where no price is known.
     pub cost: Option<Cost>,
     /// The same for each model that was asked, in the order of the suite.
-    pub by_model: Ordered<ModelUsage>,
+    pub by_model: OrderedMap<ModelUsage>,
 }
 
 impl GraderUsage {
@@ -46,7 +46,7 @@ impl GraderUsage {
             }
         }
         let Used { input, output, cost, .. } = all;
-        let by_model = Ordered(by_model);
+        let by_model = OrderedMap(by_model);
         Self { judgments, input_tokens: input, output_tokens: output, cost, by_model }
     }
 }

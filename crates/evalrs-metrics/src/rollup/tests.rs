@@ -5,7 +5,7 @@ use crate::gate::GateStatus;
 use crate::metric::declared::MetricValue;
 use crate::metric::{Metric, Observation};
 use crate::results::Summary;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::record_format::FORMAT;
 use evalrs_suite::{RollableSuite, read_rollup};
 
@@ -25,21 +25,21 @@ fn suite(name: &str, scores: &[Option<f64>], own: MetricValue) -> EvaluatedSuite
         suite: name.to_owned(),
         samples: scores.len(),
         results: scores.len(),
-        metrics: Ordered(vec![("right".to_owned(), Metric::of(&observations))]),
-        declared: Ordered(vec![("own".to_owned(), own)]),
-        labels: Ordered::default(),
+        metrics: OrderedMap(vec![("right".to_owned(), Metric::of(&observations))]),
+        declared: OrderedMap(vec![("own".to_owned(), own)]),
+        labels: OrderedMap::default(),
         by_model: None,
         by_tag: None,
         gate: crate::gate::GateReport::default(),
-        trials: Ordered::default(),
-        agreement: Ordered::default(),
-        label_agreement: Ordered::default(),
-        held_out: Ordered::default(),
-        calibration: Ordered::default(),
-        annotators: Ordered::default(),
-        disputed: Ordered::default(),
-        people: Ordered::default(),
-        usage: Ordered::default(),
+        trials: OrderedMap::default(),
+        agreement: OrderedMap::default(),
+        label_agreement: OrderedMap::default(),
+        held_out: OrderedMap::default(),
+        calibration: OrderedMap::default(),
+        annotators: OrderedMap::default(),
+        disputed: OrderedMap::default(),
+        people: OrderedMap::default(),
+        usage: OrderedMap::default(),
         cost: None,
         all_usage: crate::results::usage::ModelUsage::default(),
     };

@@ -2,7 +2,7 @@
 
 use std::ops::Range;
 
-use super::problem::{Parsed, problem};
+use super::problem::{ParseResult, problem};
 use super::vocabulary::Vocabulary;
 use evalrs_base::exact::is_beyond_floats;
 
@@ -43,7 +43,7 @@ pub(super) struct Lexer<'t> {
 }
 
 impl<'t> Lexer<'t> {
-    pub(super) fn all(mut self) -> Parsed<Vec<(Token, Range<usize>)>> {
+    pub(super) fn all(mut self) -> ParseResult<Vec<(Token, Range<usize>)>> {
         let mut tokens = Vec::new();
         loop {
             let rest = &self.text[self.at..];
@@ -57,7 +57,7 @@ impl<'t> Lexer<'t> {
         }
     }
 
-    fn token(&mut self) -> Parsed<Token> {
+    fn token(&mut self) -> ParseResult<Token> {
         let rest = &self.text[self.at..];
         let first = rest.chars().next().unwrap_or_default();
         let digit_follows =
@@ -118,7 +118,7 @@ impl<'t> Lexer<'t> {
         &rest[..length]
     }
 
-    fn number(&mut self) -> Parsed<Token> {
+    fn number(&mut self) -> ParseResult<Token> {
         let from = self.at;
         self.take_while(|char| char.is_ascii_digit());
         if self.text[self.at..].starts_with('.') {
@@ -158,7 +158,7 @@ impl<'t> Lexer<'t> {
         Err(problem(from..end, "this number is too large"))
     }
 
-    fn quoted(&mut self, quote: char) -> Parsed<Token> {
+    fn quoted(&mut self, quote: char) -> ParseResult<Token> {
         let from = self.at;
         let rest = &self.text[from + 1..];
         let Some(length) = rest.find(quote) else {

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use super::lexer::{Lexer, Token};
 use super::operand::TextPattern;
-use super::problem::{Parsed, problem};
+use super::problem::{ParseResult, problem};
 use super::tree::{ComparisonOp, ExpressionNode, Factor, Sign};
 use super::vocabulary::Vocabulary;
 use super::{Expression, ExpressionProblem};
@@ -31,7 +31,7 @@ impl Expression {
 }
 
 /// Reads `text`, which has no white space around it.
-pub(super) fn parse(text: &str, vocabulary: Vocabulary) -> Parsed<Expression> {
+pub(super) fn parse(text: &str, vocabulary: Vocabulary) -> ParseResult<Expression> {
     if text.len() > MAX_BYTES {
         let message = format!("the expression is longer than {MAX_BYTES} bytes");
         return Err(problem(0..text.len(), message));
@@ -73,7 +73,7 @@ struct Parser<'t> {
 
 impl Parser<'_> {
     /// `or` and what binds closer, or a conditional of them.
-    fn expression(&mut self) -> Parsed<ExpressionNode> {
+    fn expression(&mut self) -> ParseResult<ExpressionNode> {
         self.deeper(|parser| {
             let then = parser.any_of()?;
             if !parser.takes_word("if") {
@@ -90,7 +90,10 @@ impl Parser<'_> {
         })
     }
 
-    fn deeper(&mut self, read: fn(&mut Self) -> Parsed<ExpressionNode>) -> Parsed<ExpressionNode> {
+    fn deeper(
+        &mut self,
+        read: fn(&mut Self) -> ParseResult<ExpressionNode>,
+    ) -> ParseResult<ExpressionNode> {
         if self.depth == MAX_DEPTH {
             let message = format!("the expression is nested more than {MAX_DEPTH} deep");
             return Err(problem(self.here(), message));
@@ -101,20 +104,20 @@ impl Parser<'_> {
         node
     }
 
-    fn any_of(&mut self) -> Parsed<ExpressionNode> {
+    fn any_of(&mut self) -> ParseResult<ExpressionNode> {
         self.joined("or", Self::all_of, ExpressionNode::Or)
     }
 
-    fn all_of(&mut self) -> Parsed<ExpressionNode> {
+    fn all_of(&mut self) -> ParseResult<ExpressionNode> {
         self.joined("and", Self::negation, ExpressionNode::And)
     }
 
     fn joined(
         &mut self,
         word: &str,
-        operand: fn(&mut Self) -> Parsed<ExpressionNode>,
+        operand: fn(&mut Self) -> ParseResult<ExpressionNode>,
         node: fn(Vec<ExpressionNode>) -> ExpressionNode,
-    ) -> Parsed<ExpressionNode> {
+    ) -> ParseResult<ExpressionNode> {
         let first = operand(self)?;
         let mut operands = vec![first];
         while self.takes_word(word) {
@@ -126,14 +129,14 @@ impl Parser<'_> {
         }
     }
 
-    fn negation(&mut self) -> Parsed<ExpressionNode> {
+    fn negation(&mut self) -> ParseResult<ExpressionNode> {
         if !self.takes_word("not") {
             return self.comparison();
         }
         Ok(ExpressionNode::Not(Box::new(self.deeper(Self::negation)?)))
     }
 
-    fn comparison(&mut self) -> Parsed<ExpressionNode> {
+    fn comparison(&mut self) -> ParseResult<ExpressionNode> {
         const ALL: [(&str, ComparisonOp); 6] = [
             ("<", ComparisonOp::Less),
             ("<=", ComparisonOp::LessOrEqual),
@@ -168,11 +171,11 @@ impl Parser<'_> {
         None
     }
 
-    fn sum(&mut self) -> Parsed<ExpressionNode> {
+    fn sum(&mut self) -> ParseResult<ExpressionNode> {
         self.chain(&[("+", Sign::Plus), ("-", Sign::Minus)], Self::product, ExpressionNode::Sum)
     }
 
-    fn product(&mut self) -> Parsed<ExpressionNode> {
+    fn product(&mut self) -> ParseResult<ExpressionNode> {
         self.chain(
             &[("*", Factor::Times), ("/", Factor::Over)],
             Self::prefixed,
@@ -183,9 +186,9 @@ impl Parser<'_> {
     fn chain<T: Copy>(
         &mut self,
         signs: &[(&str, T)],
-        operand: fn(&mut Self) -> Parsed<ExpressionNode>,
+        operand: fn(&mut Self) -> ParseResult<ExpressionNode>,
         node: fn(Box<ExpressionNode>, Vec<(T, ExpressionNode)>) -> ExpressionNode,
-    ) -> Parsed<ExpressionNode> {
+    ) -> ParseResult<ExpressionNode> {
         let first = operand(self)?;
         let mut rest = Vec::new();
         while let Some((_, sign)) = signs.iter().find(|(sign, _)| self.takes_sign(sign)) {
@@ -194,7 +197,7 @@ impl Parser<'_> {
         Ok(if rest.is_empty() { first } else { node(Box::new(first), rest) })
     }
 
-    fn prefixed(&mut self) -> Parsed<ExpressionNode> {
+    fn prefixed(&mut self) -> ParseResult<ExpressionNode> {
         if self.takes_sign("-") {
             return Ok(ExpressionNode::Minus(Box::new(self.deeper(Self::prefixed)?)));
         }
@@ -204,7 +207,7 @@ impl Parser<'_> {
         self.atom()
     }
 
-    fn atom(&mut self) -> Parsed<ExpressionNode> {
+    fn atom(&mut self) -> ParseResult<ExpressionNode> {
         let Some((token, at)) = self.tokens.get(self.next).cloned() else {
             return Err(self.unexpected(self.here()));
         };
@@ -266,7 +269,7 @@ impl Parser<'_> {
     }
 
     /// The arguments of the function `name`, whose bracket is open.
-    fn call(&mut self, name: &str, at: &Range<usize>) -> Parsed<ExpressionNode> {
+    fn call(&mut self, name: &str, at: &Range<usize>) -> ParseResult<ExpressionNode> {
         let open = at.end..self.tokens.get(self.next - 1).map_or(at.end, |(_, at)| at.end);
         if name == MATCHES && self.vocabulary == Vocabulary::Rows {
             return self.matches(&open);
@@ -290,7 +293,7 @@ impl Parser<'_> {
     }
 
     /// `matches(TEXT, 'PATTERN')`, whose bracket is open. The pattern is compiled here, so that it is a text and no more.
-    fn matches(&mut self, open: &Range<usize>) -> Parsed<ExpressionNode> {
+    fn matches(&mut self, open: &Range<usize>) -> ParseResult<ExpressionNode> {
         let text = self.expression()?;
         if !self.takes_sign(",") {
             return Err(self.unexpected(self.here()).hint("write `matches(FIELD, 'PATTERN')`"));
@@ -320,7 +323,7 @@ impl Parser<'_> {
     }
 
     /// Expressions with commas between them, up to the bracket that closes them.
-    fn listed(&mut self, closing: &str, open: &Range<usize>) -> Parsed<Vec<ExpressionNode>> {
+    fn listed(&mut self, closing: &str, open: &Range<usize>) -> ParseResult<Vec<ExpressionNode>> {
         let mut items = Vec::new();
         if self.sign() != Some(closing) {
             items.push(self.expression()?);
@@ -332,7 +335,7 @@ impl Parser<'_> {
         Ok(items)
     }
 
-    fn close(&mut self, closing: &str, open: &Range<usize>) -> Parsed<()> {
+    fn close(&mut self, closing: &str, open: &Range<usize>) -> ParseResult<()> {
         if self.takes_sign(closing) {
             return Ok(());
         }

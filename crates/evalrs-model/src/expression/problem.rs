@@ -28,7 +28,7 @@ impl ExpressionProblem {
 }
 
 /// What was read, or what is wrong.
-pub(super) type Parsed<T> = Result<T, ExpressionProblem>;
+pub(super) type ParseResult<T> = Result<T, ExpressionProblem>;
 
 /// A problem at these bytes.
 pub(super) fn problem(at: Range<usize>, message: impl Into<String>) -> ExpressionProblem {

@@ -9,10 +9,10 @@ use super::operand::{Operand, TextPattern};
 use evalrs_base::exact::mean;
 
 /// Tells what a name stands for.
-pub(super) type Names<'a> = &'a dyn Fn(&str) -> Evaluated;
+pub(super) type Names<'a> = &'a dyn Fn(&str) -> EvaluatedPart;
 
 /// What a part of an expression comes to.
-pub(super) type Evaluated = Result<Operand, EvaluationFault>;
+pub(super) type EvaluatedPart = Result<Operand, EvaluationFault>;
 
 /// A part of an expression. Chains are lists, so that no tree is deeper than the brackets of its text.
 #[derive(Clone, Debug, PartialEq)]
@@ -144,7 +144,7 @@ impl fmt::Display for EvaluationFault {
 }
 
 impl ExpressionNode {
-    pub fn value(&self, names: Names<'_>) -> Evaluated {
+    pub fn value(&self, names: Names<'_>) -> EvaluatedPart {
         match self {
             Self::Number(number) => Ok(Operand::Number(*number)),
             Self::Whole(whole) => Ok(Operand::Whole(*whole)),
@@ -175,7 +175,7 @@ impl ExpressionNode {
     }
 }
 
-fn sum(first: &ExpressionNode, rest: &[(Sign, ExpressionNode)], names: Names<'_>) -> Evaluated {
+fn sum(first: &ExpressionNode, rest: &[(Sign, ExpressionNode)], names: Names<'_>) -> EvaluatedPart {
     // What stands alone need not be a number.
     let first = first.value(names)?.number();
     let sum = rest.iter().try_fold(first, |sum, (sign, node)| {
@@ -189,7 +189,7 @@ fn product(
     first: &ExpressionNode,
     rest: &[(Factor, ExpressionNode)],
     names: Names<'_>,
-) -> Evaluated {
+) -> EvaluatedPart {
     let first = first.value(names)?.number();
     let product = rest.iter().try_fold(first, |product, (factor, node)| {
         match (factor, node.value(names)?.number()) {
@@ -205,7 +205,7 @@ fn compare(
     first: &ExpressionNode,
     rest: &[(ComparisonOp, ExpressionNode)],
     names: Names<'_>,
-) -> Evaluated {
+) -> EvaluatedPart {
     let mut left = first.value(names)?;
     for (comparison, node) in rest {
         let right = node.value(names)?;
@@ -218,7 +218,7 @@ fn compare(
 }
 
 /// The first operand that is as true as `wanted`, or else the last.
-fn first_that(wanted: bool, operands: &[ExpressionNode], names: Names<'_>) -> Evaluated {
+fn first_that(wanted: bool, operands: &[ExpressionNode], names: Names<'_>) -> EvaluatedPart {
     let mut last = Operand::truth(!wanted);
     for operand in operands {
         last = operand.value(names)?;
@@ -229,7 +229,7 @@ fn first_that(wanted: bool, operands: &[ExpressionNode], names: Names<'_>) -> Ev
     Ok(last)
 }
 
-fn call(function: Function, arguments: &[ExpressionNode], names: Names<'_>) -> Evaluated {
+fn call(function: Function, arguments: &[ExpressionNode], names: Names<'_>) -> EvaluatedPart {
     match function {
         Function::Has => match arguments.first().map(|argument| argument.value(names)) {
             Some(Err(EvaluationFault::NotApplicable)) | None => Ok(Operand::truth(false)),
@@ -247,7 +247,11 @@ fn call(function: Function, arguments: &[ExpressionNode], names: Names<'_>) -> E
 }
 
 /// The least, the greatest or the mean of what is there: what is not, or not applicable, is left out.
-fn of_those_there(function: Function, arguments: &[ExpressionNode], names: Names<'_>) -> Evaluated {
+fn of_those_there(
+    function: Function,
+    arguments: &[ExpressionNode],
+    names: Names<'_>,
+) -> EvaluatedPart {
     let mut values = Vec::with_capacity(arguments.len());
     let mut left_out = None;
     for argument in arguments {
@@ -274,7 +278,7 @@ fn of_those_there(function: Function, arguments: &[ExpressionNode], names: Names
     }))
 }
 
-fn of_values(function: Function, values: &[Operand]) -> Evaluated {
+fn of_values(function: Function, values: &[Operand]) -> EvaluatedPart {
     let number = |at: usize| values.get(at).map_or(f64::NAN, Operand::number);
     let [value, low, high] = [0, 1, 2].map(number);
     Ok(match function {

@@ -4,7 +4,7 @@ use super::words::{case_label, has_trials};
 use crate::intervals::{kappa_or_dash, or_dash, p_value, signed, signed_range};
 use evalrs_base::text::{count, cut, percent};
 use evalrs_metrics::diff::agreement::{AgreementDiff, AgreementMovement};
-use evalrs_metrics::diff::{CaseName, Diff, Moved};
+use evalrs_metrics::diff::{CaseName, Diff, VerdictMove};
 
 /// How many cases that moved a sentence names.
 const NAMED: usize = 8;
@@ -105,7 +105,7 @@ pub(super) fn tally(diff: &Diff) -> String {
 }
 
 /// How a verdict moved against what people say, in words behind its scores; empty where that is as it was, or not known.
-pub(super) fn word(moved: &Moved) -> &'static str {
+pub(super) fn word(moved: &VerdictMove) -> &'static str {
     match moved.against_people() {
         Some(AgreementMovement::NowAgrees) => "now agrees",
         Some(AgreementMovement::NoLongerAgrees) => "no longer agrees",

@@ -14,7 +14,7 @@ use crate::markdown_page::{MarkdownPage, code};
 use crate::verdict;
 use evalrs_base::text::cut;
 use evalrs_base::text::word_diff::{render, word_diff};
-use evalrs_metrics::diff::{Diff, Moved, SettingChange};
+use evalrs_metrics::diff::{Diff, SettingChange, VerdictMove};
 
 /// The columns that a rationale may take.
 const RATIONALE: usize = 200;
@@ -87,8 +87,8 @@ fn add_moved(diff: &Diff, most: usize, page: &mut MarkdownPage) {
 }
 
 /// A verdict that moved, and below it what changed in the judge's words.
-fn verdict_lines(moved: &Moved, trials: bool) -> Vec<String> {
-    let Moved { case, grader, movement, before, now, .. } = moved;
+fn verdict_lines(moved: &VerdictMove, trials: bool) -> Vec<String> {
+    let VerdictMove { case, grader, movement, before, now, .. } = moved;
     let [name, grader] = [&case_label(case, trials), grader].map(|text| code(&cut(text, NAME)));
     let people = match agreement_words::word(moved) {
         "" => String::new(),

@@ -11,7 +11,7 @@ use evalrs_base::text::table::{number, words};
 use evalrs_base::text::{cut, percent, score, score_or_dash};
 use evalrs_metrics::diff::agreement::AgreementDiff;
 use evalrs_metrics::diff::{Diff, GraderDiff};
-use evalrs_metrics::metric::paired::Paired;
+use evalrs_metrics::metric::paired::PairedSummary;
 
 /// How many graders, metrics and settings a comment shows.
 pub(super) const ROWS: usize = 30;
@@ -41,7 +41,7 @@ impl<'d> GraderTable<'d> {
         diff: &'d Diff,
         what: &'static str,
         titles: &'static [&'static str],
-        numbers: fn(&Paired) -> Vec<String>,
+        numbers: fn(&PairedSummary) -> Vec<String>,
     ) -> Self {
         let judged = diff.graders.0.iter().filter(|(_, grader)| grader.paired.n > 0);
         let row = |(grader, found): &'d (String, GraderDiff)| GraderRow {

@@ -58,7 +58,7 @@ pub(super) fn side(run: &str, graders: &[&str], cases: &[&str]) -> DiffSide {
 }
 
 fn moves(diff: &Diff) -> Vec<String> {
-    let shown = |moved: &evalrs_metrics::diff::Moved| {
+    let shown = |moved: &evalrs_metrics::diff::VerdictMove| {
         let CaseName { sample_id, model, trial } = &moved.case;
         let model = model.as_deref().unwrap_or_default();
         let grader = &moved.grader;

@@ -15,7 +15,7 @@ use evalrs_base::text::table::{TableCell, lines, words};
 use evalrs_base::text::word_diff::{render, word_diff};
 use evalrs_base::text::{count, cut, sanitize, wrapped};
 use evalrs_metrics::diff::agreement::AgreementMovement;
-use evalrs_metrics::diff::{Diff, Moved, SettingChange, SideName};
+use evalrs_metrics::diff::{Diff, SettingChange, SideName, VerdictMove};
 use evalrs_metrics::gate::GateReport;
 use evalrs_model::delta::Movement;
 
@@ -124,7 +124,7 @@ fn moved(diff: &Diff, most: usize, width: usize) -> Vec<String> {
     shown
 }
 
-fn verdict_lines(moved: &Moved, trials: bool, width: usize) -> Vec<String> {
+fn verdict_lines(moved: &VerdictMove, trials: bool, width: usize) -> Vec<String> {
     let style = match (moved.against_people(), moved.movement) {
         (Some(AgreementMovement::NowAgrees), _) | (None, Movement::Fixed | Movement::Raised) => {
             GOOD
@@ -150,7 +150,7 @@ fn verdict_lines(moved: &Moved, trials: bool, width: usize) -> Vec<String> {
 }
 
 /// What changed in the judge's words; of words that are known on one side only, their beginning.
-fn rationale_lines(moved: &Moved, width: usize) -> Vec<String> {
+fn rationale_lines(moved: &VerdictMove, width: usize) -> Vec<String> {
     let alone = |text: String| -> Vec<String> {
         let text = cut(&text, width * LINES);
         wrapped(&text, width).iter().map(|line| faint(line)).collect()

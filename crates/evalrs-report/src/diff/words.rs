@@ -7,7 +7,7 @@ use crate::intervals::named_methods;
 use evalrs_base::text::word_diff::{render, word_diff};
 use evalrs_base::text::{count, cut, score};
 use evalrs_metrics::diff::{
-    CaseName, Diff, GraderDiff, Moved, MovedGrade, OnlyCases, SettingChange,
+    CaseName, Diff, GraderDiff, MovedGrade, OnlyCases, SettingChange, VerdictMove,
 };
 use evalrs_model::delta::Movement;
 use evalrs_statistics::interval::IntervalMethod;
@@ -169,7 +169,7 @@ pub(super) enum Rationales<'a> {
     Both(&'a str, &'a str),
 }
 
-pub(super) fn rationales(moved: &Moved) -> Rationales<'_> {
+pub(super) fn rationales(moved: &VerdictMove) -> Rationales<'_> {
     match (&moved.before.rationale, &moved.now.rationale) {
         (Some(before), Some(now)) => Rationales::Both(before, now),
         (Some(before), None) => Rationales::One(format!("old: {before}")),

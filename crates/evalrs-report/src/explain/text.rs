@@ -283,11 +283,11 @@ mod tests {
     use serde_json::{Map, json};
 
     use super::write;
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_base::price::Cost;
     use evalrs_base::text::columns;
     use evalrs_metrics::explain::{
-        Against, ExplainReport, Explained, ExplainedAction, ExplainedGrade, ExplainedOutcome,
+        Against, ExplainReport, ExplainedAction, ExplainedGrade, ExplainedOutcome, ExplainedResult,
         TextChange, ValueChange,
     };
     use evalrs_metrics::results::GradeLine;
@@ -376,13 +376,13 @@ mod tests {
                 texts: vec![change],
             }),
         };
-        let result = Explained {
+        let result = ExplainedResult {
             model: Some(EVIL.to_owned()),
             trial: 1,
             input: json!(["a", EVIL]),
             ground_truth: json!(null),
             conversation: None,
-            graders: Ordered(vec![(EVIL.to_owned(), grade)]),
+            graders: OrderedMap(vec![(EVIL.to_owned(), grade)]),
         };
         ExplainReport {
             format: 1,

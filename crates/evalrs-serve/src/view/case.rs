@@ -6,8 +6,8 @@ use serde_json::{Map, Value};
 use super::labels::{LabelView, PeopleView, PersonLabelView, RunLabels};
 use super::message::MessageView;
 use super::rows::{IndexedRow, RunRows, VerdictState};
-use evalrs_base::ordered_map::Ordered;
-use evalrs_metrics::explain::{Explained, ExplainedAction};
+use evalrs_base::ordered_map::OrderedMap;
+use evalrs_metrics::explain::{ExplainedAction, ExplainedResult};
 use evalrs_metrics::results::recorded_submission;
 
 /// A result.
@@ -35,13 +35,13 @@ pub(crate) struct CaseView {
     conversation_note: Option<String>,
     /// Grader → what it graded.
     #[schema(value_type = std::collections::BTreeMap<String, String>)]
-    submissions: Ordered<String>,
+    submissions: OrderedMap<String>,
     /// Grader → its grade.
     #[schema(value_type = std::collections::BTreeMap<String, CaseGrade>)]
-    grades: Ordered<CaseGrade>,
+    grades: OrderedMap<CaseGrade>,
     /// Grader → the judgments that its grade is made of.
     #[schema(value_type = std::collections::BTreeMap<String, Vec<JudgmentView>>)]
-    judgments: Ordered<Vec<JudgmentView>>,
+    judgments: OrderedMap<Vec<JudgmentView>>,
     /// The result before it in the list.
     pub previous: Option<CasePlaceView>,
     /// The one after it.
@@ -148,7 +148,7 @@ fn object_or_null(value: &Value) -> Value {
 #[derive(Debug, Default)]
 pub(crate) struct CaseContext {
     /// Where its grades come from.
-    pub explained: Option<Explained>,
+    pub explained: Option<ExplainedResult>,
     /// What was said and done.
     pub conversation: Option<Vec<MessageView>>,
     /// What to know of it.
@@ -209,9 +209,9 @@ pub(crate) fn case(
         tags: context.tags,
         conversation: context.conversation,
         conversation_note: context.note,
-        submissions: Ordered(names.map(|name| (name.clone(), submission(name))).collect()),
-        grades: Ordered(grades.collect()),
-        judgments: Ordered(judgments.collect()),
+        submissions: OrderedMap(names.map(|name| (name.clone(), submission(name))).collect()),
+        grades: OrderedMap(grades.collect()),
+        judgments: OrderedMap(judgments.collect()),
         previous: None,
         next: None,
     }

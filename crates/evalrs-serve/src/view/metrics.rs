@@ -5,7 +5,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 
 /// Where a true number lies, as far as the results tell.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize, utoipa::ToSchema)]
@@ -70,7 +70,7 @@ fn interval(of: &Value) -> Option<IntervalView> {
 }
 
 /// The aggregates of all graders in a summary.
-pub(super) fn metrics(summary: &Value) -> Ordered<MetricView> {
+pub(super) fn metrics(summary: &Value) -> OrderedMap<MetricView> {
     let view = |(name, metric): (&String, &Value)| {
         let number = |field: &str| metric[field].as_f64();
         let whole = |field: &str| metric[field].as_u64().unwrap_or(0);
@@ -88,11 +88,11 @@ pub(super) fn metrics(summary: &Value) -> Ordered<MetricView> {
         };
         (name.clone(), view)
     };
-    Ordered(members(&summary["metrics"]).map(view).collect())
+    OrderedMap(members(&summary["metrics"]).map(view).collect())
 }
 
 /// The declared metrics in a summary.
-pub(super) fn declared(summary: &Value) -> Ordered<DeclaredView> {
+pub(super) fn declared(summary: &Value) -> OrderedMap<DeclaredView> {
     let view = |(name, metric): (&String, &Value)| {
         let whole = |field: &str| metric[field].as_u64().unwrap_or(0);
         let view = DeclaredView {
@@ -106,7 +106,7 @@ pub(super) fn declared(summary: &Value) -> Ordered<DeclaredView> {
         };
         (name.clone(), view)
     };
-    Ordered(members(&summary["declared"]).map(view).collect())
+    OrderedMap(members(&summary["declared"]).map(view).collect())
 }
 
 fn members(of: &Value) -> impl Iterator<Item = (&String, &Value)> {

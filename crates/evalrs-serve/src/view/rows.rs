@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::labels::{LabelView, LabelledAnswer, LabelledGrader, PeopleView, RunLabels};
 use super::lines::parsed;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::dataset::label_file::digest_number;
 use evalrs_eval::votes::answer_digest;
 use evalrs_metrics::metric::labels::LabelAgreement;
@@ -105,7 +105,7 @@ pub(crate) struct RowView {
     submission: String,
     /// Grader → its verdict.
     #[schema(value_type = BTreeMap<String, RowVerdict>)]
-    grades: Ordered<RowVerdict>,
+    grades: OrderedMap<RowVerdict>,
 }
 
 /// A verdict in a row.
@@ -266,7 +266,7 @@ impl RunRows {
             model: self.model_of(row).map(str::to_owned),
             trial: row.trial,
             submission: row.submission.to_string(),
-            grades: Ordered(grades.collect()),
+            grades: OrderedMap(grades.collect()),
         }
     }
 
@@ -298,7 +298,7 @@ impl RunRows {
     }
 
     /// How many scores of each grader lie in each tenth, and how many are exactly 1.
-    pub(crate) fn histograms(&self) -> Ordered<Vec<u64>> {
+    pub(crate) fn histograms(&self) -> OrderedMap<Vec<u64>> {
         let histogram = |(at, grader): (usize, &LabelledGrader)| {
             let mut counts = vec![0; 11];
             for verdict in self.rows.iter().map(|row| row.verdicts[at]) {
@@ -308,13 +308,13 @@ impl RunRows {
             }
             (grader.name.clone(), counts)
         };
-        Ordered(self.graders.iter().enumerate().map(histogram).collect())
+        OrderedMap(self.graders.iter().enumerate().map(histogram).collect())
     }
 
     /// How far the verdicts of each grader agree with labels; only graders that have some.
-    pub(crate) fn agreement(&self, labels: &RunLabels) -> Ordered<LabelAgreement> {
+    pub(crate) fn agreement(&self, labels: &RunLabels) -> OrderedMap<LabelAgreement> {
         if labels.is_empty() {
-            return Ordered::default();
+            return OrderedMap::default();
         }
         let agreement = |(at, grader): (usize, &LabelledGrader)| {
             let pairs = self.rows.iter().filter_map(|row| {
@@ -323,7 +323,7 @@ impl RunRows {
             });
             Some((grader.name.clone(), LabelAgreement::of(pairs, grader.threshold)?))
         };
-        Ordered(self.graders.iter().enumerate().filter_map(agreement).collect())
+        OrderedMap(self.graders.iter().enumerate().filter_map(agreement).collect())
     }
 }
 

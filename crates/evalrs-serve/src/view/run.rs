@@ -7,7 +7,7 @@ use super::labels::{LabelKeyView, LabelledGrader, label_key_views};
 use super::metrics::{self, DeclaredView, MetricView};
 use super::rows::RunRows;
 use evalrs_base::file_path::join;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::grade::recorded_scale;
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_model::spec::{Scale, ToolSpec};
@@ -45,10 +45,10 @@ pub(crate) struct RunView {
     gate: Value,
     /// Grader → its aggregates, in the order of the suite.
     #[schema(value_type = std::collections::BTreeMap<String, MetricView>)]
-    metrics: Ordered<MetricView>,
+    metrics: OrderedMap<MetricView>,
     /// Metric that the suite declares → what it comes to.
     #[schema(value_type = std::collections::BTreeMap<String, DeclaredView>)]
-    declared: Ordered<DeclaredView>,
+    declared: OrderedMap<DeclaredView>,
     /// What the actions came to.
     actions: ActionsView,
     /// US dollars spent in this run, where prices are known.
@@ -96,10 +96,10 @@ pub(crate) struct RunDetails {
     tags: Vec<String>,
     /// Grader → how many scores lie in each tenth, and how many are exactly 1: eleven numbers.
     #[schema(value_type = std::collections::BTreeMap<String, Vec<u64>>)]
-    histograms: Ordered<Vec<u64>>,
+    histograms: OrderedMap<Vec<u64>>,
     /// Grader → how far its verdicts agree with people.
     #[schema(value_type = Object)]
-    agreement: Ordered<LabelAgreement>,
+    agreement: OrderedMap<LabelAgreement>,
     /// Whose labels are given here, unless a request says; null where that is not known.
     labeller: Option<String>,
     /// Why no labels are given here, where the file of labels is none that evalrs writes.
@@ -135,7 +135,7 @@ struct Facts {
     finished: Option<String>,
     interrupted: bool,
     exit_code: Option<u64>,
-    actions: Ordered<Map<String, Value>>,
+    actions: OrderedMap<Map<String, Value>>,
     session: Option<SessionActions>,
     spent: Map<String, Value>,
     target: Option<Map<String, Value>>,
@@ -231,7 +231,7 @@ pub(crate) struct RunSurroundings {
     /// Whether it goes on.
     pub under_way: bool,
     /// How far verdicts agree with labels.
-    pub agreement: Ordered<LabelAgreement>,
+    pub agreement: OrderedMap<LabelAgreement>,
     /// Whose labels are given here, where that is known.
     pub labeller: Option<String>,
     /// Why labels cannot be written, where they cannot.

@@ -67,10 +67,10 @@ fn has_ended(system: &dyn System, folder: &str) -> bool {
 /// The name of the suite that a record is of.
 fn suite_of(system: &dyn System, folder: &str) -> Option<String> {
     #[derive(serde::Deserialize)]
-    struct Named {
+    struct NamedRecord {
         suite: String,
     }
-    read_json::<Named>(system, &join(folder, "header.json")).map(|header| header.suite)
+    read_json::<NamedRecord>(system, &join(folder, "header.json")).map(|header| header.suite)
 }
 
 /// Whether the name is one that [`super::run_id`] makes.

@@ -28,7 +28,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
 use evalrs_base::file_path::join;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::results::ReportHeader;
 use evalrs_metrics::results::report::Report;
 use evalrs_metrics::results::report::write_lines;
@@ -77,7 +77,7 @@ pub struct RunFacts {
     /// The files it came from.
     pub origin: RecordedOrigin,
     /// Grader → what its actions came to.
-    pub actions: Ordered<ActionTally>,
+    pub actions: OrderedMap<ActionTally>,
     /// What the actions of all saves came to; only of a session of `watch`, whose `actions` are those of the last save.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session: Option<SessionActions>,

@@ -6,7 +6,7 @@ use serde::{Deserialize, Serialize};
 
 use super::read::read_json;
 use evalrs_base::file_path::join;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::metric::declared::{MetricValue, Replicates};
 use evalrs_model::record_format::FORMAT;
 use evalrs_system::System;
@@ -16,33 +16,33 @@ const FILE: &str = "replicates.json";
 #[derive(Serialize)]
 struct WrittenReplicates<'a> {
     format: u32,
-    metrics: Ordered<&'a Replicates>,
+    metrics: OrderedMap<&'a Replicates>,
 }
 
 #[derive(Deserialize)]
 struct ReadReplicates {
     format: u32,
-    metrics: Ordered<Replicates>,
+    metrics: OrderedMap<Replicates>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct DeclaredOf {
-    declared: Ordered<MetricValue>,
+    declared: OrderedMap<MetricValue>,
 }
 
 /// Writes those of the metrics; nothing where no metric is declared.
 pub(super) fn write(
     system: &dyn System,
     folder: &str,
-    metrics: &Ordered<MetricValue>,
+    metrics: &OrderedMap<MetricValue>,
 ) -> std::io::Result<()> {
     if metrics.0.is_empty() {
         return Ok(());
     }
     let kept =
         metrics.0.iter().filter_map(|(name, of)| Some((name.clone(), of.replicates.as_ref()?)));
-    let written = WrittenReplicates { format: FORMAT, metrics: Ordered(kept.collect()) };
+    let written = WrittenReplicates { format: FORMAT, metrics: OrderedMap(kept.collect()) };
     system.write(&join(folder, FILE), &mut |file| {
         serde_json::to_writer(&mut *file, &written)?;
         file.write_all(b"\n")
@@ -50,7 +50,7 @@ pub(super) fn write(
 }
 
 /// The declared metrics of a record, with their draws where it has them.
-pub(super) fn declared(system: &dyn System, folder: &str) -> Ordered<MetricValue> {
+pub(super) fn declared(system: &dyn System, folder: &str) -> OrderedMap<MetricValue> {
     let DeclaredOf { mut declared } =
         read_json(system, &join(folder, "summary.json")).unwrap_or_default();
     let found: Option<ReadReplicates> = read_json(system, &join(folder, FILE));

@@ -179,7 +179,7 @@ mod tests {
     use serde_json::json;
 
     use super::{RunHistory, append, slides};
-    use evalrs_base::ordered_map::Ordered;
+    use evalrs_base::ordered_map::OrderedMap;
     use evalrs_metrics::gate::GateReport;
     use evalrs_metrics::history::slide::SlideTest;
     use evalrs_metrics::history::{GraderDigests, HISTORY_FORMAT, HistoryLine, HistoryMetric};
@@ -200,10 +200,10 @@ mod tests {
             id: id.to_owned(),
             suite: "s.yaml".to_owned(),
             started: started.to_owned(),
-            metrics: Ordered(vec![("g".to_owned(), metric)]),
-            declared: Ordered::default(),
+            metrics: OrderedMap(vec![("g".to_owned(), metric)]),
+            declared: OrderedMap::default(),
             gate: GateReport::default(),
-            digests: Ordered(vec![("g".to_owned(), GraderDigests::default())]),
+            digests: OrderedMap(vec![("g".to_owned(), GraderDigests::default())]),
             dataset: Some("d".to_owned()),
             target: None,
             cost: None,

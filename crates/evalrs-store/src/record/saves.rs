@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 
 use super::lines::{RecordLine, each_line};
 use evalrs_base::file_path::join;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::text::count;
 use evalrs_metrics::diff::SideRubric;
 use evalrs_metrics::gate::GateReport;
@@ -47,20 +47,20 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     pub files: Vec<String>,
     /// Rubric grader → blake3 digest of its rubric's text, in hexadecimal.
     #[serde(default)]
-    pub rubrics: Ordered<String>,
+    pub rubrics: OrderedMap<String>,
     /// Rubric grader → its rubric's text, of those that are others than in the evaluation before; in the first one, all.
     /// Records of earlier versions have none.
     #[serde(default, skip_serializing_if = "has_no_texts")]
-    pub rubric_texts: Ordered<String>,
+    pub rubric_texts: OrderedMap<String>,
     /// Whether every grade is known.
     #[serde(default)]
     pub complete: bool,
     /// Grader → its aggregates, in the order of the suite.
     #[serde(default)]
-    pub metrics: Ordered<SavedMetric>,
+    pub metrics: OrderedMap<SavedMetric>,
     /// Metric that the suite declares → what it comes to.
     #[serde(default, skip_serializing_if = "has_none")]
-    pub declared: Ordered<MetricValue>,
+    pub declared: OrderedMap<MetricValue>,
     /// What the gate says.
     #[serde(default)]
     pub gate: GateReport,
@@ -84,11 +84,11 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     pub verdicts: V,
 }
 
-fn has_no_texts(texts: &Ordered<String>) -> bool {
+fn has_no_texts(texts: &OrderedMap<String>) -> bool {
     texts.0.is_empty()
 }
 
-fn has_none(metrics: &Ordered<MetricValue>) -> bool {
+fn has_none(metrics: &OrderedMap<MetricValue>) -> bool {
     metrics.0.is_empty()
 }
 

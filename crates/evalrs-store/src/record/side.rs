@@ -15,7 +15,7 @@ use super::{edited_results, replicates};
 use evalrs_base::file_path::join;
 use evalrs_base::text::count;
 use evalrs_metrics::diff::{
-    CaseName, DiffSide, Moved, MovedGrade, SideCase, SideGrade, SideName, SideRubric,
+    CaseName, DiffSide, MovedGrade, SideCase, SideGrade, SideName, SideRubric, VerdictMove,
 };
 use evalrs_metrics::gate::GateReport;
 use evalrs_model::key::ActionKey;
@@ -177,8 +177,8 @@ pub fn add_rationales(
     system: &dyn System,
     past: &PastRun,
     name: &SideName,
-    moved: &mut [Moved],
-    side: fn(&mut Moved) -> &mut MovedGrade,
+    moved: &mut [VerdictMove],
+    side: fn(&mut VerdictMove) -> &mut MovedGrade,
 ) {
     let mut wanted: HashMap<CaseName, Vec<usize>> = HashMap::new();
     for (at, moved) in moved.iter().enumerate() {

@@ -7,7 +7,7 @@ use std::path::Path;
 use crate::segment::files::{segment_folder, segment_names, write_error};
 use crate::sweep::blob_sweep::BlobSweep;
 use crate::sweep::policy::fates;
-use crate::sweep::survey::{Swept, survey};
+use crate::sweep::survey::{SweptEntries, survey};
 use crate::sweep::uses::Uses;
 use crate::sweep::{ReaderPolicy, SweepError, lock};
 
@@ -19,7 +19,7 @@ const AT_ONCE: u64 = 8 << 20;
 /// Packs small segments of the store in the cache folder `dir` into one where there are more than 64, and no sweep is under
 /// way. No more than 8 MiB, the smallest first; what is damaged is left for a sweep, which names it. What was packed; nothing
 /// where there was nothing to do.
-pub fn pack_many(dir: &Path) -> Result<Option<Swept>, SweepError> {
+pub fn pack_many(dir: &Path) -> Result<Option<SweptEntries>, SweepError> {
     let folder = segment_folder(dir);
     let names = segment_names(&folder).map_err(|error| write_error(&folder, &error))?;
     if names.len() <= MANY {

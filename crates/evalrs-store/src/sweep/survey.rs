@@ -25,7 +25,7 @@ pub(crate) const INDEXED: u64 = 40;
 
 /// What went.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Swept {
+pub struct SweptEntries {
     /// Entries that stay, those of segments in use not among them.
     pub kept: u64,
     /// The bytes of these, their index and their blobs included: in a dry run as they stand now.
@@ -50,7 +50,7 @@ pub struct Swept {
     pub problems: Vec<String>,
 }
 
-impl Swept {
+impl SweptEntries {
     pub(crate) fn count_blob(&mut self, file: &BlobFile) {
         self.blobs += 1;
         self.dropped_bytes += file.bytes;
@@ -79,7 +79,7 @@ pub(crate) struct Survey {
     pub(crate) busy_bytes: u64,
     /// The digests of blobs that segments in use name.
     busy_blobs: HashSet<[u8; 32]>,
-    pub swept: Swept,
+    pub swept: SweptEntries,
 }
 
 /// Looks at every entry of those segments that nobody writes.

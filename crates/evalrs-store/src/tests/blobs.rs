@@ -104,7 +104,7 @@ fn what_a_line_may_hold_is_no_blob() {
 fn a_committed_file_names_no_blobs() {
     let dir = kept(&[1]);
     let line = fs::read(&files(dir.path(), ".jsonl")[0]).unwrap();
-    let mut committed = Committed::default();
+    let mut committed = CommittedStore::default();
     committed.add("a", &line);
     let said = "skipped the stored outcome at `a:1`: it names a blob, which stays in the store that it was written in; `evalrs cache export` writes whole lines";
     assert_eq!((committed.take_warnings(), committed.keys()), (vec![said.to_owned()], vec![]));
@@ -219,9 +219,9 @@ fn what_takes_the_place_of_what_is_lost_wins_over_it() {
 fn an_outline_is_read_without_its_blob() {
     let dir = kept(&[1]);
     fs::remove_dir_all(dir.path().join("v1/blob")).unwrap();
-    let mut committed = Committed::default();
+    let mut committed = CommittedStore::default();
     committed.add("a", text_of(&[entry(1, 0, "{}"), entry(2, 0, "{}")]).as_bytes());
-    let store = Layered::new(Box::new(SegmentStore::open(dir.path())), committed);
+    let store = LayeredStore::new(Box::new(SegmentStore::open(dir.path())), committed);
     let lines = store.lines_of(&[key(1), key(2), key(3)]);
     let outlines: Vec<Option<&str>> =
         lines.iter().map(|line| line.as_ref().map(EntryLine::outline)).collect();
@@ -340,7 +340,7 @@ fn a_sweep_frees_what_it_drops_and_nothing_that_is_named() {
     let swept = sweep(dir.path(), &sweep_of(most)).unwrap();
     assert_eq!((swept.over_size, swept.blobs, swept.kept_bytes), (2, 1, most));
     assert_eq!(swept.dropped_bytes, all.kept_bytes - most);
-    assert_eq!(Swept { packed: 0, ..swept }, dry);
+    assert_eq!(SweptEntries { packed: 0, ..swept }, dry);
     assert!(!second.exists());
     assert_eq!(read(dir.path(), 4), (Some(shared), vec![]));
     assert_eq!(read(dir.path(), 3), (Some(large_entry(3)), vec![]));

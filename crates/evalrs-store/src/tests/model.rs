@@ -228,7 +228,7 @@ proptest! {
         let dir = segment(&[text.as_bytes(), &noise, b"\n", text.as_bytes()].concat());
         fs::write(folder(dir.path()).join("0-1-2.idx"), &side).unwrap();
         prop_assert_eq!(reread(dir.path()).0, "111");
-        let mut committed = Committed::default();
+        let mut committed = CommittedStore::default();
         committed.add("a", &[&noise, &b"\n"[..], text.as_bytes()].concat());
         prop_assert_eq!(committed.keys().len(), 3);
     }

@@ -4,7 +4,7 @@ use super::*;
 use crate::segment::base_lines::BaseLines;
 use crate::segment::index::scan_file;
 use crate::segment::store::SEAL_AT;
-use crate::sweep::survey::Swept;
+use crate::sweep::survey::SweptEntries;
 use crate::sweep::{Sweep, sweep};
 
 /// A body that begins so, with the ingredients of a judgment.
@@ -52,7 +52,7 @@ fn found(dir: &Path, entries: &[Entry]) -> Vec<Option<Entry>> {
 }
 
 /// A sweep that drops nothing but what others win over.
-fn pack(dir: &Path) -> Swept {
+fn pack(dir: &Path) -> SweptEntries {
     let pack = Sweep { unused_since: None, max_size: None, made: &|_| 0, now: 0, dry_run: false };
     sweep(dir, &pack).unwrap()
 }
@@ -254,7 +254,7 @@ fn segments_of_whole_lines_are_read_and_a_sweep_makes_them_short_once() {
 fn lines_of_a_segment_are_no_lines_of_a_committed_file() {
     let dir = fresh();
     SegmentStore::open(dir.path()).put_many(&[reply(1, "one"), reply(2, "one")]).unwrap();
-    let mut committed = Committed::default();
+    let mut committed = CommittedStore::default();
     committed.add("a", lines(dir.path()).join("\n").as_bytes());
     assert_eq!(committed.keys(), [key(1)]);
     let warnings = committed.take_warnings();

@@ -1,7 +1,7 @@
 //! Sweeps: what stays and goes, through other processes, damage and a kill at every step.
 
 use super::*;
-use crate::sweep::survey::Swept;
+use crate::sweep::survey::SweptEntries;
 use crate::sweep::uses::read_uses;
 use crate::sweep::{Sweep, SweepError, sweep};
 
@@ -54,7 +54,7 @@ fn what_others_win_over_goes_and_small_segments_become_one() {
     assert_eq!(contents(dir.path()), before, "a dry run changes nothing");
     let swept = sweep(dir.path(), &PACK).unwrap();
     assert_eq!((swept.kept, swept.superseded, swept.packed), (3, 2, 4));
-    assert_eq!(Swept { packed: 0, ..swept.clone() }, dry, "a dry run says what would go");
+    assert_eq!(SweptEntries { packed: 0, ..swept.clone() }, dry, "a dry run says what would go");
     let lines: u64 = text_of(&[newer.clone(), two.clone(), three.clone()]).len() as u64;
     assert_eq!(swept.kept_bytes, lines + 3 * 40);
     assert_eq!(lines_of(dir.path()), [newer, two, three]);
@@ -282,7 +282,7 @@ fn nothing_goes_by_use_while_a_manifest_cannot_be_read() {
 #[test]
 fn where_there_is_no_store_nothing_is_swept_or_made() {
     let dir = fresh();
-    assert_eq!(sweep(dir.path(), &PACK), Ok(Swept::default()));
+    assert_eq!(sweep(dir.path(), &PACK), Ok(SweptEntries::default()));
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
 

@@ -1,7 +1,7 @@
 //! Targets of suites, and what they know of samples.
 
 use super::{Memory, read, rendered, suite};
-use evalrs_eval::target::handed::{Handed, IdUse, KnownOfSample};
+use evalrs_eval::target::handed::{HandedInput, IdUse, KnownOfSample};
 use evalrs_model::spec::{LiveTarget, TargetSpec};
 
 /// A suite with this target.
@@ -68,8 +68,8 @@ fn a_target_knows_what_its_requests_hold() {
     ] {
         let known = KnownOfSample::of(&target(&text));
         let told = match known.handed {
-            Handed::All => "all".to_owned(),
-            Handed::Only(paths) => paths.join(" "),
+            HandedInput::All => "all".to_owned(),
+            HandedInput::Only(paths) => paths.join(" "),
         };
         assert_eq!((told.as_str(), known.id), (handed, id), "{text}");
     }

@@ -28,7 +28,7 @@ pub(super) struct Weaver<'a> {
     asks: Vec<bool>,
     agents: BTreeMap<AgentId, AgentConversation>,
     entries: Vec<WovenMessage>,
-    pending: Vec<Pending>,
+    pending: Vec<PendingSpan>,
 }
 
 /// A message of one of the agents.
@@ -38,7 +38,7 @@ struct WovenMessage {
 }
 
 /// What a span says when it ends.
-struct Pending {
+struct PendingSpan {
     span: usize,
     agent: AgentId,
     last: LastWord,
@@ -100,7 +100,7 @@ impl TextKey {
 
 /// How far a request that repeats a conversation has been followed.
 #[derive(Default)]
-struct Followed {
+struct FollowedRequest {
     /// The entry that texts are looked for from.
     from: usize,
     calls: BTreeMap<CallKey, usize>,
@@ -168,7 +168,7 @@ impl<'a> Weaver<'a> {
             }
         };
         let last = LastWord::Answered(answered(span, id));
-        self.pending.push(Pending { span: place, agent, last });
+        self.pending.push(PendingSpan { span: place, agent, last });
     }
 
     /// Takes in an agent, which may say what its requests do not.
@@ -183,7 +183,11 @@ impl<'a> Weaver<'a> {
         }
         let agent = if self.is_subagent(place) { Some(place) } else { self.agent_of(place) };
         self.follow(agent, messages.input);
-        self.pending.push(Pending { span: place, agent, last: LastWord::Said(messages.output) });
+        self.pending.push(PendingSpan {
+            span: place,
+            agent,
+            last: LastWord::Said(messages.output),
+        });
     }
 
     /// Takes in a span without parents: what went in and came out, where nothing below says more.
@@ -198,7 +202,7 @@ impl<'a> Weaver<'a> {
         self.follow(None, said.into_iter().collect());
         let answer = span.attributes.first_text(&output).map(MessageBody::Assistant);
         let last = LastWord::Said(answer.into_iter().collect());
-        self.pending.push(Pending { span: place, agent: None, last });
+        self.pending.push(PendingSpan { span: place, agent: None, last });
     }
 
     /// All of it as turns.
@@ -220,12 +224,12 @@ impl<'a> Weaver<'a> {
             if self.spans.above(next).any(|above| above == pending.span) {
                 return;
             }
-            let Some(Pending { agent, last, .. }) = self.pending.pop() else { return };
+            let Some(PendingSpan { agent, last, .. }) = self.pending.pop() else { return };
             match last {
                 LastWord::Answered(answer) => self.answer(agent, answer),
                 LastWord::Said(bodies) => {
                     let from = self.entries.len();
-                    let mut followed = Followed { from, ..Followed::default() };
+                    let mut followed = FollowedRequest { from, ..FollowedRequest::default() };
                     for body in bodies {
                         self.follow_one(agent, body, &mut followed);
                     }
@@ -256,13 +260,13 @@ impl<'a> Weaver<'a> {
 
     /// Adds what is new in messages that may repeat the conversation.
     fn follow(&mut self, agent: AgentId, bodies: Vec<MessageBody>) {
-        let mut followed = Followed::default();
+        let mut followed = FollowedRequest::default();
         for body in bodies {
             self.follow_one(agent, body, &mut followed);
         }
     }
 
-    fn follow_one(&mut self, agent: AgentId, body: MessageBody, followed: &mut Followed) {
+    fn follow_one(&mut self, agent: AgentId, body: MessageBody, followed: &mut FollowedRequest) {
         let conversation = self.agents.entry(agent).or_default();
         let known = match &body {
             MessageBody::ToolCall(call) => {

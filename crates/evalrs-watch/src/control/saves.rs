@@ -15,7 +15,7 @@ use crate::shown_evaluation::ShownEvaluation;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_engine::resolve::live::ResolveState;
 use evalrs_engine::resolve::plan_beside::{MAX_CHUNKS_ALONE, plan_from_the_end};
-use evalrs_engine::session::reload::Reloaded;
+use evalrs_engine::session::reload::ReloadResult;
 use evalrs_graph::answers;
 use evalrs_graph::labels::file as labels_file;
 use evalrs_graph::programs;
@@ -144,23 +144,23 @@ impl Control<'_> {
 
     fn take_reloaded(
         &mut self,
-        reloaded: Reloaded,
+        reloaded: ReloadResult,
         save: PreflightSave,
         then: Option<&Arc<Snapshot>>,
     ) -> std::io::Result<()> {
         // A trial decides what is looked at. What is looked at anew is reported as touched: to drop what a broken program
         // is looked at for, and to look at it once more when it is broken still, would go round for ever.
-        let is_decided = !matches!(reloaded, Reloaded::NeedsPreflight(_));
+        let is_decided = !matches!(reloaded, ReloadResult::NeedsPreflight(_));
         self.look_at_files_and(!is_decided)?;
         match reloaded {
-            Reloaded::NeedsPreflight(_) => {
+            ReloadResult::NeedsPreflight(_) => {
                 // Workers of the program as it was are gone.
                 self.live.pause(true);
                 self.files = FilesState::Preflight(save);
                 Ok(())
             }
-            Reloaded::Broken { problems, .. } => self.found_broken(save, problems),
-            Reloaded::Changed { files, warnings } => {
+            ReloadResult::Broken { problems, .. } => self.found_broken(save, problems),
+            ReloadResult::Changed { files, warnings } => {
                 self.mend();
                 if self.phase != Phase::Loading && self.are_labels(&files) {
                     self.warnings = sentences(&warnings);
@@ -169,7 +169,7 @@ impl Control<'_> {
                 }
                 self.save(then, files, &warnings)
             }
-            Reloaded::Same => {
+            ReloadResult::Same => {
                 self.mend();
                 if save.has_new_context && self.phase != Phase::Loading {
                     self.begin(then);

@@ -6,7 +6,7 @@
 use serde_json::{Value, json};
 
 use crate::judge::{Answer, Asked, Judge};
-use crate::letta_server::{LettaServer, Said};
+use crate::letta_server::{LettaServer, SyntaxReply};
 
 /// How inputs begin that an agent answers in one way, whatever else it is told.
 pub(super) const SHARED: &str = "shared";
@@ -88,8 +88,8 @@ impl LiveServers {
         });
         let letta = ["one", "two"].map(|name| {
             LettaServer::new(move |_, text| match text {
-                _ if text.starts_with(SHARED) => Said::Text(format!("{SHARED} letta")),
-                _ => Said::Text(format!("{name} {text}")),
+                _ if text.starts_with(SHARED) => SyntaxReply::Text(format!("{SHARED} letta")),
+                _ => SyntaxReply::Text(format!("{name} {text}")),
             })
         });
         Self { judge, letta }

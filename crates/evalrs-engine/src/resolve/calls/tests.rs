@@ -9,7 +9,7 @@ use super::{AHEAD, Calls, CallsEnd, End, Receiver, call_in_order};
 use crate::resolve::prepare::{PrepareContext, prepare};
 use crate::resolve::settings::AskPolicy;
 use evalrs_eval::program::ProgramAction;
-use evalrs_exec::{Executing, Executor, Launch, Notice};
+use evalrs_exec::{ActionFuture, Executor, Launch, Notice};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply};
 use evalrs_model::spec::ProgramSpec;
@@ -38,7 +38,7 @@ impl Scripted {
 }
 
 impl Executor for Scripted {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let Launch::Program(launch) = launch else { panic!("a judge") };
         let ordinal = self.called.borrow().len();
         let input = launch.action.input;

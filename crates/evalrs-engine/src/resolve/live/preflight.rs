@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use super::Live;
 use crate::resolve::resolver::Resolver;
 use crate::resolve::settings::ActionKind;
-use crate::session::reload::Reloaded;
+use crate::session::reload::ReloadResult;
 use evalrs_system::changed_paths::ChangedPaths;
 
 impl Live<'_> {
@@ -21,7 +21,7 @@ impl Live<'_> {
         &mut self,
         touched: &ChangedPaths,
         environment: Option<BTreeMap<String, String>>,
-    ) -> Reloaded {
+    ) -> ReloadResult {
         self.preflights.loading.clear();
         let Resolver { session, world, settings, .. } = &mut self.resolver;
         if self.preflights.first.take().is_some() {
@@ -45,7 +45,7 @@ impl Live<'_> {
     }
 
     /// Reloads what [`Self::reload`] came upon, after its programs were loaded or could not be.
-    pub fn reload_after_preflight(&mut self) -> Reloaded {
+    pub fn reload_after_preflight(&mut self) -> ReloadResult {
         let Resolver { session, world, .. } = &mut self.resolver;
         let reloaded = match self.preflights.first.take() {
             Some(first) => first,
@@ -54,19 +54,19 @@ impl Live<'_> {
         self.begin_preflights(reloaded)
     }
 
-    fn begin_preflights(&mut self, reloaded: Reloaded) -> Reloaded {
+    fn begin_preflights(&mut self, reloaded: ReloadResult) -> ReloadResult {
         let reloaded = match reloaded {
-            Reloaded::Changed { .. } => self.first_preflights(reloaded),
+            ReloadResult::Changed { .. } => self.first_preflights(reloaded),
             other => other,
         };
         let executor = self.resolver.world.executor;
         match &reloaded {
-            Reloaded::NeedsPreflight(preflights) => {
+            ReloadResult::NeedsPreflight(preflights) => {
                 self.preflights.begin(preflights, executor.loader());
             }
-            Reloaded::Broken { .. } => {}
-            Reloaded::Changed { .. } => self.preflights.has_failed = false,
-            Reloaded::Same => {
+            ReloadResult::Broken { .. } => {}
+            ReloadResult::Changed { .. } => self.preflights.has_failed = false,
+            ReloadResult::Same => {
                 if std::mem::take(&mut self.preflights.has_failed) {
                     executor.limits().begin();
                 }
@@ -77,7 +77,7 @@ impl Live<'_> {
 
     /// What is read for the first time can take nothing from the screen; so its programs are loaded when it is read. Those
     /// of which the store knows what they load are not.
-    fn first_preflights(&mut self, changed: Reloaded) -> Reloaded {
+    fn first_preflights(&mut self, changed: ReloadResult) -> ReloadResult {
         let Resolver { session, store, world, .. } = &mut self.resolver;
         let system = world.system;
         session.learn_dependencies(store.as_ref(), system);
@@ -86,7 +86,7 @@ impl Live<'_> {
             Ok(preflights) if preflights.is_empty() => changed,
             Ok(preflights) => {
                 self.preflights.first = Some(changed);
-                Reloaded::NeedsPreflight(preflights)
+                ReloadResult::NeedsPreflight(preflights)
             }
             Err(problems) => session.first_is_broken(problems, system),
         }

@@ -7,18 +7,18 @@ use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
 use crate::session::preflight::Preflight;
-use crate::session::reload::Reloaded;
-use evalrs_exec::{Discovered, ProgramLoader};
+use crate::session::reload::ReloadResult;
+use evalrs_exec::{DiscoveredFiles, ProgramLoader};
 use evalrs_model::outcome::Failure;
 
-type LoadedProgram = (Preflight, Result<Discovered, Failure>);
+type LoadedProgram = (Preflight, Result<DiscoveredFiles, Failure>);
 
 /// Programs that are loaded before the session may hold them.
 #[derive(Default)]
 pub(crate) struct Preflights<'a> {
     pub loading: FuturesUnordered<Pin<Box<dyn Future<Output = LoadedProgram> + 'a>>>,
     /// What the first reading comes to if all of them can be loaded.
-    pub first: Option<Reloaded>,
+    pub first: Option<ReloadResult>,
     /// Whether one could not be: then its workers get another chance.
     pub has_failed: bool,
 }

@@ -11,12 +11,13 @@ use crate::progress::Quiet;
 use crate::resolve::resolver::Effects;
 use crate::resolve::settings::Settings;
 use crate::session::Session;
-use crate::session::reload::Reloaded;
+use crate::session::reload::ReloadResult;
 use evalrs_eval::program::{ProgramIdentity, file_digest};
 use evalrs_exec::executor::NoPrograms;
 use evalrs_exec::{
-    Changed, Checking, Discovered, Endpoint, EndpointId, Executing, ExecutionLimits, Executor,
-    JudgeEndpointId, Launch, LimitSettings, Loading, Notice, ProgramLoader, Room, Start,
+    ActionFuture, ChangeFuture, CheckFuture, DiscoveredFiles, Endpoint, EndpointId,
+    ExecutionLimits, Executor, JudgeEndpointId, Launch, LimitSettings, LoadFuture, Notice,
+    ProgramLoader, Room, Start,
 };
 use evalrs_graph::Database;
 use evalrs_graph::inputs::{CellId, Chunk, Overrides};
@@ -52,7 +53,7 @@ struct Silent {
 }
 
 impl Executor for Silent {
-    fn execute(&self, _launch: Launch) -> Executing<'_> {
+    fn execute(&self, _launch: Launch) -> ActionFuture<'_> {
         self.asked.set(self.asked.get() + 1);
         self.under_way.set(self.under_way.get() + 1);
         let place = Place(&self.under_way);
@@ -84,7 +85,7 @@ impl ExecutionLimits for Silent {
         None
     }
 
-    fn changed(&self) -> Changed<'_> {
+    fn changed(&self) -> ChangeFuture<'_> {
         Box::pin(std::future::pending())
     }
 
@@ -137,7 +138,7 @@ fn one_judgment_that_nobody_waits_for_makes_room_and_no_more() {
     assert_eq!((executor.asked.get(), executor.under_way.get()), (2, 2));
 
     system.set("rubric.txt", &terse);
-    assert!(matches!(live.reload(&ChangedPaths::Any, None), Reloaded::Changed { .. }));
+    assert!(matches!(live.reload(&ChangedPaths::Any, None), ReloadResult::Changed { .. }));
     live.begin(Box::new(Alike), u64::MAX, settings());
     // Something else may happen several times before what was let go is gone.
     for _ in 0..3 {
@@ -170,7 +171,7 @@ fn a_promise_of_the_graph_that_does_not_hold_is_reported() {
     live.plan_slice();
     // Rows go away, and nobody says that what was planned is to be dropped.
     system.set("d.jsonl", ROWS.lines().next().unwrap());
-    assert!(matches!(live.reload(&ChangedPaths::Any, None), Reloaded::Changed { .. }));
+    assert!(matches!(live.reload(&ChangedPaths::Any, None), ReloadResult::Changed { .. }));
     live.go_on();
     assert_eq!((executor.asked.get(), live.progressed().tally.pending), (1, 2));
     let bugs = live.notes().into_iter().filter(|note| note.contains("a bug in evalrs"));
@@ -181,11 +182,11 @@ fn a_promise_of_the_graph_that_does_not_hold_is_reported() {
 #[derive(Default)]
 struct Extracting {
     called: RefCell<Vec<Arc<ProgramIdentity>>>,
-    discovered: RefCell<Vec<(Arc<ProgramIdentity>, Discovered)>>,
+    discovered: RefCell<Vec<(Arc<ProgramIdentity>, DiscoveredFiles)>>,
 }
 
 impl Executor for Extracting {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let Launch::Program(launch) = launch else { unreachable!("nothing but programs") };
         self.called.borrow_mut().push(Arc::clone(&launch.action.identity));
         let word = json!({"submission": "x"}).to_string();
@@ -198,11 +199,11 @@ impl Executor for Extracting {
 }
 
 impl ProgramLoader for Extracting {
-    fn load(&self, start: Arc<Start>, base: ActionKey) -> Loading<'_> {
+    fn load(&self, start: Arc<Start>, base: ActionKey) -> LoadFuture<'_> {
         NoPrograms.load(start, base)
     }
 
-    fn check_sandbox<'a>(&'a self, start: &'a Start) -> Checking<'a> {
+    fn check_sandbox<'a>(&'a self, start: &'a Start) -> CheckFuture<'a> {
         NoPrograms.check_sandbox(start)
     }
 
@@ -210,7 +211,7 @@ impl ProgramLoader for Extracting {
         None
     }
 
-    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, Discovered)> {
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
         self.discovered.take()
     }
 }
@@ -253,7 +254,7 @@ async fn an_extractor_that_reads_the_world_is_called_again_once_it_is_named_agai
     settle(&mut live).await;
     for suite in [without.as_str(), with] {
         system.set("suite.yaml", suite);
-        assert!(matches!(live.reload(&ChangedPaths::Any, None), Reloaded::Changed { .. }));
+        assert!(matches!(live.reload(&ChangedPaths::Any, None), ReloadResult::Changed { .. }));
         assert!(settle(&mut live).await.is_whole(), "{suite}");
         assert_eq!(live.notes(), Vec::<String>::new());
     }
@@ -282,11 +283,11 @@ async fn an_extractor_that_is_named_again_may_have_turned_out_to_load_more() {
     assert_eq!(executor.called.borrow().len(), 3);
     for suite in [without.as_str(), with] {
         system.set("suite.yaml", suite);
-        assert!(matches!(live.reload(&ChangedPaths::Any, None), Reloaded::Changed { .. }));
+        assert!(matches!(live.reload(&ChangedPaths::Any, None), ReloadResult::Changed { .. }));
         let identity = Arc::clone(&executor.called.borrow()[0]);
         let path = system.absolute("late.py");
         let files = BTreeMap::from([(path, Some(file_digest(Some(b"WORD = 1"))))]);
-        let late = Discovered { files, ..Discovered::default() };
+        let late = DiscoveredFiles { files, ..DiscoveredFiles::default() };
         if suite == with {
             executor.discovered.borrow_mut().push((identity, late));
         }

@@ -12,7 +12,7 @@ use crate::resolve::settings::Settings;
 use crate::resolve::settle::{SettledPlans, settle};
 use crate::session::Session;
 use evalrs_base::diagnostic::Diagnostic;
-use evalrs_exec::{Executing, Executor, Launch};
+use evalrs_exec::{ActionFuture, Executor, Launch};
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::{Database, results};
 use evalrs_model::key::ActionKey;
@@ -68,7 +68,7 @@ struct Scripted {
 }
 
 impl Executor for Scripted {
-    fn execute(&self, launch: Launch) -> Executing<'_> {
+    fn execute(&self, launch: Launch) -> ActionFuture<'_> {
         let text = match launch {
             Launch::Target(launch) => {
                 let sample = launch.action.sample.clone();

@@ -11,7 +11,7 @@ use evalrs_eval::program::{FOLDER, Uncallable, UncallablePart};
 use evalrs_model::spec::ProgramSpec;
 use evalrs_system::System;
 use evalrs_system::glob;
-use evalrs_system::glob::Expanded;
+use evalrs_system::glob::ExpandedPatterns;
 
 /// What the owner of most files may do: read and write.
 const USUAL_MODE: u32 = 6;
@@ -34,7 +34,7 @@ pub(super) fn declared(
         Uncallable::new(UncallablePart::Inputs(input.cloned()), format!("`inputs`: {message}"))
     };
     let list = |folder: &str| system.list(non_empty(&join(place.folder, folder)));
-    let Expanded { mut files, mut empty, packages, unmatched, problem } =
+    let ExpandedPatterns { mut files, mut empty, packages, unmatched, problem } =
         glob::expand(&spec.inputs, &list);
     if let Some(problem) = problem {
         return Err(error(None, problem));

@@ -6,7 +6,7 @@ use super::read_program::ReadProgram;
 use evalrs_eval::action::Action;
 use evalrs_eval::program::Depfile;
 use evalrs_exec::SeenFiles;
-use evalrs_model::outcome::{Outcome, Reply, Stored, read_body};
+use evalrs_model::outcome::{Outcome, Reply, StoredOutcome, read_body};
 use evalrs_store::{Entry, OutcomeStore};
 use evalrs_system::System;
 
@@ -76,7 +76,8 @@ pub(crate) fn entry(action: &Action, depfile: &Depfile, generation: u32, at: Tim
 /// The entry of what is known of a program: this text.
 pub(super) fn entry_of(action: &Action, text: String, generation: u32, at: Timestamp) -> Entry {
     let reply = Reply::new(text);
-    let body = Stored::new(action.ingredients(), Outcome::Reply(reply), at.to_string()).to_body();
+    let body =
+        StoredOutcome::new(action.ingredients(), Outcome::Reply(reply), at.to_string()).to_body();
     Entry { key: action.key(), generation, body }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use super::file_state::seen_from;
 use evalrs_base::file_path::non_empty;
 use evalrs_eval::program::{Depfile, MISSING, ProgramFingerprint};
-use evalrs_exec::{Discovered, SeenFiles};
+use evalrs_exec::{DiscoveredFiles, SeenFiles};
 use evalrs_system::System;
 
 /// What is known of a program that was seen to load more than that: the files of `depfile`, which holds those known
@@ -54,11 +54,11 @@ pub(crate) fn loaded_of(depfile: &Depfile, seen: &SeenFiles) -> BTreeMap<String,
 /// the files that it loads and of those that were not there.
 pub(crate) fn discovered_from(
     folder: &str,
-    discovered: Discovered,
+    discovered: DiscoveredFiles,
     system: &dyn System,
 ) -> (Depfile, SeenFiles) {
     let home = system.absolute(non_empty(folder));
-    let Discovered { files, missed, reads, .. } = discovered;
+    let DiscoveredFiles { files, missed, reads, .. } = discovered;
     let mut seen: SeenFiles =
         files.into_iter().map(|(path, state)| (seen_from(&home, &path), state)).collect();
     let files: BTreeSet<String> = seen.keys().cloned().collect();

@@ -92,7 +92,7 @@ fn what_there_is_to_compare_with_or_why_nothing() {
         let (run, _) = baseline::read("results.jsonl", &record);
         let sample = Sample { run, ..Sample::new(long) };
         let found = match sample.plan(&grader) {
-            Planned::Graded(grade) => {
+            GradePlan::Graded(grade) => {
                 let error = grade.error.unwrap();
                 assert_eq!(error.kind, "compare_to");
                 Err(error.message)
@@ -175,18 +175,18 @@ fn scores_of_the_first_ballots_make_a_matrix() {
     let planned = Sample::new(ROW).plan(&grader);
     let outcomes = outcomes(&planned, &["0.5", "?", "-", "0", "1", "1"]);
     let scores =
-        |planned: &Planned| ballot_scores(planned, &grader, &|key| outcomes.get(&key).cloned());
+        |planned: &GradePlan| ballot_scores(planned, &grader, &|key| outcomes.get(&key).cloned());
     let row = vec![Some(0.5), None, None, Some(0.0)];
     assert_eq!(scores(&planned), std::slice::from_ref(&row));
-    let empty = Planned::Graded(crate::grade::Grade::new(0.0, "empty"));
-    let turns = Planned::Turns([planned.clone(), empty, planned].into());
+    let empty = GradePlan::Graded(crate::grade::Grade::new(0.0, "empty"));
+    let turns = GradePlan::Turns([planned.clone(), empty, planned].into());
     assert_eq!(scores(&turns), [row.clone(), row]);
 }
 
 /// The grade of turns with these scores.
 fn of_turns(scores: &[f64], threshold: f64) -> crate::evaluate::FinishedGrade {
-    let turn = |score: &f64| Planned::Graded(crate::grade::Grade::new(*score, ""));
-    let planned = Planned::Turns(scores.iter().map(turn).collect());
+    let turn = |score: &f64| GradePlan::Graded(crate::grade::Grade::new(*score, ""));
+    let planned = GradePlan::Turns(scores.iter().map(turn).collect());
     grade(&planned, &ready(rubric(&["a"])), &|_| None, threshold).unwrap()
 }
 

@@ -7,7 +7,7 @@ use serde_json::json;
 use super::n_grams::{n_gram_count, n_grams, shared};
 use super::porter::stem;
 use super::references::{greatest, measured, references, too_long};
-use crate::grade::edits::{Differing, differing};
+use crate::grade::edits::{DifferingParts, differing};
 use crate::grade::given::GivenText;
 use crate::grade::grader::{GradeResult, GraderInfo, with_options};
 use crate::grade::subject::Subject;
@@ -169,7 +169,7 @@ fn words(text: &str, stemming: bool) -> Vec<String> {
 
 /// How long the longest common subsequence is, unless that would take too long to say of so many pairs.
 fn longest_common(left: &[String], right: &[String], tables: usize) -> Option<usize> {
-    let Differing { left, right, same } = differing(left, right, tables)?;
+    let DifferingParts { left, right, same } = differing(left, right, tables)?;
     let mut row = vec![0_usize; right.len() + 1];
     for word in left {
         let mut diagonal = 0;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::{PASS, Scene, run, shown, stderr};
 use crate::programs::ProgramSettings;
-use crate::{Discovered, Notice, Secret};
+use crate::{DiscoveredFiles, Notice, Secret};
 use evalrs_eval::program::{MISSING, file_digest};
 use evalrs_model::outcome::Outcome;
 
@@ -15,9 +15,9 @@ fn bad(outcomes: &[Outcome]) -> Vec<(usize, String)> {
 }
 
 /// Files that are not there.
-fn seen(paths: &[&str]) -> Discovered {
+fn seen(paths: &[&str]) -> DiscoveredFiles {
     let missing = |path: &&str| ((*path).to_owned(), Some(MISSING.to_owned()));
-    Discovered { files: paths.iter().map(missing).collect(), ..Discovered::default() }
+    DiscoveredFiles { files: paths.iter().map(missing).collect(), ..DiscoveredFiles::default() }
 }
 
 #[test]
@@ -69,7 +69,7 @@ fn answers_are_results_or_failures() {
     );
     assert_eq!(stderr(&outcomes[2]), Some("line 1\n[secret]"));
     let reads = [("/w/d".to_owned(), None)].into();
-    let seen = Discovered { reads, ..seen(&["/w/b"]) };
+    let seen = DiscoveredFiles { reads, ..seen(&["/w/b"]) };
     assert_eq!(scene.executor.take_discovered(), [(Scene::identity(&start, "1"), seen)]);
     assert_eq!(scene.executor.take_discovered(), []);
 }
@@ -192,7 +192,7 @@ fn loading_tells_of_files_and_its_worker_stays_until_they_change() {
     let start = Arc::new(scene.function(script));
     let load = || scene.executor.load(Arc::clone(&start), Scene::base(&start, "1"));
     run(async {
-        assert_eq!(load().await, Ok(Discovered::default()));
+        assert_eq!(load().await, Ok(DiscoveredFiles::default()));
         assert_eq!(bad(&scene.calls(&start, 3).await), []);
         assert_eq!(scene.text("starts"), "+\n");
         let changed = Scene::launch(&start, "{}", "2");
@@ -249,7 +249,7 @@ fn a_file_that_was_written_since_its_worker_began_is_in_no_known_state() {
     std::fs::write(&new, "before").unwrap();
     assert_eq!(bad(&run(scene.calls(&start, 2))).len(), 2, "both are `true`");
     let files = [(old, Some(file_digest(Some(b"old")))), (new, None), (older + "2", None)].into();
-    let seen = Discovered { files, ..Discovered::default() };
+    let seen = DiscoveredFiles { files, ..DiscoveredFiles::default() };
     assert_eq!(scene.executor.take_discovered(), [(Scene::identity(&start, "1"), seen)]);
 }
 

@@ -5,10 +5,10 @@ use std::collections::BTreeMap;
 use super::reading::{MetricTable, Reading};
 use super::{GroupValue, MetricValue, replicates};
 use evalrs_base::exact::mean;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::spec::{Lengths, Players};
 use evalrs_statistics::LEVEL;
-use evalrs_statistics::bradley_terry::{Unidentified, bradley_terry};
+use evalrs_statistics::bradley_terry::{NoStrengths, bradley_terry};
 use evalrs_statistics::comparison::{PairwiseOutcome, win_rate as rate_of};
 use evalrs_statistics::interval::ClusteredValue;
 use evalrs_statistics::length_control::{LengthComparison, length_controlled_win_rate};
@@ -36,7 +36,7 @@ pub(super) fn win_rate(table: &MetricTable) -> MetricValue {
         errors: outcomes.errors,
         interval: found.interval,
         replicates: replicates::of(table, &samples, &estimate),
-        groups: Ordered(counts.map(|(name, n)| (name.to_owned(), count(n))).to_vec()),
+        groups: OrderedMap(counts.map(|(name, n)| (name.to_owned(), count(n))).to_vec()),
         ..MetricValue::default()
     }
 }
@@ -77,7 +77,7 @@ pub(super) fn length_controlled(lengths: &Lengths, table: &MetricTable) -> Metri
             errors,
             interval: Some(found.interval),
             replicates: replicates::of_regression(table, &samples, &estimate),
-            groups: Ordered(vec![(
+            groups: OrderedMap(vec![(
                 "raw".to_owned(),
                 GroupValue { value: Some(found.raw), n, ..GroupValue::default() },
             )]),
@@ -140,15 +140,15 @@ pub(super) fn strengths(players: Option<&Players>, table: &MetricTable) -> Metri
         }
         _ => None,
     };
-    MetricValue { value: spread, n, errors, groups: Ordered(groups), ..MetricValue::default() }
+    MetricValue { value: spread, n, errors, groups: OrderedMap(groups), ..MetricValue::default() }
 }
 
-fn unidentified(problem: &Unidentified, names: &[String]) -> String {
+fn unidentified(problem: &NoStrengths, names: &[String]) -> String {
     match problem {
-        Unidentified::TooFew => "there are fewer than two players".to_owned(),
-        Unidentified::TooMany => "there are too many players".to_owned(),
-        Unidentified::NotConverged => "the fit did not come to an end".to_owned(),
-        Unidentified::NotConnected { reached } => {
+        NoStrengths::TooFew => "there are fewer than two players".to_owned(),
+        NoStrengths::TooMany => "there are too many players".to_owned(),
+        NoStrengths::NotConverged => "the fit did not come to an end".to_owned(),
+        NoStrengths::NotConnected { reached } => {
             let reached: Vec<&str> = reached
                 .iter()
                 .filter_map(|at| names.get(*at))

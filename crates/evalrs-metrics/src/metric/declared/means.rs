@@ -7,7 +7,7 @@ use super::weighted::WeightedItems;
 use super::{GroupValue, MetricValue, Replicates, UngroupedResults, replicates};
 use crate::metric::{pass_at, pass_hat, percentile};
 use evalrs_base::exact::mean;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::spec::{MetricKind, MetricSpec, SeriesSource, Statistic};
 use evalrs_statistics::LEVEL;
 use evalrs_statistics::interval::{ClusteredValue, ConfidenceInterval, ValueRange, mean_interval};
@@ -55,7 +55,7 @@ fn each_group(
     found: &MeanItems,
     spec: &MetricSpec,
     table: &MetricTable,
-) -> Ordered<GroupValue> {
+) -> OrderedMap<GroupValue> {
     let of_group = |(name, members): (String, Vec<usize>)| {
         let own = found.items.iter().filter(|item| members.binary_search(&item.at).is_ok());
         let own: Vec<MeanItem> = own.cloned().collect();
@@ -67,7 +67,7 @@ fn each_group(
         };
         (name, group)
     };
-    Ordered(leaf_groups(spec, table).into_iter().map(of_group).collect())
+    OrderedMap(leaf_groups(spec, table).into_iter().map(of_group).collect())
 }
 
 /// Why the mean of these numbers, which nothing bounds, has no interval; nothing where there are none.

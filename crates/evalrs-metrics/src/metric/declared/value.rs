@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::replicates::Replicates;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_statistics::classes::{ClassScores, ConfusionMatrix};
 use evalrs_statistics::interval::{ConfidenceInterval, read_interval};
 
@@ -33,7 +33,7 @@ pub struct MetricValue {
     pub interval_problem: Option<String>,
     /// Group → its own number.
     #[serde(skip_serializing_if = "is_empty")]
-    pub groups: Ordered<GroupValue>,
+    pub groups: OrderedMap<GroupValue>,
     /// Results that no group holds, which are part of nothing here.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub ungrouped: Option<UngroupedResults>,
@@ -96,6 +96,6 @@ pub struct UngroupedResults {
     pub values: Vec<String>,
 }
 
-fn is_empty<T>(map: &Ordered<T>) -> bool {
+fn is_empty<T>(map: &OrderedMap<T>) -> bool {
     map.0.is_empty()
 }

@@ -2,14 +2,14 @@
 
 use super::reading::{MetricTable, ReadValue, Reading};
 use super::{MetricValue, replicates};
-use evalrs_base::exact::{Weighted, weighted_mean};
+use evalrs_base::exact::{WeightedValue, weighted_mean};
 use evalrs_statistics::percentile_bootstrap::percentile_interval;
 
 /// `sum(w x) / sum(w)`, a result counting by what its row says.
 pub(super) fn of(path: &str, table: &MetricTable) -> MetricValue {
     let found = WeightedItems::of(path, table);
     let estimate = |drawn: &[usize]| {
-        let drawn: Vec<Weighted> = drawn.iter().map(|at| found.items[*at]).collect();
+        let drawn: Vec<WeightedValue> = drawn.iter().map(|at| found.items[*at]).collect();
         weighted_value(&drawn)
     };
     MetricValue {
@@ -24,7 +24,7 @@ pub(super) fn of(path: &str, table: &MetricTable) -> MetricValue {
 
 /// Results with a weight, and how many have none or no score.
 pub(super) struct WeightedItems {
-    items: Vec<Weighted>,
+    items: Vec<WeightedValue>,
     samples: Vec<u32>,
     errors: usize,
     /// The values of those without a weight.
@@ -40,7 +40,7 @@ impl WeightedItems {
             match (reading, weight) {
                 (Reading::Missing, _) => {}
                 (Reading::Is(ReadValue { number: Some(value), .. }), Some(weight)) => {
-                    found.items.push(Weighted { weight, value: *value });
+                    found.items.push(WeightedValue { weight, value: *value });
                     found.samples.push(table.places[at].sample);
                 }
                 (Reading::Is(ReadValue { number, .. }), _) => {
@@ -59,6 +59,6 @@ impl WeightedItems {
     }
 }
 
-fn weighted_value(items: &[Weighted]) -> Option<f64> {
+fn weighted_value(items: &[WeightedValue]) -> Option<f64> {
     weighted_mean(items).filter(|value| value.is_finite())
 }

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use super::means::no_interval;
 use super::{GroupName, GroupValue, MetricTable, MetricValue, replicates};
 use evalrs_base::exact::mean;
-use evalrs_base::ordered_map::Ordered;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::spec::MetricSpec;
 use evalrs_statistics::LEVEL;
 use evalrs_statistics::interval::{ClusteredValue, ConfidenceInterval, ValueRange, mean_interval};
@@ -52,7 +52,7 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable, measured: Measure) -> M
         interval_problem,
         replicates: replicates::of(&seeded, &ordinals, &estimate),
         undefined: undefined.map(|(name, _)| name.clone()).collect(),
-        groups: Ordered(found.iter().map(|(name, of)| (name.clone(), group(of))).collect()),
+        groups: OrderedMap(found.iter().map(|(name, of)| (name.clone(), group(of))).collect()),
         problem,
         ..MetricValue::default()
     }

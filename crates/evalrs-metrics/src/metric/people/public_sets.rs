@@ -186,23 +186,23 @@ fn gsm8k() -> Option<PublicSet> {
 }
 
 /// A number that people would have given.
-struct Estimated {
+struct EstimatedNumber {
     what: &'static str,
     value: fn(f64, f64) -> f64,
     estimate: fn(&PeopleEstimate) -> Option<PredictionPoweredMean>,
 }
 
-const BOTH: [Estimated; 2] = [
-    Estimated {
+const BOTH: [EstimatedNumber; 2] = [
+    EstimatedNumber {
         what: "pass rate",
         value: |label, threshold| f64::from(u8::from(label >= threshold)),
         estimate: |of| of.pass_rate,
     },
-    Estimated { what: "mean", value: |label, _| label, estimate: |of| of.mean },
+    EstimatedNumber { what: "mean", value: |label, _| label, estimate: |of| of.mean },
 ];
 
-fn check(set: &PublicSet, estimated: &[Estimated], sizes: &[usize]) {
-    for Estimated { what, value, estimate } in estimated {
+fn check(set: &PublicSet, estimated: &[EstimatedNumber], sizes: &[usize]) {
+    for EstimatedNumber { what, value, estimate } in estimated {
         let truth = set.truth(&|label| value(label, set.threshold));
         for labels in sizes {
             let found = set.coverage(*labels, truth, *estimate);

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::io;
 
 use super::{
-    Ordered, SaveLog, SaveRecord, SavedGrade, SavedMetric, SavedVerdict, at_save, read_saves,
+    OrderedMap, SaveLog, SaveRecord, SavedGrade, SavedMetric, SavedVerdict, at_save, read_saves,
     rubrics_at,
 };
 use evalrs_base::price::Cost;
@@ -76,13 +76,13 @@ fn every_evaluation_can_be_made_again() {
 #[test]
 fn rubrics_have_the_text_of_the_line_that_brought_them() {
     let saved = |save: u32, rubrics: &[&str], texts: &[&str]| SaveRecord {
-        rubrics: Ordered(
+        rubrics: OrderedMap(
             rubrics
                 .iter()
                 .map(|text| ("q".to_owned(), blake3::hash(text.as_bytes()).to_hex().to_string()))
                 .collect(),
         ),
-        rubric_texts: Ordered(
+        rubric_texts: OrderedMap(
             texts.iter().map(|text| ("q".to_owned(), (*text).to_owned())).collect(),
         ),
         ..record(save, &[])
@@ -113,8 +113,8 @@ fn rubrics_have_the_text_of_the_line_that_brought_them() {
 fn what_is_written_is_read() {
     let mut full = record(0, &["a 0.5", "b"]);
     full.files = vec!["rubric.txt".to_owned()];
-    full.rubrics = Ordered(vec![("quality".to_owned(), "abc".to_owned())]);
-    full.metrics = Ordered(vec![(
+    full.rubrics = OrderedMap(vec![("quality".to_owned(), "abc".to_owned())]);
+    full.metrics = OrderedMap(vec![(
         "quality".to_owned(),
         SavedMetric {
             mean: Some(0.5),
