@@ -20,7 +20,6 @@ mod bad_input;
 #[cfg(unix)]
 mod before;
 mod blobs;
-mod bounds;
 mod cache;
 mod capture;
 #[cfg(unix)]
@@ -42,7 +41,6 @@ mod grade;
 mod headless;
 mod ids;
 mod import_keys;
-mod import_logs;
 mod import_sources;
 mod incremental;
 mod keys;

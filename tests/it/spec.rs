@@ -22,8 +22,8 @@ macro_rules! documents {
 }
 
 documents! {
-    agree assertions cache calibration command_judges compare conditions cost datasets diff
-    diff_labels explain functions grade history holdout ids import_runs imports inline
+    agree assertions bounds cache calibration command_judges compare conditions cost datasets diff
+    diff_labels explain functions grade history holdout ids import_logs import_runs imports inline
     label_commands label_gates labels metrics narrowing panels plan programs recorded_votes
     recordings replies reports rollup rubric_lints run similarity targets targets_functions verdicts
     views winners
