@@ -49,7 +49,7 @@ impl HeldSuites {
         held.select(samples, surroundings);
         held.uses += u32::from(!samples.is_empty());
         let HeldSuite { session, problems, .. } = &mut held;
-        let done = work(SuiteNow { session, problems, surroundings: surroundings });
+        let done = work(SuiteNow { session, problems, surroundings });
         let mut bytes = held.bytes();
         all.push_front(held);
         let mut kept = 1;

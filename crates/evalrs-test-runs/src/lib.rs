@@ -1,5 +1,7 @@
 //! Made-up runs for the tests of the formats: one whose every text attacks its reader, one empty, one large.
 
+#![expect(clippy::unwrap_used, reason = "only tests use it")]
+
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
@@ -44,6 +46,7 @@ impl Run {
     }
 
     /// The same with aggregates computed from the results.
+    #[must_use]
     pub fn summed(mut self) -> Self {
         let mut graders: Vec<String> = Vec::new();
         for (grader, _) in self.results.iter().flat_map(|result| &result.grades.0) {

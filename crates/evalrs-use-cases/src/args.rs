@@ -74,7 +74,7 @@ pub struct EvaluateArgs {
     pub failures: Option<usize>,
     /// Runs no suite, but an agent over prompts (a file, else standard input), and writes the lines of its output to
     /// standard output, or to the file that -o names.
-    #[arg(long)]
+    #[arg(long, help_heading = "Without a suite")]
     pub raw: bool,
 }
 

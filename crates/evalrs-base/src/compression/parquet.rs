@@ -42,7 +42,7 @@ mod tests {
 
     use super::{UnpackError, json_lines};
 
-    const ROWS: &[u8] = include_bytes!("../../../tests/it/fixtures/rows.parquet");
+    const ROWS: &[u8] = include_bytes!("../../../../tests/it/fixtures/rows.parquet");
 
     #[test]
     fn rows_are_what_json_has_for_them() {

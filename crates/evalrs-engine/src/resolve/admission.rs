@@ -416,7 +416,7 @@ mod tests {
                     started.push(waiting.key.0[0]);
                 }
                 StartVerdict::Never(NeverStarts::Broken(waiting, _)) => {
-                    broken.push(waiting.key.0[0])
+                    broken.push(waiting.key.0[0]);
                 }
                 StartVerdict::Never(NeverStarts::Closed(_)) => unreachable!("nothing is closed"),
                 StartVerdict::Wait => break,

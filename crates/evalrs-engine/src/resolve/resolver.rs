@@ -270,7 +270,7 @@ impl<'a> Resolver<'a> {
                 StartVerdict::Start(admitted) => self.start(*admitted),
                 StartVerdict::Never(NeverStarts::Closed(closed)) => self.give_up_closed(closed),
                 StartVerdict::Never(NeverStarts::Broken(waiting, why)) => {
-                    self.report_bug(waiting, why)
+                    self.report_bug(waiting, why);
                 }
                 StartVerdict::Wait => return,
             }

@@ -16,6 +16,7 @@ pub struct ExpressionProblem {
 
 impl ExpressionProblem {
     /// The same of a text that begins `by` bytes earlier.
+    #[must_use]
     pub fn moved(self, by: usize) -> Self {
         Self { at: self.at.start + by..self.at.end + by, ..self }
     }
