@@ -1,7 +1,7 @@
 //! How a score is compared with a threshold: the one comparison of gates, passes and conditions.
 //!
 //! Scores and thresholds are decimals to those who write them, and the nearest binary fractions to a machine: the
-//! exact mean of 0.7, 0.7 and 1.0 rounds to one bit below 0.8. So values that differ by less than [`TOLERANCE`] are
+//! exact mean of 0.7, 0.7 and 1.0 rounds to one bit below 0.8. So values that differ by less than `TOLERANCE` are
 //! equal here. Nowhere else: reports and records keep every bit.
 
 use std::cmp::Ordering;

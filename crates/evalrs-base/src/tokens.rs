@@ -40,7 +40,7 @@ fn pieces(mut text: &str) -> impl Iterator<Item = &str> {
     })
 }
 
-/// Estimates the tokens of many prompts: the first [`SAMPLED`] are tokenized, and the rest are taken to have as
+/// Estimates the tokens of many prompts: the first `SAMPLED` are tokenized, and the rest are taken to have as
 /// many tokens a byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Estimator {

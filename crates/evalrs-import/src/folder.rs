@@ -1,7 +1,7 @@
 //! The files of an import: suites as YAML, rows, outputs and labels as JSON Lines, programs, and `IMPORT.md`.
 //!
 //! Live keys are looked for in the values that are written, and once more in the files: every text that leaves this module went
-//! through [`SecretFindings::take_out`].
+//! through `SecretFindings::take_out`.
 
 use serde_json::{Map, Value, json};
 

@@ -131,7 +131,7 @@ pub struct MovementCounts {
     pub new: usize,
     /// See [`Movement::Same`].
     pub unchanged: usize,
-    /// See [`Movement::PendingSpan`].
+    /// See [`Movement::Pending`].
     pub pending: usize,
     /// See [`Movement::NotApplicable`].
     #[serde(skip_serializing_if = "is_zero")]

@@ -1,6 +1,6 @@
 //! Commands as lines on standard input of `evalrs watch`.
 //!
-//! A thread hands lines over, for a read of standard input cannot be cancelled; [`parse`] says what a line means to
+//! A thread hands lines over, for a read of standard input cannot be cancelled; `parse` says what a line means to
 //! somebody who looks at a board. The end of the input ends no session: it only means that no command follows.
 
 use std::io::{BufRead, BufReader, Read};

@@ -2,7 +2,7 @@
 //!
 //! Two steps: [`word_diff`] finds the pieces, [`render`] makes them lines. Knows texts, not what they are. The texts
 //! are untrusted and may be large, so the work is bounded: what stands alike at both ends is set aside first, and of
-//! the rest at most [`MAX_WORDS`] words are compared. Beyond that, lines are compared, and words only within lines
+//! the rest at most `MAX_WORDS` words are compared. Beyond that, lines are compared, and words only within lines
 //! that differ, as long as the number lasts; what is left is shown as removed and added whole. No clock bounds it, or
 //! the same texts would not always have the same pieces.
 

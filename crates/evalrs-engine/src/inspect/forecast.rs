@@ -5,7 +5,7 @@
 //! the same model, else [`DEFAULT_OUTPUT`].
 //!
 //! What follows the answers of a target or an extractor is counted by its rows, each answer as long as recorded ones,
-//! else [`DEFAULT_ANSWER`]: no more judgments than that are asked.
+//! else `DEFAULT_ANSWER`: no more judgments than that are asked.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -97,7 +97,7 @@ pub fn record_place(
     Place::in_line(path, line, &text[line_start..line_end], at - line_start..end - line_start)
 }
 
-/// Where the nesting of a JSON text passes [`DEPTH_LIMIT`], if it does.
+/// Where the nesting of a JSON text passes `DEPTH_LIMIT`, if it does.
 pub fn too_deep(text: &str) -> Option<usize> {
     let bytes = text.as_bytes();
     let mut depth = 0usize;

@@ -1,7 +1,7 @@
 //! What a suite says, as plain data, whatever it was read from.
 //!
 //! The bottom of the pipeline's vocabulary: graders, judges, programs and gates are made from these types, and know
-//! nothing of YAML. [`evalrs_suite`] reads a file into them.
+//! nothing of YAML. `evalrs_suite` reads a file into them.
 
 pub mod calibration;
 pub mod dataset;

@@ -90,7 +90,7 @@ pub struct RunFacts {
     pub saved: Usage,
     /// What all judgments of the results used, each once.
     pub usage: ModelUsage,
-    /// The keys executed in this run, no more than [`MAX_NAMED_KEYS`] of them; all other judgments were replayed.
+    /// The keys executed in this run, no more than `MAX_NAMED_KEYS` of them; all other judgments were replayed.
     pub asked: Vec<String>,
     /// How many keys were executed.
     pub asked_count: usize,

@@ -1,6 +1,6 @@
 //! The full-screen display of `evalrs watch`.
 //!
-//! [`Screen`] is what is seen and where one is in it: pure state, keys in, frames out, drawn from a [`Board`]. It knows
+//! `Screen` is what is seen and where one is in it: pure state, keys in, frames out, drawn from a [`Board`]. It knows
 //! no terminal and no clock; [`terminal`] is the effect around it. Nothing jumps: every part has its place, whatever
 //! comes in. No colour says anything that a sign or a word does not say too.
 

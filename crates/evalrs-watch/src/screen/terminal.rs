@@ -1,4 +1,4 @@
-//! The terminal around the [`Screen`]: taken over, drawn on, given back whatever happens.
+//! The terminal around the `Screen`: taken over, drawn on, given back whatever happens.
 //!
 //! The only file of the display with effects. The terminal is given back when the value is dropped, before an editor
 //! starts in it, and before the message of a panic is written.
@@ -29,7 +29,7 @@ static IS_TAKEN: AtomicBool = AtomicBool::new(false);
 
 type TerminalBackend = ratatui::Terminal<CrosstermBackend<BufWriter<Stdout>>>;
 
-/// The full-screen display: a [`Screen`] on a terminal that is taken over, raw, with mouse and pasted text as events.
+/// The full-screen display: a `Screen` on a terminal that is taken over, raw, with mouse and pasted text as events.
 pub struct ScreenDisplay {
     screen: Screen,
     drawn: TerminalBackend,
@@ -57,7 +57,7 @@ impl ScreenDisplay {
         events.next().await.unwrap_or_else(|| Err(io::ErrorKind::UnexpectedEof.into()))
     }
 
-    /// See [`Screen::key`]; what it changed is drawn at once.
+    /// See `Screen::key`; what it changed is drawn at once.
     pub fn key(&mut self, event: &Event, board: &dyn Board) -> io::Result<Option<UserCommand>> {
         // Terminals tell of every column that a mouse passes.
         if let Event::Mouse(MouseEvent { kind: MouseEventKind::Moved, .. }) = event {
