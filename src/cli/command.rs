@@ -84,6 +84,7 @@ impl Command {
     /// Whether it exits as agent-eval-harness does: with 0, or with 1 if it could not do its work.
     pub fn has_two_codes(&self) -> bool {
         match self {
+            #[cfg(feature = "harness")]
             Self::Run(args) => args.evaluate.raw,
             #[cfg(feature = "harness")]
             Self::Harness(command) => command.has_two_codes(),

@@ -228,6 +228,8 @@ static GRADER_IDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
     GRADERS
         .iter()
         .flat_map(|info| std::iter::once(info.id).chain(info.aliases.iter().copied()))
+        // They are known, and say which feature has them where they are checked.
+        .chain(grade::names_left_out())
         .collect()
 });
 static EXTRACTOR_IDS: LazyLock<Vec<&str>> =

@@ -119,6 +119,12 @@ const OPTIONAL: &[(&str, &[&str])] = &[
     ),
 ];
 
+/// The names of graders that this build has not.
+pub fn names_left_out() -> impl Iterator<Item = &'static str> {
+    let names = OPTIONAL.iter().flat_map(|(_, names)| names.iter().copied());
+    names.filter(|name| find(name).is_none())
+}
+
 /// The feature of a grader that this build has not.
 fn left_out(name: &str) -> Option<&'static str> {
     let has = |(_, names): &&(&str, &[&str])| names.contains(&name);
