@@ -8,8 +8,8 @@
 //! [`strip`] says that it cannot.
 //!
 //! The work is that of oxc; what it cannot do (decorators, variables that a namespace exports) is a problem of the source.
-//! Imports that only types use go, as the TypeScript compiler has it. JavaScript stays as it is. Knows nothing of files
-//! and of what runs the code.
+//! Imports that only types use go, as the TypeScript compiler has it. JavaScript stays as it is. This crate must not know files
+//! or what runs the code.
 
 #[cfg(feature = "typescript")]
 mod erase;
