@@ -12,7 +12,7 @@ import time
 import unittest
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-WORKER = os.path.join(ROOT, "src", "effects", "exec", "programs", "python", "worker.py")
+WORKER = os.path.join(ROOT, "crates", "evalrs-exec", "src", "programs", "python", "worker.py")
 #: How evalrs starts a worker: descriptor 4 brings requests, 3 takes replies, prints go to stderr.
 START = ["/bin/sh", "-c", 'exec "$@" 3>&1 1>&2 4<&0 0</dev/null', "sh"]
 #: Longer than anything here takes, in seconds.
