@@ -20,14 +20,6 @@
 //!
 //! Begin with `executor`, then `executors`, then the kind of action in question.
 
-#![cfg_attr(
-    not(feature = "judge"),
-    expect(
-        dead_code,
-        reason = "limits and replies of judges are built without their executor too"
-    )
-)]
-
 mod breaker;
 pub mod discovered;
 pub mod editor;

@@ -2,7 +2,7 @@
 //!
 //! `{"k":"<64 hex>","g":<generation>,"v":<body>,"c":"<8 hex>"}`: a JSON object in a fixed layout, so that key and
 //! generation are read without a JSON parse while grep, jq and git still understand it. In a segment `<body>` may be a
-//! [reference](blob_reference) to a blob, or lack [what it shares](shared_text) with an earlier line. The
+//! reference to a blob (`blob_reference`), or lack what it shares with an earlier line (`shared_text`). The
 //! checksum is the CRC-32 of every byte before `,"c"`: it finds damage, not malice. Knows no files; whoever scans says where a
 //! line stands.
 
