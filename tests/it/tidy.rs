@@ -178,6 +178,46 @@ fn effects_are_opened_only_where_they_belong() {
     assert_eq!(opened, Vec::<String>::new(), "files that lift the ban on effects");
 }
 
+/// Words on `-ing` and `-ed` that name a thing.
+const NOUNS: &[&str] = &[
+    "Ending",
+    "Listing",
+    "Narrowing",
+    "Nesting",
+    "Pairing",
+    "Pricing",
+    "Ranking",
+    "Reading",
+    "Seed",
+    "Setting",
+    "Smoothing",
+    "Spending",
+    "String",
+];
+/// Participles that end otherwise.
+const IRREGULAR: &[&str] = &[
+    "Begun", "Bound", "Broken", "Built", "Caught", "Chosen", "Cut", "Drawn", "Found", "Given",
+    "Gone", "Held", "Hidden", "Kept", "Known", "Left", "Lost", "Made", "Paid", "Put", "Read",
+    "Run", "Said", "Seen", "Sent", "Set", "Shown", "Sought", "Split", "Taken", "Told", "Written",
+];
+
+/// Whether a name says what was done to a thing, and not which thing it is.
+fn is_participle(name: &str) -> bool {
+    let is_one_word = !name.chars().skip(1).any(char::is_uppercase);
+    let is_regular = (name.ends_with("ed") || name.ends_with("ing")) && !NOUNS.contains(&name);
+    is_one_word && (is_regular || IRREGULAR.contains(&name))
+}
+
+#[test]
+fn types_are_named_after_things() {
+    let named = shapes::shapes().types;
+    let participles: BTreeMap<_, _> =
+        named.iter().filter(|(name, _)| is_participle(name)).collect();
+    assert_eq!(participles, BTreeMap::new(), "say what it is: `StoredOutcome`, not `Stored`");
+    assert!(is_participle("Stored") && is_participle("Kept") && is_participle("Waiting"));
+    assert!(!is_participle("StoredOutcome") && !is_participle("Ranking"));
+}
+
 #[test]
 fn types_have_names_of_their_own_and_tuples_stand_for_no_names() {
     let mut shapes = shapes::shapes();
