@@ -1,13 +1,13 @@
-//! What the engine asks of whoever executes actions: the execution itself, which limits it keeps, and what it loads.
+//! What the engine asks of whoever executes actions, the execution itself, which limits it keeps, and what it loads, and
+//! what it is told: whether more may start, what is worth a line, and which files programs are seen to load and to write.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::future::{Future, pending, ready};
 use std::pin::Pin;
 use std::sync::Arc;
 
-use super::discovered::DiscoveredFiles;
 use super::endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
 use super::launch::Launch;
-use super::room::{Notice, Room};
 use super::start::Start;
 use evalrs_eval::program::ProgramIdentity;
 use evalrs_model::key::ActionKey;
@@ -50,96 +50,130 @@ pub trait Executor {
     }
 }
 
-/// Says which actions may start, by the limits of those who are asked.
+/// Says which actions may start, by the limits of those who are asked. Without any, everything may.
 pub trait ExecutionLimits {
     /// A new evaluation begins: what was given up in the last one is asked again.
-    fn begin(&self);
-
+    fn begin(&self) {}
     /// Nothing more is sent until a new evaluation begins, and why. What is under way finishes; what waits to be sent
     /// ends as not asked, and what waits for another attempt with the failure of its last one.
-    fn halt(&self, reason: &str);
-
+    fn halt(&self, _reason: &str) {}
     /// Makes an endpoint of judges known, or takes new settings for one that is.
-    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId;
-
+    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> JudgeEndpointId {
+        JudgeEndpointId::default()
+    }
     /// Whether an action of this endpoint may start.
-    fn room(&self, endpoint: EndpointId) -> Room;
-
+    fn room(&self, _endpoint: EndpointId) -> Room {
+        Room::Now
+    }
     /// Why this model of an endpoint is asked no more, if it is not; others of it may be.
-    fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String>;
-
+    fn closed_model(&self, _endpoint: JudgeEndpointId, _model: &str) -> Option<String> {
+        None
+    }
     /// Resolves when an answer of `room` may have changed, or there are notices.
-    fn changed(&self) -> ChangeFuture<'_>;
-
+    fn changed(&self) -> ChangeFuture<'_> {
+        Box::pin(pending())
+    }
     /// What there is to say since the last call.
-    fn take_notices(&self) -> Vec<Notice>;
+    fn take_notices(&self) -> Vec<Notice> {
+        Vec::new()
+    }
 }
 
-/// Finds out what programs load: that is part of the keys of their calls.
+/// Finds out what programs load: that is part of the keys of their calls. Where none are called there is nothing to load.
 pub trait ProgramLoader {
     /// Loads a program that a worker runs, so that it is known which files it loads before anything is keyed. What is
     /// known of it without those has the key `base`: no call of another state is answered by what is loaded now.
-    fn load(&self, start: Arc<Start>, base: ActionKey) -> LoadFuture<'_>;
-
+    fn load(&self, _start: Arc<Start>, _base: ActionKey) -> LoadFuture<'_> {
+        Box::pin(ready(Ok(DiscoveredFiles::default())))
+    }
     /// Looks whether a program can be started in the sandbox that it is to run in.
-    fn check_sandbox<'a>(&'a self, start: &'a Start) -> CheckFuture<'a>;
-
+    fn check_sandbox<'a>(&'a self, _start: &'a Start) -> CheckFuture<'a> {
+        Box::pin(ready(Ok(())))
+    }
     /// What programs were started in that are to be kept in a sandbox: `bubblewrap` or `none`, if any was.
-    fn sandbox(&self) -> Option<&'static str>;
-
+    fn sandbox(&self) -> Option<&'static str> {
+        None
+    }
     /// What programs were seen to load since the last call, beside what [`Self::load`] told of them: each as it was when
     /// it was called.
-    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)>;
+    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
+        Vec::new()
+    }
 }
 
 /// Lets everything start, and has nothing to say.
 #[derive(Debug)]
 pub struct NoLimits;
 
-impl ExecutionLimits for NoLimits {
-    fn begin(&self) {}
+impl ExecutionLimits for NoLimits {}
 
-    fn halt(&self, _reason: &str) {}
-
-    fn open(&self, _endpoint: &Endpoint, _limits: LimitSettings) -> JudgeEndpointId {
-        JudgeEndpointId::default()
-    }
-
-    fn room(&self, _endpoint: EndpointId) -> Room {
-        Room::Now
-    }
-
-    fn closed_model(&self, _endpoint: JudgeEndpointId, _model: &str) -> Option<String> {
-        None
-    }
-
-    fn changed(&self) -> ChangeFuture<'_> {
-        Box::pin(pending())
-    }
-
-    fn take_notices(&self) -> Vec<Notice> {
-        Vec::new()
-    }
-}
-
-/// Stands in where no programs are called: they load nothing.
+/// Stands in where no programs are called.
 #[derive(Debug)]
 pub struct NoPrograms;
 
-impl ProgramLoader for NoPrograms {
-    fn load(&self, _start: Arc<Start>, _base: ActionKey) -> LoadFuture<'_> {
-        Box::pin(ready(Ok(DiscoveredFiles::default())))
-    }
+impl ProgramLoader for NoPrograms {}
 
-    fn check_sandbox<'a>(&'a self, _start: &'a Start) -> CheckFuture<'a> {
-        Box::pin(ready(Ok(())))
-    }
+/// Whether an action may start.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Room {
+    /// It may.
+    Now,
+    /// Not before one that is under way lands.
+    Full,
+    /// Not yet; `changed` tells when to look again.
+    Later,
+    /// Not any more, and why.
+    Closed(String),
+}
 
-    fn sandbox(&self) -> Option<&'static str> {
-        None
-    }
+/// Something an executor has to say, for people.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Notice {
+    /// An endpoint is held back.
+    Waiting {
+        /// Which one.
+        endpoint: JudgeEndpointId,
+        /// By what.
+        what: String,
+        /// Whether that is worth a line: it was not said in the last minute.
+        is_new: bool,
+    },
+    /// Nothing holds this endpoint back any more.
+    Going(JudgeEndpointId),
+    /// A line on one request, where those are wanted.
+    Line(String),
+    /// A conversation of the target.
+    Agent {
+        /// The sample, and the model and the trial where there are several.
+        who: String,
+        /// What it does now; none once it has ended.
+        doing: Option<String>,
+    },
+}
 
-    fn take_discovered(&self) -> Vec<(Arc<ProgramIdentity>, DiscoveredFiles)> {
-        Vec::new()
+/// What a program was seen to load. All paths are absolute, and of the workspace.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DiscoveredFiles {
+    /// Module files, and what says which ones are loaded.
+    pub files: SeenFiles,
+    /// Where it looked for a module file that was not there.
+    pub missed: BTreeSet<String>,
+    /// Other files that it opened to read them, each with its digest then; none of what is too large for one.
+    pub reads: BTreeMap<String, Option<String>>,
+    /// Files that its words name and that it writes: then it is told of nothing else.
+    pub outputs: BTreeSet<String>,
+}
+
+/// Files that were loaded, each with its digest then, as keys tell of it; none where it was edited meanwhile, so that
+/// nobody knows which state was loaded.
+pub type SeenFiles = BTreeMap<String, Option<String>>;
+
+/// Adds to the files that were seen what was seen of them since. Of what was loaded in two states none is known.
+pub fn see(files: &mut SeenFiles, more: SeenFiles) {
+    for (path, digest) in more {
+        let seen = files.entry(path).or_insert_with(|| digest.clone());
+        if *seen != digest {
+            *seen = None;
+        }
     }
 }

@@ -6,15 +6,13 @@ use std::sync::Arc;
 use futures_util::future::select;
 use tracing::{Instrument, debug_span};
 
-use super::discovered::DiscoveredFiles;
 use super::endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
 use super::executor::{
-    ActionFuture, ChangeFuture, CheckFuture, CloseFuture, ExecutionLimits, Executor, LoadFuture,
-    ProgramLoader,
+    ActionFuture, ChangeFuture, CheckFuture, CloseFuture, DiscoveredFiles, ExecutionLimits,
+    Executor, LoadFuture, Notice, ProgramLoader, Room,
 };
 use super::launch::Launch;
 use super::programs::ProgramExecutor;
-use super::room::{Notice, Room};
 use super::start::Start;
 use super::targets::TargetExecutor;
 use evalrs_eval::program::ProgramIdentity;

@@ -1,15 +1,17 @@
 //! Actions as executors take them, each with what decides how it is executed but not what comes of it.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use super::endpoint::{EndpointId, JudgeEndpointId};
-use super::secret::{RequestHeader, Secret};
+use super::secret::{RequestHeader, Secret, without, without_parameters};
 use super::start::Start;
-use super::targets::launch::TargetLaunch;
+use evalrs_base::price::{Price, Prices};
 use evalrs_eval::action::Action;
-use evalrs_eval::judge::{JudgeAction, secret_parameters};
+use evalrs_eval::judge::{JudgeAction, percent_decoded, secret_parameters};
 use evalrs_eval::program::ProgramAction;
-use evalrs_model::spec::{AgentSpec, Patience};
+use evalrs_eval::target::TargetAction;
+use evalrs_model::spec::{AgentKind, AgentSpec, Patience};
 
 /// An action, and everything that decides how it is executed but not what comes of it.
 #[derive(Clone, Debug)]
@@ -78,11 +80,95 @@ pub struct JudgeLaunch {
 impl JudgeLaunch {
     /// `text` without any secret of the request. Always before a text is cut: a part of a secret is not found any more.
     pub fn without_secrets(&self, text: &str) -> String {
-        let hidden = self.headers.iter().filter(|header| header.is_secret);
-        let secrets = self.api_key.iter().chain(hidden.map(|header| &header.value));
-        let text = secrets.fold(text.to_owned(), |text, secret| secret.remove_from(&text));
-        let text = self.start.iter().fold(text, |text, start| start.without_secrets(&text));
-        let parameters = secret_parameters(&self.base_url);
-        parameters.fold(text, |text, (_, value)| Secret::new(value.to_owned()).remove_from(&text))
+        let sent = secrets_of(self.api_key.as_ref(), &self.headers);
+        let told = self.start.iter().flat_map(|start| start.secrets());
+        without_parameters(&self.base_url, without(sent.chain(told), text))
+    }
+}
+
+/// A conversation, and how the target is reached.
+#[derive(Clone, Debug)]
+pub struct TargetLaunch {
+    /// The action.
+    pub action: TargetAction,
+    /// How its program is started, and where; of a target without one the path is empty.
+    pub start: Arc<Start>,
+    /// How its model or its server is reached, where it has one.
+    pub access: Option<TargetAccess>,
+    /// How the model is reached that answers for the user.
+    pub user: Option<TargetAccess>,
+    /// How the function is started that prepares the server.
+    pub setup: Option<Arc<Start>>,
+    /// The sample, the model and the trial, as people read them.
+    pub what_for: String,
+    /// How long each turn of a command line may take, where that is said outside of its adapter: one that takes longer
+    /// then ends no conversation.
+    pub turn_limit: Option<Duration>,
+}
+
+/// How a server is reached.
+#[derive(Clone, Debug)]
+pub struct TargetAccess {
+    /// Where requests go; empty where the target itself says.
+    pub base_url: String,
+    /// The key of the API; none sends no authorization.
+    pub api_key: Option<Secret>,
+    /// Further headers.
+    pub headers: Vec<RequestHeader>,
+    /// What its model costs, where that is known.
+    pub price: Option<Price>,
+}
+
+impl TargetAccess {
+    /// What requests hold that must not be told.
+    pub(crate) fn secrets(&self) -> impl Iterator<Item = &Secret> {
+        secrets_of(self.api_key.as_ref(), &self.headers)
+    }
+}
+
+/// The secrets among what requests hold.
+fn secrets_of<'a>(
+    api_key: Option<&'a Secret>,
+    headers: &'a [RequestHeader],
+) -> impl Iterator<Item = &'a Secret> {
+    let hidden = headers.iter().filter(|header| header.is_secret);
+    api_key.into_iter().chain(hidden.map(|header| &header.value))
+}
+
+impl TargetLaunch {
+    /// The same, with what its models cost.
+    #[must_use]
+    pub fn priced(mut self, prices: &Prices) -> Self {
+        let price = self.action.model_name().and_then(|model| prices.of(model));
+        if let Some(access) = &mut self.access {
+            access.price = price;
+        }
+        if let (Some(access), Some(user)) = (&mut self.user, &self.action.identity.spec.user) {
+            access.price = prices.of(&user.model.model);
+        }
+        self
+    }
+
+    /// `text` without any secret that the target is told or sent.
+    pub fn without_secrets(&self, text: &str) -> String {
+        let text = self.start.without_secrets(text);
+        let all = self.access.iter().chain(&self.user);
+        let text = without(all.flat_map(TargetAccess::secrets), &text);
+        let parameters = self.urls().flat_map(secret_parameters);
+        parameters.fold(text, |text, (_, value)| {
+            // A server may tell it as it is written in the URL, or what that means.
+            let text = Secret::new(value.to_owned()).remove_from(&text);
+            Secret::new(percent_decoded(value)).remove_from(&text)
+        })
+    }
+
+    /// The URLs that requests go to.
+    fn urls(&self) -> impl Iterator<Item = &str> {
+        let own = match &self.action.identity.spec.kind {
+            AgentKind::Http(http) => Some(http.url.as_str()),
+            _ => None,
+        };
+        let of_models = self.access.iter().chain(&self.user);
+        own.into_iter().chain(of_models.map(|access| access.base_url.as_str()))
     }
 }

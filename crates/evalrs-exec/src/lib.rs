@@ -6,8 +6,8 @@
 //!
 //! In reading order:
 //!
-//! - `launch`, `start`, `endpoint`, `room`, `discovered`, `secret`: what is handed in and what is told;
-//! - `executor`: the traits that the engine works with. `Executor` alone has to be implemented; `ExecutionLimits` says what
+//! - `launch`, `start`, `endpoint`, `secret`: what is handed in;
+//! - `executor`: the traits that the engine works with, and what it is told. `Executor` alone has to be implemented; `ExecutionLimits` says what
 //!   may start, `ProgramLoader` what programs load. `executors` joins those of judges, programs and targets;
 //! - `judges`: questions over HTTP. `http` sends them, `endpoints` shares limits (`limit`, `window`, `pause`) without a clock,
 //!   and `errors` says what replies mean that hold no answer; `breaker` gives up what always fails in the same way;
@@ -21,7 +21,6 @@
 //! Begin with `executor`, then `executors`, then the kind of action in question.
 
 mod breaker;
-pub mod discovered;
 pub mod editor;
 pub mod endpoint;
 pub mod executor;
@@ -34,21 +33,18 @@ pub(crate) mod letta;
 #[cfg(not(feature = "judge"))]
 pub mod no_judges;
 pub mod programs;
-pub mod room;
 pub mod secret;
 pub mod start;
 pub mod targets;
 #[cfg(feature = "judge")]
 pub(crate) mod transport;
 
-pub use discovered::{DiscoveredFiles, SeenFiles, see};
 pub use endpoint::{Endpoint, EndpointId, JudgeEndpointId, LimitSettings};
 pub use executor::{
-    ActionFuture, ChangeFuture, CheckFuture, CloseFuture, ExecutionLimits, Executor, LoadFuture,
-    ProgramLoader,
+    ActionFuture, ChangeFuture, CheckFuture, CloseFuture, DiscoveredFiles, ExecutionLimits,
+    Executor, LoadFuture, Notice, ProgramLoader, Room, SeenFiles, see,
 };
 pub use launch::{JudgeLaunch, Launch, ProgramLaunch};
 pub use programs::supervisor::supervise;
-pub use room::{Notice, Room};
 pub use secret::{RequestHeader, Secret};
 pub use start::{Runtime, Start};

@@ -44,6 +44,17 @@ impl Secret {
     }
 }
 
+/// `text` without any of these secrets. Always before a text is cut: a part of a secret is not found any more.
+pub(crate) fn without<'a>(secrets: impl Iterator<Item = &'a Secret>, text: &str) -> String {
+    secrets.fold(text.to_owned(), |text, secret| secret.remove_from(&text))
+}
+
+/// `text` without the secrets that stand in the query of a URL.
+pub(crate) fn without_parameters(url: &str, text: String) -> String {
+    let parameters = evalrs_eval::judge::secret_parameters(url);
+    parameters.fold(text, |text, (_, value)| Secret::new(value.to_owned()).remove_from(&text))
+}
+
 impl std::fmt::Debug for Secret {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("[secret]")

@@ -1,6 +1,6 @@
 //! How the process of a program is started: its file, what runs it, its folder, its variables.
 
-use super::secret::Secret;
+use super::secret::{Secret, without};
 use evalrs_model::spec::{ProgramSpec, is_secret};
 
 /// How a program is started.
@@ -38,7 +38,7 @@ impl Start {
     /// `text` without any secret that is passed on to the program, by the name of its variable. Always before a text is
     /// cut: a part of a secret is not found any more.
     pub fn without_secrets(&self, text: &str) -> String {
-        self.secrets().fold(text.to_owned(), |text, secret| secret.remove_from(&text))
+        without(self.secrets(), text)
     }
 }
 

@@ -8,20 +8,18 @@ use serde_json::{Map, Value};
 use super::asking::AskedAction;
 use super::endpoints::RequestSlot;
 use super::pause::Pause;
+use crate::launch::TargetAccess;
 use crate::letta::agent::{AgentPlan, LettaAgent};
 use crate::letta::made_agents::MadeAgents;
-use crate::letta::server::{LettaAccess, LettaServer};
+use crate::letta::server::LettaServer;
 use crate::transport::client::Clients;
-use crate::transport::retry;
 use evalrs_eval::judge::provider::RE_ASKS;
 use evalrs_eval::judge::template;
 use evalrs_letta::agent_state::{model_of, unable};
 use evalrs_letta::requests;
 use evalrs_letta::stream::used;
 use evalrs_letta::verdict::{NoVerdict, verdict};
-use evalrs_model::outcome::{
-    Failure, FailureKind, JudgeExchange, Outcome, RejectedReply, Reply, Usage,
-};
+use evalrs_model::outcome::{Failure, FailureKind, JudgeExchange, RejectedReply, Reply, Usage};
 use evalrs_model::spec::AgentSpec;
 
 /// What conversations with agents need of the world.
@@ -36,51 +34,24 @@ pub(super) async fn ask(
     world: AgentWorld<'_>,
     agent: &AgentSpec,
     asking: &AskedAction<'_>,
-) -> Outcome {
-    match ask_with_retries(world, agent, asking).await {
-        Ok(reply) => Outcome::Reply(reply),
-        Err(failure) => Outcome::Failure(failure),
-    }
-}
-
-async fn ask_with_retries(
-    world: AgentWorld<'_>,
-    agent: &AgentSpec,
-    asking: &AskedAction<'_>,
 ) -> Result<Reply, Failure> {
     let launch = asking.launch();
-    let access = LettaAccess {
+    let access = TargetAccess {
         base_url: launch.base_url.clone(),
         api_key: launch.api_key.clone(),
         headers: launch.headers.clone(),
+        price: None,
     };
     let server = LettaServer::new(access, world.clients)?;
-    let most = launch.patience.max_retries;
-    let mut attempt = 0;
-    let mut last = None;
-    loop {
-        let slot = asking.slot(last).await?;
+    let had = asking.with_retries("a verdict", async |slot| {
         let patience = asking.patience();
-        let begin = asking.now();
         let judging = judge(&server, world.made, agent, asking);
         let judged = tokio::time::timeout(patience, judging).await;
         let judged = judged.unwrap_or_else(|_| Err(asking.timed_out(patience)));
         land(slot, &judged);
-        let failure = match judged {
-            Ok(reply) => {
-                asking.say_landed(begin, "a verdict");
-                return Ok(reply);
-            }
-            Err(failure) => failure,
-        };
-        asking.say_landed(begin, &failure.message);
-        if attempt == most || !retry::is_retryable(failure.kind, None) {
-            return Err(failure);
-        }
-        attempt += 1;
-        let delay = retry::delay(attempt, None, fastrand::f64());
-        last = Some(asking.back_off(attempt, delay, failure).await?);
-    }
+        judged
+    });
+    had.await
 }
 
 /// Tells the endpoint how a conversation landed. What the model behind a server refused is that server's to bear.

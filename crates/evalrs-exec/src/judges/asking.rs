@@ -9,6 +9,7 @@ use serde_json::{Map, Value};
 
 use super::endpoints::{Endpoints, Refusal, RequestEntry, RequestSlot};
 use crate::JudgeLaunch;
+use crate::transport::retry;
 use evalrs_base::text::time;
 use evalrs_eval::judge::JudgeAction;
 use evalrs_eval::judge::question::Question;
@@ -101,6 +102,33 @@ impl<'a> AskedAction<'a> {
         }
     }
 
+    /// Has a request made by `send`, which tells its slot how it landed; again after what may pass. `answer` is what is said of
+    /// one that was answered.
+    pub(super) async fn with_retries<T>(
+        &self,
+        answer: &str,
+        send: impl AsyncFn(RequestSlot<'a>) -> Result<T, Failure>,
+    ) -> Result<T, Failure> {
+        let mut attempt = 0;
+        let mut last = None;
+        loop {
+            let slot = self.slot(last).await?;
+            let begin = self.now();
+            let sent = send(slot).await;
+            self.say_landed(begin, sent.as_ref().err().map_or(answer, |failure| &failure.message));
+            let failure = match sent {
+                Err(failure) if retry::is_retryable(failure.kind, None) => failure,
+                sent => return sent,
+            };
+            if attempt == self.launch.patience.max_retries {
+                return Err(failure);
+            }
+            attempt += 1;
+            let delay = retry::delay(attempt, None, fastrand::f64());
+            last = Some(self.back_off(attempt, delay, failure).await?);
+        }
+    }
+
     /// How long one request may take from now: until it is late, or so is the action.
     pub(super) fn patience(&self) -> Duration {
         self.timeout().min(self.until().saturating_sub(self.endpoints.now()))
@@ -117,7 +145,7 @@ impl<'a> AskedAction<'a> {
             return self.late("a request was under way", None);
         }
         let timeout = self.launch.patience.timeout;
-        failure(FailureKind::Timeout, format!("no answer within {timeout} s"))
+        Failure::new(FailureKind::Timeout, format!("no answer within {timeout} s"))
     }
 
     /// The failure of a request that is not sent again. One that was late says what may help.
@@ -193,8 +221,9 @@ impl<'a> AskedAction<'a> {
     fn given_up(&self, refused: Refusal, last: Option<Failure>) -> Failure {
         match refused {
             Refusal::TooLate(what) => self.late(&what, last),
-            Refusal::Closed(reason) => last
-                .unwrap_or_else(|| failure(FailureKind::NotAsked, format!("not asked: {reason}"))),
+            Refusal::Closed(reason) => last.unwrap_or_else(|| {
+                Failure::new(FailureKind::NotAsked, format!("not asked: {reason}"))
+            }),
         }
     }
 
@@ -204,7 +233,7 @@ impl<'a> AskedAction<'a> {
         let before = last.map_or_else(String::new, |last| format!("; before, {}", last.message));
         let message = format!("no verdict within the deadline of {deadline} s: {what}{before}");
         let message = if is_late { self.advice(&message) } else { message };
-        failure(FailureKind::Deadline, message)
+        Failure::new(FailureKind::Deadline, message)
     }
 }
 
@@ -216,8 +245,4 @@ pub(crate) fn estimate(action: &JudgeAction) -> u64 {
         Question::Score(_) | Question::Compare => REPLY_TOKENS,
     };
     sent + action.max_tokens.map_or(received, u64::from)
-}
-
-fn failure(kind: FailureKind, message: String) -> Failure {
-    Failure::new(kind, message)
 }

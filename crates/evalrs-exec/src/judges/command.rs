@@ -11,7 +11,6 @@ use super::pause::Pause;
 use crate::Start;
 use crate::programs::ProgramExecutor;
 use crate::programs::agent_process::{AgentEnd, AgentRun};
-use crate::transport::retry;
 use evalrs_eval::judge::command::{CommandInput, input, prompt};
 use evalrs_eval::judge::provider::{Correction, RE_ASKS};
 use evalrs_model::outcome::{Failure, FailureKind, JudgeExchange, Outcome, Reply};
@@ -76,36 +75,16 @@ async fn run_with_retries(
     let mut changed = start.as_ref().clone();
     changed.spec.arguments.clone_from(&input.arguments);
     let start = Arc::new(changed);
-    let most = asking.launch().patience.max_retries;
-    let mut attempt = 0;
-    let mut last = None;
-    loop {
-        let slot = asking.slot(last).await?;
-        let begin = asking.now();
+    let printing = asking.with_retries("a reply", async |slot| {
         let ran = run(programs, &start, &input, asking).await;
         // That a process takes its time says nothing of how many there may be.
         slot.landed(Some(200), &Pause::default(), None);
-        let failure = match ran {
-            Ok(printed) => {
-                asking.say_landed(begin, "a reply");
-                asking.say_texts(&shown(&input), &printed.text);
-                return Ok(printed);
-            }
-            Err(failure) => failure,
-        };
-        asking.say_landed(begin, &failure.message);
-        if attempt == most || !retry::is_retryable(failure.kind, None) {
-            return Err(failure);
-        }
-        attempt += 1;
-        let delay = retry::delay(attempt, None, fastrand::f64());
-        last = Some(asking.back_off(attempt, delay, failure).await?);
-    }
-}
-
-/// What was handed over, for people.
-fn shown(input: &CommandInput) -> String {
-    if input.stdin.is_empty() { input.arguments.join(" ") } else { input.stdin.clone() }
+        ran
+    });
+    let printed = printing.await?;
+    let handed = if input.stdin.is_empty() { &input.arguments.join(" ") } else { &input.stdin };
+    asking.say_texts(handed, &printed.text);
+    Ok(printed)
 }
 
 /// One run.

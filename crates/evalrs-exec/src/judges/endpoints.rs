@@ -11,10 +11,14 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 
 use self::shown::{Concurrency, ShownStatus, ToldStatuses, late_reason, reason};
-use super::limit::{EndpointLimits, Hindrance, Landing, Ticket, Why};
+use super::limit::{EndpointLimits, Hindrance, Landing, Ticket};
 use super::pause::Pause;
+use super::window::Why;
 use crate::breaker::EndedAction;
-use crate::{ChangeFuture, Endpoint, JudgeEndpointId, LimitSettings, Notice, Room};
+use crate::{
+    ChangeFuture, Endpoint, EndpointId, ExecutionLimits, JudgeEndpointId, LimitSettings, Notice,
+    Room,
+};
 use evalrs_base::text::time;
 use evalrs_eval::judge::{JudgeAction, without_secrets};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
@@ -130,41 +134,6 @@ impl Endpoints {
         Self { start: Instant::now(), state: RefCell::new(state), changed: Notify::new() }
     }
 
-    /// Makes an endpoint known, or takes new settings for one that is.
-    pub(crate) fn open(&self, endpoint: &Endpoint, settings: LimitSettings) -> JudgeEndpointId {
-        let mut state = self.state.borrow_mut();
-        if let Some(at) = state.open.iter().position(|open| open.endpoint == *endpoint) {
-            state.open[at].limits.set(settings);
-            return JudgeEndpointId(at);
-        }
-        // What stands after a `?` may be a key.
-        let url = without_secrets(&endpoint.base_url);
-        let url = url.split('?').next().unwrap_or_default().to_owned();
-        state.open.push(OpenEndpoint {
-            endpoint: endpoint.clone(),
-            url,
-            limits: EndpointLimits::new(settings),
-            queued: Vec::new(),
-            shown: None,
-            told: ToldStatuses::default(),
-            concurrency: None,
-        });
-        JudgeEndpointId(state.open.len() - 1)
-    }
-
-    /// Opens again what was closed or halted.
-    pub(crate) fn reopen(&self) {
-        let mut state = self.state.borrow_mut();
-        state.halted = None;
-        state.open.iter_mut().for_each(|open| open.limits.reopen());
-    }
-
-    /// Sends nothing more to any endpoint, for this reason. What is under way may land.
-    pub(crate) fn halt(&self, reason: &str) {
-        self.state.borrow_mut().halted = Some(reason.into());
-        self.changed.notify_waiters();
-    }
-
     /// The URL of an endpoint, without secrets.
     pub(crate) fn url(&self, id: JudgeEndpointId) -> String {
         self.state.borrow().open[id.0].url.clone()
@@ -176,7 +145,7 @@ impl Endpoints {
     }
 
     /// Whether an action of this endpoint may start.
-    pub(crate) fn room(&self, id: JudgeEndpointId) -> Room {
+    pub(crate) fn room_at(&self, id: JudgeEndpointId) -> Room {
         let mut state = self.state.borrow_mut();
         let now = self.now();
         // Places are those of all endpoints, and a place that is free is seen here before those who wait are woken:
@@ -285,13 +254,69 @@ impl Endpoints {
         self.changed.notify_waiters();
     }
 
-    /// What there is to say since the last call.
-    pub(crate) fn take_notices(&self) -> Vec<Notice> {
-        std::mem::take(&mut self.state.borrow_mut().notices)
+    /// Why an endpoint is closed, if it is.
+    fn reason(&self, id: JudgeEndpointId) -> Option<String> {
+        self.state.borrow().reason(id)
     }
 
-    /// Resolves when an answer of `room` may have changed, or there are notices.
-    pub(crate) fn changed(&self) -> ChangeFuture<'_> {
+    /// Sleeps until `moment`, or until something changes.
+    async fn sleep(&self, moment: Duration, changed: impl Future<Output = ()>) {
+        let length = moment.saturating_sub(self.now()).min(LONGEST_SLEEP);
+        tokio::select! {
+            () = changed => {}
+            () = tokio::time::sleep(length) => {}
+        }
+    }
+}
+
+impl ExecutionLimits for Endpoints {
+    fn begin(&self) {
+        let mut state = self.state.borrow_mut();
+        state.halted = None;
+        state.open.iter_mut().for_each(|open| open.limits.reopen());
+    }
+
+    fn halt(&self, reason: &str) {
+        self.state.borrow_mut().halted = Some(reason.into());
+        self.changed.notify_waiters();
+    }
+
+    fn open(&self, endpoint: &Endpoint, settings: LimitSettings) -> JudgeEndpointId {
+        let mut state = self.state.borrow_mut();
+        if let Some(at) = state.open.iter().position(|open| open.endpoint == *endpoint) {
+            state.open[at].limits.set(settings);
+            return JudgeEndpointId(at);
+        }
+        // What stands after a `?` may be a key.
+        let url = without_secrets(&endpoint.base_url);
+        let url = url.split('?').next().unwrap_or_default().to_owned();
+        state.open.push(OpenEndpoint {
+            endpoint: endpoint.clone(),
+            url,
+            limits: EndpointLimits::new(settings),
+            queued: Vec::new(),
+            shown: None,
+            told: ToldStatuses::default(),
+            concurrency: None,
+        });
+        JudgeEndpointId(state.open.len() - 1)
+    }
+
+    fn room(&self, endpoint: EndpointId) -> Room {
+        match endpoint {
+            EndpointId::Judge(endpoint) => self.room_at(endpoint),
+            EndpointId::Program | EndpointId::Target => Room::Now,
+        }
+    }
+
+    fn closed_model(&self, id: JudgeEndpointId, model: &str) -> Option<String> {
+        let state = self.state.borrow();
+        let open = &state.open[id.0];
+        let reason = open.limits.closed_model(model)?;
+        Some(format!("`{model}` at `{}` {reason}", open.url))
+    }
+
+    fn changed(&self) -> ChangeFuture<'_> {
         let changed = self.changed.notified();
         let mut state = self.state.borrow_mut();
         let now = self.now();
@@ -307,26 +332,8 @@ impl Endpoints {
         Box::pin(async move { self.sleep(again, changed).await })
     }
 
-    /// Why this model of an endpoint is closed, if it is.
-    pub(crate) fn closed_model(&self, id: JudgeEndpointId, model: &str) -> Option<String> {
-        let state = self.state.borrow();
-        let open = &state.open[id.0];
-        let reason = open.limits.closed_model(model)?;
-        Some(format!("`{model}` at `{}` {reason}", open.url))
-    }
-
-    /// Why an endpoint is closed, if it is.
-    fn reason(&self, id: JudgeEndpointId) -> Option<String> {
-        self.state.borrow().reason(id)
-    }
-
-    /// Sleeps until `moment`, or until something changes.
-    async fn sleep(&self, moment: Duration, changed: impl Future<Output = ()>) {
-        let length = moment.saturating_sub(self.now()).min(LONGEST_SLEEP);
-        tokio::select! {
-            () = changed => {}
-            () = tokio::time::sleep(length) => {}
-        }
+    fn take_notices(&self) -> Vec<Notice> {
+        std::mem::take(&mut self.state.borrow_mut().notices)
     }
 }
 

@@ -83,6 +83,19 @@ pub(crate) fn words(bytes: &[u8], body: Option<&Value>, clean: impl Fn(&str) -> 
     if text.is_empty() { "(no message)".to_owned() } else { text }
 }
 
+/// What is told of a reply with this status that `who` gave, where it is a failure of this kind in these words.
+pub(crate) fn refusal(who: &str, status: u16, kind: FailureKind, words: &str, url: &str) -> String {
+    let with = if (200..300).contains(&status) { " with an error" } else { "" };
+    let is_missing = kind == FailureKind::NotFound;
+    let where_to = if is_missing { wrong_address(url, words) } else { String::new() };
+    format!("{who} answered {status}{with}: {words}{where_to}")
+}
+
+/// The words of a server as the end of a sentence, if there are any.
+pub(crate) fn because(said: &str) -> String {
+    if said.is_empty() { String::new() } else { format!(": {said}") }
+}
+
 /// The failure of a server whose successful response, which is `text`, is none of its API: `what` says why. A page of the
 /// web is there again the next time.
 pub(crate) fn no_answer(

@@ -20,12 +20,8 @@ use crate::programs::ProgramExecutor;
 use crate::transport::client::Clients;
 use crate::transport::read_body;
 use crate::transport::retry;
-use crate::transport::route::{BrokenRequest, Route};
-use crate::transport::trust::Trust;
-use crate::{
-    ActionFuture, ChangeFuture, CloseFuture, Endpoint, EndpointId, ExecutionLimits, Executor,
-    JudgeEndpointId, JudgeLaunch, Launch, LimitSettings, Notice, Room,
-};
+use crate::transport::route::{BrokenRequest, Route, Trust};
+use crate::{ActionFuture, CloseFuture, ExecutionLimits, Executor, JudgeLaunch, Launch};
 use evalrs_eval::judge::json;
 use evalrs_eval::judge::provider::{
     self, Answer, Correction, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
@@ -108,41 +104,37 @@ impl HttpExecutor {
 
     /// Asks until there is a verdict, or what came is no verdict for the third time.
     async fn ask(&self, launch: &JudgeLaunch, entered: RequestEntry<'_>) -> Outcome {
+        let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
         if let (Some(start), Some(programs)) = (&launch.start, &self.programs) {
-            let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
             return command::ask(programs, start, &asking).await;
         }
         if let Some(agent) = &launch.agent {
-            let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
             let world = AgentWorld { clients: &self.clients, made: &self.agents };
-            return agent::ask(world, agent, &asking).await;
+            let answered = agent::ask(world, agent, &asking).await;
+            return answered.map_or_else(Outcome::Failure, Outcome::Reply);
         }
         let Some(provider) = provider::find(&launch.action.provider) else {
             let message = format!("there is no provider `{}`", launch.action.provider);
-            return Outcome::Failure(plain(FailureKind::BadRequest, message));
+            return Outcome::Failure(Failure::new(FailureKind::BadRequest, message));
         };
-        let asking = AskedAction::new(launch, &self.endpoints, entered, self.verbosity);
         let mut corrections: Vec<Correction> = Vec::new();
         let mut usage = Usage::default();
         loop {
             let asked = self.ask_once(&asking, provider, &corrections).await;
             let exchange = self.exchange(launch, provider, &corrections);
-            let answer = match asked {
-                Ok(answer) => answer,
+            let told = asked.and_then(|answer| {
+                usage = usage + answer.usage;
+                Ok((verdict_text(&answer)?.to_owned(), answer.model))
+            });
+            let used = (usage != Usage::default()).then_some(usage);
+            let (text, model) = match told {
+                Ok(told) => told,
                 Err(failure) => {
-                    return Outcome::Failure(Failure { usage: used(usage), exchange, ..failure });
+                    return Outcome::Failure(Failure { usage: used, exchange, ..failure });
                 }
-            };
-            usage = usage + answer.usage;
-            let text = match verdict_text(&answer) {
-                Err(failure) => {
-                    return Outcome::Failure(Failure { usage: used(usage), exchange, ..failure });
-                }
-                Ok(text) => text.to_owned(),
             };
             let Err(fault) = launch.action.verdict(&text) else {
-                let usage = used(usage);
-                return Outcome::Reply(Reply { text, model: answer.model, usage, exchange });
+                return Outcome::Reply(Reply { text, model, usage: used, exchange });
             };
             // A model that embeds says the same again.
             let is_embedding = matches!(launch.action.question, Question::Embed { .. });
@@ -151,12 +143,9 @@ impl HttpExecutor {
                     0 => format!("invalid reply: {fault}"),
                     more => format!("invalid reply, asked {} times: {fault}", more + 1),
                 };
-                return Outcome::Failure(Failure {
-                    reply: Some(text),
-                    usage: used(usage),
-                    exchange,
-                    ..plain(FailureKind::InvalidReply, message)
-                });
+                let failure = Failure::new(FailureKind::InvalidReply, message);
+                let reply = Some(text);
+                return Outcome::Failure(Failure { reply, usage: used, exchange, ..failure });
             }
             corrections.push(Correction { reply: text, fault });
         }
@@ -205,10 +194,7 @@ impl HttpExecutor {
         request: &Request,
     ) -> Result<Answer, Failure> {
         // The first request has a client built, which takes a moment: before time is counted.
-        let client = self.clients.client(&asking.launch().base_url);
-        client.map_err(|error| {
-            plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"))
-        })?;
+        self.clients.client(&asking.launch().base_url)?;
         let mut retries = asking.launch().patience.max_retries;
         let mut last = None;
         loop {
@@ -244,9 +230,7 @@ impl HttpExecutor {
         let url = url(&launch.base_url, &request.path);
         let client = match self.clients.client(&url) {
             Ok(client) => client,
-            Err(error) => {
-                let failure =
-                    plain(FailureKind::Connection, format!("cannot set up HTTP: {error}"));
+            Err(failure) => {
                 return SentRequest::broken(BrokenRequest { failure, may_pass: false });
             }
         };
@@ -273,12 +257,12 @@ impl HttpExecutor {
         let encoding = encoding(&response);
         let read = read_body(response, REPLY_LIMIT).await.map_err(|error| match error {
             Some(error) => failed(&error).failure,
-            None => plain(FailureKind::BadRequest, "the reply is larger than 8 MB".to_owned()),
+            None => Failure::new(FailureKind::BadRequest, "the reply is larger than 8 MB"),
         });
         if let (Some(encoding), Ok(_)) = (encoding, &read) {
             let message = format!("the reply is compressed ({encoding}), which nobody asked for");
             asking.say_landed(begin, &message);
-            let failure = plain(FailureKind::Server, message);
+            let failure = Failure::new(FailureKind::Server, message);
             return SentRequest::broken(BrokenRequest { failure, may_pass: false });
         }
         asking.say_landed(begin, &status.to_string());
@@ -327,44 +311,11 @@ impl Executor for HttpExecutor {
     }
 
     fn limits(&self) -> &dyn ExecutionLimits {
-        self
+        &self.endpoints
     }
 
     fn close(&self) -> CloseFuture<'_> {
         Box::pin(self.agents.deleted())
-    }
-}
-
-impl ExecutionLimits for HttpExecutor {
-    fn begin(&self) {
-        self.endpoints.reopen();
-    }
-
-    fn halt(&self, reason: &str) {
-        self.endpoints.halt(reason);
-    }
-
-    fn open(&self, endpoint: &Endpoint, limits: LimitSettings) -> JudgeEndpointId {
-        self.endpoints.open(endpoint, limits)
-    }
-
-    fn room(&self, endpoint: EndpointId) -> Room {
-        match endpoint {
-            EndpointId::Judge(endpoint) => self.endpoints.room(endpoint),
-            EndpointId::Program | EndpointId::Target => Room::Now,
-        }
-    }
-
-    fn closed_model(&self, endpoint: JudgeEndpointId, model: &str) -> Option<String> {
-        self.endpoints.closed_model(endpoint, model)
-    }
-
-    fn changed(&self) -> ChangeFuture<'_> {
-        self.endpoints.changed()
-    }
-
-    fn take_notices(&self) -> Vec<Notice> {
-        self.endpoints.take_notices()
     }
 }
 
@@ -391,14 +342,6 @@ fn place(launch: &JudgeLaunch) -> [String; 3] {
     [action.provider.clone(), launch.base_url.clone(), action.model.clone()]
 }
 
-fn used(usage: Usage) -> Option<Usage> {
-    (usage != Usage::default()).then_some(usage)
-}
-
-fn plain(kind: FailureKind, message: String) -> Failure {
-    Failure::new(kind, message)
-}
-
 /// What a reply with this status says: an answer, or a failure and the error that it is.
 fn understood(
     bytes: &[u8],
@@ -408,21 +351,15 @@ fn understood(
     provider: &dyn Provider,
 ) -> (Result<Answer, Failure>, Option<errors::ErrorReply>) {
     let body = json::read(bytes).map_err(|error| error.to_string());
+    let clean = |text: &str| launch.without_secrets(text);
     if let Some(said) = errors::complaint(status, body.as_ref().ok(), provider) {
-        let clean = |text: &str| launch.without_secrets(text);
         let words = errors::words(bytes, body.as_ref().ok(), clean);
-        let with = if (200..300).contains(&status) { " with an error" } else { "" };
-        let where_to = match said.kind {
-            FailureKind::NotFound => errors::wrong_address(url, &words),
-            _ => String::new(),
-        };
-        let message = format!("the judge answered {status}{with}: {words}{where_to}");
-        return (Err(plain(said.kind, message)), Some(said));
+        let message = errors::refusal("the judge", status, said.kind, &words, url);
+        return (Err(Failure::new(said.kind, message)), Some(said));
     }
     let answer = body.and_then(|body| provider.answer(&body));
-    let answer = answer.map(|answer| answer.map_texts(&|text| launch.without_secrets(text)));
-    let answer = answer.map_err(|what| {
-        let text = launch.without_secrets(&String::from_utf8_lossy(bytes));
+    let answer = answer.map(|answer| answer.map_texts(&clean)).map_err(|what| {
+        let text = clean(&String::from_utf8_lossy(bytes));
         errors::no_answer("the endpoint's reply", &what, &text, url, provider)
     });
     (answer, None)
@@ -431,29 +368,30 @@ fn understood(
 /// The text that should hold a verdict, or why there is none.
 fn verdict_text(answer: &Answer) -> Result<&str, Failure> {
     let text = answer.text.as_deref().unwrap_or_default();
-    let because = |said: &str| if said.is_empty() { String::new() } else { format!(": {said}") };
-    let (kind, message) = match &answer.ending {
+    let failure = match &answer.ending {
         ReplyEnding::Refused(said) => {
-            (FailureKind::Refused, format!("the judge refused{}", because(said)))
+            let message = format!("the judge refused{}", errors::because(said));
+            Failure::new(FailureKind::Refused, message)
         }
         ReplyEnding::Filtered(said) => {
-            (FailureKind::Filtered, format!("a content filter stopped the reply{}", because(said)))
+            let message = format!("a content filter stopped the reply{}", errors::because(said));
+            Failure::new(FailureKind::Filtered, message)
         }
-        ReplyEnding::Truncated => (
+        ReplyEnding::Truncated => Failure::new(
             FailureKind::Truncated,
             "the reply ended at its token limit; raise `max_tokens`, which asks every row of this \
-             judge again"
-                .to_owned(),
+             judge again",
         ),
         ReplyEnding::Broken(reason) => {
-            (FailureKind::Server, format!("the model stopped without a reply: {reason}"))
+            let message = format!("the model stopped without a reply: {reason}");
+            Failure::new(FailureKind::Server, message)
         }
         ReplyEnding::Complete if text.trim().is_empty() => {
-            (FailureKind::EmptyReply, "the judge replied nothing".to_owned())
+            Failure::new(FailureKind::EmptyReply, "the judge replied nothing")
         }
         ReplyEnding::Complete => return Ok(text),
     };
-    Err(Failure { reply: answer.text.clone(), ..Failure::new(kind, message) })
+    Err(Failure { reply: answer.text.clone(), ..failure })
 }
 
 #[cfg(test)]

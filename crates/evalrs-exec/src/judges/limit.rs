@@ -6,14 +6,12 @@
 //! Increase and Decrease Algorithms for Congestion Avoidance in Computer Networks", 1989). What a server asks to be
 //! left alone for holds for everybody who asks it.
 
-use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use super::window::{Figure, Window};
+use super::window::{Why, Window, later};
 use crate::LimitSettings;
 use crate::breaker::{Breaker, EndedAction};
-use evalrs_base::text::count;
 
 /// The limits of one endpoint, and what counts against them.
 #[derive(Debug)]
@@ -49,30 +47,6 @@ pub(crate) enum Hindrance {
     UntilOneLands,
     /// Never again, and why.
     Closed(Arc<str>),
-}
-
-/// What is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Why {
-    /// The server asked to wait, with this status.
-    Asked(u16),
-    /// The server said with an answer that its budget is used up.
-    Exhausted,
-    /// The configured requests a minute.
-    Requests(u32),
-    /// The configured tokens a minute.
-    Tokens(u64),
-}
-
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Asked(status) => write!(f, "the server's {status} asks to wait"),
-            Self::Exhausted => f.write_str("the server's rate limit is used up"),
-            Self::Requests(most) => write!(f, "limit of {} a minute", count(*most, "request")),
-            Self::Tokens(most) => write!(f, "limit of {} a minute", count(*most, "token")),
-        }
-    }
 }
 
 /// How a request landed.
@@ -221,14 +195,7 @@ impl EndpointLimits {
     /// The later of the pause and the figures of a minute.
     fn not_before(&mut self, now: Duration, tokens: u64) -> Option<(Duration, Why)> {
         self.paused = self.paused.filter(|(until, _)| *until > now);
-        let figures = self.window.fits_at(now, tokens).map(|(moment, figure)| match figure {
-            Figure::Requests(most) => (moment, Why::Requests(most)),
-            Figure::Tokens(most) => (moment, Why::Tokens(most)),
-        });
-        match (self.paused, figures) {
-            (Some(paused), Some(figures)) if figures.0 > paused.0 => Some(figures),
-            (paused, figures) => paused.or(figures),
-        }
+        later(self.paused, self.window.fits_at(now, tokens))
     }
 }
 

@@ -6,18 +6,36 @@
 //! what one request adds) is the most of any ten seconds.
 
 use std::collections::VecDeque;
+use std::fmt;
 use std::time::Duration;
+
+use evalrs_base::text::count;
 
 /// The spans that are watched, and the part of a minute's figures each may hold.
 const SPANS: [(Duration, u64); 2] = [(Duration::from_mins(1), 1), (Duration::from_secs(10), 6)];
 
-/// Which figure stands in the way.
+/// What is waited for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Figure {
-    /// So many requests a minute.
+pub(crate) enum Why {
+    /// The server asked to wait, with this status.
+    Asked(u16),
+    /// The server said with an answer that its budget is used up.
+    Exhausted,
+    /// The configured requests a minute.
     Requests(u32),
-    /// So many tokens a minute.
+    /// The configured tokens a minute.
     Tokens(u64),
+}
+
+impl fmt::Display for Why {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Asked(status) => write!(f, "the server's {status} asks to wait"),
+            Self::Exhausted => f.write_str("the server's rate limit is used up"),
+            Self::Requests(most) => write!(f, "limit of {} a minute", count(*most, "request")),
+            Self::Tokens(most) => write!(f, "limit of {} a minute", count(*most, "token")),
+        }
+    }
 }
 
 /// The requests of the last minute.
@@ -68,7 +86,7 @@ impl Window {
 
     /// The earliest moment, not before `now`, at which a request of so many tokens fits, and what stands in its way
     /// until then. One that is larger than a whole figure fits where nothing else is.
-    pub(crate) fn fits_at(&mut self, now: Duration, tokens: u64) -> Option<(Duration, Figure)> {
+    pub(crate) fn fits_at(&mut self, now: Duration, tokens: u64) -> Option<(Duration, Why)> {
         self.forget(now);
         let mut latest = None;
         for at in 0..SPANS.len() {
@@ -128,19 +146,19 @@ impl Window {
     }
 
     /// When one more request fits into span `at`, if not now.
-    fn request_fits(&self, at: usize) -> Option<(Duration, Figure)> {
+    fn request_fits(&self, at: usize) -> Option<(Duration, Why)> {
         let (length, part) = SPANS[at];
         let figure = self.requests?;
         let most = u64::from(figure).div_ceil(part);
         let leaving =
             self.end().checked_sub(most).filter(|number| *number >= self.spans[at].from)?;
         let moment = self.entry(leaving)?.at.saturating_add(length);
-        Some((moment, Figure::Requests(figure)))
+        Some((moment, Why::Requests(figure)))
     }
 
     /// When so many tokens fit into span `at`, if not now. A part of the minute takes one request over its share,
     /// else what remains of each share would be lost.
-    fn tokens_fit(&self, at: usize, tokens: u64) -> Option<(Duration, Figure)> {
+    fn tokens_fit(&self, at: usize, tokens: u64) -> Option<(Duration, Why)> {
         let (length, part) = SPANS[at];
         let figure = self.tokens?;
         let wanted = if part == 1 { tokens } else { 1 };
@@ -153,16 +171,17 @@ impl Window {
             }
             let entry = self.entry(number)?;
             held = held.saturating_sub(entry.tokens);
-            moment = Some((entry.at.saturating_add(length), Figure::Tokens(figure)));
+            moment = Some((entry.at.saturating_add(length), Why::Tokens(figure)));
         }
         moment
     }
 }
 
-fn later(
-    left: Option<(Duration, Figure)>,
-    right: Option<(Duration, Figure)>,
-) -> Option<(Duration, Figure)> {
+/// The later of two moments.
+pub(super) fn later(
+    left: Option<(Duration, Why)>,
+    right: Option<(Duration, Why)>,
+) -> Option<(Duration, Why)> {
     match (left, right) {
         (Some(left), Some(right)) if right.0 > left.0 => Some(right),
         (left, right) => left.or(right),
@@ -173,7 +192,7 @@ fn later(
 mod tests {
     use std::time::Duration;
 
-    use super::{Figure, Window};
+    use super::{Why, Window};
 
     fn s(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
@@ -237,7 +256,7 @@ mod tests {
     fn what_was_really_used_counts() {
         let mut window = Window::new(Some(1000), Some(600));
         let first = window.add(s(0), 600);
-        let until = |moment| Some((moment, Figure::Tokens(600)));
+        let until = |moment| Some((moment, Why::Tokens(600)));
         assert_eq!(window.fits_at(s(1), 100), until(s(60)));
         window.correct(first, 99);
         assert_eq!(window.fits_at(s(1), 100), None);

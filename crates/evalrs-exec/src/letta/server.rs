@@ -9,12 +9,14 @@ use std::time::Duration;
 use reqwest::{Method, RequestBuilder, Response};
 use serde_json::{Value, json};
 
+use crate::RequestHeader;
+use crate::launch::TargetAccess;
+use crate::secret::{without, without_parameters};
 use crate::transport::client::Clients;
 use crate::transport::route::Route;
 use crate::transport::{read_body, retry};
-use crate::{RequestHeader, Secret};
 use evalrs_eval::judge::request_url::url;
-use evalrs_eval::judge::{secret_parameters, without_secrets};
+use evalrs_eval::judge::without_secrets;
 use evalrs_letta::{errors, requests};
 use evalrs_model::outcome::{Failure, FailureKind};
 
@@ -25,30 +27,18 @@ const CLEANING: Duration = Duration::from_secs(10);
 /// The variable that holds the key of a server.
 const KEY_VARIABLE: &str = "LETTA_API_KEY";
 
-/// How a Letta server is reached.
-#[derive(Clone, Debug)]
-pub(crate) struct LettaAccess {
-    pub base_url: String,
-    /// The key of the API; none sends no authorization.
-    pub api_key: Option<Secret>,
-    /// Further headers.
-    pub headers: Vec<RequestHeader>,
-}
-
 /// A Letta server as one user reaches it.
 #[derive(Clone, Debug)]
 pub(crate) struct LettaServer {
     http: reqwest::Client,
-    access: Arc<LettaAccess>,
+    access: Arc<TargetAccess>,
     route: Arc<Route>,
 }
 
 impl LettaServer {
     /// The server at an address, or why nothing can be asked of any.
-    pub(crate) fn new(access: LettaAccess, clients: &Clients) -> Result<Self, Failure> {
-        let client = clients.client(&access.base_url).map_err(|error| {
-            Failure::new(FailureKind::Connection, format!("cannot set up HTTP: {error}"))
-        })?;
+    pub(crate) fn new(access: TargetAccess, clients: &Clients) -> Result<Self, Failure> {
+        let client = clients.client(&access.base_url)?;
         let route = Route {
             url: without_secrets(&access.base_url),
             proxy: clients.proxy(&access.base_url),
@@ -84,14 +74,17 @@ impl LettaServer {
 
     /// Gives an agent another model: what an import says of one, older servers pass over in silence.
     pub(crate) async fn set_model(&self, id: &str, model: &str) -> Result<(), Failure> {
-        let request = self.request(Method::PATCH, &requests::agent(id));
-        self.json(request.json(&json!({"model": model}))).await.map(drop)
+        self.change(id, &json!({"model": model})).await
     }
 
     /// Gives an agent a model that is configured so.
     pub(crate) async fn set_config(&self, id: &str, config: &Value) -> Result<(), Failure> {
+        self.change(id, &json!({"llm_config": config})).await
+    }
+
+    async fn change(&self, id: &str, members: &Value) -> Result<(), Failure> {
         let request = self.request(Method::PATCH, &requests::agent(id));
-        self.json(request.json(&json!({"llm_config": config}))).await.map(drop)
+        self.json(request.json(members)).await.map(drop)
     }
 
     /// What the server says of an agent, its tools and memory blocks among it.
@@ -146,12 +139,8 @@ impl LettaServer {
 
     /// `text` without any secret of the access.
     pub(crate) fn clean(&self, text: &str) -> String {
-        let access = &self.access;
-        let hidden = access.headers.iter().filter(|header| header.is_secret);
-        let secrets = access.api_key.iter().chain(hidden.map(|header| &header.value));
-        let text = secrets.fold(text.to_owned(), |text, secret| secret.remove_from(&text));
-        let parameters = secret_parameters(&access.base_url);
-        parameters.fold(text, |text, (_, value)| Secret::new(value.to_owned()).remove_from(&text))
+        let text = without(self.access.secrets(), text);
+        without_parameters(&self.access.base_url, text)
     }
 
     fn request(&self, method: Method, path: &str) -> RequestBuilder {
@@ -165,26 +154,28 @@ impl LettaServer {
         request
     }
 
-    /// The answer to a request, if it is that of a success.
     async fn send(&self, request: RequestBuilder) -> Result<Response, Failure> {
-        let response = request.send().await.map_err(|error| self.broken(&error))?;
-        let status = response.status().as_u16();
-        match retry::classify(status) {
-            None => Ok(response),
-            Some(kind) => {
-                let body = read_body(response, ANSWER_LIMIT).await.unwrap_or_default();
-                Err(self.refused(status, kind, &body))
-            }
-        }
+        self.successful(request, None).await
     }
 
-    fn refused(&self, status: u16, kind: FailureKind, body: &[u8]) -> Failure {
-        let words = self.clean(&errors::words(body));
+    /// The answer to a request, if it is that of a success, or has the status `idle`.
+    async fn successful(
+        &self,
+        request: RequestBuilder,
+        idle: Option<u16>,
+    ) -> Result<Response, Failure> {
+        let response = request.send().await.map_err(|error| self.broken(&error))?;
+        let status = response.status().as_u16();
+        let Some(kind) = retry::classify(status).filter(|_| idle != Some(status)) else {
+            return Ok(response);
+        };
+        let body = read_body(response, ANSWER_LIMIT).await.unwrap_or_default();
+        let words = self.clean(&errors::words(&body));
         let hint = match (kind, &self.access.api_key) {
             (FailureKind::Unauthorized, None) => format!("; `{KEY_VARIABLE}` holds its key"),
             _ => String::new(),
         };
-        Failure::new(kind, format!("the Letta server answered {status}: {words}{hint}"))
+        Err(Failure::new(kind, format!("the Letta server answered {status}: {words}{hint}")))
     }
 
     async fn json(&self, request: RequestBuilder) -> Result<Value, Failure> {
@@ -203,16 +194,7 @@ impl LettaServer {
 
     /// Whether a request that cleans up succeeded, or had nothing to do, as the status `idle` says.
     async fn done(&self, request: RequestBuilder, idle: u16) -> Result<(), Failure> {
-        let sent = request.timeout(CLEANING).send().await;
-        let response = sent.map_err(|error| self.broken(&error))?;
-        let status = response.status().as_u16();
-        match retry::classify(status) {
-            Some(kind) if status != idle => {
-                let body = read_body(response, ANSWER_LIMIT).await.unwrap_or_default();
-                Err(self.refused(status, kind, &body))
-            }
-            _ => Ok(()),
-        }
+        self.successful(request.timeout(CLEANING), Some(idle)).await.map(drop)
     }
 
     /// The failure of a server that answers otherwise than a Letta server does.

@@ -3,7 +3,7 @@
 use serde_json::{Map, Value};
 
 use super::model::TalkingModel;
-use super::talk::{Agent, ConversationFuture, Talk};
+use super::talk::Talk;
 use super::tools;
 use super::user::{UserTurns, usage_of_both};
 use evalrs_eval::judge::provider::ReplyEnding;
@@ -12,16 +12,8 @@ use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_model::outcome::{Failure, FailureKind, Usage};
 use evalrs_model::spec::{AgentKind, ChatTarget};
 
-/// Holds the conversations of a model.
-pub(super) struct ChatAgent;
-
-impl Agent for ChatAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
-        Box::pin(converse(talk))
-    }
-}
-
-async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+/// Holds one conversation.
+pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let action = &talk.launch.action;
     let AgentKind::Chat(chat) = &action.identity.spec.kind else {
         return Err(Failure::new(FailureKind::Unloadable, "it is no chat"));

@@ -4,21 +4,13 @@ use std::ops::ControlFlow;
 
 use serde_json::Value;
 
-use super::talk::{Agent, ConversationFuture, Talk};
+use super::talk::Talk;
 use crate::programs::agent_process::{AgentEnd, AgentRun};
 use evalrs_eval::target::answer::{TargetAnswer, TimedLine};
 use evalrs_model::outcome::{Failure, FailureKind};
 
-/// Runs a command for each conversation.
-pub(super) struct CommandAgent;
-
-impl Agent for CommandAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
-        Box::pin(converse(talk))
-    }
-}
-
-async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+/// Holds one conversation.
+pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let start = talk.start(arguments(&talk));
     let input = talk.launch.action.input(talk.has_workspace.then_some(talk.folder));
     let mut lines = Vec::new();

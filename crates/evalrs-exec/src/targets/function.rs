@@ -2,22 +2,14 @@
 
 use serde_json::Value;
 
-use super::talk::{Agent, ConversationFuture, Talk};
+use super::talk::Talk;
 use crate::ProgramLaunch;
 use evalrs_eval::program::ProgramAction;
 use evalrs_eval::target::answer::{NoAnswer, TargetAnswer};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 
-/// Calls a function for each conversation.
-pub(super) struct FunctionAgent;
-
-impl Agent for FunctionAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
-        Box::pin(converse(talk))
-    }
-}
-
-async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+/// Holds one conversation.
+pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let identity = std::sync::Arc::clone(&talk.launch.action.identity.program);
     let input = talk.launch.action.input(talk.has_workspace.then_some(talk.folder));
     let action = ProgramAction { identity, input };

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::talk::{Agent, ConversationFuture, Talk};
+use super::talk::Talk;
 #[cfg(feature = "judge")]
 use super::user::{UserTurns, usage_of_both};
 use crate::programs::agent_process::{AgentEnd, AgentRun};
@@ -18,16 +18,8 @@ use evalrs_model::spec::AgentKind;
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
 
-/// Drives a command line for each conversation.
-pub(super) struct HeadlessAgent;
-
-impl Agent for HeadlessAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
-        Box::pin(converse(talk))
-    }
-}
-
-async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+/// Holds one conversation.
+pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let adapter = adapter(&talk).map_err(|why| Failure::new(FailureKind::Unloadable, why))?;
     let mut dialogue = Dialogue::new(talk, &adapter);
     hold(talk, &mut dialogue).await?;

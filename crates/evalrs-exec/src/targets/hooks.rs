@@ -9,8 +9,8 @@ use std::time::Duration;
 use tokio::sync::OnceCell;
 
 use super::command::located;
-use super::launch::TargetLaunch;
 use super::scripts;
+use crate::launch::TargetLaunch;
 use crate::programs::ProgramExecutor;
 use crate::programs::agent_process::AgentRun;
 use crate::{Runtime, Start};

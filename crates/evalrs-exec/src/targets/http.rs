@@ -3,7 +3,7 @@
 use serde_json::{Map, Value, json};
 use serde_json_path::JsonPath;
 
-use super::talk::{Agent, ConversationFuture, Talk, path};
+use super::talk::{Talk, path};
 use super::user::{UserTurns, usage_of_both};
 use super::web::{RefusedReply, WebReply, WebRequest};
 use crate::judges::errors;
@@ -20,16 +20,8 @@ const RETRIES: u32 = 5;
 /// The characters of a reply that are shown.
 const SHOWN: usize = 200;
 
-/// Holds conversations with a server.
-pub(super) struct HttpAgent;
-
-impl Agent for HttpAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
-        Box::pin(converse(talk))
-    }
-}
-
-async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+/// Holds one conversation.
+pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let AgentKind::Http(http) = &talk.launch.action.identity.spec.kind else {
         return Err(Failure::new(FailureKind::Unloadable, "it is no server"));
     };

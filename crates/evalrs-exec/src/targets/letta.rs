@@ -3,9 +3,9 @@
 use serde_json::{Map, Value};
 
 use super::scripts::make_agent;
-use super::talk::{Agent, ConversationFuture, Talk};
+use super::talk::Talk;
 use crate::letta::agent::{AgentPlan, AgentTurn, LettaAgent};
-use crate::letta::server::{LettaAccess, LettaServer};
+use crate::letta::server::LettaServer;
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_letta::agent_state::{kept, model_of};
 use evalrs_letta::requests;
@@ -13,22 +13,14 @@ use evalrs_letta::stream::used;
 use evalrs_model::outcome::{Failure, FailureKind, Usage};
 use evalrs_model::spec::{AgentKind, LettaAgentSource, LettaTarget};
 
-/// Talks with an agent on a Letta server.
-pub(super) struct LettaTargetAgent;
-
-impl Agent for LettaTargetAgent {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
-        Box::pin(async move {
-            // An agent that is dropped is cancelled and deleted.
-            match tokio::time::timeout(talk.left(), converse(talk)).await {
-                Ok(answered) => answered,
-                Err(_) => Err(talk.late()),
-            }
-        })
-    }
+/// Holds one conversation.
+pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+    // An agent that is dropped is cancelled and deleted.
+    let answered = tokio::time::timeout(talk.left(), converse_in_time(talk)).await;
+    answered.unwrap_or_else(|_| Err(talk.late()))
 }
 
-async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+async fn converse_in_time(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let action = &talk.launch.action;
     let AgentKind::LettaAgent(target) = &action.identity.spec.kind else {
         return Err(Failure::new(FailureKind::Unloadable, "this is another kind of target"));
@@ -61,12 +53,7 @@ fn server(talk: &Talk<'_>) -> Result<LettaServer, Failure> {
     let Some(access) = &talk.launch.access else {
         return Err(Failure::new(FailureKind::Unloadable, "no server is named"));
     };
-    let access = LettaAccess {
-        base_url: access.base_url.clone(),
-        api_key: access.api_key.clone(),
-        headers: access.headers.clone(),
-    };
-    LettaServer::new(access, &talk.web.clients)
+    LettaServer::new(access.clone(), &talk.web.clients)
 }
 
 /// The agent that is talked with, with the model of this run. One that was made for it is deleted afterwards, unless it is

@@ -1,4 +1,4 @@
-//! Executes conversations of live targets: one file a kind, each an `Agent`.
+//! Executes conversations of live targets: one file a kind, each with a function `converse`.
 //!
 //! What is the same for all of them is here: the attempts, the time limit, the workspace and the commands around a
 //! conversation.
@@ -13,7 +13,6 @@ mod hooks;
 mod http;
 #[cfg(feature = "judge")]
 mod letta;
-pub mod launch;
 #[cfg(feature = "judge")]
 mod model;
 mod scripts;
@@ -31,6 +30,7 @@ mod workspace_git;
 mod written;
 
 use std::cell::RefCell;
+use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
 use std::time::Duration;
@@ -39,9 +39,9 @@ use futures_util::future::join_all;
 use tokio::time::Instant;
 
 use super::breaker::{Breaker, EndedAction};
-use super::discovered::DiscoveredFiles;
+use super::executor::{DiscoveredFiles, Notice, Room};
 use super::programs::ProgramExecutor;
-use super::room::{Notice, Room};
+pub use crate::launch::{TargetAccess, TargetLaunch};
 use evalrs_eval::program::ProgramIdentity;
 use evalrs_eval::target::answer::TargetAnswer;
 #[cfg(not(feature = "judge"))]
@@ -51,10 +51,7 @@ use evalrs_model::spec::AgentKind;
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
 use hooks::Setup;
-pub use launch::{TargetAccess, TargetLaunch};
-#[cfg(not(feature = "judge"))]
-use talk::ConversationFuture;
-use talk::{Agent, Talk};
+use talk::Talk;
 use workspace::{ConversationFolder, EndedConversation, LeftWorkspace};
 use written::WrittenFiles;
 
@@ -63,6 +60,9 @@ const BACK_OFF: Duration = Duration::from_secs(1);
 
 /// How often a conversation is held in which files change that may be the agent's or somebody's else.
 const MOST_HELD: u32 = 3;
+
+/// A conversation under way.
+type ConversationFuture<'a> = Pin<Box<dyn Future<Output = Result<TargetAnswer, Failure>> + 'a>>;
 
 /// Executes conversations.
 #[derive(Debug, Default)]
@@ -230,14 +230,12 @@ impl TargetExecutor {
         let grace = Duration::from_secs(10);
         // The workers time functions themselves: waiting for one of them is not late.
         let is_timed = matches!(launch.action.identity.spec.kind, AgentKind::Function);
-        let conversing = agent(launch).converse(talk);
+        let conversing = converse(talk);
         let answered = if is_timed {
             conversing.await
         } else {
-            match tokio::time::timeout(limit + grace, conversing).await {
-                Ok(answered) => answered,
-                Err(_) => Err(talk.late()),
-            }
+            let answered = tokio::time::timeout(limit + grace, conversing).await;
+            answered.unwrap_or_else(|_| Err(talk.late()))
         };
         answered.map(|answer| TargetAnswer {
             started_at: u64::try_from(started_at).ok(),
@@ -288,32 +286,24 @@ fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
     }
 }
 
-/// Who holds the conversations of a target.
-fn agent(launch: &TargetLaunch) -> &'static dyn Agent {
-    match &launch.action.identity.spec.kind {
-        AgentKind::Command => &command::CommandAgent,
-        AgentKind::Function => &function::FunctionAgent,
+/// Holds one conversation, as its kind of target does. What it has told so far is lost with a failure.
+fn converse(talk: Talk<'_>) -> ConversationFuture<'_> {
+    match &talk.launch.action.identity.spec.kind {
+        AgentKind::Command => Box::pin(command::converse(talk)),
+        AgentKind::Function => Box::pin(function::converse(talk)),
         #[cfg(feature = "judge")]
-        AgentKind::Chat(_) => &chat::ChatAgent,
+        AgentKind::Chat(_) => Box::pin(chat::converse(talk)),
         #[cfg(feature = "judge")]
-        AgentKind::Http(_) => &http::HttpAgent,
+        AgentKind::Http(_) => Box::pin(http::converse(talk)),
+        #[cfg(feature = "judge")]
+        AgentKind::LettaAgent(_) => Box::pin(letta::converse(talk)),
+        // These take a server, and this was built without a way to ask any.
         #[cfg(not(feature = "judge"))]
-        AgentKind::Chat(_) | AgentKind::Http(_) | AgentKind::LettaAgent(_) => &Unavailable,
-        #[cfg(feature = "judge")]
-        AgentKind::LettaAgent(_) => &letta::LettaTargetAgent,
-        AgentKind::Headless(_) | AgentKind::LettaCode(_) => &headless::HeadlessAgent,
-    }
-}
-
-/// Stands for a kind of target that takes a server, where this was built without a way to ask any.
-#[cfg(not(feature = "judge"))]
-struct Unavailable;
-
-#[cfg(not(feature = "judge"))]
-impl Agent for Unavailable {
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a> {
-        let kind = talk.launch.action.identity.spec.kind.name();
-        let message = format!("targets of kind `{kind}` cannot be run by this version");
-        Box::pin(std::future::ready(Err(Failure::new(FailureKind::Unloadable, message))))
+        kind @ (AgentKind::Chat(_) | AgentKind::Http(_) | AgentKind::LettaAgent(_)) => {
+            let message =
+                format!("targets of kind `{}` cannot be run by this version", kind.name());
+            Box::pin(std::future::ready(Err(Failure::new(FailureKind::Unloadable, message))))
+        }
+        AgentKind::Headless(_) | AgentKind::LettaCode(_) => Box::pin(headless::converse(talk)),
     }
 }

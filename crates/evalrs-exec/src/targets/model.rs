@@ -2,12 +2,12 @@
 
 use serde_json::Value;
 
-use super::launch::TargetAccess;
 use super::talk::Talk;
 use super::web::{RefusedReply, WebReply, WebRequest};
 use crate::Endpoint;
 use crate::judges::errors;
 use crate::judges::request::prepared;
+use crate::launch::TargetAccess;
 use evalrs_eval::judge::provider::chat::{ChatMessage, ChatRequest};
 use evalrs_eval::judge::provider::{self, ChatReply, Provider, ReplyEnding};
 use evalrs_eval::judge::request_url::url;
@@ -84,12 +84,7 @@ impl<'a> TalkingModel<'a> {
         let body = lenient::read(bytes).map_err(|error| error.to_string());
         if let Some(said) = errors::complaint(reply.status, body.as_ref().ok(), *provider) {
             let words = errors::words(bytes, body.as_ref().ok(), str::to_owned);
-            let with = if (200..300).contains(&reply.status) { " with an error" } else { "" };
-            let where_to = match said.kind {
-                FailureKind::NotFound => errors::wrong_address(url, &words),
-                _ => String::new(),
-            };
-            let message = format!("{who} answered {}{with}: {words}{where_to}", reply.status);
+            let message = errors::refusal(who, reply.status, said.kind, &words, url);
             let failure = Failure::new(said.kind, message);
             return Err(RefusedReply { failure, said: Some(said) });
         }
@@ -103,15 +98,14 @@ impl<'a> TalkingModel<'a> {
     /// The failure that a reply is by the way it ended. One that ended at its limit is none by itself.
     fn ended(&self, reply: &ChatReply) -> Option<Failure> {
         let who = self.who;
-        let because =
-            |said: &str| if said.is_empty() { String::new() } else { format!(": {said}") };
         let (kind, message) = match &reply.answer.ending {
             ReplyEnding::Complete | ReplyEnding::Truncated => return None,
             ReplyEnding::Refused(said) => {
-                (FailureKind::Refused, format!("{who} refused{}", because(said)))
+                (FailureKind::Refused, format!("{who} refused{}", errors::because(said)))
             }
             ReplyEnding::Filtered(said) => {
-                let message = format!("a content filter stopped what {who} said{}", because(said));
+                let because = errors::because(said);
+                let message = format!("a content filter stopped what {who} said{because}");
                 (FailureKind::Filtered, message)
             }
             ReplyEnding::Broken(reason) => {

@@ -7,9 +7,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::launch::TargetLaunch;
 #[cfg(feature = "judge")]
 use super::talk::Talk;
+use crate::launch::TargetLaunch;
 use crate::programs::ProgramExecutor;
 use crate::{ProgramLaunch, Secret, Start};
 use evalrs_eval::program::{ProgramAction, ProgramIdentity};

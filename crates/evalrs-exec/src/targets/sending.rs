@@ -12,9 +12,9 @@ use crate::endpoint::LimitSettings;
 use crate::judges::endpoints::Refusal;
 use crate::judges::pause::Pause;
 use crate::judges::request::{encoding, read_pause};
-use crate::room::Notice;
 use crate::transport::route::Route;
 use crate::transport::{read_body, retry};
+use crate::{ExecutionLimits, Notice};
 use evalrs_base::text::time;
 use evalrs_eval::judge::without_secrets;
 use evalrs_model::outcome::{Failure, FailureKind};
@@ -98,10 +98,7 @@ impl Talk<'_> {
     async fn attempt<T>(&self, request: &WebRequest<'_>, read: ReadReply<'_, T>) -> Attempt<T> {
         let client = match self.web.clients.client(request.url) {
             Ok(client) => client,
-            Err(error) => {
-                let message = format!("cannot set up HTTP: {error}");
-                return Attempt::broken(Failure::new(FailureKind::Connection, message), false);
-            }
+            Err(failure) => return Attempt::broken(failure, false),
         };
         let failed = |error: &reqwest::Error| {
             if error.is_timeout() {

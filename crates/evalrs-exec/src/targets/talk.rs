@@ -1,20 +1,18 @@
-//! One attempt of a conversation as the kinds of targets see it, and what such a kind has to do.
+//! One attempt of a conversation as the kinds of targets see it.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json_path::JsonPath;
 use tokio::time::Instant;
 
-use super::launch::TargetLaunch;
 #[cfg(feature = "judge")]
 use super::web::Web;
+use crate::launch::TargetLaunch;
 use crate::programs::ProgramExecutor;
 use crate::start::Start;
 use evalrs_base::json_path;
-use evalrs_eval::target::answer::{NoAnswer, TargetAnswer};
+use evalrs_eval::target::answer::NoAnswer;
 use evalrs_model::outcome::{Failure, FailureKind};
 
 /// One attempt of a conversation, as an agent sees it.
@@ -78,16 +76,6 @@ impl Talk<'_> {
         let message = self.launch.without_secrets(&message);
         Failure { stderr, ..Failure::new(FailureKind::TargetFailed, message) }
     }
-}
-
-/// A conversation under way.
-pub(crate) type ConversationFuture<'a> =
-    Pin<Box<dyn Future<Output = Result<TargetAnswer, Failure>> + 'a>>;
-
-/// A kind of target.
-pub(crate) trait Agent {
-    /// Holds one conversation. What it has told so far is lost with a failure.
-    fn converse<'a>(&'a self, talk: Talk<'a>) -> ConversationFuture<'a>;
 }
 
 /// A path, which was checked when the suite was read.

@@ -6,9 +6,9 @@ use std::vec::IntoIter;
 
 use serde_json::{Map, Value};
 
-use super::launch::TargetAccess;
 use super::model::TalkingModel;
 use super::talk::Talk;
+use crate::launch::TargetAccess;
 use evalrs_eval::judge::provider::ReplyEnding;
 use evalrs_eval::judge::provider::chat::{AssistantMessage, ChatMessage};
 use evalrs_model::outcome::{Failure, FailureKind, Usage};

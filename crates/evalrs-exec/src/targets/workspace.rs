@@ -14,8 +14,8 @@ use std::time::SystemTime;
 use tokio::task::{JoinHandle, spawn_blocking};
 
 use super::hooks;
-use super::launch::TargetLaunch;
 use super::workspace_git::{self, MOST_DIFF, WorkspaceGit};
+use crate::launch::TargetLaunch;
 use crate::programs::ProgramExecutor;
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_model::outcome::{Failure, FailureKind};

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
-use super::launch::TargetLaunch;
 use crate::DiscoveredFiles;
+use crate::launch::TargetLaunch;
 use crate::programs::{WrittenStamp, stamp};
 use evalrs_eval::program::ProgramIdentity;
 

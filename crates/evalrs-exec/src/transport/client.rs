@@ -11,7 +11,8 @@ use std::net::IpAddr;
 
 use hyper_util::client::proxy::matcher::Matcher;
 
-use super::trust::Trust;
+use super::route::{Trust, causes};
+use evalrs_model::outcome::{Failure, FailureKind};
 
 /// The clients of a process.
 #[derive(Debug)]
@@ -40,10 +41,13 @@ impl Clients {
     }
 
     /// The client for requests to `url`, or why there is none.
-    pub(crate) fn client(&self, url: &str) -> Result<&Client, String> {
+    pub(crate) fn client(&self, url: &str) -> Result<&Client, Failure> {
         let is_local = is_local(url);
         let cell = if is_local { &self.local } else { &self.remote };
-        cell.get_or_init(|| Client::new(self.idle, is_local)).as_ref().map_err(Clone::clone)
+        let client = cell.get_or_init(|| Client::new(self.idle, is_local)).as_ref();
+        client.map_err(|error| {
+            Failure::new(FailureKind::Connection, format!("cannot set up HTTP: {error}"))
+        })
     }
 
     /// The proxy that is asked for `url`, without what it takes to be let in; none if there is none.
@@ -74,7 +78,7 @@ impl Client {
         let built_in = built_in.filter_map(|der| reqwest::Certificate::from_der(der).ok());
         match builder().tls_certs_only(built_in).build() {
             Ok(http) => Ok(Self { http, trust: Trust::BuiltIn }),
-            Err(error) => Err(super::route::causes(&error).join(": ")),
+            Err(error) => Err(causes(&error).join(": ")),
         }
     }
 }

@@ -5,7 +5,6 @@
 pub(crate) mod client;
 pub(crate) mod retry;
 pub(crate) mod route;
-pub(crate) mod trust;
 
 /// The whole body, or nothing if it passes `limit` bytes.
 pub(crate) async fn read_body(

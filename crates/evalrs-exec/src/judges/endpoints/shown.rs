@@ -4,7 +4,7 @@ use std::mem::discriminant;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::judges::limit::Why;
+use crate::judges::window::Why;
 use evalrs_base::text::time;
 
 /// How long what was said of an endpoint is not said again on a line of its own.

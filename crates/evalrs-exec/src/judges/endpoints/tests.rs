@@ -9,7 +9,7 @@ use futures_util::future::join_all;
 use super::{Endpoints, Refusal, RequestEntry, RequestSlot};
 use crate::LimitSettings;
 use crate::judges::pause::Pause;
-use crate::{Endpoint, JudgeEndpointId, Notice, Room, Secret};
+use crate::{Endpoint, ExecutionLimits, JudgeEndpointId, Notice, Room, Secret};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply};
 
 const SETTINGS: LimitSettings = LimitSettings {
@@ -85,14 +85,14 @@ fn requests_at_once_are_counted_by_endpoint_and_over_all() {
         let b = open(&endpoints, "b", SETTINGS);
         let one = slot(&endpoints, a).await;
         let two = slot(&endpoints, a).await;
-        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Full, Room::Now));
+        assert_eq!((endpoints.room_at(a), endpoints.room_at(b)), (Room::Full, Room::Now));
         let three = slot(&endpoints, b).await;
-        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Full, Room::Full));
+        assert_eq!((endpoints.room_at(a), endpoints.room_at(b)), (Room::Full, Room::Full));
         two.landed(Some(200), &Pause::default(), None);
-        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Now, Room::Now));
+        assert_eq!((endpoints.room_at(a), endpoints.room_at(b)), (Room::Now, Room::Now));
         drop((one, three));
         let many = join_all([slot(&endpoints, b), slot(&endpoints, b), slot(&endpoints, b)]).await;
-        assert_eq!((many.len(), endpoints.room(a)), (3, Room::Full), "who gave up makes room");
+        assert_eq!((many.len(), endpoints.room_at(a)), (3, Room::Full), "who gave up makes room");
         assert_eq!(said(&endpoints), Vec::<String>::new(), "nothing unusual is waited for");
     });
 }
@@ -106,10 +106,10 @@ fn who_waits_is_sent_before_new_actions() {
         let queued = endpoints.enter(id, 1);
         assert!(matches!(queued, RequestEntry::Queued(_)));
         first.landed(Some(200), &Pause::default(), None);
-        assert_eq!(endpoints.room(id), Room::Later);
+        assert_eq!(endpoints.room_at(id), Room::Later);
         let second = queued.slot(Duration::MAX).await.unwrap();
         second.landed(Some(200), &Pause::default(), None);
-        assert_eq!(endpoints.room(id), Room::Now);
+        assert_eq!(endpoints.room_at(id), Room::Now);
     });
 }
 
@@ -125,19 +125,19 @@ fn a_place_belongs_to_who_waits_for_it_at_another_endpoint() {
         let again = endpoints.enter(a, 600);
         let more = endpoints.enter(a, 600);
         one.landed(Some(200), &Pause::default(), None);
-        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Later, Room::Later));
+        assert_eq!((endpoints.room_at(a), endpoints.room_at(b)), (Room::Later, Room::Later));
         let again = again.slot(Duration::MAX).await.unwrap();
         two.landed(Some(200), &Pause::default(), None);
-        assert_eq!(endpoints.room(b), Room::Now, "the other one has no tokens left");
+        assert_eq!(endpoints.room_at(b), Room::Now, "the other one has no tokens left");
         drop((again, more));
         let one = slot(&endpoints, b).await;
         let two = slot(&endpoints, b).await;
         let c = open(&endpoints, "c", SETTINGS);
         let waits = endpoints.enter(c, 1);
         drop(one);
-        assert_eq!(endpoints.room(b), Room::Later);
+        assert_eq!(endpoints.room_at(b), Room::Later);
         drop(two);
-        assert_eq!(endpoints.room(b), Room::Now, "one waits, and there are two places");
+        assert_eq!(endpoints.room_at(b), Room::Now, "one waits, and there are two places");
         drop(waits);
     });
 }
@@ -151,8 +151,8 @@ fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
         let two = slot(&endpoints, id).await;
         one.landed(Some(429), &asks(12), None);
         two.landed(Some(200), &Pause::default(), None);
-        assert_eq!(endpoints.room(id), Room::Later);
-        assert_eq!(endpoints.room(id), Room::Later);
+        assert_eq!(endpoints.room_at(id), Room::Later);
+        assert_eq!(endpoints.room_at(id), Room::Later);
         endpoints.changed().await;
         assert_eq!(
             said(&endpoints),
@@ -162,10 +162,10 @@ fn what_one_reply_asks_for_holds_for_all_and_is_said_once() {
             ]
         );
         endpoints.changed().await;
-        assert_eq!((endpoints.now().as_secs(), endpoints.room(id)), (12, Room::Now));
+        assert_eq!((endpoints.now().as_secs(), endpoints.room_at(id)), (12, Room::Now));
         let three = slot(&endpoints, id).await;
         three.landed(Some(429), &asks(5), None);
-        assert_eq!(endpoints.room(id), Room::Later);
+        assert_eq!(endpoints.room_at(id), Room::Later);
         assert_eq!(
             said(&endpoints),
             [
@@ -187,10 +187,10 @@ fn one_endpoint_waits_and_another_does_not() {
         slot(&endpoints, a).await.landed(Some(503), &asks(600), None);
         let queued = endpoints.enter(a, 1);
         for _ in 0..20 {
-            assert_eq!(endpoints.room(b), Room::Now);
+            assert_eq!(endpoints.room_at(b), Room::Now);
             slot(&endpoints, b).await.landed(Some(200), &Pause::default(), None);
         }
-        assert_eq!((endpoints.room(a), endpoints.now()), (Room::Later, Duration::ZERO));
+        assert_eq!((endpoints.room_at(a), endpoints.now()), (Room::Later, Duration::ZERO));
         drop(queued);
     });
 }
@@ -308,19 +308,19 @@ fn nobody_waits_for_an_endpoint_that_is_closed() {
             ended(&endpoints, id, "1", &failed(FailureKind::NotAsked));
             ended(&endpoints, id, "2", &failed(FailureKind::Unauthorized));
             tokio::time::sleep(Duration::from_secs(1)).await;
-            assert_eq!(endpoints.room(id), Room::Full);
+            assert_eq!(endpoints.room_at(id), Room::Full);
             ended(&endpoints, id, "3", &failed(FailureKind::Unauthorized));
         };
         let (queued, sleeping, ()) = tokio::join!(queued, sleeping, closing);
         let reason = "`http://a` failed 2 times in the same way: boom".to_owned();
         assert_eq!(queued.unwrap_err(), Refusal::Closed(reason.clone()));
         assert_eq!(sleeping.unwrap_err(), Refusal::Closed(reason.clone()));
-        assert_eq!(endpoints.room(id), Room::Closed(reason));
+        assert_eq!(endpoints.room_at(id), Room::Closed(reason));
         assert_eq!(endpoints.now(), Duration::from_secs(1));
         open(&endpoints, "http://a", SETTINGS);
-        assert!(matches!(endpoints.room(id), Room::Closed(_)));
-        endpoints.reopen();
-        assert_eq!(endpoints.room(id), Room::Now, "the next evaluation asks again");
+        assert!(matches!(endpoints.room_at(id), Room::Closed(_)));
+        endpoints.begin();
+        assert_eq!(endpoints.room_at(id), Room::Now, "the next evaluation asks again");
         drop(held);
     });
 }
@@ -343,10 +343,10 @@ fn nothing_is_sent_after_a_halt_but_what_is_under_way_lands() {
         let refused = Refusal::Closed("the disk is full".to_owned());
         assert_eq!((queued.unwrap_err(), sleeping.unwrap_err()), (refused.clone(), refused));
         assert_eq!(endpoints.now(), Duration::from_secs(1));
-        assert_eq!(endpoints.room(b), Room::Closed("the disk is full".to_owned()));
+        assert_eq!(endpoints.room_at(b), Room::Closed("the disk is full".to_owned()));
         held.landed(Some(200), &Pause::default(), None);
-        endpoints.reopen();
-        assert_eq!((endpoints.room(a), endpoints.room(b)), (Room::Now, Room::Now));
+        endpoints.begin();
+        assert_eq!((endpoints.room_at(a), endpoints.room_at(b)), (Room::Now, Room::Now));
     });
 }
 
@@ -416,7 +416,7 @@ fn an_account_without_credit_slows_nobody_down() {
         let id = open(&endpoints, "http://a", SETTINGS);
         let failure = Failure::new(FailureKind::NoCredit, "pay");
         slot(&endpoints, id).await.failed(&failure, Some(429), &asks(60), 5);
-        assert_eq!((said(&endpoints), endpoints.room(id)), (Vec::new(), Room::Now));
+        assert_eq!((said(&endpoints), endpoints.room_at(id)), (Vec::new(), Room::Now));
     });
 }
 
@@ -432,8 +432,11 @@ fn a_model_is_closed_alone() {
         }
         let reason = "`judge-1` at `http://a` gave no verdict 2 times in a row: boom";
         assert_eq!(endpoints.closed_model(id, "judge-1").as_deref(), Some(reason));
-        assert_eq!((endpoints.closed_model(id, "judge-2"), endpoints.room(id)), (None, Room::Now));
-        endpoints.reopen();
+        assert_eq!(
+            (endpoints.closed_model(id, "judge-2"), endpoints.room_at(id)),
+            (None, Room::Now)
+        );
+        endpoints.begin();
         assert_eq!(endpoints.closed_model(id, "judge-1"), None);
     });
 }
@@ -447,6 +450,6 @@ fn an_answer_between_failures_keeps_an_endpoint_open() {
         ended(&endpoints, id, "1", &failed(FailureKind::Server));
         ended(&endpoints, id, "2", &Outcome::Reply(reply));
         ended(&endpoints, id, "3", &failed(FailureKind::Server));
-        assert_eq!(endpoints.room(id), Room::Now);
+        assert_eq!(endpoints.room_at(id), Room::Now);
     });
 }

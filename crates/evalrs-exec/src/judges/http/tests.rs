@@ -1,11 +1,11 @@
 //! What needs no server: the meaning of complaints and endings, and which shape is asked for.
 
-use super::{HttpExecutor, plain, verdict_text};
+use super::{HttpExecutor, verdict_text};
 use crate::judges::test_data;
 use crate::{JudgeEndpointId, JudgeLaunch};
 use evalrs_eval::judge::JudgeAction;
 use evalrs_eval::judge::provider::{Answer, ReplyEnding, ReplyShape, find, is_about_shape};
-use evalrs_model::outcome::{FailureKind, Usage};
+use evalrs_model::outcome::{Failure, FailureKind, Usage};
 use evalrs_model::spec::{Patience, ReplyFormat};
 
 #[test]
@@ -91,7 +91,7 @@ fn launch(provider: &str, response_format: ReplyFormat) -> JudgeLaunch {
 /// What is asked for after each of these shapes was refused, and at last.
 fn asked_for(launch: &JudgeLaunch, refused: &[ReplyShape]) -> (Vec<bool>, ReplyShape) {
     let executor = HttpExecutor::new(1);
-    let failure = plain(FailureKind::BadRequest, "no `response_format` here".to_owned());
+    let failure = Failure::new(FailureKind::BadRequest, "no `response_format` here".to_owned());
     let gave_way = refused.iter().map(|shape| executor.gives_way(launch, *shape, &failure));
     let gave_way = gave_way.collect();
     (gave_way, executor.shape(launch, find(&launch.action.provider).unwrap()))
@@ -128,7 +128,7 @@ fn only_a_bad_request_gives_way() {
         (FailureKind::Server, "no `response_format` here"),
         (FailureKind::BadRequest, "no such model"),
     ] {
-        let failure = plain(kind, message.to_owned());
+        let failure = Failure::new(kind, message);
         assert!(!executor.gives_way(&launch, ReplyShape::Schema, &failure), "{message}");
     }
 }
