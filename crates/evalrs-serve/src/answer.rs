@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::time::Duration;
 
-use axum::extract::rejection::{JsonRejection, PathRejection, QueryRejection};
+use axum::extract::rejection::JsonRejection;
 use axum::extract::{FromRequest, FromRequestParts, Path, Query, Request};
 use axum::http::StatusCode;
 use axum::http::request::Parts;
@@ -117,6 +117,11 @@ impl ApiError {
         Self::new(StatusCode::INTERNAL_SERVER_ERROR, message)
     }
 
+    /// This went wrong here.
+    pub(super) fn failed(error: impl ToString) -> Self {
+        Self::internal(error.to_string())
+    }
+
     /// For programs.
     pub(crate) fn code(&self) -> &'static str {
         match self.status {
@@ -149,10 +154,9 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Address
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let read = Path::<T>::from_request_parts(parts, state).await;
-        let Path(names) = read.map_err(|rejection: PathRejection| {
-            ApiError::bad_request(format!("the address cannot be read: {}", reason(&rejection)))
-        })?;
-        Ok(Self(names))
+        let unread =
+            |why| ApiError::bad_request(format!("the address cannot be read: {}", reason(&why)));
+        read.map(|Path(names)| Self(names)).map_err(unread)
     }
 }
 
@@ -164,10 +168,9 @@ impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
 
     async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, ApiError> {
         let read = Query::<T>::from_request_parts(parts, state).await;
-        let Query(params) = read.map_err(|rejection: QueryRejection| {
-            ApiError::bad_request(format!("the query cannot be read: {}", reason(&rejection)))
-        })?;
-        Ok(Self(params))
+        let unread =
+            |why| ApiError::bad_request(format!("the query cannot be read: {}", reason(&why)));
+        read.map(|Query(params)| Self(params)).map_err(unread)
     }
 }
 

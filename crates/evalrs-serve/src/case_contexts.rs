@@ -2,10 +2,13 @@
 //!
 //! The suite is read as it is now, and nothing is asked. Where a row is not what it was in the run, that is said.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 
 use serde_json::{Map, Value};
 
+use super::answer::ApiError;
+use super::held_suites::SuiteNow;
+use super::served::ServedWorkspace;
 use crate::view::case::CaseContext;
 use crate::view::message::messages;
 use crate::view::rows::{IndexedRow, RunRows};
@@ -20,8 +23,10 @@ use evalrs_graph::results;
 use evalrs_metrics::explain::ExplainedResult;
 use evalrs_metrics::results::recorded_submission;
 use evalrs_store::record::history::History;
+use evalrs_store::record::read::PastRun;
 use evalrs_store::{CommittedStore, LayeredStore, SegmentStore};
 use evalrs_system::System;
+use evalrs_system::os::OsSystem;
 use evalrs_use_cases::context::{SuiteContext, check_entry};
 use evalrs_use_cases::open::new_session;
 
@@ -175,4 +180,43 @@ fn store(surroundings: &SuiteContext, system: &dyn System) -> LayeredStore {
         }
     }
     LayeredStore::new(Box::new(SegmentStore::open(&surroundings.cache_dir)), committed)
+}
+
+/// What is known of a case.
+pub(super) fn case_context(
+    served: &ServedWorkspace,
+    run: &PastRun,
+    rows: &RunRows,
+    row: &IndexedRow,
+    line: &Map<String, Value>,
+) -> CaseContext {
+    let Some(suite) = served.suite(&run.header.suite) else {
+        return only_note(
+            "The conversation is shown where the suite is served: evalrs serve SUITE",
+        );
+    };
+    let samples = [row.sample_id.to_string()];
+    let known = served.with_suite(suite, &samples, |now| {
+        let SuiteNow { session, problems, surroundings } = now;
+        if problems.iter().any(Diagnostic::is_error) {
+            return only_note("The suite has errors: see its page");
+        }
+        with_stored_cases(session, surroundings, &OsSystem, |cases| cases.context(rows, row, line))
+    });
+    known.unwrap_or_else(|_| only_note("The suite cannot be read"))
+}
+
+/// The ids of the samples of a run's suite that have a tag.
+pub(super) fn tagged(
+    served: &ServedWorkspace,
+    run: &PastRun,
+    tag: &str,
+) -> Result<BTreeSet<String>, ApiError> {
+    let unserved = "tags are known where the suite is served: evalrs serve SUITE";
+    let suite = served.suite(&run.header.suite).ok_or_else(|| ApiError::not_found(unserved))?;
+    served.with_suite(suite, &[], |now| {
+        let all = results::cases(&now.session.db, now.session.root);
+        let own = all.filter(|(_, who, _, _)| who.tags.iter().any(|own| own == tag));
+        own.map(|(id, _, _, _)| id).collect()
+    })
 }

@@ -61,27 +61,19 @@ impl ReportFile {
             .map_err(|error: serde::de::value::Error| ApiError::not_found(error.to_string()))
     }
 
-    /// What its name ends with, and what it is.
-    fn facts(self) -> [&'static str; 2] {
+    /// What its name ends with, what it is, and the name of its format among reports; a page is none.
+    fn facts(self) -> [&'static str; 3] {
         match self {
-            Self::Html => ["html", "text/html; charset=utf-8"],
-            Self::Markdown => ["md", "text/markdown; charset=utf-8"],
-            Self::Junit => ["xml", "application/xml"],
-            Self::Csv => ["csv", "text/csv; charset=utf-8"],
-            Self::Json => ["json", "application/json"],
+            Self::Html => ["html", "text/html; charset=utf-8", ""],
+            Self::Markdown => ["md", "text/markdown; charset=utf-8", "markdown"],
+            Self::Junit => ["xml", "application/xml", "junit"],
+            Self::Csv => ["csv", "text/csv; charset=utf-8", "csv"],
+            Self::Json => ["json", "application/json", "json"],
         }
     }
 
-    /// The format of reports that it is; none of a page.
     fn format(self) -> Option<&'static ReportFormat> {
-        let name = match self {
-            Self::Html => return None,
-            Self::Markdown => "markdown",
-            Self::Junit => "junit",
-            Self::Csv => "csv",
-            Self::Json => "json",
-        };
-        FORMATS.into_iter().find(|format| format.name == name)
+        FORMATS.into_iter().find(|format| format.name == self.facts()[2])
     }
 }
 
@@ -102,7 +94,7 @@ pub(super) async fn report(
     let file = ReportFile::named(&names.file)?;
     let id = Arc::clone(&served).named(names.id).await?;
     let report = beside(move || FileReport::open(&served, &id)).await?;
-    let [ending, kind] = file.facts();
+    let [ending, kind, _] = file.facts();
     let name = format!("attachment; filename=\"{}.{ending}\"", file_name(&report.past.id));
     let headers = [(header::CONTENT_TYPE, kind.to_owned()), (header::CONTENT_DISPOSITION, name)];
     Ok((headers, sent(report, file.format())).into_response())

@@ -106,14 +106,11 @@ impl RunRequest {
         words.extend(self.samples.iter().map(|id| format!("--sample={id}")));
         words.extend(served.cache_dir.iter().map(|dir| format!("--cache-dir={dir}")));
         words.extend(["--".to_owned(), path.to_owned()]);
-        match EvaluateCommand::try_parse_from(words) {
-            Ok(EvaluateCommand { args }) => Ok(args),
-            Err(error) => {
-                let text = error.to_string();
-                let first = text.lines().next().unwrap_or_default().to_owned();
-                Err(ApiError::unprocessable(first))
-            }
-        }
+        let read = EvaluateCommand::try_parse_from(words).map_err(|error| {
+            let text = error.to_string();
+            ApiError::unprocessable(text.lines().next().unwrap_or_default().to_owned())
+        })?;
+        Ok(read.args)
     }
 }
 
@@ -130,12 +127,8 @@ pub(super) async fn begin_run(
     State(served): State<Arc<ServedWorkspace>>,
     JsonBody(wanted): JsonBody<RunRequest>,
 ) -> Result<Response, ApiError> {
-    if served.read_only {
-        return Err(ApiError::forbidden("this server only reads"));
-    }
-    let suite = served
-        .suite(&wanted.suite)
-        .ok_or_else(|| ApiError::not_found("there is no such suite among those that are served"))?;
+    served.check_writable()?;
+    let suite = served.known_suite(&wanted.suite)?;
     let mut args = wanted.args(&suite.path, &served)?;
     let wanted = beside({
         let served = Arc::clone(&served);
@@ -194,8 +187,7 @@ fn evaluate(args: &EvaluateArgs, job: &Arc<EvaluationJob>, home: &str) {
         }
         ended.map(ExitStatus::code).map_err(|error| error.to_string())
     }));
-    let run = open_run(&OsSystem, home, &job.id);
-    if let Some(run) = run {
+    if let Some(run) = open_run(&OsSystem, home, &job.id) {
         job.tell("evaluated", &RunView::read(&OsSystem, &run, false));
     }
     match ended {
@@ -216,9 +208,7 @@ pub(super) async fn stop_run(
     State(served): State<Arc<ServedWorkspace>>,
     AddressNames(id): AddressNames<String>,
 ) -> ApiAnswer<StoppedRun> {
-    if served.read_only {
-        return Err(ApiError::forbidden("this server only reads"));
-    }
+    served.check_writable()?;
     let id = Arc::clone(&served).named(id).await?;
     if let Some(job) = served.jobs.job(&id).filter(|job| job.is_under_way()) {
         if !job.is_own {

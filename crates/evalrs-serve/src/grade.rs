@@ -9,8 +9,7 @@ use serde_json::{Map, Value, json};
 use utoipa::ToSchema;
 
 use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, JsonBody};
-use super::grade_in_suite::graded_in_suite;
-use super::grade_view::{GradeView, row_graded};
+use super::grade_in_suite::{GradeView, graded_in_suite, load, row_graded};
 use super::served::{ServedWorkspace, beside};
 use evalrs_engine::session::Session;
 use evalrs_graph::Database;
@@ -99,10 +98,7 @@ fn by_function(wanted: &ToGrade) -> Result<GradeView, ApiError> {
     let environment = std::collections::BTreeMap::new();
     let mut session =
         Session::new(Database::default(), "suite.yaml", environment, Overrides::default());
-    let problems = session.load(&system);
-    if let Some(problem) = problems.iter().find(|problem| problem.is_error()) {
-        return Err(ApiError::unprocessable(problem.message.clone()));
-    }
+    load(&mut session, &system)?;
     row_graded(&session)
 }
 

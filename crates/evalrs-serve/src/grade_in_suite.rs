@@ -5,16 +5,18 @@
 
 use std::io::sink;
 
-use serde_json::{Map, Value};
+use serde::Serialize;
+use serde_json::{Map, Value, json};
+use utoipa::ToSchema;
 
 use super::answer::ApiError;
-use super::grade_view::{GradeView, row_graded};
 use super::served::{ServedSuite, ServedWorkspace};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{folder_of, join};
 use evalrs_engine::progress::Quiet;
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::Overrides;
+use evalrs_graph::results;
 use evalrs_model::spec::{
     DatasetFormat, DatasetSpec, ExtractorSpec, GraderKind, GraderSpec, RecordingJoin, Suite,
     TargetSpec,
@@ -58,10 +60,7 @@ pub(super) fn graded_in_suite(
     let row = Value::Object(row).to_string();
     let system = OverlaySystem::new(&OsSystem, [(place(SUITE), text), (place(ROW), row)]);
     let mut session = new_session(&place(SUITE), &surroundings, Overrides::default());
-    let problems = session.load(&system);
-    if let Some(problem) = problems.iter().find(|problem| problem.is_error()) {
-        return Err(ApiError::unprocessable(problem.message.clone()));
-    }
+    load(&mut session, &system)?;
     settle_row(served, &mut session, &surroundings, &system)?;
     row_graded(&session)
 }
@@ -111,7 +110,7 @@ fn settle_row(
     let mut nowhere = [sink(), sink()];
     let mut console = Console::silent(system, &mut nowhere);
     let store = surroundings.store(&mut console);
-    let store = store.map_err(|error| ApiError::internal(error.to_string()))?;
+    let store = store.map_err(ApiError::failed)?;
     let mut quiet = Quiet;
     let stop = Box::pin(served.ended());
     let by = SettledBy {
@@ -124,4 +123,42 @@ fn settle_row(
     let settled = settle_session(session, store, &settings, by);
     let settled = settled.map_err(|cannot| ApiError::unprocessable(cannot.to_string()))?;
     settled.write_error.map_or(Ok(()), |error| Err(ApiError::internal(error.to_string())))
+}
+
+/// A grade.
+#[derive(Clone, Debug, Serialize, ToSchema)]
+pub(super) struct GradeView {
+    /// 0.0..=1.0.
+    score: f64,
+    /// Whether it passes.
+    pass: bool,
+    /// Why.
+    rationale: String,
+    /// Why there is none: `kind` and `message`.
+    #[schema(value_type = Option<Object>)]
+    error: Value,
+    /// What else the grader says.
+    #[schema(value_type = Object)]
+    metadata: Map<String, Value>,
+}
+
+/// Loads a session, which may have no errors.
+pub(super) fn load(session: &mut Session, system: &dyn System) -> Result<(), ApiError> {
+    let problems = session.load(system);
+    let error = problems.into_iter().find(Diagnostic::is_error);
+    error.map_or(Ok(()), |error| Err(ApiError::unprocessable(error.message)))
+}
+
+/// The grade of a session's only row.
+pub(super) fn row_graded(session: &Session) -> Result<GradeView, ApiError> {
+    let line = results::lines(&session.db, session.root).next();
+    let grade = line.and_then(|line| line.grades.0.into_iter().next());
+    let (_, grade) = grade.ok_or_else(|| ApiError::internal("nothing was graded"))?;
+    Ok(GradeView {
+        score: grade.score,
+        pass: grade.pass,
+        rationale: grade.rationale,
+        error: json!(grade.error),
+        metadata: grade.metadata,
+    })
 }

@@ -8,10 +8,8 @@ use serde_json::Value;
 use utoipa::IntoParams;
 
 use super::answer::{ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, Params};
-use super::held_history::HeldHistory;
 use super::locks::locked;
-use super::served::{ServedWorkspace, beside};
-use crate::view::run::{open_run, run_ids};
+use super::served::{HeldHistory, ServedWorkspace, beside};
 use evalrs_base::file_path::join;
 use evalrs_store::record::origin::RecordedOrigin;
 use evalrs_system::System;
@@ -45,8 +43,8 @@ pub(super) async fn get_history(
 ) -> ApiAnswer<Value> {
     beside(move || {
         let name = &query.suite;
-        let context = SuiteContext::find(&served.first, None, &OsSystem)
-            .map_err(|error| ApiError::internal(error.to_string()))?;
+        let context =
+            SuiteContext::find(&served.first, None, &OsSystem).map_err(ApiError::failed)?;
         let place = match served.suite(name) {
             Some(suite) => context.in_workspace(&suite.path, &OsSystem),
             None => recorded_place(&served, name)
@@ -59,8 +57,7 @@ pub(super) async fn get_history(
             return Ok(Data(held.told.clone()));
         }
         let found = history_named(name, &place, &context, &OsSystem);
-        let told = serde_json::to_value(&found.report)
-            .map_err(|error| ApiError::internal(error.to_string()))?;
+        let told = serde_json::to_value(&found.report).map_err(ApiError::failed)?;
         held.retain(|held| held.suite != *name);
         held.push(HeldHistory { suite: name.clone(), digest, told: told.clone() });
         Ok(Data(told))
@@ -70,9 +67,7 @@ pub(super) async fn get_history(
 
 /// The file of a suite that is not served, from the root of the workspace, as its newest run says.
 fn recorded_place(served: &ServedWorkspace, name: &str) -> Option<String> {
-    let ids = run_ids(&OsSystem, &served.home);
-    let mut runs = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
-    let newest = runs.find(|run| run.header.suite == name)?;
+    let newest = served.newest_run(name)?;
     let bytes = OsSystem.read(&join(&newest.folder, "run.json")).into_bytes().ok()?;
     let facts: Option<WithOrigin> = serde_json::from_slice(&bytes).ok();
     Some(facts.map(|facts| facts.origin.suite).unwrap_or_default())

@@ -16,8 +16,7 @@ use super::served::{ServedSuite, ServedWorkspace, beside};
 use crate::view::labels::{
     LabelFile, LabelNumber, LabelView, PeopleView, PersonLabelView, RunLabels,
 };
-use crate::view::rows::{IndexedRow, RunRows};
-use crate::view::run::{open_run, run_ids};
+use crate::view::rows::RunRows;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::threshold;
 use evalrs_eval::dataset::label_edit::NewLabel;
@@ -138,9 +137,7 @@ pub(super) async fn put_label(
     AddressNames(place): AddressNames<LabelPlace>,
     JsonBody(given): JsonBody<GivenLabel>,
 ) -> ApiAnswer<LabelResult> {
-    if served.read_only {
-        return Err(ApiError::forbidden("this server only reads"));
-    }
+    served.check_writable()?;
     beside(move || put(&served, &place, &given)).await
 }
 
@@ -149,22 +146,16 @@ fn put(
     place: &LabelPlace,
     given: &GivenLabel,
 ) -> Result<Data<LabelResult>, ApiError> {
-    let suite = served
-        .suite(&place.name)
-        .ok_or_else(|| ApiError::not_found("there is no such suite among those that are served"))?;
+    let suite = served.known_suite(&place.name)?;
     let run = labelled_run(served, suite, given)?;
     let rows = served.rows(&run);
-    let is_it = |row: &&IndexedRow| {
-        *row.sample_id == *place.sample
-            && given.trial.is_none_or(|trial| trial == row.trial)
-            && given.model.as_deref().is_none_or(|model| rows.model_of(row) == Some(model))
-    };
+    let mut of_sample = rows.of_sample(&place.sample, given.model.as_deref(), given.trial);
     let unknown = || ApiError::not_found("the run has no such sample");
-    let row = rows.rows.iter().find(is_it).ok_or_else(unknown)?;
+    let row = of_sample.next().ok_or_else(unknown)?;
     let grader = grader_of(&rows, given)?;
     let who = who(served, suite, given)?;
     // A label of several models or trials is of several answers.
-    let is_of_one = rows.rows.iter().filter(is_it).take(2).count() == 1;
+    let is_of_one = of_sample.next().is_none();
     let submission = grader.filter(|_| is_of_one);
     let submission = submission.map(|at| format!("{:016x}", row.verdicts[at].submission));
     let surroundings = served.context(&suite.path)?;
@@ -225,18 +216,14 @@ fn labelled_run(
         }
         return Ok(run);
     }
-    let ids = run_ids(&OsSystem, &served.home);
-    let runs = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
-    let newest = runs.into_iter().find(|run| run.header.suite == suite.name);
+    let newest = served.newest_run(&suite.name);
     newest.ok_or_else(|| ApiError::not_found("the suite has no run yet"))
 }
 
 fn grader_of(rows: &RunRows, given: &GivenLabel) -> Result<Option<usize>, ApiError> {
     let Some(name) = &given.grader else { return Ok(None) };
-    let known = rows.grader(name);
-    known
-        .map(Some)
-        .ok_or_else(|| ApiError::not_found(format!("`grader`: the run has no grader `{name}`")))
+    let unknown = || ApiError::not_found(format!("`grader`: the run has no grader `{name}`"));
+    rows.grader(name).map(Some).ok_or_else(unknown)
 }
 
 /// The line of the file.

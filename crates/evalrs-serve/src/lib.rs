@@ -2,7 +2,7 @@
 //!
 //! # Owns
 //!
-//! - `served`: what is served, and what of it is held in memory (`held_suites`, `held_history`).
+//! - `served`: what is served, and what of it is held in memory (`held_suites`).
 //! - `answer`: the form of every answer; `guard`: who may ask; `connections`, `queries`: within which limits.
 //! - One file for each thing that can be asked: `runs`, `samples`, `suites`, `registry`, `labels`, `grade`, `history`,
 //!   `downloads`, `page`; `openapi` describes them all.
@@ -28,11 +28,8 @@ mod connections;
 mod guard;
 mod job;
 mod served;
-mod held_history;
 mod held_suites;
-mod grade_view;
 mod locks;
-mod case_context;
 mod registry;
 mod suites;
 mod runs;

@@ -2,14 +2,14 @@
 
 use std::io::{self, Write};
 
-use serde_json::Map;
+use serde_json::{Map, Value};
 
-use super::case_contexts::{CaseContexts, CurrentSuite, only_note};
+use super::case_contexts::{CurrentSuite, only_note};
 use super::label_file::label_file;
-use crate::view::case::case;
+use crate::view::case::{CaseContext, case};
 use crate::view::labels::{LabelFile, RunLabels};
 use crate::view::lines::each_result;
-use crate::view::rows::RunRows;
+use crate::view::rows::{IndexedRow, RunRows};
 use crate::view::run::{RunDetails, RunSurroundings, labelled_graders};
 use crate::view::single_file::{FileRow, FileWriter};
 use evalrs_store::record::read::PastRun;
@@ -55,11 +55,13 @@ fn write_cases(
     let source = CaseSource { run, rows: &rows, labels: &labels, system };
     let warning = match &mut suite {
         Ok(suite) => {
-            suite.with_cases(|cases| source.write(KnownContext::Suite(cases), &mut file))?;
+            suite.with_cases(|cases| {
+                source.write(&mut file, &mut |row, line| cases.context(&rows, row, line))
+            })?;
             None
         }
         Err(reason) => {
-            source.write(KnownContext::Nothing(reason), &mut file)?;
+            source.write(&mut file, &mut |_, _| only_note(reason))?;
             Some(format!("the page has no conversations: {}", lower_case(reason)))
         }
     };
@@ -92,13 +94,8 @@ fn labels_of(report: &RecordedReport<'_>, rows: &RunRows, system: &dyn System) -
     RunLabels::read_file(&file, &rows.graders, system)
 }
 
-/// What is known of cases beyond their record.
-enum KnownContext<'a, 's> {
-    /// What their suite says.
-    Suite(&'a mut CaseContexts<'s>),
-    /// Nothing, for this reason.
-    Nothing(&'a str),
-}
+/// What is known of a case beyond its record.
+type ContextOf<'a> = &'a mut dyn FnMut(&IndexedRow, &Map<String, Value>) -> CaseContext;
 
 /// The cases of a run.
 struct CaseSource<'a> {
@@ -110,17 +107,14 @@ struct CaseSource<'a> {
 
 impl CaseSource<'_> {
     /// Writes the case of each row.
-    fn write(&self, mut known: KnownContext<'_, '_>, file: &mut FileWriter<'_>) -> io::Result<()> {
+    fn write(&self, file: &mut FileWriter<'_>, context_of: ContextOf<'_>) -> io::Result<()> {
         let Self { run, rows, labels, system } = self;
         let mut left = rows.rows.iter().peekable();
         let mut written = Ok(());
         each_result(*system, run, &mut |at, bytes| {
             let Some(row) = left.next_if(|row| row.at == at && written.is_ok()) else { return };
             let line = serde_json::from_slice(bytes).unwrap_or_else(|_| Map::new());
-            let context = match &mut known {
-                KnownContext::Suite(cases) => cases.context(rows, row, &line),
-                KnownContext::Nothing(reason) => only_note(reason),
-            };
+            let context = context_of(row, &line);
             written = file.case(&case(rows, row, &line, labels, context));
         });
         written

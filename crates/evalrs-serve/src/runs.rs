@@ -95,9 +95,8 @@ pub(super) async fn list_runs(
 ) -> ApiAnswer<RunList> {
     let page = page.checked()?;
     beside(move || {
-        let ids = run_ids(&OsSystem, &served.home);
-        let opened = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
-        let wanted = opened
+        let wanted = served
+            .runs()
             .filter(|run| query.suite.as_ref().is_none_or(|suite| run.header.suite == *suite));
         let mut runs = Vec::new();
         let mut total = 0;
@@ -203,8 +202,7 @@ pub(super) async fn diff(
         let comparison =
             RunComparison { pasts, labels: &labels, grader: None, explained: usize::MAX };
         let diff = comparison.of([old, new], &OsSystem);
-        let value = serde_json::to_value(&diff);
-        value.map(Data).map_err(|error| ApiError::internal(error.to_string()))
+        serde_json::to_value(&diff).map(Data).map_err(ApiError::failed)
     })
     .await
 }

@@ -11,7 +11,7 @@ use utoipa::{IntoParams, ToSchema};
 use super::answer::{
     AddressNames, ApiAnswer, ApiError, Data, Envelope, ErrorEnvelope, ListPage, Params,
 };
-use super::case_context::case_context;
+use super::case_contexts::{case_context, tagged};
 use super::served::{ServedWorkspace, beside};
 use crate::view::case::{CasePlaceView, CaseView, case};
 use crate::view::labels::RunLabels;
@@ -69,21 +69,14 @@ fn select(
     if let Some(name) = query.grader.as_ref().filter(|name| rows.grader(name).is_none()) {
         return Err(ApiError::not_found(format!("the run has no grader `{name}`")));
     }
-    let with_text =
-        query.q.as_deref().filter(|text| !text.is_empty()).map(|text| lines_with(run, text));
-    let tagged = query
-        .tag
-        .as_deref()
-        .map(|tag| super::case_context::tagged(served, run, tag))
-        .transpose()?;
-    let has_text = |at: u32| with_text.as_ref().is_none_or(|lines| lines.contains(&at));
-    let ids: Option<&BTreeSet<String>> = tagged.as_ref();
-    let in_tag: Option<BTreeSet<u32>> = ids.map(|ids| {
+    let text = query.q.as_deref().filter(|text| !text.is_empty());
+    let with_text = text.map(|text| lines_with(run, text));
+    let ids = query.tag.as_deref().map(|tag| tagged(served, run, tag)).transpose()?;
+    let with_tag = ids.map(|ids| {
         let own = rows.rows.iter().filter(|row| ids.contains(row.sample_id.as_ref()));
         own.map(|row| row.at).collect()
     });
-    let has_tag = |at: u32| in_tag.as_ref().is_none_or(|lines| lines.contains(&at));
-    Ok(query.select(rows, labels, &has_text, &has_tag))
+    Ok(query.select(rows, labels, &[with_text, with_tag]))
 }
 
 /// What of a line is looked through.
@@ -140,13 +133,9 @@ pub(super) async fn get_sample(
     beside(move || {
         let run = served.run(&place.id)?;
         let rows = served.rows(&run);
-        let is_it = |row: &&IndexedRow| {
-            *row.sample_id == *place.sample
-                && which.trial.is_none_or(|trial| trial == row.trial)
-                && query.model.as_deref().is_none_or(|model| rows.model_of(row) == Some(model))
-        };
+        let mut of_sample = rows.of_sample(&place.sample, query.model.as_deref(), which.trial);
         let unknown = || ApiError::not_found("the run has no such sample");
-        let row = rows.rows.iter().find(is_it).ok_or_else(unknown)?;
+        let row = of_sample.next().ok_or_else(unknown)?;
         let line = recorded_line(&run, row.at).ok_or_else(unknown)?;
         let labels = served.labels(&run, &rows);
         let context = case_context(&served, &run, &rows, row, &line);

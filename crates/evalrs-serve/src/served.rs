@@ -3,17 +3,17 @@
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 
+use serde_json::Value;
 use tokio::sync::{Semaphore, watch};
 
 use super::answer::ApiError;
-use super::held_history::HeldHistory;
 use super::held_suites::{HeldSuites, SuiteNow};
 use super::job::Jobs;
 use super::locks::locked;
 use crate::label_file::label_file;
 use crate::view::labels::{LabelFile, RunLabels};
 use crate::view::rows::RunRows;
-use crate::view::run::{labelled_graders, open_run};
+use crate::view::run::{labelled_graders, open_run, run_ids};
 use evalrs_base::file_path::join;
 use evalrs_store::record::label_writer::{UnwrittenLabel, check_writable};
 use evalrs_store::record::read::{PastHeader, PastRun, RESULTS};
@@ -73,6 +73,16 @@ pub(super) struct ServedWorkspace {
     pub has_ended: watch::Sender<bool>,
 }
 
+/// A history as it was told last: pairing the samples of two runs reads both.
+pub(super) struct HeldHistory {
+    /// The suite's name.
+    pub suite: String,
+    /// Of the bytes of its file.
+    pub digest: blake3::Hash,
+    /// What was told.
+    pub told: Value,
+}
+
 /// The rows of a run.
 pub(super) struct HeldRows {
     id: String,
@@ -121,6 +131,28 @@ impl ServedWorkspace {
     /// The suite with this name.
     pub(crate) fn suite(&self, name: &str) -> Option<&ServedSuite> {
         self.suites.iter().find(|suite| suite.name == name)
+    }
+
+    /// The suite with this name, which a request is to change something of.
+    pub(crate) fn known_suite(&self, name: &str) -> Result<&ServedSuite, ApiError> {
+        let unknown = "there is no such suite among those that are served";
+        self.suite(name).ok_or_else(|| ApiError::not_found(unknown))
+    }
+
+    /// Refuses a request that would change something, where the server only reads.
+    pub(crate) fn check_writable(&self) -> Result<(), ApiError> {
+        if self.read_only { Err(ApiError::forbidden("this server only reads")) } else { Ok(()) }
+    }
+
+    /// The recorded runs, the newest first, each read when it is asked for.
+    pub(crate) fn runs(&self) -> impl Iterator<Item = PastRun> {
+        let ids = run_ids(&OsSystem, &self.home).into_iter();
+        ids.filter_map(|id| open_run(&OsSystem, &self.home, &id))
+    }
+
+    /// The newest run of a suite.
+    pub(crate) fn newest_run(&self, suite: &str) -> Option<PastRun> {
+        self.runs().find(|run| run.header.suite == suite)
     }
 
     /// The record that `id` names: its own id, or `latest`.
@@ -214,8 +246,7 @@ impl ServedWorkspace {
 
     /// What surrounds the suite at `path`.
     pub(crate) fn context(&self, path: &str) -> Result<SuiteContext, ApiError> {
-        SuiteContext::find(path, self.cache_dir.as_deref(), &OsSystem)
-            .map_err(|error| ApiError::internal(error.to_string()))
+        SuiteContext::find(path, self.cache_dir.as_deref(), &OsSystem).map_err(ApiError::failed)
     }
 
     /// Does something with a suite as it is now, narrowed down to `samples` if there are any. One suite is used at a

@@ -12,7 +12,7 @@ use super::answer::{
 };
 use super::held_suites::SuiteNow;
 use super::served::{ServedSuite, ServedWorkspace, beside};
-use crate::view::run::{RunView, open_run, run_ids};
+use crate::view::run::RunView;
 use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::gate::rule;
 use evalrs_model::spec::{GraderKind, GraderSpec};
@@ -133,9 +133,7 @@ fn details_of(
 }
 
 fn last_run(served: &ServedWorkspace, suite: &str) -> Option<RunView> {
-    let ids = run_ids(&OsSystem, &served.home);
-    let runs = ids.iter().filter_map(|id| open_run(&OsSystem, &served.home, id));
-    let run = runs.into_iter().find(|run| run.header.suite == suite)?;
+    let run = served.newest_run(suite)?;
     Some(RunView::read(&OsSystem, &run, served.jobs.is_under_way(&run.id)))
 }
 

@@ -5,10 +5,9 @@
 
 use std::io::Read as _;
 
-use crate::entry::Entry;
-use crate::error::StoreError;
 use crate::line::{self, Position};
 use crate::verify::Check;
+use crate::{Entry, StoreError};
 use evalrs_model::key::{ActionKey, KeyMap};
 
 /// The entries of committed files; nothing is ever written to them here.
@@ -33,10 +32,9 @@ impl CommittedStore {
         let text = text.chain(&b"\n"[..]);
         let Self { entries, warnings, .. } = self;
         let scanned = line::scan(text, path, Position::START, |found| {
-            let number = found.line;
             let entry = match found.entry.alone() {
                 Ok(entry) => entry,
-                Err(reason) => return warnings.push(line::skipped(path, number, reason)),
+                Err(reason) => return warnings.push(line::skipped(path, found.line, reason)),
             };
             let held = entries.entry(entry.key).or_default();
             if !held.contains(&entry) {

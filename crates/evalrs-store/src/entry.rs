@@ -1,4 +1,4 @@
-//! One kept outcome, and which one of a key wins. Knows no files.
+//! One kept outcome, which one of a key wins, and why one could not be kept. Knows no files.
 
 use evalrs_model::key::ActionKey;
 
@@ -22,10 +22,11 @@ impl Entry {
     /// moment agree afterwards.
     pub fn wins_over(&self, other: &Self) -> bool {
         let digest = |entry: &Self| *blake3::hash(entry.body.as_bytes()).as_bytes();
-        let says = |entry: &Self| says_ingredients(&entry.body);
         let by_rank = self.rank().cmp(&other.rank());
-        let by_ingredients = || says(self).cmp(&says(other));
-        by_rank.then_with(by_ingredients).then_with(|| digest(self).cmp(&digest(other))).is_gt()
+        by_rank
+            .then_with(|| says_ingredients(&self.body).cmp(&says_ingredients(&other.body)))
+            .then_with(|| digest(self).cmp(&digest(other)))
+            .is_gt()
     }
 
     /// What decides which entry of a key wins, but for ties.
@@ -72,4 +73,28 @@ pub(crate) fn keep_winner(place: &mut Option<Entry>, candidate: Entry) {
     if place.as_ref().is_none_or(|held| candidate.wins_over(held)) {
         *place = Some(candidate);
     }
+}
+
+/// How many warnings a store gives: a file of garbage has millions of bad lines.
+pub(crate) const WARNING_LIMIT: usize = 1000;
+
+/// Why an outcome could not be kept.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum StoreError {
+    /// The store's files cannot be written.
+    #[error("cannot write the store at `{path}`: {reason}")]
+    Write {
+        /// The file or folder.
+        path: String,
+        /// What the system said.
+        reason: String,
+    },
+    /// The entry does not fit the format; nothing of its batch was written.
+    #[error("cannot keep the outcome of `{key}`: its body {reason}")]
+    Body {
+        /// Whose entry it is.
+        key: ActionKey,
+        /// What is wrong with the body.
+        reason: &'static str,
+    },
 }

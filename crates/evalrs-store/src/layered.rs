@@ -5,11 +5,10 @@
 
 use std::sync::Mutex;
 
-use crate::committed::CommittedStore;
-use crate::entry::{Entry, keep_winner};
-use crate::error::StoreError;
-use crate::line::entry_line::{EntryLine, keep_winning_line};
-use crate::outcome_store::{OutcomeStore, lock};
+use crate::entry::keep_winner;
+use crate::line::entry_line::keep_winning_line;
+use crate::outcome_store::lock;
+use crate::{CommittedStore, Entry, EntryLine, OutcomeStore, StoreError};
 use evalrs_model::key::ActionKey;
 
 /// A store over committed judgments.
@@ -28,13 +27,8 @@ impl LayeredStore {
 
 impl OutcomeStore for LayeredStore {
     fn get_many(&self, keys: &[ActionKey]) -> Vec<Option<Entry>> {
-        let mut found = self.store.get_many(keys);
-        let mut committed = lock(&self.committed);
-        for (key, place) in keys.iter().zip(&mut found) {
-            if let Some(entry) = committed.get(key) {
-                keep_winner(place, entry.clone());
-            }
-        }
+        let mut found = Vec::with_capacity(keys.len());
+        self.visit_many(keys, &mut |_, entry| found.push(entry));
         found
     }
 

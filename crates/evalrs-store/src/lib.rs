@@ -6,7 +6,7 @@
 //!
 //! In reading order:
 //!
-//! - `entry`: one kept outcome, and which one of a key wins; `outcome_store`: what every store can do;
+//! - `entry`: one kept outcome, which one of a key wins, and why one could not be kept; `outcome_store`: what every store can do;
 //! - `memory`, `committed`, `layered`: the simple stores, and the one of a run: files beside the suite below what is written;
 //! - `line`: an entry as a line of text. In `line/`: bodies that are kept elsewhere (`blob_reference`, `outline`) and what
 //!   lines of one segment have in common (`shared_text`, `elements`);
@@ -23,8 +23,6 @@
 mod blob;
 pub mod committed;
 pub mod entry;
-pub mod error;
-pub mod import_lock;
 pub mod layered;
 pub mod line;
 pub mod memory;
@@ -35,13 +33,12 @@ pub mod sweep;
 pub mod verify;
 
 pub use committed::{CommittedStore, render};
-pub use entry::{BODY_LIMIT, Entry, EntryRank};
-pub use error::StoreError;
-pub use import_lock::{ImportLock, lock_imports};
+pub use entry::{BODY_LIMIT, Entry, EntryRank, StoreError};
 pub use layered::LayeredStore;
 pub use line::entry_line::EntryLine;
 pub use memory::MemoryStore;
 pub use outcome_store::OutcomeStore;
+pub use segment::removal_lock::lock_imports;
 pub use segment::store::{SegmentStore, Totals};
 pub use sweep::packing::pack_many;
 pub use sweep::survey::SweptEntries;

@@ -5,10 +5,9 @@
 use std::collections::BTreeMap;
 use std::sync::Mutex;
 
-use crate::entry::Entry;
-use crate::error::StoreError;
 use crate::line;
-use crate::outcome_store::{OutcomeStore, lock};
+use crate::outcome_store::lock;
+use crate::{Entry, OutcomeStore, StoreError};
 use evalrs_model::key::ActionKey;
 
 /// Outcomes in memory.
@@ -41,9 +40,5 @@ impl OutcomeStore for MemoryStore {
 
     fn keys(&self) -> Vec<ActionKey> {
         lock(&self.winners).keys().copied().collect()
-    }
-
-    fn take_warnings(&self) -> Vec<String> {
-        Vec::new()
     }
 }

@@ -2,9 +2,7 @@
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use crate::entry::Entry;
-use crate::error::StoreError;
-use crate::line::entry_line::EntryLine;
+use crate::{Entry, EntryLine, StoreError};
 use evalrs_model::key::ActionKey;
 
 /// Where outcomes are kept. Threads share a store: one may read while another waits for the disk in [`Self::put_many`].
@@ -42,7 +40,9 @@ pub trait OutcomeStore: Send + Sync {
         self.keys().is_empty()
     }
     /// What went wrong while reading since the last call, for a warning.
-    fn take_warnings(&self) -> Vec<String>;
+    fn take_warnings(&self) -> Vec<String> {
+        Vec::new()
+    }
 }
 
 /// What a lock guards. A thread that panicked ends the process anyway, so what it left is as good as any.

@@ -16,18 +16,16 @@ use std::io;
 use std::path::Path;
 
 use crate::blob::folder::BlobFile;
-use crate::error::StoreError;
-use crate::line::entry_line::EntryLine;
 use crate::segment::base_lines::BaseLines;
 use crate::segment::files::{segment_folder, segment_names, write_error};
 use crate::segment::index::scan_file;
 use crate::segment::line_batch::NewLine;
 use crate::segment::removal_lock::{remove_segments, try_removing_segments};
-use crate::segment::store::SegmentStore;
 use crate::sweep::blob_sweep::{BlobSweep, remove_blobs};
-use crate::sweep::policy::{Candidate, Fate, fates};
+use crate::sweep::policy::{Fate, fates};
 use crate::sweep::survey::{ClosedSegment, INDEXED, Survey, SweptEntries, survey};
 use crate::sweep::uses::{Uses, read_uses, remove_unfinished};
+use crate::{EntryLine, SegmentStore, StoreError};
 
 /// How much is written at once, in bytes.
 const BATCH: usize = 4 << 20;
@@ -92,7 +90,7 @@ pub fn sweep(dir: &Path, sweep: &Sweep<'_>) -> Result<SweptEntries, SweepError> 
     } else {
         let packed = survey.to_pack(&fates);
         survey.name_incomplete(&packed, &fates);
-        survey.pack(dir, &folder, &fates, packed, ReaderPolicy::Waits)?;
+        survey.pack(dir, &fates, packed, ReaderPolicy::Waits)?;
         survey.remove_blobs(&folder, &needless);
         for path in &uses.needless {
             // It is no harm if it stays.
@@ -140,32 +138,27 @@ pub(crate) enum ReaderPolicy {
 
 impl Survey {
     fn remove_blobs(&mut self, folder: &Path, needless: &[&BlobFile]) {
-        let swept = &mut self.swept;
-        let mut problems = Vec::new();
         remove_blobs(folder, needless, &mut |removed| match removed {
-            Ok(file) => swept.count_blob(file),
-            Err(problem) => problems.push(problem),
+            Ok(file) => self.swept.count_blob(file),
+            Err(problem) => self.problem(problem),
         });
-        for problem in problems {
-            self.problem(problem);
-        }
     }
 
     /// Writes what is kept of the segments `packed` to new ones, then removes the old ones.
     pub(crate) fn pack(
         &mut self,
         dir: &Path,
-        folder: &Path,
         fates: &[Fate],
         packed: Vec<usize>,
         patience: ReaderPolicy,
     ) -> Result<(), StoreError> {
+        let folder = segment_folder(dir);
         let writer = SegmentStore::open(dir);
         let copied = packed.iter().try_for_each(|at| self.copy(*at, fates, &writer));
         writer.seal();
         let removal = match patience {
-            ReaderPolicy::Waits => Some(remove_segments(folder)),
-            ReaderPolicy::GivesUp => try_removing_segments(folder),
+            ReaderPolicy::Waits => Some(remove_segments(&folder)),
+            ReaderPolicy::GivesUp => try_removing_segments(&folder),
         };
         let Some(_removal) = removal.filter(|_| copied.is_ok()) else {
             // All of it stands where it stood.
@@ -178,13 +171,10 @@ impl Survey {
             match remove(path, *length) {
                 Ok(true) => self.swept.packed += 1,
                 Ok(false) => self.swept.busy += 1,
-                Err(error) => {
-                    let problem = format!("cannot remove `{}`: {error}", path.display());
-                    self.problem(problem);
-                }
+                Err(error) => self.problem(format!("cannot remove `{}`: {error}", path.display())),
             }
         }
-        remove_orphans(folder);
+        remove_orphans(&folder);
         Ok(())
     }
 
@@ -209,10 +199,10 @@ impl Survey {
             while known.next_if(|(candidate, _)| candidate.offset < found.offset).is_some() {
                 missing += 1;
             }
-            let is_it = |candidate: &Candidate| {
+            let own = known.next_if(|(candidate, _)| {
                 candidate.offset == found.offset && candidate.key == found.entry.key
-            };
-            let Some((_, fate)) = known.next_if(|(candidate, _)| is_it(candidate)) else { return };
+            });
+            let Some((_, fate)) = own else { return };
             if fate == Fate::Kept && written.is_ok() {
                 size += found.length as usize;
                 batch.push(bases.entry(&found.entry));

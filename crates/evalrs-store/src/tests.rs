@@ -12,7 +12,7 @@ use tempfile::TempDir;
 use evalrs_model::key::ActionKey;
 
 use super::*;
-use crate::error::WARNING_LIMIT;
+use crate::entry::WARNING_LIMIT;
 use crate::line::{self, Position, ScannedLines};
 use crate::segment::files::read_group;
 use crate::segment::own_segment::OwnSegment;

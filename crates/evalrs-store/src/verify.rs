@@ -7,14 +7,12 @@ use std::io::{self, Read as _};
 use std::path::Path;
 
 use crate::blob::folder::{BlobFolder, read_body};
-use crate::entry::BODY_LIMIT;
-use crate::entry::Entry;
-use crate::error::WARNING_LIMIT;
-use crate::line::entry_line::EntryLine;
+use crate::entry::WARNING_LIMIT;
 use crate::line::{self, Position, ScannedEntry, ScannedLines};
 use crate::segment::base_lines::BaseLines;
 use crate::segment::files::{segment_folder, segment_names, unreadable};
 use crate::segment::index::scan_file;
+use crate::{BODY_LIMIT, Entry, EntryLine};
 
 /// What a check could do with an intact entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -56,13 +54,13 @@ impl VerifyReport {
             Ok(checked) => {
                 self.entries += 1;
                 self.recomputed += u64::from(checked == EntryCheck::Recomputed);
-                return Some(entry);
+                Some(entry)
             }
             Err(reason) => {
                 self.add([format!("the stored outcome at `{path}:{line}` {reason}")]);
+                None
             }
         }
-        None
     }
 
     fn end(&mut self, path: &Path, scanned: io::Result<ScannedLines>) {
@@ -97,7 +95,10 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
                 let visit = |found: ScannedEntry<'_>| {
                     let entry = bases.entry(&found.entry);
                     if entry.is_incomplete {
-                        return report.add([incomplete(&shown, found.line)]);
+                        return report.add([format!(
+                            "the stored outcome at `{shown}:{}` is whole, but what its key was made of is lost: the line that it shares this with is damaged",
+                            found.line
+                        )]);
                     }
                     if let Some(entry) = blobs.entry(&shown, found.line, entry, &mut report) {
                         report.take(&shown, found.line, entry, check);
@@ -111,13 +112,6 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
     }
     blobs.rest(&mut report);
     report
-}
-
-/// What is said of an entry that has parts of a line which cannot be read.
-fn incomplete(path: &str, line: u64) -> String {
-    format!(
-        "the stored outcome at `{path}:{line}` is whole, but what its key was made of is lost: the line that it shares this with is damaged"
-    )
 }
 
 /// Checks the blobs of a store.

@@ -6,8 +6,7 @@ use serde::Serialize;
 
 use evalrs_eval::dataset::label_file;
 use evalrs_eval::dataset::label_file::{LabelLine, LabelTable, digest_number};
-use evalrs_eval::dataset::people::UNKNOWN;
-use evalrs_eval::dataset::people::{label_of, opinions};
+use evalrs_eval::dataset::people::{UNKNOWN, label_of, opinions};
 use evalrs_eval::label_keys::{KeyLabel, LabelKey, label_keys};
 use evalrs_metrics::metric::holdout::is_held_out;
 use evalrs_model::spec::{Label, LabelsSpec, Scale};

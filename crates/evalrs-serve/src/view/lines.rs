@@ -4,7 +4,7 @@ use std::sync::mpsc::{SyncSender, sync_channel};
 use std::thread::{Scope, ScopedJoinHandle};
 
 use evalrs_base::file_path::join;
-use evalrs_store::record::lines::{MAX_RESULT, RecordLine, each_line};
+use evalrs_store::record::lines::{MAX_RESULT, each_line};
 use evalrs_store::record::read::{PastRun, RESULTS};
 use evalrs_system::System;
 
@@ -19,7 +19,7 @@ pub(crate) fn each_result(system: &dyn System, run: &PastRun, visit: &mut dyn Fn
     let mut at = 0;
     // What cannot be read any further ends the rows.
     let _ = each_line(&mut *file, MAX_RESULT, &mut |line| {
-        if let RecordLine::Whole(bytes) | RecordLine::Torn(bytes) = line {
+        if let Some(bytes) = line.bytes() {
             visit(at, bytes);
         }
         at += 1;

@@ -1,5 +1,7 @@
 //! Which rows of a run are wanted, and in which order.
 
+use std::collections::BTreeSet;
+
 use serde::Deserialize;
 
 use super::labels::RunLabels;
@@ -80,25 +82,21 @@ pub(crate) enum SortOrder {
     Desc,
 }
 
-/// Which numbers of lines hold a text or a tag.
-pub(crate) type HasLine<'a> = &'a dyn Fn(u32) -> bool;
-
 impl RowQuery {
-    /// The ordinals of the rows that are wanted, in their order. `has_text` and `has_tag` know what rows do not.
+    /// The ordinals of the rows that are wanted, in their order. `lines` are the numbers of those that have the text, and the
+    /// tag: rows do not know that.
     pub(crate) fn select(
         &self,
         rows: &RunRows,
         labels: &RunLabels,
-        has_text: HasLine<'_>,
-        has_tag: HasLine<'_>,
+        lines: &[Option<BTreeSet<u32>>],
     ) -> Vec<usize> {
         let grader = self.grader.as_deref().and_then(|name| rows.grader(name));
         let model = self.model.as_deref();
         let is_wanted = |row: &IndexedRow| {
             model.is_none_or(|model| rows.model_of(row) == Some(model))
                 && self.state.is_none_or(|state| is_of_state(state, row, grader, rows, labels))
-                && has_tag(row.at)
-                && has_text(row.at)
+                && lines.iter().flatten().all(|lines| lines.contains(&row.at))
         };
         let all = rows.rows.iter().enumerate();
         let mut wanted: Vec<usize> =

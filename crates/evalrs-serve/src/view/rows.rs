@@ -292,6 +292,20 @@ impl RunRows {
         }
     }
 
+    /// The rows of a sample: of this model and this trial where they are said.
+    pub(crate) fn of_sample<'a>(
+        &'a self,
+        sample: &'a str,
+        model: Option<&'a str>,
+        trial: Option<u32>,
+    ) -> impl Iterator<Item = &'a IndexedRow> {
+        self.rows.iter().filter(move |row| {
+            *row.sample_id == *sample
+                && trial.is_none_or(|trial| trial == row.trial)
+                && model.is_none_or(|model| self.model_of(row) == Some(model))
+        })
+    }
+
     /// The ordinal of the grader `name`.
     pub(crate) fn grader(&self, name: &str) -> Option<usize> {
         self.graders.iter().position(|grader| grader.name == name)

@@ -11,12 +11,10 @@ use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use crate::entry::BODY_LIMIT;
 use crate::line::blob_reference::BlobReference;
-use crate::line::entry_line::{EntryLine, LineBody};
+use crate::line::entry_line::LineBody;
+use crate::{BODY_LIMIT, Entry, EntryLine, StoreError};
 
-use crate::entry::Entry;
-use crate::error::StoreError;
 use crate::segment::files::write_error;
 
 /// How hard a body is pressed: the next levels take twice as long for a tenth less.
@@ -81,18 +79,17 @@ impl BlobFolder {
 
     /// The entry of a line, with its body; or the line and what is wrong with its blob, which is named.
     pub(crate) fn entry(&self, line: EntryLine) -> Result<Entry, (EntryLine, String)> {
-        let EntryLine { key, generation, body, is_incomplete } = line;
-        match body {
-            LineBody::Inline(body) => Ok(Entry { key, generation, body }),
-            LineBody::Blob(reference) => match self.body(&reference) {
-                Ok(body) => Ok(Entry { key, generation, body }),
+        let body = match line.body {
+            LineBody::Inline(body) => body,
+            LineBody::Blob(ref reference) => match self.body(reference) {
+                Ok(body) => body,
                 Err(error) => {
                     let problem = self.problem(reference.digest, &error);
-                    let body = LineBody::Blob(reference);
-                    Err((EntryLine { key, generation, body, is_incomplete }, problem))
+                    return Err((line, problem));
                 }
             },
-        }
+        };
+        Ok(Entry { key: line.key, generation: line.generation, body })
     }
 
     /// What is wrong with a blob, in words.

@@ -2,8 +2,7 @@
 
 use std::collections::HashSet;
 
-use crate::entry::Entry;
-use crate::line::entry_line::EntryLine;
+use crate::{Entry, EntryLine};
 use evalrs_model::key::KeyMap;
 
 /// What was lost, as far as it was asked for.

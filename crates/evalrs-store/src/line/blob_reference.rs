@@ -4,8 +4,7 @@
 //! outcome: they say so and leave the line where it is. What a reader decides by, before it opens the blob, is told by
 //! the reference itself.
 
-use crate::entry::BODY_LIMIT;
-use crate::entry::{EntryRank, is_reply};
+use crate::entry::{BODY_LIMIT, EntryRank, is_reply};
 use crate::line::outline::outline;
 
 /// What stands before the digest.

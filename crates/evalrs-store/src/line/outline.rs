@@ -4,8 +4,6 @@
 
 use serde_json::{Map, Value};
 
-/// The member of an outline that names the blob.
-pub(crate) const MEMBER: &str = "blob";
 /// The longest outline, in bytes.
 const MAX_OUTLINE: usize = 4 << 10;
 /// The longest text in it, in bytes: where the outline would still be too long, the next one of these.
@@ -17,7 +15,7 @@ const MAX_ELEMENTS: usize = 64;
 pub(crate) fn outline(body: &str) -> String {
     let Ok(Value::Object(mut members)) = serde_json::from_str(body) else { return "{}".to_owned() };
     // A line has its own member of that name.
-    members.shift_remove(MEMBER);
+    members.shift_remove("blob");
     let outlines = LONGEST_TEXTS.iter().map(|longest| {
         members = short_members(std::mem::take(&mut members), *longest);
         serde_json::to_string(&members).unwrap_or_default()

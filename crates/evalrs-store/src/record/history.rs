@@ -128,8 +128,9 @@ impl RunActions {
     }
 
     fn add(&mut self, line: &PastLine) {
-        let of = |(grader, _): &(String, Panel)| AskedKeys::of(line, grader);
-        let asked: Vec<Option<AskedKeys>> = self.panels.iter().map(of).collect();
+        let panels = self.panels.iter();
+        let asked: Vec<Option<AskedKeys>> =
+            panels.map(|(grader, _)| AskedKeys::of(line, grader)).collect();
         self.has_unasked |= asked.iter().flatten().any(|asked| asked.was_not_asked);
         self.cases.insert((line.sample_id.clone(), line.model.clone(), line.trial), asked);
     }

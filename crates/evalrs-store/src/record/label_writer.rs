@@ -28,17 +28,16 @@ impl UnwrittenLabel {
 
 /// Whether evalrs writes files of labels like that at `path`; else why not.
 pub fn check_writable(path: &str, layout: &LabelsSpec) -> Result<(), UnwrittenLabel> {
-    if !layout.is_own_layout() {
-        return Err(UnwrittenLabel::Refused(format!(
+    let why = if !layout.is_own_layout() {
+        format!(
             "`labels` of the suite says how `{path}` is written: labels are written to files of evalrs alone"
-        )));
-    }
-    if !path.to_ascii_lowercase().ends_with(".jsonl") {
-        return Err(UnwrittenLabel::Refused(format!(
-            "`{path}` is not JSON Lines: labels are written to `.jsonl` files alone"
-        )));
-    }
-    Ok(())
+        )
+    } else if !path.to_ascii_lowercase().ends_with(".jsonl") {
+        format!("`{path}` is not JSON Lines: labels are written to `.jsonl` files alone")
+    } else {
+        return Ok(());
+    };
+    Err(UnwrittenLabel::Refused(why))
 }
 
 /// Writes the label into the file at `path`; the lock is in the folder `home`. What the file held before is in the file or was
@@ -55,9 +54,7 @@ pub fn write_label(
         FileBytes::Bytes(bytes) => String::from_utf8(bytes)
             .map_err(|_| UnwrittenLabel::Refused(format!("`{path}` is not UTF-8")))?,
         FileBytes::Missing => String::new(),
-        FileBytes::Folder => {
-            return Err(UnwrittenLabel::Refused(format!("`{path}` is a folder")));
-        }
+        FileBytes::Folder => return Err(UnwrittenLabel::Refused(format!("`{path}` is a folder"))),
         FileBytes::Unreadable(reason) => return Err(UnwrittenLabel::Failed(reason)),
     };
     let text = edited(&text, label).map_err(UnwrittenLabel::Refused)?;

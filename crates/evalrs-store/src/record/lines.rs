@@ -16,6 +16,16 @@ pub enum RecordLine<'a> {
     TooLong,
 }
 
+impl<'a> RecordLine<'a> {
+    /// What it says, unless it is too long.
+    pub fn bytes(self) -> Option<&'a [u8]> {
+        match self {
+            Self::Whole(bytes) | Self::Torn(bytes) => Some(bytes),
+            Self::TooLong => None,
+        }
+    }
+}
+
 /// Reads a file line by line.
 pub(crate) struct LineReader<R> {
     reader: R,

@@ -5,7 +5,6 @@
 
 pub mod history;
 pub mod holdout_log;
-pub mod home;
 pub mod keep;
 pub mod label_writer;
 pub mod letta;
@@ -22,6 +21,7 @@ pub mod side;
 pub mod run_history;
 mod shared_results;
 
+use std::collections::BTreeMap;
 use std::io::{BufWriter, Write};
 
 use jiff::Timestamp;
@@ -30,16 +30,14 @@ use serde::{Deserialize, Serialize};
 use evalrs_base::file_path::join;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::results::ReportHeader;
-use evalrs_metrics::results::report::Report;
-use evalrs_metrics::results::report::write_lines;
+use evalrs_metrics::results::report::{Report, write_lines};
 use evalrs_metrics::results::usage::ModelUsage;
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::ActionTally;
-use evalrs_model::outcome::Usage;
+use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_system::{FileBytes, System, WriteStamp};
-pub use home::runs_of;
 use origin::RecordedOrigin;
 use read::RESULTS;
+pub use read::runs_of;
 use shared_results::{HashingWriter, share, write_or_share};
 
 /// The most keys that `run.json` names.
@@ -309,11 +307,11 @@ pub fn last_id(system: &dyn System, home: &str) -> Option<String> {
 
 /// Whether the run in `folder` left judgments unasked: `--frozen`, a budget or an interrupt.
 pub(crate) fn left_unasked(system: &dyn System, folder: &str) -> bool {
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct OfActions {
-        actions: std::collections::BTreeMap<String, UnaskedTally>,
+        actions: BTreeMap<String, UnaskedTally>,
     }
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct UnaskedTally {
         pending: u64,
     }
@@ -335,11 +333,11 @@ pub fn run_id(started: Timestamp, last: Option<&str>) -> String {
 
 /// How many conversations of its target a run held or replayed, and what they used together; none where nothing is known.
 pub fn conversations_used(system: &dyn System, home: &str, id: &str) -> Option<(u64, Usage)> {
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct OfTarget {
         target: RecordedTally,
     }
-    #[derive(serde::Deserialize)]
+    #[derive(Deserialize)]
     struct RecordedTally {
         cached: u64,
         asked: u64,
@@ -348,8 +346,7 @@ pub fn conversations_used(system: &dyn System, home: &str, id: &str) -> Option<(
         saved: Usage,
     }
     let path = join(&join(&runs_of(home), id), "run.json");
-    let bytes = system.read(&path).into_bytes().ok()?;
-    let OfTarget { target } = serde_json::from_slice(&bytes).ok()?;
+    let OfTarget { target } = read::read_json(system, &path)?;
     let count = (target.cached + target.asked).saturating_sub(target.failed);
     (count > 0).then(|| (count, target.spent + target.saved))
 }

@@ -10,14 +10,18 @@ use serde::de::DeserializeOwned;
 use serde_json::value::RawValue;
 use serde_json::{Map, Value};
 
-use super::lines::{MAX_RESULT, RecordLine, each_line};
-use super::runs_of;
+use super::lines::{MAX_RESULT, each_line};
 use evalrs_base::file_path::join;
 use evalrs_model::record_format::{FORMAT, reads_line};
 use evalrs_system::System;
 
 /// The name of the file of results.
 pub const RESULTS: &str = "results.jsonl";
+
+/// The folder of the records under `home`.
+pub fn runs_of(home: &str) -> String {
+    join(home, "runs")
+}
 
 /// The record of an earlier run.
 #[derive(Clone, Debug, PartialEq)]
@@ -166,19 +170,19 @@ pub fn runs<'a>(
     suite: &'a str,
 ) -> impl Iterator<Item = PastRun> + 'a {
     let folder = runs_of(home);
-    let ids = system.list(&folder).unwrap_or_default();
-    let read = move |id: &str| open(system, &join(&folder, id), id);
-    let mut ids = ids.into_iter().rev();
-    std::iter::from_fn(move || {
-        ids.by_ref().find_map(|id| read(&id).filter(|past| past.header.suite == suite))
-    })
+    let ids = system.list(&folder).unwrap_or_default().into_iter().rev();
+    let runs = ids.filter_map(move |id| open(system, &join(&folder, &id), &id));
+    runs.filter(move |past| past.header.suite == suite)
 }
 
 /// The record in `folder`; none if there is no header that this version can read.
 pub fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
     let header: PastHeader = read_json(system, &join(folder, "header.json"))?;
-    let is_known = header.format == FORMAT;
-    is_known.then(|| PastRun { id: id.to_owned(), folder: folder.to_owned(), header })
+    (header.format == FORMAT).then(|| PastRun {
+        id: id.to_owned(),
+        folder: folder.to_owned(),
+        header,
+    })
 }
 
 /// What a JSON file says, if it can be read.
@@ -202,13 +206,11 @@ impl PastRun {
         let Ok(mut file) = system.open(&join(&self.folder, RESULTS)) else { return 0 };
         let mut broken = 0;
         let read = each_line(&mut *file, MAX_RESULT, &mut |line| {
-            let result = match line {
-                RecordLine::Whole(bytes) | RecordLine::Torn(bytes) if !is_wanted(bytes) => return,
-                RecordLine::Whole(bytes) | RecordLine::Torn(bytes) => {
-                    serde_json::from_slice(bytes).ok()
-                }
-                RecordLine::TooLong => None,
-            };
+            let bytes = line.bytes();
+            if bytes.is_some_and(|bytes| !is_wanted(bytes)) {
+                return;
+            }
+            let result = bytes.and_then(|bytes| serde_json::from_slice(bytes).ok());
             match result.filter(|line: &PastLine| reads_line(line.format)) {
                 Some(line) => visit(line),
                 None => broken += 1,

@@ -67,14 +67,12 @@ impl WholeRecord {
             return Err(RecordError::Missing(RESULTS));
         }
         let mut summary: Summary = read_part(system, folder, "summary.json")?;
-        let (facts, warning) = match read_part::<RunFacts>(system, folder, "run.json") {
-            Ok(facts) => (facts, None),
-            Err(error) => (RunFacts::default(), Some(error)),
-        };
-        summary.all_usage = facts.usage;
-        let warning = warning.map(|error| {
+        let facts = read_part::<RunFacts>(system, folder, "run.json");
+        let warning = facts.as_ref().err().map(|error| {
             format!("what depends on the process is left out of the report: {}", error.shown())
         });
+        let facts = facts.unwrap_or_default();
+        summary.all_usage = facts.usage;
         let folder = folder.to_owned();
         Ok(Self { folder, header, summary, facts, warning, lines_read: Cell::default() })
     }
@@ -86,13 +84,8 @@ impl WholeRecord {
         write: impl FnOnce(&Report<'_>) -> T,
     ) -> (T, Vec<String>) {
         let results = || -> Results<'_> { Box::new(RecordedResults::open(self, system)) };
-        let report = Report {
-            header: &self.header,
-            summary: &self.summary,
-            results: &results,
-            briefs: None,
-        };
-        let written = write(&report);
+        let Self { header, summary, .. } = self;
+        let written = write(&Report { header, summary, results: &results, briefs: None });
         let digest = self.facts.results_digest.as_deref();
         let edited = edited_results(system, &self.folder, digest).map(str::to_owned);
         let warnings = self.warning.clone().into_iter().chain(edited);
@@ -169,13 +162,12 @@ impl Iterator for RecordedResults<'_> {
                     if let Some(result) = self.so_far.add(line) {
                         return Some(result);
                     }
+                    continue;
                 }
-                Ok(None) => self.lines = None,
-                Err(_) => {
-                    self.so_far.stopped = true;
-                    self.lines = None;
-                }
+                Ok(None) => {}
+                Err(_) => self.so_far.stopped = true,
             }
+            self.lines = None;
         }
         self.at_end.set(self.so_far);
         None
@@ -185,12 +177,8 @@ impl Iterator for RecordedResults<'_> {
 impl LinesRead {
     /// Reads a line, and counts it.
     fn add(&mut self, line: RecordLine<'_>) -> Option<ResultLine> {
-        let result = match line {
-            RecordLine::Whole(bytes) | RecordLine::Torn(bytes) => {
-                json_exact::from_slice::<ResultLine>(bytes).ok()
-            }
-            RecordLine::TooLong => None,
-        };
+        let result =
+            line.bytes().and_then(|bytes| json_exact::from_slice::<ResultLine>(bytes).ok());
         let known = result.as_ref().map(|result| reads_line(result.format));
         let counted = match known {
             Some(true) => &mut self.read,

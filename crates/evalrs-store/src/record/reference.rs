@@ -109,20 +109,17 @@ pub(crate) fn run_before(system: &dyn System, home: &str, past: &PastRun) -> Opt
 /// last before it.
 pub fn base_of(system: &dyn System, home: &str, past: &PastRun) -> Option<PastRun> {
     let mut earlier = runs(system, home, &past.header.suite).filter(|other| other.id < past.id);
-    earlier
-        .find(|other| !left_unasked(system, &other.folder))
-        .or_else(|| run_before(system, home, past))
+    let whole = earlier.find(|other| !left_unasked(system, &other.folder));
+    whole.or_else(|| run_before(system, home, past))
 }
 
 /// The id that `latest` holds; where there is no such file, that of the last run.
 fn latest(system: &dyn System, home: &str) -> Option<String> {
-    match system.read(&join(home, LATEST)) {
-        FileBytes::Bytes(bytes) => {
-            let id = String::from_utf8(bytes).ok()?.trim().to_owned();
-            (!id.is_empty() && !id.contains('/')).then_some(id)
-        }
-        _ => last_id(system, home),
-    }
+    let FileBytes::Bytes(bytes) = system.read(&join(home, LATEST)) else {
+        return last_id(system, home);
+    };
+    let id = String::from_utf8(bytes).ok()?.trim().to_owned();
+    (!id.is_empty() && !id.contains('/')).then_some(id)
 }
 
 #[cfg(test)]

@@ -41,24 +41,15 @@ impl RunHistory {
         let mut lines = LineReader::new(file, MAX_LINE);
         loop {
             let line = match lines.next_line() {
-                Ok(Some(RecordLine::Whole(bytes))) => {
-                    history.is_torn = false;
-                    json_exact::from_slice(bytes).ok()
-                }
-                Ok(Some(RecordLine::Torn(bytes))) => {
-                    history.is_torn = true;
-                    json_exact::from_slice(bytes).ok()
-                }
-                Ok(Some(RecordLine::TooLong)) => {
-                    history.is_torn = true;
-                    None
-                }
+                Ok(Some(line)) => line,
                 Ok(None) => break,
                 Err(_) => {
                     history.broken += 1;
                     break;
                 }
             };
+            history.is_torn = !matches!(line, RecordLine::Whole(_));
+            let line = line.bytes().and_then(|bytes| json_exact::from_slice(bytes).ok());
             match line.filter(|line: &HistoryLine| line.format == HISTORY_FORMAT) {
                 Some(line) if line.suite == suite => history.lines.push(line),
                 Some(_) => {}

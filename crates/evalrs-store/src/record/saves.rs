@@ -50,7 +50,7 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     pub rubrics: OrderedMap<String>,
     /// Rubric grader → its rubric's text, of those that are others than in the evaluation before; in the first one, all.
     /// Records of earlier versions have none.
-    #[serde(default, skip_serializing_if = "has_no_texts")]
+    #[serde(default, skip_serializing_if = "is_empty")]
     pub rubric_texts: OrderedMap<String>,
     /// Whether every grade is known.
     #[serde(default)]
@@ -59,7 +59,7 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     #[serde(default)]
     pub metrics: OrderedMap<SavedMetric>,
     /// Metric that the suite declares → what it comes to.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "is_empty")]
     pub declared: OrderedMap<MetricValue>,
     /// What the gate says.
     #[serde(default)]
@@ -84,12 +84,8 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     pub verdicts: V,
 }
 
-fn has_no_texts(texts: &OrderedMap<String>) -> bool {
-    texts.0.is_empty()
-}
-
-fn has_none(metrics: &OrderedMap<MetricValue>) -> bool {
-    metrics.0.is_empty()
+fn is_empty<T>(map: &OrderedMap<T>) -> bool {
+    map.0.is_empty()
 }
 
 /// One grader's aggregates.
@@ -224,11 +220,10 @@ pub fn read_saves(system: &dyn System, folder: &str) -> Saves {
     let read = system
         .open(&path)
         .and_then(|mut file| each_line(&mut *file, MAX_LINE, &mut |line| reading.add(line)));
-    match read {
-        Err(error) if system.read(&path) != FileBytes::Missing => {
-            reading.saves.warnings.push(format!("cannot read the history of the session: {error}"));
-        }
-        _ => {}
+    if let Err(error) = read
+        && system.read(&path) != FileBytes::Missing
+    {
+        reading.saves.warnings.push(format!("cannot read the history of the session: {error}"));
     }
     reading.finish()
 }

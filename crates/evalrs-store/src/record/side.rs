@@ -54,7 +54,6 @@ pub fn read_side(
         return Ok(read_run(system, past));
     }
     let saves = read_saves(system, &past.folder);
-    let numbers = || saves.records.iter().map(|record| record.save).collect::<Vec<u32>>();
     let record = match save {
         None | Some(SaveAt::FromEnd(1)) => saves.records.last(),
         Some(SaveAt::Number(save)) => saves.records.iter().find(|record| record.save == save),
@@ -67,7 +66,10 @@ pub fn read_side(
         Some(record) => Ok(read_save(past, &saves, record, has_results)),
         None if save.is_none() => Err(SideError::WithoutResults),
         None if saves.records.is_empty() => Err(SideError::NotASession),
-        None => Err(SideError::UnknownSave(numbers())),
+        None => {
+            let numbers = saves.records.iter().map(|record| record.save);
+            Err(SideError::UnknownSave(numbers.collect()))
+        }
     }
 }
 
@@ -81,7 +83,7 @@ fn read_run(system: &dyn System, past: &PastRun) -> ReadSide {
             model: line.model.clone(),
             trial: line.trial,
         };
-        let is_new = !cases.has(&name);
+        let is_new = !cases.places.contains_key(&name);
         again += usize::from(!is_new);
         // The first line of a case stands, whatever a broken file says after it.
         for (grader, grade) in line.grades.iter().filter(|_| is_new) {
@@ -167,8 +169,8 @@ fn read_save(past: &PastRun, saves: &Saves, record: &SaveRecord, has_results: bo
         graders: cases.graders,
         cases: cases.read,
     };
-    let named = |warning: &String| format!("{}: {warning}", past.id);
-    ReadSide { side, warnings: saves.warnings.iter().map(named).collect() }
+    let warnings = saves.warnings.iter().map(|warning| format!("{}: {warning}", past.id));
+    ReadSide { side, warnings: warnings.collect() }
 }
 
 /// Fills in the rationales of one side of the verdicts that moved, as far as the results of its record are theirs: those
@@ -232,12 +234,12 @@ struct GateOf {
 
 /// The rubrics of the graders of a run.
 fn rubrics_of(header: &PastHeader) -> Vec<SideRubric> {
-    let rubric = |(name, settings): (&str, &Map<String, Value>)| {
+    let rubrics = header.graders().filter_map(|(name, settings)| {
         let text = settings.get("prompt")?.as_str()?;
         let digest = blake3::hash(text.as_bytes()).to_string();
         Some(SideRubric { grader: name.to_owned(), digest, text: Some(text.to_owned()) })
-    };
-    header.graders().filter_map(rubric).collect()
+    });
+    rubrics.collect()
 }
 
 /// A grade that says all that is compared; none where a record was tampered with.
@@ -271,10 +273,6 @@ struct CaseResults {
 impl CaseResults {
     fn new(graders: Vec<String>) -> Self {
         Self { graders, read: Vec::new(), places: HashMap::new() }
-    }
-
-    fn has(&self, name: &CaseName) -> bool {
-        self.places.contains_key(name)
     }
 
     /// The case of this name, which is made if it is not there.

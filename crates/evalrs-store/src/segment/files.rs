@@ -5,10 +5,9 @@ use std::fs::{self, File};
 use std::io::{self, BufReader, Seek as _};
 use std::path::{Path, PathBuf};
 
-use crate::error::StoreError;
+use crate::entry::StoreError;
 use crate::line;
-use crate::line::entry_line::EntryLine;
-use crate::line::entry_line::keep_winning_line;
+use crate::line::entry_line::{EntryLine, keep_winning_line};
 use crate::segment::base_lines::BaseLines;
 use crate::segment::side_file::EntrySlot;
 use evalrs_model::key::ActionKey;

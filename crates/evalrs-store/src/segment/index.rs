@@ -39,11 +39,6 @@ pub(crate) struct Segment {
 }
 
 impl Index {
-    /// Nothing yet.
-    pub(crate) fn new(is_thorough: bool) -> Self {
-        Self { is_thorough, ..Self::default() }
-    }
-
     /// Adds what is new in the segment `name` at `path`, up to `durable` if that is known, and gives a warning for each
     /// bad line.
     pub(crate) fn absorb(
@@ -140,8 +135,8 @@ fn slot(segment: u32, found: &ScannedEntry<'_>) -> EntrySlot {
 fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, EntrySlot)>> {
     let path = path.with_extension("idx");
     // A line is longer than what the side file says of it: a larger file is none.
-    let plausible = fs::metadata(&path).ok()?.len() <= length + 64;
-    if plausible { side_file::decode(&fs::read(&path).ok()?, number, length) } else { None }
+    fs::metadata(&path).ok().filter(|file| file.len() <= length + 64)?;
+    side_file::decode(&fs::read(&path).ok()?, number, length)
 }
 
 /// Whether the side file of the segment at `path` is one of the first version.

@@ -3,7 +3,6 @@
 pub(crate) mod base_lines;
 pub(crate) mod files;
 pub(crate) mod index;
-pub(crate) mod layout;
 pub(crate) mod line_batch;
 pub(crate) mod own_segment;
 pub(crate) mod removal_lock;

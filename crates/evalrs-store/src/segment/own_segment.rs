@@ -6,7 +6,7 @@ use std::io::{self, Write as _};
 use std::path::Path;
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::error::StoreError;
+use crate::entry::StoreError;
 use crate::segment::files::write_error;
 use crate::segment::written_base_lines::WrittenBaseLines;
 

@@ -16,17 +16,16 @@ use std::sync::{Mutex, MutexGuard};
 
 use crate::blob::folder::BlobFolder;
 use crate::blob::lost_blobs::LostBlobs;
-use crate::entry::Entry;
-use crate::error::{StoreError, WARNING_LIMIT};
+use crate::entry::WARNING_LIMIT;
 use crate::line;
 use crate::line::elements::Elements;
-use crate::line::entry_line::EntryLine;
-use crate::outcome_store::{OutcomeStore, lock};
+use crate::outcome_store::lock;
 use crate::segment::files::{read_group, segment_folder, segment_names, unreadable, write_error};
 use crate::segment::index::{Index, write_idx};
 use crate::segment::line_batch::{LineBatch, NewLine};
 use crate::segment::own_segment::OwnSegment;
 use crate::segment::removal_lock::keep_segments;
+use crate::{Entry, EntryLine, OutcomeStore, StoreError};
 use evalrs_model::key::ActionKey;
 
 /// The size at which a segment is sealed, in bytes.
@@ -63,6 +62,7 @@ pub struct Totals {
 }
 
 /// The side of a store that writes.
+#[derive(Default)]
 pub struct SegmentWriter {
     pub own: Option<OwnSegment>,
     broken: Option<StoreError>,
@@ -74,6 +74,7 @@ pub struct SegmentWriter {
 }
 
 /// The side of a store that reads.
+#[derive(Default)]
 struct SegmentReader {
     folder: PathBuf,
     index: Index,
@@ -92,22 +93,8 @@ impl SegmentStore {
     pub fn open(dir: impl Into<PathBuf>) -> Self {
         let dir = dir.into();
         let folder = segment_folder(&dir);
-        let reader = SegmentReader {
-            folder: folder.clone(),
-            index: Index::default(),
-            own: None,
-            others: false,
-            warnings: Vec::new(),
-            warned: BTreeSet::new(),
-            lost: LostBlobs::default(),
-        };
-        let writer = SegmentWriter {
-            own: None,
-            broken: None,
-            seal_at: SEAL_AT,
-            written: 0,
-            made: Vec::new(),
-        };
+        let reader = SegmentReader { folder: folder.clone(), ..SegmentReader::default() };
+        let writer = SegmentWriter { seal_at: SEAL_AT, ..SegmentWriter::default() };
         let blobs = BlobFolder::of(&dir);
         Self { folder, blobs, writer: Mutex::new(writer), reader: Mutex::new(reader) }
     }
@@ -185,11 +172,10 @@ impl SegmentStore {
         }
         let mut lines = lines.peekable();
         while lines.peek().is_some() {
-            if let Err(error) = self.write(&mut writer, &mut lines) {
+            self.write(&mut writer, &mut lines).inspect_err(|error| {
                 self.reader().own = None;
                 writer.broken = Some(error.clone());
-                return Err(error);
-            }
+            })?;
             if writer.own.as_ref().is_some_and(|own| own.length >= writer.seal_at) {
                 self.seal_own(&mut writer);
             }
@@ -220,11 +206,8 @@ impl SegmentStore {
         drop(locks);
         writer.own = Some(own);
         writer.written += text.len() as u64;
-        if !blobs.is_empty() {
-            let mut reader = self.reader();
-            for blob in &blobs {
-                reader.lost.mend(blob.reference.digest);
-            }
+        for blob in &blobs {
+            self.reader().lost.mend(blob.reference.digest);
         }
         Ok(())
     }
@@ -242,8 +225,7 @@ impl SegmentStore {
     }
 
     /// The entry of a line. Where its blob cannot be read, the one that wins without it.
-    fn load(&self, line: EntryLine) -> Option<Entry> {
-        let mut line = line;
+    fn load(&self, mut line: EntryLine) -> Option<Entry> {
         loop {
             match self.blobs.entry(line) {
                 Ok(entry) => return Some(entry),
@@ -273,11 +255,8 @@ impl SegmentReader {
     fn list(&mut self) {
         for _ in 0..LISTINGS {
             match segment_names(&self.folder) {
-                Ok(names) => {
-                    if names.iter().all(|name| self.absorb(name)) {
-                        return;
-                    }
-                }
+                Ok(names) if names.iter().all(|name| self.absorb(name)) => return,
+                Ok(_) => {}
                 Err(error) => return self.warn([unreadable(&self.folder, &error)]),
             }
         }
@@ -343,7 +322,8 @@ impl SegmentReader {
 
     /// Makes the index anew.
     fn look_again(&mut self, is_thorough: bool) {
-        self.index = Index::new(is_thorough);
+        self.index = Index::default();
+        self.index.is_thorough = is_thorough;
         self.others = true;
         self.refresh_kept();
     }
@@ -417,13 +397,8 @@ impl OutcomeStore for SegmentStore {
         if writer.own.is_none() {
             let tried = OwnSegment::create(&self.folder)
                 .and_then(|own| own.try_room(&self.folder).map(|()| own));
-            match tried {
-                Ok(own) => writer.own = Some(own),
-                Err(error) => {
-                    writer.broken = Some(error.clone());
-                    return Err(error);
-                }
-            }
+            let own = tried.inspect_err(|error| writer.broken = Some(error.clone()))?;
+            writer.own = Some(own);
         }
         Ok(())
     }

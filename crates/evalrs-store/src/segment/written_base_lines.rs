@@ -1,9 +1,12 @@
-//! The lines of the segment being written that later lines may have parts of.
+//! The lines of the segment being written that later lines may have parts of, and whether the lines of a segment are all
+//! whole although they have much in common: earlier versions wrote them so, and a sweep writes them anew.
 
 use std::collections::VecDeque;
 use std::ops::Range;
 
-use crate::line::elements::Elements;
+use crate::line::StoredLine;
+use crate::line::elements::{Elements, elements_of};
+use crate::line::entry_line::{EntryLine, LineBody};
 use crate::line::shared_text::{Part, SharedText};
 
 /// How many there are at the same time: a line for each grader, judge and vote that is asked in turn.
@@ -138,5 +141,39 @@ fn run(elements: &Elements, first: usize, end: usize) -> Range<usize> {
         Some(next) => elements[first].start..next.start,
         None if first > 0 => elements[first - 1].end..elements[end - 1].end,
         None => elements[first].start..elements[end - 1].end,
+    }
+}
+
+/// How many lines are looked at: one grader is asked about many samples in turn.
+const LOOKED_AT: usize = 64;
+
+/// What is known of the lines of a segment.
+#[derive(Default)]
+pub(crate) struct SegmentLayout {
+    bases: WrittenBaseLines,
+    looked_at: usize,
+    shares: bool,
+    could_share: bool,
+}
+
+impl SegmentLayout {
+    /// Looks at a line and its entry.
+    pub(crate) fn look_at(&mut self, line: &StoredLine<'_>, entry: &EntryLine) {
+        self.shares |= line.shared().is_some();
+        if self.shares || self.could_share || self.looked_at == LOOKED_AT {
+            return;
+        }
+        self.looked_at += 1;
+        let LineBody::Inline(body) = &entry.body else { return };
+        let elements = elements_of(body).unwrap_or_default();
+        self.could_share = self.bases.append_shared(body, &elements, &mut String::new());
+        if !self.could_share {
+            self.bases.add(0, line.checksum, body, elements);
+        }
+    }
+
+    /// Whether it would be shorter if it was written now.
+    pub(crate) fn is_outdated(&self) -> bool {
+        self.could_share && !self.shares
     }
 }

@@ -12,11 +12,10 @@ use std::path::Path;
 use std::time::UNIX_EPOCH;
 
 use crate::blob::folder::{BlobError, BlobFile, BlobFolder, read_body};
-use crate::entry::BODY_LIMIT;
-use crate::error::StoreError;
 use crate::line::Position;
 use crate::segment::files::{segment_names, unreadable, write_error};
 use crate::segment::index::scan_lines;
+use crate::{BODY_LIMIT, StoreError};
 
 /// How long a blob stays that nobody names, in seconds.
 const ORPHANED: i64 = 86_400;

@@ -35,7 +35,7 @@ pub fn pack_many(dir: &Path) -> Result<Option<SweptEntries>, SweepError> {
     survey.count(&fates);
     let mut packed = survey.to_pack(&fates);
     packed.retain(|at| survey.is_intact(*at, &fates));
-    survey.pack(dir, &folder, &fates, packed, ReaderPolicy::GivesUp)?;
+    survey.pack(dir, &fates, packed, ReaderPolicy::GivesUp)?;
     Ok(Some(survey.swept))
 }
 

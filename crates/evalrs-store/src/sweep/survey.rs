@@ -7,18 +7,16 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use crate::blob::folder::BlobFile;
-use crate::error::{StoreError, WARNING_LIMIT};
-use crate::line::ScannedEntry;
+use crate::entry::{StoreError, WARNING_LIMIT};
 use crate::line::entry_line::EntryLine;
 use crate::segment::base_lines::BaseLines;
 use crate::segment::files::unreadable;
 use crate::segment::index::scan_file;
-use crate::segment::layout::SegmentLayout;
 use crate::segment::store::SEAL_AT;
+use crate::segment::written_base_lines::SegmentLayout;
 use crate::sweep::blob_sweep::BlobSweep;
 use crate::sweep::policy::{Candidate, DiskSpace, Fate};
 use crate::sweep::uses::Uses;
-use evalrs_model::key::ActionKey;
 
 /// The bytes that an entry takes in the index of its segment, beside its line and line break.
 pub(crate) const INDEXED: u64 = 40;
@@ -112,15 +110,20 @@ pub(crate) fn survey(
             let entry = bases.entry(&found.entry);
             layout.look_at(&found.entry, &entry);
             let used = uses.last.get(&entry.key).copied().unwrap_or(i64::MIN);
-            let last_use = used.max(made(&entry));
-            let is_needed = uses.needed.contains(&entry.key);
             let blob = entry.blob().map(|blob| blobs.size_of(blob.digest));
-            let known = Candidate {
-                is_needed,
+            candidates.push(Candidate {
+                key: entry.key,
+                rank: entry.rank(),
+                digest: entry.digest(),
+                offset: found.offset,
+                size: u64::from(found.length) + 1 + INDEXED,
+                blob: blob.flatten(),
                 is_lost: blob == Some(None),
-                ..candidate(&found, &entry, last_use)
-            };
-            candidates.push(Candidate { blob: blob.flatten(), ..known });
+                is_incomplete: entry.is_incomplete,
+                says_ingredients: entry.says_ingredients(),
+                last_use: used.max(made(&entry)),
+                is_needed: uses.needed.contains(&entry.key),
+            });
         });
         match scanned {
             Ok(scanned) => {
@@ -136,22 +139,6 @@ pub(crate) fn survey(
         }
     }
     survey
-}
-
-fn candidate(found: &ScannedEntry<'_>, entry: &EntryLine, last_use: i64) -> Candidate {
-    Candidate {
-        key: entry.key,
-        rank: entry.rank(),
-        digest: entry.digest(),
-        offset: found.offset,
-        size: u64::from(found.length) + 1 + INDEXED,
-        blob: None,
-        is_lost: false,
-        is_incomplete: entry.is_incomplete,
-        says_ingredients: entry.says_ingredients(),
-        last_use,
-        is_needed: false,
-    }
 }
 
 /// The length of a segment in bytes, unless a process writes it.
@@ -207,10 +194,9 @@ impl Survey {
             }
         }
         for (at, problem) in looked_into {
-            let candidate = &mut self.candidates[at];
-            candidate.is_lost = problem.is_some();
-            let key = candidate.key;
+            self.candidates[at].is_lost = problem.is_some();
             if let Some(problem) = problem {
+                let key = self.candidates[at].key;
                 self.problem(format!("left out the stored outcome of {key}: {problem}"));
             }
         }
@@ -258,17 +244,13 @@ impl Survey {
 
     /// Names what is kept without what its key was made of: once it is packed nobody can tell any more.
     pub(crate) fn name_incomplete(&mut self, packed: &[usize], fates: &[Fate]) {
-        let entries = packed.iter().flat_map(|at| self.entries(*at));
-        let named = entries.filter(|at| fates[*at] == Fate::Kept);
-        let incomplete: Vec<ActionKey> = named
-            .map(|at| &self.candidates[at])
-            .filter(|candidate| candidate.is_incomplete)
-            .map(|candidate| candidate.key)
-            .collect();
-        for key in incomplete {
-            self.problem(format!(
-                "kept the stored outcome of {key} without what its key was made of: the line that it shared this with is damaged"
-            ));
+        for at in packed.iter().flat_map(|at| self.entries(*at)).collect::<Vec<usize>>() {
+            let Candidate { key, is_incomplete, .. } = self.candidates[at];
+            if is_incomplete && fates[at] == Fate::Kept {
+                self.problem(format!(
+                    "kept the stored outcome of {key} without what its key was made of: the line that it shared this with is damaged"
+                ));
+            }
         }
     }
 
@@ -287,9 +269,10 @@ impl Survey {
 
     /// Whether a segment has nothing that cannot be read.
     pub(crate) fn is_intact(&self, at: usize, fates: &[Fate]) -> bool {
-        let is_incomplete = |at: usize| self.candidates[at].is_incomplete;
-        let has_lost = fates[self.entries(at)].contains(&Fate::Lost);
-        !self.closed[at].is_torn && !has_lost && !self.entries(at).any(is_incomplete)
+        let entries = &self.candidates[self.entries(at)];
+        !self.closed[at].is_torn
+            && !fates[self.entries(at)].contains(&Fate::Lost)
+            && !entries.iter().any(|candidate| candidate.is_incomplete)
     }
 
     /// Notes that a segment cannot be read. One that is gone was taken away by who had made it for nothing, or packed, if

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 
-use crate::error::StoreError;
+use crate::entry::StoreError;
 use crate::segment::files::{names_in, segment_folder, write_error};
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
 
@@ -51,8 +51,7 @@ pub fn note_used(
         return Ok(());
     }
     let mut keys = keys.to_vec();
-    keys.sort_unstable();
-    keys.dedup();
+    sort(&mut keys);
     let folder = use_folder(dir);
     let day = now.strftime("%Y%m%d").to_string();
     let suffix = suffix_of(suite);
@@ -85,14 +84,18 @@ fn note_last(
     let mut needed = keys.to_vec();
     if !is_whole {
         needed.extend(&held);
-        needed.sort_unstable();
-        needed.dedup();
+        sort(&mut needed);
     }
     if needed == held {
         return Ok(());
     }
     let replaced = fs::create_dir_all(folder).and_then(|()| replace(folder, &path, &needed));
     replaced.map_err(|error| write_error(&path, &error))
+}
+
+fn sort(keys: &mut Vec<ActionKey>) {
+    keys.sort_unstable();
+    keys.dedup();
 }
 
 fn manifest(folder: &Path, day: &str, suffix: &str) -> PathBuf {
@@ -103,19 +106,14 @@ fn note(folder: &Path, day: &str, suffix: &str, mut keys: Vec<ActionKey>) -> io:
     let path = manifest(folder, day, suffix);
     fs::create_dir_all(folder)?;
     let lock = File::options().create(true).append(true).open(folder.join("lock"))?;
-    let held = match lock.try_lock() {
-        Ok(()) => read_if_there(&path).ok(),
-        Err(_) => None,
-    };
-    let Some(held) = held else {
+    let Some(held) = lock.try_lock().ok().and_then(|()| read_if_there(&path).ok()) else {
         // Somebody else notes, or nobody can read what was noted: rather a file of its own than a wait, or one that
         // overwrites the other.
         let suffix = format!("{suffix}-{:08x}", fastrand::u32(..));
         return replace(folder, &manifest(folder, day, &suffix), &keys);
     };
     keys.extend(held);
-    keys.sort_unstable();
-    keys.dedup();
+    sort(&mut keys);
     replace(folder, &path, &keys)?;
     let end = format!("-{suffix}.keys");
     let names = names_in(folder, "keys")?;
