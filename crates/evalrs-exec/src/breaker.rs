@@ -39,7 +39,6 @@ struct Streak {
     reason: Option<Arc<str>>,
 }
 
-/// An action that ended.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedAction<'a> {
     /// The model that was asked.
@@ -61,7 +60,6 @@ impl Breaker {
         *self = Self::new(self.most);
     }
 
-    /// From now on so many close the endpoint.
     #[cfg(any(test, feature = "judge"))]
     pub(crate) fn set(&mut self, most: u32) {
         self.most = most;
@@ -102,7 +100,6 @@ impl Breaker {
         self.endpoint.reason.as_ref()
     }
 
-    /// Why this model is closed, if it is. Once closed it stays so.
     #[cfg(any(test, feature = "judge"))]
     pub(crate) fn reason_of_model(&self, model: &str) -> Option<&Arc<str>> {
         self.models.get(model)?.reason.as_ref()

@@ -126,7 +126,6 @@ impl TargetAccess {
     }
 }
 
-/// The secrets among what requests hold.
 fn secrets_of<'a>(
     api_key: Option<&'a Secret>,
     headers: &'a [RequestHeader],
@@ -162,7 +161,6 @@ impl TargetLaunch {
         })
     }
 
-    /// The URLs that requests go to.
     fn urls(&self) -> impl Iterator<Item = &str> {
         let own = match &self.action.identity.spec.kind {
             AgentKind::Http(http) => Some(http.url.as_str()),

@@ -77,12 +77,21 @@ impl CurrentSuite {
 
     /// Has `work` look at cases.
     pub(crate) fn with_cases<T>(&mut self, work: impl FnOnce(&mut CaseContexts<'_>) -> T) -> T {
-        // Why judgments would be asked anew is not told, so that no earlier run is read.
-        let history = History::default();
-        let reasons = AskReasons::new(&self.session, &history);
-        let explaining = ExplanationSource::new(&self.session, &mut self.layers, &reasons, None);
-        work(&mut CaseContexts { explaining, places: &self.places })
+        with_explained(&self.session, &mut self.layers, &self.places, work)
     }
+}
+
+fn with_explained<T>(
+    session: &Session,
+    layers: &mut Layers,
+    places: &HashMap<SuiteCaseName, CasePlanned>,
+    work: impl FnOnce(&mut CaseContexts<'_>) -> T,
+) -> T {
+    // Why judgments would be asked anew is not told, so that no earlier run is read.
+    let history = History::default();
+    let reasons = AskReasons::new(session, &history);
+    let explaining = ExplanationSource::new(session, layers, &reasons, None);
+    work(&mut CaseContexts { explaining, places })
 }
 
 /// Has `work` look at cases of a session without errors, with all that is stored.
@@ -93,12 +102,7 @@ pub(super) fn with_stored_cases<T>(
     work: impl FnOnce(&mut CaseContexts<'_>) -> T,
 ) -> T {
     preview(session, &store(surroundings, system), system, &Settings::default());
-    let places = places(session);
-    let mut layers = surroundings.layers(system);
-    let history = History::default();
-    let reasons = AskReasons::new(session, &history);
-    let explaining = ExplanationSource::new(session, &mut layers, &reasons, None);
-    work(&mut CaseContexts { explaining, places: &places })
+    with_explained(session, &mut surroundings.layers(system), &places(session), work)
 }
 
 /// Where the cases that are selected are planned.

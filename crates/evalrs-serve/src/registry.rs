@@ -117,7 +117,6 @@ pub(super) struct GraderList {
 /// Lists the graders.
 #[utoipa::path(get, path = "/api/graders", tag = "registry", params(ListPage), responses(
     (status = 200, body = Envelope<GraderList>),
-    (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_graders(
     State(served): State<Arc<ServedWorkspace>>,
@@ -188,7 +187,6 @@ macro_rules! registry_routes {
         #[doc = concat!("Lists the ", stringify!($field), ".")]
         #[utoipa::path(get, path = $path, tag = "registry", params(ListPage), responses(
                                                     (status = 200, body = Envelope<$list_type>),
-                                                    (status = 400, body = ErrorEnvelope),
                                                 ))]
         pub(super) async fn $list(Params(page): Params<ListPage>) -> ApiAnswer<$list_type> {
             let all = $all();

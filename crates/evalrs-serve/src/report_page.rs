@@ -10,7 +10,7 @@ use crate::view::case::{CaseContext, case};
 use crate::view::labels::{LabelFile, RunLabels};
 use crate::view::lines::each_result;
 use crate::view::rows::{IndexedRow, RunRows};
-use crate::view::run::{RunDetails, RunSurroundings, labelled_graders};
+use crate::view::run::{RunDetails, labelled_graders};
 use crate::view::single_file::{FileRow, FileWriter};
 use evalrs_store::record::read::PastRun;
 use evalrs_system::System;
@@ -36,16 +36,9 @@ fn write_cases(
     let run = report.past;
     let rows = RunRows::read(system, run, labelled_graders(&run.header));
     let mut labels = labels_of(report, &rows, system);
-    let surroundings = RunSurroundings {
-        under_way: false,
-        agreement: rows.agreement(&labels),
-        labeller: None,
-        labels_fixed: None,
-        previous: None,
-        next: None,
-        problems: std::mem::take(&mut labels.problems),
-    };
-    let details = RunDetails::read(system, run, &rows, surroundings);
+    let problems = std::mem::take(&mut labels.problems);
+    let mut details = RunDetails::read(system, run, &rows, problems);
+    details.agreement = rows.agreement(&labels);
     let mut suite = suite_of(report, system);
     let shown = rows.rows.iter().map(|row| FileRow {
         row: rows.view(row, &labels),

@@ -13,7 +13,7 @@ use super::answer::{
 };
 use super::locks::locked;
 use super::served::{ServedWorkspace, beside};
-use crate::view::run::{RunDetails, RunSurroundings, RunView, open_run, run_ids};
+use crate::view::run::{RunDetails, RunView, open_run, run_ids};
 use evalrs_base::file_path::join;
 use evalrs_metrics::diff::DiffLabels;
 use evalrs_store::record::read::{PastRun, RESULTS};
@@ -86,7 +86,6 @@ pub(super) async fn meta(State(served): State<Arc<ServedWorkspace>>) -> ApiAnswe
 /// Lists runs, the newest first.
 #[utoipa::path(get, path = "/api/runs", tag = "runs", params(RunQuery, ListPage), responses(
     (status = 200, body = Envelope<RunList>),
-    (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_runs(
     State(served): State<Arc<ServedWorkspace>>,
@@ -134,16 +133,14 @@ pub(super) async fn get_run(
         let failure = served.jobs.job(&run.id).and_then(|job| job.error());
         let problems = labels.problems.iter().cloned().chain(failure).collect();
         let suite = served.suite(&run.header.suite);
-        let surroundings = RunSurroundings {
-            under_way: served.jobs.is_under_way(&run.id),
-            agreement: rows.agreement(&labels),
-            labeller: suite.and_then(|suite| served.labeller(suite)),
-            labels_fixed: suite.and_then(|suite| served.labels_fixed(suite)),
-            problems,
-            previous: ids.iter().skip(at + 1).find(is_of_suite).cloned(),
-            next: ids[..at].iter().rev().find(is_of_suite).cloned(),
-        };
-        Ok(Data(RunDetails::read(&OsSystem, &run, &rows, surroundings)))
+        let mut details = RunDetails::read(&OsSystem, &run, &rows, problems);
+        details.agreement = rows.agreement(&labels);
+        details.labeller = suite.and_then(|suite| served.labeller(suite));
+        details.labels_fixed = suite.and_then(|suite| served.labels_fixed(suite));
+        details.previous = ids.iter().skip(at + 1).find(is_of_suite).cloned();
+        details.next = ids[..at].iter().rev().find(is_of_suite).cloned();
+        details.run.under_way = served.jobs.is_under_way(&run.id);
+        Ok(Data(details))
     })
     .await
 }
@@ -179,7 +176,6 @@ pub(super) struct DiffQuery {
 /// Compares two runs, as `evalrs diff --json` does.
 #[utoipa::path(get, path = "/api/diff", tag = "runs", params(DiffQuery), responses(
     (status = 200, body = Envelope<Value>),
-    (status = 400, body = ErrorEnvelope),
     (status = 404, body = ErrorEnvelope),
 ))]
 pub(super) async fn diff(

@@ -140,7 +140,6 @@ fn last_run(served: &ServedWorkspace, suite: &str) -> Option<RunView> {
 /// Lists the suites that are served.
 #[utoipa::path(get, path = "/api/suites", tag = "suites", params(ListPage), responses(
     (status = 200, body = Envelope<SuiteList>),
-    (status = 400, body = ErrorEnvelope),
 ))]
 pub(super) async fn list_suites(
     State(served): State<Arc<ServedWorkspace>>,

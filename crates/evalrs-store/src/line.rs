@@ -53,7 +53,6 @@ pub(crate) struct StoredLine<'a> {
 }
 
 impl<'a> StoredLine<'a> {
-    /// What decides whether it wins, but for ties.
     pub(crate) fn rank(&self) -> EntryRank {
         let inline = || EntryRank { is_reply: is_reply(self.value), generation: self.generation };
         self.blob().map_or_else(inline, |blob| blob.rank(self.generation))
@@ -94,7 +93,6 @@ impl<'a> StoredLine<'a> {
     }
 }
 
-/// An entry and where it stands.
 #[derive(Debug)]
 pub(crate) struct ScannedEntry<'a> {
     /// The number of its line, from 1.
@@ -106,7 +104,6 @@ pub(crate) struct ScannedEntry<'a> {
     pub entry: StoredLine<'a>,
 }
 
-/// What came of reading lines.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct ScannedLines {
     /// Where the first line without a line break starts: that is a torn tail, or one that is being written.

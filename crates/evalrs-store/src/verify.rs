@@ -114,7 +114,6 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
     report
 }
 
-/// Checks the blobs of a store.
 struct BlobCheck {
     folder: BlobFolder,
     /// The digests of those that were read with their lines, and whether they are right.

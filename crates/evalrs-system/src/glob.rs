@@ -13,7 +13,6 @@ pub(crate) const MAX_FILES: usize = 10_000;
 const MAX_FOLDERS: usize = 20_000;
 /// The most patterns that the braces of one may stand for.
 const MAX_BRACES: usize = 1_000;
-/// The deepest folder.
 const MAX_DEPTH: usize = 64;
 
 /// Folders that are left out of the folders they are in.

@@ -25,7 +25,6 @@ struct MemoryProgram {
     version: String,
 }
 
-/// A file that is being written.
 struct CreatedFile {
     path: String,
     files: Rc<RefCell<BTreeMap<String, FileBytes>>>,

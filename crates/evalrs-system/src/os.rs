@@ -268,7 +268,6 @@ fn said_by(command: &mut Command, patience: Duration) -> Option<String> {
     said.map(|said| String::from_utf8_lossy(&said).into_owned())
 }
 
-/// Ends a process that another thread waits for.
 #[cfg(unix)]
 fn killer(child: &std::process::Child) -> impl FnOnce() + use<> {
     use rustix::process::{Pid, Signal, kill_process};

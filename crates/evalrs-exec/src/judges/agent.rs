@@ -151,7 +151,6 @@ fn no_verdict(none: NoVerdict, asked: usize) -> Failure {
     Failure { reply: said, ..failure }
 }
 
-/// What was used, if anything.
 fn spent(usage: Usage, more: Option<Usage>) -> Option<Usage> {
     let sum = usage + more.unwrap_or_default();
     (sum != Usage::default()).then_some(sum)

@@ -25,7 +25,6 @@ const SHOWN_BODY: usize = 2_000;
 /// The characters of a failure that are shown while it is retried.
 const SHOWN_FAILURE: usize = 120;
 
-/// One action that is asked.
 #[derive(Debug)]
 pub(crate) struct AskedAction<'a> {
     launch: &'a JudgeLaunch,
@@ -34,7 +33,6 @@ pub(crate) struct AskedAction<'a> {
     entered: RefCell<Option<RequestEntry<'a>>>,
     /// When its time is up; known with the first request.
     until: Cell<Option<Duration>>,
-    /// Requests so far.
     requests: Cell<u32>,
     verbosity: u8,
 }
@@ -59,7 +57,6 @@ impl<'a> AskedAction<'a> {
         }
     }
 
-    /// What is asked.
     pub(super) fn launch(&self) -> &'a JudgeLaunch {
         self.launch
     }

@@ -22,7 +22,6 @@ const QUOTED_LINES: usize = 3;
 /// The characters of each that it quotes.
 const QUOTED_LINE: usize = 200;
 
-/// What a run printed.
 #[derive(Debug)]
 struct CommandReply {
     text: String,
@@ -87,7 +86,6 @@ async fn run_with_retries(
     Ok(printed)
 }
 
-/// One run.
 async fn run(
     programs: &ProgramExecutor,
     start: &Arc<Start>,

@@ -28,7 +28,6 @@ const SHOWN_BACK_OFF: Duration = Duration::from_secs(1);
 /// The longest sleep: whoever waits looks again then, which costs nothing.
 const LONGEST_SLEEP: Duration = Duration::from_hours(1);
 
-/// Every endpoint of a run.
 #[derive(Debug)]
 pub(crate) struct Endpoints {
     start: Instant,
@@ -51,7 +50,7 @@ impl EndpointsState {
     /// Why an endpoint is closed, if it is.
     fn reason(&self, id: JudgeEndpointId) -> Option<String> {
         let open = &self.open[id.0];
-        match (&self.halted, open.limits.closed()) {
+        match (&self.halted, open.limits.breaker.reason()) {
             (Some(halted), _) => Some((**halted).to_owned()),
             (None, Some(reason)) => Some(format!("`{}` {reason}", open.url)),
             (None, None) => None,
@@ -89,7 +88,6 @@ impl EndpointsState {
     }
 }
 
-/// One endpoint.
 #[derive(Debug)]
 struct OpenEndpoint {
     endpoint: Endpoint,
@@ -134,17 +132,14 @@ impl Endpoints {
         Self { start: Instant::now(), state: RefCell::new(state), changed: Notify::new() }
     }
 
-    /// The URL of an endpoint, without secrets.
     pub(crate) fn url(&self, id: JudgeEndpointId) -> String {
         self.state.borrow().open[id.0].url.clone()
     }
 
-    /// Time since these endpoints were made.
     pub(crate) fn now(&self) -> Duration {
         self.start.elapsed()
     }
 
-    /// Whether an action of this endpoint may start.
     pub(crate) fn room_at(&self, id: JudgeEndpointId) -> Room {
         let mut state = self.state.borrow_mut();
         let now = self.now();
@@ -235,7 +230,6 @@ impl Endpoints {
         Ok(())
     }
 
-    /// An action of this endpoint ended.
     pub(crate) fn ended(&self, id: JudgeEndpointId, action: &JudgeAction, outcome: &Outcome) {
         let failure = match outcome {
             Outcome::Reply(_) => None,
@@ -244,22 +238,19 @@ impl Endpoints {
             Outcome::Failure(failure) => Some(failure),
         };
         let ended = EndedAction { model: &action.model, prompt: &action.user, failure };
-        self.state.borrow_mut().open[id.0].limits.ended(ended);
+        self.state.borrow_mut().open[id.0].limits.breaker.ended(ended);
         self.changed.notify_waiters();
     }
 
-    /// Says a line.
     pub(crate) fn say(&self, line: String) {
         self.state.borrow_mut().notices.push(Notice::Line(line));
         self.changed.notify_waiters();
     }
 
-    /// Why an endpoint is closed, if it is.
     fn reason(&self, id: JudgeEndpointId) -> Option<String> {
         self.state.borrow().reason(id)
     }
 
-    /// Sleeps until `moment`, or until something changes.
     async fn sleep(&self, moment: Duration, changed: impl Future<Output = ()>) {
         let length = moment.saturating_sub(self.now()).min(LONGEST_SLEEP);
         tokio::select! {
@@ -273,7 +264,7 @@ impl ExecutionLimits for Endpoints {
     fn begin(&self) {
         let mut state = self.state.borrow_mut();
         state.halted = None;
-        state.open.iter_mut().for_each(|open| open.limits.reopen());
+        state.open.iter_mut().for_each(|open| open.limits.breaker.reset());
     }
 
     fn halt(&self, reason: &str) {
@@ -312,7 +303,7 @@ impl ExecutionLimits for Endpoints {
     fn closed_model(&self, id: JudgeEndpointId, model: &str) -> Option<String> {
         let state = self.state.borrow();
         let open = &state.open[id.0];
-        let reason = open.limits.closed_model(model)?;
+        let reason = open.limits.breaker.reason_of_model(model)?;
         Some(format!("`{model}` at `{}` {reason}", open.url))
     }
 
@@ -340,9 +331,7 @@ impl ExecutionLimits for Endpoints {
 /// A request's place among those that are sent, or among those that wait.
 #[derive(Debug)]
 pub(crate) enum RequestEntry<'a> {
-    /// It may be sent.
     Slot(RequestSlot<'a>),
-    /// It waits.
     Queued(QueuedRequest<'a>),
 }
 

@@ -15,7 +15,6 @@ use evalrs_model::outcome::{Failure, FailureKind};
 /// The most characters of a server's words that are kept.
 const MOST_WORDS: usize = 300;
 
-/// A reply that is an error.
 #[derive(Debug)]
 pub(crate) struct ErrorReply {
     /// Its status: where that is the one of a success, the one that the error says it has, if it says any.

@@ -18,8 +18,8 @@ use super::request::{encoding, prepared, read_pause};
 use crate::letta::made_agents::MadeAgents;
 use crate::programs::ProgramExecutor;
 use crate::transport::client::Clients;
-use crate::transport::{read_body, retry};
 use crate::transport::route::{BrokenRequest, Route, Trust};
+use crate::transport::{read_body, retry};
 use crate::{ActionFuture, CloseFuture, ExecutionLimits, Executor, JudgeLaunch, Launch};
 use evalrs_eval::judge::json;
 use evalrs_eval::judge::provider::{
@@ -42,7 +42,6 @@ pub struct HttpExecutor {
     verbosity: u8,
     /// The strictest shape that each endpoint's model is known to take: those before it were refused.
     shapes: RefCell<BTreeMap<[String; 3], ReplyShape>>,
-    /// The agents that were made to judge.
     agents: MadeAgents,
     /// Runs those judges that are commands.
     programs: Option<Rc<ProgramExecutor>>,
@@ -318,12 +317,10 @@ impl Executor for HttpExecutor {
     }
 }
 
-/// What came of one request.
 struct SentRequest {
     answer: Result<Answer, Failure>,
     /// The status of the reply, if there was one that says anything of the server's load.
     status: Option<u16>,
-    /// What the reply says of another attempt.
     pause: Pause,
 }
 

@@ -11,9 +11,8 @@ use std::time::Duration;
 
 use super::window::{Why, Window, later};
 use crate::LimitSettings;
-use crate::breaker::{Breaker, EndedAction};
+use crate::breaker::Breaker;
 
-/// The limits of one endpoint, and what counts against them.
 #[derive(Debug)]
 pub(crate) struct EndpointLimits {
     settings: LimitSettings,
@@ -21,14 +20,13 @@ pub(crate) struct EndpointLimits {
     limit: usize,
     /// Answers since the limit has changed.
     answers: usize,
-    /// Requests admitted so far.
     admitted: u64,
     /// Requests before this one say nothing of the limit as it is now.
     round: u64,
     under_way: usize,
     paused: Option<(Duration, Why)>,
     window: Window,
-    breaker: Breaker,
+    pub(super) breaker: Breaker,
 }
 
 /// A request that was admitted. It counts as under way until `landed` or `abandoned` is told of it.
@@ -41,7 +39,6 @@ pub(crate) struct Ticket {
 /// Why a request may not be sent now.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Hindrance {
-    /// Not before this moment.
     Until(Duration, Why),
     /// Not before one that is under way lands.
     UntilOneLands,
@@ -49,10 +46,8 @@ pub(crate) enum Hindrance {
     Closed(Arc<str>),
 }
 
-/// How a request landed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Landing {
-    /// The server answered.
     Answered,
     /// The server has too much to do: 429, 503 or 529, or no answer in time (408, 504).
     Overloaded,
@@ -61,7 +56,6 @@ pub(crate) enum Landing {
 }
 
 impl Landing {
-    /// How a reply with this status landed.
     pub(super) fn of(status: u16) -> Self {
         match status {
             200..=299 => Self::Answered,
@@ -72,7 +66,6 @@ impl Landing {
 }
 
 impl EndpointLimits {
-    /// The limits of an endpoint that was not asked yet.
     pub(super) fn new(settings: LimitSettings) -> Self {
         let settings = LimitSettings { most: settings.most.max(1), ..settings };
         Self {
@@ -152,21 +145,6 @@ impl EndpointLimits {
         }
     }
 
-    /// An action ended: with an answer, or with a failure that will not be retried.
-    pub(super) fn ended(&mut self, ended: EndedAction<'_>) {
-        self.breaker.ended(ended);
-    }
-
-    /// Why the endpoint is closed, if it is.
-    pub(super) fn closed(&self) -> Option<&Arc<str>> {
-        self.breaker.reason()
-    }
-
-    /// Why this model of it is closed, if it is.
-    pub(super) fn closed_model(&self, model: &str) -> Option<&Arc<str>> {
-        self.breaker.reason_of_model(model)
-    }
-
     /// The most requests at once for now, and the configured most.
     pub(super) fn at_once(&self) -> (usize, usize) {
         (self.limit, self.settings.most)
@@ -177,12 +155,6 @@ impl EndpointLimits {
         self.limit.saturating_sub(self.under_way)
     }
 
-    /// Forgets the failures that were alike: a closed endpoint is open again.
-    pub(crate) fn reopen(&mut self) {
-        self.breaker.reset();
-    }
-
-    /// Takes new settings over what counts against them.
     pub(super) fn set(&mut self, settings: LimitSettings) {
         let settings = LimitSettings { most: settings.most.max(1), ..settings };
         let was_full = self.limit == self.settings.most;

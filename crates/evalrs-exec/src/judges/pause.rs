@@ -25,7 +25,6 @@ const FIRST_MILLISECOND: f64 = 1e12;
 const HTTP_DATES: [&str; 3] =
     ["%a, %d %b %Y %H:%M:%S GMT", "%A, %d-%b-%y %H:%M:%S GMT", "%a %b %e %H:%M:%S %Y"];
 
-/// What a reply says about asking again.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Pause {
     /// How long the server asks to wait, at most ten minutes.

@@ -37,7 +37,6 @@ pub(crate) fn encoding(response: &reqwest::Response) -> Option<String> {
     (!is_plain).then(|| said.chars().take(40).collect())
 }
 
-/// What the headers of a reply say of another attempt.
 pub(crate) fn read_pause(response: &reqwest::Response) -> Pause {
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let header = |name: &str| Some(response.headers().get(name)?.to_str().ok()?.to_owned());

@@ -6,7 +6,6 @@
 //! what one request adds) is the most of any ten seconds.
 
 use std::collections::VecDeque;
-use std::fmt;
 use std::time::Duration;
 
 use evalrs_base::text::count;
@@ -15,30 +14,22 @@ use evalrs_base::text::count;
 const SPANS: [(Duration, u64); 2] = [(Duration::from_mins(1), 1), (Duration::from_secs(10), 6)];
 
 /// What is waited for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Why {
     /// The server asked to wait, with this status.
+    #[error("the server's {0} asks to wait")]
     Asked(u16),
     /// The server said with an answer that its budget is used up.
+    #[error("the server's rate limit is used up")]
     Exhausted,
     /// The configured requests a minute.
+    #[error("limit of {} a minute", count(*.0, "request"))]
     Requests(u32),
     /// The configured tokens a minute.
+    #[error("limit of {} a minute", count(*.0, "token"))]
     Tokens(u64),
 }
 
-impl fmt::Display for Why {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Asked(status) => write!(f, "the server's {status} asks to wait"),
-            Self::Exhausted => f.write_str("the server's rate limit is used up"),
-            Self::Requests(most) => write!(f, "limit of {} a minute", count(*most, "request")),
-            Self::Tokens(most) => write!(f, "limit of {} a minute", count(*most, "token")),
-        }
-    }
-}
-
-/// The requests of the last minute.
 #[derive(Debug)]
 pub(crate) struct Window {
     requests: Option<u32>,
@@ -78,7 +69,6 @@ impl Window {
         window
     }
 
-    /// Takes new figures over what was sent.
     pub(super) fn set(&mut self, requests: Option<u32>, tokens: Option<u64>) {
         self.requests = requests.map(|most| most.max(1));
         self.tokens = tokens.map(|most| most.max(1));
@@ -177,7 +167,6 @@ impl Window {
     }
 }
 
-/// The later of two moments.
 pub(super) fn later(
     left: Option<(Duration, Why)>,
     right: Option<(Duration, Why)>,

@@ -12,7 +12,6 @@ use super::server::LettaServer;
 use evalrs_letta::stream::{EndedRun, StreamReading};
 use evalrs_model::outcome::{Failure, FailureKind};
 
-/// What an agent is made of.
 #[derive(Clone, Debug)]
 pub(crate) struct AgentPlan {
     /// The text of its file.
@@ -44,7 +43,6 @@ pub(crate) struct AgentTurn {
 }
 
 impl LettaAgent {
-    /// Makes an agent.
     pub(crate) async fn new(
         server: &LettaServer,
         plan: AgentPlan,
@@ -84,7 +82,6 @@ impl LettaAgent {
         Self { server: server.clone(), id, keep, is_running: false, held: made.hold() }
     }
 
-    /// What it is called at the server.
     pub(crate) fn id(&self) -> &str {
         &self.id
     }

@@ -47,7 +47,6 @@ impl LettaServer {
         Ok(Self { http: client.http.clone(), access: Arc::new(access), route: Arc::new(route) })
     }
 
-    /// Its address, without secrets.
     pub(crate) fn url(&self) -> &str {
         &self.route.url
     }
@@ -131,7 +130,6 @@ impl LettaServer {
         self.done(self.request(Method::DELETE, &requests::agent(id)), 404).await
     }
 
-    /// What an error of a connection means.
     pub(crate) fn broken(&self, error: &reqwest::Error) -> Failure {
         let failure = self.route.failed(error).failure;
         Failure { message: self.clean(&failure.message), ..failure }

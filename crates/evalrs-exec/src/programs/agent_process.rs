@@ -9,8 +9,8 @@ use std::pin::pin;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin, ChildStdout};
+use tokio::io::AsyncReadExt;
+use tokio::process::{Child, ChildStdout};
 use tokio::select;
 use tokio::time::{sleep, timeout};
 
@@ -83,7 +83,7 @@ impl ProgramExecutor {
         let stdin = child.stdin.take();
         let mut stdout = child.stdout.take();
         let stderr = child.stderr.take();
-        let mut feeding = pin!(feed(stdin, input));
+        let mut feeding = pin!(command::feed(stdin, input));
         let mut erring = pin!(async {
             if let Some(stderr) = stderr {
                 tail::read(stderr, &tail, |bytes| printed.borrow_mut().see(bytes)).await;
@@ -171,18 +171,9 @@ async fn drain(stdout: Option<ChildStdout>) {
     while stdout.read(&mut chunk).await.is_ok_and(|count| count > 0) {}
 }
 
-async fn feed(stdin: Option<ChildStdin>, input: &str) {
-    if let Some(mut stdin) = stdin {
-        // An agent need not read it.
-        let _ = stdin.write_all(input.as_bytes()).await;
-    }
-}
-
-/// How reading ended.
 enum Read {
     /// At the end of the output, or when no more lines were wanted.
     End,
-    /// There was too much of it.
     TooMuch,
 }
 

@@ -10,7 +10,8 @@ use std::collections::BTreeMap;
 use std::io::{ErrorKind, Read};
 use std::process::Stdio;
 
-use tokio::process::{Child, Command};
+use tokio::io::AsyncWriteExt;
+use tokio::process::{Child, ChildStdin, Command};
 
 use super::busy_file::patiently;
 use super::environment;
@@ -47,18 +48,13 @@ pub(super) struct Surroundings<'a> {
 }
 
 impl Surroundings<'_> {
-    /// The words of the command.
     fn words(&self, start: &Start) -> Vec<String> {
         let program = match self.worker {
             Some(worker) => runtime_words(start, worker.entry),
             None => {
-                let runtime = start.runtime.as_ref().map(|runtime| runtime.path.clone());
-                let path = Some(&start.path).filter(|path| !path.is_empty()).cloned();
-                runtime
-                    .into_iter()
-                    .chain(path)
-                    .chain(start.spec.arguments.iter().cloned())
-                    .collect()
+                let runtime = start.runtime.as_ref().map(|runtime| &runtime.path);
+                let path = Some(&start.path).filter(|path| !path.is_empty());
+                runtime.into_iter().chain(path).chain(&start.spec.arguments).cloned().collect()
             }
         };
         let limits = sandbox::limits(start);
@@ -77,10 +73,8 @@ impl Surroundings<'_> {
 
     fn sandboxed<'a>(&'a self, start: &Start, bwrap: &'a str) -> SandboxCommand<'a> {
         let mut needed = sandbox::needed(start, self.environment);
-        if let Some(worker) = &self.worker {
-            needed
-                .extend([Some(worker.folder), worker.own].into_iter().flatten().map(str::to_owned));
-        }
+        let worker = self.worker.map(|worker| [Some(worker.folder), worker.own]);
+        needed.extend(worker.into_iter().flatten().flatten().map(str::to_owned));
         SandboxCommand { bwrap, hidden: sandbox::hidden(self.environment), needed }
     }
 
@@ -111,7 +105,13 @@ impl Surroundings<'_> {
     }
 }
 
-/// The failure of a program that could not be started.
+/// Hands a process its input. It need not read it.
+pub(super) async fn feed(stdin: Option<ChildStdin>, input: &str) {
+    if let Some(mut stdin) = stdin {
+        let _ = stdin.write_all(input.as_bytes()).await;
+    }
+}
+
 pub(super) fn not_started(start: &Start, error: &std::io::Error) -> Failure {
     let problem = problem_of(start).unwrap_or_else(|| said(start, error));
     unloadable(start.without_secrets(&problem))
@@ -145,26 +145,20 @@ pub(super) fn unloadable(message: impl Into<String>) -> Failure {
 
 /// What is told of a call during which this file of its program changed. An agent may have written it.
 pub fn changed_meanwhile(path: &str, is_of_target: bool) -> Failure {
-    let hint = if is_of_target {
-        format!("; if the agent writes it, the target says `outputs: [{path}]`")
-    } else {
-        String::new()
-    };
+    let outputs = format!("; if the agent writes it, the target says `outputs: [{path}]`");
+    let hint = if is_of_target { outputs } else { String::new() };
     unloadable(format!("`{path}` changed while the program ran: it is called again{hint}"))
 }
 
 /// What a file's first line says that runs it.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) enum Interpreter {
-    /// A program.
     File(String),
     /// A program that is looked for in `PATH`.
     Found(String),
-    /// There is no such line.
     None,
 }
 
-/// What the first line of a file says that runs it.
 pub(super) fn interpreter(head: &[u8]) -> Interpreter {
     let line = head.split(|byte| *byte == b'\n').next().unwrap_or_default();
     let Some(line) = line.strip_prefix(b"#!") else { return Interpreter::None };

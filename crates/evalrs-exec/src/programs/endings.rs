@@ -12,12 +12,9 @@ use evalrs_model::spec::Role;
 /// The bytes of a standard error that stand in a message.
 const IN_MESSAGE: usize = 500;
 
-/// How a process ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Ending {
-    /// By itself, with a code.
     Exit(i32),
-    /// By a signal.
     Signal(i32),
 }
 
@@ -92,7 +89,6 @@ pub(super) fn failure(start: &Start, ending: Ending, stderr: Option<String>) -> 
     Failure { stderr, ..Failure::new(kind, message) }
 }
 
-/// The failure of a program that gave nothing in its time.
 pub(super) fn timeout(start: &Start, stderr: Option<String>) -> Failure {
     let message = format!("no result within {}", seconds(start.spec.timeout_ms));
     Failure { stderr, ..Failure::new(FailureKind::Timeout, message) }

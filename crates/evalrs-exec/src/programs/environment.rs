@@ -35,7 +35,6 @@ pub(crate) const FAMILIES_PASSED_ON: &[&str] = &["XDG_"];
 pub(super) const FIXED: [(&str, &str); 2] =
     [("LANG", if cfg!(target_os = "macos") { "en_US.UTF-8" } else { "C.UTF-8" }), ("TZ", "UTC")];
 
-/// Whether every program sees a variable.
 fn is_passed_on(name: &str) -> bool {
     PASSED_ON.contains(&name) || FAMILIES_PASSED_ON.iter().any(|family| name.starts_with(family))
 }

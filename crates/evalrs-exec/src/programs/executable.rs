@@ -8,8 +8,8 @@ use std::process::ExitStatus;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, SystemTime};
 
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
-use tokio::process::{Child, ChildStdin};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::process::Child;
 use tokio::select;
 use tokio::time::{Instant, sleep_until, timeout};
 
@@ -111,7 +111,6 @@ struct Streams<'a> {
     printed: &'a mut StderrPrinter,
 }
 
-/// What a process left.
 struct EndedProcess {
     status: std::io::Result<ExitStatus>,
     output: Vec<u8>,
@@ -133,7 +132,7 @@ async fn to_its_end(
     let stderr = child.stderr.take();
     let mut ended = None;
     {
-        let mut feeding = pin!(feed(stdin, input));
+        let mut feeding = pin!(command::feed(stdin, input));
         let mut reading = pin!(read(stdout, &mut output));
         let mut erring = pin!(async {
             if let Some(stderr) = stderr {
@@ -168,13 +167,6 @@ async fn to_its_end(
         status: ended.unwrap_or_else(|| Err(std::io::Error::other("it never ended"))),
         output,
         is_too_much,
-    }
-}
-
-/// Hands a process its input. It need not read it.
-async fn feed(stdin: Option<ChildStdin>, input: &str) {
-    if let Some(mut stdin) = stdin {
-        let _ = stdin.write_all(input.as_bytes()).await;
     }
 }
 

@@ -31,7 +31,6 @@ pub struct ProgramExecutor {
     pub world: Arc<ProgramWorld>,
     /// Places for executables.
     places: Semaphore,
-    /// Calls that were begun and are not over.
     under_way: Cell<usize>,
     /// Why nothing more is started.
     closed: RefCell<Option<String>>,
@@ -64,7 +63,6 @@ enum WorkerFilesState {
         /// Where it looked for what was not there then, absolute.
         missed: BTreeSet<String>,
     },
-    /// It is called.
     Called(Arc<ProgramIdentity>),
 }
 
@@ -218,10 +216,7 @@ impl ProgramExecutor {
             self.closing.notified().await;
         }
     }
-}
 
-/// What an [`Executor`](crate::Executor) does, for programs.
-impl ProgramExecutor {
     pub fn execute(&self, launch: ProgramLaunch) -> ActionFuture<'_> {
         let under_way = UnderWay::new(&self.under_way);
         Box::pin(async move {
@@ -301,6 +296,11 @@ impl ProgramExecutor {
     pub fn environment(&self) -> &BTreeMap<String, String> {
         &self.world.environment
     }
+
+    pub(crate) fn kill_workers(&self) {
+        self.pools.borrow().iter().for_each(|entry| entry.pool.kill());
+        self.retired.borrow().iter().for_each(|entry| entry.pool.kill());
+    }
 }
 
 /// Whether a path that is seen from some folder may be one of these, which are absolute. That two are taken for one costs
@@ -311,7 +311,6 @@ fn is_among(path: &str, all: &BTreeSet<String>) -> bool {
     all.contains(path) || all.iter().any(is_it)
 }
 
-/// Whether two starts are one.
 fn is_same(one: &Arc<Start>, other: &Arc<Start>) -> bool {
     Arc::ptr_eq(one, other) || one == other
 }
@@ -329,14 +328,6 @@ impl<'a> UnderWay<'a> {
 impl Drop for UnderWay<'_> {
     fn drop(&mut self) {
         self.0.set(self.0.get() - 1);
-    }
-}
-
-impl ProgramExecutor {
-    /// Ends every worker at once.
-    pub(crate) fn kill_workers(&self) {
-        self.pools.borrow().iter().for_each(|entry| entry.pool.kill());
-        self.retired.borrow().iter().for_each(|entry| entry.pool.kill());
     }
 }
 

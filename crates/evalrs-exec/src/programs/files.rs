@@ -12,7 +12,6 @@ use evalrs_model::spec::Language;
 /// The longest file of which it is kept what it was when a program read it, in bytes.
 const MOST_DIGESTED: u64 = 64 << 20;
 
-/// The files of a language's worker.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkerFiles {
     /// Which of them is run.
@@ -71,7 +70,6 @@ const PYTHON: WorkerFiles = WorkerFiles {
     },
 };
 
-/// The worker of JavaScript modules.
 const JAVASCRIPT: WorkerFiles =
     WorkerFiles { entry: "worker.mjs", files: texts! { "javascript": "hooks.mjs", "worker.mjs" } };
 
@@ -84,7 +82,6 @@ pub(super) fn of(language: Language) -> Option<WorkerFiles> {
     }
 }
 
-/// The time, to compare with when files were written.
 pub(super) fn now() -> SystemTime {
     SystemTime::now()
 }
@@ -99,7 +96,6 @@ pub(super) fn is_newer(path: &str, begin: SystemTime) -> bool {
 /// What tells that a file was written: when, and how long it is. None where there is none.
 pub(crate) type WrittenStamp = Option<(SystemTime, u64)>;
 
-/// The stamp of the file at a path.
 pub(crate) fn stamp(path: &str) -> WrittenStamp {
     let metadata = std::fs::metadata(path).ok().filter(std::fs::Metadata::is_file)?;
     let times = [metadata.modified().ok(), moved(&metadata)];
@@ -146,7 +142,6 @@ pub(super) fn seen(reported: ReportedFiles, began: SystemTime) -> DiscoveredFile
     }
 }
 
-/// Writes files to a folder.
 pub(super) fn write(files: &[(&str, &str)], folder: &Path) -> std::io::Result<()> {
     for (name, text) in files {
         let path = folder.join(name);

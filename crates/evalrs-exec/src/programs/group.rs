@@ -15,7 +15,6 @@ use super::supervisor;
 pub(super) struct Group {
     /// The number of its leader; 0 when it is closed, or supervised.
     leader: AtomicU32,
-    /// The supervisor of a program that has one.
     supervisor: Option<Supervisor>,
     guard: Arc<Guard>,
 }

@@ -34,7 +34,6 @@ fn present<'de, D: Deserializer<'de>>(from: D) -> Result<Option<&'de RawValue>, 
     <&RawValue>::deserialize(from).map(Some)
 }
 
-/// What a worker says when it has loaded its program.
 #[derive(Clone, Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct LoadedMessage {
@@ -42,21 +41,13 @@ pub(super) struct LoadedMessage {
     runtime: String,
     /// Whether it works on several requests at once.
     pub(super) overlaps: bool,
-    files: Vec<String>,
-    missed: Vec<String>,
-    reads: Vec<String>,
+    #[serde(flatten)]
+    pub reported: ReportedFiles,
     /// What people should know of it.
     pub warnings: Vec<String>,
 }
 
 impl LoadedMessage {
-    /// The files it tells of.
-    pub(super) fn reported(&mut self) -> ReportedFiles {
-        let [files, missed, reads] =
-            [&mut self.files, &mut self.missed, &mut self.reads].map(std::mem::take);
-        ReportedFiles { files, missed, reads }
-    }
-
     /// Why its results must not be kept: what runs it is not of the version that their keys hold. What either side does
     /// not know is not compared.
     pub(super) fn other_version(&self, start: &Start) -> Option<String> {
@@ -77,7 +68,8 @@ impl LoadedMessage {
 }
 
 /// Files that a worker tells of, absolute.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(default)]
 pub(super) struct ReportedFiles {
     /// Modules that it has loaded, and what says which ones it loads.
     pub files: Vec<String>,
@@ -87,7 +79,6 @@ pub(super) struct ReportedFiles {
     pub reads: Vec<String>,
 }
 
-/// What a worker says when it cannot load its program.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct Unloadable {
@@ -95,7 +86,6 @@ pub(super) struct Unloadable {
     details: String,
 }
 
-/// An exception.
 #[derive(Debug, Default, Deserialize)]
 #[serde(default)]
 pub(super) struct RaisedException {
@@ -120,8 +110,8 @@ impl<'a> WorkerMessage<'a> {
     pub(super) fn reported(&mut self) -> Option<ReportedFiles> {
         let [files, missed, reads] =
             [&mut self.files, &mut self.missed, &mut self.reads].map(std::mem::take);
-        let is_something = [&files, &missed, &reads].iter().any(|paths| !paths.is_empty());
-        is_something.then_some(ReportedFiles { files, missed, reads })
+        let reported = ReportedFiles { files, missed, reads };
+        (reported != ReportedFiles::default()).then_some(reported)
     }
 }
 
@@ -211,7 +201,6 @@ fn hide(start: &Start, value: &mut Value) -> bool {
     }
 }
 
-/// The failure of a program that raised an exception.
 pub(super) fn raised(start: &Start, error: &RaisedException) -> Failure {
     let kind = if error.transient { FailureKind::Unloadable } else { FailureKind::Exception };
     let message = match error.place.as_str() {

@@ -18,7 +18,6 @@ use super::world::ProgramWorld;
 use crate::{DiscoveredFiles, Start};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 
-/// The workers of a program.
 #[derive(Debug)]
 pub(super) struct Pool {
     pub start: Arc<Start>,
@@ -28,7 +27,6 @@ pub(super) struct Pool {
 }
 
 impl Pool {
-    /// A pool without workers.
     pub(super) fn new(start: Arc<Start>, world: Arc<ProgramWorld>) -> Self {
         Self { start, world, queue: Mutex::default(), wake: Notify::new() }
     }
@@ -37,7 +35,6 @@ impl Pool {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Calls the program.
     pub(super) async fn ask(self: &Arc<Self>, input: String) -> Outcome {
         let outcome = {
             let mut queue = self.queue();
@@ -93,8 +90,8 @@ impl Pool {
         let began = files::now();
         let mut worker = Worker::spawn(&self.start, &self.world).await?;
         self.queue().note(&worker.group);
-        let mut loaded = worker.load(&self.start, &self.world).await?;
-        let seen = files::seen(loaded.reported(), began);
+        let loaded = worker.load(&self.start, &self.world).await?;
+        let seen = files::seen(loaded.reported, began);
         let is_first = self.queue().loaded(seen, begin.elapsed());
         for warning in loaded.warnings.iter().filter(|_| is_first) {
             self.world.say(format!("{}: {warning}", self.start.spec.shown()));
@@ -112,7 +109,6 @@ impl Pool {
         })
     }
 
-    /// What was discovered since the last call.
     pub(super) fn take_discovered(&self) -> Option<DiscoveredFiles> {
         let seen = self.queue().take_discovered();
         (seen != DiscoveredFiles::default()).then_some(seen)
@@ -137,12 +133,10 @@ impl Pool {
         self.wake.notify_waiters();
     }
 
-    /// Whether it has no worker.
     pub(super) fn is_gone(&self) -> bool {
         self.queue().workers == 0
     }
 
-    /// Ends all workers at once.
     pub(super) fn kill(&self) {
         let mut queue = self.queue();
         queue.is_retired = true;
@@ -183,17 +177,14 @@ async fn serve(slot: WorkerSlot) {
     }
 }
 
-/// A request that a worker was sent.
 struct PoolRequest {
     job: Job,
     at: Instant,
 }
 
-/// A worker at work.
 struct BusyWorker<'a> {
     pool: &'a Arc<Pool>,
     worker: Worker,
-    /// When it was started.
     began: SystemTime,
     overlaps: bool,
     limit: Duration,
@@ -273,7 +264,6 @@ impl BusyWorker<'_> {
         if self.overlaps { oldest + self.limit } else { self.since.max(oldest) + self.limit }
     }
 
-    /// Takes in every line that is there.
     fn take_replies(&mut self) -> Result<(), Fault> {
         let mut count = 0;
         while let Some(line) = self.worker.replies.next() {

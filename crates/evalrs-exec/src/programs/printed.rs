@@ -10,17 +10,14 @@ use crate::Start;
 pub(super) struct StderrPrinter {
     start: Arc<Start>,
     world: Arc<ProgramWorld>,
-    /// The line that has no end yet.
     open: Vec<u8>,
 }
 
 impl StderrPrinter {
-    /// What a program prints; nothing yet.
     pub(super) fn of(start: &Arc<Start>, world: &Arc<ProgramWorld>) -> Self {
         Self { start: Arc::clone(start), world: Arc::clone(world), open: Vec::new() }
     }
 
-    /// Takes what was read.
     pub(super) fn see(&mut self, bytes: &[u8]) {
         if self.world.settings.verbosity == 0 {
             return;

@@ -27,7 +27,6 @@ const FEEDING: Duration = Duration::from_micros(30);
 /// How much longer than others the first call of a function may take: what it needs is compiled and loaded then.
 const WARMING_UP: Duration = Duration::from_millis(5);
 
-/// A request that waits for a worker.
 #[derive(Debug)]
 pub(super) struct Job {
     pub id: u64,
@@ -45,19 +44,15 @@ impl Job {
     }
 }
 
-/// Whether a program can be loaded.
 #[derive(Debug, Default)]
 pub(super) enum PoolState {
-    /// No worker has loaded it yet.
     #[default]
     Unknown,
-    /// One has.
     Loaded,
     /// None can, for this reason.
     Unloadable(Failure),
 }
 
-/// The requests to a program, and what is known of its workers.
 #[derive(Debug, Default)]
 pub(super) struct WorkerQueue {
     last_id: u64,
@@ -77,15 +72,12 @@ pub(super) struct WorkerQueue {
     pace: Option<Duration>,
     /// Since when more waits than workers take.
     backlog: Option<Instant>,
-    /// When the last answer came.
     answered: Option<Instant>,
     /// How long a worker takes to start.
     loading: Duration,
-    /// No more requests come.
     pub(super) is_retired: bool,
 }
 
-/// What a worker may be sent.
 pub(super) struct TakenJobs {
     pub jobs: Vec<Job>,
     /// Whether the worker may take more when that comes.
@@ -95,7 +87,6 @@ pub(super) struct TakenJobs {
 }
 
 impl WorkerQueue {
-    /// Adds a request.
     pub(super) fn push(&mut self, input: String) -> oneshot::Receiver<Outcome> {
         let (answer, outcome) = oneshot::channel();
         self.last_id += 1;
@@ -115,7 +106,6 @@ impl WorkerQueue {
         !self.waiting.is_empty() || !self.suspects.is_empty()
     }
 
-    /// Whether nothing is to be done any more, ever.
     pub(super) fn is_over(&self) -> bool {
         self.is_retired && !self.has_work()
     }
@@ -236,7 +226,6 @@ impl WorkerQueue {
         self.seen.reads.extend(discovered.reads);
     }
 
-    /// What was discovered since the last call.
     pub(super) fn take_discovered(&mut self) -> DiscoveredFiles {
         std::mem::take(&mut self.seen)
     }
@@ -249,7 +238,6 @@ impl WorkerQueue {
         }
     }
 
-    /// Notes the process of a worker.
     pub(super) fn note(&mut self, group: &Arc<Group>) {
         self.groups.retain(|group| group.strong_count() > 0);
         self.groups.push(Arc::downgrade(group));
@@ -282,7 +270,6 @@ struct Demand {
     backlog: Option<Duration>,
     /// How long no answer came, if one ever did.
     silence: Option<Duration>,
-    /// How long a worker takes to start.
     loading: Duration,
 }
 
@@ -299,7 +286,6 @@ impl Demand {
     }
 }
 
-/// How many workers evalrs can feed whose requests take so long.
 fn fed(pace: Option<Duration>) -> usize {
     let fed = |pace: Duration| usize::try_from(pace.as_nanos() / FEEDING.as_nanos());
     pace.map_or(usize::MAX, |pace| fed(pace).unwrap_or(usize::MAX).max(1))

@@ -20,13 +20,11 @@ pub(super) struct Tail {
 }
 
 impl Tail {
-    /// The tail of a program, nothing read yet.
     pub(super) fn of(start: &Start) -> Self {
         let longest = start.env.iter().map(|(_, secret)| secret.reveal().len()).max();
         Self { bytes: Vec::new(), most: KEPT + longest.unwrap_or(0) }
     }
 
-    /// Takes what was written next.
     pub(super) fn push(&mut self, bytes: &[u8]) {
         self.bytes.extend_from_slice(bytes);
         // Moving the rest to the front each time would cost more than keeping it twice.
@@ -53,7 +51,6 @@ pub(super) fn first(text: &str, most: usize) -> &str {
     &text[..text.floor_char_boundary(most)]
 }
 
-/// A tail that one task fills and another reads.
 pub(super) type Shared = Arc<Mutex<Tail>>;
 
 /// What stands in a shared tail.

@@ -26,7 +26,6 @@ const CHUNK: usize = 1 << 16;
 /// How long a worker that closed its pipe is given to end, and its standard error to be read.
 const GRACE: Duration = Duration::from_millis(200);
 
-/// A process that serves a program.
 #[derive(Debug)]
 pub(super) struct Worker {
     child: Child,
@@ -39,21 +38,17 @@ pub(super) struct Worker {
     is_sandboxed: bool,
 }
 
-/// Why a worker is of no use any more.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Fault {
     /// Its pipe ended.
     Ended,
     /// It answers nothing for too long.
     Silent,
-    /// A line is too long.
     TooLong,
-    /// What came is no message.
     Garbage(String),
 }
 
 impl Worker {
-    /// Starts a worker, which is yet to load the program.
     pub(super) async fn spawn(
         start: &Arc<Start>,
         world: &Arc<ProgramWorld>,
@@ -147,7 +142,6 @@ impl Worker {
         }
     }
 
-    /// Ends the process and everything it started.
     pub(super) async fn kill(&mut self) {
         self.group.kill();
         let _ = timeout(GRACE, self.child.wait()).await;
@@ -172,7 +166,6 @@ async fn forward(stderr: ChildStderr, tail: tail::Shared, mut printed: StderrPri
     printed.end();
 }
 
-/// The lines that come from a worker.
 #[derive(Debug)]
 pub(super) struct Replies {
     pipe: ChildStdout,

@@ -2,7 +2,7 @@
 //! to say.
 
 use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use tempfile::TempDir;
 use tokio::sync::{Notify, OnceCell};
@@ -26,7 +26,6 @@ pub struct ProgramWorld {
     pub settings: ProgramSettings,
     /// The variables that every program sees.
     pub environment: BTreeMap<String, String>,
-    /// The files of the worker of each language.
     pub(super) worker_files: fn(Language) -> Option<WorkerFiles>,
     /// Milliseconds that a program may take to load, however short its calls must be.
     pub(super) least_to_load_ms: u64,
@@ -129,23 +128,22 @@ impl ProgramWorld {
 
     /// Says something.
     pub fn say(&self, line: String) {
-        let mut notices = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
-        notices.push(Notice::Line(line));
+        self.notices().push(Notice::Line(line));
         self.told.notify_one();
     }
 
     /// What was said since the last call.
     pub fn take_notices(&self) -> Vec<Notice> {
-        std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner))
+        std::mem::take(&mut *self.notices())
     }
 
-    fn has_notices(&self) -> bool {
-        !self.notices.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    fn notices(&self) -> MutexGuard<'_, Vec<Notice>> {
+        self.notices.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Resolves when there is something that was not taken yet.
     pub async fn said(&self) {
-        while !self.has_notices() {
+        while self.notices().is_empty() {
             self.told.notified().await;
         }
     }

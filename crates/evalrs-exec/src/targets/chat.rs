@@ -43,13 +43,11 @@ pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     }
 }
 
-/// A conversation under way.
 struct Conversation<'a> {
     talk: Talk<'a>,
     chat: &'a ChatTarget,
     model: TalkingModel<'a>,
     messages: Vec<ChatMessage>,
-    /// Requests so far.
     requests: u32,
     usage: Usage,
     /// Why it ended early, if it did.
@@ -116,7 +114,6 @@ impl Conversation<'_> {
         }
     }
 
-    /// What the model said last; empty if nothing.
     fn last_text(&self) -> String {
         let said = self.messages.iter().rev().find_map(|message| match message {
             ChatMessage::Assistant(message) => message.text.clone(),

@@ -46,7 +46,6 @@ pub(super) fn located(argument: &str, folder: &str, is_elsewhere: bool) -> Strin
     if is_file { path.to_string_lossy().into_owned() } else { argument.to_owned() }
 }
 
-/// Why a process that has ended gave no answer, if it did not.
 pub(super) fn check_end(talk: &Talk<'_>, end: &AgentEnd) -> Result<(), Failure> {
     let stderr = end.stderr.clone();
     if end.exit.timed_out {

@@ -73,7 +73,6 @@ fn adapter(talk: &Talk<'_>) -> Result<Adapter, String> {
     }
 }
 
-/// A conversation under way.
 struct Dialogue<'a> {
     talk: Talk<'a>,
     adapter: &'a Adapter,
@@ -88,10 +87,8 @@ struct Dialogue<'a> {
     stderr: Vec<String>,
     /// What went wrong first, where that ends nothing.
     failure: Option<Failure>,
-    /// What the user said.
     #[cfg(feature = "judge")]
     said: Vec<Value>,
-    /// What else is part of the answer.
     more: Map<String, Value>,
 }
 

@@ -215,7 +215,6 @@ impl Server<'_> {
         Ok(())
     }
 
-    /// The row as an answer, if it can be read as one.
     fn checked(
         &self,
         row: Map<String, Value>,
@@ -292,14 +291,12 @@ impl Server<'_> {
     }
 }
 
-/// A session under way.
 #[derive(Default)]
 struct HttpSession {
     name: String,
     messages: Vec<Value>,
     /// What was answered last.
     last: String,
-    /// The last reply.
     values: Vec<Value>,
     shown: String,
     usage: Usage,

@@ -17,7 +17,6 @@ use evalrs_model::outcome::{Failure, FailureKind};
 /// Further attempts of one request; those of a whole conversation are the target's `retries`.
 const RETRIES: u32 = 5;
 
-/// A model, and how it is reached.
 pub(super) struct TalkingModel<'a> {
     settings: JudgeAction,
     provider: &'static dyn Provider,
@@ -43,7 +42,6 @@ impl<'a> TalkingModel<'a> {
         Ok(Self { settings: JudgeAction { seed, ..settings.clone() }, provider, access, who })
     }
 
-    /// What it says next.
     pub(super) async fn ask(
         &self,
         talk: &Talk<'_>,

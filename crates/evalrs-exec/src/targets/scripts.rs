@@ -65,7 +65,6 @@ fn server(launch: &TargetLaunch) -> Value {
     })
 }
 
-/// A function, and how it is started.
 struct Script<'a> {
     start: &'a Arc<Start>,
     identity: &'a Arc<ProgramIdentity>,

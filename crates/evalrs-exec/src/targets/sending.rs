@@ -24,7 +24,6 @@ const MOST_REPLY: usize = 64 << 20;
 /// The characters of a failure that are shown while it is retried.
 const SHOWN: usize = 120;
 
-/// What came of one attempt.
 struct Attempt<T> {
     result: Result<T, Failure>,
     /// The status, where it says anything of the server's load.

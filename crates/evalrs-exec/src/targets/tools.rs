@@ -55,7 +55,6 @@ pub(super) async fn answer(
     }
 }
 
-/// What the program is handed.
 fn input(talk: &Talk<'_>, call: &ChatToolCall) -> Value {
     let action = &talk.launch.action;
     let mut input = json!({

@@ -19,11 +19,9 @@ const OPENING: &str = "Hello, how can I help you?";
 /// What stands for an answer of the agent that is none.
 const SILENCE: &str = "(no answer)";
 
-/// The user of one conversation.
 pub(super) struct UserTurns<'a> {
     given: IntoIter<String>,
     simulated: Option<UserModel<'a>>,
-    /// Messages so far.
     count: u32,
     usage: Usage,
     /// Why it says nothing more, and its parting words.
@@ -38,7 +36,6 @@ struct Parting {
     words: Option<String>,
 }
 
-/// A model that answers for the user.
 struct UserModel<'a> {
     user: &'a SimulatedUser,
     model: TalkingModel<'a>,
@@ -48,7 +45,6 @@ struct UserModel<'a> {
 }
 
 impl<'a> UserTurns<'a> {
-    /// The user of a conversation.
     pub(super) fn new(talk: &Talk<'a>) -> Result<Self, Failure> {
         let action = &talk.launch.action;
         let user = action.identity.spec.user.as_ref();
@@ -109,7 +105,6 @@ impl<'a> UserTurns<'a> {
         Ok(says)
     }
 
-    /// What the simulated user used.
     pub(super) fn usage(&self) -> Usage {
         self.usage
     }

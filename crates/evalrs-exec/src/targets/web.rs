@@ -10,7 +10,6 @@ use evalrs_model::outcome::{Failure, FailureKind};
 /// Requests under way at once, to one server and to all: how many conversations there are is limited elsewhere.
 pub(super) const AT_ONCE: usize = 1024;
 
-/// The servers that conversations are held with.
 #[derive(Debug)]
 pub(crate) struct Web {
     pub clients: Clients,
@@ -33,7 +32,6 @@ impl Default for Web {
 /// What is added to a request before it is sent.
 type Prepare<'a> = &'a dyn Fn(reqwest::RequestBuilder) -> reqwest::RequestBuilder;
 
-/// One request.
 pub(crate) struct WebRequest<'a> {
     /// Whose limits it counts against.
     pub endpoint: Endpoint,
@@ -49,7 +47,6 @@ pub(crate) struct WebRequest<'a> {
     pub(super) is_retried: fn(FailureKind) -> bool,
 }
 
-/// What a server replied.
 #[derive(Debug)]
 pub(crate) struct WebReply {
     /// The status.
@@ -60,7 +57,6 @@ pub(crate) struct WebReply {
     pub text: String,
 }
 
-/// A reply that is a failure.
 #[derive(Debug)]
 pub(crate) struct RefusedReply {
     /// What it means.

@@ -81,7 +81,6 @@ fn of_model(launch: &TargetLaunch) -> Option<PathBuf> {
 }
 
 impl ConversationFolder {
-    /// Makes the folder of a conversation.
     pub(super) async fn make(
         launch: &TargetLaunch,
         programs: &ProgramExecutor,
@@ -125,7 +124,6 @@ impl ConversationFolder {
         Ok(workspace)
     }
 
-    /// Waits until the folder is made.
     async fn made(&mut self) -> io::Result<()> {
         let Some(making) = &mut self.making else { return Ok(()) };
         let made = making.await.unwrap_or_else(|broken| Err(io::Error::other(broken)));
@@ -138,7 +136,6 @@ impl ConversationFolder {
         self.own.as_ref().map_or(&self.launch.start.cwd, |own| &own.path)
     }
 
-    /// Whether the folder is the conversation's own.
     pub(super) fn is_own(&self) -> bool {
         self.own.is_some()
     }

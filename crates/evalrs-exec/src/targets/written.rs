@@ -24,7 +24,6 @@ pub(super) struct FileBefore {
 /// What agents were seen to write.
 #[derive(Debug, Default)]
 pub(super) struct WrittenFiles {
-    /// The files that they write.
     outputs: BTreeSet<String>,
     /// Those that changed in a conversation.
     suspects: BTreeSet<String>,

@@ -14,7 +14,6 @@ use hyper_util::client::proxy::matcher::Matcher;
 use super::route::{Trust, causes};
 use evalrs_model::outcome::{Failure, FailureKind};
 
-/// The clients of a process.
 #[derive(Debug)]
 pub(crate) struct Clients {
     /// Connections of each server that are kept for the next request.

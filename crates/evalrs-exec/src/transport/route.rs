@@ -14,7 +14,6 @@ pub(crate) struct Route {
     pub url: String,
     /// The proxy that was asked for it.
     pub proxy: Option<String>,
-    /// Whose certificates are trusted.
     pub(crate) trust: Trust,
 }
 
@@ -113,7 +112,6 @@ fn chain(error: &reqwest::Error) -> Vec<&(dyn Error + 'static)> {
 /// The variables that name the authorities that are trusted.
 const CERTIFICATE_VARIABLES: [&str; 2] = ["SSL_CERT_FILE", "SSL_CERT_DIR"];
 
-/// Whose certificates are trusted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trust {
     /// Those of the authorities that the system or the environment names.

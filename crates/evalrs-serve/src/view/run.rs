@@ -77,7 +77,7 @@ pub(crate) struct ActionsView {
 pub(crate) struct RunDetails {
     /// What lists show of it.
     #[serde(flatten)]
-    run: RunView,
+    pub run: RunView,
     /// `header.json`.
     #[schema(value_type = Object)]
     header: Map<String, Value>,
@@ -99,15 +99,15 @@ pub(crate) struct RunDetails {
     histograms: OrderedMap<Vec<u64>>,
     /// Grader → how far its verdicts agree with people.
     #[schema(value_type = Object)]
-    agreement: OrderedMap<LabelAgreement>,
+    pub agreement: OrderedMap<LabelAgreement>,
     /// Whose labels are given here, unless a request says; null where that is not known.
-    labeller: Option<String>,
+    pub labeller: Option<String>,
     /// Why no labels are given here, where the file of labels is none that evalrs writes.
-    labels_fixed: Option<String>,
+    pub labels_fixed: Option<String>,
     /// The run of the suite before it.
-    previous: Option<String>,
+    pub previous: Option<String>,
     /// The one after it.
-    next: Option<String>,
+    pub next: Option<String>,
 }
 
 /// A grader of a run.
@@ -226,31 +226,13 @@ fn scale(settings: &Map<String, Value>) -> Option<Scale> {
     Some(Scale { min: min.as_f64()?, max: max.as_f64()? }).filter(|scale| scale.min < scale.max)
 }
 
-/// What a page shows of a run beside its rows.
-pub(crate) struct RunSurroundings {
-    /// Whether it goes on.
-    pub under_way: bool,
-    /// How far verdicts agree with labels.
-    pub agreement: OrderedMap<LabelAgreement>,
-    /// Whose labels are given here, where that is known.
-    pub labeller: Option<String>,
-    /// Why labels cannot be written, where they cannot.
-    pub labels_fixed: Option<String>,
-    /// The run of the suite before it.
-    pub previous: Option<String>,
-    /// The one after it.
-    pub next: Option<String>,
-    /// What went wrong beside it, as with labels.
-    pub problems: Vec<String>,
-}
-
 impl RunDetails {
-    /// What the page of a run shows.
+    /// What the page of a run shows, as far as its record says it; `problems` are what went wrong beside it, as with labels.
     pub(crate) fn read(
         system: &dyn System,
         run: &PastRun,
         rows: &RunRows,
-        surroundings: RunSurroundings,
+        problems: Vec<String>,
     ) -> Self {
         let header = match read_value(system, &join(&run.folder, "header.json")) {
             Value::Object(header) => header,
@@ -259,7 +241,6 @@ impl RunDetails {
         let summary = read_value(system, &join(&run.folder, "summary.json"));
         let summary = if summary.is_object() { summary } else { Value::Null };
         let facts = facts(system, run);
-        let view = RunView::new(system, run, &summary, &facts);
         let graders = run.header.graders().map(|(name, settings)| {
             let text = |field: &str| settings.get(field)?.as_str().map(str::to_owned);
             GraderView {
@@ -273,22 +254,22 @@ impl RunDetails {
         });
         let tags = summary["by_tag"].as_object();
         let mut warnings = facts.warnings.clone();
-        warnings.extend(surroundings.problems);
+        warnings.extend(problems);
         if rows.broken > 0 {
             warnings.push(format!("{} lines of results.jsonl cannot be read", rows.broken));
         }
         Self {
-            run: RunView { under_way: surroundings.under_way, ..view },
+            run: RunView::new(system, run, &summary, &facts),
             graders: graders.collect(),
             models: rows.models.clone(),
             trials: rows.trials,
             tags: tags.map(|tags| tags.keys().cloned().collect()).unwrap_or_default(),
             histograms: rows.histograms(),
-            agreement: surroundings.agreement,
-            labeller: surroundings.labeller,
-            labels_fixed: surroundings.labels_fixed,
-            previous: surroundings.previous,
-            next: surroundings.next,
+            agreement: OrderedMap::default(),
+            labeller: None,
+            labels_fixed: None,
+            previous: None,
+            next: None,
             header,
             summary,
             warnings,

@@ -24,23 +24,19 @@ const SYNCED_AT_ONCE: usize = 16;
 /// The largest file that can be a blob, in bytes: what cannot be pressed grows a little.
 const MAX_FILE: u64 = BODY_LIMIT as u64 + (1 << 20);
 
-/// The blobs of a cache folder.
 #[derive(Clone, Debug)]
 pub(crate) struct BlobFolder {
     /// `<cache>/v1/blob`.
     folder: PathBuf,
 }
 
-/// A body that is to be kept as a blob.
 pub(crate) struct NewBlob<'a> {
     pub reference: BlobReference,
     pub body: &'a str,
 }
 
-/// Why a blob is of no use.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum BlobError {
-    /// There is no such file.
     #[error("is missing")]
     Missing,
     /// What is in it is not what its name says.
@@ -66,12 +62,10 @@ pub(crate) struct BlobFile {
 }
 
 impl BlobFolder {
-    /// The blobs of the store in the cache folder `dir`.
     pub(crate) fn of(dir: &Path) -> Self {
         Self { folder: dir.join("v1").join("blob") }
     }
 
-    /// Where the blob of a body of this digest lies.
     pub(crate) fn path(&self, digest: [u8; 32]) -> PathBuf {
         let hex = blake3::Hash::from_bytes(digest).to_hex();
         self.folder.join(&hex[..2]).join(format!("{hex}.zst"))
@@ -92,7 +86,6 @@ impl BlobFolder {
         Ok(Entry { key: line.key, generation: line.generation, body })
     }
 
-    /// What is wrong with a blob, in words.
     pub(crate) fn problem(&self, digest: [u8; 32], error: &BlobError) -> String {
         format!("its blob `{}` {error}", self.path(digest).display())
     }

@@ -14,12 +14,10 @@ pub(crate) struct LostBlobs {
 }
 
 impl LostBlobs {
-    /// Whether the blob of this digest is lost.
     pub(crate) fn has(&self, digest: &[u8; 32]) -> bool {
         self.digests.contains(digest)
     }
 
-    /// Adds the blob of a line.
     pub(crate) fn add(&mut self, line: &EntryLine) {
         self.digests.extend(line.blob().map(|blob| blob.digest));
         let held = self.lines.entry(line.key).or_insert_with(|| line.clone());

@@ -44,7 +44,6 @@ impl EntryLine {
         }
     }
 
-    /// The blob that is its body, if it is one.
     pub(crate) fn blob(&self) -> Option<&BlobReference> {
         match &self.body {
             LineBody::Inline(_) => None,
@@ -52,7 +51,6 @@ impl EntryLine {
         }
     }
 
-    /// Whether it says what its key was made of.
     pub(crate) fn says_ingredients(&self) -> bool {
         says_ingredients(self.outline())
     }

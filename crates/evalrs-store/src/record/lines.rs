@@ -26,7 +26,6 @@ impl<'a> RecordLine<'a> {
     }
 }
 
-/// Reads a file line by line.
 pub(crate) struct LineReader<R> {
     reader: R,
     most: usize,

@@ -185,7 +185,6 @@ pub fn open(system: &dyn System, folder: &str, id: &str) -> Option<PastRun> {
     })
 }
 
-/// What a JSON file says, if it can be read.
 pub(super) fn read_json<T: DeserializeOwned>(system: &dyn System, path: &str) -> Option<T> {
     serde_json::from_slice(&system.read(path).into_bytes().ok()?).ok()
 }

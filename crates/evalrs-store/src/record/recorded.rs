@@ -47,7 +47,6 @@ pub enum RecordError {
     OtherVersion(&'static str, u64),
 }
 
-/// What came of reading the results.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct LinesRead {
     read: usize,
@@ -135,7 +134,6 @@ fn read_part<T: DeserializeOwned>(
     json_exact::from_slice(&bytes).map_err(of_json)
 }
 
-/// The results of a record, from the first on.
 struct RecordedResults<'a> {
     /// None where the file cannot be opened.
     lines: Option<LineReader<Box<dyn BufRead>>>,
@@ -175,7 +173,6 @@ impl Iterator for RecordedResults<'_> {
 }
 
 impl LinesRead {
-    /// Reads a line, and counts it.
     fn add(&mut self, line: RecordLine<'_>) -> Option<ResultLine> {
         let result =
             line.bytes().and_then(|bytes| json_exact::from_slice::<ResultLine>(bytes).ok());

@@ -131,7 +131,6 @@ fn record(system: &dyn System, home: &str, id: &str) -> Option<PastRun> {
     is_name.then(|| open(system, &join(&runs_of(home), id), id))?
 }
 
-/// The records of two runs.
 struct RecordPair {
     sides: [DiffSide; 2],
     diff: Diff,

@@ -228,7 +228,6 @@ pub fn read_saves(system: &dyn System, folder: &str) -> Saves {
     reading.finish()
 }
 
-/// A history that is being read.
 #[derive(Debug, Default)]
 struct SaveReader {
     saves: Saves,

@@ -215,7 +215,6 @@ fn name_of(past: &PastRun) -> SideName {
     }
 }
 
-/// What is read of `run.json`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct RunSummary {
@@ -225,14 +224,12 @@ struct RunSummary {
     results_digest: Option<String>,
 }
 
-/// What is read of `summary.json`.
 #[derive(Default, Deserialize)]
 #[serde(default)]
 struct GateOf {
     gate: GateReport,
 }
 
-/// The rubrics of the graders of a run.
 fn rubrics_of(header: &PastHeader) -> Vec<SideRubric> {
     let rubrics = header.graders().filter_map(|(name, settings)| {
         let text = settings.get("prompt")?.as_str()?;
@@ -263,7 +260,6 @@ fn answer_digest(text: &str) -> u64 {
 const NOT_APPLICABLE: SideGrade =
     SideGrade { score: 0.0, pass: false, error: false, applies: false, key: None, answer: None };
 
-/// Cases that are being read.
 struct CaseResults {
     graders: Vec<String>,
     read: Vec<SideCase>,

@@ -20,7 +20,6 @@ pub(crate) struct BaseLines {
     held: Vec<Base>,
 }
 
-/// A line that was looked for.
 struct Base {
     at: u32,
     /// Its checksum and its body, if it could be read.

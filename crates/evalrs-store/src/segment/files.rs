@@ -12,7 +12,6 @@ use crate::segment::base_lines::BaseLines;
 use crate::segment::side_file::EntrySlot;
 use evalrs_model::key::ActionKey;
 
-/// The folder of the segments of the store in the cache folder `dir`.
 pub(crate) fn segment_folder(dir: &Path) -> PathBuf {
     dir.join("v1").join("seg")
 }

@@ -31,7 +31,6 @@ pub(crate) struct Index {
     others: KeyMap<Vec<EntrySlot>>,
 }
 
-/// A segment that was looked at.
 pub(crate) struct Segment {
     pub name: String,
     /// Where the first line that is not yet indexed starts.
@@ -104,7 +103,6 @@ impl Index {
     }
 }
 
-/// Visits the entries of the segment at `path`.
 pub(crate) fn scan_file(
     path: &Path,
     visit: impl FnMut(ScannedEntry<'_>),
@@ -139,7 +137,6 @@ fn read_idx(path: &Path, number: u32, length: u64) -> Option<Vec<(ActionKey, Ent
     side_file::decode(&fs::read(&path).ok()?, number, length)
 }
 
-/// Whether the side file of the segment at `path` is one of the first version.
 fn has_first_idx(path: &Path) -> bool {
     fs::read(path.with_extension("idx")).is_ok_and(|bytes| side_file::is_first_version(&bytes))
 }

@@ -21,7 +21,6 @@ pub struct NewLine<'a> {
     body: NewBody<'a>,
 }
 
-/// What its body is.
 enum NewBody<'a> {
     /// This, in the line or as a blob of its own, and where its ingredients stand.
     Text(&'a str, Elements),
@@ -47,7 +46,6 @@ impl<'a> From<&'a EntryLine> for NewLine<'a> {
     }
 }
 
-/// Lines that are written at once to a segment.
 pub(crate) struct LineBatch<'a, 'b> {
     /// The bytes that the segment has before them.
     from: u64,

@@ -35,12 +35,10 @@ impl EntrySlot {
         Self { segment, offset, size, generation: rank.generation }
     }
 
-    /// The bytes of the line without its line break.
     pub(crate) fn length(&self) -> u32 {
         self.size & !REPLY
     }
 
-    /// What decides whether it wins.
     pub(crate) fn rank(&self) -> EntryRank {
         EntryRank { is_reply: self.size & REPLY != 0, generation: self.generation }
     }

@@ -73,7 +73,6 @@ pub struct SegmentWriter {
     made: Vec<String>,
 }
 
-/// The side of a store that reads.
 #[derive(Default)]
 struct SegmentReader {
     folder: PathBuf,
@@ -212,7 +211,6 @@ impl SegmentStore {
         Ok(())
     }
 
-    /// Appends to the segment of this process.
     fn append(&self, own: &mut OwnSegment, text: &[u8]) -> Result<(), StoreError> {
         self.reader().own = Some((own.name.clone(), own.length));
         let written = own.file.write_all(text).and_then(|()| own.file.sync_data());

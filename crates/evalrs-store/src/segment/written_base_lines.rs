@@ -24,14 +24,12 @@ pub(crate) struct WrittenBaseLines {
     short: VecDeque<WrittenBody>,
 }
 
-/// A whole line.
 struct WrittenBase {
     at: u32,
     checksum: u32,
     known: WrittenBody,
 }
 
-/// A body that was written.
 struct WrittenBody {
     body: String,
     elements: Elements,
@@ -147,7 +145,6 @@ fn run(elements: &Elements, first: usize, end: usize) -> Range<usize> {
 /// How many lines are looked at: one grader is asked about many samples in turn.
 const LOOKED_AT: usize = 64;
 
-/// What is known of the lines of a segment.
 #[derive(Default)]
 pub(crate) struct SegmentLayout {
     bases: WrittenBaseLines,
@@ -157,7 +154,6 @@ pub(crate) struct SegmentLayout {
 }
 
 impl SegmentLayout {
-    /// Looks at a line and its entry.
     pub(crate) fn look_at(&mut self, line: &StoredLine<'_>, entry: &EntryLine) {
         self.shares |= line.shared().is_some();
         if self.shares || self.could_share || self.looked_at == LOOKED_AT {

@@ -31,7 +31,6 @@ pub(crate) struct BlobSweep {
 }
 
 impl BlobSweep {
-    /// Lists the blobs of the store in `dir`.
     pub(crate) fn list(dir: &Path) -> io::Result<Self> {
         let folder = BlobFolder::of(dir);
         let files = folder.list()?;
@@ -146,7 +145,6 @@ fn is_at(file: &File, path: &Path) -> bool {
     is_same
 }
 
-/// The blobs that lines name.
 #[derive(Default)]
 struct BlobNames {
     digests: HashSet<[u8; 32]>,

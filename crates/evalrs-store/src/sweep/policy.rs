@@ -30,10 +30,8 @@ pub(crate) struct Candidate {
     pub(crate) is_needed: bool,
 }
 
-/// What becomes of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Fate {
-    /// It stays.
     Kept,
     /// Another entry of its key wins, or is the same and stands before it.
     Superseded,
@@ -55,7 +53,6 @@ pub(crate) struct DiskSpace {
 }
 
 impl DiskSpace {
-    /// Adds an entry.
     pub(crate) fn add(&mut self, candidate: &Candidate) {
         self.bytes += candidate.size;
         if let Some(bytes) = candidate.blob {
@@ -65,7 +62,6 @@ impl DiskSpace {
         }
     }
 
-    /// Takes away an entry that was added.
     fn take(&mut self, candidate: &Candidate) {
         self.bytes -= candidate.size;
         if let (Some(bytes), Some(entries)) =

@@ -55,7 +55,6 @@ impl SweptEntries {
     }
 }
 
-/// A segment that nobody writes.
 pub(crate) struct ClosedSegment {
     pub path: PathBuf,
     /// Its length when it was read, in bytes.

@@ -213,7 +213,6 @@ fn use_folder(dir: &Path) -> PathBuf {
     dir.join("v1").join("use")
 }
 
-/// The keys of a manifest that may not be there.
 fn read_if_there(path: &Path) -> io::Result<Vec<ActionKey>> {
     match read(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),

@@ -24,7 +24,6 @@ pub(super) enum ShownStatus {
 }
 
 impl ShownStatus {
-    /// What is said of the endpoint at `url`.
     pub(super) fn words(&self, url: &str, now: Duration) -> String {
         let left = |moment: Duration| time(moment.saturating_sub(now));
         match self {
@@ -59,7 +58,6 @@ impl Concurrency {
         Self { before, now, why: why.into() }
     }
 
-    /// Whether there are more than before.
     pub(super) fn grows(&self) -> bool {
         self.now > self.before
     }

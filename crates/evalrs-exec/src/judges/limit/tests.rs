@@ -20,7 +20,7 @@ fn s(seconds: u64) -> Duration {
 }
 
 fn ended(limits: &mut EndpointLimits, prompt: &str, failure: Option<&Failure>) {
-    limits.ended(EndedAction { model: "judge-1", prompt, failure });
+    limits.breaker.ended(EndedAction { model: "judge-1", prompt, failure });
 }
 
 /// Admits as many as may be sent now.
@@ -121,12 +121,12 @@ fn failures_that_are_alike_close_the_endpoint() {
     ended(&mut limits, "a", Some(&failure));
     ended(&mut limits, "b", None);
     ended(&mut limits, "c", Some(&failure));
-    assert_eq!((limits.hindrance(s(0), 1), limits.closed()), (None, None));
+    assert_eq!((limits.hindrance(s(0), 1), limits.breaker.reason()), (None, None));
     ended(&mut limits, "d", Some(&failure));
     let reason = "failed 2 times in the same way: the judge answered 401: who";
     assert_eq!(limits.admit(s(0), 1), Err(Hindrance::Closed(reason.into())));
     ended(&mut limits, "e", None);
-    assert!(limits.closed().is_some(), "it stays closed");
+    assert!(limits.breaker.reason().is_some(), "it stays closed");
 }
 
 #[test]
@@ -139,9 +139,9 @@ fn new_settings_keep_what_was_learnt() {
     let message = String::new();
     ended(&mut limits, "a", Some(&Failure::new(kind, message)));
     limits.set(LimitSettings { most: 6, ..figures });
-    assert_eq!((limits.closed().is_some(), limits.at_once()), (true, (4, 6)));
-    limits.reopen();
-    assert_eq!(limits.closed(), None);
+    assert_eq!((limits.breaker.reason().is_some(), limits.at_once()), (true, (4, 6)));
+    limits.breaker.reset();
+    assert_eq!(limits.breaker.reason(), None);
     let minute = Some(Hindrance::Until(s(60), Why::Requests(1)));
     assert_eq!(limits.hindrance(s(1), 1), minute);
     limits.set(LimitSettings { most: 3, ..SETTINGS });

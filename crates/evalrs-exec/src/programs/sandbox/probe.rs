@@ -42,24 +42,14 @@ const NOTE: &str = ".evalrs/sandbox";
 /// How long the probe may take; it takes a few milliseconds.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Why there is no sandbox.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NoSandbox {
     /// There can be none, and why.
+    #[error("{0}")]
     Missing(String),
     /// A program gets out of it, and by what.
+    #[error("bubblewrap does not hold here, a program gets out of it by {0}")]
     Open(String),
-}
-
-impl std::fmt::Display for NoSandbox {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Self::Missing(why) => f.write_str(why),
-            Self::Open(escape) => {
-                write!(f, "bubblewrap does not hold here, a program gets out of it by {escape}")
-            }
-        }
-    }
 }
 
 /// Finds bubblewrap, and says where it is if it holds. `workspace` is the folder of the workspace.

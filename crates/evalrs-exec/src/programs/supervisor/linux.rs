@@ -123,7 +123,6 @@ fn let_go_of_streams() -> Result<()> {
 /// The program and what became a child of this process because whoever started it has ended.
 struct Children {
     program: Pid,
-    /// How the program ended.
     status: Option<WaitStatus>,
 }
 
@@ -153,7 +152,6 @@ impl Children {
     }
 }
 
-/// The children of this process.
 fn children() -> Vec<Pid> {
     let own = getpid().as_raw_nonzero();
     let listed = std::fs::read_to_string(format!("/proc/self/task/{own}/children"));
@@ -178,7 +176,6 @@ fn children_among_all(parent: i32) -> Vec<i32> {
     .collect()
 }
 
-/// Ends this process as the program ended.
 fn end_like(status: WaitStatus) -> ExitCode {
     if let Some(signal) = status.terminating_signal() {
         let limit = getrlimit(Resource::Core);
