@@ -48,10 +48,8 @@ pub(super) struct ErrorBody {
     message: Cow<'static, str>,
 }
 
-/// What is answered.
 pub(super) struct Data<T>(pub(super) T);
 
-/// An answer, or why there is none.
 pub(super) type ApiAnswer<T> = Result<Data<T>, ApiError>;
 
 impl<T: Serialize> IntoResponse for Data<T> {
@@ -60,7 +58,6 @@ impl<T: Serialize> IntoResponse for Data<T> {
     }
 }
 
-/// Why there is no answer.
 #[derive(Debug)]
 pub(super) struct ApiError {
     status: StatusCode,
@@ -146,7 +143,6 @@ impl IntoResponse for ApiError {
     }
 }
 
-/// The names in an address.
 pub(super) struct AddressNames<T>(pub(super) T);
 
 impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for AddressNames<T> {
@@ -160,7 +156,6 @@ impl<T: DeserializeOwned + Send, S: Send + Sync> FromRequestParts<S> for Address
     }
 }
 
-/// The query of an address.
 pub(super) struct Params<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Params<T> {
@@ -183,7 +178,6 @@ fn reason(error: &dyn std::error::Error) -> String {
     innermost.to_string()
 }
 
-/// The JSON body of a request.
 pub(super) struct JsonBody<T>(pub(super) T);
 
 impl<T: DeserializeOwned, S: Send + Sync> FromRequest<S> for JsonBody<T> {

@@ -40,7 +40,6 @@ pub(super) struct CurrentSuite {
 /// The sample, model and trial of a case.
 type SuiteCaseName = (String, Option<String>, u32);
 
-/// Where a case is planned.
 struct CasePlanned {
     chunk: Chunk,
     case: usize,
@@ -65,7 +64,6 @@ impl CurrentSuite {
         Some(Self { session, layers: surroundings.layers(system), places })
     }
 
-    /// The suite's name.
     pub(crate) fn name(&self) -> &str {
         self.session.suite().map_or("", |suite| &suite.name)
     }
@@ -116,7 +114,6 @@ fn places(session: &Session) -> HashMap<SuiteCaseName, CasePlanned> {
     places
 }
 
-/// The cases of a suite, one by one.
 pub(super) struct CaseContexts<'a> {
     explaining: ExplanationSource<'a>,
     places: &'a HashMap<SuiteCaseName, CasePlanned>,
@@ -186,7 +183,6 @@ fn store(surroundings: &SuiteContext, system: &dyn System) -> LayeredStore {
     LayeredStore::new(Box::new(SegmentStore::open(&surroundings.cache_dir)), committed)
 }
 
-/// What is known of a case.
 pub(super) fn case_context(
     served: &ServedWorkspace,
     run: &PastRun,

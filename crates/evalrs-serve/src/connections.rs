@@ -30,7 +30,6 @@ const PAUSE: Duration = Duration::from_millis(200);
 /// Connections without a request, in the order in which they began to wait for one.
 #[derive(Default)]
 struct IdleConnections {
-    /// How many waits there were.
     count: u64,
     /// The number of a wait → what closes the connection.
     waiting: BTreeMap<u64, Arc<Notify>>,
@@ -40,7 +39,6 @@ struct IdleConnections {
 struct ConnectionTurn {
     all: Arc<Mutex<IdleConnections>>,
     close: Arc<Notify>,
-    /// The number of its wait.
     wait: Mutex<u64>,
 }
 
@@ -134,7 +132,6 @@ pub(super) async fn accept(
     let _ = room.acquire_many(most).await;
 }
 
-/// Answers the requests of one connection.
 async fn answer(
     stream: TcpStream,
     app: Router,

@@ -100,7 +100,6 @@ pub(super) async fn report(
     Ok((headers, sent(report, file.format())).into_response())
 }
 
-/// The run and the file of an address.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct ReportAddress {
     id: String,

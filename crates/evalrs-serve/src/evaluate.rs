@@ -97,7 +97,6 @@ impl RunRequest {
         })
     }
 
-    /// The command that evaluates this.
     fn args(&self, path: &str, served: &ServedWorkspace) -> Result<EvaluateArgs, ApiError> {
         let mut words = vec!["evalrs".to_owned(), "--quiet".to_owned()];
         words.extend(self.frozen.then(|| "--frozen".to_owned()));

@@ -25,7 +25,6 @@ pub(super) const HEALTH: &str = "/healthz";
 /// Nothing from elsewhere, and no script or style but those of the server.
 const CONTENT_SECURITY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
 
-/// Who may ask.
 #[derive(Debug)]
 pub(super) struct RequestGuard {
     /// Where the server listens.

@@ -64,7 +64,6 @@ impl HeldSuites {
     }
 }
 
-/// A suite that was read.
 struct HeldSuite {
     path: String,
     environment: BTreeMap<String, String>,

@@ -17,13 +17,11 @@ const MOST_EVENTS: usize = 20_000;
 /// The evaluations whose events are kept after their end.
 const MOST_ENDED: usize = 8;
 
-/// All evaluations.
 #[derive(Default)]
 pub(super) struct Jobs {
     jobs: Mutex<VecDeque<Arc<EvaluationJob>>>,
 }
 
-/// One evaluation.
 pub(super) struct EvaluationJob {
     /// The id of its record.
     pub id: String,
@@ -43,7 +41,6 @@ struct EventLog {
     first: u64,
     events: VecDeque<JobEvent>,
     has_ended: bool,
-    /// Why it could not be done.
     error: Option<String>,
 }
 
@@ -112,17 +109,14 @@ impl EvaluationJob {
         }
     }
 
-    /// Its record was written.
     pub(crate) fn note_record(&self) {
         self.tell("recorded", &json!({"format": 2, "event": "recorded"}));
     }
 
-    /// Whether it goes on.
     pub(super) fn is_under_way(&self) -> bool {
         !locked(&self.log).has_ended
     }
 
-    /// Why it could not be done.
     pub(crate) fn error(&self) -> Option<String> {
         locked(&self.log).error.clone()
     }
@@ -212,7 +206,6 @@ struct JobCounts {
 }
 
 impl JobProgress {
-    /// One that has told nothing.
     pub(crate) fn new(job: Arc<EvaluationJob>) -> Self {
         Self { job, counts: JobCounts::default() }
     }

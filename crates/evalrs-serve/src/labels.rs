@@ -115,7 +115,6 @@ pub(super) struct LabelResult {
     agreement: OrderedMap<LabelAgreement>,
 }
 
-/// The suite and the sample of an address.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct LabelPlace {
     name: String,

@@ -27,7 +27,6 @@ use evalrs_watch::json::{FORMAT, ToldVerdict};
 /// Tells verdicts to those who follow an evaluation.
 pub(super) struct LiveGrades {
     job: Arc<EvaluationJob>,
-    /// The folder of the record.
     folder: String,
     /// Chunk → grader → its cells, as they were told last.
     told: HashMap<Chunk, Vec<Arc<[Cell]>>>,

@@ -11,12 +11,10 @@ fn asset(kind: &'static str, text: String) -> Response {
     ([(name, HeaderValue::from_static(kind))], text).into_response()
 }
 
-/// The style.
 pub(super) async fn style() -> Response {
     asset("text/css; charset=utf-8", viewer::style().to_owned())
 }
 
-/// The script.
 pub(super) async fn script() -> Response {
     asset("text/javascript; charset=utf-8", viewer::script())
 }

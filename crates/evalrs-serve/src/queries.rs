@@ -19,7 +19,6 @@ pub(super) struct KnownQueries(Vec<KnownQuery>);
 struct KnownQuery {
     /// The parts of the address; those in braces are any.
     address: Vec<String>,
-    /// The members of its query.
     members: BTreeSet<String>,
 }
 
@@ -32,7 +31,6 @@ impl KnownQuery {
 }
 
 impl KnownQueries {
-    /// What a document says.
     pub(crate) fn of(document: &Value) -> Self {
         let addresses = document["paths"].as_object().into_iter().flatten();
         let known = addresses.map(|(path, operations)| {

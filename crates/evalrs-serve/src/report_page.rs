@@ -90,7 +90,6 @@ fn labels_of(report: &RecordedReport<'_>, rows: &RunRows, system: &dyn System) -
 /// What is known of a case beyond its record.
 type ContextOf<'a> = &'a mut dyn FnMut(&IndexedRow, &Map<String, Value>) -> CaseContext;
 
-/// The cases of a run.
 struct CaseSource<'a> {
     run: &'a PastRun,
     rows: &'a RunRows,
@@ -99,7 +98,6 @@ struct CaseSource<'a> {
 }
 
 impl CaseSource<'_> {
-    /// Writes the case of each row.
     fn write(&self, file: &mut FileWriter<'_>, context_of: ContextOf<'_>) -> io::Result<()> {
         let Self { run, rows, labels, system } = self;
         let mut left = rows.rows.iter().peekable();

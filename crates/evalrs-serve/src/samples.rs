@@ -155,7 +155,6 @@ pub(super) async fn get_sample(
     .await
 }
 
-/// The run and the sample of an address.
 #[derive(Clone, Debug, Deserialize)]
 pub(super) struct SamplePlace {
     id: String,

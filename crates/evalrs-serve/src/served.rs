@@ -29,7 +29,6 @@ const MOST_ROWS: usize = 200_000;
 /// How many submissions graders of suites grade at once: each takes a thread of those that read files.
 const MOST_GRADED: usize = 4;
 
-/// A suite that was named.
 #[derive(Clone, Debug)]
 pub(super) struct ServedSuite {
     /// Its name, as its file said when the server began.
@@ -83,7 +82,6 @@ pub(super) struct HeldHistory {
     pub told: Value,
 }
 
-/// The rows of a run.
 pub(super) struct HeldRows {
     id: String,
     /// Of the file they were read from.
@@ -128,7 +126,6 @@ impl ServedWorkspace {
         }
     }
 
-    /// The suite with this name.
     pub(crate) fn suite(&self, name: &str) -> Option<&ServedSuite> {
         self.suites.iter().find(|suite| suite.name == name)
     }
@@ -150,7 +147,6 @@ impl ServedWorkspace {
         ids.filter_map(|id| open_run(&OsSystem, &self.home, &id))
     }
 
-    /// The newest run of a suite.
     pub(crate) fn newest_run(&self, suite: &str) -> Option<PastRun> {
         self.runs().find(|run| run.header.suite == suite)
     }
@@ -244,7 +240,6 @@ impl ServedWorkspace {
         self.context(&suite.path).ok()?.labeller()
     }
 
-    /// What surrounds the suite at `path`.
     pub(crate) fn context(&self, path: &str) -> Result<SuiteContext, ApiError> {
         SuiteContext::find(path, self.cache_dir.as_deref(), &OsSystem).map_err(ApiError::failed)
     }

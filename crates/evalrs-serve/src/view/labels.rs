@@ -68,7 +68,6 @@ impl PersonLabelView {
     }
 }
 
-/// What people say of a verdict.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct PeopleView {
     /// The label that counts; none of a tie.
@@ -187,7 +186,6 @@ impl LabelFile {
     }
 }
 
-/// The labels of a file.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RunLabels {
     table: Arc<LabelTable>,
@@ -256,7 +254,6 @@ impl RunLabels {
         })
     }
 
-    /// Whether there is none.
     pub(crate) fn is_empty(&self) -> bool {
         self.table.samples.is_empty()
     }

@@ -10,7 +10,6 @@ use evalrs_system::System;
 
 /// The bytes of lines that are handed over at once.
 const BATCH: usize = 1 << 20;
-/// The most threads.
 const MOST_WORKERS: usize = 4;
 
 /// Visits the whole lines of the results of `run`, each with its number.

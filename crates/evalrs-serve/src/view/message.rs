@@ -24,7 +24,6 @@ pub(crate) struct MessageView {
     is_error: bool,
 }
 
-/// The messages of a conversation.
 pub(crate) fn messages(trajectory: &Trajectory) -> Vec<MessageView> {
     trajectory.turns.iter().flat_map(|turn| &turn.messages).map(message).collect()
 }

@@ -69,7 +69,6 @@ fn interval(of: &Value) -> Option<IntervalView> {
     IntervalView::deserialize(of).ok()
 }
 
-/// The aggregates of all graders in a summary.
 pub(super) fn metrics(summary: &Value) -> OrderedMap<MetricView> {
     let view = |(name, metric): (&String, &Value)| {
         let number = |field: &str| metric[field].as_f64();
@@ -91,7 +90,6 @@ pub(super) fn metrics(summary: &Value) -> OrderedMap<MetricView> {
     OrderedMap(members(&summary["metrics"]).map(view).collect())
 }
 
-/// The declared metrics in a summary.
 pub(super) fn declared(summary: &Value) -> OrderedMap<DeclaredView> {
     let view = |(name, metric): (&String, &Value)| {
         let whole = |field: &str| metric[field].as_u64().unwrap_or(0);

@@ -20,7 +20,6 @@ use evalrs_system::System;
 /// The characters of a submission that a row shows.
 const SHOWN: usize = 200;
 
-/// The results of a run.
 #[derive(Debug, Default)]
 pub(crate) struct RunRows {
     /// The graders of the run, in its order.
@@ -35,7 +34,6 @@ pub(crate) struct RunRows {
     pub trials: u32,
 }
 
-/// A result.
 #[derive(Debug)]
 pub(crate) struct IndexedRow {
     /// The sample.
@@ -214,7 +212,6 @@ const NOT_APPLICABLE: CellVerdict =
     CellVerdict { score: 0.0, state: VerdictState::NotApplicable, submission: 0 };
 
 impl RunRows {
-    /// Reads the results of `run`.
     pub(crate) fn read(system: &dyn System, run: &PastRun, graders: Vec<LabelledGrader>) -> Self {
         let parse = |at: u32, bytes: &[u8]| {
             let line = serde_json::from_slice::<Line<'_>>(bytes).ok();
@@ -247,7 +244,6 @@ impl RunRows {
         u32::try_from(at).unwrap_or(u32::MAX)
     }
 
-    /// The name of the model of a row.
     pub(crate) fn model_of(&self, row: &IndexedRow) -> Option<&str> {
         self.models.get(row.model? as usize).map(String::as_str)
     }
@@ -306,7 +302,6 @@ impl RunRows {
         })
     }
 
-    /// The ordinal of the grader `name`.
     pub(crate) fn grader(&self, name: &str) -> Option<usize> {
         self.graders.iter().position(|grader| grader.name == name)
     }

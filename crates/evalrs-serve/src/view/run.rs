@@ -152,7 +152,6 @@ fn facts(system: &dyn System, run: &PastRun) -> Facts {
 }
 
 impl RunView {
-    /// What lists show of a run.
     pub(crate) fn read(system: &dyn System, run: &PastRun, under_way: bool) -> Self {
         let summary = read_value(system, &join(&run.folder, "summary.json"));
         Self { under_way, ..Self::new(system, run, &summary, &facts(system, run)) }
@@ -284,7 +283,6 @@ pub(crate) fn run_ids(system: &dyn System, home: &str) -> Vec<String> {
     ids
 }
 
-/// The record of the run `id` under `home`.
 pub(crate) fn open_run(system: &dyn System, home: &str, id: &str) -> Option<PastRun> {
     open(system, &join(&runs_of(home), id), id)
 }

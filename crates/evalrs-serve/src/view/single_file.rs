@@ -38,7 +38,6 @@ pub(crate) struct FileRow<'a> {
     pub tags: &'a [String],
 }
 
-/// Writes a page.
 pub(crate) struct FileWriter<'a> {
     out: &'a mut dyn Write,
     /// What follows the data.
@@ -76,7 +75,6 @@ impl<'a> FileWriter<'a> {
         Ok(Self { out, end, pack: Vec::new(), held: 0, packs: 0 })
     }
 
-    /// Writes a case: that of the next row.
     pub(crate) fn case(&mut self, case: &CaseView) -> io::Result<()> {
         self.pack.push(if self.held > 0 { b',' } else { b'[' });
         serde_json::to_writer(&mut self.pack, case)?;
@@ -84,7 +82,6 @@ impl<'a> FileWriter<'a> {
         if self.held == PACK { self.write_pack() } else { Ok(()) }
     }
 
-    /// Writes what is left.
     pub(crate) fn finish(mut self) -> io::Result<()> {
         if self.held > 0 {
             self.write_pack()?;

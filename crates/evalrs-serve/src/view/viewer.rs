@@ -19,12 +19,10 @@ const MODULES: &[(&str, &str)] = modules!(
     "diff_agreement.js" "diff_moved.js" "page_diff.js" "main.js"
 );
 
-/// The page.
 pub(crate) fn page() -> &'static str {
     include_str!("../viewer/index.html")
 }
 
-/// The style.
 pub(crate) fn style() -> &'static str {
     include_str!("../viewer/viewer.css")
 }
