@@ -30,19 +30,14 @@ pub struct Executors {
 
 impl Executor for Executors {
     fn execute(&self, launch: Launch) -> ActionFuture<'_> {
-        let (span, executing) = match launch {
-            Launch::Judge(_) => {
-                (debug_span!("action", kind = "judge"), self.judges.execute(launch))
-            }
-            Launch::Program(launch) => {
-                (debug_span!("action", kind = "program"), self.programs.execute(launch))
-            }
+        let (kind, executing): (&str, ActionFuture<'_>) = match launch {
+            Launch::Judge(_) => ("judge", self.judges.execute(launch)),
+            Launch::Program(launch) => ("program", self.programs.execute(launch)),
             Launch::Target(launch) => {
-                let executing = self.targets.execute(*launch, &self.programs);
-                let executing: ActionFuture<'_> = Box::pin(executing);
-                (debug_span!("action", kind = "target"), executing)
+                ("target", Box::pin(self.targets.execute(*launch, &self.programs)))
             }
         };
+        let span = debug_span!("action", kind);
         if span.is_disabled() { executing } else { Box::pin(executing.instrument(span)) }
     }
 

@@ -147,8 +147,7 @@ fn put(
     let run = labelled_run(served, suite, given)?;
     let rows = served.rows(&run);
     let mut of_sample = rows.of_sample(&place.sample, given.model.as_deref(), given.trial);
-    let unknown = || ApiError::not_found("the run has no such sample");
-    let row = of_sample.next().ok_or_else(unknown)?;
+    let row = of_sample.next().ok_or_else(|| ApiError::not_found("the run has no such sample"))?;
     let grader = grader_of(&rows, given)?;
     let who = who(served, suite, given)?;
     // A label of several models or trials is of several answers.

@@ -71,8 +71,7 @@ impl<'a> StoredLine<'a> {
     /// The entry of a line that shares nothing.
     pub(crate) fn whole(&self) -> EntryLine {
         let Self { key, generation, value, .. } = *self;
-        let inline = || LineBody::Inline(value.to_owned());
-        let body = self.blob().map_or_else(inline, LineBody::Blob);
+        let body = self.blob().map_or_else(|| LineBody::Inline(value.to_owned()), LineBody::Blob);
         EntryLine { key, generation, body, is_incomplete: false }
     }
 

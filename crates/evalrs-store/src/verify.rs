@@ -8,7 +8,7 @@ use std::path::Path;
 
 use crate::blob::folder::{BlobFolder, read_body};
 use crate::entry::WARNING_LIMIT;
-use crate::line::{self, Position, ScannedEntry, ScannedLines};
+use crate::line::{self, Position, ScannedLines};
 use crate::segment::base_lines::BaseLines;
 use crate::segment::files::{segment_folder, segment_names, unreadable};
 use crate::segment::index::scan_file;
@@ -92,7 +92,7 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
             for path in names.iter().map(|name| folder.join(name)) {
                 let shown = path.to_string_lossy();
                 let mut bases = BaseLines::of(&path);
-                let visit = |found: ScannedEntry<'_>| {
+                let scanned = scan_file(&path, |found| {
                     let entry = bases.entry(&found.entry);
                     if entry.is_incomplete {
                         return report.add([format!(
@@ -103,8 +103,7 @@ pub fn verify(dir: &Path, check: Check<'_>) -> VerifyReport {
                     if let Some(entry) = blobs.entry(&shown, found.line, entry, &mut report) {
                         report.take(&shown, found.line, entry, check);
                     }
-                };
-                let scanned = scan_file(&path, visit);
+                });
                 report.end(&path, scanned);
             }
         }

@@ -70,28 +70,26 @@ pub fn expand_within(
             list,
             limits,
             wants_folder: false,
-            files: Vec::new(),
-            empty: Vec::new(),
-            packages: Vec::new(),
+            found: ExpandedPatterns::default(),
             folders: 0,
-            problem: None,
         };
         match braces(pattern) {
             Some(plain) => plain.iter().for_each(|plain| walk.pattern(plain)),
             None => {
                 let message = format!("`{pattern}` stands for more than {MAX_BRACES} patterns");
-                walk.problem = Some(message);
+                walk.found.problem = Some(message);
             }
         }
-        if let Some(problem) = walk.problem {
+        let found = walk.found;
+        if let Some(problem) = found.problem {
             let problem = if problem.is_empty() { too_many(pattern, limits) } else { problem };
             expanded.problem.get_or_insert(problem);
-        } else if walk.files.is_empty() && walk.packages.is_empty() {
+        } else if found.files.is_empty() && found.packages.is_empty() {
             expanded.unmatched.push(pattern.clone());
         }
-        expanded.files.extend(walk.files);
-        expanded.empty.extend(walk.empty);
-        expanded.packages.extend(walk.packages);
+        expanded.files.extend(found.files);
+        expanded.empty.extend(found.empty);
+        expanded.packages.extend(found.packages);
     }
     for paths in [&mut expanded.files, &mut expanded.empty, &mut expanded.packages] {
         paths.sort();
@@ -157,12 +155,9 @@ struct Walk<'a> {
     limits: GlobLimits,
     /// Whether the pattern ends in `/`: then it matches folders alone.
     wants_folder: bool,
-    files: Vec<String>,
-    empty: Vec<String>,
-    packages: Vec<String>,
+    /// What it comes to; its problem is empty text if there were too many files.
+    found: ExpandedPatterns,
     folders: usize,
-    /// Why it was given up; empty text if there were too many files.
-    problem: Option<String>,
 }
 
 /// One part of a pattern.
@@ -212,7 +207,7 @@ impl Walk<'_> {
         }
         let is_pattern = matches!(first, PatternPart::Matching(_));
         for name in &names {
-            if self.problem.is_some() {
+            if self.found.problem.is_some() {
                 return;
             }
             let is_met = match first {
@@ -230,7 +225,7 @@ impl Walk<'_> {
             let is_last = rest.is_empty();
             match inner {
                 Some(_) if is_packages && is_pattern => {}
-                Some(_) if is_packages => self.packages.push(path),
+                Some(_) if is_packages => self.found.packages.push(path),
                 Some(_) if is_last && is_pattern && !self.wants_folder => {}
                 Some(_) => self.parts(&path, rest, depth + 1),
                 None if is_last && !self.wants_folder => self.file(path),
@@ -268,10 +263,10 @@ impl Walk<'_> {
         let Some(mut names) = self.names(folder, depth) else { return };
         names.retain(|name| !LEFT_OUT.contains(&name.as_str()));
         if names.is_empty() {
-            self.empty.push(folder.to_owned());
+            self.found.empty.push(folder.to_owned());
         }
         for name in &names {
-            if self.problem.is_some() {
+            if self.found.problem.is_some() {
                 return;
             }
             let path = join(folder, name);
@@ -290,9 +285,9 @@ impl Walk<'_> {
     }
 
     fn file(&mut self, path: String) {
-        self.files.push(path);
-        if self.files.len() > self.limits.files {
-            self.problem = Some(String::new());
+        self.found.files.push(path);
+        if self.found.files.len() > self.limits.files {
+            self.found.problem = Some(String::new());
         }
     }
 
@@ -300,9 +295,9 @@ impl Walk<'_> {
     fn names(&mut self, folder: &str, depth: usize) -> Option<Vec<String>> {
         self.folders += 1;
         if self.folders > self.limits.folders || depth > MAX_DEPTH {
-            self.problem = Some(String::new());
+            self.found.problem = Some(String::new());
         }
-        if self.problem.is_some() { None } else { (self.list)(folder) }
+        if self.found.problem.is_some() { None } else { (self.list)(folder) }
     }
 }
 

@@ -124,14 +124,12 @@ pub trait System {
     /// Lets everybody execute a file that is there. An error names the file.
     fn make_executable(&self, path: &str) -> std::io::Result<()>;
     /// Whether somebody may execute a file that is there; true where the system cannot tell.
-    fn is_executable(&self, path: &str) -> bool {
-        let _ = path;
+    fn is_executable(&self, _path: &str) -> bool {
         true
     }
     /// What the owner of a file may do with it, in octal: 6 reads and writes, 7 also executes. None where the system cannot
     /// tell.
-    fn owner_mode(&self, path: &str) -> Option<u32> {
-        let _ = path;
+    fn owner_mode(&self, _path: &str) -> Option<u32> {
         None
     }
     /// Reads standard input to its end; nothing where it is a terminal.

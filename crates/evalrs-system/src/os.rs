@@ -237,8 +237,7 @@ pub fn forget_versions() {
 #[cfg(unix)]
 fn is_program(path: &Path) -> bool {
     use std::os::unix::fs::PermissionsExt;
-    let is_one = |it: std::fs::Metadata| it.is_file() && it.permissions().mode() & 0o111 != 0;
-    std::fs::metadata(path).is_ok_and(is_one)
+    std::fs::metadata(path).is_ok_and(|it| it.is_file() && it.permissions().mode() & 0o111 != 0)
 }
 
 #[cfg(not(unix))]

@@ -40,8 +40,8 @@ pub(crate) fn complaint(
             None => (None, FailureKind::Server),
         },
     };
-    let complain = |error| provider.complaint(meant.unwrap_or(status), error);
-    let Complaint { kind: known, delay } = error.map(complain).unwrap_or_default();
+    let Complaint { kind: known, delay } =
+        error.map(|error| provider.complaint(meant.unwrap_or(status), error)).unwrap_or_default();
     Some(ErrorReply { status: meant, kind: known.unwrap_or(kind), delay })
 }
 
@@ -57,12 +57,12 @@ fn error_in(body: &Value) -> Option<&Value> {
 
 /// The status that an error says it has, in a number or in a word, and its class.
 fn inner_status(error: &Value) -> Option<(u16, FailureKind)> {
-    let status_in = |name: &str| match error.get(name)? {
-        Value::Number(number) => u16::try_from(number.as_u64()?).ok(),
-        Value::String(text) => provider::status_of_word(text).or_else(|| text.parse().ok()),
-        _ => None,
-    };
-    let statuses = ["code", "status", "type"].into_iter().filter_map(status_in);
+    let statuses =
+        ["code", "status", "type"].into_iter().filter_map(|name| match error.get(name)? {
+            Value::Number(number) => u16::try_from(number.as_u64()?).ok(),
+            Value::String(text) => provider::status_of_word(text).or_else(|| text.parse().ok()),
+            _ => None,
+        });
     let status = statuses.into_iter().find(|status| (400..600).contains(status))?;
     Some((status, retry::classify(status)?))
 }

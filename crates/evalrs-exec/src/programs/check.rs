@@ -13,7 +13,7 @@ use evalrs_model::spec::Language;
 use evalrs_typescript as typescript;
 
 /// Why what is to be called is not there.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize)]
 pub struct Problem {
     /// In one sentence.
     pub message: String,
@@ -38,7 +38,7 @@ pub fn check(start: &Start, source: &str) -> Option<Problem> {
 
 fn executable(start: &Start) -> Option<Problem> {
     let message = command::problem_of(start)?;
-    Some(Problem { message, line: 0, column: 0, suggestion: None })
+    Some(Problem { message, ..Problem::default() })
 }
 
 fn module(start: &Start, source: &str) -> Option<Problem> {
@@ -56,9 +56,7 @@ fn module(start: &Start, source: &str) -> Option<Problem> {
         }),
         Ok(stripped) if stripped.is_module && stripped.lacks(name) => Some(Problem {
             message: format!("{} module must export a '{name}' function", who(start.spec.role)),
-            line: 0,
-            column: 0,
-            suggestion: None,
+            ..Problem::default()
         }),
         Ok(_) => None,
     }

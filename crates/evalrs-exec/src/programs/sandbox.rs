@@ -54,10 +54,9 @@ impl SandboxCommand<'_> {
 
     /// Whether a path is needed and would not be seen otherwise. Temporary files are never those of others.
     fn is_bound(&self, path: &String) -> bool {
-        let is_in = |hidden: &String| path == hidden || is_below(path, hidden);
         self.needed.contains(path)
             && !HIDDEN.contains(&path.as_str())
-            && self.hidden.iter().any(is_in)
+            && self.hidden.iter().any(|hidden| path == hidden || is_below(path, hidden))
     }
 }
 

@@ -97,8 +97,7 @@ impl ProgramWorld {
         if kind == SandboxKind::None {
             return Ok(None);
         }
-        let find = || probe::find(&self.environment, &start.workspace);
-        match self.bwrap.get_or_init(find).await {
+        match self.bwrap.get_or_init(|| probe::find(&self.environment, &start.workspace)).await {
             Ok(bwrap) => {
                 self.sandbox.get_or_init(|| "bubblewrap");
                 Ok(Some(bwrap))

@@ -10,14 +10,11 @@ use evalrs_eval::judge::provider::ReplyEnding;
 use evalrs_eval::judge::provider::chat::{ChatMessage, transcript};
 use evalrs_eval::target::answer::TargetAnswer;
 use evalrs_model::outcome::{Failure, FailureKind, Usage};
-use evalrs_model::spec::{AgentKind, ChatTarget};
+use evalrs_model::spec::ChatTarget;
 
 /// Holds one conversation.
-pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+pub(super) async fn converse(talk: Talk<'_>, chat: &ChatTarget) -> Result<TargetAnswer, Failure> {
     let action = &talk.launch.action;
-    let AgentKind::Chat(chat) = &action.identity.spec.kind else {
-        return Err(Failure::new(FailureKind::Unloadable, "it is no chat"));
-    };
     let endpoint = action.identity.model_of(action.model.as_ref());
     let Some((endpoint, access)) = endpoint.zip(talk.launch.access.as_ref()) else {
         return Err(Failure::new(FailureKind::Unloadable, "it has no model"));

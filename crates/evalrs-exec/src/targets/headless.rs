@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::talk::Talk;
+use super::talk::{Talk, sum};
 #[cfg(feature = "judge")]
 use super::user::{UserTurns, usage_of_both};
 use crate::programs::agent_process::{AgentEnd, AgentRun};
@@ -161,10 +161,7 @@ impl<'a> Dialogue<'a> {
     fn take(&mut self, text: &str, mut output: TurnOutput) {
         self.conversation.add(text, &output);
         self.updates.append(&mut output.updates);
-        self.usage = match (self.usage, output.usage) {
-            (Some(before), Some(more)) => Some(before + more),
-            (before, more) => before.or(more),
-        };
+        self.usage = sum(self.usage, output.usage);
         self.last = output;
     }
 

@@ -12,7 +12,7 @@ use evalrs_eval::judge::provider;
 use evalrs_eval::target::answer::{NoAnswer, TargetAnswer, usage_in};
 use evalrs_eval::target::exchange::{self, RequestValues};
 use evalrs_model::outcome::{Failure, FailureKind, Usage};
-use evalrs_model::spec::{AgentKind, HttpTarget};
+use evalrs_model::spec::HttpTarget;
 
 /// Further attempts of a request that the server did not take because there were too many. Others may have been taken: what
 /// fails otherwise begins the conversation anew.
@@ -21,10 +21,7 @@ const RETRIES: u32 = 5;
 const SHOWN: usize = 200;
 
 /// Holds one conversation.
-pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
-    let AgentKind::Http(http) = &talk.launch.action.identity.spec.kind else {
-        return Err(Failure::new(FailureKind::Unloadable, "it is no server"));
-    };
+pub(super) async fn converse(talk: Talk<'_>, http: &HttpTarget) -> Result<TargetAnswer, Failure> {
     let server = Server {
         talk,
         http,

@@ -11,20 +11,20 @@ use evalrs_letta::agent_state::{kept, model_of};
 use evalrs_letta::requests;
 use evalrs_letta::stream::used;
 use evalrs_model::outcome::{Failure, FailureKind, Usage};
-use evalrs_model::spec::{AgentKind, LettaAgentSource, LettaTarget};
+use evalrs_model::spec::{LettaAgentSource, LettaTarget};
 
 /// Holds one conversation.
-pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+pub(super) async fn converse(
+    talk: Talk<'_>,
+    target: &LettaTarget,
+) -> Result<TargetAnswer, Failure> {
     // An agent that is dropped is cancelled and deleted.
-    let answered = tokio::time::timeout(talk.left(), converse_in_time(talk)).await;
+    let answered = tokio::time::timeout(talk.left(), converse_in_time(talk, target)).await;
     answered.unwrap_or_else(|_| Err(talk.late()))
 }
 
-async fn converse_in_time(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
+async fn converse_in_time(talk: Talk<'_>, target: &LettaTarget) -> Result<TargetAnswer, Failure> {
     let action = &talk.launch.action;
-    let AgentKind::LettaAgent(target) = &action.identity.spec.kind else {
-        return Err(Failure::new(FailureKind::Unloadable, "this is another kind of target"));
-    };
     let server = server(&talk)?;
     let mut agent = agent(&talk, target, &server).await?;
     let mut turns = Vec::new();
@@ -33,7 +33,7 @@ async fn converse_in_time(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
         (talk.steps)(format!("turn {}", at + 1));
         let told = agent.tell(&requests::message(&text, &Map::new())).await;
         let AgentTurn { run, messages } = told.map_err(|failure| {
-            let sum = failure.usage.map_or(usage, |more| usage + more);
+            let sum = usage + failure.usage.unwrap_or_default();
             Failure { usage: (sum != Usage::default()).then_some(sum), ..failure }
         })?;
         usage = run.usage.iter().map(used).fold(usage, |sum, more| sum + more);

@@ -51,7 +51,7 @@ use evalrs_model::spec::AgentKind;
 use evalrs_system::System;
 use evalrs_system::os::OsSystem;
 use hooks::Setup;
-use talk::Talk;
+use talk::{Talk, sum};
 use workspace::{ConversationFolder, EndedConversation, LeftWorkspace};
 use written::WrittenFiles;
 
@@ -278,25 +278,17 @@ impl TargetExecutor {
     }
 }
 
-/// What both used, where either is known.
-fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
-    match (one, other) {
-        (Some(one), Some(other)) => Some(one + other),
-        (one, other) => one.or(other),
-    }
-}
-
 /// Holds one conversation, as its kind of target does. What it has told so far is lost with a failure.
 fn converse(talk: Talk<'_>) -> ConversationFuture<'_> {
     match &talk.launch.action.identity.spec.kind {
         AgentKind::Command => Box::pin(command::converse(talk)),
         AgentKind::Function => Box::pin(function::converse(talk)),
         #[cfg(feature = "judge")]
-        AgentKind::Chat(_) => Box::pin(chat::converse(talk)),
+        AgentKind::Chat(chat) => Box::pin(chat::converse(talk, chat)),
         #[cfg(feature = "judge")]
-        AgentKind::Http(_) => Box::pin(http::converse(talk)),
+        AgentKind::Http(http) => Box::pin(http::converse(talk, http)),
         #[cfg(feature = "judge")]
-        AgentKind::LettaAgent(_) => Box::pin(letta::converse(talk)),
+        AgentKind::LettaAgent(letta) => Box::pin(letta::converse(talk, letta)),
         // These take a server, and this was built without a way to ask any.
         #[cfg(not(feature = "judge"))]
         kind @ (AgentKind::Chat(_) | AgentKind::Http(_) | AgentKind::LettaAgent(_)) => {

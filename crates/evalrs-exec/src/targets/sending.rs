@@ -88,8 +88,7 @@ impl Talk<'_> {
                 time(delay)
             ));
             let waited = self.web.endpoints.back_off(id, delay, until, &why).await;
-            let late = |refused| given_up(self, refused, Some(failure.clone()));
-            waited.map_err(late)?;
+            waited.map_err(|refused| given_up(self, refused, Some(failure.clone())))?;
             last = Some(failure);
         }
     }

@@ -13,7 +13,7 @@ use crate::programs::ProgramExecutor;
 use crate::start::Start;
 use evalrs_base::json_path;
 use evalrs_eval::target::answer::NoAnswer;
-use evalrs_model::outcome::{Failure, FailureKind};
+use evalrs_model::outcome::{Failure, FailureKind, Usage};
 
 /// One attempt of a conversation, as an agent sees it.
 #[derive(Clone, Copy)]
@@ -74,6 +74,14 @@ impl Talk<'_> {
         };
         let message = self.launch.without_secrets(&message);
         Failure { stderr, ..Failure::new(FailureKind::TargetFailed, message) }
+    }
+}
+
+/// What both used, where either is known.
+pub(super) fn sum(one: Option<Usage>, other: Option<Usage>) -> Option<Usage> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one + other),
+        (one, other) => one.or(other),
     }
 }
 

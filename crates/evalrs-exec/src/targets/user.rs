@@ -174,8 +174,7 @@ pub(super) fn usage_of_both(talk: &Talk<'_>, agent: Usage, user: Usage) -> Optio
     let nothing = Usage::default();
     let launch = talk.launch;
     let cost = |usage: Usage, access: Option<&TargetAccess>| {
-        let of_list = || access?.price.map(|price| price.cost(usage.input, usage.output));
-        usage.cost.or_else(of_list)
+        usage.cost.or_else(|| access?.price.map(|price| price.cost(usage.input, usage.output)))
     };
     let priced = Usage { cost: cost(user, launch.user.as_ref()), ..user };
     match (agent == nothing, user == nothing) {

@@ -36,12 +36,12 @@ impl WrittenFiles {
     pub(super) fn before(&self, launch: &TargetLaunch) -> Vec<FileBefore> {
         let paths = launch.start.may_write.iter();
         let open = paths.filter(|path| !self.outputs.contains(*path));
-        let file = |path: &String| FileBefore {
+        open.map(|path| FileBefore {
             path: path.clone(),
             stamp: stamp(path),
             is_suspect: self.suspects.contains(path),
-        };
-        open.map(file).collect()
+        })
+        .collect()
     }
 
     /// Looks at them again after the conversation was held. Says which may have been saved by somebody else.

@@ -213,11 +213,10 @@ const NOT_APPLICABLE: CellVerdict =
 
 impl RunRows {
     pub(crate) fn read(system: &dyn System, run: &PastRun, graders: Vec<LabelledGrader>) -> Self {
-        let parse = |at: u32, bytes: &[u8]| {
+        let all = parsed(system, run, &|at, bytes| {
             let line = serde_json::from_slice::<Line<'_>>(bytes).ok();
             line.filter(|line| reads_line(line.format)).map(|line| line.row(at, &graders))
-        };
-        let all = parsed(system, run, &parse);
+        });
         let mut rows = Self { graders, ..Self::default() };
         for row in all {
             match row {

@@ -51,11 +51,11 @@ pub fn remove_old(
             newest.extend(ids.iter().rev().filter(is_newest).cloned());
         }
     }
-    let is_old = |id: &&String| !kept.contains(id.as_str()) && !newest.contains(*id);
     let (ended, others): (Vec<&String>, Vec<&String>) =
         ids.iter().rev().partition(|id| has_ended(system, &join(&runs, id)));
     let old = [ended, others].into_iter().flat_map(|of_kind| of_kind.into_iter().skip(number));
-    let old: Vec<&String> = old.filter(is_old).collect();
+    let old: Vec<&String> =
+        old.filter(|id| !kept.contains(id.as_str()) && !newest.contains(*id)).collect();
     old.into_iter().rev().try_for_each(|id| system.remove_folder(&join(&runs, id)))
 }
 
@@ -76,12 +76,12 @@ fn suite_of(system: &dyn System, folder: &str) -> Option<String> {
 /// Whether the name is one that [`super::run_id`] makes.
 pub(super) fn is_run_id(name: &str) -> bool {
     const SHAPE: &[u8] = b"00000000T000000-xxxxxx";
-    let fits = |(byte, shape): (u8, &u8)| match shape {
-        b'0' => byte.is_ascii_digit(),
-        b'x' => byte.is_ascii_hexdigit(),
-        shape => byte == *shape,
-    };
-    name.len() == SHAPE.len() && name.bytes().zip(SHAPE).all(fits)
+    name.len() == SHAPE.len()
+        && name.bytes().zip(SHAPE).all(|(byte, shape)| match shape {
+            b'0' => byte.is_ascii_digit(),
+            b'x' => byte.is_ascii_hexdigit(),
+            shape => byte == *shape,
+        })
 }
 
 #[cfg(test)]

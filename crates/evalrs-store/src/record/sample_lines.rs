@@ -49,8 +49,7 @@ impl<'a> SampleLines<'a> {
         let written = Value::from(self.sample).to_string();
         let finder = Finder::new(written.trim_matches('"'));
         let mut lines = Vec::new();
-        let may_be_its = |line: &[u8]| finder.find(line).is_some();
-        past.each_line_that(self.system, &may_be_its, &mut |line| {
+        past.each_line_that(self.system, &|line| finder.find(line).is_some(), &mut |line| {
             if line.sample_id == self.sample {
                 lines.push(line);
             }

@@ -80,10 +80,10 @@ pub(crate) fn fates(
     unused_since: Option<i64>,
     room: Option<u64>,
 ) -> Vec<Fate> {
-    let fate = |candidate: &Candidate| {
-        if candidate.is_lost { Fate::Lost } else { Fate::Superseded }
-    };
-    let mut fates: Vec<Fate> = candidates.iter().map(fate).collect();
+    let mut fates: Vec<Fate> = candidates
+        .iter()
+        .map(|candidate| if candidate.is_lost { Fate::Lost } else { Fate::Superseded })
+        .collect();
     let mut order: Vec<usize> =
         (0..candidates.len()).filter(|at| !candidates[*at].is_lost).collect();
     // Stable: of equals the first stays.
