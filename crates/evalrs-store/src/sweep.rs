@@ -15,7 +15,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::Path;
 
-use crate::blob::folder::BlobFile;
+use crate::blob::BlobFile;
 use crate::segment::base_lines::BaseLines;
 use crate::segment::files::{segment_folder, segment_names, write_error};
 use crate::segment::index::scan_file;

@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use std::io::{self, Read as _};
 use std::path::Path;
 
-use crate::blob::folder::{BlobFolder, read_body};
+use crate::blob::{BlobFolder, read_body};
 use crate::entry::WARNING_LIMIT;
 use crate::line::{self, Position, ScannedLines};
 use crate::segment::base_lines::BaseLines;

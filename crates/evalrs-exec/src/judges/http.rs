@@ -15,7 +15,7 @@ use super::endpoints::{Endpoints, RequestEntry};
 use super::errors;
 use super::pause::Pause;
 use super::request::{encoding, prepared, read_pause};
-use crate::letta::made_agents::MadeAgents;
+use crate::letta::agent::MadeAgents;
 use crate::programs::ProgramExecutor;
 use crate::transport::client::Clients;
 use crate::transport::route::{BrokenRequest, Route, Trust};

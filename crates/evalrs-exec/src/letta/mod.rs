@@ -1,8 +1,7 @@
 //! Talks with a Letta server: agents are made of files, asked, read back and deleted.
 //!
-//! `server` sends single requests, `agent` is one agent from its making to its end, `made_agents` sees to it that none
-//! stays behind. Knows no judges: whoever has a conversation with an agent says what is asked and what it means.
+//! `server` sends single requests, `agent` is one agent from its making to its end and sees to it that none stays behind.
+//! Knows no judges: whoever has a conversation with an agent says what is asked and what it means.
 
 pub(crate) mod agent;
-pub(crate) mod made_agents;
 pub(crate) mod server;

@@ -22,7 +22,6 @@ mod pool;
 mod printed;
 mod queue;
 mod sandbox;
-pub mod settings;
 pub(super) mod supervisor;
 mod tail;
 mod worker;
@@ -32,7 +31,7 @@ pub use command::changed_meanwhile;
 pub use environment::environment_of;
 pub use executor::ProgramExecutor;
 pub(crate) use files::{WrittenStamp, stamp};
-pub use settings::ProgramSettings;
+pub use world::ProgramSettings;
 
 #[cfg(test)]
 mod test_data;

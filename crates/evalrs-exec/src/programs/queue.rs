@@ -12,7 +12,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::group::Group;
-use super::settings::ProgramSettings;
+use super::world::ProgramSettings;
 use crate::{DiscoveredFiles, see};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 

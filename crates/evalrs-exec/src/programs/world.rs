@@ -12,13 +12,31 @@ use super::files::{self, WorkerFiles};
 use super::guard::Guard;
 use super::sandbox::probe;
 use super::sandbox::probe::NoSandbox;
-use super::settings::ProgramSettings;
 use crate::{Notice, Start};
 use evalrs_model::outcome::Failure;
 use evalrs_model::spec::{Language, SandboxKind};
 
 /// An interpreter that starts beside many others, on a machine that is busy, needs seconds to import what it is given.
 const LEAST_TO_LOAD_MS: u64 = 15_000;
+
+/// How much runs at once, and what is said of it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ProgramSettings {
+    /// Processes at once: executables, and workers of each program.
+    pub workers: usize,
+    /// Requests at once to functions that work on several.
+    pub overlapping: usize,
+    /// 0 keeps what workers print for failures; more says it.
+    pub verbosity: u8,
+}
+
+impl ProgramSettings {
+    /// As many processes as this machine has processors.
+    pub fn of_machine(overlapping: usize) -> Self {
+        let workers = std::thread::available_parallelism().map_or(1, usize::from);
+        Self { workers, overlapping, verbosity: 0 }
+    }
+}
 
 /// What all programs share.
 #[derive(Debug)]

@@ -3,7 +3,7 @@
 use crate::endpoint::Endpoint;
 use crate::judges::endpoints::Endpoints;
 use crate::judges::errors::ErrorReply;
-use crate::letta::made_agents::MadeAgents;
+use crate::letta::agent::MadeAgents;
 use crate::transport::client::Clients;
 use evalrs_model::outcome::{Failure, FailureKind};
 

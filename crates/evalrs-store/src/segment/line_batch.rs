@@ -2,7 +2,7 @@
 
 use std::iter::Peekable;
 
-use crate::blob::folder::NewBlob;
+use crate::blob::NewBlob;
 use crate::entry::Entry;
 use crate::line;
 use crate::line::blob_reference::BlobReference;

@@ -14,8 +14,7 @@ use std::iter::Peekable;
 use std::path::{Path, PathBuf};
 use std::sync::{Mutex, MutexGuard};
 
-use crate::blob::folder::BlobFolder;
-use crate::blob::lost_blobs::LostBlobs;
+use crate::blob::{BlobFolder, LostBlobs};
 use crate::entry::WARNING_LIMIT;
 use crate::line;
 use crate::line::elements::Elements;

@@ -11,7 +11,7 @@ use std::io;
 use std::path::Path;
 use std::time::UNIX_EPOCH;
 
-use crate::blob::folder::{BlobError, BlobFile, BlobFolder, read_body};
+use crate::blob::{BlobError, BlobFile, BlobFolder, read_body};
 use crate::line::Position;
 use crate::segment::files::{segment_names, unreadable, write_error};
 use crate::segment::index::scan_lines;

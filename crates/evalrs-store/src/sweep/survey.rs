@@ -6,7 +6,7 @@ use std::fs::{self, File, TryLockError};
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::blob::folder::BlobFile;
+use crate::blob::BlobFile;
 use crate::entry::{StoreError, WARNING_LIMIT};
 use crate::line::entry_line::EntryLine;
 use crate::segment::base_lines::BaseLines;

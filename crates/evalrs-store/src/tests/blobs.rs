@@ -3,7 +3,7 @@
 use std::time::{Duration, SystemTime};
 
 use super::*;
-use crate::blob::folder::{BlobFolder, NewBlob};
+use crate::blob::{BlobFolder, NewBlob};
 use crate::line::INLINE_LIMIT;
 use crate::line::blob_reference::BlobReference;
 use crate::sweep::blob_sweep::{BlobSweep, remove_blobs};

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 
 use super::shared::judgment;
 use super::*;
-use crate::blob::folder::BlobFolder;
+use crate::blob::BlobFolder;
 use crate::segment::line_batch::{LineBatch, NewLine};
 use crate::segment::written_base_lines::WrittenBaseLines;
 use crate::sweep::{Sweep, sweep};

@@ -5,7 +5,7 @@
 //! line which names it can be seen.
 #![expect(clippy::disallowed_methods, reason = "the store owns its files; nothing else opens them")]
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
 use std::fs::{self, File};
 use std::io::{self, Read as _, Write as _};
 use std::path::{Path, PathBuf};
@@ -13,9 +13,9 @@ use std::time::SystemTime;
 
 use crate::line::blob_reference::BlobReference;
 use crate::line::entry_line::LineBody;
-use crate::{BODY_LIMIT, Entry, EntryLine, StoreError};
-
 use crate::segment::files::write_error;
+use crate::{BODY_LIMIT, Entry, EntryLine, StoreError};
+use evalrs_model::key::KeyMap;
 
 /// How hard a body is pressed: the next levels take twice as long for a tenth less.
 const LEVEL: i32 = 3;
@@ -262,5 +262,46 @@ impl Drop for Temporary {
     fn drop(&mut self) {
         // Mostly it has its name by now, and nothing is there.
         let _ = fs::remove_file(&self.path);
+    }
+}
+
+/// The blobs that a process could not read, as far as they were asked for: lines that name them count for nothing.
+#[derive(Clone, Default)]
+pub(crate) struct LostBlobs {
+    digests: HashSet<[u8; 32]>,
+    /// The line of each key that would win.
+    lines: KeyMap<EntryLine>,
+}
+
+impl LostBlobs {
+    pub(crate) fn has(&self, digest: &[u8; 32]) -> bool {
+        self.digests.contains(digest)
+    }
+
+    pub(crate) fn add(&mut self, line: &EntryLine) {
+        self.digests.extend(line.blob().map(|blob| blob.digest));
+        let held = self.lines.entry(line.key).or_insert_with(|| line.clone());
+        if line.wins_over(held) {
+            *held = line.clone();
+        }
+    }
+
+    /// The blob of this digest was written again.
+    pub(crate) fn mend(&mut self, digest: [u8; 32]) {
+        if self.digests.remove(&digest) {
+            self.lines.retain(|_, line| line.digest() != digest);
+        }
+    }
+
+    /// The generation under which an entry is kept: its own, or one that wins over what is lost. Else every process would
+    /// look for that first, and say that it is lost.
+    pub(crate) fn generation_of(&self, entry: &Entry) -> u32 {
+        let Some(lost) = self.lines.get(&entry.key) else { return entry.generation };
+        let own = EntryLine::from(entry.clone());
+        let is_mended = own.digest() == lost.digest();
+        if is_mended || own.wins_over(lost) || own.rank().is_reply != lost.rank().is_reply {
+            return entry.generation;
+        }
+        lost.generation.saturating_add(1)
     }
 }
