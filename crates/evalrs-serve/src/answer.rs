@@ -65,7 +65,7 @@ pub(super) struct ApiError {
 }
 
 impl ApiError {
-    fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
+    pub(super) fn new(status: StatusCode, message: impl Into<Cow<'static, str>>) -> Self {
         Self { status, message: message.into() }
     }
 
@@ -87,11 +87,6 @@ impl ApiError {
     /// It may not be.
     pub(super) fn forbidden(message: impl Into<Cow<'static, str>>) -> Self {
         Self::new(StatusCode::FORBIDDEN, message)
-    }
-
-    /// Nobody knows who asks.
-    pub(super) fn unauthorized(message: impl Into<Cow<'static, str>>) -> Self {
-        Self::new(StatusCode::UNAUTHORIZED, message)
     }
 
     /// Something else is under way.

@@ -8,7 +8,7 @@ use std::net::IpAddr;
 use std::sync::Arc;
 
 use axum::extract::{Request, State};
-use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, header};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
 use axum::response::{IntoResponse, Response};
 use base64::Engine;
@@ -63,7 +63,7 @@ impl RequestGuard {
             // Who looks whether the server is well has no token, and learns nothing else.
             _ if path == HEALTH => Ok(()),
             Some(token) if !has_token(token, headers) => {
-                Err(ApiError::unauthorized("the token is missing or wrong"))
+                Err(ApiError::new(StatusCode::UNAUTHORIZED, "the token is missing or wrong"))
             }
             _ => Ok(()),
         }
@@ -119,7 +119,7 @@ pub(super) async fn guard(
         Ok(()) => next.run(request).await,
         Err(error) => {
             let mut response = error.into_response();
-            if response.status() == axum::http::StatusCode::UNAUTHORIZED {
+            if response.status() == StatusCode::UNAUTHORIZED {
                 let ask = HeaderValue::from_static("Basic realm=\"evalrs\", charset=\"UTF-8\"");
                 response.headers_mut().insert(header::WWW_AUTHENTICATE, ask);
             }

@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::job::EvaluationJob;
 use evalrs_engine::resolve::resolver::GradeFollower;
@@ -64,11 +64,8 @@ impl LiveGrades {
             rationale,
             rationale_before: None,
         };
-        let mut event = Map::new();
-        event.insert("format".to_owned(), json!(FORMAT));
-        event.insert("event".to_owned(), json!("verdict"));
-        event.insert("save".to_owned(), json!(0));
-        if let Value::Object(body) = verdict.body() {
+        let mut event = json!({"format": FORMAT, "event": "verdict", "save": 0});
+        if let (Value::Object(event), Value::Object(body)) = (&mut event, verdict.body()) {
             event.extend(body);
         }
         self.job.tell("verdict", &event);

@@ -101,8 +101,7 @@ pub(super) async fn list_runs(
         let mut total = 0;
         for run in wanted {
             if total >= page.skip && runs.len() < page.limit {
-                let under_way = served.jobs.is_under_way(&run.id);
-                runs.push(RunView::read(&OsSystem, &run, under_way));
+                runs.push(served.view(&run));
             }
             total += 1;
         }

@@ -13,7 +13,7 @@ use super::locks::locked;
 use crate::label_file::label_file;
 use crate::view::labels::{LabelFile, RunLabels};
 use crate::view::rows::RunRows;
-use crate::view::run::{labelled_graders, open_run, run_ids};
+use crate::view::run::{RunView, labelled_graders, open_run, run_ids};
 use evalrs_base::file_path::join;
 use evalrs_store::record::label_writer::{UnwrittenLabel, check_writable};
 use evalrs_store::record::read::{PastHeader, PastRun, RESULTS};
@@ -149,6 +149,11 @@ impl ServedWorkspace {
 
     pub(crate) fn newest_run(&self, suite: &str) -> Option<PastRun> {
         self.runs().find(|run| run.header.suite == suite)
+    }
+
+    /// What lists show of a run.
+    pub(crate) fn view(&self, run: &PastRun) -> RunView {
+        RunView::read(&OsSystem, run, self.jobs.is_under_way(&run.id))
     }
 
     /// The record that `id` names: its own id, or `latest`.

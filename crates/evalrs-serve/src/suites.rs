@@ -16,7 +16,6 @@ use crate::view::run::RunView;
 use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::gate::rule;
 use evalrs_model::spec::{GraderKind, GraderSpec};
-use evalrs_system::os::OsSystem;
 
 /// A suite in a list.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -101,40 +100,28 @@ fn details(
     served: &ServedWorkspace,
     suite: &ServedSuite,
 ) -> Result<(SuiteDetails, ProblemCount), ApiError> {
-    served.with_suite(suite, &[], |now| details_of(served, suite, &now))
-}
-
-fn details_of(
-    served: &ServedWorkspace,
-    suite: &ServedSuite,
-    now: &SuiteNow<'_>,
-) -> (SuiteDetails, ProblemCount) {
-    let SuiteNow { session, problems, .. } = now;
-    let errors = problems.iter().filter(|problem| problem.is_error()).count();
-    let count = ProblemCount { errors, warnings: problems.len() - errors };
-    let read = session.suite();
-    let graders = read.into_iter().flat_map(|read| &read.graders).map(|grader| SuiteGrader {
-        name: grader.name.clone(),
-        kind: kind_of(grader),
-        label: grader.display_name.clone(),
-    });
-    let gate = read.and_then(|read| read.gate.as_ref());
-    let gate = gate.filter(|_| gate_rule(&session.db, session.root).is_some()).map(rule);
-    let details = SuiteDetails {
-        name: suite.name.clone(),
-        path: suite.path.clone(),
-        description: read.and_then(|read| read.description.clone()),
-        graders: graders.collect(),
-        gate,
-        problems: json!(problems),
-        last_run: last_run(served, &suite.name),
-    };
-    (details, count)
-}
-
-fn last_run(served: &ServedWorkspace, suite: &str) -> Option<RunView> {
-    let run = served.newest_run(suite)?;
-    Some(RunView::read(&OsSystem, &run, served.jobs.is_under_way(&run.id)))
+    served.with_suite(suite, &[], |SuiteNow { session, problems, .. }| {
+        let errors = problems.iter().filter(|problem| problem.is_error()).count();
+        let count = ProblemCount { errors, warnings: problems.len() - errors };
+        let read = session.suite();
+        let graders = read.into_iter().flat_map(|read| &read.graders).map(|grader| SuiteGrader {
+            name: grader.name.clone(),
+            kind: kind_of(grader),
+            label: grader.display_name.clone(),
+        });
+        let gate = read.and_then(|read| read.gate.as_ref());
+        let gate = gate.filter(|_| gate_rule(&session.db, session.root).is_some()).map(rule);
+        let details = SuiteDetails {
+            name: suite.name.clone(),
+            path: suite.path.clone(),
+            description: read.and_then(|read| read.description.clone()),
+            graders: graders.collect(),
+            gate,
+            problems: json!(problems),
+            last_run: served.newest_run(&suite.name).map(|run| served.view(&run)),
+        };
+        (details, count)
+    })
 }
 
 /// Lists the suites that are served.

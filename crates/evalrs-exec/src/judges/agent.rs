@@ -34,7 +34,7 @@ pub(super) async fn ask(
     agent: &AgentSpec,
     asking: &AskedAction<'_>,
 ) -> Result<Reply, Failure> {
-    let launch = asking.launch();
+    let launch = asking.launch;
     let access = TargetAccess {
         base_url: launch.base_url.clone(),
         api_key: launch.api_key.clone(),
@@ -83,7 +83,7 @@ async fn judge(
     spec: &AgentSpec,
     asking: &AskedAction<'_>,
 ) -> Result<Reply, Failure> {
-    let action = &asking.launch().action;
+    let action = &asking.launch.action;
     let plan = AgentPlan { file: spec.text.clone(), model: spec.model.clone(), keep: spec.keep };
     let mut agent = LettaAgent::new(server, plan, made).await?;
     let state = agent.state().await?;
@@ -130,7 +130,7 @@ fn read(
     asking: &AskedAction<'_>,
 ) -> Result<String, NoVerdict> {
     let text = verdict(messages, &spec.tool)?;
-    match asking.launch().action.verdict(&text) {
+    match asking.launch.action.verdict(&text) {
         Ok(_) => Ok(text),
         Err(fault) => Err(NoVerdict { fault, said: Some(text), is_pending: false }),
     }

@@ -27,7 +27,7 @@ const SHOWN_FAILURE: usize = 120;
 
 #[derive(Debug)]
 pub(crate) struct AskedAction<'a> {
-    launch: &'a JudgeLaunch,
+    pub(super) launch: &'a JudgeLaunch,
     endpoints: &'a Endpoints,
     /// The place of the first request, until that is sent.
     entered: RefCell<Option<RequestEntry<'a>>>,
@@ -55,15 +55,6 @@ impl<'a> AskedAction<'a> {
             requests: Cell::new(0),
             verbosity,
         }
-    }
-
-    pub(super) fn launch(&self) -> &'a JudgeLaunch {
-        self.launch
-    }
-
-    /// Time as its endpoints count it.
-    pub(super) fn now(&self) -> Duration {
-        self.endpoints.now()
     }
 
     /// Waits for the right to send one request; `last` is what came of the attempt before.
@@ -110,7 +101,7 @@ impl<'a> AskedAction<'a> {
         let mut last = None;
         loop {
             let slot = self.slot(last).await?;
-            let begin = self.now();
+            let begin = self.endpoints.now();
             let sent = send(slot).await;
             self.say_landed(begin, sent.as_ref().err().map_or(answer, |failure| &failure.message));
             let failure = match sent {

@@ -35,7 +35,7 @@ pub(super) async fn ask(
     start: &Arc<Start>,
     asking: &AskedAction<'_>,
 ) -> Outcome {
-    let action = &asking.launch().action;
+    let action = &asking.launch.action;
     let mut corrections: Vec<Correction> = Vec::new();
     loop {
         let printed = run_with_retries(programs, start, asking, &corrections).await;
@@ -68,7 +68,7 @@ async fn run_with_retries(
     asking: &AskedAction<'_>,
     corrections: &[Correction],
 ) -> Result<CommandReply, Failure> {
-    let prompt = prompt(&asking.launch().action, corrections);
+    let prompt = prompt(&asking.launch.action, corrections);
     let input = input(&start.spec.arguments, prompt)
         .map_err(|why| Failure::new(FailureKind::Unloadable, why))?;
     let mut changed = start.as_ref().clone();

@@ -171,7 +171,7 @@ impl HttpExecutor {
         provider: &dyn Provider,
         corrections: &[Correction],
     ) -> Result<Answer, Failure> {
-        let launch = asking.launch();
+        let launch = asking.launch;
         loop {
             let shape = self.shape(launch, provider);
             let request = provider.request(&launch.action, shape, corrections);
@@ -192,8 +192,8 @@ impl HttpExecutor {
         request: &Request,
     ) -> Result<Answer, Failure> {
         // The first request has a client built, which takes a moment: before time is counted.
-        self.clients.client(&asking.launch().base_url)?;
-        let mut retries = asking.launch().patience.max_retries;
+        self.clients.client(&asking.launch.base_url)?;
+        let mut retries = asking.launch.patience.max_retries;
         let mut last = None;
         loop {
             let slot = asking.slot(last).await?;
@@ -211,7 +211,7 @@ impl HttpExecutor {
                 return Err(asking.advised(failure));
             }
             retries -= 1;
-            let attempt = asking.launch().patience.max_retries - retries;
+            let attempt = asking.launch.patience.max_retries - retries;
             let delay = retry::delay(attempt, pause.retry_after, fastrand::f64());
             last = Some(asking.back_off(attempt, delay, failure).await?);
         }
@@ -223,7 +223,7 @@ impl HttpExecutor {
         provider: &dyn Provider,
         request: &Request,
     ) -> SentRequest {
-        let launch = asking.launch();
+        let launch = asking.launch;
         let begin = self.endpoints.now();
         let url = url(&launch.base_url, &request.path);
         let client = match self.clients.client(&url) {

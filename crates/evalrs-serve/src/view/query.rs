@@ -5,7 +5,7 @@ use std::collections::BTreeSet;
 use serde::Deserialize;
 
 use super::labels::RunLabels;
-use super::rows::{IndexedRow, RunRows, VerdictState};
+use super::rows::{CellVerdict, IndexedRow, RunRows, VerdictState};
 
 /// What is asked of a list of rows.
 #[derive(Clone, Debug, Default, PartialEq, Deserialize, utoipa::IntoParams)]
@@ -121,7 +121,7 @@ impl RowQuery {
 fn verdicts(
     row: &IndexedRow,
     grader: Option<usize>,
-) -> impl Iterator<Item = (usize, &super::rows::CellVerdict)> {
+) -> impl Iterator<Item = (usize, &CellVerdict)> {
     row.verdicts.iter().enumerate().filter(move |(at, _)| grader.is_none_or(|wanted| wanted == *at))
 }
 
@@ -132,27 +132,21 @@ fn is_of_state(
     rows: &RunRows,
     labels: &RunLabels,
 ) -> bool {
-    let mut all = verdicts(row, grader);
-    let mut is = |state: VerdictState| all.any(|(_, verdict)| verdict.state == state);
-    match state {
-        WantedState::Passed => is(VerdictState::Passed),
-        WantedState::Failed => is(VerdictState::Failed),
-        WantedState::Errored => is(VerdictState::Errored),
-        WantedState::Pending => is(VerdictState::Pending),
-        WantedState::NotApplicable => is(VerdictState::NotApplicable),
-        _ => {
-            let mut said =
-                all.map(|(at, verdict)| rows.people(row, &rows.graders[at], *verdict, labels));
-            match state {
-                WantedState::Disagrees => {
-                    said.any(|said| said.label.is_some_and(|label| label.agrees == Some(false)))
-                }
-                WantedState::Disputed => said.any(|said| said.disputed),
-                WantedState::Labelled => said.any(|said| !said.people.is_empty()),
-                _ => said.any(|said| said.people.is_empty()),
-            }
+    let said =
+        |at: usize, verdict: &CellVerdict| rows.people(row, &rows.graders[at], *verdict, labels);
+    verdicts(row, grader).any(|(at, verdict)| match state {
+        WantedState::Passed => verdict.state == VerdictState::Passed,
+        WantedState::Failed => verdict.state == VerdictState::Failed,
+        WantedState::Errored => verdict.state == VerdictState::Errored,
+        WantedState::Pending => verdict.state == VerdictState::Pending,
+        WantedState::NotApplicable => verdict.state == VerdictState::NotApplicable,
+        WantedState::Disagrees => {
+            said(at, verdict).label.is_some_and(|label| label.agrees == Some(false))
         }
-    }
+        WantedState::Disputed => said(at, verdict).disputed,
+        WantedState::Labelled => !said(at, verdict).people.is_empty(),
+        WantedState::Unlabelled => said(at, verdict).people.is_empty(),
+    })
 }
 
 /// What a row is sorted by; what has no verdict comes before all that have one.
