@@ -41,9 +41,7 @@ struct Streak {
 
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EndedAction<'a> {
-    /// The model that was asked.
     pub model: &'a str,
-    /// What it was asked.
     pub prompt: &'a str,
     /// Why there is no verdict, if there is none.
     pub failure: Option<&'a Failure>,

@@ -14,7 +14,7 @@ pub struct Endpoint {
 }
 
 /// What the user allows of one endpoint.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct LimitSettings {
     /// The most requests at once, at least 1.
     pub most: usize,
@@ -33,15 +33,12 @@ impl LimitSettings {
         fn smaller<T: Ord>(left: Option<T>, right: Option<T>) -> Option<T> {
             left.into_iter().chain(right).min()
         }
-        let identical = smaller(
-            Some(self.identical_failures).filter(|most| *most > 0),
-            Some(other.identical_failures).filter(|most| *most > 0),
-        );
+        let identical = [self.identical_failures, other.identical_failures].into_iter();
         Self {
             most: self.most.min(other.most),
             requests_per_minute: smaller(self.requests_per_minute, other.requests_per_minute),
             tokens_per_minute: smaller(self.tokens_per_minute, other.tokens_per_minute),
-            identical_failures: identical.unwrap_or(0),
+            identical_failures: identical.filter(|most| *most > 0).min().unwrap_or(0),
         }
     }
 }

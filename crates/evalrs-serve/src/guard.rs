@@ -27,9 +27,7 @@ const CONTENT_SECURITY: &str = "default-src 'none'; script-src 'self'; style-src
 
 #[derive(Debug)]
 pub(super) struct RequestGuard {
-    /// Where the server listens.
     pub address: IpAddr,
-    /// At which port.
     pub port: u16,
     /// The token, where one is needed.
     pub token: Option<String>,

@@ -130,8 +130,6 @@ impl HeldSuite {
 pub(super) struct SuiteNow<'a> {
     /// Its session, narrowed down to the samples that were asked for.
     pub session: &'a mut Session,
-    /// What is wrong with it.
     pub problems: &'a [Diagnostic],
-    /// What surrounds it.
     pub surroundings: &'a SuiteContext,
 }

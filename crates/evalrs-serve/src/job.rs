@@ -23,11 +23,8 @@ pub(super) struct Jobs {
 }
 
 pub(super) struct EvaluationJob {
-    /// The id of its record.
     pub id: String,
-    /// The name of its suite.
     pub suite: String,
-    /// Stops it.
     pub stop: Arc<Notify>,
     /// Whether pages may stop it.
     pub(super) is_own: bool,

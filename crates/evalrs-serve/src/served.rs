@@ -33,7 +33,6 @@ const MOST_GRADED: usize = 4;
 pub(super) struct ServedSuite {
     /// Its name, as its file said when the server began.
     pub name: String,
-    /// Its file.
     pub path: String,
 }
 
@@ -55,7 +54,6 @@ pub(super) struct ServedWorkspace {
     pub first: String,
     /// The histories that were told, one a suite.
     pub histories: Mutex<Vec<HeldHistory>>,
-    /// Evaluations.
     pub jobs: Jobs,
     /// Labels are changed one after the other.
     pub writing: Mutex<()>,
@@ -64,21 +62,17 @@ pub(super) struct ServedWorkspace {
     pub reading: Mutex<()>,
     /// Two runs are compared at a time.
     pub comparing: Mutex<()>,
-    /// Suites that were read.
     pub sessions: HeldSuites,
     /// Submissions that graders of suites grade at once.
     pub grading: Arc<Semaphore>,
-    /// Whether the server ends.
     pub has_ended: watch::Sender<bool>,
 }
 
 /// A history as it was told last: pairing the samples of two runs reads both.
 pub(super) struct HeldHistory {
-    /// The suite's name.
     pub suite: String,
     /// Of the bytes of its file.
     pub digest: blake3::Hash,
-    /// What was told.
     pub told: Value,
 }
 

@@ -56,7 +56,6 @@ pub(crate) struct BlobFile {
     pub path: PathBuf,
     /// The digest that it is named after; none if it is what a writer left that was killed.
     pub digest: Option<[u8; 32]>,
-    /// Its size on disk.
     pub bytes: u64,
     pub modified: SystemTime,
 }

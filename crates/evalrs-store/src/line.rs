@@ -48,7 +48,6 @@ pub(crate) struct StoredLine<'a> {
     pub generation: u32,
     /// The body, or what stands in its place.
     value: &'a str,
-    /// The checksum of the line.
     pub checksum: u32,
 }
 

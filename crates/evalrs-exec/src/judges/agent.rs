@@ -55,22 +55,18 @@ pub(super) async fn ask(
 
 /// Tells the endpoint how a conversation landed. What the model behind a server refused is that server's to bear.
 fn land(slot: RequestSlot<'_>, judged: &Result<Reply, Failure>) {
-    let status = match judged {
-        Ok(_) => Some(200),
+    let (status, usage) = match judged {
+        Ok(reply) => (Some(200), reply.usage),
         Err(failure) => match failure.kind {
             FailureKind::Timeout | FailureKind::Deadline => {
                 return slot.timed_out(&format!("gave {}", failure.message));
             }
-            FailureKind::RateLimited => Some(429),
-            FailureKind::Connection => None,
-            FailureKind::Server => Some(500),
+            FailureKind::RateLimited => (Some(429), failure.usage),
+            FailureKind::Connection => (None, failure.usage),
+            FailureKind::Server => (Some(500), failure.usage),
             // The server answered, whatever it said.
-            _ => Some(200),
+            _ => (Some(200), failure.usage),
         },
-    };
-    let usage = match judged {
-        Ok(reply) => reply.usage,
-        Err(failure) => failure.usage,
     };
     let tokens = usage.map(|usage| usage.input + usage.output);
     slot.landed(status, &Pause::default(), tokens.filter(|tokens| *tokens > 0));
@@ -138,16 +134,13 @@ fn read(
 
 fn no_verdict(none: NoVerdict, asked: usize) -> Failure {
     let NoVerdict { fault, said, is_pending } = none;
-    let failure = if is_pending {
-        let message = format!("{fault}: at the server, switch off that this tool requires it");
-        Failure::new(FailureKind::NotFound, message)
+    let (kind, message) = if is_pending {
+        let hint = "at the server, switch off that this tool requires it";
+        (FailureKind::NotFound, format!("{fault}: {hint}"))
     } else {
-        Failure::new(
-            FailureKind::InvalidReply,
-            format!("invalid reply, asked {asked} times: {fault}"),
-        )
+        (FailureKind::InvalidReply, format!("invalid reply, asked {asked} times: {fault}"))
     };
-    Failure { reply: said, ..failure }
+    Failure { reply: said, ..Failure::new(kind, message) }
 }
 
 fn spent(usage: Usage, more: Option<Usage>) -> Option<Usage> {

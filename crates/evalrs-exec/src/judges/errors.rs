@@ -19,7 +19,6 @@ const MOST_WORDS: usize = 300;
 pub(crate) struct ErrorReply {
     /// Its status: where that is the one of a success, the one that the error says it has, if it says any.
     pub status: Option<u16>,
-    /// The class of the failure.
     pub kind: FailureKind,
     /// How long the server asks to wait.
     pub delay: Option<Duration>,

@@ -21,7 +21,6 @@ use evalrs_model::outcome::{Failure, FailureKind};
 
 #[derive(Clone, Debug)]
 pub(crate) struct AgentPlan {
-    /// The text of its file.
     pub file: std::sync::Arc<str>,
     /// The model it gets in place of its own.
     pub model: Option<String>,
@@ -43,7 +42,6 @@ pub(crate) struct LettaAgent {
 /// What an agent answered to one message.
 #[derive(Clone, Debug)]
 pub(crate) struct AgentTurn {
-    /// The run: how it ended, and what it used.
     pub run: EndedRun,
     /// Every message of the run, from the one that was sent on, as the server writes them.
     pub messages: Vec<Value>,
@@ -66,12 +64,8 @@ impl LettaAgent {
             }
             Ok(agent)
         });
-        making.await.unwrap_or_else(|_| {
-            Err(Failure::new(
-                FailureKind::NotAsked,
-                "not asked: the making of an agent was stopped",
-            ))
-        })
+        let stopped = "not asked: the making of an agent was stopped";
+        making.await.unwrap_or_else(|_| Err(Failure::new(FailureKind::NotAsked, stopped)))
     }
 
     /// One that is there, and stays.
@@ -211,10 +205,8 @@ impl MadeAgents {
                 Ok(Some(agent)) => left.push(agent),
                 Ok(None) => return left,
                 Err(_) => {
-                    left.push(
-                        "agents are left at the Letta server: deleting them took too long"
-                            .to_owned(),
-                    );
+                    let late = "agents are left at the Letta server: deleting them took too long";
+                    left.push(late.to_owned());
                     return left;
                 }
             }

@@ -28,9 +28,7 @@ const FIRST_LINE: u64 = 256;
 /// Where a worker is, and what it calls.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkerPlace<'a> {
-    /// Its file.
     pub entry: &'a str,
-    /// The folder that this stands in.
     pub folder: &'a str,
     /// The file of evalrs itself, if that is known.
     pub own: Option<&'a str>,
@@ -43,7 +41,6 @@ pub(super) struct Surroundings<'a> {
     pub environment: &'a BTreeMap<String, String>,
     /// Where bubblewrap is, if the program runs in a sandbox.
     pub bwrap: Option<&'a str>,
-    /// The worker; none for executables.
     pub worker: Option<WorkerPlace<'a>>,
 }
 
@@ -184,12 +181,10 @@ pub(super) fn head_of(start: &Start) -> Option<Vec<u8>> {
 
 /// What keeps a program from being started, and what helps, if that can be seen by looking.
 pub(super) fn problem_of(start: &Start) -> Option<String> {
+    let Start { cwd, .. } = start;
     let shown = start.spec.path.as_str();
-    if !std::path::Path::new(&start.cwd).is_dir() {
-        return Some(format!(
-            "`{shown}` cannot be started: the folder `{}` is not there",
-            start.cwd
-        ));
+    if !std::path::Path::new(cwd).is_dir() {
+        return Some(format!("`{shown}` cannot be started: the folder `{cwd}` is not there"));
     }
     if start.path.is_empty() {
         // What is installed is looked for when its files are read.
@@ -218,16 +213,12 @@ pub(super) fn problem_of(start: &Start) -> Option<String> {
                 "`{shown}` cannot be started: its first line names `{file}`{breaks}, which is not there"
             ))
         }
-        Interpreter::None if is_text(&head) => Some(no_interpreter(shown)),
+        Interpreter::None if is_text(&head) => Some(format!(
+            "`{shown}` cannot be started: its first line does not say what runs it; \
+             begin it with one such as `#!/usr/bin/env python3`"
+        )),
         _ => None,
     }
-}
-
-fn no_interpreter(shown: &str) -> String {
-    format!(
-        "`{shown}` cannot be started: its first line does not say what runs it; \
-         begin it with one such as `#!/usr/bin/env python3`"
-    )
 }
 
 /// Whether the beginning of a file is that of a text rather than of a compiled program.

@@ -213,10 +213,8 @@ fn not_started(start: &Start, ending: Ending, stderr: Option<&str>) -> Option<Fa
         return Some(command::not_started(start, &error));
     }
     if stderr.starts_with("bwrap: ") && matches!(ending, Ending::Exit(_)) {
-        return Some(unloadable(format!(
-            "bubblewrap could not start `{}`: {stderr}",
-            start.spec.path
-        )));
+        let path = &start.spec.path;
+        return Some(unloadable(format!("bubblewrap could not start `{path}`: {stderr}")));
     }
     if ending != Ending::Exit(NOT_FOUND) {
         return None;
@@ -224,8 +222,8 @@ fn not_started(start: &Start, ending: Ending, stderr: Option<&str>) -> Option<Fa
     let Interpreter::Found(name) = command::interpreter(&command::head_of(start)?) else {
         return None;
     };
-    let is_about_it = stderr.contains("env: ") && stderr.contains(name.trim_end());
-    let message =
-        format!("`{}` cannot be started: `{}` is not installed", start.spec.path, name.trim_end());
+    let name = name.trim_end();
+    let is_about_it = stderr.contains("env: ") && stderr.contains(name);
+    let message = format!("`{}` cannot be started: `{name}` is not installed", start.spec.path);
     is_about_it.then(|| unloadable(message))
 }

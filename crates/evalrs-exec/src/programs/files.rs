@@ -14,7 +14,6 @@ const MOST_DIGESTED: u64 = 64 << 20;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WorkerFiles {
-    /// Which of them is run.
     pub entry: &'static str,
     /// Path below the folder, text.
     pub files: &'static [(&'static str, &'static str)],

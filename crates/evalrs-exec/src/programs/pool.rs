@@ -329,18 +329,17 @@ impl BusyWorker<'_> {
     fn failure(&self, fault: &Fault, said: &str, stderr: Option<String>) -> Failure {
         let start = &self.pool.start;
         let who = who(start.spec.role);
-        let failure = match fault {
+        let (kind, message) = match fault {
             Fault::Silent => return endings::timeout(start, stderr),
-            Fault::Ended => Failure::new(FailureKind::Killed, format!("{who} {said}")),
+            Fault::Ended => (FailureKind::Killed, format!("{who} {said}")),
             Fault::TooLong => {
-                let message = format!("{who} gave a result of more than 64 MB");
-                Failure::new(FailureKind::OutputLimit, message)
+                (FailureKind::OutputLimit, format!("{who} gave a result of more than 64 MB"))
             }
             Fault::Garbage(problem) => {
-                let message = start.without_secrets(&format!("{who} was ended: {problem}"));
-                Failure::new(FailureKind::Killed, message)
+                let message = format!("{who} was ended: {problem}");
+                (FailureKind::Killed, start.without_secrets(&message))
             }
         };
-        Failure { stderr, ..failure }
+        Failure { stderr, ..Failure::new(kind, message) }
     }
 }

@@ -23,7 +23,6 @@ const FOLDERS: [&str; 6] =
 /// What stands before the command of a program that runs in a sandbox.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct SandboxCommand<'a> {
-    /// Where bubblewrap is.
     pub bwrap: &'a str,
     /// Folders that it has of its own, empty.
     pub hidden: BTreeSet<String>,

@@ -65,14 +65,9 @@ pub(super) async fn read(
     mut see: impl FnMut(&[u8]),
 ) {
     let mut chunk = vec![0; CHUNK];
-    loop {
-        match from.read(&mut chunk).await {
-            Ok(0) | Err(_) => return,
-            Ok(count) => {
-                tail.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..count]);
-                see(&chunk[..count]);
-            }
-        }
+    while let Ok(count @ 1..) = from.read(&mut chunk).await {
+        tail.lock().unwrap_or_else(PoisonError::into_inner).push(&chunk[..count]);
+        see(&chunk[..count]);
     }
 }
 

@@ -103,7 +103,7 @@ impl Worker {
             }
             Ok(Err(_)) => format!("the worker of `{shown}` does not stop to write"),
             Ok(Ok(())) => {
-                let line = self.replies.take_line();
+                let line = self.replies.next().map(<[u8]>::to_vec).unwrap_or_default();
                 match WorkerMessage::read(&line) {
                     Ok(WorkerMessage { loaded: Some(loaded), .. }) => {
                         match loaded.other_version(start) {
@@ -210,9 +210,5 @@ impl Replies {
         let begin = std::mem::replace(&mut self.begin, end + 1);
         self.searched = end + 1;
         Some(&self.bytes[begin..end])
-    }
-
-    fn take_line(&mut self) -> Vec<u8> {
-        self.next().map(<[u8]>::to_vec).unwrap_or_default()
     }
 }

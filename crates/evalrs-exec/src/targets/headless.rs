@@ -23,7 +23,10 @@ pub(super) async fn converse(talk: Talk<'_>) -> Result<TargetAnswer, Failure> {
     let adapter = adapter(&talk).map_err(|why| Failure::new(FailureKind::Unloadable, why))?;
     let mut dialogue = Dialogue::new(talk, &adapter);
     hold(talk, &mut dialogue).await?;
-    dialogue.finish()
+    match dialogue.failure.take() {
+        Some(failure) => Err(dialogue.failed(failure)),
+        None => Ok(dialogue.answer()),
+    }
 }
 
 /// Says what the user says, for as long as there is something. A user that is simulated hears what the agent answers.
@@ -187,13 +190,6 @@ impl<'a> Dialogue<'a> {
         };
         let message = self.talk.launch.without_secrets(&failure.message);
         Some(Failure { message, stderr: end.stderr.clone(), ..failure })
-    }
-
-    fn finish(mut self) -> Result<TargetAnswer, Failure> {
-        match self.failure.take() {
-            Some(failure) => Err(self.failed(failure)),
-            None => Ok(self.answer()),
-        }
     }
 
     /// The failure, with what there is of an answer.

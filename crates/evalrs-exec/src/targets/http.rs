@@ -81,10 +81,9 @@ impl Server<'_> {
             method: method.unwrap_or(reqwest::Method::POST),
             url: &url,
             prepare: &|sending| {
-                let mut sending = sending;
-                for (name, value) in &headers {
-                    sending = sending.header(name, value);
-                }
+                let with = headers.iter();
+                let sending =
+                    with.fold(sending, |sending, (name, value)| sending.header(name, value));
                 match &body {
                     Some(body) => sending.json(body),
                     None => sending,
@@ -227,21 +226,15 @@ impl Server<'_> {
         let talk = &self.talk;
         let mut turns = UserTurns::new(talk)?;
         let mut session = HttpSession::default();
-        match self.turns(&mut turns, &mut session).await {
-            Err(failure) => {
-                let usage = usage_of_both(talk, session.usage, turns.usage());
-                Err(Failure { usage, ..failure })
-            }
-            Ok(()) => {
-                let HttpSession { messages, last, values, shown, usage, .. } = session;
-                let mut row = Map::new();
-                row.insert("output".to_owned(), Value::from(last));
-                row.insert("messages".to_owned(), Value::Array(messages));
-                self.put_messages(&values, &shown, &mut row)?;
-                turns.end(&mut row);
-                self.checked(row, usage_of_both(talk, usage, turns.usage()))
-            }
-        }
+        let held = self.turns(&mut turns, &mut session).await;
+        let usage = usage_of_both(talk, session.usage, turns.usage());
+        held.map_err(|failure| Failure { usage, ..failure })?;
+        let mut row = Map::new();
+        row.insert("output".to_owned(), Value::from(session.last));
+        row.insert("messages".to_owned(), Value::Array(session.messages));
+        self.put_messages(&session.values, &session.shown, &mut row)?;
+        turns.end(&mut row);
+        self.checked(row, usage)
     }
 
     async fn turns(

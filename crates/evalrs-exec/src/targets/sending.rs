@@ -46,12 +46,7 @@ impl Talk<'_> {
         request: &WebRequest<'_>,
         read: ReadReply<'_, T>,
     ) -> Result<T, Failure> {
-        let settings = LimitSettings {
-            most: AT_ONCE,
-            requests_per_minute: None,
-            tokens_per_minute: None,
-            identical_failures: 0,
-        };
+        let settings = LimitSettings { most: AT_ONCE, ..LimitSettings::default() };
         let id = self.web.endpoints.open(&request.endpoint, settings);
         let mut last: Option<Failure> = None;
         let mut attempt = 0;
@@ -82,11 +77,8 @@ impl Talk<'_> {
             attempt += 1;
             let delay = retry::delay(attempt, pause.retry_after, fastrand::f64());
             let why: String = failure.message.chars().take(SHOWN).collect();
-            (self.steps)(format!(
-                "retry {attempt} of {} in {}: {why}",
-                request.retries,
-                time(delay)
-            ));
+            let most = request.retries;
+            (self.steps)(format!("retry {attempt} of {most} in {}: {why}", time(delay)));
             let waited = self.web.endpoints.back_off(id, delay, until, &why).await;
             waited.map_err(|refused| given_up(self, refused, Some(failure.clone())))?;
             last = Some(failure);
@@ -164,14 +156,9 @@ fn given_up(talk: &Talk<'_>, refused: Refusal, last: Option<Failure>) -> Failure
     let why = match refused {
         Refusal::TooLate(why) | Refusal::Closed(why) => why,
     };
-    match last {
-        Some(last) => {
-            let message = format!("{}; {why}, and the time limit is before that", last.message);
-            Failure { message, ..last }
-        }
-        None => {
-            let late = talk.late();
-            Failure { message: format!("{}: {why}", late.message), ..late }
-        }
-    }
+    let message = last.as_ref().map_or_else(
+        || format!("{}: {why}", talk.late().message),
+        |last| format!("{}; {why}, and the time limit is before that", last.message),
+    );
+    Failure { message, ..last.unwrap_or_else(|| talk.late()) }
 }

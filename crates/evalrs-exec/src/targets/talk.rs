@@ -20,9 +20,7 @@ use evalrs_model::outcome::{Failure, FailureKind, Usage};
 pub(crate) struct Talk<'a> {
     /// What is to be said, to whom.
     pub launch: &'a TargetLaunch,
-    /// Runs programs.
     pub programs: &'a ProgramExecutor,
-    /// Sends requests.
     #[cfg(feature = "judge")]
     pub web: &'a Web,
     /// Where the agent works, absolute.

@@ -85,13 +85,8 @@ impl<'a> UserTurns<'a> {
             (None, Some(simulated)) => {
                 (talk.steps)("the user answers".to_owned());
                 let said = simulated.ask(talk, &mut self.usage).await?;
-                match simulated.goes_on(&said) {
-                    Ok(text) => Some(text),
-                    Err(parting) => {
-                        self.parting = Some(parting);
-                        None
-                    }
-                }
+                let said = simulated.goes_on(&said);
+                said.map_err(|parting| self.parting = Some(parting)).ok()
             }
         };
         if let (Some(text), Some(simulated)) = (&says, &mut self.simulated) {
@@ -134,14 +129,12 @@ impl UserModel<'_> {
     fn goes_on(&self, said: &str) -> Result<String, Parting> {
         let said = said.trim();
         let marker = self.user.stop_when.as_deref().filter(|marker| !marker.is_empty());
-        if let Some(marker) = marker.filter(|marker| said.contains(marker)) {
-            let words = said.replace(marker, "").trim().to_owned();
-            return Err(Parting { why: "user", words: (!words.is_empty()).then_some(words) });
+        let marker = marker.filter(|marker| said.contains(marker));
+        if marker.is_none() && !said.is_empty() {
+            return Ok(said.to_owned());
         }
-        if said.is_empty() {
-            return Err(Parting { why: "user", words: None });
-        }
-        Ok(said.to_owned())
+        let words = marker.map(|marker| said.replace(marker, "").trim().to_owned());
+        Err(Parting { why: "user", words: words.filter(|words| !words.is_empty()) })
     }
 }
 

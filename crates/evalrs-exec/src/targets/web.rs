@@ -15,7 +15,6 @@ pub(crate) struct Web {
     pub clients: Clients,
     /// Their limits, which all conversations share.
     pub endpoints: Endpoints,
-    /// The agents that were made on Letta servers.
     pub agents: MadeAgents,
 }
 
@@ -33,13 +32,9 @@ impl Default for Web {
 type Prepare<'a> = &'a dyn Fn(reqwest::RequestBuilder) -> reqwest::RequestBuilder;
 
 pub(crate) struct WebRequest<'a> {
-    /// Whose limits it counts against.
     pub endpoint: Endpoint,
-    /// How it is sent.
     pub method: reqwest::Method,
-    /// Where it goes.
     pub url: &'a str,
-    /// Adds headers and the body.
     pub prepare: Prepare<'a>,
     /// Further attempts after what may pass.
     pub retries: u32,
@@ -49,9 +44,7 @@ pub(crate) struct WebRequest<'a> {
 
 #[derive(Debug)]
 pub(crate) struct WebReply {
-    /// The status.
     pub status: u16,
-    /// Where it points to, where it does.
     pub location: Option<String>,
     /// The body, without secrets.
     pub text: String,
@@ -59,9 +52,7 @@ pub(crate) struct WebReply {
 
 #[derive(Debug)]
 pub(crate) struct RefusedReply {
-    /// What it means.
     pub failure: Failure,
-    /// What it says beside.
     pub said: Option<ErrorReply>,
 }
 

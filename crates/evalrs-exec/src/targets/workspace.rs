@@ -172,12 +172,11 @@ impl ConversationFolder {
         };
         let place = if kept { keep(&own, &self.launch).await } else { remove(own).await };
         let answered = match (answered, place) {
-            (Ok(answer), place) => Ok(TargetAnswer { workspace: place, ..answer }),
             (Err(failure), Some(place)) => {
                 let message = format!("{}; its workspace is {place}", failure.message);
                 Err(Failure { message, ..failure })
             }
-            (Err(failure), None) => Err(failure),
+            (answered, workspace) => answered.map(|answer| TargetAnswer { workspace, ..answer }),
         };
         EndedConversation { answered, warning }
     }

@@ -101,10 +101,7 @@ fn chain(error: &reqwest::Error) -> Vec<&(dyn Error + 'static)> {
     while let Some(cause) = next {
         chain.push(cause);
         let wrapped = cause.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        next = match wrapped {
-            Some(wrapped) => Some(wrapped),
-            None => cause.source(),
-        };
+        next = wrapped.map(|wrapped| wrapped as &(dyn Error + 'static)).or_else(|| cause.source());
     }
     chain
 }

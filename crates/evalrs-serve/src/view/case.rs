@@ -147,15 +147,12 @@ fn object_or_null(value: &Value) -> Value {
 /// What a suite knows of a case beyond the record.
 #[derive(Debug, Default)]
 pub(crate) struct CaseContext {
-    /// Where its grades come from.
     pub explained: Option<ExplainedResult>,
     /// What was said and done.
     pub conversation: Option<Vec<MessageView>>,
-    /// What to know of it.
     pub note: Option<String>,
     /// What the row says beside.
     pub metadata: Value,
-    /// The tags of the sample.
     pub tags: Vec<String>,
 }
 

@@ -72,7 +72,6 @@ impl PersonLabelView {
 pub(crate) struct PeopleView {
     /// The label that counts; none of a tie.
     pub label: Option<LabelView>,
-    /// What each says.
     pub people: Vec<PersonLabelView>,
     /// Whether some say that it passes and others that it does not.
     pub disputed: bool,
@@ -140,7 +139,6 @@ pub(crate) struct SaidLabels {
 /// A grader, as far as labels are read for it.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct LabelledGrader {
-    /// Its name.
     pub name: String,
     /// The scale of its judge.
     pub scale: Scale,
@@ -151,9 +149,7 @@ pub(crate) struct LabelledGrader {
 /// The answer that a label is of.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LabelledAnswer<'a> {
-    /// The sample.
     pub sample: &'a str,
-    /// The model.
     pub model: Option<&'a str>,
     /// The repetition, from 0.
     pub trial: u32,
@@ -164,9 +160,7 @@ pub(crate) struct LabelledAnswer<'a> {
 /// A file of labels, and how its lines are written.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LabelFile {
-    /// Where it is.
     pub path: String,
-    /// How it is written.
     pub layout: LabelsSpec,
     /// The share of labels that is held out, and not shown.
     pub holdout: Option<f64>,

@@ -26,7 +26,6 @@ pub(crate) struct RunRows {
     pub graders: Vec<LabelledGrader>,
     /// The models, in the order in which they first appear.
     pub models: Vec<String>,
-    /// The rows, in the order of the file.
     pub rows: Vec<IndexedRow>,
     /// Lines that cannot be read.
     pub broken: usize,
@@ -36,9 +35,7 @@ pub(crate) struct RunRows {
 
 #[derive(Debug)]
 pub(crate) struct IndexedRow {
-    /// The sample.
     pub sample_id: Box<str>,
-    /// The ordinal of the model.
     pub model: Option<u32>,
     /// The repetition, from 0.
     pub trial: u32,
@@ -54,7 +51,6 @@ pub(crate) struct IndexedRow {
 pub(crate) struct CellVerdict {
     /// 0.0..=1.0; 0 where there is none.
     pub score: f64,
-    /// What came of it.
     pub state: VerdictState,
     /// The digest of what was graded, see [`answer_digest`].
     pub submission: u64,

@@ -33,7 +33,6 @@ pub(crate) struct FileRow<'a> {
     /// What a server says of it.
     #[serde(flatten)]
     pub row: RowView,
-    /// The tags of its sample.
     #[serde(skip_serializing_if = "<[String]>::is_empty")]
     pub tags: &'a [String],
 }

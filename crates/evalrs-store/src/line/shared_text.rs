@@ -25,7 +25,6 @@ const END: &str = "]}}";
 pub(crate) struct SharedText<'a> {
     /// Where the line of the other body starts in the segment, in bytes.
     pub at: u32,
-    /// The checksum of that line.
     pub checksum: u32,
     /// What is put into `own`, front to back.
     pub parts: Vec<Part>,

@@ -281,7 +281,6 @@ impl SaveReader {
 pub(crate) struct VerdictAt<'a> {
     /// Whose it is: the line that brought the case and the grader into the session.
     pub verdict: &'a SavedVerdict,
-    /// The grade.
     pub grade: &'a SavedGrade,
 }
 

@@ -73,9 +73,7 @@ pub(super) fn write_or_share(
 
 /// Passes on what is written, and hashes it.
 pub(super) struct HashingWriter<'a> {
-    /// Where it goes.
     pub out: &'a mut dyn Write,
-    /// What it hashes to.
     pub hasher: blake3::Hasher,
 }
 

@@ -51,7 +51,6 @@ pub(crate) struct LineBatch<'a, 'b> {
     from: u64,
     /// What of the segment they may have parts of.
     bases: &'b mut WrittenBaseLines,
-    /// The lines.
     pub text: String,
     /// What must be durable before them.
     pub blobs: Vec<NewBlob<'a>>,

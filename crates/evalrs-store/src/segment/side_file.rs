@@ -19,7 +19,6 @@ const REPLY: u32 = 1 << 31;
 /// Where an entry stands: 16 bytes, because the index in memory has one for every key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct EntrySlot {
-    /// The number of the segment in this process.
     pub segment: u32,
     /// Where the line starts, in bytes.
     pub offset: u32,
