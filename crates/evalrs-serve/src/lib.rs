@@ -63,10 +63,12 @@ use utoipa_axum::routes;
 use crate::args::ServeArgs;
 use answer::ApiError;
 use connections::MOST_CONNECTIONS;
+use evalrs_base::diagnostic::Diagnostic;
 use evalrs_graph::inputs::Overrides;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
+use evalrs_use_cases::open::new_session;
 use evalrs_use_cases::signals::interrupted;
 use evalrs_use_cases::suites::suite_files;
 use guard::{HEALTH, MOST_BODY, RequestGuard, guard};
@@ -122,13 +124,12 @@ fn served(args: &ServeArgs, console: &mut Console<'_>) -> Result<ServedWorkspace
                 "serve the suites of one workspace; another server with another `--port` can serve the rest",
             ));
         }
-        let mut session =
-            evalrs_use_cases::open::new_session(&path, &surroundings, Overrides::default());
+        let mut session = new_session(&path, &surroundings, Overrides::default());
         let problems = session.load(console.system);
         let Some(name) = session.suite().map(|suite| suite.name.clone()) else {
             return Err(Error::Diagnostics(problems));
         };
-        if problems.iter().any(evalrs_base::diagnostic::Diagnostic::is_error) {
+        if problems.iter().any(Diagnostic::is_error) {
             evalrs_use_cases::say::say(&problems, console.err)?;
         }
         if suites.iter().any(|suite| suite.name == name) {
@@ -171,10 +172,8 @@ async fn listen(
 
 /// What listens at `address`.
 fn bound(address: SocketAddr) -> Result<TcpListener, Error> {
-    let bound = TcpListener::bind(address).and_then(|listener| {
-        listener.set_nonblocking(true)?;
-        Ok(listener)
-    });
+    let bound = TcpListener::bind(address)
+        .and_then(|listener| listener.set_nonblocking(true).map(|()| listener));
     bound.map_err(|error| {
         Error::plain(
             format!("cannot listen at {address}: {error}"),

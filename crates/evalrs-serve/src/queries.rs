@@ -25,8 +25,9 @@ struct KnownQuery {
 impl KnownQuery {
     fn is_of(&self, path: &str) -> bool {
         let parts: Vec<&str> = path.split('/').collect();
-        let is_it = |(own, part): (&String, &str)| own.starts_with('{') || own == part;
-        parts.len() == self.address.len() && self.address.iter().zip(parts).all(is_it)
+        let mut pairs = self.address.iter().zip(&parts);
+        parts.len() == self.address.len()
+            && pairs.all(|(own, part)| own.starts_with('{') || own == part)
     }
 }
 

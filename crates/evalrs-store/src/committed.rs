@@ -43,8 +43,8 @@ impl CommittedStore {
             }
         });
         match scanned {
-            Ok(scanned) => self.warnings.extend(scanned.skipped),
-            Err(error) => self.warnings.push(format!("cannot read `{path}`: {error}")),
+            Ok(scanned) => warnings.extend(scanned.skipped),
+            Err(error) => warnings.push(format!("cannot read `{path}`: {error}")),
         }
     }
 

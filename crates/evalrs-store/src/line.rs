@@ -78,16 +78,16 @@ impl<'a> StoredLine<'a> {
     pub(crate) fn alone(&self) -> Result<Entry, &'static str> {
         let Self { key, generation, value, .. } = *self;
         if self.shared().is_some() {
-            return Err(
+            Err(
                 "it shares parts with another line of the segment that it was written in; `evalrs cache export` writes whole lines",
-            );
-        }
-        if self.blob().is_some() {
-            return Err(
+            )
+        } else if self.blob().is_some() {
+            Err(
                 "it names a blob, which stays in the store that it was written in; `evalrs cache export` writes whole lines",
-            );
+            )
+        } else {
+            Ok(Entry { key, generation, body: value.to_owned() })
         }
-        Ok(Entry { key, generation, body: value.to_owned() })
     }
 }
 
@@ -122,15 +122,14 @@ enum Marker {
 
 impl Marker {
     fn of(line: &[u8]) -> Option<Self> {
-        let line = line.trim_ascii_end();
-        let is_marker = |sign: u8| {
-            let (signs, rest) = line.split_at_checked(7)?;
-            (signs.iter().all(|byte| *byte == sign) && matches!(rest.first(), None | Some(b' ')))
-                .then_some(())
+        let (signs, rest) = line.trim_ascii_end().split_at_checked(7)?;
+        let marker = match signs {
+            b"<<<<<<<" => Self::Start,
+            b"|||||||" | b"=======" => Self::Middle,
+            b">>>>>>>" => Self::End,
+            _ => return None,
         };
-        let markers =
-            [(b'<', Self::Start), (b'|', Self::Middle), (b'=', Self::Middle), (b'>', Self::End)];
-        markers.into_iter().find_map(|(sign, marker)| is_marker(sign).map(|()| marker))
+        matches!(rest.first(), None | Some(b' ')).then_some(marker)
     }
 }
 

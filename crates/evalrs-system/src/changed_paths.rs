@@ -27,48 +27,37 @@ impl ChangedPaths {
     pub fn extend(&mut self, other: Self) {
         match (&mut *self, other) {
             (Self::Only(paths), Self::Only(others)) => paths.extend(others),
-            (Self::Any, _) => {}
-            (Self::Only(_), Self::Any) => *self = Self::Any,
+            _ => *self = Self::Any,
         }
     }
 
     /// Whether the file may say something new.
     pub fn has(&self, path: &str) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Only(paths) => paths.contains(path),
-        }
+        let Self::Only(paths) = self else { return true };
+        paths.contains(path)
     }
 
     /// Whether one of these files may say something new.
     pub fn has_one_of(&self, others: &BTreeSet<String>) -> bool {
-        match self {
-            Self::Any => true,
-            Self::Only(paths) => !paths.is_disjoint(others),
-        }
+        let Self::Only(paths) = self else { return true };
+        !paths.is_disjoint(others)
     }
 
     /// Whether nothing else was touched than some of these.
     pub fn are_all_in(&self, others: &BTreeSet<String>) -> bool {
-        match self {
-            Self::Any => false,
-            Self::Only(paths) => paths.is_subset(others),
-        }
+        let Self::Only(paths) = self else { return false };
+        paths.is_subset(others)
     }
 
     /// Whether the folder, or something in it, may be new.
     pub fn is_near(&self, folder: &str) -> bool {
+        let Self::Only(paths) = self else { return true };
         let folder = folder.trim_end_matches('/');
-        let is_in = |path: &String| {
+        paths.iter().any(|path| {
+            let rest = path.strip_prefix(folder);
             // What is named without a folder stands in the current one.
             matches!(folder, "" | ".")
-                || path
-                    .strip_prefix(folder)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-        };
-        match self {
-            Self::Any => true,
-            Self::Only(paths) => paths.iter().any(is_in),
-        }
+                || rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        })
     }
 }

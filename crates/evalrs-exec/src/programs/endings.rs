@@ -34,10 +34,10 @@ impl Ending {
     pub(super) fn said(self) -> String {
         match self {
             Self::Exit(code) => format!("exited with code {code}"),
-            Self::Signal(signal) => match signal_name(signal) {
-                Some(name) => format!("was ended by signal {signal} ({name})"),
-                None => format!("was ended by signal {signal}"),
-            },
+            Self::Signal(signal) => {
+                let name = signal_name(signal).map(|name| format!(" ({name})"));
+                format!("was ended by signal {signal}{}", name.unwrap_or_default())
+            }
         }
     }
 }

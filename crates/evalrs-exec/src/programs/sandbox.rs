@@ -9,6 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::Start;
+use evalrs_base::file_path::folder_of;
 
 /// Folders that a sandbox has of its own, empty: temporary files, and the sockets of services, which are reached without
 /// a network.
@@ -79,11 +80,11 @@ pub(super) fn needed(start: &Start, environment: &BTreeMap<String, String>) -> B
         [&start.workspace, &start.cwd, &start.path].map(Clone::clone).into();
     let home = environment.get("HOME").map_or("", |home| home.trim_end_matches('/'));
     if let Some(runtime) = &start.runtime {
-        needed.extend(tool_of(evalrs_base::file_path::folder_of(&runtime.path), home));
+        needed.extend(tool_of(folder_of(&runtime.path), home));
         // A runtime is often a link to where it is installed.
         if let Ok(real) = std::fs::canonicalize(&runtime.path) {
             let real = real.to_string_lossy();
-            needed.extend(tool_of(evalrs_base::file_path::folder_of(&real), home));
+            needed.extend(tool_of(folder_of(&real), home));
         }
     }
     let entries = |name: &&str| environment.get(*name).map_or("", String::as_str).split(':');
@@ -104,7 +105,7 @@ fn tool_of(folder: &str, home: &str) -> Option<String> {
     if folder == home {
         return None;
     }
-    let parent = evalrs_base::file_path::folder_of(folder);
+    let parent = folder_of(folder);
     let is_shared =
         parent.is_empty() || parent == "/" || parent == home || HIDDEN.contains(&parent);
     let tool = if is_shared { folder } else { parent };
@@ -115,17 +116,15 @@ fn tool_of(folder: &str, home: &str) -> Option<String> {
 pub(super) fn limits(start: &Start) -> String {
     let sandbox = &start.spec.sandbox;
     // These runtimes reserve far more addresses than they use: their heap is limited by an option.
-    let is_own = start
-        .runtime
-        .as_ref()
-        .is_some_and(|runtime| ["node", "deno", "bun"].contains(&runtime.name.as_str()));
-    let memory = sandbox.memory.filter(|_| !is_own);
+    let runtime = start.runtime.as_ref().map_or("", |runtime| &runtime.name);
+    let memory = sandbox.memory.filter(|_| !["node", "deno", "bun"].contains(&runtime));
     let memory = memory.map(|bytes| format!("ulimit -v {} && ", bytes.div_ceil(1024)));
     // At the soft limit it is told so by a signal of its own, at the hard one it is ended.
-    let cpu = sandbox
-        .cpu_seconds
-        .map(|most| format!("ulimit -t {} && ulimit -S -t {most} && ", most.saturating_add(1)));
-    [memory, cpu].into_iter().flatten().collect()
+    let cpu = sandbox.cpu_seconds.map(|soft| {
+        let hard = soft.saturating_add(1);
+        format!("ulimit -t {hard} && ulimit -S -t {soft} && ")
+    });
+    memory.into_iter().chain(cpu).collect()
 }
 
 #[cfg(test)]

@@ -62,9 +62,7 @@ impl WrittenFiles {
                 if is_suspect {
                     self.suspects.remove(&path);
                 }
-                continue;
-            }
-            if was.is_none() || is_suspect {
+            } else if was.is_none() || is_suspect {
                 self.suspects.remove(&path);
                 outputs.insert(path);
             } else {

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 use super::labels::{LabelView, PeopleView, PersonLabelView, RunLabels};
 use super::message::MessageView;
 use super::rows::{IndexedRow, RunRows, VerdictState};
+use super::run::object_or_null;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_metrics::explain::{ExplainedAction, ExplainedResult};
 use evalrs_metrics::results::recorded_submission;
@@ -137,11 +138,6 @@ impl JudgmentView {
             asked_at: kept.map(|kept| kept.at.clone()).filter(|at| !at.is_empty()),
         }
     }
-}
-
-/// An object as it is. Records are files anybody may have edited: what is none is left out.
-fn object_or_null(value: &Value) -> Value {
-    if value.is_object() { value.clone() } else { Value::Null }
 }
 
 /// What a suite knows of a case beyond the record.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use serde::Serialize;
 
 use evalrs_eval::dataset::label_file;
-use evalrs_eval::dataset::label_file::{LabelLine, LabelTable, digest_number};
+use evalrs_eval::dataset::label_file::{LabelTable, digest_number};
 use evalrs_eval::dataset::people::{UNKNOWN, label_of, opinions};
 use evalrs_eval::label_keys::{KeyLabel, LabelKey, label_keys};
 use evalrs_metrics::metric::holdout::is_held_out;
@@ -60,11 +60,8 @@ pub(crate) struct PersonLabelView {
 impl PersonLabelView {
     fn new(said: &ReadLabel, threshold: f64) -> Self {
         let label = LabelView::new(said.label, threshold, None);
-        Self {
-            who: said.who.as_deref().map(str::to_owned),
-            label: label.label,
-            passes: label.passes,
-        }
+        let LabelView { label, passes, .. } = label;
+        Self { who: said.who.as_deref().map(str::to_owned), label, passes }
     }
 }
 
@@ -171,12 +168,9 @@ impl LabelFile {
     pub(crate) fn of(named: Option<&str>, suite: &str, said: Option<LabelsSpec>) -> Self {
         let said = said.unwrap_or_default();
         let holdout = said.holdout;
-        match named.map(str::to_owned).or_else(|| said.path.clone()) {
-            Some(path) => Self { path, layout: said, holdout },
-            None => {
-                Self { path: label_file::beside(suite), layout: LabelsSpec::default(), holdout }
-            }
-        }
+        let path = named.map(str::to_owned).or_else(|| said.path.clone());
+        let layout = if path.is_some() { said } else { LabelsSpec::default() };
+        Self { path: path.unwrap_or_else(|| label_file::beside(suite)), layout, holdout }
     }
 }
 
@@ -219,12 +213,8 @@ impl RunLabels {
 
     /// What people say of an answer for a grader, unless it is held out.
     pub(crate) fn said(&self, answer: &LabelledAnswer<'_>, grader: &LabelledGrader) -> SaidLabels {
-        let Some(lines) = self.table.samples.get(answer.sample) else {
-            return SaidLabels::default();
-        };
-        if self.holds_out(answer) {
-            return SaidLabels::default();
-        }
+        let lines = self.table.samples.get(answer.sample).filter(|_| !self.holds_out(answer));
+        let Some(lines) = lines else { return SaidLabels::default() };
         let own = lines.iter().filter(|line| {
             let is_of_submission =
                 |now: u64| line.submission.as_ref().is_none_or(|of| digest_number(of) == now);
@@ -233,10 +223,10 @@ impl RunLabels {
                 && answer.submission.is_none_or(is_of_submission)
         });
         let said = opinions(own);
-        let named = |line: &&LabelLine| {
+        let named = said.iter().filter_map(|line| {
             Some(ReadLabel { who: line.who.clone(), label: line.said.on(grader.scale)? })
-        };
-        let mut people: Vec<ReadLabel> = said.iter().filter_map(named).collect();
+        });
+        let mut people: Vec<ReadLabel> = named.collect();
         people.sort_by(|one, other| one.who.cmp(&other.who));
         SaidLabels { label: label_of(&said).and_then(|said| said.on(grader.scale)), people }
     }

@@ -142,6 +142,11 @@ struct Facts {
     warnings: Vec<String>,
 }
 
+/// An object as it is. Records are files anybody may have edited: what is none is left out.
+pub(super) fn object_or_null(value: &Value) -> Value {
+    if value.is_object() { value.clone() } else { Value::Null }
+}
+
 fn read_value(system: &dyn System, path: &str) -> Value {
     let bytes = system.read(path).into_bytes();
     bytes.ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or(Value::Null)
@@ -166,10 +171,7 @@ impl RunView {
         let of_target =
             facts.target.as_ref().and_then(|target| target.get("spent")?.get("cost")?.as_f64());
         let of_judges = facts.spent.get("cost").and_then(Value::as_f64);
-        let cost = match (of_judges, of_target) {
-            (Some(one), Some(other)) => Some(one + other),
-            (one, other) => one.or(other),
-        };
+        let cost = of_judges.into_iter().chain(of_target).reduce(|one, other| one + other);
         Self {
             id: run.id.clone(),
             suite: run.header.suite.clone(),
@@ -181,10 +183,7 @@ impl RunView {
             narrowed: run.header.is_narrowed(),
             samples: summary["samples"].as_u64(),
             results: summary["results"].as_u64(),
-            gate: Some(&summary["gate"])
-                .filter(|gate| gate.is_object())
-                .cloned()
-                .unwrap_or_default(),
+            gate: object_or_null(&summary["gate"]),
             metrics: metrics::metrics(summary),
             declared: metrics::declared(summary),
             actions: ActionsView {
@@ -213,8 +212,7 @@ pub(crate) fn labelled_graders(header: &PastHeader) -> Vec<LabelledGrader> {
 /// The scale on which people label what a grader with these settings grades, where it is not that of all scores.
 fn scale(settings: &Map<String, Value>) -> Option<Scale> {
     if let Some(function) = settings.get("function").and_then(Value::as_str) {
-        let config = settings.get("config").and_then(Value::as_object).cloned();
-        let config = config.unwrap_or_default();
+        let config = settings.get("config").and_then(Value::as_object).cloned().unwrap_or_default();
         return recorded_scale(&ToolSpec { function: function.to_owned(), config });
     }
     // Of two answers the better one is chosen, on whichever scale.
@@ -238,7 +236,7 @@ impl RunDetails {
             _ => Map::new(),
         };
         let summary = read_value(system, &join(&run.folder, "summary.json"));
-        let summary = if summary.is_object() { summary } else { Value::Null };
+        let summary = object_or_null(&summary);
         let facts = facts(system, run);
         let graders = run.header.graders().map(|(name, settings)| {
             let text = |field: &str| settings.get(field)?.as_str().map(str::to_owned);

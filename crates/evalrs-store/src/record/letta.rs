@@ -1,6 +1,7 @@
 //! The result directory of Letta Evals, written from a run of ours: `header.json`, `results.jsonl` and `summary.json`; of
 //! several trials a folder `run_1` and so on with the three, and `aggregate_stats.json` beside them.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use serde_json::Value;
@@ -29,14 +30,11 @@ pub struct LettaRecord<'a> {
 
 /// Writes the files into `folder`.
 pub fn write(system: &dyn System, folder: &str, record: &LettaRecord<'_>) -> std::io::Result<()> {
-    let mut trials: Vec<u32> = Vec::new();
+    let mut trials = BTreeSet::new();
     (record.results)(&mut |line, _| {
-        if !trials.contains(&line.trial) {
-            trials.push(line.trial);
-        }
+        trials.insert(line.trial);
         Ok(())
     })?;
-    trials.sort_unstable();
     if trials.len() <= 1 {
         return write_run(system, folder, record, None).map(drop);
     }

@@ -170,13 +170,9 @@ impl SharingWriter<'_> {
 
 impl Write for SharingWriter<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        match self.write_or_compare(bytes) {
-            Ok(0) => self.file.write(bytes),
-            Ok(same) => Ok(same),
-            Err(error) => {
-                self.broken = true;
-                Err(error)
-            }
+        match self.write_or_compare(bytes).inspect_err(|_| self.broken = true)? {
+            0 => self.file.write(bytes),
+            same => Ok(same),
         }
     }
 

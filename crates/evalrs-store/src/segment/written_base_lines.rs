@@ -96,20 +96,18 @@ impl WrittenBody {
         if elements.len() != self.elements.len() {
             return cuts;
         }
-        let is_same =
-            |place: usize| body[elements[place].clone()] == self.body[self.elements[place].clone()];
         let mut place = 0;
         while place < elements.len() {
-            let first = place;
-            while place < elements.len() && is_same(place) {
-                place += 1;
-            }
-            if place > first {
-                let from = run(elements, first, place);
-                let of = run(&self.elements, first, place);
+            let pairs = elements[place..].iter().zip(&self.elements[place..]);
+            let same = pairs
+                .take_while(|(own, other)| body[(*own).clone()] == self.body[(*other).clone()]);
+            let end = place + same.count();
+            if end > place {
+                let from = run(elements, place, end);
+                let of = run(&self.elements, place, end);
                 cuts.extend((from.len() >= LEAST_PART).then_some(SharedRun { from, of }));
             }
-            place += 1;
+            place = end + 1;
         }
         cuts
     }

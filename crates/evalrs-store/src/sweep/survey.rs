@@ -258,8 +258,9 @@ impl Survey {
         let is_small = |closed: &ClosedSegment| closed.length < SEAL_AT / 2;
         let loses = |at: usize| {
             let ClosedSegment { is_torn, is_outdated, .. } = self.closed[at];
+            let mut entries = self.entries(at);
             let goes = |at: usize| fates[at] != Fate::Kept || self.candidates[at].is_incomplete;
-            is_torn || is_outdated || self.entries(at).is_empty() || self.entries(at).any(goes)
+            is_torn || is_outdated || entries.is_empty() || entries.any(goes)
         };
         let small = self.closed.iter().filter(|closed| is_small(closed)).count();
         let ats = 0..self.closed.len();

@@ -135,16 +135,11 @@ fn replace(folder: &Path, path: &Path, keys: &[ActionKey]) -> io::Result<()> {
 }
 
 /// A temporary file that becomes one which others may read as they may read segments.
-#[cfg(unix)]
 fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    use std::os::unix::fs::PermissionsExt as _;
-    let as_any = fs::Permissions::from_mode(0o666);
-    tempfile::Builder::new().prefix(TEMPORARY).permissions(as_any).tempfile_in(folder)
-}
-
-#[cfg(not(unix))]
-fn temporary(folder: &Path) -> io::Result<tempfile::NamedTempFile> {
-    tempfile::Builder::new().prefix(TEMPORARY).tempfile_in(folder)
+    let mut builder = tempfile::Builder::new();
+    #[cfg(unix)]
+    builder.permissions(std::os::unix::fs::PermissionsExt::from_mode(0o666));
+    builder.prefix(TEMPORARY).tempfile_in(folder)
 }
 
 /// Removes what writers that were killed have left of manifests, once no writer can be at it any more. It is no harm if
