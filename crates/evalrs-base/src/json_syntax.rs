@@ -1,4 +1,4 @@
-//! What is wrong with a text as JSON, in our words and with the likely fix, and what kind of value stands in one.
+//! What is wrong with a text as JSON, in our words and with the likely fix, and what a value in one is in words.
 //!
 //! It knows the parser's errors and nothing of rows or files. The parser names what it expected of a grammar;
 //! whoever wrote a dataset by hand or by script made one of a few slips.
@@ -105,6 +105,11 @@ pub(crate) fn offset_of(text: &str, line: usize, column: usize) -> usize {
     };
     // Column 0 is the line break before the line.
     (line_start + column).saturating_sub(1).min(text.len())
+}
+
+/// A text as it is, any other value as its JSON.
+pub fn as_text(value: &Value) -> String {
+    value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
 /// What a JSON value is, in words.

@@ -87,23 +87,18 @@ impl Action {
     }
 
     fn walk(&self, to: &mut dyn Ingredients) {
+        let kind = match self {
+            Self::Judge(_) => judge::KIND,
+            Self::Program(_) => "program",
+            Self::Dependencies(_) => "dependencies",
+            Self::Target(_) => TARGET,
+        };
+        to.text("kind", kind);
         match self {
-            Self::Judge(action) => {
-                to.text("kind", judge::KIND);
-                action.walk(to);
-            }
-            Self::Program(action) => {
-                to.text("kind", "program");
-                action.walk(to);
-            }
-            Self::Dependencies(action) => {
-                to.text("kind", "dependencies");
-                action.walk(to);
-            }
-            Self::Target(action) => {
-                to.text("kind", TARGET);
-                action.walk(to);
-            }
+            Self::Judge(action) => action.walk(to),
+            Self::Program(action) => action.walk(to),
+            Self::Dependencies(action) => action.walk(to),
+            Self::Target(action) => action.walk(to),
         }
     }
 }

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use evalrs_base::diagnostic::suggest;
 use evalrs_model::spec::OptionProblem;
+use python_re::Regex;
 
 /// The JSON Schema of the options `T`.
 pub(super) fn schema<T: JsonSchema>() -> Value {
@@ -31,58 +32,65 @@ pub(super) fn read<T: JsonSchema + DeserializeOwned>(
     if !problems.is_empty() {
         return Err(problems);
     }
-    serde_json::from_value(config).map_err(|error| vec![problem(Vec::new(), error.to_string())])
+    serde_json::from_value(config).map_err(|error| vec![problem(&[], error.to_string())])
 }
 
 /// Nothing, or what is wrong because there are options of `owner`, which has none. Not through the schema, because the
 /// validator has no name for a member that could not be right.
 pub(super) fn none(config: &Map<String, Value>, owner: &str) -> Result<(), Vec<OptionProblem>> {
-    let problems = config.keys().map(|name| OptionProblem {
-        at: vec![name.clone()],
-        message: format!("unknown option `{name}`"),
-        hint: Some(format!("this {owner} has no options")),
-    });
-    let problems: Vec<OptionProblem> = problems.collect();
+    let problems: Vec<OptionProblem> = config
+        .keys()
+        .map(|name| OptionProblem {
+            at: vec![name.clone()],
+            message: format!("unknown option `{name}`"),
+            hint: Some(format!("this {owner} has no options")),
+        })
+        .collect();
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
 /// A problem without a hint.
-pub(super) fn problem(at: Vec<String>, message: impl Into<String>) -> OptionProblem {
+pub(super) fn problem(at: &[&str], message: impl Into<String>) -> OptionProblem {
+    let at = at.iter().map(|key| (*key).to_owned()).collect();
     OptionProblem { at, message: message.into(), hint: None }
 }
+
+/// The Python pattern that the option `pattern` is.
+pub(super) fn pattern(written: &str) -> Result<Regex, Vec<OptionProblem>> {
+    Regex::new(written).map_err(|why| {
+        vec![problem(&["pattern"], format!("`pattern` is not a valid pattern: {why}"))]
+    })
+}
+
+/// The keywords of schemas of options, in the order in which problems are told.
+const KEYWORDS: [&str; 11] = [
+    "type",
+    "const",
+    "minimum",
+    "maximum",
+    "minLength",
+    "minItems",
+    "additionalProperties",
+    "required",
+    "items",
+    "anyOf",
+    "oneOf",
+];
 
 /// Everything that is wrong with a value by a schema of options. Those say no more than what is looked at here; a validator of
 /// any schema would be a fifth of the build.
 fn check(schema: &Value, value: &Value, at: &[String]) -> Vec<OptionProblem> {
-    let Some(rules) = schema.as_object() else { return Vec::new() };
-    rules.iter().flat_map(|(keyword, rule)| broken(keyword, rule, rules, value, at)).collect()
+    let keywords = KEYWORDS.iter().filter(|keyword| schema.get(*keyword).is_some());
+    keywords.flat_map(|keyword| broken(keyword, schema, value, at)).collect()
 }
 
 /// What is wrong with a value by one keyword of a schema.
-fn broken(
-    keyword: &str,
-    rule: &Value,
-    rules: &Map<String, Value>,
-    value: &Value,
-    at: &[String],
-) -> Vec<OptionProblem> {
+fn broken(keyword: &str, schema: &Value, value: &Value, at: &[String]) -> Vec<OptionProblem> {
+    let rule = &schema[keyword];
     let what = at.last().map_or("the options".to_owned(), |key| format!("`{key}`"));
-    let wrong = |message: String| vec![problem(at.to_vec(), message)];
+    let wrong = |message| vec![OptionProblem { at: at.to_vec(), message, hint: None }];
     match (keyword, value) {
-        ("properties", Value::Object(members)) => {
-            let known = rule.as_object().into_iter().flatten();
-            let known = known.filter_map(|(name, rule)| Some((name, rule, members.get(name)?)));
-            known.flat_map(|(name, rule, member)| check(rule, member, &below(at, name))).collect()
-        }
-        ("additionalProperties", Value::Object(members)) => {
-            let known = known_options(rules);
-            let others = members.iter().filter(|(name, _)| !known.contains(&name.as_str()));
-            let problems = others.flat_map(|(name, member)| match rule {
-                Value::Bool(false) => vec![unknown(name, at, &known)],
-                rule => check(rule, member, &below(at, name)),
-            });
-            problems.collect()
-        }
+        ("additionalProperties", Value::Object(members)) => check_members(schema, members, at),
         ("required", Value::Object(members)) => {
             let names = rule.as_array().into_iter().flatten().filter_map(Value::as_str);
             let missing = names.filter(|name| !members.contains_key(*name));
@@ -90,9 +98,7 @@ fn broken(
         }
         ("items", Value::Array(items)) => {
             let numbered = items.iter().enumerate();
-            numbered
-                .flat_map(|(at_item, item)| check(rule, item, &below(at, &at_item.to_string())))
-                .collect()
+            numbered.flat_map(|(n, item)| check(rule, item, &below(at, &n.to_string()))).collect()
         }
         ("type", value) if !is_of_type(value, rule) => {
             wrong(format!("{what} must be {}", type_names(rule)))
@@ -103,11 +109,11 @@ fn broken(
         ("maximum", Value::Number(number)) if number.as_f64() > rule.as_f64() => {
             wrong(format!("{what} must be at most {rule}"))
         }
-        ("minItems", Value::Array(items)) if (items.len() as u64) < least(rule) => {
-            let plural = if least(rule) == 1 { "" } else { "s" };
-            wrong(format!("{what} must have at least {rule} item{plural}"))
+        // The least length is 1 wherever there is one.
+        ("minItems", Value::Array(items)) if items.is_empty() => {
+            wrong(format!("{what} must have at least 1 item"))
         }
-        ("minLength", Value::String(text)) if (text.chars().count() as u64) < least(rule) => {
+        ("minLength", Value::String(text)) if text.is_empty() => {
             wrong(format!("{what} must not be empty"))
         }
         ("const", value) if value != rule => wrong(format!("{what} must be {rule}")),
@@ -120,14 +126,31 @@ fn broken(
     }
 }
 
+/// What is wrong with the members of an object, in their order, and then those that should not be there.
+fn check_members(
+    schema: &Value,
+    members: &Map<String, Value>,
+    at: &[String],
+) -> Vec<OptionProblem> {
+    let none = Map::new();
+    let known = schema.get("properties").and_then(Value::as_object).unwrap_or(&none);
+    let mut problems = Vec::new();
+    let mut unexpected = Vec::new();
+    for (name, member) in members {
+        match (known.get(name), &schema["additionalProperties"]) {
+            (None, Value::Bool(false)) => unexpected.push(unknown(name, at, known)),
+            (own, others) => {
+                problems.extend(check(own.unwrap_or(others), member, &below(at, name)));
+            }
+        }
+    }
+    problems.extend(unexpected);
+    problems
+}
+
 /// Whether a value is right by one of several schemas.
 fn fits_any(schemas: &Value, value: &Value) -> bool {
     schemas.as_array().into_iter().flatten().any(|schema| check(schema, value, &[]).is_empty())
-}
-
-/// The least number of something, as a schema says it.
-fn least(rule: &Value) -> u64 {
-    rule.as_u64().unwrap_or_default()
 }
 
 /// The place of a member or an item.
@@ -137,8 +160,10 @@ fn below(at: &[String], name: &str) -> Vec<String> {
 
 /// The types that a schema names, one or several.
 fn types(rule: &Value) -> impl Iterator<Item = &str> {
-    let several = rule.as_array().into_iter().flatten().filter_map(Value::as_str);
-    rule.as_str().into_iter().chain(several)
+    rule.as_array()
+        .map_or(std::slice::from_ref(rule), Vec::as_slice)
+        .iter()
+        .filter_map(Value::as_str)
 }
 
 fn is_of_type(value: &Value, rule: &Value) -> bool {
@@ -153,20 +178,14 @@ fn is_of_type(value: &Value, rule: &Value) -> bool {
     })
 }
 
-fn unknown(name: &str, at: &[String], known: &[&str]) -> OptionProblem {
-    let mut at = at.to_vec();
-    at.push(name.to_owned());
+fn unknown(name: &str, at: &[String], known: &Map<String, Value>) -> OptionProblem {
+    let known: Vec<&str> = known.keys().map(String::as_str).collect();
     let hint = match suggest(name, known.iter().copied()) {
         Some(meant) => format!("did you mean `{meant}`?"),
         None => format!("the options are `{}`", known.join("`, `")),
     };
-    OptionProblem { at, message: format!("unknown option `{name}`"), hint: Some(hint) }
-}
-
-/// The options that a schema knows.
-fn known_options(rules: &Map<String, Value>) -> Vec<&str> {
-    let members = rules.get("properties").and_then(Value::as_object);
-    members.map(|members| members.keys().map(String::as_str).collect()).unwrap_or_default()
+    let message = format!("unknown option `{name}`");
+    OptionProblem { at: below(at, name), message, hint: Some(hint) }
 }
 
 fn not_one_of(choices: &Value, value: &Value, at: &[String], what: &str) -> OptionProblem {
@@ -183,12 +202,12 @@ fn type_names(rule: &Value) -> String {
     let mut names: Vec<&str> = types(rule).filter(|name| *name != "null").collect();
     names.sort_unstable();
     let names = names.into_iter().map(|name| match name {
-        "boolean" => "true or false".to_owned(),
-        "integer" => "a whole number".to_owned(),
-        "string" => "text".to_owned(),
-        "array" => "a list".to_owned(),
-        "object" => "a mapping".to_owned(),
-        other => format!("a {other}"),
+        "boolean" => "true or false",
+        "integer" => "a whole number",
+        "number" => "a number",
+        "string" => "text",
+        "array" => "a list",
+        _ => "a mapping",
     });
     names.collect::<Vec<_>>().join(" or ")
 }

@@ -224,14 +224,9 @@ fn facts_of(info: &ProviderInfo) -> Map<String, Value> {
 
 static PROVIDER_IDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| provider::infos().map(|info| info.id).collect());
-static GRADER_IDS: LazyLock<Vec<&str>> = LazyLock::new(|| {
-    GRADERS
-        .iter()
-        .flat_map(|info| std::iter::once(info.id).chain(info.aliases.iter().copied()))
-        // They are known, and say which feature has them where they are checked.
-        .chain(grade::names_left_out())
-        .collect()
-});
+static GRADER_NAMES: LazyLock<Vec<String>> = LazyLock::new(|| grade::names().collect());
+static GRADER_IDS: LazyLock<Vec<&str>> =
+    LazyLock::new(|| GRADER_NAMES.iter().map(String::as_str).collect());
 static EXTRACTOR_IDS: LazyLock<Vec<&str>> =
     LazyLock::new(|| EXTRACTORS.iter().map(|info| info.id).collect());
 

@@ -124,6 +124,22 @@ impl Regex {
         }
     }
 
+    /// All matches in `text`, one after another. After an empty match the search goes on one character further.
+    pub fn find_all(&self, text: &str) -> impl Iterator<Item = Result<Captures, RegexProblem>> {
+        let mut start = 0;
+        std::iter::from_fn(move || {
+            let found = self.captures_at(text, start).transpose()?;
+            let whole = found.as_ref().ok().and_then(|found| found.groups.first()?.clone());
+            // Behind the end of the text, where nothing is found any more.
+            start = whole.map_or(text.len() + 1, |whole| match text[whole.end..].chars().next() {
+                Some(next) if whole.is_empty() => whole.end + next.len_utf8(),
+                None if whole.is_empty() => text.len() + 1,
+                _ => whole.end,
+            });
+            Some(found)
+        })
+    }
+
     /// Whether it matches anywhere in `text`: `re.search`.
     ///
     /// ```

@@ -42,27 +42,21 @@ impl Adapter {
     /// What the first mapping that takes the event makes of it. Where that takes items of a list, the other items are left
     /// to the mappings after it over the same list: an answer may hold thoughts, words and calls at once.
     fn mapped(&self, event: &Value) -> Vec<Update> {
-        let mappings = self.output_events.as_deref().unwrap_or_default();
         let applies = |mapping: &&EventMapping| {
             mapping.matches.when.iter().all(|when| when.path.matches(event, &when.value))
         };
-        let mut mappings = mappings.iter().filter(applies);
+        let mut mappings = self.output_events.iter().flatten().filter(applies);
         while let Some(mapping) = mappings.next() {
             match mapping.matches.path.find(event) {
-                Some(Value::Array(items)) => {
-                    let rest: Vec<&EventMapping> = mappings
-                        .clone()
-                        .filter(|other| other.matches.path == mapping.matches.path)
-                        .collect();
-                    if !items.iter().any(|item| mapping.takes_item(item)) {
-                        continue;
-                    }
-                    let takers = || std::iter::once(mapping).chain(rest.iter().copied());
-                    let update =
-                        |item| Some(takers().find(|taker| taker.takes_item(item))?.update(item));
+                Some(Value::Array(items)) if items.iter().any(|item| mapping.takes_item(item)) => {
+                    let rest = mappings.filter(|other| other.matches.path == mapping.matches.path);
+                    let takers: Vec<&EventMapping> = std::iter::once(mapping).chain(rest).collect();
+                    let update = |item| {
+                        Some(takers.iter().find(|taker| taker.takes_item(item))?.update(item))
+                    };
                     return items.iter().filter_map(update).collect();
                 }
-                Some(value) if is_match(value, &mapping.matches.value) => {
+                Some(value) if !value.is_array() && is_match(value, &mapping.matches.value) => {
                     return vec![mapping.update(event)];
                 }
                 _ => {}
@@ -80,7 +74,7 @@ impl Adapter {
 
     /// Whether the event says that the turn failed.
     pub fn says_failed(&self, event: &Value) -> bool {
-        let mut found = self.result.failed_path.all().iter().filter_map(|path| path.find(event));
+        let mut found = self.result.failed_path.iter().filter_map(|path| path.find(event));
         found.any(|value| match value {
             Value::Bool(failed) => *failed,
             Value::String(word) => word.starts_with("error"),
@@ -98,13 +92,11 @@ impl Adapter {
         let paths = self.usage.as_ref()?;
         let sum = |paths: &[EventPath]| {
             let counts = paths.iter().filter_map(|path| path.find(event)?.as_u64());
-            counts
-                .fold(None, |sum: Option<u64>, count| Some(sum.unwrap_or(0).saturating_add(count)))
+            counts.fold(0, u64::saturating_add)
         };
         let cost = paths.cost.as_ref().and_then(|path| path.find(event)?.as_f64());
-        let input = sum(&paths.input_tokens).unwrap_or(0);
-        let output = sum(&paths.output_tokens).unwrap_or(0);
-        let usage = Usage::of_tokens(input, output).told(cost.and_then(Cost::from_dollars));
+        let usage = Usage::of_tokens(sum(&paths.input_tokens), sum(&paths.output_tokens))
+            .told(cost.and_then(Cost::from_dollars));
         (usage != Usage::default()).then_some(usage)
     }
 }
@@ -112,9 +104,8 @@ impl Adapter {
 impl EventMapping {
     /// Whether an item of a list is taken. Of objects with a type, the type is compared.
     fn takes_item(&self, item: &Value) -> bool {
-        let compared = item.get("type").unwrap_or(item);
         let any = self.matches.value == "*" && !item.is_null();
-        any || is_match(compared, &self.matches.value)
+        any || is_match(item.get("type").unwrap_or(item), &self.matches.value)
     }
 
     /// What is told by an event, or by an item of one.

@@ -5,7 +5,7 @@
 
 use std::time::Duration;
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 
 use super::path::EventPath;
 
@@ -189,31 +189,21 @@ pub struct ResultMatch {
     pub(super) match_value: String,
     pub(super) content_path: EventPath,
     /// Extension: that the turn failed, if `true` or a text that begins with `error` stands at one of them.
-    #[serde(default)]
-    pub(super) failed_path: FailedPaths,
+    #[serde(default, deserialize_with = "one_or_several")]
+    pub(super) failed_path: Vec<EventPath>,
 }
 
-/// One path, or several.
-#[derive(Clone, Debug, PartialEq, Deserialize)]
-#[serde(untagged)]
-pub(super) enum FailedPaths {
-    One(EventPath),
-    Several(Vec<EventPath>),
-}
-
-impl Default for FailedPaths {
-    fn default() -> Self {
-        Self::Several(Vec::new())
+fn one_or_several<'de, D: Deserializer<'de>>(from: D) -> Result<Vec<EventPath>, D::Error> {
+    #[derive(Deserialize)]
+    #[serde(untagged)]
+    enum FailedPaths {
+        One(EventPath),
+        Several(Vec<EventPath>),
     }
-}
-
-impl FailedPaths {
-    pub(super) fn all(&self) -> &[EventPath] {
-        match self {
-            Self::One(path) => std::slice::from_ref(path),
-            Self::Several(paths) => paths,
-        }
-    }
+    Ok(match FailedPaths::deserialize(from)? {
+        FailedPaths::One(path) => vec![path],
+        FailedPaths::Several(paths) => paths,
+    })
 }
 
 /// How a conversation is written down for an agent that keeps none.

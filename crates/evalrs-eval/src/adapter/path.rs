@@ -7,6 +7,8 @@
 use serde::Deserialize;
 use serde_json::Value;
 
+use evalrs_base::json_syntax::as_text;
+
 /// A path into an event.
 #[derive(Clone, Debug, PartialEq, Deserialize)]
 #[serde(from = "String")]
@@ -89,10 +91,7 @@ impl EventPath {
 
     /// What stands there as text: strings as they are, anything else as JSON.
     pub fn text(&self, event: &Value) -> Option<String> {
-        self.find(event).map(|value| match value {
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        })
+        self.find(event).map(as_text)
     }
 
     /// Whether this text stands there; `*` is any value.

@@ -46,13 +46,13 @@ impl Adapter {
         if let (Some(flag), Some(model)) = (&self.model_flag, &conversation.model) {
             argv.extend([flag.clone(), model.clone()]);
         }
-        if self.session_mode == SessionMode::Stream
-            && let (Some(resume), Some(id)) = (&self.resume, &conversation.session_id)
-        {
-            argv.extend([resume.flag.clone(), id.clone()]);
-        }
         let text = match self.session_mode {
-            SessionMode::Stream => text.to_owned(),
+            SessionMode::Stream => {
+                if let (Some(resume), Some(id)) = (&self.resume, &conversation.session_id) {
+                    argv.extend([resume.flag.clone(), id.clone()]);
+                }
+                text.to_owned()
+            }
             SessionMode::Iterative => self.with_history(conversation, text),
         };
         if self.prompt.stdin {

@@ -72,10 +72,10 @@ impl Steps {
     fn tool_call(&mut self, update: &Update, at: u64) {
         let status = update.status.as_deref().unwrap_or("pending");
         if let Some(open) = self.call_of(update, status) {
-            let ended = is_end(status).then(|| at.saturating_sub(self.calls[open].began));
-            self.calls[open].has_ended |= ended.is_some();
-            let step = self.calls[open].step;
-            if let Some(step) = self.done[step].as_object_mut() {
+            let open = &mut self.calls[open];
+            let ended = is_end(status).then(|| at.saturating_sub(open.began));
+            open.has_ended |= ended.is_some();
+            if let Some(step) = self.done[open.step].as_object_mut() {
                 set(step, update, status);
                 step.extend(ended.map(|duration| ("duration".to_owned(), Value::from(duration))));
             }
@@ -87,14 +87,9 @@ impl Steps {
         step.insert("name".to_owned(), Value::from(name.as_str()));
         set(&mut step, update, status);
         step.insert("timestamp".to_owned(), Value::from(at));
-        let has_ended = is_end(status);
-        self.calls.push(OpenCall {
-            id: update.id.clone(),
-            name,
-            step: self.done.len(),
-            began: at,
-            has_ended,
-        });
+        let id = update.id.clone();
+        let place = self.done.len();
+        self.calls.push(OpenCall { id, name, step: place, began: at, has_ended: is_end(status) });
         self.done.push(Value::Object(step));
     }
 

@@ -10,8 +10,7 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
-use super::extractor::{ExtractorInfo, options};
-use super::view::ExtractView;
+use super::extractor::{ExtractView, ExtractorInfo, options};
 use crate::options::{problem, schema};
 use evalrs_base::json_path;
 
@@ -24,7 +23,7 @@ pub(super) const JSON_PATH: ExtractorInfo = ExtractorInfo {
         let Query { path, source } = options(config)?;
         let path = json_path::parse(&path).map_err(|error| {
             let message = format!("`path` is not a valid JSONPath: {error}");
-            vec![problem(vec!["path".to_owned()], message)]
+            vec![problem(&["path"], message)]
         })?;
         Ok(Arc::new(move |from| Ok(found(&path, source, from))))
     },

@@ -1,11 +1,18 @@
-//! Extractors of what the target said.
+//! Extractors of what the target said and called, and of what it was left with.
+
+use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
+use serde_json::Value;
 
-use super::extractor::{ExtractorInfo, no_options, with_options, without_options};
-use super::view::{ExtractView, assistant};
+use super::extractor::{
+    ExtractError, ExtractView, ExtractorInfo, assistant, no_options, options, with_options,
+    without_options,
+};
 use crate::options::schema;
+use evalrs_base::python::strip;
+use evalrs_trajectory::MessageBody;
 
 pub(super) const LAST_ASSISTANT: ExtractorInfo = ExtractorInfo {
     id: "last_assistant",
@@ -109,8 +116,7 @@ impl AfterMarker {
     fn rest(&self, text: &str) -> Option<String> {
         let at = text.find(&self.marker)?;
         let from = if self.include_marker { at } else { at + self.marker.len() };
-        let is_space = |c: char| c.is_whitespace() || ('\x1c'..='\x1f').contains(&c);
-        text.get(from..).map(|rest| rest.trim_matches(is_space).to_owned())
+        text.get(from..).map(|rest| strip(rest).to_owned())
     }
 }
 
@@ -119,4 +125,86 @@ fn last_turn<'a>(from: &ExtractView<'a>) -> Vec<&'a str> {
     let last = from.trajectory.turns.last().map_or(&[][..], |turn| &turn.messages);
     let seen = last.iter().filter(|message| from.include_subagents || !message.subagent);
     seen.filter_map(assistant).collect()
+}
+
+/// Options of extractors of one tool.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct OneTool {
+    /// The name of the tool.
+    #[schemars(length(min = 1))]
+    tool_name: String,
+}
+
+pub(super) const TOOL_ARGUMENTS: ExtractorInfo = ExtractorInfo {
+    id: "tool_arguments",
+    name: "Tool arguments",
+    description: "The arguments of the first call of a tool as they were written; `{}` if there is none.",
+    options: schema::<OneTool>,
+    compile: |config| {
+        with_options(config, |tool: &OneTool, from| {
+            let call = from.tool_calls().find(|call| call.name == tool.tool_name);
+            call.map_or_else(|| "{}".to_owned(), |call| call.arguments.clone())
+        })
+    },
+};
+
+pub(super) const TOOL_OUTPUT: ExtractorInfo = ExtractorInfo {
+    id: "tool_output",
+    name: "Tool output",
+    description: "What the first call of a tool returned.",
+    options: schema::<OneTool>,
+    compile: |config| {
+        with_options(config, |tool: &OneTool, from| tool_output(from, &tool.tool_name))
+    },
+};
+
+/// What the first call of a tool returned. Formats without call ids pair calls and returns in order.
+fn tool_output(from: &ExtractView<'_>, tool_name: &str) -> String {
+    let mut calls = from.tool_calls().enumerate();
+    let Some((index, call)) = calls.find(|(_, call)| call.name == tool_name) else {
+        return String::new();
+    };
+    let earlier = from.tool_calls().take(index);
+    let skip = match call.id {
+        Some(_) => 0,
+        None => earlier.filter(|call| call.id.is_none()).count(),
+    };
+    let mut returns = from.messages().filter_map(|message| match &message.body {
+        MessageBody::ToolReturn(answer) if answer.call_id == call.id => Some(&answer.output),
+        _ => None,
+    });
+    returns.nth(skip).cloned().unwrap_or_default()
+}
+
+pub(super) const MEMORY_BLOCK: ExtractorInfo = ExtractorInfo {
+    id: "memory_block",
+    name: "Memory block",
+    description: "The value of a memory block in the state the agent was left in.",
+    options: schema::<MemoryBlock>,
+    compile: |config| {
+        let MemoryBlock { block_label } = options(config)?;
+        Ok(Arc::new(move |from| {
+            let state = from.trajectory.agent_state.as_ref().filter(|state| !state.is_null());
+            Ok(memory_block(state.ok_or(ExtractError::NoAgentState)?, &block_label))
+        }))
+    },
+};
+
+/// Options of `memory_block`.
+#[derive(Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct MemoryBlock {
+    /// The label of the memory block.
+    #[schemars(length(min = 1))]
+    block_label: String,
+}
+
+/// The value of the first memory block with a label: in `memory.blocks`, later in `blocks`.
+fn memory_block(state: &Value, label: &str) -> String {
+    let nested = state.pointer("/memory/blocks").and_then(Value::as_array);
+    let blocks = nested.or_else(|| state.get("blocks").and_then(Value::as_array));
+    let mut blocks = blocks.into_iter().flatten();
+    let block = blocks.find(|block| block.get("label").and_then(Value::as_str) == Some(label));
+    block.and_then(|block| block.get("value")?.as_str()).unwrap_or_default().to_owned()
 }

@@ -7,19 +7,16 @@
 
 mod extractor;
 mod json_path;
-mod memory_block;
 mod messages;
 mod pattern;
 #[cfg(test)]
 mod tests;
-mod tools;
-pub mod view;
 
 use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
-pub use self::view::{ExtractError, ExtractView};
+pub use self::extractor::{ExtractError, ExtractView};
 
 use self::extractor::{ExtractorInfo, PickFn};
 use evalrs_base::path::Row;
@@ -35,10 +32,10 @@ pub static EXTRACTORS: &[ExtractorInfo] = &[
     json_path::JSON_PATH,
     messages::LAST_ASSISTANT,
     messages::LAST_TURN,
-    memory_block::MEMORY_BLOCK,
+    messages::MEMORY_BLOCK,
     pattern::PATTERN,
-    tools::TOOL_ARGUMENTS,
-    tools::TOOL_OUTPUT,
+    messages::TOOL_ARGUMENTS,
+    messages::TOOL_OUTPUT,
     messages::TRAJECTORY,
 ];
 
@@ -82,8 +79,7 @@ impl Extractor {
             let first = problems.into_iter().next().map(|problem| problem.message);
             ExtractError::Options(first.unwrap_or_default())
         })?;
-        let include_subagents = spec.include_subagents;
-        Ok(Self { pick, include_subagents, reads_row: reads_row(spec) })
+        Ok(Self { pick, include_subagents: spec.include_subagents, reads_row: reads_row(spec) })
     }
 
     /// Whether it looks at the row alone, and not at what the target answered.

@@ -12,9 +12,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
-use super::extractor::{ExtractorInfo, options};
-use super::view::ExtractError;
-use crate::options::{problem, schema};
+use super::extractor::{ExtractError, ExtractorInfo, options as read};
+use crate::options::{self, problem, schema};
 use evalrs_model::spec::OptionProblem;
 
 pub(super) const PATTERN: ExtractorInfo = ExtractorInfo {
@@ -52,14 +51,11 @@ struct PatternExtractor {
 impl PatternExtractor {
     /// Compiles the pattern and finds the group.
     fn new(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let PatternOptions { pattern, group, search_all } = options(config)?;
-        let wrong = |name: &str, message| vec![problem(vec![name.to_owned()], message)];
-        let regex = Regex::new(&pattern).map_err(|error| {
-            wrong("pattern", format!("`pattern` is not a valid pattern: {error}"))
-        })?;
+        let PatternOptions { pattern, group, search_all } = read(config)?;
+        let regex = options::pattern(&pattern)?;
         let group = match group {
             Some(group) => group_index(&regex, &group, search_all)
-                .map_err(|message| wrong("group", message))?,
+                .map_err(|message| vec![problem(&["group"], message)])?,
             None if search_all && regex.group_count() > 0 => 1,
             None => 0,
         };
@@ -68,31 +64,20 @@ impl PatternExtractor {
 
     /// What matches in the first of `texts` that matches at all; nothing if none does.
     fn extract<'a>(&self, texts: impl Iterator<Item = &'a str>) -> Result<String, ExtractError> {
+        let most = if self.search_all { usize::MAX } else { 1 };
         for text in texts {
-            let Some(first) =
-                self.regex.captures_at(text, 0).map_err(|problem| failed(&problem))?
-            else {
-                continue;
-            };
-            if self.search_all {
-                return self.all(first, text).map_err(|problem| failed(&problem));
+            let found: Result<Vec<&str>, RegexProblem> = self
+                .regex
+                .find_all(text)
+                .take(most)
+                .map(|found| Ok(self.group_of(&found?, text)))
+                .collect();
+            let found = found.map_err(|problem| ExtractError::Pattern(problem.to_string()))?;
+            if !found.is_empty() {
+                return Ok(found.join(" "));
             }
-            return Ok(self.group_of(&first, text).to_owned());
         }
         Ok(String::new())
-    }
-
-    fn all(&self, first: Captures, text: &str) -> Result<String, RegexProblem> {
-        let mut found = Vec::new();
-        let mut next = Some(first);
-        while let Some(captures) = next {
-            found.push(self.group_of(&captures, text));
-            next = match after(&captures, text) {
-                Some(start) => self.regex.captures_at(text, start)?,
-                None => None,
-            };
-        }
-        Ok(found.join(" "))
     }
 
     /// The text of the group; empty if it took no part.
@@ -100,15 +85,6 @@ impl PatternExtractor {
         let group = captures.groups.get(self.group).cloned().flatten();
         group.and_then(|span| text.get(span)).unwrap_or_default()
     }
-}
-
-/// Where the search goes on after a match, if the text is not over.
-fn after(captures: &Captures, text: &str) -> Option<usize> {
-    let whole = captures.groups.first()?.clone()?;
-    if !whole.is_empty() {
-        return Some(whole.end);
-    }
-    text.get(whole.end..)?.chars().next().map(|skipped| whole.end + skipped.len_utf8())
 }
 
 /// The group of the match that the option `group` names.
@@ -140,8 +116,4 @@ fn capture_index(number: i64, count: usize) -> Option<usize> {
         0.. => (from_end < count).then_some(from_end + 1),
         _ => (from_end <= count).then(|| count - from_end + 1),
     }
-}
-
-fn failed(problem: &RegexProblem) -> ExtractError {
-    ExtractError::Pattern(problem.to_string())
 }

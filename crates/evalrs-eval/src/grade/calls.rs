@@ -12,15 +12,15 @@ use serde_json::{Map, Value};
 
 use super::expected_calls::{ExpectedCall, expected_calls, list};
 use super::given::reference;
-use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, ToolGrader};
 use super::json::JsonMatch;
 use super::number;
-use super::pairing::pair;
-use super::rationale::{explained, regex_failure, text, unusable_reference, verdict};
+use super::rationale::{explained, regex_failure, unusable_reference, verdict};
 use super::subject::Subject;
 use super::verdict::Grade;
 use super::written_calls::{CallSyntax, WrittenCall, calls_by_pattern};
-use crate::options::{self, problem, schema};
+use crate::options::{self, problem};
+use evalrs_base::json_syntax::as_text;
 use evalrs_base::python::lower;
 use evalrs_model::spec::OptionProblem;
 use evalrs_trajectory::ToolCall;
@@ -40,18 +40,12 @@ pub(super) fn arguments(call: &ToolCall) -> Option<Value> {
     serde_json::from_str(&call.arguments).ok()
 }
 
-/// `max_tool_calls`.
 pub(super) const MAX_TOOL_CALLS: GraderInfo = GraderInfo {
     id: "max_tool_calls",
-    aliases: &["max-tool-calls"],
     name: "Most tool calls",
     description: "The target made no more tool calls than allowed.",
     reads_trajectory: true,
-    options: schema::<MaxToolCalls>,
-    compile: |config| {
-        with_options::<MaxToolCalls>(config, |options, subject| Ok(options.grade(subject)))
-    },
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<MaxToolCalls>()
 };
 
 /// Options of `max_tool_calls`.
@@ -62,18 +56,15 @@ struct MaxToolCalls {
     max: usize,
 }
 
-impl MaxToolCalls {
-    pub(crate) fn grade(&self, subject: &Subject<'_>) -> Grade {
+impl GraderOptions for MaxToolCalls {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let count = subject.trajectory.tool_calls(subject.include_subagents).count();
-        let holds = count <= self.max;
-        verdict(&format!("Tool calls: {count} of at most {}", self.max), holds)
+        Ok(verdict(&format!("Tool calls: {count} of at most {}", self.max), count <= self.max))
     }
 }
 
-/// `tool_calls_match`.
 pub(super) const TOOL_CALLS_MATCH: GraderInfo = GraderInfo {
     id: "tool_calls_match",
-    aliases: &["tool-calls-match"],
     name: "Tool calls match",
     description: "The target made the expected tool calls, in order or not, with their arguments or not.",
     scoring: "1.0 if they match; with `score`, the F1, precision or recall of the calls",
@@ -81,9 +72,9 @@ pub(super) const TOOL_CALLS_MATCH: GraderInfo = GraderInfo {
     reads_text_if: &["written", "pattern"],
     takes_lists: true,
     reads_row: true,
-    options: schema::<ToolCallsMatch>,
-    compile: |config| Ok(ToolGrader::new(CallsMatcher::compile(config)?, CallsMatcher::grade)),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::new::<ToolCallsMatch>(|config| {
+        Ok(ToolGrader::new(CallsMatcher::compile(config)?, CallsMatcher::grade))
+    })
 };
 
 /// How the calls as a whole compare.
@@ -181,17 +172,26 @@ struct CallsMatcher {
 
 impl CallsMatcher {
     fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let options = ToolCallsMatch::compile(config)?;
-        let pattern = options.pattern.as_deref().map(Regex::new).transpose();
-        let wrong = |why| {
-            let message = format!("`pattern` is not a valid pattern: {why}");
-            vec![problem(vec!["pattern".to_owned()], message)]
-        };
-        let pattern = pattern.map_err(wrong)?;
+        let options: ToolCallsMatch = options::read(config)?;
+        let exclusive = [
+            ("written", options.written.is_some(), "pattern", options.pattern.is_some()),
+            ("score", options.score.is_some(), "mode", options.mode.is_some()),
+            ("expected", options.expected.is_some(), "path", options.path.is_some()),
+        ];
+        for (one, has_one, other, has_other) in exclusive {
+            if has_one && has_other {
+                let message = format!("`{one}` and `{other}` exclude each other");
+                return Err(vec![problem(&[other], message)]);
+            }
+        }
+        if let Some(Err((index, why))) = options.expected.as_deref().map(expected_calls) {
+            return Err(vec![problem(&["expected", &index.to_string()], why)]);
+        }
+        let pattern = options.pattern.as_deref().map(options::pattern).transpose()?;
         if pattern.as_ref().is_some_and(|regex| regex.group_count() == 0) {
             let message =
                 "`pattern` needs groups: `(?P<name>…)` and `(?P<arguments>…)`, or the first two";
-            return Err(vec![problem(vec!["pattern".to_owned()], message)]);
+            return Err(vec![problem(&["pattern"], message)]);
         }
         Ok(Self { options, pattern })
     }
@@ -203,11 +203,9 @@ impl CallsMatcher {
             (None, Some(syntax)) => syntax.calls(subject.submission),
             (None, None) => {
                 let calls = subject.trajectory.tool_calls(subject.include_subagents);
-                let call = |call: &ToolCall| WrittenCall {
-                    name: call.name.clone(),
-                    arguments: arguments(call),
-                };
-                calls.map(call).collect()
+                calls
+                    .map(|call| WrittenCall { name: call.name.clone(), arguments: arguments(call) })
+                    .collect()
             }
         };
         self.options.grade(subject, made)
@@ -215,34 +213,10 @@ impl CallsMatcher {
 }
 
 impl ToolCallsMatch {
-    pub(crate) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let options: Self = options::read(config)?;
-        let exclusive = |one: &str, other: &str| {
-            let message = format!("`{one}` and `{other}` exclude each other");
-            Err(vec![problem(vec![other.to_owned()], message)])
-        };
-        if options.written.is_some() && options.pattern.is_some() {
-            return exclusive("written", "pattern");
-        }
-        if options.score.is_some() && options.mode.is_some() {
-            return exclusive("score", "mode");
-        }
-        if options.expected.is_some() && options.path.is_some() {
-            let message = "`expected` and `path` exclude each other";
-            return Err(vec![problem(vec!["path".to_owned()], message)]);
-        }
-        let calls = options.expected.as_ref().map(|calls| expected_calls(calls));
-        if let Some(Err((index, why))) = calls {
-            return Err(vec![problem(vec!["expected".to_owned(), index.to_string()], why)]);
-        }
-        Ok(options)
-    }
-
     fn grade(&self, subject: &Subject<'_>, mut made: Vec<WrittenCall>) -> GradeResult {
-        let counts = |name: &str| !self.ignore_tools.iter().any(|ignored| ignored == name);
         let mut expected = self.expected(subject)?;
-        expected.retain(|call| counts(&call.name));
-        made.retain(|call| counts(&call.name));
+        expected.retain(|call| !self.ignore_tools.contains(&call.name));
+        made.retain(|call| !self.ignore_tools.contains(&call.name));
         if let Some(score) = self.score {
             return self.scored(score, &expected, &made);
         }
@@ -279,10 +253,10 @@ impl ToolCallsMatch {
             CallScore::Precision => precision,
             CallScore::Recall => recall,
         };
-        let missing = expected.iter().enumerate().filter(|(at, _)| !partners.contains(&Some(*at)));
-        let missing = missing.map(|(_, call)| format!("`{}` is missing", call.name));
-        let further = made.iter().zip(&partners).filter(|(_, partner)| partner.is_none());
-        let further = further.map(|(call, _)| format!("`{}` is not expected so", call.name));
+        let missing =
+            missing(expected, &partners).map(|call| format!("`{}` is missing", call.name));
+        let further =
+            further(made, &partners).map(|call| format!("`{}` is not expected so", call.name));
         let wrong: Vec<String> = missing.chain(further).take(SHOWN_CALLS).collect();
         let wrong =
             if wrong.is_empty() { String::new() } else { format!(" ({})", wrong.join("; ")) };
@@ -313,31 +287,19 @@ impl ToolCallsMatch {
         made: &[WrittenCall],
     ) -> Result<Option<String>, Grade> {
         for index in 0..expected.len().max(made.len()) {
-            let number = index + 1;
-            match (expected.get(index), made.get(index)) {
+            let wrong = match (expected.get(index), made.get(index)) {
                 (Some(expected), Some(made)) if expected.name != made.name => {
-                    let expected = &expected.name;
-                    let made = &made.name;
-                    return Ok(Some(format!(
-                        "call {number}: `{expected}` expected, `{made}` made"
-                    )));
+                    format!("`{}` expected, `{}` made", expected.name, made.name)
                 }
-                (Some(expected), Some(made)) => {
-                    if !self.same(expected, made)? {
-                        let name = &made.name;
-                        return Ok(Some(format!(
-                            "call {number}: `{name}` has other arguments than expected"
-                        )));
-                    }
+                (Some(expected), Some(made)) if self.same(expected, made)? => continue,
+                (Some(_), Some(made)) => {
+                    format!("`{}` has other arguments than expected", made.name)
                 }
-                (Some(expected), None) => {
-                    return Ok(Some(format!("call {number}: `{}` is missing", expected.name)));
-                }
-                (None, made) => {
-                    let name = made.map_or("", |made| made.name.as_str());
-                    return Ok(Some(format!("call {number}: `{name}` is not expected")));
-                }
-            }
+                (Some(expected), None) => format!("`{}` is missing", expected.name),
+                (None, Some(made)) => format!("`{}` is not expected", made.name),
+                (None, None) => break,
+            };
+            return Ok(Some(format!("call {}: {wrong}", index + 1)));
         }
         Ok(None)
     }
@@ -350,19 +312,13 @@ impl ToolCallsMatch {
         made: &[WrittenCall],
     ) -> Result<Option<String>, Grade> {
         let partners = self.partners(expected, made)?;
-        let missing = (0..expected.len()).find(|index| !partners.contains(&Some(*index)));
-        let further = partners.iter().position(Option::is_none);
-        if let (Mode::Unordered | Mode::Superset, Some(call)) =
-            (mode, missing.and_then(|index| expected.get(index)))
-        {
-            return Ok(Some(format!("`{}` is missing, or has other arguments", call.name)));
-        }
-        if let (Mode::Unordered | Mode::Subset, Some(call)) =
-            (mode, further.and_then(|index| made.get(index)))
-        {
-            return Ok(Some(format!("`{}` is not expected, or not so", call.name)));
-        }
-        Ok(None)
+        let missing = missing(expected, &partners).next().filter(|_| mode != Mode::Subset);
+        let further = further(made, &partners).next().filter(|_| mode != Mode::Superset);
+        Ok(match (missing, further) {
+            (Some(call), _) => Some(format!("`{}` is missing, or has other arguments", call.name)),
+            (None, Some(call)) => Some(format!("`{}` is not expected, or not so", call.name)),
+            (None, None) => None,
+        })
     }
 
     /// For each call that was made the expected one that it is paired with: as many pairs as there can be.
@@ -375,12 +331,10 @@ impl ToolCallsMatch {
             let message = format!("more than {MAX_PAIRED} tool calls cannot be paired");
             return Err(Grade::failed("too_large", message));
         }
-        let mut fits = Vec::with_capacity(expected.len());
-        for expected in expected {
-            let row: Result<Vec<bool>, Grade> =
-                made.iter().map(|made| self.same(expected, made)).collect();
-            fits.push(row?);
-        }
+        let fits = expected
+            .iter()
+            .map(|expected| made.iter().map(|made| self.same(expected, made)).collect())
+            .collect::<Result<Vec<Vec<bool>>, Grade>>()?;
         Ok(pair(&fits, made.len()))
     }
 
@@ -403,30 +357,21 @@ impl ToolCallsMatch {
             let fits = match (self.comparator(&made.name, key), right.get(key)) {
                 (Comparator::Ignore, _) => true,
                 (_, None) => expected.optional.contains(key),
-                (comparator, Some(right)) => self.is_any(comparator, accepted, right)?,
+                (comparator, Some(right)) => {
+                    let mut compared =
+                        accepted.iter().map(|left| self.compare(comparator, left, right));
+                    compared.find(|fits| *fits != Ok(false)).unwrap_or(Ok(false))?
+                }
             };
             if !fits {
                 return Ok(false);
             }
         }
-        let is_known = |key: &String| left.contains_key(key) || expected.one_of.contains_key(key);
-        let mut further = right.keys().filter(|key| !is_known(key));
+        let mut further = right
+            .keys()
+            .filter(|key| !left.contains_key(*key) && !expected.one_of.contains_key(*key));
         Ok(self.arguments == Arguments::Subset
             || further.all(|key| self.comparator(&made.name, key) == Comparator::Ignore))
-    }
-
-    fn is_any(
-        &self,
-        comparator: Comparator,
-        accepted: &[Value],
-        made: &Value,
-    ) -> Result<bool, Grade> {
-        for value in accepted {
-            if self.compare(comparator, value, made)? {
-                return Ok(true);
-            }
-        }
-        Ok(false)
     }
 
     fn comparator(&self, tool: &str, argument: &str) -> Comparator {
@@ -443,14 +388,14 @@ impl ToolCallsMatch {
         Ok(match comparator {
             Comparator::Ignore => true,
             Comparator::Exact => self.as_json(expected, made),
-            Comparator::IgnoreCase => lower(&text(expected)) == lower(&text(made)),
+            Comparator::IgnoreCase => lower(&as_text(expected)) == lower(&as_text(made)),
             Comparator::Numeric => {
-                let numbers = (number::parse(&text(expected)), number::parse(&text(made)));
-                matches!(numbers, (Some(left), Some(right)) if left.distance(&right) <= NUMERIC_TOLERANCE)
+                let numbers = number::parse(&as_text(expected)).zip(number::parse(&as_text(made)));
+                numbers.is_some_and(|(left, right)| left.distance(&right) <= NUMERIC_TOLERANCE)
             }
             Comparator::Regex => {
                 let found =
-                    Regex::new(&text(expected)).and_then(|regex| regex.is_match(&text(made)));
+                    Regex::new(&as_text(expected)).and_then(|regex| regex.is_match(&as_text(made)));
                 found.map_err(|problem| match problem {
                     RegexProblem::Syntax { .. } => unusable_reference(problem),
                     other => regex_failure(&other),
@@ -463,4 +408,50 @@ impl ToolCallsMatch {
         let subset = self.arguments == Arguments::Subset;
         JsonMatch { subset, ..JsonMatch::default() }.difference(expected, made).is_none()
     }
+}
+
+/// The expected calls that none of those made is paired with.
+fn missing<'a>(
+    expected: &'a [ExpectedCall],
+    partners: &[Option<usize>],
+) -> impl Iterator<Item = &'a ExpectedCall> {
+    let calls = expected.iter().enumerate();
+    calls.filter(|(at, _)| !partners.contains(&Some(*at))).map(|(_, call)| call)
+}
+
+/// The calls made that are paired with none.
+fn further<'a>(
+    made: &'a [WrittenCall],
+    partners: &[Option<usize>],
+) -> impl Iterator<Item = &'a WrittenCall> {
+    made.iter().zip(partners).filter(|(_, partner)| partner.is_none()).map(|(call, _)| call)
+}
+
+/// Pairs as many rows with columns as possible, each with one at most that fits: for each column its row. A maximum bipartite
+/// matching by augmenting paths (Kuhn 1955): a first-come pairing could leave a call alone that another order pairs.
+fn pair(fits: &[Vec<bool>], columns: usize) -> Vec<Option<usize>> {
+    let mut partners = vec![None; columns];
+    for row in 0..fits.len() {
+        let mut seen = vec![false; columns];
+        augment(row, fits, &mut seen, &mut partners);
+    }
+    partners
+}
+
+fn augment(
+    row: usize,
+    fits: &[Vec<bool>],
+    seen: &mut [bool],
+    partners: &mut [Option<usize>],
+) -> bool {
+    for column in 0..partners.len() {
+        if !fits[row][column] || std::mem::replace(&mut seen[column], true) {
+            continue;
+        }
+        if partners[column].is_none_or(|other| augment(other, fits, seen, partners)) {
+            partners[column] = Some(row);
+            return true;
+        }
+    }
+    false
 }

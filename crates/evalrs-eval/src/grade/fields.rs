@@ -2,27 +2,23 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::grader::{GradeResult, GraderInfo, ToolGrader};
+use super::given::{in_case, yes};
+use super::grader::{GradeResult, GraderInfo, GraderOptions};
 use super::json::JsonMatch;
-use super::rationale::{explained, shorten, text};
+use super::rationale::{explained, shorten};
 use super::subject::Subject;
 use super::verdict::Grade;
-use crate::options::{self, schema};
-use evalrs_base::python::{collapse_space, lower, strip};
-use evalrs_model::spec::OptionProblem;
+use evalrs_base::json_syntax::as_text;
+use evalrs_base::python::{collapse_space, strip};
 
-/// `equals_field`.
 pub(super) const EQUALS_FIELD: GraderInfo = GraderInfo {
     id: "equals_field",
-    aliases: &["equals-field"],
     name: "Equals a field",
     description: "The submission equals a field of the row, or one field of the row equals another.",
     reads_row_if: &["other"],
-    options: schema::<EqualsField>,
-    compile: |config| Ok(ToolGrader::new(EqualsField::compile(config)?, EqualsField::grade)),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<EqualsField>()
 };
 
 /// Options of `equals_field`.
@@ -44,60 +40,47 @@ struct EqualsField {
     normalize_whitespace: bool,
 }
 
-fn yes() -> bool {
-    true
-}
-
-impl EqualsField {
-    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let mut options: Self = options::read(config)?;
-        options.path = without_row(&options.path);
-        options.other = options.other.as_deref().map(without_row);
-        Ok(options)
-    }
-
+impl GraderOptions for EqualsField {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
-        let expected = field(subject, &self.path)?;
-        let what = match &self.other {
-            Some(other) => format!("`{other}` equals `{}`", self.path),
-            None => format!("Submission equals `{}`", self.path),
-        };
-        let found = match &self.other {
-            Some(other) => field(subject, other)?,
-            None => Value::from(subject.submission),
+        let path = without_row(&self.path);
+        let expected = field(subject, path)?;
+        let (what, found) = match self.other.as_deref().map(without_row) {
+            Some(other) => (format!("`{other}` equals `{path}`"), field(subject, other)?),
+            None => (format!("Submission equals `{path}`"), Value::from(subject.submission)),
         };
         let wrong = (!self.same(&expected, &found)).then(|| {
-            let shown = |value: &Value| shorten(&text(value));
+            let shown = |value: &Value| shorten(&as_text(value));
             format!("`{}` expected, `{}` found", shown(&expected), shown(&found))
         });
         Ok(explained(&what, wrong))
     }
+}
 
+impl EqualsField {
     /// Two texts as texts, two other values as JSON, and a text beside another value as that value would be written.
     fn same(&self, expected: &Value, found: &Value) -> bool {
         if !expected.is_string() && !found.is_string() {
             return JsonMatch::default().difference(expected, found).is_none();
         }
-        let is_number = |value: &Value| value.is_number();
-        if is_number(expected) || is_number(found) {
-            let number = |value: &Value| strip(&text(value)).parse::<f64>().ok();
-            if let (Some(left), Some(right)) = (number(expected), number(found)) {
+        if expected.is_number() || found.is_number() {
+            let number = |value: &Value| strip(&as_text(value)).parse::<f64>().ok();
+            if let Some((left, right)) = number(expected).zip(number(found)) {
                 return left.to_bits() == right.to_bits() || left - right == 0.0;
             }
         }
-        self.normal(&text(expected)) == self.normal(&text(found))
+        self.normal(&as_text(expected)) == self.normal(&as_text(found))
     }
 
     fn normal(&self, text: &str) -> String {
         let text =
             if self.normalize_whitespace { collapse_space(text) } else { strip(text).to_owned() };
-        if self.case_sensitive { text } else { lower(&text) }
+        in_case(&text, self.case_sensitive).into_owned()
     }
 }
 
 /// A path in the row: `row.` before it says the same.
-fn without_row(path: &str) -> String {
-    path.strip_prefix("row.").unwrap_or(path).to_owned()
+pub(super) fn without_row(path: &str) -> &str {
+    path.strip_prefix("row.").unwrap_or(path)
 }
 
 /// What stands at `path` of the row, or the grade where nothing does.

@@ -2,38 +2,24 @@
 
 use std::borrow::Cow;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
 use super::subject::Subject;
 use super::verdict::Grade;
+use evalrs_base::json_syntax::as_text;
+use evalrs_base::python::lower;
 
-/// A text, a number or a boolean, as the text that is compared.
-#[derive(Clone, Debug, Deserialize)]
+// A text, a number or a boolean, as the text that is compared. (A schema would repeat a doc comment.)
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(from = "Value")]
+#[schemars(inline, extend("type" = ["string", "number", "boolean"], "minLength" = 1))]
 pub(super) struct GivenText(String);
 
 impl From<Value> for GivenText {
     fn from(value: Value) -> Self {
-        match value {
-            Value::String(text) => Self(text),
-            other => Self(other.to_string()),
-        }
-    }
-}
-
-impl JsonSchema for GivenText {
-    fn schema_name() -> Cow<'static, str> {
-        "GivenText".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["string", "number", "boolean"], "minLength": 1})
-    }
-
-    fn inline_schema() -> bool {
-        true
+        Self(as_text(&value))
     }
 }
 
@@ -43,15 +29,22 @@ impl GivenText {
     }
 }
 
+/// What options are that are true unless a suite says otherwise.
+pub(super) fn yes() -> bool {
+    true
+}
+
+/// A text as it is compared: in lower case, unless case counts.
+pub(super) fn in_case(text: &str, is_case_sensitive: bool) -> Cow<'_, str> {
+    if is_case_sensitive { Cow::Borrowed(text) } else { Cow::Owned(lower(text)) }
+}
+
 /// The reference answer: what the suite gives, else that of the row.
 pub(super) fn given_or_reference<'a>(
     given: Option<&'a GivenText>,
     subject: &Subject<'a>,
 ) -> Result<&'a str, Grade> {
-    match given {
-        Some(given) => Ok(given.text()),
-        None => reference(subject),
-    }
+    given.map_or_else(|| reference(subject), |given| Ok(given.text()))
 }
 
 /// The texts that a suite gives, else those of the row: its ground truth is one, or a JSON list of them.
@@ -67,18 +60,18 @@ pub(super) fn given_or_references<'a>(
         return Ok(vec![Cow::Borrowed(written)]);
     };
     // Null means that there is no answer, not the answer `null`.
-    let texts = list.into_iter().filter(|value| !value.is_null());
-    let texts: Vec<Cow<'_, str>> =
-        texts.map(|value| Cow::Owned(GivenText::from(value).0)).collect();
+    let texts = list.iter().filter(|value| !value.is_null());
+    let texts: Vec<Cow<'_, str>> = texts.map(|value| Cow::Owned(as_text(value))).collect();
     // Of no texts everything holds.
-    if texts.is_empty() {
-        return Err(Grade::without_ground_truth("No ground_truth answer provided"));
-    }
-    Ok(texts)
+    if texts.is_empty() { Err(no_reference()) } else { Ok(texts) }
 }
 
 /// The reference answer, or the grade without one. An empty text counts as none.
 pub(super) fn reference<'a>(subject: &Subject<'a>) -> Result<&'a str, Grade> {
-    let found = subject.ground_truth.filter(|text| !text.is_empty());
-    found.ok_or_else(|| Grade::without_ground_truth("No ground_truth answer provided"))
+    subject.ground_truth.filter(|text| !text.is_empty()).ok_or_else(no_reference)
+}
+
+/// The grade without a reference answer.
+pub(super) fn no_reference() -> Grade {
+    Grade::without_ground_truth("No ground_truth answer provided")
 }

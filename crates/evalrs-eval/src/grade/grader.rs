@@ -5,12 +5,13 @@
 use std::fmt;
 
 use schemars::JsonSchema;
+use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value};
 
 use super::subject::Subject;
 use super::verdict::Grade;
-use crate::options::{none, read, schema};
+use crate::options::{read, schema};
 use evalrs_model::spec::OptionProblem;
 
 /// One deterministic grader.
@@ -49,9 +50,21 @@ pub struct GraderInfo {
 }
 
 /// The options of a grader that has none.
-#[derive(serde::Deserialize, JsonSchema)]
+#[derive(Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-struct NoOptions {}
+pub(super) struct NoOptions {}
+
+/// Options by which a grader grades.
+pub(super) trait GraderOptions:
+    JsonSchema + DeserializeOwned + Send + Sync + 'static
+{
+    /// What is wrong with them beyond what their schema says.
+    fn problems(&self) -> Vec<OptionProblem> {
+        Vec::new()
+    }
+
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult;
+}
 
 /// A grader, or everything that is wrong with its options.
 pub(super) type CompiledGrader = Result<ToolGrader, Vec<OptionProblem>>;
@@ -60,29 +73,65 @@ pub(super) type CompiledGrader = Result<ToolGrader, Vec<OptionProblem>>;
 pub(super) type GradeResult = Result<Grade, Grade>;
 
 impl GraderInfo {
-    /// A grader without anything special, to be completed.
-    pub const PLAIN: Self = Self {
-        id: "",
-        aliases: &[],
-        name: "",
-        description: "",
-        needs_ground_truth: false,
-        takes_lists: false,
-        given_by: &[],
-        reads_trajectory: false,
-        reads_text_if: &[],
-        reads_row: false,
-        reads_row_if: &[],
-        reads_totals: false,
-        scoring: "1.0 if it holds, 0.0 otherwise",
-        options: schema::<NoOptions>,
-        compile: |_| Err(Vec::new()),
-    };
-
-    /// Whether a suite may call it so.
-    pub fn is_called(&self, name: &str) -> bool {
-        self.id == name || self.aliases.contains(&name)
+    /// A grader with options of type `T` that `compile` reads, to be completed.
+    pub(super) const fn new<T: JsonSchema>(
+        compile: fn(&Map<String, Value>) -> CompiledGrader,
+    ) -> Self {
+        Self {
+            id: "",
+            aliases: &[],
+            name: "",
+            description: "",
+            needs_ground_truth: false,
+            takes_lists: false,
+            given_by: &[],
+            reads_trajectory: false,
+            reads_text_if: &[],
+            reads_row: false,
+            reads_row_if: &[],
+            reads_totals: false,
+            scoring: "1.0 if it holds, 0.0 otherwise",
+            options: schema::<T>,
+            compile,
+        }
     }
+
+    /// A grader that grades by options of type `T`, to be completed.
+    pub(super) const fn of<T: GraderOptions>() -> Self {
+        Self::new::<T>(|config| {
+            let options: T = read(config)?;
+            match options.problems() {
+                problems if problems.is_empty() => Ok(ToolGrader::new(options, T::grade)),
+                problems => Err(problems),
+            }
+        })
+    }
+
+    /// A grader that compares with one or several references: a ground truth, or `values` of the suite.
+    pub(super) const fn with_references(self) -> Self {
+        Self { needs_ground_truth: true, takes_lists: true, given_by: &["values"], ..self }
+    }
+
+    /// Whether a suite may call it so: every name may also be written with dashes.
+    pub fn is_called(&self, name: &str) -> bool {
+        self.aliases.iter().chain([&self.id]).any(|known| is_spelled(known, name))
+    }
+
+    /// Everything that a suite may call it.
+    pub fn names(&self) -> impl Iterator<Item = String> {
+        [self.id].into_iter().chain(self.aliases.iter().copied()).flat_map(spellings)
+    }
+}
+
+/// Whether `written` is a name, with underscores or with dashes.
+pub(super) fn is_spelled(name: &str, written: &str) -> bool {
+    name == written || name.split('_').eq(written.split('-'))
+}
+
+/// A name, and the same with dashes if it has underscores.
+pub(super) fn spellings(name: &str) -> impl Iterator<Item = String> + use<> {
+    let with_dashes = name.contains('_').then(|| name.replace('_', "-"));
+    [name.to_owned()].into_iter().chain(with_dashes)
 }
 
 /// A grader with its options read.
@@ -120,13 +169,4 @@ pub(super) fn with_options<T: JsonSchema + DeserializeOwned + Send + Sync + 'sta
     grade: fn(&T, &Subject<'_>) -> GradeResult,
 ) -> CompiledGrader {
     Ok(ToolGrader::new(read::<T>(config)?, grade))
-}
-
-/// A grader that has no options.
-pub(super) fn without_options(
-    config: &Map<String, Value>,
-    grade: fn(&Subject<'_>) -> GradeResult,
-) -> CompiledGrader {
-    none(config, "grader")?;
-    Ok(ToolGrader::new(grade, |grade, subject| grade(subject)))
 }

@@ -5,31 +5,28 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
-use super::given::reference;
-use super::grader::{GradeResult, GraderInfo, with_options};
+use super::given::{no_reference, reference};
+use super::grader::{GradeResult, GraderInfo, GraderOptions};
 use super::rationale::{explained, shorten, unusable_reference, verdict};
 use super::subject::Subject;
 use super::verdict::Grade;
-use crate::options::schema;
 use evalrs_base::python::strip;
 
-/// `json_match`.
 pub(super) const JSON_MATCH: GraderInfo = GraderInfo {
     id: "json_match",
-    aliases: &["json-match"],
     name: "JSON match",
     description: "Submission and ground truth are the same JSON value.",
     needs_ground_truth: true,
     takes_lists: true,
-    options: schema::<JsonMatch>,
-    compile: |config| with_options(config, JsonMatch::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<JsonMatch>()
 };
 
-fn json_of(written: &str) -> Result<Value, Grade> {
-    serde_json::from_str(written).map_err(|why| unusable_reference(lower_first(&why)))
+/// The JSON that a reference answer is.
+pub(super) fn json_of(written: &str) -> Result<Value, Grade> {
+    let wrong = |error| unusable_reference(format!("it is not JSON, {error}"));
+    serde_json::from_str(written).map_err(wrong)
 }
 
 /// Options of `json_match`.
@@ -49,8 +46,8 @@ pub(super) struct JsonMatch {
     pub alternatives: bool,
 }
 
-impl JsonMatch {
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+impl GraderOptions for JsonMatch {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let written = reference(subject)?;
         let expected = json_of(written)?;
         let Some(found) = parse_as(subject.submission, self.whole) else {
@@ -62,7 +59,12 @@ impl JsonMatch {
         };
         Ok(explained("JSON match", wrong))
     }
+}
 
+/// The values that differ; none where one is missing.
+type Difference<'v> = (Option<&'v Value>, Option<&'v Value>);
+
+impl JsonMatch {
     /// What is wrong where `found` is none of several values: of one, where they differ.
     fn none_of(&self, accepted: Vec<Value>, found: &Value) -> Result<Option<String>, Grade> {
         let count = accepted.len();
@@ -78,7 +80,7 @@ impl JsonMatch {
             }
         }
         Ok(Some(match differences.pop() {
-            None => return Err(Grade::without_ground_truth("No ground_truth answer provided")),
+            None => return Err(no_reference()),
             Some(difference) if count == 1 => difference,
             Some(_) => format!("none of {count}"),
         }))
@@ -103,68 +105,55 @@ impl JsonMatch {
         expected: &'v Value,
         found: &'v Value,
         path: &mut String,
-    ) -> Option<(Option<&'v Value>, Option<&'v Value>)> {
-        match (expected, found) {
-            (Value::Object(left), Value::Object(right)) => self.objects_differ(left, right, path),
+    ) -> Option<Difference<'v>> {
+        let is_same = match (expected, found) {
+            (Value::Object(left), Value::Object(right)) => {
+                let further = right.keys().filter(|key| !self.subset && !left.contains_key(*key));
+                let keys = left.keys().chain(further);
+                return keys
+                    .filter(|key| !self.ignore_keys.contains(key))
+                    .find_map(|key| self.members_differ(key, left.get(key), right.get(key), path));
+            }
             (Value::Array(left), Value::Array(right)) => {
-                for index in 0..left.len().max(right.len()) {
-                    let left = left.get(index);
-                    let right = right.get(index);
-                    let length = extend(path, &index.to_string());
-                    if let Some(difference) = self.members_differ(left, right, path) {
-                        return Some(difference);
-                    }
-                    path.truncate(length);
-                }
-                None
+                return (0..left.len().max(right.len())).find_map(|at| {
+                    self.members_differ(&at.to_string(), left.get(at), right.get(at), path)
+                });
             }
             (Value::Number(left), Value::Number(right)) => {
-                (!same_number(left, right, self.numeric_tolerance))
-                    .then_some((Some(expected), Some(found)))
+                distance(left, right) <= self.numeric_tolerance
             }
-            _ => (expected != found).then_some((Some(expected), Some(found))),
-        }
+            _ => expected == found,
+        };
+        (!is_same).then_some((Some(expected), Some(found)))
     }
 
-    fn objects_differ<'v>(
-        &self,
-        left: &'v Map<String, Value>,
-        right: &'v Map<String, Value>,
-        path: &mut String,
-    ) -> Option<(Option<&'v Value>, Option<&'v Value>)> {
-        let further = right.keys().filter(|key| !self.subset && !left.contains_key(*key));
-        for key in left.keys().chain(further).filter(|key| !self.ignore_keys.contains(key)) {
-            let length = extend(path, key);
-            if let Some(difference) = self.members_differ(left.get(key), right.get(key), path) {
-                return Some(difference);
-            }
-            path.truncate(length);
-        }
-        None
-    }
-
+    /// Where two members differ; then `path`, a JSON pointer, leads there.
     fn members_differ<'v>(
         &self,
+        key: &str,
         left: Option<&'v Value>,
         right: Option<&'v Value>,
         path: &mut String,
-    ) -> Option<(Option<&'v Value>, Option<&'v Value>)> {
-        match (left, right) {
+    ) -> Option<Difference<'v>> {
+        let length = path.len();
+        path.push('/');
+        path.push_str(&key.replace('~', "~0").replace('/', "~1"));
+        let difference = match (left, right) {
             (Some(left), Some(right)) => self.differ(left, right, path),
             one_is_missing => Some(one_is_missing),
+        };
+        if difference.is_none() {
+            path.truncate(length);
         }
+        difference
     }
 }
 
-/// `is_json`.
 pub(super) const IS_JSON: GraderInfo = GraderInfo {
     id: "is_json",
-    aliases: &["is-json"],
     name: "Is JSON",
     description: "The submission is JSON; `json_schema` says what it is to hold.",
-    options: schema::<IsJson>,
-    compile: |config| with_options(config, |options: &IsJson, subject| Ok(options.grade(subject))),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<IsJson>()
 };
 
 /// Options of `is_json`.
@@ -175,48 +164,27 @@ struct IsJson {
     whole: bool,
 }
 
-impl IsJson {
-    fn grade(&self, subject: &Subject<'_>) -> Grade {
-        verdict("Is JSON", parse_as(subject.submission, self.whole).is_some())
+impl GraderOptions for IsJson {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        Ok(verdict("Is JSON", parse_as(subject.submission, self.whole).is_some()))
     }
 }
 
 pub(super) const NO_JSON: &str = "the submission is no JSON";
 
-/// Lengthens a JSON pointer and gives back its length before.
-fn extend(path: &mut String, key: &str) -> usize {
-    let length = path.len();
-    path.push('/');
-    path.push_str(&key.replace('~', "~0").replace('/', "~1"));
-    length
-}
-
-fn same_number(left: &Number, right: &Number, tolerance: f64) -> bool {
-    if left == right {
-        return true;
-    }
-    let whole = |number: &Number| {
-        number.as_i64().map(i128::from).or_else(|| number.as_u64().map(i128::from))
-    };
-    let apart = match (whole(left), whole(right)) {
+/// How far apart two numbers are: whole ones exactly.
+fn distance(left: &Number, right: &Number) -> f64 {
+    match (left.as_i128(), right.as_i128()) {
         (Some(left), Some(right)) => left.abs_diff(right) as f64,
-        _ => match (left.as_f64(), right.as_f64()) {
-            (Some(left), Some(right)) => (left - right).abs(),
-            _ => return false,
-        },
-    };
-    apart <= tolerance
-}
-
-/// The JSON that `text` is, or that its last fenced block is.
-pub(super) fn parse(text: &str) -> Option<Value> {
-    let text = strip(text);
-    serde_json::from_str(text).ok().or_else(|| serde_json::from_str(last_block(text)?).ok())
+        _ => (left.as_f64().unwrap_or(f64::NAN) - right.as_f64().unwrap_or(f64::NAN)).abs(),
+    }
 }
 
 /// The JSON that `text` is, as a `whole` or by its last fenced block.
 pub(super) fn parse_as(text: &str, whole: bool) -> Option<Value> {
-    if whole { serde_json::from_str(strip(text)).ok() } else { parse(text) }
+    let text = strip(text);
+    let of_block = || serde_json::from_str(last_block(text).filter(|_| !whole)?).ok();
+    serde_json::from_str(text).ok().or_else(of_block)
 }
 
 /// What stands in the last pair of Markdown fences, without the line of the opening one.
@@ -233,8 +201,4 @@ fn last_block(text: &str) -> Option<&str> {
 
 fn show(value: &Value) -> String {
     shorten(&value.to_string())
-}
-
-pub(super) fn lower_first(error: &serde_json::Error) -> String {
-    format!("it is not JSON, {error}")
 }

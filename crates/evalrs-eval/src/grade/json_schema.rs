@@ -7,26 +7,22 @@ use serde_json::{Map, Value};
 
 use super::given::reference;
 use super::grader::{GradeResult, GraderInfo, ToolGrader};
-use super::json::{NO_JSON, lower_first, parse_as};
+use super::json::{NO_JSON, json_of, parse_as};
 use super::rationale::{explained, shorten, unusable_reference};
 use super::subject::Subject;
-use crate::options::{self, problem, schema};
+use crate::options::{self, problem};
 use evalrs_model::spec::OptionProblem;
 
 /// How many violations of a schema a rationale lists.
 const SHOWN_ERRORS: usize = 5;
 
-/// `json_schema`.
 pub(super) const JSON_SCHEMA: GraderInfo = GraderInfo {
     id: "json_schema",
-    aliases: &["json-schema"],
     name: "JSON Schema",
     description: "The submission is JSON that satisfies a JSON Schema, an option or the ground truth.",
-    options: schema::<JsonSchemaOptions>,
-    compile: |config| {
+    ..GraderInfo::new::<JsonSchemaOptions>(|config| {
         Ok(ToolGrader::new(JsonSchemaGrader::compile(config)?, JsonSchemaGrader::grade))
-    },
-    ..GraderInfo::PLAIN
+    })
 };
 
 /// Options of `json_schema`.
@@ -40,29 +36,25 @@ pub(super) struct JsonSchemaOptions {
 }
 
 /// `json_schema`, with its schema compiled if an option gave it.
-#[derive(Debug)]
 struct JsonSchemaGrader {
-    validator: Option<Box<Validator>>,
+    validator: Option<Validator>,
     whole: bool,
 }
 
 impl JsonSchemaGrader {
-    pub(crate) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
+    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
         let options: JsonSchemaOptions = options::read(config)?;
         let validator = options.schema.map(|schema| compile(&Value::Object(schema))).transpose();
-        let validator = validator.map_err(|why| vec![problem(vec!["schema".to_owned()], why)])?;
-        Ok(Self { validator: validator.map(Box::new), whole: options.whole })
+        let validator = validator.map_err(|why| vec![problem(&["schema"], why)])?;
+        Ok(Self { validator, whole: options.whole })
     }
 
-    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let own;
         let validator = if let Some(validator) = &self.validator {
-            validator.as_ref()
+            validator
         } else {
-            let written = reference(subject)?;
-            let schema: Value = serde_json::from_str(written)
-                .map_err(|why| unusable_reference(lower_first(&why)))?;
-            own = compile(&schema).map_err(unusable_reference)?;
+            own = compile(&json_of(reference(subject)?)?).map_err(unusable_reference)?;
             &own
         };
         let Some(found) = parse_as(subject.submission, self.whole) else {

@@ -5,30 +5,23 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Number, Value};
+use serde_json::{Number, Value};
 
-use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
+use super::grader::{GradeResult, GraderInfo, GraderOptions};
 use super::rationale::{explained, verdict};
 use super::spent::number_at;
 use super::subject::Subject;
 use super::verdict::Grade;
-use crate::options::{self, problem, schema};
+use crate::options::problem;
 use evalrs_base::exact::{is_beyond_floats, whole};
 use evalrs_base::python::strip;
 use evalrs_model::spec::OptionProblem;
 
-/// `length`.
 pub(super) const LENGTH: GraderInfo = GraderInfo {
     id: "length",
-    aliases: &[],
     name: "Length",
     description: "The submission is as long as allowed, in characters, words or lines.",
-    options: schema::<Length>,
-    compile: |config| {
-        let options = Length::compile(config)?;
-        Ok(ToolGrader::new(options, |options, subject| Ok(options.grade(subject))))
-    },
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<Length>()
 };
 
 /// Options of `length`.
@@ -60,18 +53,18 @@ enum LengthUnit {
     Lines,
 }
 
-impl Length {
-    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let options: Self = options::read(config)?;
-        let wrong = match (options.min, options.max) {
-            (None, None) => "`length` needs `min` or `max`",
-            (Some(min), Some(max)) if min > max => "`max` must not be less than `min`",
-            _ => return Ok(options),
-        };
-        Err(vec![problem(Vec::new(), wrong)])
+impl GraderOptions for Length {
+    fn problems(&self) -> Vec<OptionProblem> {
+        match (self.min, self.max) {
+            (None, None) => vec![problem(&[], "`length` needs `min` or `max`")],
+            (Some(min), Some(max)) if min > max => {
+                vec![problem(&[], "`max` must not be less than `min`")]
+            }
+            _ => Vec::new(),
+        }
     }
 
-    fn grade(&self, subject: &Subject<'_>) -> Grade {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let text = subject.submission;
         let (count, unit) = match self.unit {
             LengthUnit::Characters => (text.chars().count(), "characters"),
@@ -86,22 +79,16 @@ impl Length {
             (_, Some(max)) if count > max => Some(format!("at most {max} expected")),
             _ => None,
         };
-        explained(&format!("Length {count} {unit}"), wrong)
+        Ok(explained(&format!("Length {count} {unit}"), wrong))
     }
 }
 
-/// `max_turns`.
 pub(super) const MAX_TURNS: GraderInfo = GraderInfo {
     id: "max_turns",
-    aliases: &["max-turns"],
     name: "Most turns",
     description: "The conversation took no more turns than allowed: messages of the user, each with all that followed it.",
     reads_trajectory: true,
-    options: schema::<MaxTurns>,
-    compile: |config| {
-        with_options::<MaxTurns>(config, |options, subject| Ok(options.grade(subject)))
-    },
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<MaxTurns>()
 };
 
 /// Options of `max_turns`.
@@ -112,23 +99,19 @@ struct MaxTurns {
     max: usize,
 }
 
-impl MaxTurns {
-    fn grade(&self, subject: &Subject<'_>) -> Grade {
+impl GraderOptions for MaxTurns {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let count = subject.trajectory.turns.len();
-        verdict(&format!("Turns: {count} of at most {}", self.max), count <= self.max)
+        Ok(verdict(&format!("Turns: {count} of at most {}", self.max), count <= self.max))
     }
 }
 
-/// `compare`.
 pub(super) const COMPARE: GraderInfo = GraderInfo {
     id: "compare",
-    aliases: &[],
     name: "Compare a number",
     description: "A number of the row, such as its latency or its cost, is below or above another.",
     reads_row: true,
-    options: schema::<Compare>,
-    compile: |config| with_options(config, Compare::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<Compare>()
 };
 
 /// Options of `compare`.
@@ -165,25 +148,15 @@ enum CompareOp {
 }
 
 impl CompareOp {
-    fn name(self) -> &'static str {
+    /// Its sign, and the orders in which it holds.
+    fn sign(self) -> (&'static str, fn(Ordering) -> bool) {
         match self {
-            Self::Lt => "<",
-            Self::Lte => "<=",
-            Self::Gt => ">",
-            Self::Gte => ">=",
-            Self::Eq => "==",
-            Self::Ne => "!=",
-        }
-    }
-
-    fn holds(self, order: Ordering) -> bool {
-        match self {
-            Self::Lt => order.is_lt(),
-            Self::Lte => order.is_le(),
-            Self::Gt => order.is_gt(),
-            Self::Gte => order.is_ge(),
-            Self::Eq => order.is_eq(),
-            Self::Ne => order.is_ne(),
+            Self::Lt => ("<", Ordering::is_lt),
+            Self::Lte => ("<=", Ordering::is_le),
+            Self::Gt => (">", Ordering::is_gt),
+            Self::Gte => (">=", Ordering::is_ge),
+            Self::Eq => ("==", Ordering::is_eq),
+            Self::Ne => ("!=", Ordering::is_ne),
         }
     }
 }
@@ -229,12 +202,12 @@ impl fmt::Display for ComparedNumber {
     }
 }
 
-impl Compare {
+impl GraderOptions for Compare {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let path = &self.path;
         let found = ComparedNumber::at(subject, path)?;
         let value = ComparedNumber::of(&self.value);
-        let what = format!("{path} {found} {} {value}", self.op.name());
-        Ok(verdict(&what, self.op.holds(found.order(&value))))
+        let (sign, holds) = self.op.sign();
+        Ok(verdict(&format!("{path} {found} {sign} {value}"), holds(found.order(&value))))
     }
 }

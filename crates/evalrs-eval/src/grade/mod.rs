@@ -4,7 +4,6 @@
 //! code, and one line a grader in [`GRADERS`]. Judges are not here: they need an action.
 
 mod calls;
-mod edits;
 mod expected_calls;
 pub(crate) mod combined;
 mod fields;
@@ -14,9 +13,8 @@ mod json;
 #[cfg(feature = "json_schema")]
 mod json_schema;
 mod measure;
+mod lists;
 mod number;
-mod overlap;
-mod pairing;
 mod parts;
 pub mod rationale;
 pub mod recorded;
@@ -28,8 +26,7 @@ mod tests;
 pub mod text;
 #[cfg(feature = "text_metrics")]
 mod text_metric;
-mod tool_called;
-mod tool_errors;
+mod tools;
 pub mod verdict;
 mod written_calls;
 pub mod votes;
@@ -42,7 +39,7 @@ pub use text::is_bare_mismatch;
 pub use verdict::{EMPTY_SUBMISSION, Grade, GradeError, is_of_nothing, speaks_of_nothing};
 pub(crate) use verdict::{EMPTY_TRAJECTORY, NO_GROUND_TRUTH, NO_OUTPUT};
 
-use self::grader::{CompiledGrader, GraderInfo};
+use self::grader::{CompiledGrader, GraderInfo, is_spelled};
 use evalrs_base::diagnostic::suggest;
 use evalrs_model::spec::{OptionProblem, ToolSpec};
 
@@ -59,7 +56,7 @@ pub static GRADERS: &[GraderInfo] = &[
     text::STRING_MATCH,
     text::LEVENSHTEIN,
     text::ONE_OF,
-    overlap::F1,
+    parts::F1,
     #[cfg(feature = "text_metrics")]
     text_metric::EDIT_SIMILARITY,
     #[cfg(feature = "text_metrics")]
@@ -84,10 +81,10 @@ pub static GRADERS: &[GraderInfo] = &[
     fields::EQUALS_FIELD,
     spent::MAX_LATENCY,
     spent::MAX_COST,
-    tool_called::TOOL_CALLED,
+    tools::TOOL_CALLED,
     calls::TOOL_CALLS_MATCH,
     calls::MAX_TOOL_CALLS,
-    tool_errors::NO_TOOL_ERRORS,
+    tools::NO_TOOL_ERRORS,
     measure::MAX_TURNS,
     recorded::RECORDED_SCORE,
     votes::RECORDED_VOTES,
@@ -95,40 +92,36 @@ pub static GRADERS: &[GraderInfo] = &[
 
 /// The names of graders that builds may leave out, with the feature that has them.
 const OPTIONAL: &[(&str, &[&str])] = &[
-    ("json_schema", &["json_schema", "json-schema"]),
+    ("json_schema", &["json_schema"]),
     (
         "text_metrics",
         &[
             "edit_similarity",
-            "edit-similarity",
             "word_error_rate",
-            "word-error-rate",
             "wer",
             "character_error_rate",
-            "character-error-rate",
             "cer",
             "rouge_n",
-            "rouge-n",
             "rouge_l",
-            "rouge-l",
             "bleu",
             "sentence_bleu",
-            "sentence-bleu",
             "chrf",
         ],
     ),
 ];
 
-/// The names of graders that this build has not.
-pub fn names_left_out() -> impl Iterator<Item = &'static str> {
-    let names = OPTIONAL.iter().flat_map(|(_, names)| names.iter().copied());
-    names.filter(|name| find(name).is_none())
+/// Every name of a grader, also of those that this build has not.
+pub fn names() -> impl Iterator<Item = String> {
+    let left_out = OPTIONAL.iter().flat_map(|(_, names)| names.iter().copied());
+    let left_out = left_out.filter(|name| find(name).is_none()).flat_map(grader::spellings);
+    GRADERS.iter().flat_map(GraderInfo::names).chain(left_out)
 }
 
 /// The feature of a grader that this build has not.
 fn left_out(name: &str) -> Option<&'static str> {
-    let has = |(_, names): &&(&str, &[&str])| names.contains(&name);
-    OPTIONAL.iter().find(has).map(|(feature, _)| *feature).filter(|_| find(name).is_none())
+    let mut optional = OPTIONAL.iter().filter(|_| find(name).is_none());
+    let of_name = optional.find(|(_, names)| names.iter().any(|known| is_spelled(known, name)));
+    of_name.map(|(feature, _)| *feature)
 }
 
 /// The grader that a suite calls `name`.
@@ -138,55 +131,49 @@ pub fn find(name: &str) -> Option<&'static GraderInfo> {
 
 /// Reads the options of the grader that `spec` names, or says everything that is wrong with them.
 pub fn compile(spec: &ToolSpec) -> CompiledGrader {
-    if let Some(feature) = left_out(&spec.function) {
-        let name = &spec.function;
-        return Err(vec![OptionProblem {
-            at: Vec::new(),
-            message: format!("this build of evalrs has no `{name}`"),
-            hint: Some(format!("`cargo install` it with `--features {feature}`")),
-        }]);
+    let name = &spec.function;
+    if let Some(info) = find(name) {
+        return (info.compile)(&spec.config);
     }
-    let Some(info) = find(&spec.function) else {
-        let meant = suggest(&spec.function, GRADERS.iter().map(|info| info.id));
-        return Err(vec![OptionProblem {
-            at: Vec::new(),
-            message: format!("there is no grader `{}`", spec.function),
-            hint: meant.map(|meant| format!("did you mean `{meant}`?")),
-        }]);
+    let (message, hint) = match left_out(name) {
+        Some(feature) => (
+            format!("this build of evalrs has no `{name}`"),
+            Some(format!("`cargo install` it with `--features {feature}`")),
+        ),
+        None => {
+            let meant = suggest(name, GRADERS.iter().map(|info| info.id));
+            let hint = meant.map(|meant| format!("did you mean `{meant}`?"));
+            (format!("there is no grader `{name}`"), hint)
+        }
     };
-    (info.compile)(&spec.config)
+    Err(vec![OptionProblem { at: Vec::new(), message, hint }])
+}
+
+/// Whether a suite gives one of these options.
+fn has_any(spec: &ToolSpec, options: &[&str]) -> bool {
+    options.iter().any(|option| spec.config.get(*option).is_some_and(|given| !given.is_null()))
 }
 
 /// Whether the grader that `spec` names cannot grade a row without a ground truth.
 pub(crate) fn needs_ground_truth(spec: &ToolSpec) -> bool {
-    let is_given = |info: &GraderInfo| {
-        info.given_by.iter().any(|option| spec.config.get(*option).is_some_and(|it| !it.is_null()))
-    };
-    find(&spec.function).is_some_and(|info| info.needs_ground_truth && !is_given(info))
+    find(&spec.function)
+        .is_some_and(|info| info.needs_ground_truth && !has_any(spec, info.given_by))
 }
 
 /// Whether the grader that `spec` names looks at the trajectory, and not at the submission.
 pub fn reads_trajectory(spec: &ToolSpec) -> bool {
-    find(&spec.function).is_none_or(|info| info.reads_trajectory && !reads_text(info, spec))
+    find(&spec.function)
+        .is_none_or(|info| info.reads_trajectory && !has_any(spec, info.reads_text_if))
 }
 
 /// Whether the grader that `spec` names knows failed calls by what the recording says of them alone.
 pub fn sees_marked_errors_alone(spec: &ToolSpec) -> bool {
-    let has_pattern = spec.config.get("pattern").is_some_and(|pattern| !pattern.is_null());
-    find(&spec.function).is_some_and(|info| info.id == "no_tool_errors") && !has_pattern
-}
-
-/// Whether its options have a grader read the submission in place of the trajectory.
-fn reads_text(info: &GraderInfo, spec: &ToolSpec) -> bool {
-    let has = |option: &&str| spec.config.get(*option).is_some_and(|it| !it.is_null());
-    info.reads_text_if.iter().any(has)
+    tools::NO_TOOL_ERRORS.is_called(&spec.function) && !has_any(spec, &["pattern"])
 }
 
 /// Whether the grader that `spec` names may look at the row.
 pub fn reads_row(spec: &ToolSpec) -> bool {
-    let has = |option: &&str| spec.config.get(*option).is_some_and(|it| !it.is_null());
     find(&spec.function).is_none_or(|info| {
-        let may_read = info.reads_row || info.reads_row_if.iter().any(has);
-        may_read && !reads_text(info, spec)
+        (info.reads_row || has_any(spec, info.reads_row_if)) && !has_any(spec, info.reads_text_if)
     })
 }

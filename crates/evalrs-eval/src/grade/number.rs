@@ -11,10 +11,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::given::{GivenText, given_or_reference};
-use super::grader::{GradeResult, GraderInfo, with_options};
+use super::grader::{GradeResult, GraderInfo, GraderOptions};
 use super::rationale::{explained, shorten, unusable_reference};
 use super::subject::Subject;
-use crate::options::schema;
 use evalrs_base::python::strip;
 
 /// Digits, in groups parted by commas or not, with decimals and an exponent or not.
@@ -89,9 +88,8 @@ pub(super) fn parse(text: &str) -> Option<Number> {
         Regex::new(&pattern).ok()
     });
     let found = WHOLE_TEXT.as_ref()?.captures(strip(text))?;
-    let part = |index| found.get(index).map_or("", |part| part.as_str());
-    match (part(1), part(2)) {
-        (sign, "") | ("", sign) => read(sign, part(3)),
+    match found.extract().1 {
+        [sign, "", body] | ["", sign, body] => read(sign, body),
         _ => None,
     }
 }
@@ -106,22 +104,20 @@ fn read(sign: &str, body: &str) -> Option<Number> {
     (value.is_finite() || whole.is_some()).then_some(Number { value, whole })
 }
 
-/// The numbers that stand in `text`, in order, and how they are written. A number glued to the end of a
-/// word (`gpt4`) is part of it, and a dash after a word or number (`7-8`, `gpt-4`) is not a sign.
-fn all(text: &str) -> impl Iterator<Item = (Number, &str)> {
+/// The numbers that stand in `text`, in order. A number glued to the end of a word (`gpt4`) is part of it, and a dash after
+/// a word or number (`7-8`, `gpt-4`) is not a sign.
+fn all(text: &str) -> impl Iterator<Item = Number> {
     static IN_TEXT: LazyLock<Option<Regex>> =
         LazyLock::new(|| Regex::new(&format!(r"([+\-−]?)\p{{Sc}}?([+\-−]?)({BODY})")).ok());
     let found = IN_TEXT.as_ref().into_iter().flat_map(move |pattern| pattern.captures_iter(text));
     found.filter_map(move |found| {
-        let part = |index| found.get(index).map_or("", |part| part.as_str());
-        let whole = found.get(0)?;
-        let after_word = text.get(..whole.start())?.ends_with(|c: char| c.is_alphanumeric());
-        let signed = !part(1).is_empty();
-        if after_word && !signed {
-            return None;
+        let [first, second, body] = found.extract().1;
+        let after_word = text[..found.get(0)?.start()].ends_with(|c: char| c.is_alphanumeric());
+        match (after_word, first) {
+            (true, "") => None,
+            (true, _) | (false, "") => read(second, body),
+            (false, first) => read(first, body),
         }
-        let sign = if after_word || part(1).is_empty() { part(2) } else { part(1) };
-        Some((read(sign, part(3))?, whole.as_str()))
     })
 }
 
@@ -138,24 +134,20 @@ enum Find {
 
 impl Find {
     fn pick(self, text: &str) -> Option<Number> {
-        let mut numbers = all(text).map(|(number, _)| number);
         match self {
-            Self::First => numbers.next(),
-            Self::Last => numbers.last(),
+            Self::First => all(text).next(),
+            Self::Last => all(text).last(),
         }
     }
 }
 
-/// `numeric`.
 pub(super) const NUMERIC: GraderInfo = GraderInfo {
     id: "numeric",
     name: "Numeric match",
     description: "Submission and ground truth are the same number within a tolerance, however written.",
     needs_ground_truth: true,
     given_by: &["value"],
-    options: schema::<Numeric>,
-    compile: |config| with_options(config, Numeric::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<Numeric>()
 };
 
 /// Options of `numeric`.
@@ -180,8 +172,8 @@ impl Default for Numeric {
     }
 }
 
-impl Numeric {
-    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+impl GraderOptions for Numeric {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let written = given_or_reference(self.value.as_ref(), subject)?;
         let number = |text: &str| parse(text).or_else(|| self.find?.pick(text));
         let expected = number(written).ok_or_else(|| unusable_reference("it is not a number"))?;

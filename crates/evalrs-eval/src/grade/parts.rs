@@ -1,65 +1,56 @@
-//! Graders that look for texts in the submission.
+//! Graders of the parts of a submission: which texts stand in it, and how many words it shares.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
-use super::given::{GivenText, given_or_reference, given_or_references};
-use super::grader::{GradeResult, GraderInfo, with_options};
+use super::given::{GivenText, given_or_reference, given_or_references, in_case, yes};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, with_options};
+use super::lists::{n_grams, shared};
 use super::rationale::{explained, shorten};
 use super::subject::Subject;
-use crate::options::schema;
-use evalrs_base::python::{lower, strip};
+use super::verdict::Grade;
+use evalrs_base::python::{collapse_space, lower, strip};
 
-/// `starts_with`.
 pub(super) const STARTS_WITH: GraderInfo = GraderInfo {
     id: "starts_with",
-    aliases: &["starts-with"],
     name: "Starts with",
     description: "The submission begins with the ground truth, or one of several, but for white space at its ends.",
     needs_ground_truth: true,
     takes_lists: true,
     given_by: &["value"],
-    options: schema::<Affix>,
-    compile: |config| {
+    ..GraderInfo::new::<Affix>(|config| {
         with_options::<Affix>(config, |options, subject| {
             options.grade(subject, "Starts with", |text, affix| text.starts_with(affix))
         })
-    },
-    ..GraderInfo::PLAIN
+    })
 };
 
-/// `ends_with`.
 pub(super) const ENDS_WITH: GraderInfo = GraderInfo {
     id: "ends_with",
-    aliases: &["ends-with"],
     name: "Ends with",
     description: "The submission ends with the ground truth, or one of several, but for white space at its ends.",
     needs_ground_truth: true,
     takes_lists: true,
     given_by: &["value"],
-    options: schema::<Affix>,
-    compile: |config| {
+    ..GraderInfo::new::<Affix>(|config| {
         with_options::<Affix>(config, |options, subject| {
             options.grade(subject, "Ends with", |text, affix| text.ends_with(affix))
         })
-    },
-    ..GraderInfo::PLAIN
+    })
 };
 
 /// Options of `starts_with` and `ends_with`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct Affix {
     /// What is looked for; without it the ground truth of the row, a text or a list.
     value: Option<GivenText>,
     /// Whether upper and lower case differ.
+    #[serde(default = "yes")]
     case_sensitive: bool,
-}
-
-impl Default for Affix {
-    fn default() -> Self {
-        Self { value: None, case_sensitive: true }
-    }
 }
 
 impl Affix {
@@ -70,14 +61,14 @@ impl Affix {
         holds: fn(&str, &str) -> bool,
     ) -> GradeResult {
         let affix = given_or_reference(self.value.as_ref(), subject)?;
-        let normal = |text: &str| in_case(strip(text), self.case_sensitive);
-        let submission = normal(subject.submission);
-        if holds(&submission, &normal(affix)) {
+        let submission = in_case(strip(subject.submission), self.case_sensitive);
+        let fits = |affix| holds(&submission, &in_case(strip(affix), self.case_sensitive));
+        if fits(affix) {
             return Ok(explained(what, None));
         }
         // A text that is written like a list may also be meant as it is.
         let several = given_or_references(self.value.as_ref().map(std::slice::from_ref), subject)?;
-        let is_right = several.iter().any(|affix| holds(&submission, &normal(affix)));
+        let is_right = several.iter().any(|affix| fits(affix));
         let wrong = match several.as_slice() {
             [one] => format!("`{}` expected", shorten(one)),
             several => format!("none of {}", several.len()),
@@ -86,37 +77,19 @@ impl Affix {
     }
 }
 
-fn in_case(text: &str, is_case_sensitive: bool) -> String {
-    if is_case_sensitive { text.to_owned() } else { lower(text) }
-}
-
-/// `contains_any`.
 pub(super) const CONTAINS_ANY: GraderInfo = GraderInfo {
     id: "contains_any",
-    aliases: &["contains-any"],
     name: "Contains any",
     description: "One of several texts stands somewhere in the submission, by default whatever the case.",
-    needs_ground_truth: true,
-    takes_lists: true,
-    given_by: &["values"],
-    options: schema::<AnyText>,
-    compile: |config| with_options(config, AnyText::any),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<AnyText>().with_references()
 };
 
-/// `contains_all`.
 pub(super) const CONTAINS_ALL: GraderInfo = GraderInfo {
     id: "contains_all",
-    aliases: &["contains-all"],
     name: "Contains all",
     description: "Several texts stand somewhere in the submission, by default whatever the case.",
-    needs_ground_truth: true,
-    takes_lists: true,
-    given_by: &["values"],
     scoring: "1.0 if all are there; with `partial: true` the share of those that are",
-    options: schema::<AllTexts>,
-    compile: |config| with_options(config, AllTexts::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<AllTexts>().with_references()
 };
 
 /// Options of `contains_any`.
@@ -143,27 +116,24 @@ struct AllTexts {
     partial: bool,
 }
 
-impl AnyText {
-    fn any(&self, subject: &Subject<'_>) -> GradeResult {
-        let texts = given_or_references(self.values.as_deref(), subject)?;
-        let submission = in_case(subject.submission, self.case_sensitive);
-        let found = texts.iter().find(|text| {
-            let text = in_case(text, self.case_sensitive);
-            submission.contains(&text)
-        });
-        let wrong = found.is_none().then(|| format!("none of {}", texts.len()));
-        Ok(explained("Contains any", wrong))
-    }
-}
-
-impl AllTexts {
+impl GraderOptions for AnyText {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let texts = given_or_references(self.values.as_deref(), subject)?;
         let submission = in_case(subject.submission, self.case_sensitive);
-        let is_missing = |text: &&std::borrow::Cow<'_, str>| {
-            !submission.contains(&in_case(text, self.case_sensitive))
-        };
-        let missing: Vec<_> = texts.iter().filter(is_missing).collect();
+        let is_right =
+            texts.iter().any(|text| submission.contains(&*in_case(text, self.case_sensitive)));
+        Ok(explained("Contains any", (!is_right).then(|| format!("none of {}", texts.len()))))
+    }
+}
+
+impl GraderOptions for AllTexts {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let texts = given_or_references(self.values.as_deref(), subject)?;
+        let submission = in_case(subject.submission, self.case_sensitive);
+        let missing: Vec<_> = texts
+            .iter()
+            .filter(|text| !submission.contains(&*in_case(text, self.case_sensitive)))
+            .collect();
         let wrong = missing.first().map(|first| {
             let first = shorten(first);
             format!("{} of {} missing, first `{first}`", missing.len(), texts.len())
@@ -174,4 +144,54 @@ impl AllTexts {
         }
         Ok(grade)
     }
+}
+
+pub(super) const F1: GraderInfo = GraderInfo {
+    id: "f1",
+    aliases: &["token-f1"],
+    name: "Token F1",
+    description: "How many words submission and ground truth share, as SQuAD counts them; of several answers the best counts.",
+    scoring: "the harmonic mean of precision and recall over words, without case, punctuation and articles (Rajpurkar et al. 2016, https://arxiv.org/abs/1606.05250)",
+    ..GraderInfo::of::<TokenF1>().with_references()
+};
+
+/// Options of `f1`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+struct TokenF1 {
+    /// The accepted answers; without them the ground truth of the row, a text or a list.
+    #[schemars(length(min = 1))]
+    values: Option<Vec<GivenText>>,
+}
+
+impl GraderOptions for TokenF1 {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let answers = given_or_references(self.values.as_deref(), subject)?;
+        let found = words(subject.submission);
+        let scores = answers.iter().map(|answer| f1(&found, &words(answer)));
+        let best = scores.fold(0.0, f64::max);
+        Ok(Grade::new(best, format!("Token F1: {best:.4}")))
+    }
+}
+
+/// The words of a text without case, ASCII punctuation and English articles: in the order in which the script of `SQuAD`
+/// takes them away.
+fn words(text: &str) -> Vec<String> {
+    static ARTICLES: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new(r"\b(a|an|the)\b").ok());
+    let text: String = lower(text).chars().filter(|c| !c.is_ascii_punctuation()).collect();
+    let text = match ARTICLES.as_ref() {
+        Some(articles) => articles.replace_all(&text, " ").into_owned(),
+        None => text,
+    };
+    let words = collapse_space(&text);
+    words.split(' ').filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+fn f1(found: &[String], expected: &[String]) -> f64 {
+    if found.is_empty() || expected.is_empty() {
+        // Nothing is the answer to what has none.
+        return f64::from(u8::from(found == expected));
+    }
+    let same = shared(found, 1, n_grams(expected, 1));
+    2.0 * same as f64 / (found.len() + expected.len()) as f64
 }

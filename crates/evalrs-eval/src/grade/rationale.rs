@@ -1,9 +1,7 @@
 //! How graders say what holds and what does not, in the words of Letta Evals where it has some.
 
-use python_re::RegexProblem;
-use serde_json::Value;
-
 use super::verdict::Grade;
+use python_re::RegexProblem;
 
 /// The longest text of which a rationale shows all, in characters.
 const SHOWN_CHARACTERS: usize = 200;
@@ -13,19 +11,25 @@ const SHOWN_BESIDE: usize = 60;
 
 /// The rationale of a submission that is not what was expected, with both beside it.
 pub fn with_compared(rationale: &str, expected: &str, found: &str) -> String {
-    format!("{rationale} (expected `{}`, found `{}`)", beginning(expected), beginning(found))
+    format!(
+        "{rationale} (expected `{}`, found `{}`)",
+        beginning(expected, SHOWN_BESIDE),
+        beginning(found, SHOWN_BESIDE)
+    )
 }
 
-fn beginning(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_BESIDE) {
-        Some((at, _)) => format!("{}…", &text[..at]),
+/// The text, or its beginning.
+fn beginning(text: &str, most: usize) -> String {
+    match text.char_indices().nth(most) {
+        Some((end, _)) => format!("{}…", &text[..end]),
         None => text.to_owned(),
     }
 }
 
 /// 1.0 or 0.0, and a rationale that ends as Python prints a boolean.
 pub(super) fn verdict(what: &str, holds: bool) -> Grade {
-    Grade::new(f64::from(u8::from(holds)), format!("{what}: {}", python_bool(holds)))
+    let said = if holds { "True" } else { "False" };
+    Grade::new(f64::from(u8::from(holds)), format!("{what}: {said}"))
 }
 
 /// The same; what is wrong follows in parentheses unless it is nothing.
@@ -34,10 +38,6 @@ pub(super) fn explained(what: &str, wrong: Option<String>) -> Grade {
         None => verdict(what, true),
         Some(why) => Grade::new(0.0, format!("{what}: False ({why})")),
     }
-}
-
-fn python_bool(value: bool) -> &'static str {
-    if value { "True" } else { "False" }
 }
 
 /// The grade where the reference answer is not what the grader needs.
@@ -56,18 +56,7 @@ pub(super) fn regex_failure(problem: &RegexProblem) -> Grade {
     }
 }
 
-/// The text, or its beginning.
+/// The text, or its beginning if it is long.
 pub(super) fn shorten(text: &str) -> String {
-    match text.char_indices().nth(SHOWN_CHARACTERS) {
-        Some((end, _)) => format!("{}…", &text[..end]),
-        None => text.to_owned(),
-    }
-}
-
-/// A string as it is, anything else as its JSON text.
-pub(super) fn text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
-    }
+    beginning(text, SHOWN_CHARACTERS)
 }

@@ -4,31 +4,25 @@ use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::grader::{GradeResult, GraderInfo, ToolGrader};
+use super::grader::{GradeResult, GraderInfo, GraderOptions};
 use super::subject::Subject;
 use super::verdict::Grade;
-use crate::options::{self, problem, schema};
+use crate::options::{problem, read};
 use crate::votes::score_map::{as_text, meaning_of};
 use evalrs_base::diagnostic::clipped;
 use evalrs_base::python::strip;
 use evalrs_model::spec::{OptionProblem, Scale, ToolSpec};
 
-/// What a suite calls the grader.
-pub(super) const ID: &str = "recorded_score";
-
-/// `recorded_score`.
 pub(super) const RECORDED_SCORE: GraderInfo = GraderInfo {
-    id: ID,
+    id: "recorded_score",
     aliases: &["recorded-score"],
     name: "Recorded score",
     description: "Takes over a score that the row already carries.",
     reads_row: true,
     scoring: "the recorded score, or what `map` makes of it, mapped to 0.0 to 1.0 if it has a scale",
-    options: schema::<RecordedScore>,
-    compile: |config| Ok(ToolGrader::new(RecordedScore::compile(config)?, RecordedScore::grade)),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<RecordedScore>()
 };
 
 /// The most values of a map that a message names.
@@ -71,45 +65,37 @@ struct RecordedScale {
     max: f64,
 }
 
-impl RecordedScore {
-    pub(crate) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let options: Self = options::read(config)?;
-        match options.scale {
-            Some(scale) if scale.min >= scale.max => {
-                let at = vec!["scale".to_owned(), "max".to_owned()];
-                Err(vec![problem(at, "`max` must be greater than `min`")])
-            }
-            Some(scale) if !(scale.max - scale.min).is_finite() => {
-                let at = vec!["scale".to_owned(), "max".to_owned()];
-                Err(vec![problem(at, "the scale is too wide")])
-            }
-            _ if options.map.as_ref().is_some_and(BTreeMap::is_empty) => {
-                Err(vec![problem(vec!["map".to_owned()], "`map` must have at least 1 value")])
-            }
-            _ => match options.outside() {
-                Some(value) => {
-                    let Scale { min, max } = options.scale();
-                    let at = vec!["map".to_owned(), value.clone()];
-                    Err(vec![problem(at, format!("the score is not within {min} to {max}"))])
-                }
-                None => Ok(options),
-            },
-        }
-    }
+/// What is wrong with the range of scores, if anything.
+pub(super) fn scale_problem(scale: Scale) -> Option<OptionProblem> {
+    let wrong = match scale {
+        Scale { min, max } if min >= max => "`max` must be greater than `min`",
+        Scale { min, max } if !(max - min).is_finite() => "the scale is too wide",
+        _ => return None,
+    };
+    Some(problem(&["scale", "max"], wrong))
+}
 
-    fn scale(&self) -> Scale {
-        let RecordedScale { min, max } = self.scale.unwrap_or(RecordedScale { min: 0.0, max: 1.0 });
-        Scale { min, max }
-    }
+/// That a map gives a value a score that is not on the scale.
+pub(super) fn outside(value: &str, scale: Scale) -> OptionProblem {
+    let Scale { min, max } = scale;
+    problem(&["map", value], format!("the score is not within {min} to {max}"))
+}
 
-    /// A value that the map gives a score that cannot be.
-    fn outside(&self) -> Option<&String> {
+impl GraderOptions for RecordedScore {
+    fn problems(&self) -> Vec<OptionProblem> {
         let scale = self.scale();
+        let is_empty = self.map.as_ref().is_some_and(BTreeMap::is_empty);
         let mut mapped = self.map.iter().flatten();
-        mapped.find(|(_, score)| !scale.contains(**score)).map(|(value, _)| value)
+        let first = scale_problem(scale)
+            .or_else(|| is_empty.then(|| problem(&["map"], "`map` must have at least 1 value")))
+            .or_else(|| {
+                let (value, _) = mapped.find(|(_, score)| !scale.contains(**score))?;
+                Some(outside(value, scale))
+            });
+        first.into_iter().collect()
     }
 
-    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let mut grade = self.score(subject)?;
         if let Some(path) = &self.pass
             && let Some(said) = recorded(subject, path)
@@ -124,6 +110,12 @@ impl RecordedScore {
         }
         Ok(grade)
     }
+}
+
+impl RecordedScore {
+    fn scale(&self) -> Scale {
+        self.scale.map_or(Scale::UNIT, |RecordedScale { min, max }| Scale { min, max })
+    }
 
     fn score(&self, subject: &Subject<'_>) -> GradeResult {
         let path = &self.path;
@@ -134,11 +126,8 @@ impl RecordedScore {
             let entries = map.iter().map(|(name, score)| (name.as_str(), *score));
             let score = meaning_of(&entries, Some(&value))
                 .ok_or_else(|| fail(unmapped(path, map, &value)))?;
-            let written = clipped(&as_text(&value)).into_owned();
-            return Ok(Grade::new(
-                self.unit(score),
-                format!("Recorded score: {score} for `{written}`"),
-            ));
+            let why = format!("Recorded score: {score} for `{}`", clipped(&as_text(&value)));
+            return Ok(Grade::new(self.unit(score), why));
         }
         if let Some(passed) = truth(&value) {
             let score = f64::from(u8::from(passed));
@@ -184,22 +173,16 @@ fn unmapped(path: &str, map: &BTreeMap<String, f64>, value: &Value) -> String {
         map.keys().take(SHOWN_VALUES).map(|name| format!("`{}`", clipped(name))).collect();
     let more = if map.len() > known.len() { ", …" } else { "" };
     let written = as_text(value);
-    format!(
-        "`{path}` is `{}`, which `map` does not have: it has {}{more}",
-        clipped(&written),
-        known.join(", ")
-    )
+    let written = clipped(&written);
+    let known = known.join(", ");
+    format!("`{path}` is `{written}`, which `map` does not have: it has {known}{more}")
 }
 
 /// A boolean, or the cell of a CSV file that one was written into: `true`, or `True` as Python writes it.
 fn truth(value: &Value) -> Option<bool> {
     match value {
         Value::Bool(truth) => Some(*truth),
-        Value::String(text) => match strip(text) {
-            text if text.eq_ignore_ascii_case("true") => Some(true),
-            text if text.eq_ignore_ascii_case("false") => Some(false),
-            _ => None,
-        },
+        Value::String(text) => strip(text).to_ascii_lowercase().parse().ok(),
         _ => None,
     }
 }
@@ -209,8 +192,9 @@ pub fn recorded_scale(spec: &ToolSpec) -> Option<Scale> {
     if super::votes::is_of_votes(spec) {
         return super::votes::vote_scale(spec);
     }
-    let is_recorded = RECORDED_SCORE.is_called(&spec.function);
-    let RecordedScale { min, max } =
-        RecordedScore::compile(&spec.config).ok().filter(|_| is_recorded)?.scale?;
-    Some(Scale { min, max })
+    if !RECORDED_SCORE.is_called(&spec.function) {
+        return None;
+    }
+    let options: RecordedScore = read(&spec.config).ok()?;
+    Some(options.scale()).filter(|_| options.scale.is_some() && options.problems().is_empty())
 }

@@ -21,16 +21,10 @@ impl ReferencePattern {
     /// matches count only if there is no other: `(\d*)` finds nothing at the end of every text.
     pub fn pick<'t>(&self, ground_truth: &'t str) -> Result<Option<&'t str>, RegexProblem> {
         let mut last: Option<Captures> = None;
-        let mut start = 0;
-        while let Some(found) = self.regex.captures_at(ground_truth, start)? {
-            let Some(Some(whole)) = found.groups.first().cloned() else { break };
-            start = if whole.is_empty() {
-                let next = ground_truth.get(whole.end..).and_then(|rest| rest.chars().next());
-                whole.end + next.map_or(1, char::len_utf8)
-            } else {
-                whole.end
-            };
-            if !whole.is_empty() || last.is_none() {
+        for found in self.regex.find_all(ground_truth) {
+            let found = found?;
+            let is_empty = found.groups.first().cloned().flatten().is_none_or(|it| it.is_empty());
+            if !is_empty || last.is_none() {
                 last = Some(found);
             }
         }

@@ -5,13 +5,13 @@
 
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options};
+use super::grader::{GradeResult, GraderInfo, GraderOptions};
 use super::rationale::verdict;
 use super::subject::{ConversationCost, Subject};
 use super::verdict::Grade;
-use crate::options::{self, problem, schema};
+use crate::options::problem;
 use evalrs_base::path::Row;
 use evalrs_base::python::strip;
 use evalrs_model::spec::OptionProblem;
@@ -37,17 +37,13 @@ const COST_PATHS: [&str; 6] =
 /// The kind of the error of a row without the number that a grader needs.
 pub(super) const NO_NUMBER: &str = "no_number";
 
-/// `max_latency`.
 pub(super) const MAX_LATENCY: GraderInfo = GraderInfo {
     id: "max_latency",
-    aliases: &["max-latency"],
     name: "Most time",
     description: "The answer took no longer than allowed, as the row or the trajectory says.",
     reads_row: true,
     reads_totals: true,
-    options: schema::<MaxLatency>,
-    compile: |config| Ok(ToolGrader::new(MaxLatency::compile(config)?, MaxLatency::grade)),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<MaxLatency>()
 };
 
 /// A unit of time.
@@ -93,65 +89,58 @@ impl TimeUnit {
     }
 }
 
-impl MaxLatency {
-    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let mut options: Self = options::read(config)?;
-        let named = options.path.as_deref().and_then(TimeUnit::of_name);
-        let wrong = match (&options.path, options.unit) {
+impl GraderOptions for MaxLatency {
+    fn problems(&self) -> Vec<OptionProblem> {
+        let named = self.path.as_deref().and_then(TimeUnit::of_name);
+        let wrong = match (&self.path, self.unit) {
             (None, Some(_)) => "`unit` says in which unit the number at `path` is: give both",
             (Some(_), None) if named.is_none() => {
                 "`path` does not end with `_ms`, `Ms` or `_seconds`: `unit` must say `ms` or `seconds`"
             }
-            _ => {
-                options.unit = options.unit.or(named);
-                return Ok(options);
-            }
+            _ => return Vec::new(),
         };
-        Err(vec![problem(vec!["unit".to_owned()], wrong)])
+        vec![problem(&["unit"], wrong)]
     }
 
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
-        let took = match (&self.path, self.unit) {
-            (Some(path), unit) => unit.unwrap_or(TimeUnit::Ms).in_ms(number_at(subject.row, path)?),
-            (None, _) => latency(subject)?,
+        let took = match &self.path {
+            Some(path) => {
+                let unit = self.unit.or_else(|| TimeUnit::of_name(path)).unwrap_or(TimeUnit::Ms);
+                unit.in_ms(number_at(subject.row, path)?)
+            }
+            None => latency(subject)?,
         };
-        Ok(verdict(
-            &format!("Latency: {took} ms of at most {} ms", self.max_ms),
-            took <= self.max_ms,
-        ))
+        let what = format!("Latency: {took} ms of at most {} ms", self.max_ms);
+        Ok(verdict(&what, took <= self.max_ms))
     }
 }
 
 fn latency(subject: &Subject<'_>) -> Result<f64, Grade> {
-    for (path, unit) in LATENCY_PATHS {
-        if subject.row.get(path).is_some_and(|value| !value.is_null()) {
-            return Ok(unit.in_ms(number_at(subject.row, path)?));
-        }
+    if let Some((path, unit)) = LATENCY_PATHS.iter().find(|(path, _)| has(subject, path)) {
+        return Ok(unit.in_ms(number_at(subject.row, path)?));
     }
     if let Some(took) = subject.trajectory.totals.duration_ms {
         return Ok(took);
     }
-    let unitless = UNITLESS.into_iter().find(|path| subject.row.get(path).is_some());
-    Err(Grade::failed(
-        NO_NUMBER,
-        match unitless {
-            Some(path) => format!("`{path}` does not say its unit: name it by `path` and `unit`"),
-            None => "neither the row nor the trajectory says how long the answer took: name its place by `path`".to_owned(),
-        },
-    ))
+    let why = match UNITLESS.into_iter().find(|path| subject.row.get(path).is_some()) {
+        Some(path) => format!("`{path}` does not say its unit: name it by `path` and `unit`"),
+        None => "neither the row nor the trajectory says how long the answer took: name its place by `path`".to_owned(),
+    };
+    Err(Grade::failed(NO_NUMBER, why))
 }
 
-/// `max_cost`.
+/// Whether something stands at `path` of the row.
+fn has(subject: &Subject<'_>, path: &str) -> bool {
+    subject.row.get(path).is_some_and(|value| !value.is_null())
+}
+
 pub(super) const MAX_COST: GraderInfo = GraderInfo {
     id: "max_cost",
-    aliases: &["max-cost"],
     name: "Most money",
     description: "The answer cost no more US dollars than allowed, as the row, the trajectory or the conversation says.",
     reads_row: true,
     reads_totals: true,
-    options: schema::<MaxCost>,
-    compile: |config| with_options(config, MaxCost::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<MaxCost>()
 };
 
 /// Options of `max_cost`.
@@ -167,24 +156,20 @@ struct MaxCost {
     path: Option<String>,
 }
 
-impl MaxCost {
+impl GraderOptions for MaxCost {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let cost = match &self.path {
             Some(path) => number_at(subject.row, path)?,
             None => cost(subject)?,
         };
-        Ok(verdict(
-            &format!("Cost: {cost} USD of at most {} USD", self.max_usd),
-            cost <= self.max_usd,
-        ))
+        let what = format!("Cost: {cost} USD of at most {} USD", self.max_usd);
+        Ok(verdict(&what, cost <= self.max_usd))
     }
 }
 
 fn cost(subject: &Subject<'_>) -> Result<f64, Grade> {
-    for path in COST_PATHS {
-        if subject.row.get(path).is_some_and(|value| !value.is_null()) {
-            return number_at(subject.row, path);
-        }
+    if let Some(path) = COST_PATHS.iter().find(|path| has(subject, path)) {
+        return number_at(subject.row, path);
     }
     if let Some(told) = subject.trajectory.totals.cost_usd {
         return Ok(told);

@@ -5,18 +5,19 @@
 
 use std::collections::BTreeSet;
 
-use python_re::{Regex, RegexProblem};
+use python_re::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use super::edits::edit_distance;
-use super::given::{GivenText, given_or_reference, reference};
-use super::grader::{GradeResult, GraderInfo, ToolGrader, with_options, without_options};
+use super::given::{GivenText, given_or_reference, in_case, reference, yes};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, NoOptions, ToolGrader, with_options};
+use super::lists::edit_distance;
 use super::rationale::{regex_failure, shorten, verdict, with_compared};
 use super::subject::Subject;
 use super::verdict::Grade;
-use crate::options::{self, schema};
+use crate::options;
+use evalrs_base::json_syntax::as_text;
 use evalrs_base::python::{collapse_space, lower, repr_str, strip};
 use evalrs_model::spec::OptionProblem;
 
@@ -46,48 +47,39 @@ fn compared(what: &str, holds: bool, given: Option<&str>, subject: &Subject<'_>)
     grade
 }
 
-/// `exact_match`.
 pub(super) const EXACT_MATCH: GraderInfo = GraderInfo {
     id: "exact_match",
-    aliases: &["exact-match"],
     name: "Exact match",
     description: "The submission equals the ground truth but for white space at the ends.",
     needs_ground_truth: true,
     given_by: &["value"],
-    options: schema::<ComparedText>,
-    compile: |config| with_options(config, exact_match),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::new::<ComparedText>(|config| with_options(config, exact_match))
 };
 
 /// Options of `exact_match` and `contains`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct ComparedText {
+struct ComparedText {
     /// What the submission is compared with; without it the ground truth of the row.
-    pub value: Option<GivenText>,
+    value: Option<GivenText>,
 }
 
-/// Equal but for white space at the ends.
-pub(super) fn exact_match(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
+fn exact_match(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
     let expected = given_or_reference(options.value.as_ref(), subject)?;
     let holds = strip(subject.submission) == strip(expected);
     Ok(compared("Exact match", holds, options.value.as_ref().map(GivenText::text), subject))
 }
 
-/// `contains`.
 pub(super) const CONTAINS: GraderInfo = GraderInfo {
     id: "contains",
     name: "Contains",
     description: "The ground truth stands somewhere in the submission, whatever the case.",
     needs_ground_truth: true,
     given_by: &["value"],
-    options: schema::<ComparedText>,
-    compile: |config| with_options(config, contains),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::new::<ComparedText>(|config| with_options(config, contains))
 };
 
-/// The reference answer stands in the submission, whatever the case.
-pub(super) fn contains(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
+fn contains(options: &ComparedText, subject: &Subject<'_>) -> GradeResult {
     let expected = given_or_reference(options.value.as_ref(), subject)?;
     let holds = lower(subject.submission).contains(&lower(expected));
     Ok(match options.value {
@@ -96,41 +88,31 @@ pub(super) fn contains(options: &ComparedText, subject: &Subject<'_>) -> GradeRe
     })
 }
 
-/// `regex_match`.
 pub(super) const REGEX_MATCH: GraderInfo = GraderInfo {
     id: "regex_match",
-    aliases: &["regex-match"],
     name: "Regex match",
     description: "The ground truth, a Python pattern, matches somewhere in the submission.",
     needs_ground_truth: true,
     given_by: &["pattern"],
-    options: schema::<RegexMatch>,
-    compile: |config| Ok(ToolGrader::new(RegexMatch::compile(config)?, RegexMatch::grade)),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<RegexMatch>()
 };
 
 /// Options of `regex_match`.
 #[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
 #[serde(default, deny_unknown_fields)]
-pub(super) struct RegexMatch {
+struct RegexMatch {
     /// The Python pattern; without it the ground truth of the row.
     #[schemars(length(min = 1))]
     pattern: Option<String>,
 }
 
-impl RegexMatch {
-    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let options: Self = options::read(config)?;
-        let problem = options.pattern.as_deref().and_then(|pattern| Regex::new(pattern).err());
-        let wrong = |problem: RegexProblem| {
-            let message = format!("`pattern` is not a valid pattern: {problem}");
-            vec![options::problem(vec!["pattern".to_owned()], message)]
-        };
-        problem.map_or(Ok(options), |problem| Err(wrong(problem)))
+impl GraderOptions for RegexMatch {
+    fn problems(&self) -> Vec<OptionProblem> {
+        let pattern = self.pattern.as_deref().map(options::pattern);
+        pattern.and_then(Result::err).unwrap_or_default()
     }
 
-    /// The pattern matches somewhere in the submission.
-    pub(super) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let of_row = || subject.ground_truth.filter(|text| !text.is_empty());
         let Some(pattern) = self.pattern.as_deref().or_else(of_row) else {
             return Err(Grade::without_ground_truth("No ground_truth regex pattern provided"));
@@ -141,18 +123,17 @@ impl RegexMatch {
     }
 }
 
-/// `ascii_printable_only`.
 pub(super) const ASCII_PRINTABLE_ONLY: GraderInfo = GraderInfo {
     id: "ascii_printable_only",
-    aliases: &["ascii-printable-only"],
     name: "Printable ASCII only",
     description: "The submission has nothing but printable ASCII characters and line ends.",
-    compile: |config| without_options(config, |subject| Ok(ascii_printable_only(subject))),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::new::<NoOptions>(|config| {
+        options::none(config, "grader")?;
+        Ok(ToolGrader::new((), |(), subject| Ok(ascii_printable_only(subject))))
+    })
 };
 
-/// Nothing but printable ASCII and line ends.
-pub(super) fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
+fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
     let allowed = |c: &char| matches!(c, '\n' | '\r' | ' '..='~');
     let offending: BTreeSet<char> = subject.submission.chars().filter(|c| !allowed(c)).collect();
     if offending.is_empty() {
@@ -171,51 +152,44 @@ pub(super) fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
     Grade::new(0.0, format!("Found non-printable ASCII characters: {shown}{more}"))
 }
 
-/// `string_match`.
 pub(super) const STRING_MATCH: GraderInfo = GraderInfo {
     id: "string_match",
-    aliases: &["string-match"],
     name: "String match",
     description: "The submission equals the ground truth, by default without regard to case and white space.",
     needs_ground_truth: true,
     given_by: &["value"],
-    options: schema::<StringMatch>,
-    compile: |config| with_options(config, StringMatch::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<StringMatch>()
 };
 
 /// Options of `string_match`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct StringMatch {
     /// What the submission is compared with; without it the ground truth of the row.
     value: Option<GivenText>,
     /// Whether upper and lower case differ.
+    #[serde(default)]
     case_sensitive: bool,
     /// Whether runs of white space count as one space, and none at the ends.
+    #[serde(default = "yes")]
     normalize_whitespace: bool,
 }
 
-impl Default for StringMatch {
-    fn default() -> Self {
-        Self { value: None, case_sensitive: false, normalize_whitespace: true }
-    }
-}
-
-impl StringMatch {
-    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+impl GraderOptions for StringMatch {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let expected = given_or_reference(self.value.as_ref(), subject)?;
         let same = self.normal(subject.submission) == self.normal(expected);
         Ok(compared("String match", same, self.value.as_ref().map(GivenText::text), subject))
     }
+}
 
+impl StringMatch {
     fn normal(&self, text: &str) -> String {
         let text = if self.normalize_whitespace { collapse_space(text) } else { text.to_owned() };
-        if self.case_sensitive { text } else { lower(&text) }
+        in_case(&text, self.case_sensitive).into_owned()
     }
 }
 
-/// `levenshtein`.
 pub(super) const LEVENSHTEIN: GraderInfo = GraderInfo {
     id: "levenshtein",
     name: "Edit distance",
@@ -223,33 +197,25 @@ pub(super) const LEVENSHTEIN: GraderInfo = GraderInfo {
     needs_ground_truth: true,
     given_by: &["value"],
     scoring: "1.0 minus the distance as a share of the longer text",
-    options: schema::<Levenshtein>,
-    compile: |config| with_options(config, Levenshtein::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<Levenshtein>()
 };
 
 /// Options of `levenshtein`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct Levenshtein {
     /// What the submission is compared with; without it the ground truth of the row.
     value: Option<GivenText>,
     /// Whether upper and lower case differ.
+    #[serde(default = "yes")]
     case_sensitive: bool,
 }
 
-impl Default for Levenshtein {
-    fn default() -> Self {
-        Self { value: None, case_sensitive: true }
-    }
-}
-
-impl Levenshtein {
-    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+impl GraderOptions for Levenshtein {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let expected = given_or_reference(self.value.as_ref(), subject)?;
         let normal = |text: &str| -> Vec<char> {
-            let text = strip(text);
-            if self.case_sensitive { text.chars().collect() } else { lower(text).chars().collect() }
+            in_case(strip(text), self.case_sensitive).chars().collect()
         };
         let left = normal(subject.submission);
         let right = normal(expected);
@@ -265,37 +231,28 @@ impl Levenshtein {
     }
 }
 
-/// `one_of`.
 pub(super) const ONE_OF: GraderInfo = GraderInfo {
     id: "one_of",
-    aliases: &["one-of"],
     name: "One of",
     description: "The submission equals one of several accepted answers.",
     takes_lists: true,
-    options: schema::<OneOf>,
-    compile: |config| with_options(config, OneOf::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<OneOf>()
 };
 
 /// Options of `one_of`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct OneOf {
     /// The accepted answers; without them the ground truth is one answer or a JSON list of them.
     #[schemars(length(min = 1))]
     values: Option<Vec<Value>>,
     /// Whether upper and lower case differ.
+    #[serde(default = "yes")]
     case_sensitive: bool,
 }
 
-impl Default for OneOf {
-    fn default() -> Self {
-        Self { values: None, case_sensitive: true }
-    }
-}
-
-impl OneOf {
-    pub(crate) fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+impl GraderOptions for OneOf {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let (mut accepted, what) = if let Some(values) = &self.values {
             (values.clone(), " accepted values")
         } else {
@@ -305,17 +262,11 @@ impl OneOf {
         };
         // Null means that there is no answer, not the answer `null`.
         accepted.retain(|value| !value.is_null());
-        let submission = self.normal(subject.submission);
-        let found = accepted.iter().any(|value| match value {
-            Value::String(text) => self.normal(text) == submission,
-            other => self.normal(&other.to_string()) == submission,
-        });
+        let submission = in_case(strip(subject.submission), self.case_sensitive);
+        let found = accepted
+            .iter()
+            .any(|value| in_case(strip(&as_text(value)), self.case_sensitive) == submission);
         let given = self.values.as_ref().map(|values| Value::from(values.clone()).to_string());
         Ok(compared(&format!("One of {}{what}", accepted.len()), found, given.as_deref(), subject))
-    }
-
-    fn normal(&self, text: &str) -> String {
-        let text = strip(text);
-        if self.case_sensitive { text.to_owned() } else { lower(text) }
     }
 }

@@ -71,14 +71,9 @@ impl Grade {
     pub fn failed(kind: &str, message: impl Into<String>) -> Self {
         let message = message.into();
         let metadata = Map::from_iter([("error".to_owned(), Value::from(message.clone()))]);
-        Self {
-            score: 0.0,
-            rationale: format!("Error during grading: {message}").into(),
-            pass: None,
-            error: Some(Box::new(GradeError { kind: kind.to_owned(), message })),
-            applies: true,
-            metadata: Some(Box::new(metadata)),
-        }
+        let rationale = format!("Error during grading: {message}");
+        let error = Some(Box::new(GradeError { kind: kind.to_owned(), message }));
+        Self { error, ..Self::new(0.0, rationale).with_metadata(metadata) }
     }
 
     /// The grade of a row without the reference answer that its grader needs. The rationale is that of Letta Evals, the

@@ -6,19 +6,22 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
 
 use super::combined::{combined, pair_agreement, spread};
-use super::grader::{GradeResult, GraderInfo, ToolGrader};
+use super::fields::without_row;
+use super::grader::{GradeResult, GraderInfo, GraderOptions};
+use super::recorded::{outside, scale_problem};
 use super::subject::Subject;
 use super::verdict::Grade;
-use crate::options::{self, problem, schema};
+use crate::options::{problem, read};
 use crate::votes::judgments::{JudgmentField, JudgmentLayout};
 use crate::votes::score_map::{ERROR, ScoreMap, VoteMeaning, VoteValue};
 use crate::votes::{GivenVote, answer_digest};
 use evalrs_base::diagnostic::clipped;
+use evalrs_base::json_syntax::as_text;
 use evalrs_base::text::count;
 use evalrs_model::spec::{Combine, OptionProblem, Scale, ToolSpec};
 
@@ -31,7 +34,6 @@ const NO_VOTES: &str = "no_votes";
 /// The most votes that a rationale names.
 const SHOWN_VOTES: usize = 12;
 
-/// `recorded_votes`.
 pub(super) const RECORDED_VOTES: GraderInfo = GraderInfo {
     id: ID,
     aliases: &["recorded-votes"],
@@ -39,9 +41,7 @@ pub(super) const RECORDED_VOTES: GraderInfo = GraderInfo {
     description: "Combines votes that people or others gave, and asks nobody.",
     reads_row: true,
     scoring: "the votes combined, mapped to 0.0 to 1.0 if they have a scale",
-    options: schema::<RecordedVotes>,
-    compile: |config| Ok(ToolGrader::new(RecordedVotes::compile(config)?, RecordedVotes::grade)),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<RecordedVotes>()
 };
 
 /// Options of `recorded_votes`.
@@ -119,9 +119,15 @@ enum MissingVotes {
     Error,
 }
 
-/// A text, or several.
-#[derive(Clone, Debug, Deserialize)]
+// A text, or several. (A schema would repeat a doc comment.)
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline, with = "Value", extend(
+    "type" = ["string", "array"],
+    "items" = {"type": "string", "minLength": 1},
+    "minLength" = 1,
+    "minItems" = 1,
+))]
 enum OneOrMany {
     One(String),
     Many(Vec<String>),
@@ -136,46 +142,19 @@ impl OneOrMany {
     }
 }
 
-impl JsonSchema for OneOrMany {
-    fn schema_name() -> Cow<'static, str> {
-        "OneOrMany".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        let text = json!({"type": "string", "minLength": 1});
-        json_schema!({"type": ["string", "array"], "items": text, "minLength": 1, "minItems": 1})
-    }
-
-    fn inline_schema() -> bool {
-        true
-    }
-}
-
-/// A score, or the word for none.
-#[derive(Clone, Copy, Debug, Deserialize)]
+// A score, or the word for none.
+#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(try_from = "Value")]
+#[schemars(inline, with = "Value", extend("type" = ["number", "string"]))]
 struct MappedVote(VoteMeaning);
 
 impl TryFrom<Value> for MappedVote {
     type Error = String;
 
     fn try_from(value: Value) -> Result<Self, String> {
-        let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-        VoteMeaning::of(&text).map(Self).ok_or_else(|| format!("a score is a number or `{ERROR}`"))
-    }
-}
-
-impl JsonSchema for MappedVote {
-    fn schema_name() -> Cow<'static, str> {
-        "MappedVote".into()
-    }
-
-    fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        json_schema!({"type": ["number", "string"]})
-    }
-
-    fn inline_schema() -> bool {
-        true
+        VoteMeaning::of(&as_text(&value))
+            .map(Self)
+            .ok_or_else(|| format!("a score is a number or `{ERROR}`"))
     }
 }
 
@@ -210,7 +189,8 @@ pub(super) fn vote_scale(spec: &ToolSpec) -> Option<Scale> {
 }
 
 fn of_votes(spec: &ToolSpec) -> Option<RecordedVotes> {
-    is_of_votes(spec).then(|| RecordedVotes::compile(&spec.config).ok()).flatten()
+    let options: RecordedVotes = is_of_votes(spec).then(|| read(&spec.config).ok())??;
+    options.problems().is_empty().then_some(options)
 }
 
 /// A vote, as far as it could be read.
@@ -220,59 +200,55 @@ struct CountedVote<'a> {
     rationale: Cow<'a, str>,
 }
 
-impl RecordedVotes {
-    fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let options: Self = options::read(config)?;
-        let mut problems = Vec::new();
-        let mut wrong = |at: &[&str], message: String| {
-            problems.push(problem(at.iter().map(|key| (*key).to_owned()).collect(), message));
-        };
-        if let Some(VoteScale { min, max }) = options.scale {
-            if min >= max {
-                wrong(&["scale", "max"], "`max` must be greater than `min`".to_owned());
-            } else if !(max - min).is_finite() {
-                wrong(&["scale", "max"], "the scale is too wide".to_owned());
+impl GraderOptions for RecordedVotes {
+    fn problems(&self) -> Vec<OptionProblem> {
+        let scale = self.scale();
+        let mut problems: Vec<OptionProblem> = scale_problem(scale).into_iter().collect();
+        for (value, MappedVote(meaning)) in self.map.iter().flatten() {
+            if matches!(meaning, VoteMeaning::Score(score) if !scale.contains(*score)) {
+                problems.push(outside(value, scale));
             }
         }
-        let scale = options.scale();
-        for (value, MappedVote(meaning)) in options.map.iter().flatten() {
-            if let VoteMeaning::Score(score) = meaning
-                && !scale.contains(*score)
-            {
-                let Scale { min, max } = scale;
-                wrong(&["map", value], format!("the score is not within {min} to {max}"));
+        for (name, is_there) in [("path", self.path.is_some()), ("fields", self.fields.is_some())] {
+            if is_there && self.votes.is_some() {
+                let message =
+                    format!("`{name}` is of votes in a file, and `votes` of fields of the row");
+                problems.push(problem(&[name], message));
             }
         }
-        if options.votes.is_some() {
-            for (name, is_there) in
-                [("path", options.path.is_some()), ("fields", options.fields.is_some())]
-            {
-                if is_there {
-                    wrong(
-                        &[name],
-                        format!("`{name}` is of votes in a file, and `votes` of fields of the row"),
-                    );
-                }
-            }
-        }
-        if let Err(message) = options.layout() {
-            wrong(&["fields"], message);
-        }
-        if problems.is_empty() { Ok(options) } else { Err(problems) }
+        problems.extend(self.layout().err().map(|message| problem(&["fields"], message)));
+        problems
     }
 
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
+        let votes = match &self.votes {
+            Some(paths) => self.of_row(paths.all(), subject),
+            None => self.of_file(subject),
+        };
+        let cast: Vec<&CountedVote<'_>> = votes.iter().flatten().collect();
+        let scores: Vec<f64> =
+            cast.iter().filter_map(|vote| vote.score.as_ref().ok().copied()).collect();
+        if !cast.is_empty() && scores.len() * 2 <= cast.len() {
+            let failed = cast.iter().find_map(|vote| vote.score.as_ref().err());
+            return Err(Grade::failed("invalid_score", failed.cloned().unwrap_or_default()));
+        }
+        let Some(native) = combined(self.combine.into(), scores.clone()) else {
+            return Err(self.of_none(subject));
+        };
+        let unit = self.scale().unit(native).clamp(0.0, 1.0);
+        let grade = Grade::new(unit, rationale(&cast, native, &scores));
+        Ok(grade.with_metadata(self.metadata(&votes, native, subject)))
+    }
+}
+
+impl RecordedVotes {
     fn scale(&self) -> Scale {
         self.scale.map_or(Scale::UNIT, |VoteScale { min, max }| Scale { min, max })
     }
 
     fn map(&self) -> ScoreMap {
-        let entries = self.map.iter().flatten();
-        ScoreMap {
-            entries: entries
-                .map(|(value, MappedVote(meaning))| (value.clone(), *meaning))
-                .collect(),
-            takes_truths: self.scale.is_none(),
-        }
+        let entries = self.map.iter().flatten().map(|(value, vote)| (value.clone(), vote.0));
+        ScoreMap { entries: entries.collect(), takes_truths: self.scale.is_none() }
     }
 
     /// How the rows of the file are read, or what is wrong with its fields.
@@ -290,29 +266,6 @@ impl RecordedVotes {
             fields.push((field, paths));
         }
         Ok(JudgmentLayout { fields, map: self.map() })
-    }
-
-    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
-        let votes = match &self.votes {
-            Some(paths) => self.of_row(paths.all(), subject),
-            None => self.of_file(subject),
-        };
-        let cast: Vec<&CountedVote<'_>> = votes.iter().flatten().collect();
-        let scores: Vec<f64> =
-            cast.iter().filter_map(|vote| vote.score.as_ref().ok().copied()).collect();
-        if cast.is_empty() {
-            return Err(self.of_none(subject));
-        }
-        if scores.len() * 2 <= cast.len() {
-            let failed = cast.iter().find_map(|vote| vote.score.as_ref().err());
-            return Err(Grade::failed("invalid_score", failed.cloned().unwrap_or_default()));
-        }
-        let Some(native) = combined(self.combine.into(), scores.clone()) else {
-            return Err(self.of_none(subject));
-        };
-        let unit = self.scale().unit(native).clamp(0.0, 1.0);
-        let grade = Grade::new(unit, rationale(&cast, native, &scores));
-        Ok(grade.with_metadata(self.metadata(&votes, native, subject)))
     }
 
     /// The grade of an answer that nobody voted on.
@@ -361,7 +314,7 @@ impl RecordedVotes {
         let map = self.map();
         let mut votes = Vec::new();
         for path in paths {
-            let path = path.strip_prefix("row.").unwrap_or(path);
+            let path = without_row(path);
             let read = |value: Option<&Value>| {
                 let score = match map.read(value) {
                     Ok(None) => return None,

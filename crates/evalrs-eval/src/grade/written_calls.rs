@@ -7,7 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Number, Value};
 
-use super::json;
+use super::json::parse_as;
+use evalrs_base::json_syntax::as_text;
 
 /// Most calls that are read of one text.
 const MAX_CALLS: usize = 1000;
@@ -45,7 +46,7 @@ impl CallSyntax {
 }
 
 fn json_calls(text: &str) -> Vec<WrittenCall> {
-    let calls = match json::parse(text) {
+    let calls = match parse_as(text, false) {
         Some(Value::Array(calls)) => calls,
         Some(Value::Object(mut call)) => match call.remove("tool_calls") {
             Some(Value::Array(calls)) => calls,
@@ -78,21 +79,14 @@ pub(super) fn calls_by_pattern(
     let name = group("name", 1);
     let arguments = group("arguments", 2);
     let mut calls = Vec::new();
-    let mut start = 0;
-    while let Some(found) = pattern.captures_at(text, start)? {
-        let Some(Some(whole)) = found.groups.first().cloned() else { break };
-        start = if whole.is_empty() {
-            let next = text.get(whole.end..).and_then(|rest| rest.chars().next());
-            whole.end + next.map_or(1, char::len_utf8)
-        } else {
-            whole.end
-        };
+    for found in pattern.find_all(text) {
+        let found = found?;
         let of = |group: usize| text.get(found.groups.get(group)?.clone()?);
         if let Some(name) = of(name).filter(|name| !name.is_empty()) {
             let arguments = arguments_in(of(arguments).unwrap_or_default());
             calls.push(WrittenCall { name: name.to_owned(), arguments });
         }
-        if calls.len() == MAX_CALLS || start > text.len() {
+        if calls.len() == MAX_CALLS {
             break;
         }
     }
@@ -191,40 +185,31 @@ impl PythonReader<'_> {
         }
         match self.rest.chars().next()? {
             quote @ ('"' | '\'') => self.text(quote).map(Value::from),
-            '[' => self.items(']', depth),
-            '(' => self.items(')', depth),
-            '{' => self.dictionary(depth),
+            '[' => self.items(']', |reader| reader.literal(depth + 1)).map(Value::Array),
+            '(' => self.items(')', |reader| reader.literal(depth + 1)).map(Value::Array),
+            '{' => {
+                let members = self.items('}', |reader| {
+                    let key = reader.literal(depth + 1)?;
+                    let value = reader.takes(':').then(|| reader.literal(depth + 1))??;
+                    Some((as_text(&key), value))
+                });
+                Some(Value::Object(Map::from_iter(members?)))
+            }
             _ => self.word(),
         }
     }
 
-    fn items(&mut self, end: char, depth: usize) -> Option<Value> {
+    /// What stands behind a bracket up to the one at the `end`, with commas between.
+    fn items<T>(&mut self, end: char, item: impl Fn(&mut Self) -> Option<T>) -> Option<Vec<T>> {
         self.rest = self.rest.get(1..)?;
         let mut items = Vec::new();
         while !self.takes(end) {
-            items.push(self.literal(depth + 1)?);
+            items.push(item(self)?);
             if !self.takes(',') {
-                return self.takes(end).then_some(Value::Array(items));
+                return self.takes(end).then_some(items);
             }
         }
-        Some(Value::Array(items))
-    }
-
-    fn dictionary(&mut self, depth: usize) -> Option<Value> {
-        self.rest = self.rest.get(1..)?;
-        let mut members = Map::new();
-        while !self.takes('}') {
-            let key = self.literal(depth + 1)?;
-            if !self.takes(':') {
-                return None;
-            }
-            let value = self.literal(depth + 1)?;
-            members.insert(super::rationale::text(&key), value);
-            if !self.takes(',') {
-                return self.takes('}').then_some(Value::Object(members));
-            }
-        }
-        Some(Value::Object(members))
+        Some(items)
     }
 
     /// A text in quotes, with the escapes that JSON and Python share.

@@ -3,9 +3,10 @@
 //! It is what models are sent in two messages, so that any command line of an agent can be a judge: the system message, an
 //! empty line, the user message. What it prints is read as the reply of a model.
 
+use std::fmt::Write as _;
+
 use super::JudgeAction;
-use super::provider::Correction;
-use evalrs_model::outcome::quoted;
+use evalrs_model::outcome::{RejectedReply, quoted};
 use evalrs_model::spec::ProgramSpec;
 
 /// What stands for the provider in the keys of commands.
@@ -39,15 +40,16 @@ pub fn name(spec: &ProgramSpec) -> String {
     if name.len() < words.len() { format!("{name}…") } else { words }
 }
 
-/// The prompt; `corrections` are earlier replies that were no verdicts.
-pub fn prompt(action: &JudgeAction, corrections: &[Correction]) -> String {
-    let reminder = |correction: &Correction| {
-        let reply = quoted(&correction.reply, MOST_REMINDER);
-        let message = correction.message(action.question);
-        format!("\n\n---\n\nYou replied {reply} before. {message}")
-    };
-    let reminders: String = corrections.iter().map(reminder).collect();
-    format!("{}\n\n{}{reminders}\n", action.system, action.user)
+/// The prompt; `rejected` are earlier replies that were no verdicts.
+pub fn prompt(action: &JudgeAction, rejected: &[RejectedReply]) -> String {
+    let mut prompt = format!("{}\n\n{}", action.system, action.user);
+    for RejectedReply { text, fault } in rejected {
+        let reply = quoted(text, MOST_REMINDER);
+        let message = action.question.correction(fault);
+        // Writing to a String cannot fail.
+        let _ = write!(prompt, "\n\n---\n\nYou replied {reply} before. {message}");
+    }
+    prompt + "\n"
 }
 
 /// What a command with these `words` after its name is handed. An error says why the prompt cannot be one of them.
@@ -72,8 +74,8 @@ pub fn input(words: &[String], prompt: String) -> Result<CommandInput, String> {
 #[cfg(test)]
 mod tests {
     use super::{CommandInput, MOST_WORD, input, name, prompt};
-    use crate::judge::provider::Correction;
     use crate::judge::test_data::action;
+    use evalrs_model::outcome::RejectedReply;
     use evalrs_model::spec::{Language, ProgramSpec, Role};
 
     fn words(words: &[&str]) -> Vec<String> {
@@ -111,10 +113,10 @@ mod tests {
     fn a_prompt_is_both_messages_and_what_was_wrong_so_far() {
         let action = action("m", "Is it kind?");
         assert_eq!(prompt(&action, &[]), "You judge.\n\nIs it kind?\n");
-        let correction =
-            Correction { reply: "five\n stars".to_owned(), fault: "no JSON".to_owned() };
+        let rejected =
+            RejectedReply { text: "five\n stars".to_owned(), fault: "no JSON".to_owned() };
         assert_eq!(
-            prompt(&action, &[correction]),
+            prompt(&action, &[rejected]),
             "You judge.\n\nIs it kind?\n\n---\n\nYou replied \"five stars\" before. That is no valid verdict: no JSON. \
              Reply again with one JSON object: {\"rationale\": <string>, \"score\": <number from 1 to 5>}.\n"
         );

@@ -160,10 +160,10 @@ fn tag(pieces: &[MessagePiece<'_>]) -> Option<String> {
     loop {
         let mut bytes = [0; TAG_BYTES];
         digest.fill(&mut bytes);
-        let digits: String = bytes.iter().fold(String::new(), |mut digits, byte| {
+        let mut digits = String::new();
+        for byte in bytes {
             let _ = write!(digits, "{byte:02x}");
-            digits
-        });
+        }
         let finder = memmem::Finder::new(&digits);
         if placed().all(|placed| finder.find(placed.text.as_bytes()).is_none()) {
             return Some(digits);

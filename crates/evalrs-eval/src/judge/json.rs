@@ -4,11 +4,11 @@
 //! away for a character.
 
 use std::borrow::Cow;
-use std::fmt;
 
-use serde::Deserializer;
-use serde::de::{DeserializeSeed, IgnoredAny, MapAccess, Visitor};
+use serde::Deserialize;
 use serde_json::Value;
+
+use evalrs_base::ordered_map::OrderedMap;
 
 /// Reads a body.
 pub fn read(bytes: &[u8]) -> serde_json::Result<Value> {
@@ -24,7 +24,7 @@ pub(crate) fn without_halves(text: &str) -> Cow<'_, str> {
     let mut at = 0;
     while let Some(found) = text[at..].find('\\') {
         at += found;
-        let length = match unit(&text[at..]) {
+        at += match unit(&text[at..]) {
             // An escape of another kind: its second character may be a backslash too.
             None => 1 + text[at + 1..].chars().next().map_or(0, char::len_utf8),
             Some(0xd800..=0xdbff) if matches!(unit(&text[at + 6..]), Some(0xdc00..=0xdfff)) => 12,
@@ -36,7 +36,6 @@ pub(crate) fn without_halves(text: &str) -> Cow<'_, str> {
             }
             Some(_) => 6,
         };
-        at += length;
     }
     if kept == 0 {
         return Cow::Borrowed(text);
@@ -59,44 +58,15 @@ pub(crate) fn differs_with_itself(text: &str, name: &str) -> bool {
         return false;
     }
     let mut reader = serde_json::Deserializer::from_str(text);
-    let values = MembersOf(name).deserialize(&mut reader).unwrap_or_default();
-    values.first().is_some_and(|first| values.iter().any(|value| !is_equal(value, first)))
+    let members = OrderedMap::<Value>::deserialize(&mut reader).unwrap_or_default();
+    let differs =
+        |first| members.0.iter().any(|(key, value)| key == name && !is_equal(value, first));
+    members.get(name).is_some_and(differs)
 }
 
 /// Whether two values are the same; numbers are however they are written: 1 and 1.0.
 pub(crate) fn is_equal(left: &Value, right: &Value) -> bool {
     left == right || left.as_f64().is_some_and(|left| right.as_f64() == Some(left))
-}
-
-/// Reads the members of an object that have this name.
-struct MembersOf<'a>(&'a str);
-
-impl<'de> DeserializeSeed<'de> for MembersOf<'_> {
-    type Value = Vec<Value>;
-
-    fn deserialize<D: Deserializer<'de>>(self, reader: D) -> Result<Vec<Value>, D::Error> {
-        reader.deserialize_map(self)
-    }
-}
-
-impl<'de> Visitor<'de> for MembersOf<'_> {
-    type Value = Vec<Value>;
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("an object")
-    }
-
-    fn visit_map<A: MapAccess<'de>>(self, mut members: A) -> Result<Vec<Value>, A::Error> {
-        let mut values = Vec::new();
-        while let Some(name) = members.next_key::<String>()? {
-            if name == self.0 {
-                values.push(members.next_value()?);
-            } else {
-                members.next_value::<IgnoredAny>()?;
-            }
-        }
-        Ok(values)
-    }
 }
 
 #[cfg(test)]

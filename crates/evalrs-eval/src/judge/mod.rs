@@ -13,7 +13,6 @@ pub mod provider;
 pub mod question;
 pub mod reply;
 pub mod request_url;
-pub mod secrets;
 pub mod sent;
 mod superseded;
 pub mod template;
@@ -30,7 +29,7 @@ use super::program::ProgramIdentity;
 use evalrs_model::key::{self, ActionKey, Ingredient, Ingredients, KeyTemplate};
 use evalrs_model::spec::{HeaderSpec, HeaderValue, JudgeSpec, ReplyFormat, RubricSpec, Scale};
 use question::{Order, Question};
-pub use secrets::{percent_decoded, secret_parameters, without_secrets};
+pub use request_url::{percent_decoded, secret_parameters, without_secrets};
 use template::{JudgeMessage, MessageKind, Placeholders};
 
 /// A rubric grader as a run uses it: the suite's rubric and who is asked where.
@@ -93,14 +92,11 @@ impl Judge {
             (None, Some(_), _) => Question::Compare,
             (None, None, scale) => Question::Score(scale.unwrap_or(Scale::UNIT)),
         };
-        let seat = |spec: &JudgeSpec| {
-            let seat = JudgeEndpoint::new(spec, question, environment);
-            match &spec.program {
-                Some(program) => seat.with_program(JudgeProgram::new(program, read)),
-                None => seat,
-            }
-        };
-        Self { seats: rubric.judges.iter().map(seat).collect(), question, rubric }
+        let seats = rubric.judges.iter().map(|spec| {
+            let program = spec.program.as_ref().map(|program| JudgeProgram::new(program, read));
+            JudgeEndpoint::new(spec, question, program, environment)
+        });
+        Self { seats: seats.collect(), question, rubric }
     }
 
     /// What the judges are asked.
@@ -137,8 +133,7 @@ impl Judge {
         };
         let orders = self.question.orders();
         let cast = at / orders;
-        let order = at % orders;
-        let order = if order == 0 { Order::Forward } else { Order::Reversed };
+        let order = if at.is_multiple_of(orders) { Order::Forward } else { Order::Reversed };
         let votes = votes.max(1);
         Ballot { judge: (cast / votes) as usize, vote: first + cast % votes, order }
     }
@@ -193,8 +188,7 @@ pub struct AskedBallot<'a> {
 impl AskedBallot<'_> {
     /// The action that asks it.
     pub fn action(self) -> JudgeAction {
-        let Self { seat, message, vote } = self;
-        let JudgeMessage { system, user, quotable } = message;
+        let Self { seat, message: JudgeMessage { system, user, quotable }, vote } = self;
         JudgeAction { system, user, quotable, vote, ..seat.blank.clone() }
     }
 
@@ -218,7 +212,7 @@ impl JudgeEndpoint {
 
     /// Where a model is asked that judges nothing: that of a target, or one that answers for its user.
     pub fn of_model(spec: &JudgeSpec, environment: BaseUrls<'_>) -> Self {
-        Self::new(spec, Question::Score(Scale::UNIT), environment)
+        Self::new(spec, Question::Score(Scale::UNIT), None, environment)
     }
 
     /// The settings of such a model. What a judge is told is none of them.
@@ -242,15 +236,18 @@ impl JudgeEndpoint {
         to.text(headers, &model.headers);
     }
 
-    fn new(spec: &JudgeSpec, question: Question, environment: BaseUrls<'_>) -> Self {
+    fn new(
+        spec: &JudgeSpec,
+        question: Question,
+        program: Option<JudgeProgram>,
+        environment: BaseUrls<'_>,
+    ) -> Self {
         let provider = provider::info(&spec.provider);
         // A command has no address: what is alike in its words is one judge, with limits of its own.
         let command = spec.program.as_ref().map(|_| spec.model.clone());
         let said = spec.base_url.clone().or(command).or_else(|| environment(&spec.provider));
-        let base_url = said.unwrap_or_else(|| {
-            provider.map_or_else(String::new, |provider| provider.base_url.to_owned())
-        });
-        let base_url = base_url.trim_end_matches('/').to_owned();
+        let own = || provider.map(|provider| provider.base_url.to_owned());
+        let base_url = said.or_else(own).unwrap_or_default().trim_end_matches('/').to_owned();
         let namespace = provider.map_or("", |provider| provider.model_namespace);
         let blank = JudgeAction {
             provider: spec.provider.clone(),
@@ -276,29 +273,20 @@ impl JudgeEndpoint {
             question,
             vote: 0,
             agent: spec.agent.as_ref().map(|agent| Box::new(JudgeAgent::new(agent))),
-            program: None,
+            program: program.map(Box::new),
         };
-        Self { base_url, keys: keys_of(&blank), blank }
-    }
-
-    /// The same judge, which is this command.
-    fn with_program(self, program: JudgeProgram) -> Self {
-        let blank = JudgeAction { program: Some(Box::new(program)), ..self.blank };
-        Self { keys: keys_of(&blank), blank, ..self }
+        // What keys have in common of actions that differ in messages and vote alone.
+        let keys = KeyTemplate::new(&OPEN, |to| {
+            to.text("kind", KIND);
+            blank.walk(to);
+        });
+        Self { base_url, keys, blank }
     }
 
     /// Whether both ask the same of the same judge: then their judgments have the same keys.
     pub fn is_same_judge(&self, other: &Self) -> bool {
         self.settings() == other.settings()
     }
-}
-
-/// What the keys have in common of actions that differ in messages and vote alone.
-fn keys_of(blank: &JudgeAction) -> KeyTemplate {
-    KeyTemplate::new(&OPEN, |to| {
-        to.text("kind", KIND);
-        blank.walk(to);
-    })
 }
 
 /// A base URL without the version that the paths of requests begin with anyway.
@@ -313,11 +301,15 @@ fn without_version(url: &str, version: &str) -> String {
 
 /// The headers that are no secret, as one text.
 pub(crate) fn open_headers(headers: &[HeaderSpec]) -> String {
-    let open = headers.iter().filter_map(|header| match &header.value {
-        HeaderValue::Text(text) => Some(format!("{}: {text}", header.name.to_ascii_lowercase())),
-        HeaderValue::Variable(_) => None,
-    });
-    let mut open: Vec<String> = open.collect();
+    let mut open: Vec<String> = headers
+        .iter()
+        .filter_map(|header| match &header.value {
+            HeaderValue::Text(text) => {
+                Some(format!("{}: {text}", header.name.to_ascii_lowercase()))
+            }
+            HeaderValue::Variable(_) => None,
+        })
+        .collect();
     open.sort();
     open.join("\n")
 }

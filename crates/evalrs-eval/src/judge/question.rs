@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use evalrs_model::spec::Scale;
+use evalrs_model::spec::{ReplyFormat, Scale};
 
 /// What a judge is asked.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -28,6 +28,28 @@ pub enum Order {
     Forward,
     /// The submission second.
     Reversed,
+}
+
+/// A way to ask for the shape of a reply.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum ReplyShape {
+    /// By a JSON schema.
+    Schema,
+    /// As some JSON object.
+    Object,
+    /// In words alone.
+    Words,
+}
+
+impl ReplyShape {
+    /// The `response_format` that asks for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Schema => ReplyFormat::JsonSchema.name(),
+            Self::Object => ReplyFormat::JsonObject.name(),
+            Self::Words => ReplyFormat::Text.name(),
+        }
+    }
 }
 
 /// The answers to [`Question::Compare`].
@@ -64,6 +86,12 @@ impl Question {
             }
             Self::Embed { .. } => "{\"embedding\": <list of numbers>}".to_owned(),
         }
+    }
+
+    /// What a judge is told whose reply was no verdict.
+    pub fn correction(self, fault: &str) -> String {
+        let shape = self.shape();
+        format!("That is no valid verdict: {fault}. Reply again with one JSON object: {shape}.")
     }
 
     /// The reply that is wanted, as a JSON schema.

@@ -14,6 +14,7 @@ use serde_json::{Map, Value};
 
 use super::json;
 use super::question::{Question, WINNERS};
+use evalrs_base::json_syntax::as_text;
 use evalrs_model::spec::Scale;
 
 /// A judge's verdict.
@@ -44,12 +45,11 @@ pub fn read_beside<'a>(
         Question::Compare => "winner",
         Question::Embed { dimensions } => {
             let length = embedding(text)?.len();
-            let is_wanted = dimensions.is_none_or(|wanted| wanted as usize == length);
-            return if is_wanted {
-                Ok(Verdict { score: 0.0, native: 0.0, rationale: String::new() })
-            } else {
-                Err(format!("the embedding has {length} dimensions, not those that were asked for"))
-            };
+            if dimensions.is_some_and(|wanted| wanted as usize != length) {
+                let why = "dimensions, not those that were asked for";
+                return Err(format!("the embedding has {length} {why}"));
+            }
+            return Ok(Verdict { score: 0.0, native: 0.0, rationale: String::new() });
         }
     };
     let object = object_in(&json::without_halves(text), answer, quotable)?;
@@ -66,12 +66,7 @@ pub fn read_beside<'a>(
     // Some models have a word of their own for it, whatever they are told.
     let names = ["rationale", "reason", "reasoning", "explanation"];
     let said = names.iter().filter_map(|name| object.get(*name)).find(|said| !said.is_null());
-    let rationale = match said {
-        None => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
-    Ok(Verdict { score, native, rationale })
+    Ok(Verdict { score, native, rationale: said.map(as_text).unwrap_or_default() })
 }
 
 /// The vector in what is kept of an embedding.
@@ -80,8 +75,8 @@ pub fn embedding(text: &str) -> Result<Vec<f64>, String> {
         serde_json::from_str(text).map_err(|_| "the embedding is not JSON".to_owned())?;
     let items = value.get("embedding").and_then(Value::as_array);
     let items = items.filter(|items| !items.is_empty()).ok_or("the reply has no `embedding`")?;
-    let number = |item: &Value| item.as_f64().filter(|number| number.is_finite());
-    let numbers: Option<Vec<f64>> = items.iter().map(number).collect();
+    let numbers: Option<Vec<f64>> =
+        items.iter().map(|item| item.as_f64().filter(|number| number.is_finite())).collect();
     numbers.ok_or_else(|| "the embedding has items that are no numbers".to_owned())
 }
 
@@ -103,8 +98,7 @@ fn score(said: &Value, scale: Scale) -> Result<f64, String> {
 
 fn winner(said: &Value) -> Result<f64, String> {
     let text = said.as_str().unwrap_or_default().trim();
-    let place = WINNERS.iter().position(|winner| winner.eq_ignore_ascii_case(text));
-    match place {
+    match WINNERS.iter().position(|winner| winner.eq_ignore_ascii_case(text)) {
         Some(0) => Ok(1.0),
         Some(1) => Ok(0.0),
         Some(_) => Ok(0.5),
@@ -160,8 +154,7 @@ fn object_in<'a>(
 fn check_quotes(text: &str, object: &Map<String, Value>, quotable: &[&str]) -> Result<(), String> {
     let verdict = bare(text);
     let part = if object.len() == 1 { verdict.trim_matches(['{', '}']) } else { &verdict };
-    let is_quoted = |text: &&str| bare(text).contains(part) || holds(text, object);
-    if quotable.iter().any(is_quoted) {
+    if quotable.iter().any(|text| bare(text).contains(part) || holds(text, object)) {
         return Err("the verdict in the reply is quoted from what is judged".to_owned());
     }
     Ok(())
@@ -180,20 +173,27 @@ fn whole_object(whole: Value, text: &str, answer: &str) -> Result<Map<String, Va
 
 /// Whether a text holds an object that says the same.
 fn holds(text: &str, object: &Map<String, Value>) -> bool {
-    let is_same = |(name, value): (&String, &Value), held: &Map<String, Value>| {
-        held.get(name).is_some_and(|held| json::is_equal(held, value))
-    };
     let mut end = 0;
-    let open = text.match_indices('{').map(|(start, _)| start).take(MOST_BRACES);
-    open.into_iter().any(|start| {
+    text.match_indices('{').take(MOST_BRACES).any(|(start, _)| {
         if start < end {
             return false;
         }
-        let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        let Some(Ok(Value::Object(held))) = stream.next() else { return false };
-        end = start + stream.byte_offset();
-        held.len() >= object.len() && object.iter().all(|member| is_same(member, &held))
+        let Some((held, length)) = object_at(&text[start..]) else { return false };
+        end = start + length;
+        held.len() >= object.len()
+            && object
+                .iter()
+                .all(|(name, value)| held.get(name).is_some_and(|held| json::is_equal(held, value)))
     })
+}
+
+/// The object that a text begins with, and its length.
+fn object_at(text: &str) -> Option<(Map<String, Value>, usize)> {
+    let mut stream = serde_json::Deserializer::from_str(text).into_iter::<Value>();
+    match stream.next() {
+        Some(Ok(Value::Object(object))) => Some((object, stream.byte_offset())),
+        _ => None,
+    }
 }
 
 /// An object amid other text.
@@ -207,13 +207,13 @@ struct FoundObject<'a> {
 impl FoundObject<'_> {
     /// Says what beside the object speaks against it.
     fn check_surroundings(&self, answer: &str) -> Result<(), String> {
-        let said = self.object.get(answer);
         if self.before.trim_start().starts_with("<think>") {
             return Err("the reply ends before its thoughts do".to_owned());
         }
         let mentions = if answer == "score" { SCORE.as_ref() } else { WINNER.as_ref() };
-        let is_other = |text: &&str| mentions_other(text, mentions, said);
-        let differs = [self.before, self.after].iter().any(is_other);
+        let said = self.object.get(answer);
+        let mut around = [self.before, self.after].into_iter();
+        let differs = around.any(|text| mentions_other(text, mentions, said));
         if differs || json::differs_with_itself(self.text, answer) {
             return Err(format!("the reply says more than one `{answer}`"));
         }
@@ -233,26 +233,20 @@ fn only_object<'a>(text: &'a str, answer: &str) -> Result<Option<FoundObject<'a>
         if start < end {
             continue;
         }
-        let mut stream = serde_json::Deserializer::from_str(&text[start..]).into_iter::<Value>();
-        let Some(Ok(Value::Object(object))) = stream.next() else {
+        let Some((object, length)) = object_at(&text[start..]) else {
             failed += 1;
             if failed == MOST_BRACES {
                 return Err("the reply holds too many braces to find a verdict in".to_owned());
             }
             continue;
         };
-        end = start + stream.byte_offset();
-        if !object.contains_key(answer) {
-            continue;
-        }
-        let one = FoundObject {
-            object,
-            text: &text[start..end],
-            before: &text[..start],
-            after: &text[end..],
-        };
-        if found.replace(one).is_some() {
-            return Err("the reply holds several verdicts".to_owned());
+        end = start + length;
+        if object.contains_key(answer) {
+            let before = &text[..start];
+            let one = FoundObject { object, text: &text[start..end], before, after: &text[end..] };
+            if found.replace(one).is_some() {
+                return Err("the reply holds several verdicts".to_owned());
+            }
         }
     }
     Ok(found)
@@ -276,20 +270,17 @@ static WINNER: LazyLock<Option<Regex>> = LazyLock::new(|| {
 
 /// Whether a text says an answer other than `said`, as a pattern finds it.
 fn mentions_other(text: &str, mentions: Option<&Regex>, said: Option<&Value>) -> bool {
-    let said = match said {
-        Some(Value::String(text)) => text.trim().to_owned(),
-        Some(other) => other.to_string(),
-        None => String::new(),
-    };
+    let said = said.map(as_text).unwrap_or_default();
+    let said = said.trim();
     let found = mentions.into_iter().flat_map(|pattern| pattern.captures_iter(text));
-    let mentioned = found.filter_map(|found| found.iter().skip(1).flatten().next());
+    let mut mentioned = found.filter_map(|found| found.iter().skip(1).flatten().next());
     let number = |text: &str| text.parse::<f64>().ok().map(Value::from);
-    let is_same = |other: &str| {
-        let numbers = number(other).zip(number(&said));
-        other.eq_ignore_ascii_case(&said)
-            || numbers.is_some_and(|(other, said)| json::is_equal(&other, &said))
-    };
-    mentioned.into_iter().any(|other| !is_same(other.as_str()))
+    mentioned.any(|other| {
+        let other = other.as_str();
+        let numbers = number(other).zip(number(said));
+        !other.eq_ignore_ascii_case(said)
+            && !numbers.is_some_and(|(other, said)| json::is_equal(&other, &said))
+    })
 }
 
 /// A text without blanks, escapes and marks of quoted or changed lines: a quote may be set otherwise.

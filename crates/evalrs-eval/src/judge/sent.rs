@@ -7,9 +7,9 @@ use serde_json::{Value, json};
 
 use super::JudgeAction;
 use super::command;
-use super::provider::{self, Correction, Provider, ReplyShape};
+use super::provider::{self, ReplyShape};
 use super::template;
-use evalrs_model::outcome::JudgeExchange;
+use evalrs_model::outcome::{JudgeExchange, RejectedReply};
 
 /// A request without what is secret.
 #[derive(Clone, Debug, PartialEq)]
@@ -23,9 +23,8 @@ pub struct OpenRequest {
 /// Every request of a judgment, in order: one for each reply that was rejected, and the last.
 pub fn requests(action: &JudgeAction, exchange: Option<&JudgeExchange>) -> Vec<OpenRequest> {
     let rejected = exchange.map(|exchange| &exchange.rejected[..]).unwrap_or_default();
-    let corrections: Vec<Correction> = rejected.iter().map(Correction::of).collect();
     let shape = exchange.and_then(|exchange| shape(exchange.shape.as_deref()?));
-    (0..=corrections.len()).map(|count| request(action, shape, &corrections[..count])).collect()
+    (0..=rejected.len()).map(|count| request(action, shape, &rejected[..count])).collect()
 }
 
 /// The headers of a request that are no secret, a line each.
@@ -43,29 +42,27 @@ fn shape(name: &str) -> Option<ReplyShape> {
 fn request(
     action: &JudgeAction,
     shape: Option<ReplyShape>,
-    corrections: &[Correction],
+    rejected: &[RejectedReply],
 ) -> OpenRequest {
-    if let Some(program) = &action.program {
-        let prompt = command::prompt(action, corrections);
-        let body = match command::input(&program.identity.spec.arguments, prompt) {
+    let body = if let Some(program) = &action.program {
+        let prompt = command::prompt(action, rejected);
+        match command::input(&program.identity.spec.arguments, prompt) {
             Ok(input) => json!({"arguments": input.arguments, "standard_input": input.stdin}),
             Err(why) => json!({"error": why}),
-        };
-        return OpenRequest { path: None, body };
-    }
-    if let Some(agent) = &action.agent {
-        let text = match corrections.last() {
+        }
+    } else if let Some(agent) = &action.agent {
+        json!({"message": match rejected.last() {
             None => action.user.clone(),
             Some(last) => template::agent_correction(&last.fault, &agent.tool, action.question),
-        };
-        return OpenRequest { path: None, body: json!({"message": text}) };
-    }
-    let Some(provider) = provider::find(&action.provider) else {
-        return OpenRequest { path: None, body: json!({"user": action.user}) };
+        }})
+    } else if let Some(provider) = provider::find(&action.provider) {
+        let shape = shape.unwrap_or_else(|| provider.first_shape(action.response_format));
+        let request = provider.request(action, shape, rejected);
+        return OpenRequest { path: Some(request.path), body: Value::Object(request.body) };
+    } else {
+        json!({"user": action.user})
     };
-    let shape = shape.unwrap_or_else(|| Provider::first_shape(provider, action.response_format));
-    let request = provider.request(action, shape, corrections);
-    OpenRequest { path: Some(request.path), body: Value::Object(request.body) }
+    OpenRequest { path: None, body }
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 //! Nothing is sent in these words any more. They only tell a judgment that is stored under an earlier key from one that was
 //! never made, and go when nobody has such judgments.
 
-use super::question::{Order, Question};
+use super::question::Question;
 use super::template::{self, JudgeMessage, MessageKind, Placeholders, is_arranged};
 
 /// Everything that a judge was sent.
@@ -12,12 +12,11 @@ pub(super) fn message(
     placeholders: &Placeholders<'_>,
     kind: MessageKind<'_>,
 ) -> JudgeMessage {
-    let MessageKind { question, order, tool, .. } = kind;
-    let system = match tool {
-        None => system_message(question),
+    let system = match kind.tool {
+        None => system_message(kind.question),
         Some(_) => String::new(),
     };
-    let user = user_message(rubric, placeholders, question, order, tool);
+    let user = user_message(rubric, placeholders, kind);
     JudgeMessage { system, user, quotable: Vec::new() }
 }
 
@@ -32,13 +31,8 @@ fn system_message(question: Question) -> String {
 }
 
 /// The user message; an agent calls its `tool`.
-fn user_message(
-    rubric: &str,
-    placeholders: &Placeholders<'_>,
-    question: Question,
-    order: Order,
-    tool: Option<&str>,
-) -> String {
+fn user_message(rubric: &str, placeholders: &Placeholders<'_>, kind: MessageKind<'_>) -> String {
+    let MessageKind { question, order, tool, .. } = kind;
     let pair = template::pair(placeholders, order);
     let is_arranged = is_arranged(rubric, pair.is_some());
     let rubric = template::unfenced(rubric, placeholders, order);

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 
 use super::fence::{self, FenceName, FencedText, MessagePiece, PlacedText};
 use super::question::{Order, Question};
+use evalrs_base::json_syntax::as_text;
 use evalrs_base::path::Row;
 use evalrs_model::spec::{JudgeSpec, RubricSpec, Scale};
 
@@ -79,10 +80,6 @@ struct ShownParts<'a> {
 }
 
 impl<'a> ShownParts<'a> {
-    fn new(placeholders: &'a Placeholders<'a>, order: Order, fences: &'a RubricSpec) -> Self {
-        Self { placeholders, pair: pair(placeholders, order), fences }
-    }
-
     /// What the placeholder `name` stands for, if it stands for anything.
     fn value(&self, name: &str) -> Option<MessagePiece<'a>> {
         let placeholders = self.placeholders;
@@ -108,19 +105,15 @@ impl<'a> ShownParts<'a> {
     }
 
     /// The same with words before it, as a paragraph.
-    fn paragraph(&self, words: &'static str, name: &str) -> Vec<MessagePiece<'a>> {
-        let text = self.value(name);
-        let words = MessagePiece::Own(Cow::Borrowed(words));
-        [Some(words), text, Some(MessagePiece::Own(Cow::Borrowed("\n\n")))]
-            .into_iter()
-            .flatten()
-            .collect()
+    fn paragraph(&self, words: &'static str, name: &str) -> impl Iterator<Item = MessagePiece<'a>> {
+        let own = |words| Some(MessagePiece::Own(Cow::Borrowed(words)));
+        [own(words), self.value(name), own("\n\n")].into_iter().flatten()
     }
 
     /// Everything that is judged, for a rubric that does not say where it stands: what many rubrics are asked about one
     /// sample begins alike, so that providers can keep it.
     fn material(&self) -> Vec<MessagePiece<'a>> {
-        let mut all = self.paragraph("The agent was asked:\n\n", "input");
+        let mut all: Vec<_> = self.paragraph("The agent was asked:\n\n", "input").collect();
         if self.placeholders.ground_truth.is_some_and(|text| !text.is_empty()) {
             all.extend(self.paragraph("The expected answer:\n\n", "ground_truth"));
         }
@@ -146,7 +139,8 @@ pub(super) fn pair<'a>(placeholders: &Placeholders<'a>, order: Order) -> Option<
 /// The rubric with what its placeholders stand for, and no fences.
 pub(super) fn unfenced(template: &str, placeholders: &Placeholders<'_>, order: Order) -> String {
     let bare = RubricSpec { fence: false, ..RubricSpec::new("", JudgeSpec::default()) };
-    fence::written(&rubric_pieces(template, &ShownParts::new(placeholders, order, &bare))).text
+    let shown = ShownParts { placeholders, pair: pair(placeholders, order), fences: &bare };
+    fence::written(&rubric_pieces(template, &shown)).text
 }
 
 /// What a field of the row is.
@@ -154,13 +148,6 @@ fn of_row(path: &str) -> FenceName {
     match path.split(['.', '[']).next() {
         Some("trajectory" | "messages") => FenceName::Trajectory,
         _ => FenceName::Row,
-    }
-}
-
-fn as_text(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 
@@ -238,7 +225,7 @@ pub fn message(
     kind: MessageKind<'_>,
 ) -> JudgeMessage {
     let MessageKind { question, order, tool, fences } = kind;
-    let shown = ShownParts::new(placeholders, order, fences);
+    let shown = ShownParts { placeholders, pair: pair(placeholders, order), fences };
     let rubric = template.trim_end();
     let mut all = Vec::new();
     if !is_arranged(template, shown.pair.is_some()) {
@@ -568,7 +555,7 @@ mod tests {
             row: Row::new("{}"),
         };
         let fences = RubricSpec::new("", JudgeSpec::default());
-        let shown = ShownParts::new(&placeholders, Order::Forward, &fences);
+        let shown = ShownParts { placeholders: &placeholders, pair: None, fences: &fences };
         let pieces = rubric_pieces("a {x} b", &shown);
         assert!(pieces.iter().all(|piece| matches!(piece, MessagePiece::Own(_))));
     }

@@ -46,17 +46,15 @@ impl Depfile {
     /// else it looks for then is what is listed.
     pub fn is_as_loaded(&self, files: &[(String, String)]) -> bool {
         let Some(loaded) = &self.loaded else { return false };
-        let is_same = |(path, now): &(String, String)| loaded.get(path) == Some(now);
-        files.iter().all(|file| self.late.contains(&file.0) || is_same(file))
+        files.iter().all(|(path, now)| self.late.contains(path) || loaded.get(path) == Some(now))
     }
 
     /// What only calls look for, and what was read.
     #[must_use]
     pub fn of_calls(&self) -> Self {
-        let is_late = |path: &&String| self.late.contains(*path);
         Self {
-            files: self.files.iter().filter(is_late).cloned().collect(),
-            missed: self.missed.iter().filter(is_late).cloned().collect(),
+            files: self.files.intersection(&self.late).cloned().collect(),
+            missed: self.missed.intersection(&self.late).cloned().collect(),
             reads: self.reads.clone(),
             ..Self::default()
         }
@@ -73,33 +71,28 @@ impl Depfile {
 
     /// Adds what calls came upon. Says whether that was more.
     pub fn extend(&mut self, more: &Self) -> bool {
-        let before = self.len();
+        // A path that was missed and then loaded counts for more.
+        let lengths = |it: &Self| (it.files.len(), it.missed.len());
+        let before = lengths(self);
         let is_new = |path: &&String| !self.files.contains(*path) && !self.missed.contains(*path);
         let late: Vec<String> =
             more.files.iter().chain(&more.missed).filter(is_new).cloned().collect();
         // What was missed at first and loaded by a call is what calls look for.
-        let found = more.files.intersection(&self.missed).cloned().collect::<Vec<_>>();
-        self.late.extend(late.into_iter().chain(found));
+        self.late.extend(more.files.intersection(&self.missed).cloned().chain(late));
         self.files.extend(more.files.iter().cloned());
         self.missed.extend(more.missed.iter().cloned());
         // A program of which a file was missed and then loaded depends on that file, whether it is there or not.
         self.missed.retain(|path| !self.files.contains(path));
-        let is_more = self.len() != before;
-        let mut has_read = false;
+        let mut is_more = lengths(self) != before;
         for (path, digests) in &more.reads {
             if self.reads.contains_key(path) || self.reads.len() < MOST_READS {
                 let known = self.reads.entry(path.clone()).or_default();
                 let count = known.len();
                 known.extend(digests.iter().cloned());
-                has_read |= known.len() > count;
+                is_more |= known.len() > count;
             }
         }
-        is_more || has_read
-    }
-
-    /// How much it lists of what keys hold: a path that was missed and then loaded counts for more.
-    fn len(&self) -> (usize, usize) {
-        (self.files.len(), self.missed.len())
+        is_more
     }
 
     /// The folders in which it was looked for files that were not there.

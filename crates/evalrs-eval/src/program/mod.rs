@@ -5,9 +5,7 @@
 //! a program gives back. Processes and workers are in `exec`, the files are found by the engine.
 
 pub mod depfile;
-pub mod ranking;
 pub mod reply;
-mod result_json;
 pub mod uncallable;
 
 use std::collections::BTreeSet;
@@ -90,12 +88,8 @@ impl ProgramIdentity {
     /// Visits every ingredient but what the program is handed, each file by itself, so that it can be told which one
     /// changed.
     pub(super) fn walk_files(&self, to: &mut dyn Ingredients) {
-        let Self { spec, known } = self;
-        to.text("role", spec.role.name());
-        to.text("language", spec.language.name());
-        to.text("function", &spec.function);
-        to.text("program", &known.program);
-        to.text("runtime", &known.runtime);
+        self.walk_first(to);
+        let known = &self.known;
         for (path, digest) in &known.inputs {
             to.text("input_file", &format!("{path} {digest}"));
         }
@@ -107,19 +101,10 @@ impl ProgramIdentity {
 
     /// Visits every ingredient but what the program is handed; of the dependencies only if they are wanted.
     pub fn walk(&self, has_dependencies: bool, to: &mut dyn Ingredients) {
-        let Self { spec, known } = self;
-        to.text("role", spec.role.name());
-        to.text("language", spec.language.name());
-        to.text("function", &spec.function);
-        to.text("program", &known.program);
-        to.text("runtime", &known.runtime);
-        to.text("inputs", &lines(known.inputs.iter().map(|(path, digest)| (path, Some(digest)))));
+        self.walk_first(to);
+        to.text("inputs", &lines(&self.known.inputs));
         if has_dependencies {
-            let dependencies = known.dependencies.iter();
-            to.text(
-                "dependencies",
-                &lines(dependencies.map(|(path, digest)| (path, Some(digest)))),
-            );
+            to.text("dependencies", &lines(&self.known.dependencies));
         }
         self.walk_rest(to);
     }
@@ -132,10 +117,24 @@ impl ProgramIdentity {
         without
     }
 
+    /// Visits what comes before the files that it rests on.
+    fn walk_first(&self, to: &mut dyn Ingredients) {
+        let Self { spec, known } = self;
+        to.text("role", spec.role.name());
+        to.text("language", spec.language.name());
+        to.text("function", &spec.function);
+        to.text("program", &known.program);
+        to.text("runtime", &known.runtime);
+    }
+
     /// Visits what comes after the files.
     fn walk_rest(&self, to: &mut dyn Ingredients) {
         let Self { spec, known } = self;
-        to.text("env", &lines(known.env.iter().map(|(name, digest)| (name, digest.as_ref()))));
+        let env = known.env.iter().map(|(name, digest)| match digest {
+            Some(digest) => format!("{name} {digest}"),
+            None => name.clone(),
+        });
+        to.text("env", &env.collect::<Vec<_>>().join("\n"));
         to.text("sandbox", spec.sandbox.kind.name());
         to.text_or_absent("cwd", known.cwd.as_deref());
         if !spec.arguments.is_empty() {
@@ -145,12 +144,8 @@ impl ProgramIdentity {
 }
 
 /// One `name digest` a line.
-fn lines<'a>(all: impl Iterator<Item = (&'a String, Option<&'a String>)>) -> String {
-    let line = |(name, digest): (&'a String, Option<&'a String>)| match digest {
-        Some(digest) => format!("{name} {digest}"),
-        None => name.clone(),
-    };
-    all.map(line).collect::<Vec<_>>().join("\n")
+fn lines(files: &[(String, String)]) -> String {
+    files.iter().map(|(path, digest)| format!("{path} {digest}")).collect::<Vec<_>>().join("\n")
 }
 
 /// A call of a program: everything its result depends on.
@@ -167,10 +162,8 @@ impl ProgramAction {
     pub fn walk(&self, to: &mut dyn Ingredients) {
         self.identity.walk(true, to);
         // What is run in every evaluation never stands for what is run once.
-        to.text(
-            "repeat",
-            if self.identity.spec.repeat == Repeat::Always { "always" } else { "never" },
-        );
+        let is_repeated = self.identity.spec.repeat == Repeat::Always;
+        to.text("repeat", if is_repeated { "always" } else { "never" });
         to.text("input", &self.input);
     }
 }
@@ -229,13 +222,13 @@ pub fn runtimes(language: Language) -> &'static [&'static str] {
 /// What the runtime at `path` is: of a worker one of [`runtimes`], of an executable the name of the file.
 pub fn runtime_name(language: Language, path: &str) -> String {
     let file = path.rsplit('/').next().unwrap_or(path);
-    let known = |name: &&&str| file.contains(**name);
     match language {
         Language::Executable => {
             file.trim_end_matches(|c: char| c.is_ascii_digit() || c == '.').to_owned()
         }
         Language::JavaScript => {
-            runtimes(language).iter().find(known).unwrap_or(&"node").to_string()
+            let known = runtimes(language).iter().find(|name| file.contains(**name));
+            (*known.unwrap_or(&"node")).to_owned()
         }
         Language::Python => "python".to_owned(),
     }

@@ -5,18 +5,41 @@
 
 use serde_json::{Map, Value};
 
-use super::ranking;
-use super::result_json::{SHOWN, json};
 use crate::grade::Grade;
+use crate::judge::json::is_equal;
 use evalrs_base::json_syntax::kind_of;
+use evalrs_base::ordered_map::OrderedMap;
 use evalrs_letta::requests::is_id;
 use evalrs_model::spec::{Language, ProgramSpec, Role};
 
 /// What people call `reasoning` who do not know that name.
 const REASON: &str = "reason";
 
+/// The characters of a result that are shown when it is wrong.
+const SHOWN: usize = 100;
+
 /// What workers write for numbers that JSON does not have.
 const NO_NUMBERS: [&str; 3] = ["NaN", "Infinity", "-Infinity"];
+
+/// The value that a program wrote: one, with nothing around it, in which no key stands twice with different values.
+fn json(text: &str) -> Result<Value, String> {
+    let value = serde_json::from_str(text).map_err(|_| {
+        let shown: String = text.chars().take(SHOWN).collect();
+        let is_result =
+            |line: &str| line.starts_with('{') && serde_json::from_str::<Value>(line).is_ok();
+        let hint = if text.lines().any(is_result) { " (write logs to standard error)" } else { "" };
+        format!("Grader output is not valid JSON: {shown}{hint}")
+    })?;
+    // What is no object has no keys.
+    let members: OrderedMap<Value> = serde_json::from_str(text).unwrap_or_default();
+    let mut all = members.0.iter();
+    match all.find(|(key, value)| members.get(key).is_some_and(|first| !is_equal(first, value))) {
+        Some((key, _)) => {
+            Err(format!("Invalid grader result: `{key}` stands there twice, with different values"))
+        }
+        None => Ok(value),
+    }
+}
 
 /// Says what is wrong with a result, if anything: it then is a failure of the program.
 pub fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
@@ -24,7 +47,7 @@ pub fn check(spec: &ProgramSpec, text: &str) -> Result<(), String> {
         Role::Grade => grade(spec, text).map(drop),
         Role::Extract => submission(text).map(drop),
         Role::Reward => reward(text).map(drop),
-        Role::Compare => ranking::rankings(text).map(drop),
+        Role::Compare => rankings(text).map(drop),
         // What a target gives is read as an answer, what a judge says as a verdict, and a tool may answer anything.
         Role::Target | Role::Tool | Role::SuiteSetup | Role::Judge => Ok(()),
         Role::AgentFactory => agent_id(text).map(drop),
@@ -41,8 +64,7 @@ pub fn grade(spec: &ProgramSpec, text: &str) -> Result<Grade, String> {
         Value::Object(members) if is_loose => loose(members),
         Value::Object(members) => grader_result(members),
         Value::Bool(pass) if is_loose => {
-            let grade = Grade::new(f64::from(u8::from(pass)), "");
-            Ok(Grade { pass: Some(pass), ..grade })
+            Ok(Grade { pass: Some(pass), ..Grade::new(f64::from(u8::from(pass)), "") })
         }
         value @ Value::Number(_) if is_loose => Ok(Grade::new(score(Some(&value))?, "")),
         Value::String(text) if is_loose && NO_NUMBERS.contains(&text.as_str()) => {
@@ -66,16 +88,12 @@ pub fn submission(text: &str) -> Result<String, String> {
 
 /// The id of the agent that was made.
 pub fn agent_id(text: &str) -> Result<String, String> {
-    match json(text)? {
-        Value::String(id) if is_id(&id) => Ok(id),
-        Value::String(id) => {
-            let shown: String = id.chars().take(SHOWN).collect();
-            Err(format!("an agent script returns the id of an agent, not `{shown}`"))
-        }
-        other => {
-            Err(format!("an agent script returns the id of an agent, not {}", kind_of(&other)))
-        }
-    }
+    let found = match json(text)? {
+        Value::String(id) if is_id(&id) => return Ok(id),
+        Value::String(id) => format!("`{}`", id.chars().take(SHOWN).collect::<String>()),
+        other => kind_of(&other).to_owned(),
+    };
+    Err(format!("an agent script returns the id of an agent, not {found}"))
 }
 
 /// The score and the metadata in a result.
@@ -184,9 +202,70 @@ fn invalid(member: &str, expected: &str, found: Option<&Value>) -> String {
     format!("Invalid grader result: `{member}` must be {expected}, found {found}")
 }
 
+/// Where a run came in.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunRanking {
+    /// The label of the run.
+    pub run: String,
+    /// 1 for the best.
+    pub rank: u32,
+    /// What it was ranked by, on a scale of the grader's own.
+    pub score: f64,
+}
+
+/// The rankings in a result. Runs that are not there were not ranked, and none is there twice.
+pub fn rankings(text: &str) -> Result<Vec<RunRanking>, String> {
+    let result = match json(text)? {
+        Value::Object(result) => result,
+        other => return Err(invalid_comparison("the result", "an object", Some(&other))),
+    };
+    let all = match result.get("rankings") {
+        Some(Value::Array(all)) => all,
+        other => return Err(invalid_comparison("`rankings`", "a list", other)),
+    };
+    if let Some(reasoning) = result.get("reasoning").filter(|reasoning| !reasoning.is_string()) {
+        return Err(invalid_comparison("`reasoning`", "text", Some(reasoning)));
+    }
+    let mut read: Vec<RunRanking> = Vec::with_capacity(all.len());
+    for (at, value) in all.iter().enumerate() {
+        let ranking = ranking(at, value)?;
+        if read.iter().any(|other| other.run == ranking.run) {
+            let run = ranking.run;
+            return Err(format!("Invalid comparison result: run `{run}` is ranked twice"));
+        }
+        read.push(ranking);
+    }
+    Ok(read)
+}
+
+fn ranking(at: usize, value: &Value) -> Result<RunRanking, String> {
+    let Value::Object(members) = value else {
+        return Err(invalid_comparison(&format!("`rankings[{at}]`"), "an object", Some(value)));
+    };
+    let wrong = |name: &str, expected: &str| {
+        invalid_comparison(&format!("`rankings[{at}].{name}`"), expected, members.get(name))
+    };
+    let run = members.get("run").and_then(Value::as_str).ok_or_else(|| wrong("run", "a label"))?;
+    let score = members.get("score").and_then(Value::as_f64);
+    let score = score.ok_or_else(|| wrong("score", "a number"))?;
+    let is_rank = |rank: &f64| (1.0..=f64::from(u32::MAX)).contains(rank) && rank.fract() == 0.0;
+    let rank = members.get("rank").and_then(Value::as_f64).filter(is_rank);
+    let rank = rank.ok_or_else(|| wrong("rank", "a whole number from 1"))?;
+    Ok(RunRanking { run: run.to_owned(), rank: rank as u32, score })
+}
+
+fn invalid_comparison(member: &str, expected: &str, found: Option<&Value>) -> String {
+    let found = match found {
+        None => "nothing".to_owned(),
+        Some(Value::Number(number)) => number.to_string(),
+        Some(value) => kind_of(value).to_owned(),
+    };
+    format!("Invalid comparison result: {member} must be {expected}, found {found}")
+}
+
 #[cfg(test)]
 mod tests {
-    use super::{grade, reward, submission};
+    use super::{grade, rankings, reward, submission};
     use evalrs_model::spec::{Language, ProgramSpec, Role};
 
     fn told(language: Language, text: &str) -> String {
@@ -315,5 +394,48 @@ mod tests {
         assert_eq!(reward("0.25").map(|grade| grade.score), Ok(0.25));
         assert_eq!(reward(r#"{"score":1.0,"metadata":{}}"#).map(|grade| grade.score), Ok(1.0));
         assert!(reward("[]").is_err());
+    }
+
+    #[test]
+    fn rankings_are_taken_as_they_are_and_nothing_is_guessed() {
+        for (text, expected) in [
+            (r#"{"rankings":[]}"#, "[]"),
+            (
+                r#"{"rankings":[{"run":"b","rank":1.0,"score":-3,"more":1},{"run":"a","rank":1,"score":0.5}],"reasoning":"r","x":1}"#,
+                r#"[RunRanking { run: "b", rank: 1, score: -3.0 }, RunRanking { run: "a", rank: 1, score: 0.5 }]"#,
+            ),
+            ("[]", "the result must be an object, found a list"),
+            (r#"{"winner":"a"}"#, "`rankings` must be a list, found nothing"),
+            (r#"{"rankings":{}}"#, "`rankings` must be a list, found an object"),
+            (r#"{"rankings":[],"reasoning":null}"#, "`reasoning` must be text, found null"),
+            (r#"{"rankings":["a"]}"#, "`rankings[0]` must be an object, found a string"),
+            (
+                r#"{"rankings":[{"rank":1,"score":1}]}"#,
+                "`rankings[0].run` must be a label, found nothing",
+            ),
+            (
+                r#"{"rankings":[{"run":"a","rank":1}]}"#,
+                "`rankings[0].score` must be a number, found nothing",
+            ),
+            (
+                r#"{"rankings":[{"run":"a","rank":0,"score":1}]}"#,
+                "`rankings[0].rank` must be a whole number from 1, found 0",
+            ),
+            (
+                r#"{"rankings":[{"run":"a","rank":"1","score":1}]}"#,
+                "`rankings[0].rank` must be a whole number from 1, found a string",
+            ),
+            (
+                r#"{"rankings":[{"run":"a","rank":1,"score":1},{"run":"a","rank":2,"score":0}]}"#,
+                "run `a` is ranked twice",
+            ),
+        ] {
+            let told = match rankings(text) {
+                Ok(rankings) => format!("{rankings:?}"),
+                Err(problem) => problem.replace("Invalid comparison result: ", ""),
+            };
+            assert_eq!(told, expected, "{text}");
+        }
+        assert!(rankings("b wins").is_err());
     }
 }

@@ -3,8 +3,6 @@
 //! Pure. Placeholders stand in the texts of a JSON body, so that nothing a sample says can break out of it; in a URL they
 //! are escaped. What came from a sample is never scanned again.
 
-use std::fmt::Write;
-
 use serde_json::{Map, Value};
 use serde_json_path::JsonPath;
 
@@ -12,6 +10,7 @@ pub use super::placeholders::{PLACEHOLDERS, has_plain_body, unknown_in, unknown_
 
 use super::action::TargetAction;
 use super::placeholders::{bare, handed_at};
+use crate::judge::request_url::percent_encoded;
 use crate::judge::template::pieces;
 
 /// What one request says.
@@ -120,20 +119,6 @@ fn as_text(value: &Value) -> String {
         Value::String(text) => text.clone(),
         other => other.to_string(),
     }
-}
-
-fn percent_encoded(text: &str) -> String {
-    let mut encoded = String::new();
-    for byte in text.bytes() {
-        // The unreserved characters of RFC 3986, section 2.3.
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            encoded.push(char::from(byte));
-        } else {
-            // Writing to a text cannot fail.
-            let _ = write!(encoded, "%{byte:02X}");
-        }
-    }
-    encoded
 }
 
 /// What stands at a path in a reply, if anything: one value as it is, several as a list.

@@ -12,8 +12,8 @@ use crate::Start;
 use crate::programs::ProgramExecutor;
 use crate::programs::agent_process::{AgentEnd, AgentRun};
 use evalrs_eval::judge::command::{CommandInput, input, prompt};
-use evalrs_eval::judge::provider::{Correction, RE_ASKS};
-use evalrs_model::outcome::{Failure, FailureKind, JudgeExchange, Outcome, Reply};
+use evalrs_eval::judge::provider::RE_ASKS;
+use evalrs_model::outcome::{Failure, FailureKind, JudgeExchange, Outcome, RejectedReply, Reply};
 
 /// The most bytes of a reply that are read, as of a model.
 const MOST_REPLY: usize = 8 << 20;
@@ -36,11 +36,10 @@ pub(super) async fn ask(
     asking: &AskedAction<'_>,
 ) -> Outcome {
     let action = &asking.launch.action;
-    let mut corrections: Vec<Correction> = Vec::new();
+    let mut rejected: Vec<RejectedReply> = Vec::new();
     loop {
-        let printed = run_with_retries(programs, start, asking, &corrections).await;
-        let rejected = corrections.iter().map(Correction::rejected).collect();
-        let exchange = JudgeExchange { shape: None, rejected }.kept();
+        let printed = run_with_retries(programs, start, asking, &rejected).await;
+        let exchange = JudgeExchange { shape: None, rejected: rejected.clone() }.kept();
         let CommandReply { text, stderr } = match printed {
             Ok(printed) => printed,
             Err(failure) => return Outcome::Failure(Failure { exchange, ..failure }),
@@ -53,12 +52,12 @@ pub(super) async fn ask(
         let Err(fault) = action.verdict(&text) else {
             return Outcome::Reply(Reply { exchange, ..Reply::new(text) });
         };
-        if corrections.len() == RE_ASKS {
+        if rejected.len() == RE_ASKS {
             let message = format!("invalid reply, asked {} times: {fault}", RE_ASKS + 1);
             let failure = Failure::new(FailureKind::InvalidReply, message);
             return Outcome::Failure(Failure { reply: Some(text), stderr, exchange, ..failure });
         }
-        corrections.push(Correction { reply: text, fault });
+        rejected.push(RejectedReply { text, fault });
     }
 }
 
@@ -66,9 +65,9 @@ async fn run_with_retries(
     programs: &ProgramExecutor,
     start: &Arc<Start>,
     asking: &AskedAction<'_>,
-    corrections: &[Correction],
+    rejected: &[RejectedReply],
 ) -> Result<CommandReply, Failure> {
-    let prompt = prompt(&asking.launch.action, corrections);
+    let prompt = prompt(&asking.launch.action, rejected);
     let input = input(&start.spec.arguments, prompt)
         .map_err(|why| Failure::new(FailureKind::Unloadable, why))?;
     let mut changed = start.as_ref().clone();

@@ -23,11 +23,13 @@ use crate::transport::{read_body, retry};
 use crate::{ActionFuture, CloseFuture, ExecutionLimits, Executor, JudgeLaunch, Launch};
 use evalrs_eval::judge::json;
 use evalrs_eval::judge::provider::{
-    self, Answer, Correction, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
+    self, Answer, Provider, RE_ASKS, ReplyEnding, ReplyShape, Request,
 };
 use evalrs_eval::judge::question::Question;
 use evalrs_eval::judge::request_url::url;
-use evalrs_model::outcome::{Failure, FailureKind, JudgeExchange, Outcome, Reply, Usage};
+use evalrs_model::outcome::{
+    Failure, FailureKind, JudgeExchange, Outcome, RejectedReply, Reply, Usage,
+};
 use evalrs_model::spec::ReplyFormat;
 
 /// The longest reply that is read, in bytes.
@@ -115,11 +117,11 @@ impl HttpExecutor {
             let message = format!("there is no provider `{}`", launch.action.provider);
             return Outcome::Failure(Failure::new(FailureKind::BadRequest, message));
         };
-        let mut corrections: Vec<Correction> = Vec::new();
+        let mut rejected: Vec<RejectedReply> = Vec::new();
         let mut usage = Usage::default();
         loop {
-            let asked = self.ask_once(&asking, provider, &corrections).await;
-            let exchange = self.exchange(launch, provider, &corrections);
+            let asked = self.ask_once(&asking, provider, &rejected).await;
+            let exchange = self.exchange(launch, provider, &rejected);
             let told = asked.and_then(|answer| {
                 usage = usage + answer.usage;
                 Ok((verdict_text(&answer)?.to_owned(), answer.model))
@@ -136,8 +138,8 @@ impl HttpExecutor {
             };
             // A model that embeds says the same again.
             let is_embedding = matches!(launch.action.question, Question::Embed { .. });
-            if corrections.len() == RE_ASKS || is_embedding {
-                let message = match corrections.len() {
+            if rejected.len() == RE_ASKS || is_embedding {
+                let message = match rejected.len() {
                     0 => format!("invalid reply: {fault}"),
                     more => format!("invalid reply, asked {} times: {fault}", more + 1),
                 };
@@ -145,7 +147,7 @@ impl HttpExecutor {
                 let reply = Some(text);
                 return Outcome::Failure(Failure { reply, usage: used, exchange, ..failure });
             }
-            corrections.push(Correction { reply: text, fault });
+            rejected.push(RejectedReply { text, fault });
         }
     }
 
@@ -154,14 +156,14 @@ impl HttpExecutor {
         &self,
         launch: &JudgeLaunch,
         provider: &dyn Provider,
-        corrections: &[Correction],
+        rejected: &[RejectedReply],
     ) -> Option<Box<JudgeExchange>> {
         let shape = self.shape(launch, provider);
         let strictest = provider.first_shape(launch.action.response_format);
         let is_embedding = matches!(launch.action.question, Question::Embed { .. });
         let is_weaker = shape != strictest && !is_embedding;
-        let rejected = corrections.iter().map(Correction::rejected).collect();
-        JudgeExchange { shape: is_weaker.then(|| shape.name().to_owned()), rejected }.kept()
+        let shape = is_weaker.then(|| shape.name().to_owned());
+        JudgeExchange { shape, rejected: rejected.to_vec() }.kept()
     }
 
     /// One answer, in the strictest shape that the endpoint takes.
@@ -169,12 +171,12 @@ impl HttpExecutor {
         &self,
         asking: &AskedAction<'_>,
         provider: &dyn Provider,
-        corrections: &[Correction],
+        rejected: &[RejectedReply],
     ) -> Result<Answer, Failure> {
         let launch = asking.launch;
         loop {
             let shape = self.shape(launch, provider);
-            let request = provider.request(&launch.action, shape, corrections);
+            let request = provider.request(&launch.action, shape, rejected);
             let failure = match self.send_with_retries(asking, provider, &request).await {
                 Ok(answer) => return Ok(answer),
                 Err(failure) => failure,

@@ -49,7 +49,7 @@ impl<'a> TalkingModel<'a> {
         tools: &[Value],
         messages: &[ChatMessage],
     ) -> Result<ChatReply, Failure> {
-        let chat = ChatRequest { settings: &self.settings, system, tools, messages };
+        let chat = ChatRequest { settings: &self.settings, system, tools, messages, shape: None };
         let request = self.provider.chat_request(&chat);
         let url = url(&self.access.base_url, &request.path);
         let TargetAccess { api_key, headers, .. } = self.access;

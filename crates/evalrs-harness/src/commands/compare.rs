@@ -11,7 +11,7 @@ use crate::compare::run_file::{RunFile, RunFormat, check_labels, detect_all, rec
 use crate::compare::settings::ComparisonSettings;
 use crate::compare::{ComparedRun, Matchups, RunRank};
 use evalrs_base::text::{count, sanitize};
-use evalrs_eval::program::ranking::rankings;
+use evalrs_eval::program::reply::rankings;
 use evalrs_model::spec::{ProgramSpec, Role};
 use evalrs_system::FileBytes;
 use evalrs_use_cases::console::Console;

@@ -6,7 +6,7 @@ use super::settings::ComparisonSettings;
 use super::trials::{self, TrialsComparison};
 use super::{ComparedRun, Matchup, Matchups, RunRank};
 use crate::json::{to_json, to_pretty_json};
-use evalrs_eval::program::ranking::RunRanking;
+use evalrs_eval::program::reply::RunRanking;
 
 /// How the runs that have a prompt are ranked.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -11,12 +11,11 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::n_grams::{n_gram_count, shared};
-use super::references::{in_case, measured, references};
-use crate::grade::given::GivenText;
-use crate::grade::grader::{GradeResult, GraderInfo, with_options};
+use super::references::{measured, n_gram_count, references};
+use crate::grade::given::{GivenText, in_case, yes};
+use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions};
+use crate::grade::lists::{n_grams, shared};
 use crate::grade::subject::Subject;
-use crate::options::schema;
 use evalrs_base::python::is_space;
 
 /// The longest runs of words that are compared.
@@ -24,33 +23,30 @@ const MAX_ORDER: usize = 4;
 /// What counts in place of no match with `floor` (Chen & Cherry 2014).
 const FLOOR: f64 = 0.1;
 
-/// `bleu`.
 pub(crate) const BLEU: GraderInfo = GraderInfo {
     id: "bleu",
-    aliases: &["sentence_bleu", "sentence-bleu"],
+    aliases: &["sentence_bleu"],
     name: "Sentence BLEU",
     description: "Sentence BLEU of the submission, as sacreBLEU computes it (13a tokens, effective order); several references are taken together.",
-    needs_ground_truth: true,
-    takes_lists: true,
-    given_by: &["values"],
     scoring: "BLEU / 100 (Papineni et al. 2002, https://aclanthology.org/P02-1040; Post 2018, https://aclanthology.org/W18-6319); a mean of these is not the BLEU of the corpus",
-    options: schema::<Bleu>,
-    compile: |config| with_options(config, Bleu::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<Bleu>().with_references()
 };
 
 /// Options of `bleu`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct Bleu {
     /// The reference texts; without them the ground truth of the row, a text or a list.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
     /// What counts where no run of some length is shared (Chen & Cherry 2014, <https://aclanthology.org/W14-3346>).
+    #[serde(default)]
     smoothing: Smoothing,
     /// What a word is.
+    #[serde(default)]
     tokenize: Tokenization,
     /// Whether upper and lower case differ.
+    #[serde(default = "yes")]
     case_sensitive: bool,
 }
 
@@ -86,17 +82,6 @@ enum Tokenization {
     WhiteSpace,
 }
 
-impl Default for Bleu {
-    fn default() -> Self {
-        Self {
-            values: None,
-            smoothing: Smoothing::Exp,
-            tokenize: Tokenization::Mteval13a,
-            case_sensitive: true,
-        }
-    }
-}
-
 /// What a BLEU is made of. Those of a corpus are the sums of those of its texts.
 #[derive(Default)]
 struct BleuCounts {
@@ -106,13 +91,19 @@ struct BleuCounts {
     reference_length: usize,
 }
 
-impl Bleu {
+impl GraderOptions for Bleu {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let references = references(self.values.as_deref(), subject)?;
-        let mut numbers = WordNumbers::default();
-        let mut read = |text: &str| {
+        // Words as numbers, equal where the words are.
+        let mut numbers: HashMap<String, usize> = HashMap::new();
+        let mut read = |text: &str| -> Vec<usize> {
             let text = in_case(text, self.case_sensitive);
-            numbers.of(&self.tokenize.words(text.trim_end_matches(is_space)))
+            let words = self.tokenize.words(text.trim_end_matches(is_space)).into_iter();
+            let mut number = |word| {
+                let next = numbers.len();
+                *numbers.entry(word).or_insert(next)
+            };
+            words.map(&mut number).collect()
         };
         let found = read(subject.submission);
         let expected: Vec<Vec<usize>> = references.iter().map(|text| read(text)).collect();
@@ -129,32 +120,15 @@ impl Bleu {
     }
 }
 
-/// Words as numbers, equal where the words are.
-#[derive(Default)]
-struct WordNumbers(HashMap<String, usize>);
-
-impl WordNumbers {
-    fn of(&mut self, words: &[String]) -> Vec<usize> {
-        let number = |word: &String| {
-            let next = self.0.len();
-            *self.0.entry(word.clone()).or_insert(next)
-        };
-        words.iter().map(number).collect()
-    }
-}
-
 impl BleuCounts {
     fn of(found: &[usize], references: &[Vec<usize>]) -> Self {
         let mut counts = Self { length: found.len(), ..Self::default() };
         for n in 1..=MAX_ORDER {
             let mut most: HashMap<&[usize], usize> = HashMap::new();
             for reference in references {
-                let mut own: HashMap<&[usize], usize> = HashMap::new();
-                for gram in reference.windows(n) {
-                    let count = own.entry(gram).or_default();
-                    *count += 1;
+                for (gram, count) in n_grams(reference, n) {
                     let most = most.entry(gram).or_default();
-                    *most = (*most).max(*count);
+                    *most = count.max(*most);
                 }
             }
             counts.correct[n - 1] = shared(found, n, most);
@@ -210,10 +184,7 @@ impl Tokenization {
     fn words(self, text: &str) -> Vec<String> {
         match self {
             Self::Mteval13a => split(&tokens_13a(text)),
-            Self::Characters => {
-                let characters = text.chars().filter(|c| !is_space(*c));
-                characters.map(String::from).collect()
-            }
+            Self::Characters => text.chars().filter(|c| !is_space(*c)).map(String::from).collect(),
             Self::WhiteSpace => split(text),
         }
     }

@@ -1,34 +1,28 @@
 //! chrF (Popović 2015, <https://aclanthology.org/W15-3049>) and chrF++ (Popović 2017, <https://aclanthology.org/W17-4770>),
 //! as sacreBLEU computes them.
 
+use std::hash::Hash;
+
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::n_grams::{n_gram_count, n_grams, shared};
-use super::references::{greatest, in_case, measured, references};
-use crate::grade::given::GivenText;
-use crate::grade::grader::{GradeResult, GraderInfo, with_options};
+use super::references::{measured, n_gram_count, references};
+use crate::grade::given::{GivenText, in_case};
+use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions};
+use crate::grade::lists::{n_grams, shared};
 use crate::grade::subject::Subject;
-use crate::options::schema;
 use evalrs_base::python::is_space;
 
 /// The longest runs of characters that are compared.
 const CHARACTER_ORDER: usize = 6;
 
-/// `chrf`.
 pub(crate) const CHRF: GraderInfo = GraderInfo {
     id: "chrf",
-    aliases: &[],
     name: "chrF",
     description: "How many runs of characters, with `word_order: 2` (chrF++) also of words, submission and reference share, as sacreBLEU counts them; of several references the best counts.",
-    needs_ground_truth: true,
-    takes_lists: true,
-    given_by: &["values"],
     scoring: "chrF / 100: the mean precision and recall of n-grams as an F-score in which recall weighs `beta` times as much (Popović 2015, https://aclanthology.org/W15-3049)",
-    options: schema::<Chrf>,
-    compile: |config| with_options(config, Chrf::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<Chrf>().with_references()
 };
 
 /// Options of `chrf`.
@@ -87,10 +81,14 @@ struct ChrfSums {
 }
 
 impl ChrfSums {
-    fn add(&mut self, same: usize, found: usize, expected: usize) {
-        if found > 0 && expected > 0 {
-            self.precision += same as f64 / found as f64;
-            self.recall += same as f64 / expected as f64;
+    /// Adds the runs of `n` neighbours, if both texts have some.
+    fn add<T: Eq + Hash>(&mut self, n: usize, found: &[T], expected: &[T]) {
+        let found_count = n_gram_count(found.len(), n);
+        let expected_count = n_gram_count(expected.len(), n);
+        if found_count > 0 && expected_count > 0 {
+            let same = shared(found, n, n_grams(expected, n)) as f64;
+            self.precision += same / found_count as f64;
+            self.recall += same / expected_count as f64;
             self.orders += 1;
         }
     }
@@ -107,33 +105,27 @@ impl ChrfSums {
     }
 }
 
-impl Chrf {
+impl GraderOptions for Chrf {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let references = references(self.values.as_deref(), subject)?;
         let found = ChrfText::of(&in_case(subject.submission, self.case_sensitive));
-        let scores: Vec<f64> = references
-            .iter()
-            .map(|reference| {
-                let expected = ChrfText::of(&in_case(reference, self.case_sensitive));
-                self.score(&found, &expected)
-            })
-            .collect();
-        let best = scores.get(greatest(scores.iter().copied())).copied().unwrap_or_default();
+        let scores = references.iter().map(|reference| {
+            self.score(&found, &ChrfText::of(&in_case(reference, self.case_sensitive)))
+        });
+        let best = scores.fold(0.0, f64::max);
         let name = format!("chrF{}", "+".repeat(usize::from(self.word_order)));
         Ok(measured(&name, best, [("chrf", json!(best * 100.0))]))
     }
+}
 
+impl Chrf {
     fn score(&self, found: &ChrfText, expected: &ChrfText) -> f64 {
         let mut sums = ChrfSums::default();
         for n in 1..=CHARACTER_ORDER {
-            let same = shared(&found.characters, n, n_grams(&expected.characters, n));
-            let found = n_gram_count(found.characters.len(), n);
-            sums.add(same, found, n_gram_count(expected.characters.len(), n));
+            sums.add(n, &found.characters, &expected.characters);
         }
         for n in 1..=usize::from(self.word_order) {
-            let same = shared(&found.words, n, n_grams(&expected.words, n));
-            let found = n_gram_count(found.words.len(), n);
-            sums.add(same, found, n_gram_count(expected.words.len(), n));
+            sums.add(n, &found.words, &expected.words);
         }
         sums.f_score(f64::from(self.beta))
     }

@@ -9,89 +9,74 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::references::{greatest, in_case, measured, references, too_long};
-use crate::grade::edits::edit_distance;
-use crate::grade::given::GivenText;
-use crate::grade::grader::{GradeResult, GraderInfo, with_options};
+use super::references::{best, measured, references, too_long};
+use crate::grade::given::{GivenText, in_case, no_reference, yes};
+use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions, with_options};
+use crate::grade::lists::edit_distance;
 use crate::grade::subject::Subject;
 use crate::grade::verdict::Grade;
-use crate::options::schema;
 use evalrs_base::python::{is_space, strip};
 
-/// `edit_similarity`.
 pub(crate) const EDIT_SIMILARITY: GraderInfo = GraderInfo {
     id: "edit_similarity",
-    aliases: &["edit-similarity"],
     name: "Edit similarity",
     description: "How few characters or words must be edited to make the reference of the submission; of several references the closest counts.",
-    needs_ground_truth: true,
-    takes_lists: true,
-    given_by: &["values"],
     scoring: "1.0 minus the Levenshtein distance as a share of the longer text",
-    options: schema::<EditSimilarity>,
-    compile: |config| with_options(config, EditSimilarity::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<EditSimilarity>().with_references()
 };
 
-/// `word_error_rate`.
 pub(crate) const WORD_ERROR_RATE: GraderInfo = GraderInfo {
     id: "word_error_rate",
-    aliases: &["word-error-rate", "wer"],
+    aliases: &["wer"],
     name: "Word error rate",
     description: "The word error rate of the submission (WER), as jiwer counts it; of several references the closest counts.",
-    needs_ground_truth: true,
-    takes_lists: true,
-    given_by: &["values"],
     scoring: "1.0 minus the rate, at least 0.0; the rate is substitutions, deletions and insertions by the words of the reference, in the metadata as `rate`",
-    options: schema::<ErrorRate>,
-    compile: |config| {
+    ..GraderInfo::new::<ErrorRate>(|config| {
         with_options::<ErrorRate>(config, |options, subject| {
             options.grade("WER", EditUnit::Words, subject)
         })
-    },
-    ..GraderInfo::PLAIN
+    })
+    .with_references()
 };
 
-/// `character_error_rate`.
 pub(crate) const CHARACTER_ERROR_RATE: GraderInfo = GraderInfo {
     id: "character_error_rate",
-    aliases: &["character-error-rate", "cer"],
+    aliases: &["cer"],
     name: "Character error rate",
     description: "The character error rate of the submission (CER), as jiwer counts it; of several references the closest counts.",
-    needs_ground_truth: true,
-    takes_lists: true,
-    given_by: &["values"],
     scoring: "1.0 minus the rate, at least 0.0; the rate is substitutions, deletions and insertions by the characters of the reference, in the metadata as `rate`",
-    options: schema::<ErrorRate>,
-    compile: |config| {
+    ..GraderInfo::new::<ErrorRate>(|config| {
         with_options::<ErrorRate>(config, |options, subject| {
             options.grade("CER", EditUnit::Characters, subject)
         })
-    },
-    ..GraderInfo::PLAIN
+    })
+    .with_references()
 };
 
 /// Options of `edit_similarity`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct EditSimilarity {
     /// The reference texts; without them the ground truth of the row, a text or a list.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
     /// What is edited.
+    #[serde(default)]
     unit: EditUnit,
     /// Whether upper and lower case differ.
+    #[serde(default = "yes")]
     case_sensitive: bool,
 }
 
 /// Options of `word_error_rate` and `character_error_rate`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
-#[serde(default, deny_unknown_fields)]
+#[serde(deny_unknown_fields)]
 struct ErrorRate {
     /// The reference texts; without them the ground truth of the row, a text or a list.
     #[schemars(length(min = 1))]
     values: Option<Vec<GivenText>>,
     /// Whether upper and lower case differ.
+    #[serde(default = "yes")]
     case_sensitive: bool,
 }
 
@@ -105,18 +90,6 @@ enum EditUnit {
     Characters,
     /// What stands between spaces.
     Words,
-}
-
-impl Default for EditSimilarity {
-    fn default() -> Self {
-        Self { values: None, unit: EditUnit::Characters, case_sensitive: true }
-    }
-}
-
-impl Default for ErrorRate {
-    fn default() -> Self {
-        Self { values: None, case_sensitive: true }
-    }
 }
 
 /// How far a submission is from one reference.
@@ -138,13 +111,11 @@ impl Edits {
     }
 }
 
-impl EditSimilarity {
+impl GraderOptions for EditSimilarity {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let references = references(self.values.as_deref(), subject)?;
         let edits = self.unit.all_edits(subject.submission, &references, self.case_sensitive)?;
-        let Some(best) = edits.get(greatest(edits.iter().map(Edits::similarity))) else {
-            return Err(Grade::without_ground_truth("No ground_truth answer provided"));
-        };
+        let best = best(&edits, Edits::similarity).ok_or_else(no_reference)?;
         let parts = [("distance", json!(best.distance))];
         Ok(measured("Edit similarity", best.similarity(), parts))
     }
@@ -154,9 +125,7 @@ impl ErrorRate {
     fn grade(&self, name: &str, unit: EditUnit, subject: &Subject<'_>) -> GradeResult {
         let references = references(self.values.as_deref(), subject)?;
         let edits = unit.all_edits(subject.submission, &references, self.case_sensitive)?;
-        let Some(best) = edits.get(greatest(edits.iter().map(|edits| -edits.rate()))) else {
-            return Err(Grade::without_ground_truth("No ground_truth answer provided"));
-        };
+        let best = best(&edits, |edits| -edits.rate()).ok_or_else(no_reference)?;
         let rate = best.rate();
         let parts = [
             ("rate", json!(rate)),
@@ -176,14 +145,15 @@ impl EditUnit {
         is_case_sensitive: bool,
     ) -> Result<Vec<Edits>, Grade> {
         let submission = in_case(submission, is_case_sensitive);
-        let count = references.len();
-        let references = references.iter().map(|reference| in_case(reference, is_case_sensitive));
-        let edits = references.map(|reference| match self {
-            Self::Characters => {
-                let characters = |text| strip(text).chars().collect::<Vec<char>>();
-                edits(&characters(&submission), &characters(&reference), count)
+        let edits = references.iter().map(|reference| {
+            let reference = in_case(reference, is_case_sensitive);
+            match self {
+                Self::Characters => {
+                    let characters = |text| strip(text).chars().collect::<Vec<char>>();
+                    edits(&characters(&submission), &characters(&reference), references.len())
+                }
+                Self::Words => edits(&words(&submission), &words(&reference), references.len()),
             }
-            Self::Words => edits(&words(&submission), &words(&reference), count),
         });
         edits.collect()
     }

@@ -6,7 +6,6 @@
 mod bleu;
 mod chrf;
 mod error_rate;
-mod n_grams;
 mod porter;
 mod references;
 mod rouge;

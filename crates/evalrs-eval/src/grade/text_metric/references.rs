@@ -7,7 +7,6 @@ use serde_json::{Map, Value};
 use crate::grade::given::{GivenText, given_or_references};
 use crate::grade::subject::Subject;
 use crate::grade::verdict::Grade;
-use evalrs_base::python::lower;
 
 /// The most bytes of the submission, counted for each reference anew, and of all references: chrF of two texts of 1 MB takes
 /// about a second.
@@ -30,10 +29,6 @@ pub(super) fn too_long() -> Grade {
     Grade::failed("too_large", "the texts are too long to be compared")
 }
 
-pub(super) fn in_case(text: &str, is_case_sensitive: bool) -> Cow<'_, str> {
-    if is_case_sensitive { Cow::Borrowed(text) } else { Cow::Owned(lower(text)) }
-}
-
 /// The grade of a score that is 1.0 at most, with what it was made of.
 pub(super) fn measured<const N: usize>(name: &str, score: f64, parts: [(&str, Value); N]) -> Grade {
     let metadata: Map<String, Value> =
@@ -43,15 +38,12 @@ pub(super) fn measured<const N: usize>(name: &str, score: f64, parts: [(&str, Va
     Grade::new(score, format!("{name}: {score:.4}")).with_metadata(metadata)
 }
 
-/// The place of the greatest number, the first of several that are equal.
-pub(super) fn greatest(numbers: impl Iterator<Item = f64>) -> usize {
-    let mut best = f64::NEG_INFINITY;
-    let mut place = 0;
-    for (at, number) in numbers.enumerate() {
-        if number > best {
-            best = number;
-            place = at;
-        }
-    }
-    place
+/// The item with the greatest number, the first of several that are equal.
+pub(super) fn best<T>(items: &[T], number: impl Fn(&T) -> f64) -> Option<&T> {
+    items.iter().reduce(|best, item| if number(item) > number(best) { item } else { best })
+}
+
+/// How many runs of `n` neighbours a list of this length has.
+pub(super) fn n_gram_count(length: usize, n: usize) -> usize {
+    (length + 1).saturating_sub(n)
 }

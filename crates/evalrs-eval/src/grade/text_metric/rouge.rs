@@ -4,48 +4,32 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::json;
 
-use super::n_grams::{n_gram_count, n_grams, shared};
 use super::porter::stem;
-use super::references::{greatest, measured, references, too_long};
-use crate::grade::edits::{DifferingParts, differing};
+use super::references::{best, measured, n_gram_count, references, too_long};
 use crate::grade::given::GivenText;
-use crate::grade::grader::{GradeResult, GraderInfo, with_options};
+use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions};
+use crate::grade::lists::{DifferingParts, differing, n_grams, shared};
 use crate::grade::subject::Subject;
 use crate::grade::verdict::Grade;
-use crate::options::schema;
 use evalrs_base::python::lower;
 
 /// Words shorter than this have no other stem.
 const SHORTEST_STEMMED: usize = 4;
 
-/// `rouge_n`.
 pub(crate) const ROUGE_N: GraderInfo = GraderInfo {
     id: "rouge_n",
-    aliases: &["rouge-n"],
     name: "ROUGE-N",
     description: "How many runs of n words submission and reference share, as rouge-score counts them; of several references the best F1 counts.",
-    needs_ground_truth: true,
-    takes_lists: true,
-    given_by: &["values"],
     scoring: "F1, precision or recall over n-grams of words (Lin 2004, https://aclanthology.org/W04-1013)",
-    options: schema::<RougeN>,
-    compile: |config| with_options(config, RougeN::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<RougeN>().with_references()
 };
 
-/// `rouge_l`.
 pub(crate) const ROUGE_L: GraderInfo = GraderInfo {
     id: "rouge_l",
-    aliases: &["rouge-l"],
     name: "ROUGE-L",
     description: "How long the longest common subsequence of words of submission and reference is, as rouge-score counts it; of several references the best F1 counts.",
-    needs_ground_truth: true,
-    takes_lists: true,
-    given_by: &["values"],
     scoring: "F1, precision or recall over the longest common subsequence (Lin 2004, https://aclanthology.org/W04-1013)",
-    options: schema::<RougeL>,
-    compile: |config| with_options(config, RougeL::grade),
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<RougeL>().with_references()
 };
 
 /// Options of `rouge_n`.
@@ -103,7 +87,7 @@ impl Default for RougeN {
     }
 }
 
-impl RougeN {
+impl GraderOptions for RougeN {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let references = references(self.values.as_deref(), subject)?;
         let n = usize::from(self.n);
@@ -117,7 +101,7 @@ impl RougeN {
     }
 }
 
-impl RougeL {
+impl GraderOptions for RougeL {
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let references = references(self.values.as_deref(), subject)?;
         let found = words(subject.submission, self.stemming);
@@ -143,8 +127,7 @@ impl Rouge {
 }
 
 fn graded(name: &str, measure: RougeMeasure, scores: &[Rouge]) -> Grade {
-    let best = scores.get(greatest(scores.iter().map(Rouge::f1)));
-    let best = best.unwrap_or(&Rouge { precision: 0.0, recall: 0.0 });
+    let best = best(scores, Rouge::f1).unwrap_or(&Rouge { precision: 0.0, recall: 0.0 });
     let (word, score) = match measure {
         RougeMeasure::F1 => ("F1", best.f1()),
         RougeMeasure::Precision => ("precision", best.precision),
@@ -162,9 +145,13 @@ fn graded(name: &str, measure: RougeMeasure, scores: &[Rouge]) -> Grade {
 fn words(text: &str, stemming: bool) -> Vec<String> {
     let text = lower(text);
     let words = text.split(|c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit());
-    let words = words.filter(|word| !word.is_empty());
-    let is_stemmed = |word: &str| stemming && word.len() >= SHORTEST_STEMMED;
-    words.map(|word| if is_stemmed(word) { stem(word) } else { word.to_owned() }).collect()
+    words
+        .filter(|word| !word.is_empty())
+        .map(|word| {
+            let is_stemmed = stemming && word.len() >= SHORTEST_STEMMED;
+            if is_stemmed { stem(word) } else { word.to_owned() }
+        })
+        .collect()
 }
 
 /// How long the longest common subsequence is, unless that would take too long to say of so many pairs.

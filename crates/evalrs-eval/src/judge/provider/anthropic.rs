@@ -2,13 +2,10 @@
 
 use serde_json::{Map, Value, json};
 
-use super::api::{
-    Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
-};
-use super::body::{count, joined, put_extra_body, put_settings, text_at};
+use super::api::{Answer, Auth, Complaint, Provider, ProviderInfo, ReplyEnding, Request};
+use super::body::{count, joined, members, text_at, with_extra_body};
 use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
-use crate::judge::JudgeAction;
-use crate::judge::question::Question;
+use crate::judge::question::{Question, ReplyShape};
 use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
 
 /// Anthropic's Messages API.
@@ -54,74 +51,30 @@ impl Provider for Anthropic {
         &[ReplyShape::Schema, ReplyShape::Words]
     }
 
-    fn request(
-        &self,
-        action: &JudgeAction,
-        shape: ReplyShape,
-        corrections: &[Correction],
-    ) -> Request {
-        let mut messages = vec![json!({"role": "user", "content": action.user})];
-        for correction in corrections {
-            let told = correction.message(action.question);
-            messages.push(json!({"role": "assistant", "content": correction.reply}));
-            messages.push(json!({"role": "user", "content": told}));
-        }
-        let mut body = Map::new();
-        body.insert("model".to_owned(), json!(action.model));
-        body.insert("max_tokens".to_owned(), json!(action.max_tokens.unwrap_or(MAX_TOKENS)));
-        body.insert("system".to_owned(), json!(action.system));
-        body.insert("messages".to_owned(), Value::Array(messages));
-        put_settings(
-            &mut body,
-            &[
-                ("temperature", action.temperature.map(Value::from)),
-                ("top_p", action.top_p.map(Value::from)),
-                ("output_config", output_config(shape, action.question)),
-            ],
-        );
-        put_extra_body(&mut body, action);
-        Request { path: "/v1/messages".to_owned(), body }
-    }
-
     fn chat_request(&self, chat: &ChatRequest<'_>) -> Request {
         let settings = chat.settings;
-        let mut messages: Vec<Value> = Vec::new();
-        for message in chat.messages {
-            let (role, content) = match message {
-                ChatMessage::User(text) => ("user", json!(text)),
-                ChatMessage::Assistant(message) => {
-                    let native = message.native.clone();
-                    ("assistant", native.unwrap_or_else(|| json!(message.text)))
-                }
-                ChatMessage::Results(results) => {
-                    ("user", results.iter().map(tool_result).collect())
-                }
-            };
-            // Messages without content are refused, and a model may have nothing to say.
-            let is_empty = match &content {
-                Value::Array(blocks) => blocks.is_empty(),
-                content => content.is_null(),
-            };
-            if !is_empty {
-                messages.push(json!({"role": role, "content": content}));
+        let messages = chat.messages.iter().map(|message| match message {
+            ChatMessage::User(text) => ("user", json!(text)),
+            ChatMessage::Assistant(message) => {
+                let native = message.native.clone();
+                ("assistant", native.unwrap_or_else(|| json!(message.text)))
             }
-        }
-        let tools = chat.tools.iter().map(|tool| chat::tool(tool, "input_schema"));
-        let mut body = Map::new();
-        body.insert("model".to_owned(), json!(settings.model));
-        body.insert("max_tokens".to_owned(), json!(settings.max_tokens.unwrap_or(MAX_TOKENS)));
-        put_settings(&mut body, &[("system", chat.system.map(Value::from))]);
-        body.insert("messages".to_owned(), Value::Array(messages));
-        put_settings(
-            &mut body,
-            &[
-                ("tools", (!chat.tools.is_empty()).then(|| tools.collect())),
-                ("temperature", settings.temperature.map(Value::from)),
-                ("top_p", settings.top_p.map(Value::from)),
-            ],
-        );
-        put_extra_body(&mut body, settings);
-        Request { path: "/v1/messages".to_owned(), body }
+            ChatMessage::Results(results) => ("user", results.iter().map(tool_result).collect()),
+        });
+        // Messages without content are refused, and a model may have nothing to say.
+        let messages = messages.filter(|(_, content)| !content.is_null() && *content != json!([]));
+        let messages = messages.map(|(role, content)| json!({"role": role, "content": content}));
+        let body = members([
+            ("model", Some(json!(settings.model))),
+            ("max_tokens", Some(json!(settings.max_tokens.unwrap_or(MAX_TOKENS)))),
+            ("system", chat.system.map(Value::from)),
+            ("messages", Some(messages.collect())),
+            ("tools", chat.tools_as(|tool| chat::tool(tool, "input_schema"))),
+            ("temperature", settings.temperature.map(Value::from)),
+            ("top_p", settings.top_p.map(Value::from)),
+            ("output_config", output_config(chat.shape, settings.question)),
+        ]);
+        Request { path: "/v1/messages".to_owned(), body: with_extra_body(body, settings) }
     }
 
     fn said(&self, body: &Value, messages: usize) -> NativeMessage {
@@ -206,9 +159,9 @@ fn is_claude_after_4_6(model: &str) -> bool {
     (major, minor) > (4, 6)
 }
 
-fn output_config(shape: ReplyShape, question: Question) -> Option<Value> {
+fn output_config(shape: Option<ReplyShape>, question: Question) -> Option<Value> {
     let schema = without_bounds(question.schema());
-    (shape == ReplyShape::Schema)
+    (shape == Some(ReplyShape::Schema))
         .then(|| json!({"format": {"type": "json_schema", "schema": schema}}))
 }
 

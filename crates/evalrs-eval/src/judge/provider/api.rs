@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::chat::{ChatRequest, NativeMessage};
+use super::chat::{AssistantMessage, ChatMessage, ChatRequest, NativeMessage};
 use crate::judge::action::JudgeAction;
-use crate::judge::question::Question;
+use crate::judge::question::ReplyShape;
 use evalrs_model::outcome::{FailureKind, RejectedReply, Usage};
 use evalrs_model::spec::ReplyFormat;
 
@@ -29,13 +29,27 @@ pub trait Provider: Sync {
         self.shapes().iter().copied().find(|shape| *shape >= wanted).unwrap_or(ReplyShape::Words)
     }
 
-    /// The request for an action; `corrections` are earlier replies that were no verdicts.
+    /// The request for an action; `rejected` are earlier replies that were no verdicts.
     fn request(
         &self,
         action: &JudgeAction,
         shape: ReplyShape,
-        corrections: &[Correction],
-    ) -> Request;
+        rejected: &[RejectedReply],
+    ) -> Request {
+        let mut messages = vec![ChatMessage::User(action.user.clone())];
+        for RejectedReply { text, fault } in rejected {
+            let said = AssistantMessage { text: Some(text.clone()), ..AssistantMessage::default() };
+            messages.push(ChatMessage::Assistant(said));
+            messages.push(ChatMessage::User(action.question.correction(fault)));
+        }
+        self.chat_request(&ChatRequest {
+            settings: action,
+            system: Some(&action.system),
+            tools: &[],
+            messages: &messages,
+            shape: Some(shape),
+        })
+    }
 
     /// The request that has a conversation go on.
     fn chat_request(&self, chat: &ChatRequest<'_>) -> Request;
@@ -110,56 +124,6 @@ pub enum Auth {
     Header(&'static str),
 }
 
-/// A way to ask for the shape of a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub enum ReplyShape {
-    /// By a JSON schema.
-    Schema,
-    /// As some JSON object.
-    Object,
-    /// In words alone.
-    Words,
-}
-
-impl ReplyShape {
-    /// The `response_format` that asks for it.
-    pub fn name(self) -> &'static str {
-        match self {
-            Self::Schema => ReplyFormat::JsonSchema.name(),
-            Self::Object => ReplyFormat::JsonObject.name(),
-            Self::Words => ReplyFormat::Text.name(),
-        }
-    }
-}
-
-/// A reply that was no verdict, and what was said to it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Correction {
-    /// The reply.
-    pub reply: String,
-    /// What is wrong with it.
-    pub fault: String,
-}
-
-impl Correction {
-    /// It as it is kept.
-    pub fn rejected(&self) -> RejectedReply {
-        RejectedReply { text: self.reply.clone(), fault: self.fault.clone() }
-    }
-
-    /// What it was, of what is kept.
-    pub fn of(rejected: &RejectedReply) -> Self {
-        Self { reply: rejected.text.clone(), fault: rejected.fault.clone() }
-    }
-
-    /// The message that tells the judge.
-    pub fn message(&self, question: Question) -> String {
-        let fault = &self.fault;
-        let shape = question.shape();
-        format!("That is no valid verdict: {fault}. Reply again with one JSON object: {shape}.")
-    }
-}
-
 /// A request: what follows the base URL, and the body.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Request {
@@ -226,4 +190,30 @@ pub enum ReplyEnding {
     Filtered(String),
     /// Without a text, for a reason that may not come again.
     Broken(String),
+}
+
+/// What a model said to a conversation.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ChatReply {
+    /// What was said.
+    pub message: AssistantMessage,
+    /// How it ended, who answered and what it used.
+    pub answer: Answer,
+}
+
+impl ChatReply {
+    /// Reads a successful response; `messages` is how many parts the conversation had before.
+    ///
+    /// # Errors
+    /// It is none of this API: why.
+    pub fn read(provider: &dyn Provider, body: &Value, messages: usize) -> Result<Self, String> {
+        let mut answer = provider.answer(body)?;
+        let NativeMessage { calls, native } = provider.said(body, messages);
+        let text = answer.text.clone().filter(|text| !text.is_empty());
+        // A reason to stop that no text follows, where tools are called.
+        if matches!(answer.ending, ReplyEnding::Broken(_)) && !calls.is_empty() {
+            answer.ending = ReplyEnding::Complete;
+        }
+        Ok(Self { message: AssistantMessage { text, calls, native }, answer })
+    }
 }

@@ -4,20 +4,19 @@ use serde_json::{Map, Value};
 
 use crate::judge::action::JudgeAction;
 
-/// Puts each setting that is set into the body.
-pub(super) fn put_settings(body: &mut Map<String, Value>, settings: &[(&str, Option<Value>)]) {
-    for (name, value) in settings {
-        if let Some(value) = value {
-            body.insert((*name).to_owned(), value.clone());
-        }
-    }
+/// An object of the members that are there.
+pub(super) fn members<const N: usize>(all: [(&str, Option<Value>); N]) -> Map<String, Value> {
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), value?))).collect()
 }
 
 /// Merges the further members that the suite asked for over ours: objects member by member, so that one setting inside
 /// does not cost the others their place. An object of another `type` replaces ours, as everything else does.
-pub(super) fn put_extra_body(body: &mut Map<String, Value>, action: &JudgeAction) {
-    let extra: Map<String, Value> = serde_json::from_str(&action.extra_body).unwrap_or_default();
-    merge(body, extra);
+pub(super) fn with_extra_body(
+    mut body: Map<String, Value>,
+    action: &JudgeAction,
+) -> Map<String, Value> {
+    merge(&mut body, serde_json::from_str(&action.extra_body).unwrap_or_default());
+    body
 }
 
 fn merge(ours: &mut Map<String, Value>, theirs: Map<String, Value>) {

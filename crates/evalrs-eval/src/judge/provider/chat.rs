@@ -7,6 +7,7 @@
 use serde_json::{Map, Value, json};
 
 use crate::judge::action::JudgeAction;
+use crate::judge::question::ReplyShape;
 
 /// What a model is asked to go on with.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +20,15 @@ pub struct ChatRequest<'a> {
     pub tools: &'a [Value],
     /// What was said so far.
     pub messages: &'a [ChatMessage],
+    /// How the shape of the reply is asked for, where it is to be a verdict.
+    pub shape: Option<ReplyShape>,
+}
+
+impl ChatRequest<'_> {
+    /// The tools in the words of an API; none without tools.
+    pub(super) fn tools_as(&self, tool: impl Fn(&Value) -> Value) -> Option<Value> {
+        (!self.tools.is_empty()).then(|| self.tools.iter().map(tool).collect())
+    }
 }
 
 /// One part of a conversation.

@@ -1,16 +1,14 @@
 //! `POST /v1beta/models/{model}:generateContent`, as Google defined it.
 
-use std::fmt::Write;
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
-use super::api::{
-    Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
-};
-use super::body::{count, joined, put_extra_body, put_settings, text_at};
+use super::api::{Answer, Auth, Complaint, Provider, ProviderInfo, ReplyEnding, Request};
+use super::body::{count, joined, members, text_at, with_extra_body};
 use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
-use crate::judge::JudgeAction;
+use crate::judge::question::ReplyShape;
+use crate::judge::request_url::percent_encoded;
 use evalrs_model::outcome::{FailureKind, Usage};
 
 /// Google's Gemini API.
@@ -59,44 +57,6 @@ impl Provider for Google {
         &[ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words]
     }
 
-    fn request(
-        &self,
-        action: &JudgeAction,
-        shape: ReplyShape,
-        corrections: &[Correction],
-    ) -> Request {
-        let said = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
-        let mut contents = vec![said("user", &action.user)];
-        for correction in corrections {
-            contents.push(said("model", &correction.reply));
-            contents.push(said("user", &correction.message(action.question)));
-        }
-        let is_json = shape != ReplyShape::Words;
-        let mut config = Map::new();
-        put_settings(
-            &mut config,
-            &[
-                ("temperature", action.temperature.map(Value::from)),
-                ("seed", action.seed.map(Value::from)),
-                ("maxOutputTokens", action.max_tokens.map(Value::from)),
-                ("topP", action.top_p.map(Value::from)),
-                ("responseMimeType", is_json.then(|| Value::from("application/json"))),
-                (
-                    "responseJsonSchema",
-                    (shape == ReplyShape::Schema).then(|| action.question.schema()),
-                ),
-            ],
-        );
-        let mut body = Map::new();
-        body.insert("systemInstruction".to_owned(), json!({"parts": [{"text": action.system}]}));
-        body.insert("contents".to_owned(), Value::Array(contents));
-        if !config.is_empty() {
-            body.insert("generationConfig".to_owned(), Value::Object(config));
-        }
-        put_extra_body(&mut body, action);
-        Request { path: format!("/v1beta/{}:generateContent", resource(&action.model)), body }
-    }
-
     fn chat_request(&self, chat: &ChatRequest<'_>) -> Request {
         let settings = chat.settings;
         let said = |role: &str, text: &str| json!({"role": role, "parts": [{"text": text}]});
@@ -115,47 +75,39 @@ impl Provider for Google {
         let contents = contents.filter(|content| {
             content.get("parts").and_then(Value::as_array).is_some_and(|parts| !parts.is_empty())
         });
-        let mut config = Map::new();
-        put_settings(
-            &mut config,
-            &[
-                ("temperature", settings.temperature.map(Value::from)),
-                ("seed", settings.seed.map(Value::from)),
-                ("maxOutputTokens", settings.max_tokens.map(Value::from)),
-                ("topP", settings.top_p.map(Value::from)),
-            ],
-        );
-        let mut body = Map::new();
-        if let Some(system) = chat.system {
-            body.insert("systemInstruction".to_owned(), json!({"parts": [{"text": system}]}));
-        }
-        body.insert("contents".to_owned(), contents.collect());
-        if !chat.tools.is_empty() {
-            let tools = chat.tools.iter().map(|tool| chat::tool(tool, "parametersJsonSchema"));
-            let tools: Value = tools.collect();
-            body.insert("tools".to_owned(), json!([{"functionDeclarations": tools}]));
-        }
-        if !config.is_empty() {
-            body.insert("generationConfig".to_owned(), Value::Object(config));
-        }
-        put_extra_body(&mut body, settings);
-        Request { path: format!("/v1beta/{}:generateContent", resource(&settings.model)), body }
+        let tools = chat.tools_as(|tool| chat::tool(tool, "parametersJsonSchema"));
+        let is_json = chat.shape.is_some_and(|shape| shape != ReplyShape::Words);
+        let has_schema = chat.shape == Some(ReplyShape::Schema);
+        let config = members([
+            ("temperature", settings.temperature.map(Value::from)),
+            ("seed", settings.seed.map(Value::from)),
+            ("maxOutputTokens", settings.max_tokens.map(Value::from)),
+            ("topP", settings.top_p.map(Value::from)),
+            ("responseMimeType", is_json.then(|| Value::from("application/json"))),
+            ("responseJsonSchema", has_schema.then(|| settings.question.schema())),
+        ]);
+        let body = members([
+            ("systemInstruction", chat.system.map(|text| json!({"parts": [{"text": text}]}))),
+            ("contents", Some(contents.collect())),
+            ("tools", tools.map(|tools| json!([{"functionDeclarations": tools}]))),
+            ("generationConfig", (!config.is_empty()).then(|| Value::Object(config))),
+        ]);
+        let path = format!("/v1beta/{}:generateContent", resource(&settings.model));
+        Request { path, body: with_extra_body(body, settings) }
     }
 
     fn said(&self, body: &Value, messages: usize) -> NativeMessage {
-        let Some(content) = body.pointer("/candidates/0/content").filter(|it| it.is_object())
-        else {
-            return NativeMessage::default();
-        };
-        let parts = content.get("parts").and_then(Value::as_array).into_iter().flatten();
-        let calls = parts.filter_map(|part| part.get("functionCall")).enumerate();
-        let calls = calls.map(|(at, call)| {
+        let content = body.pointer("/candidates/0/content").filter(|it| it.is_object());
+        let parts = content.and_then(|content| content.get("parts")?.as_array());
+        let calls = parts.into_iter().flatten().filter_map(|part| part.get("functionCall"));
+        let calls = calls.enumerate().map(|(at, call)| {
             chat::call(call.get("id"), messages, at, text_at(call, "/name"), call.get("args"))
         });
-        let calls = calls.collect();
-        let mut native = content.clone();
-        native["role"] = json!("model");
-        NativeMessage { calls, native: Some(native) }
+        let mut native = content.cloned();
+        if let Some(native) = &mut native {
+            native["role"] = json!("model");
+        }
+        NativeMessage { calls: calls.collect(), native }
     }
 
     fn answer(&self, body: &Value) -> Result<Answer, String> {
@@ -165,6 +117,11 @@ impl Provider for Google {
             None if blocked.is_empty() => return Err("no candidates".to_owned()),
             None => &Value::Null,
         };
+        let parts = candidate.pointer("/content/parts").and_then(Value::as_array);
+        let parts = parts.into_iter().flatten();
+        let parts = parts.filter(|part| part.get("thought") != Some(&Value::Bool(true)));
+        let text = joined(parts.filter_map(|part| part.get("text")?.as_str()));
+        let has_text = text.as_deref().is_some_and(|text| !text.trim().is_empty());
         let reason = text_at(candidate, "/finishReason");
         let ending = match reason {
             _ if !blocked.is_empty() => {
@@ -174,16 +131,8 @@ impl Provider for Google {
             _ if FILTERS.contains(&reason) => ReplyEnding::Filtered(reason.to_owned()),
             "" | "STOP" => ReplyEnding::Complete,
             // Reasons such as OTHER say nothing of the prompt.
+            _ if has_text => ReplyEnding::Complete,
             _ => ReplyEnding::Broken(reason.to_owned()),
-        };
-        let parts = candidate.pointer("/content/parts").and_then(Value::as_array);
-        let is_thought = |part: &Value| part.get("thought") == Some(&Value::Bool(true));
-        let parts = parts.into_iter().flatten().filter(|part| !is_thought(part));
-        let text = joined(parts.filter_map(|part| part.get("text")?.as_str()));
-        let has_text = text.as_deref().is_some_and(|text| !text.trim().is_empty());
-        let ending = match ending {
-            ReplyEnding::Broken(_) if has_text => ReplyEnding::Complete,
-            ending => ending,
         };
         Ok(Answer {
             text,
@@ -212,11 +161,10 @@ impl Provider for Google {
                 complaint.kind = Some(FailureKind::Unauthorized);
             }
             // No header says how long to wait.
-            let seconds = text_at(detail, "/retryDelay").strip_suffix('s');
-            let delay = seconds.and_then(|seconds| seconds.parse().ok());
-            complaint.delay = complaint
-                .delay
-                .or_else(|| delay.and_then(|delay| Duration::try_from_secs_f64(delay).ok()));
+            let delay = text_at(detail, "/retryDelay").strip_suffix('s');
+            let delay = delay.and_then(|seconds| seconds.parse().ok());
+            let delay = delay.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());
+            complaint.delay = complaint.delay.or(delay);
         }
         complaint
     }
@@ -233,21 +181,10 @@ fn tool_result(result: &ToolResult) -> Value {
 
 /// The path of a model, whose name may say already that it is one.
 fn resource(model: &str) -> String {
-    let (collection, name) = ["models", "tunedModels"]
-        .into_iter()
-        .find_map(|collection| {
-            Some((collection, model.strip_prefix(collection)?.strip_prefix('/')?))
-        })
-        .unwrap_or(("models", model));
-    let mut path = format!("{collection}/");
-    for byte in name.bytes() {
-        // The unreserved characters of RFC 3986, section 2.3.
-        if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) {
-            path.push(char::from(byte));
-        } else {
-            // Writing to a text cannot fail.
-            let _ = write!(path, "%{byte:02X}");
+    match model.split_once('/') {
+        Some((collection @ ("models" | "tunedModels"), name)) => {
+            format!("{collection}/{}", percent_encoded(name))
         }
+        _ => format!("models/{}", percent_encoded(model)),
     }
-    path
 }

@@ -12,15 +12,12 @@ mod anthropic;
 pub mod api;
 mod body;
 pub mod chat;
-pub mod chat_reply;
 mod google;
 mod letta;
 mod openai;
 
-pub use api::{
-    Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
-};
-pub use chat_reply::ChatReply;
+pub use super::question::ReplyShape;
+pub use api::{Answer, Auth, ChatReply, Complaint, Provider, ProviderInfo, ReplyEnding, Request};
 
 use evalrs_model::spec::JudgeSpec;
 
@@ -57,9 +54,9 @@ pub fn unsupported(id: &str, field: &str) -> Option<&'static str> {
 /// The provider whose own models have names like this one, if their makers do not serve them through `openai`.
 pub fn of_model(model: &str) -> Option<&'static str> {
     let mut infos = PROVIDERS.iter().map(|provider| provider.info());
-    let is_of_family =
-        |info: &&ProviderInfo| info.model_prefixes.iter().any(|start| model.starts_with(start));
-    infos.find(is_of_family).map(|info| info.id)
+    let of_maker =
+        infos.find(|info| info.model_prefixes.iter().any(|start| model.starts_with(start)))?;
+    Some(of_maker.id)
 }
 
 /// The headers that say what is left of a budget, each with the one that says when it is filled again.

@@ -2,13 +2,11 @@
 
 use serde_json::{Map, Value, json};
 
-use super::api::{
-    Answer, Auth, Complaint, Correction, Provider, ProviderInfo, ReplyEnding, ReplyShape, Request,
-};
-use super::body::{count, joined, put_extra_body, put_settings, text_at};
+use super::api::{Answer, Auth, Complaint, Provider, ProviderInfo, ReplyEnding, Request};
+use super::body::{count, joined, members, text_at, with_extra_body};
 use super::chat::{self, ChatMessage, ChatRequest, NativeMessage};
 use crate::judge::JudgeAction;
-use crate::judge::question::Question;
+use crate::judge::question::{Question, ReplyShape};
 use evalrs_base::price::Cost;
 use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
 
@@ -62,13 +60,13 @@ static INFO: ProviderInfo = ProviderInfo {
 
 /// The request that embeds a text.
 fn embedding_request(action: &JudgeAction, dimensions: Option<u32>) -> Request {
-    let mut body = Map::new();
-    body.insert("model".to_owned(), json!(action.model));
-    body.insert("input".to_owned(), json!(action.user));
-    body.insert("encoding_format".to_owned(), json!("float"));
-    put_settings(&mut body, &[("dimensions", dimensions.map(Value::from))]);
-    put_extra_body(&mut body, action);
-    Request { path: "/embeddings".to_owned(), body }
+    let body = members([
+        ("model", Some(json!(action.model))),
+        ("input", Some(json!(action.user))),
+        ("encoding_format", Some(json!("float"))),
+        ("dimensions", dimensions.map(Value::from)),
+    ]);
+    Request { path: "/embeddings".to_owned(), body: with_extra_body(body, action) }
 }
 
 /// What a request used; some gateways also say what it cost.
@@ -88,11 +86,11 @@ fn usage_of(body: &Value) -> Usage {
 /// The vector of a response, of which numbers of 32 bits are kept: models compute with no more.
 fn embedding(body: &Value, vector: &Value) -> Result<Answer, String> {
     let numbers = vector.as_array().ok_or("an embedding that is no list of numbers")?;
-    let number =
-        |value: &Value| value.as_f64().map(|number| number as f32).filter(|n| n.is_finite());
-    let numbers: Option<Vec<f32>> = numbers.iter().map(number).collect();
-    let numbers = numbers.ok_or("an embedding with items that are no numbers")?;
-    let written: Vec<String> = numbers.iter().map(f32::to_string).collect();
+    let written: Option<Vec<String>> = numbers
+        .iter()
+        .map(|value| Some(value.as_f64()? as f32).filter(|n| n.is_finite()).map(|n| n.to_string()))
+        .collect();
+    let written = written.ok_or("an embedding with items that are no numbers")?;
     Ok(Answer {
         text: Some(format!("{{\"embedding\":[{}]}}", written.join(","))),
         ending: ReplyEnding::Complete,
@@ -110,45 +108,11 @@ impl Provider for OpenAi {
         &[ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words]
     }
 
-    fn request(
-        &self,
-        action: &JudgeAction,
-        shape: ReplyShape,
-        corrections: &[Correction],
-    ) -> Request {
-        if let Question::Embed { dimensions } = action.question {
-            return embedding_request(action, dimensions);
-        }
-        let mut messages = vec![
-            json!({"role": "system", "content": action.system}),
-            json!({"role": "user", "content": action.user}),
-        ];
-        for correction in corrections {
-            let told = correction.message(action.question);
-            messages.push(json!({"role": "assistant", "content": correction.reply}));
-            messages.push(json!({"role": "user", "content": told}));
-        }
-        let mut body = Map::new();
-        body.insert("model".to_owned(), json!(action.model));
-        body.insert("messages".to_owned(), Value::Array(messages));
-        // Models that reason refuse the older name.
-        let tokens = if reasons(&action.model) { "max_completion_tokens" } else { "max_tokens" };
-        put_settings(
-            &mut body,
-            &[
-                ("temperature", action.temperature.map(Value::from)),
-                ("seed", action.seed.map(Value::from)),
-                (tokens, action.max_tokens.map(Value::from)),
-                ("top_p", action.top_p.map(Value::from)),
-                ("response_format", response_format(shape, action.question)),
-            ],
-        );
-        put_extra_body(&mut body, action);
-        Request { path: "/chat/completions".to_owned(), body }
-    }
-
     fn chat_request(&self, chat: &ChatRequest<'_>) -> Request {
         let settings = chat.settings;
+        if let Question::Embed { dimensions } = settings.question {
+            return embedding_request(settings, dimensions);
+        }
         let system = chat.system.map(|text| json!({"role": "system", "content": text}));
         let mut messages: Vec<Value> = system.into_iter().collect();
         for message in chat.messages {
@@ -161,26 +125,22 @@ impl Provider for OpenAi {
                 ChatMessage::Results(results) => messages.extend(results.iter().map(chat::result)),
             }
         }
-        let tools = chat.tools.iter().map(|tool| {
-            let function = chat::tool(tool, "parameters");
-            json!({"type": "function", "function": function})
-        });
-        let mut body = Map::new();
-        body.insert("model".to_owned(), json!(settings.model));
-        body.insert("messages".to_owned(), Value::Array(messages));
-        let tokens = if reasons(&settings.model) { "max_completion_tokens" } else { "max_tokens" };
-        put_settings(
-            &mut body,
-            &[
-                ("tools", (!chat.tools.is_empty()).then(|| tools.collect())),
-                ("temperature", settings.temperature.map(Value::from)),
-                ("seed", settings.seed.map(Value::from)),
-                (tokens, settings.max_tokens.map(Value::from)),
-                ("top_p", settings.top_p.map(Value::from)),
-            ],
+        let tools = chat.tools_as(
+            |tool| json!({"type": "function", "function": chat::tool(tool, "parameters")}),
         );
-        put_extra_body(&mut body, settings);
-        Request { path: "/chat/completions".to_owned(), body }
+        // Models that reason refuse the older name.
+        let tokens = if reasons(&settings.model) { "max_completion_tokens" } else { "max_tokens" };
+        let body = members([
+            ("model", Some(json!(settings.model))),
+            ("messages", Some(Value::Array(messages))),
+            ("tools", tools),
+            ("temperature", settings.temperature.map(Value::from)),
+            ("seed", settings.seed.map(Value::from)),
+            (tokens, settings.max_tokens.map(Value::from)),
+            ("top_p", settings.top_p.map(Value::from)),
+            ("response_format", chat.shape.and_then(|it| response_format(it, settings.question))),
+        ]);
+        Request { path: "/chat/completions".to_owned(), body: with_extra_body(body, settings) }
     }
 
     fn said(&self, body: &Value, messages: usize) -> NativeMessage {
@@ -242,8 +202,6 @@ impl Provider for OpenAi {
             ["insufficient_quota", "billing_hard_limit_reached", "billing_not_active"];
         const FILTERED: [&str; 3] =
             ["content_filter", "content_policy_violation", "ResponsibleAIPolicyViolation"];
-        // A key that LiteLLM does not know is one to look up; without a database it says no more than that.
-        const UNKNOWN_KEY: [&str; 1] = ["no_db_connection"];
         let codes = [
             "/code",
             "/type",
@@ -258,7 +216,8 @@ impl Provider for OpenAi {
             FailureKind::NoCredit.into()
         } else if says(&FILTERED) || is_moderated {
             FailureKind::Filtered.into()
-        } else if says(&UNKNOWN_KEY) {
+        } else if says(&["no_db_connection"]) {
+            // A key that LiteLLM does not know is one to look up; without a database it says no more than that.
             FailureKind::Unauthorized.into()
         } else {
             Complaint::default()
@@ -286,9 +245,9 @@ fn refusal(message: &Value) -> String {
 /// The categories of Azure's content filter that stopped a reply.
 fn filtered_for(choice: &Value) -> String {
     let results = choice.get("content_filter_results").and_then(Value::as_object);
-    let stopped = |result: &Value| result.get("filtered") == Some(&Value::Bool(true));
-    let names = results.into_iter().flatten().filter(|(_, result)| stopped(result));
-    names.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
+    let stopped =
+        results.into_iter().flatten().filter(|(_, result)| result["filtered"] == Value::Bool(true));
+    stopped.map(|(name, _)| name.as_str()).collect::<Vec<_>>().join(", ")
 }
 
 fn response_format(shape: ReplyShape, question: Question) -> Option<Value> {

@@ -5,13 +5,12 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::{
-    Answer, Complaint, Correction, PROVIDERS, ReplyEnding, ReplyShape, effective_temperature, find,
-    unsupported,
+    Answer, Complaint, PROVIDERS, ReplyEnding, ReplyShape, effective_temperature, find, unsupported,
 };
 use crate::judge::question::Question;
 use crate::judge::{JudgeAction, test_data};
 use evalrs_base::price::Cost;
-use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
+use evalrs_model::outcome::{FailureKind, RejectedReply, ServiceTier, Usage};
 use evalrs_model::spec::JudgeSpec;
 
 fn action(model: &str) -> JudgeAction {
@@ -27,9 +26,9 @@ fn anthropic_is_asked_as_its_api_wants() {
     let provider = find("anthropic").unwrap();
     let settings =
         JudgeAction { max_tokens: Some(64), top_p: Some(0.75), ..action("claude-haiku-4-5") };
-    let correction = Correction { reply: "9".to_owned(), fault: "too much".to_owned() };
-    let told = correction.message(settings.question);
-    let request = provider.request(&settings, ReplyShape::Schema, &[correction]);
+    let rejected = RejectedReply { text: "9".to_owned(), fault: "too much".to_owned() };
+    let told = settings.question.correction(&rejected.fault);
+    let request = provider.request(&settings, ReplyShape::Schema, &[rejected]);
     assert_eq!(request.path, "/v1/messages");
     let schema = json!({
         "type": "object",
@@ -68,9 +67,9 @@ fn google_is_asked_as_its_api_wants() {
         seed: Some(7),
         ..action("gemini-2.5-flash")
     };
-    let correction = Correction { reply: "9".to_owned(), fault: "too much".to_owned() };
-    let told = correction.message(settings.question);
-    let request = provider.request(&settings, ReplyShape::Schema, &[correction]);
+    let rejected = RejectedReply { text: "9".to_owned(), fault: "too much".to_owned() };
+    let told = settings.question.correction(&rejected.fault);
+    let request = provider.request(&settings, ReplyShape::Schema, &[rejected]);
     assert_eq!(request.path, "/v1beta/models/gemini-2.5-flash:generateContent");
     let expected = json!({
         "systemInstruction": {"parts": [{"text": "You judge."}]},

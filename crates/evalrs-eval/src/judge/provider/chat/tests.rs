@@ -78,7 +78,7 @@ fn request(provider: &str, messages: &[ChatMessage]) -> Value {
         json!({"name": "now", "description": "", "parameters": {"type": "object"}}),
     ];
     let system = Some("Be brief.");
-    let chat = ChatRequest { settings: &settings, system, tools: &tools, messages };
+    let chat = ChatRequest { settings: &settings, system, tools: &tools, messages, shape: None };
     let request = find(provider).unwrap().chat_request(&chat);
     json!({"path": request.path, "body": request.body})
 }

@@ -1,4 +1,7 @@
-//! The Levenshtein distance, in bounded time.
+//! How alike two lists are: the runs of neighbours that both have, and the Levenshtein distance in bounded time.
+
+use std::collections::HashMap;
+use std::hash::Hash;
 
 /// Most cells of the tables of one grade: two texts of 14,000 items, about half a second.
 const MAX_CELLS: usize = 200_000_000;
@@ -53,4 +56,29 @@ impl<'a, T> IntoIterator for &'a Items<'_, T> {
     fn into_iter(self) -> Self::IntoIter {
         self.0.iter()
     }
+}
+
+/// How often each run of `n` neighbours stands in a list.
+pub(crate) fn n_grams<T: Eq + Hash>(items: &[T], n: usize) -> HashMap<&[T], usize> {
+    let mut counts = HashMap::new();
+    for gram in items.windows(n) {
+        *counts.entry(gram).or_default() += 1;
+    }
+    counts
+}
+
+/// How many runs of `n` neighbours are in both: each as often as in the one that has it less often.
+pub(crate) fn shared<T: Eq + Hash>(
+    items: &[T],
+    n: usize,
+    mut others: HashMap<&[T], usize>,
+) -> usize {
+    let mut taken = 0;
+    for gram in items.windows(n) {
+        if let Some(left) = others.get_mut(gram).filter(|left| **left > 0) {
+            *left -= 1;
+            taken += 1;
+        }
+    }
+    taken
 }

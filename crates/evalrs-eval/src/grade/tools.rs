@@ -1,35 +1,32 @@
-//! The grader `tool_called`: whether tools were called as often as wanted, with the wanted arguments.
+//! Graders of the tools of a target: whether they were called as often as wanted with the wanted arguments, and whether
+//! they answered with errors.
 
+use std::collections::HashSet;
+
+use python_re::Regex;
 use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::calls::arguments;
-use super::grader::{GraderInfo, ToolGrader};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, ToolGrader};
 use super::json::JsonMatch;
-use super::rationale::{explained, shorten, text};
+use super::rationale::{explained, regex_failure, shorten};
 use super::subject::Subject;
-use super::verdict::Grade;
-use crate::options::{self, problem, schema};
+use crate::options::{self, problem};
+use evalrs_base::json_syntax::as_text;
 use evalrs_model::spec::OptionProblem;
-use evalrs_trajectory::ToolCall;
+use evalrs_trajectory::{MessageBody, ToolCall};
 
 /// How many names of tools a rationale lists.
 const SHOWN_NAMES: usize = 5;
 
-/// `tool_called`.
 pub(super) const TOOL_CALLED: GraderInfo = GraderInfo {
     id: "tool_called",
-    aliases: &["tool-called"],
     name: "Tool called",
     description: "The target called a tool, or each of several, as often as wanted.",
     reads_trajectory: true,
-    options: schema::<ToolCalled>,
-    compile: |config| {
-        let options = ToolCalled::compile(config)?;
-        Ok(ToolGrader::new(options, |options, subject| Ok(options.grade(subject))))
-    },
-    ..GraderInfo::PLAIN
+    ..GraderInfo::of::<ToolCalled>()
 };
 
 /// Options of `tool_called`.
@@ -50,46 +47,44 @@ struct ToolCalled {
     max: Option<usize>,
 }
 
-impl ToolCalled {
-    pub(crate) fn compile(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
-        let options: Self = options::read(config)?;
+impl GraderOptions for ToolCalled {
+    fn problems(&self) -> Vec<OptionProblem> {
         let mut problems = Vec::new();
-        match (&options.name, &options.names) {
-            (None, None) => problems.push(problem(Vec::new(), "the option `name` is missing")),
+        match (&self.name, &self.names) {
+            (None, None) => problems.push(problem(&[], "the option `name` is missing")),
             (Some(_), Some(_)) => {
-                let message = "`name` and `names` exclude each other";
-                problems.push(problem(vec!["names".to_owned()], message));
+                problems.push(problem(&["names"], "`name` and `names` exclude each other"));
             }
             _ => {}
         }
-        if options.max.is_some_and(|max| max < options.least()) {
-            let message = "`max` must not be less than `min`";
-            problems.push(problem(vec!["max".to_owned()], message));
+        if self.max.is_some_and(|max| max < self.least()) {
+            problems.push(problem(&["max"], "`max` must not be less than `min`"));
         }
-        if problems.is_empty() { Ok(options) } else { Err(problems) }
+        problems
     }
 
-    fn least(&self) -> usize {
-        self.min.unwrap_or(usize::from(self.max != Some(0)))
-    }
-
-    pub(crate) fn grade(&self, subject: &Subject<'_>) -> Grade {
+    fn grade(&self, subject: &Subject<'_>) -> GradeResult {
         let calls: Vec<&ToolCall> =
             subject.trajectory.tool_calls(subject.include_subagents).collect();
         let names = || self.name.iter().chain(self.names.iter().flatten());
         let wrong = names().filter_map(|name| self.wrong(name, &calls));
         let mut wrong = wrong.reduce(|all, next| format!("{all}; {next}"));
-        let is_unknown = |name: &String| calls.iter().all(|call| call.name != *name);
         // The name may be misspelt.
         if let Some(wrong) = &mut wrong
             && self.least() > 0
             && !calls.is_empty()
-            && names().any(is_unknown)
+            && names().any(|name| calls.iter().all(|call| call.name != *name))
         {
             wrong.push_str("; called were ");
             wrong.push_str(&names_of(&calls));
         }
-        explained("Tool called", wrong)
+        Ok(explained("Tool called", wrong))
+    }
+}
+
+impl ToolCalled {
+    fn least(&self) -> usize {
+        self.min.unwrap_or(usize::from(self.max != Some(0)))
     }
 
     /// What is wrong with the calls of one tool among `calls`.
@@ -98,10 +93,12 @@ impl ToolCalled {
         let differences: Vec<Option<String>> =
             own.iter().map(|call| self.difference(call)).collect();
         let count = differences.iter().filter(|difference| difference.is_none()).count();
-        let few = (count < self.least()).then(|| format!("at least {}", self.least()));
-        let many = self.max.filter(|max| count > *max).map(|max| format!("at most {max}"));
-        let is_few = few.is_some();
-        let limit = few.or(many)?;
+        let is_few = count < self.least();
+        let limit = match self.max {
+            _ if is_few => format!("at least {}", self.least()),
+            Some(max) if count > max => format!("at most {max}"),
+            _ => return None,
+        };
         let last_difference = differences.iter().rev().flatten().next();
         Some(match last_difference.filter(|_| is_few) {
             Some(difference) if count == 0 && own.len() == 1 => {
@@ -124,7 +121,7 @@ impl ToolCalled {
         let Some(found) = arguments(call) else { return Some("they are not JSON".to_owned()) };
         let how = JsonMatch { subset: true, ..JsonMatch::default() };
         self.args.iter().find_map(|(key, expected)| {
-            let shown = |value: &Value| shorten(&text(value));
+            let shown = |value: &Value| shorten(&as_text(value));
             match found.get(key) {
                 None => Some(format!("{key} is missing, expected `{}`", shown(expected))),
                 Some(found) => how
@@ -137,12 +134,9 @@ impl ToolCalled {
 
 /// The tools that were called, each once, in the order of their first calls.
 fn names_of(calls: &[&ToolCall]) -> String {
-    let mut names: Vec<&str> = Vec::new();
-    for call in calls {
-        if !names.contains(&call.name.as_str()) {
-            names.push(&call.name);
-        }
-    }
+    let mut seen = HashSet::new();
+    let names: Vec<&str> =
+        calls.iter().map(|call| call.name.as_str()).filter(|name| seen.insert(*name)).collect();
     let shown: Vec<String> =
         names.iter().take(SHOWN_NAMES).map(|name| format!("`{}`", shorten(name))).collect();
     let more = match names.len().saturating_sub(SHOWN_NAMES) {
@@ -154,4 +148,41 @@ fn names_of(calls: &[&ToolCall]) -> String {
 
 fn times(count: usize) -> String {
     if count == 1 { "once".to_owned() } else { format!("{count} times") }
+}
+
+pub(super) const NO_TOOL_ERRORS: GraderInfo = GraderInfo {
+    id: "no_tool_errors",
+    name: "No tool errors",
+    description: "No tool answered the target with an error.",
+    reads_trajectory: true,
+    ..GraderInfo::new::<NoToolErrors>(|config| {
+        let NoToolErrors { pattern } = options::read(config)?;
+        let pattern = pattern.as_deref().map(options::pattern).transpose()?;
+        Ok(ToolGrader::new(pattern, no_tool_errors))
+    })
+};
+
+/// Options of `no_tool_errors`.
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+struct NoToolErrors {
+    /// A Python pattern: an answer in which it matches somewhere is an error too, whatever the recording says of the call.
+    #[serde(default)]
+    pattern: Option<String>,
+}
+
+fn no_tool_errors(pattern: &Option<Regex>, subject: &Subject<'_>) -> GradeResult {
+    let mut failed = 0;
+    for message in subject.trajectory.messages(subject.include_subagents) {
+        let MessageBody::ToolReturn(answer) = &message.body else { continue };
+        let says_so = match pattern {
+            Some(pattern) if !answer.failed => {
+                pattern.is_match(&answer.output).map_err(|problem| regex_failure(&problem))?
+            }
+            _ => false,
+        };
+        failed += usize::from(answer.failed || says_so);
+    }
+    let wrong = (failed > 0).then(|| format!("{failed} failed"));
+    Ok(explained("No tool errors", wrong))
 }
