@@ -197,17 +197,18 @@ fn not_one_of(choices: &Value, value: &Value, at: &[String], what: &str) -> Opti
     OptionProblem { at: at.to_vec(), message, hint }
 }
 
-/// The types of a rule in words, in the order of their names.
+/// The types of JSON but null in words, in the order in which messages name them.
+const TYPES: [(&str, &str); 6] = [
+    ("boolean", "true or false"),
+    ("integer", "a whole number"),
+    ("number", "a number"),
+    ("string", "text"),
+    ("array", "a list"),
+    ("object", "a mapping"),
+];
+
+/// The types of a rule in words.
 fn type_names(rule: &Value) -> String {
-    let mut names: Vec<&str> = types(rule).filter(|name| *name != "null").collect();
-    names.sort_unstable();
-    let names = names.into_iter().map(|name| match name {
-        "boolean" => "true or false",
-        "integer" => "a whole number",
-        "number" => "a number",
-        "string" => "text",
-        "array" => "a list",
-        _ => "a mapping",
-    });
-    names.collect::<Vec<_>>().join(" or ")
+    let named = TYPES.iter().filter(|(name, _)| types(rule).any(|wanted| wanted == *name));
+    named.map(|(_, words)| *words).collect::<Vec<_>>().join(" or ")
 }

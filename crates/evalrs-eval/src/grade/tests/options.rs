@@ -17,6 +17,14 @@ pub(super) fn check_problems(cases: &[(&str, Value, Vec<&str>)]) {
 }
 
 #[test]
+fn problems_come_in_the_order_of_the_options_and_unknown_ones_after_them() {
+    let config = json!({"x": 1, "ignore_tools": [1, 2.0], "y": null, "path": "", "mode": []});
+    let problems = compiled("tool_calls_match", &config).err().unwrap_or_default();
+    let places: Vec<String> = problems.iter().map(|problem| problem.at.join(".")).collect();
+    assert_eq!(places, ["ignore_tools.0", "ignore_tools.1", "path", "mode", "x", "y"]);
+}
+
+#[test]
 fn problems_with_options_are_all_found() {
     check_problems(&[
         (
@@ -43,6 +51,7 @@ fn problems_with_options_are_all_found() {
         ),
         ("one_of", json!({"values": []}), vec!["values `values` must have at least 1 item ()"]),
         ("one_of", json!({"values": "a"}), vec!["values `values` must be a list ()"]),
+        ("recorded_votes", json!({"votes": 3}), vec!["votes `votes` must be text or a list ()"]),
         ("recorded_score", json!({}), vec![" the option `path` is missing ()"]),
         (
             "recorded_score",
