@@ -111,9 +111,6 @@ fn group_index(regex: &Regex, group: &Value, search_all: bool) -> Result<usize, 
 
 /// The group of the capture that Python indexes with `number`: from 0, negative from the end.
 fn capture_index(number: i64, count: usize) -> Option<usize> {
-    let from_end = usize::try_from(number.unsigned_abs()).ok()?;
-    match number {
-        0.. => (from_end < count).then_some(from_end + 1),
-        _ => (from_end <= count).then(|| count - from_end + 1),
-    }
+    let from_start = if number < 0 { number + i64::try_from(count).ok()? } else { number };
+    usize::try_from(from_start).ok().filter(|index| *index < count).map(|index| index + 1)
 }

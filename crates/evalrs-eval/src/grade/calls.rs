@@ -12,11 +12,10 @@ use serde_json::{Map, Value};
 
 use super::expected_calls::{ExpectedCall, expected_calls, list};
 use super::given::reference;
-use super::grader::{GradeResult, GraderInfo, GraderOptions, ToolGrader};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject, ToolGrader};
 use super::json::JsonMatch;
 use super::number;
 use super::rationale::{explained, regex_failure, unusable_reference, verdict};
-use super::subject::Subject;
 use super::verdict::Grade;
 use super::written_calls::{CallSyntax, WrittenCall, calls_by_pattern};
 use crate::options::{self, problem};

@@ -27,8 +27,8 @@ pub(super) fn list(text: &str) -> Result<Vec<Value>, Grade> {
 
 /// The calls of a list, or the index of the first invalid one and why.
 pub(super) fn expected_calls(calls: &[Value]) -> Result<Vec<ExpectedCall>, (usize, String)> {
-    let read = |(index, call)| expected_call(call).map_err(|why| (index, why.to_owned()));
-    calls.iter().enumerate().map(read).collect()
+    let numbered = calls.iter().enumerate();
+    numbered.map(|(at, call)| expected_call(call).map_err(|why| (at, why.to_owned()))).collect()
 }
 
 fn expected_call(call: &Value) -> Result<ExpectedCall, &'static str> {
@@ -71,8 +71,9 @@ fn alternatives(written: Option<&Value>) -> Result<Map<String, Value>, &'static 
     const WRONG: &str = "`one_of` must be an object of lists with at least one value each";
     let Some(written) = written.filter(|value| !value.is_null()) else { return Ok(Map::new()) };
     let members = written.as_object().ok_or(WRONG)?;
-    let is_list = |value: &Value| value.as_array().is_some_and(|values| !values.is_empty());
-    if members.values().all(is_list) { Ok(members.clone()) } else { Err(WRONG) }
+    let is_right =
+        members.values().all(|value| value.as_array().is_some_and(|values| !values.is_empty()));
+    is_right.then(|| members.clone()).ok_or(WRONG)
 }
 
 /// `optional`: the names of arguments that may be missing.

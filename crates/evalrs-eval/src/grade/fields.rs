@@ -5,10 +5,9 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::given::{in_case, yes};
-use super::grader::{GradeResult, GraderInfo, GraderOptions};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject};
 use super::json::JsonMatch;
 use super::rationale::{explained, shorten};
-use super::subject::Subject;
 use super::verdict::Grade;
 use evalrs_base::json_syntax::as_text;
 use evalrs_base::python::{collapse_space, strip};

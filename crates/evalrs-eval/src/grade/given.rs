@@ -6,7 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::subject::Subject;
+use super::grader::Subject;
 use super::verdict::Grade;
 use evalrs_base::json_syntax::as_text;
 use evalrs_base::python::lower;

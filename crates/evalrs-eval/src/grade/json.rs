@@ -8,9 +8,8 @@ use serde::Deserialize;
 use serde_json::{Number, Value};
 
 use super::given::{no_reference, reference};
-use super::grader::{GradeResult, GraderInfo, GraderOptions};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject};
 use super::rationale::{explained, shorten, unusable_reference, verdict};
-use super::subject::Subject;
 use super::verdict::Grade;
 use evalrs_base::python::strip;
 

@@ -6,10 +6,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::given::reference;
-use super::grader::{GradeResult, GraderInfo, ToolGrader};
+use super::grader::{GradeResult, GraderInfo, Subject, ToolGrader};
 use super::json::{NO_JSON, json_of, parse_as};
 use super::rationale::{explained, shorten, unusable_reference};
-use super::subject::Subject;
 use crate::options::{self, problem};
 use evalrs_model::spec::OptionProblem;
 

@@ -7,10 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::{Number, Value};
 
-use super::grader::{GradeResult, GraderInfo, GraderOptions};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject};
 use super::rationale::{explained, verdict};
 use super::spent::number_at;
-use super::subject::Subject;
 use super::verdict::Grade;
 use crate::options::problem;
 use evalrs_base::exact::{is_beyond_floats, whole};

@@ -20,7 +20,6 @@ pub mod rationale;
 pub mod recorded;
 pub mod reference;
 pub mod spent;
-pub mod subject;
 #[cfg(test)]
 mod tests;
 pub mod text;
@@ -32,12 +31,12 @@ mod written_calls;
 pub mod votes;
 
 pub(crate) use grader::ToolGrader;
+pub use grader::{ConversationCost, RowOutput, Subject};
 pub use rationale::with_compared;
-pub use recorded::recorded_scale;
-pub use subject::{ConversationCost, RowOutput, Subject};
 pub use text::is_bare_mismatch;
 pub use verdict::{EMPTY_SUBMISSION, Grade, GradeError, is_of_nothing, speaks_of_nothing};
 pub(crate) use verdict::{EMPTY_TRAJECTORY, NO_GROUND_TRUTH, NO_OUTPUT};
+pub use votes::recorded_scale;
 
 use self::grader::{CompiledGrader, GraderInfo, is_spelled};
 use evalrs_base::diagnostic::suggest;

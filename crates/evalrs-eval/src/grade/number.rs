@@ -11,9 +11,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::given::{GivenText, given_or_reference};
-use super::grader::{GradeResult, GraderInfo, GraderOptions};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject};
 use super::rationale::{explained, shorten, unusable_reference};
-use super::subject::Subject;
 use evalrs_base::python::strip;
 
 /// Digits, in groups parted by commas or not, with decimals and an exponent or not.

@@ -7,10 +7,9 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::given::{GivenText, given_or_reference, given_or_references, in_case, yes};
-use super::grader::{GradeResult, GraderInfo, GraderOptions, with_options};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject, with_options};
 use super::lists::{n_grams, shared};
 use super::rationale::{explained, shorten};
-use super::subject::Subject;
 use super::verdict::Grade;
 use evalrs_base::python::{collapse_space, lower, strip};
 

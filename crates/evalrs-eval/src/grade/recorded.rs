@@ -6,8 +6,7 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::grader::{GradeResult, GraderInfo, GraderOptions};
-use super::subject::Subject;
+use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject};
 use super::verdict::Grade;
 use crate::options::{problem, read};
 use crate::votes::score_map::{as_text, meaning_of};
@@ -58,11 +57,17 @@ struct RecordedScore {
 #[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-struct RecordedScale {
+pub(super) struct RecordedScale {
     /// What becomes 0.
     min: f64,
     /// What becomes 1.
     max: f64,
+}
+
+impl From<RecordedScale> for Scale {
+    fn from(RecordedScale { min, max }: RecordedScale) -> Self {
+        Self { min, max }
+    }
 }
 
 /// What is wrong with the range of scores, if anything.
@@ -114,7 +119,7 @@ impl GraderOptions for RecordedScore {
 
 impl RecordedScore {
     fn scale(&self) -> Scale {
-        self.scale.map_or(Scale::UNIT, |RecordedScale { min, max }| Scale { min, max })
+        self.scale.map_or(Scale::UNIT, Scale::from)
     }
 
     fn score(&self, subject: &Subject<'_>) -> GradeResult {
@@ -188,13 +193,10 @@ fn truth(value: &Value) -> Option<bool> {
 }
 
 /// The scale of the scores that a grader takes over, if it does and they have one.
-pub fn recorded_scale(spec: &ToolSpec) -> Option<Scale> {
-    if super::votes::is_of_votes(spec) {
-        return super::votes::vote_scale(spec);
-    }
+pub(super) fn score_scale(spec: &ToolSpec) -> Option<Scale> {
     if !RECORDED_SCORE.is_called(&spec.function) {
         return None;
     }
     let options: RecordedScore = read(&spec.config).ok()?;
-    Some(options.scale()).filter(|_| options.scale.is_some() && options.problems().is_empty())
+    options.scale.filter(|_| options.problems().is_empty()).map(Scale::from)
 }

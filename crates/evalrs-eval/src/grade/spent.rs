@@ -7,9 +7,8 @@ use schemars::JsonSchema;
 use serde::Deserialize;
 use serde_json::Value;
 
-use super::grader::{GradeResult, GraderInfo, GraderOptions};
+use super::grader::{ConversationCost, GradeResult, GraderInfo, GraderOptions, Subject};
 use super::rationale::verdict;
-use super::subject::{ConversationCost, Subject};
 use super::verdict::Grade;
 use crate::options::problem;
 use evalrs_base::path::Row;

@@ -11,10 +11,11 @@ use serde::Deserialize;
 use serde_json::Value;
 
 use super::given::{GivenText, given_or_reference, in_case, reference, yes};
-use super::grader::{GradeResult, GraderInfo, GraderOptions, NoOptions, ToolGrader, with_options};
+use super::grader::{
+    GradeResult, GraderInfo, GraderOptions, NoOptions, Subject, ToolGrader, with_options,
+};
 use super::lists::edit_distance;
 use super::rationale::{regex_failure, shorten, verdict, with_compared};
-use super::subject::Subject;
 use super::verdict::Grade;
 use crate::options;
 use evalrs_base::json_syntax::as_text;
@@ -113,8 +114,8 @@ impl GraderOptions for RegexMatch {
     }
 
     fn grade(&self, subject: &Subject<'_>) -> GradeResult {
-        let of_row = || subject.ground_truth.filter(|text| !text.is_empty());
-        let Some(pattern) = self.pattern.as_deref().or_else(of_row) else {
+        let of_row = subject.ground_truth.filter(|text| !text.is_empty());
+        let Some(pattern) = self.pattern.as_deref().or(of_row) else {
             return Err(Grade::without_ground_truth("No ground_truth regex pattern provided"));
         };
         let found = Regex::new(pattern).and_then(|regex| regex.is_match(subject.submission));
@@ -134,21 +135,18 @@ pub(super) const ASCII_PRINTABLE_ONLY: GraderInfo = GraderInfo {
 };
 
 fn ascii_printable_only(subject: &Subject<'_>) -> Grade {
-    let allowed = |c: &char| matches!(c, '\n' | '\r' | ' '..='~');
-    let offending: BTreeSet<char> = subject.submission.chars().filter(|c| !allowed(c)).collect();
+    let characters = subject.submission.chars();
+    let offending: BTreeSet<char> =
+        characters.filter(|c| !matches!(c, '\n' | '\r' | ' '..='~')).collect();
     if offending.is_empty() {
         return Grade::new(1.0, "All characters printable ASCII (ignoring newlines)");
     }
-    let shown: Vec<String> = offending
-        .iter()
-        .take(SHOWN_CHARACTERS)
-        .map(|c| repr_str(c.encode_utf8(&mut [0; 4])))
-        .collect();
+    let shown = offending.iter().take(SHOWN_CHARACTERS).map(|c| repr_str(&c.to_string()));
+    let shown = shown.collect::<Vec<_>>().join(", ");
     let more = match offending.len().saturating_sub(SHOWN_CHARACTERS) {
         0 => String::new(),
         more => format!(" (+{more} more)"),
     };
-    let shown = shown.join(", ");
     Grade::new(0.0, format!("Found non-printable ASCII characters: {shown}{more}"))
 }
 
@@ -244,6 +242,7 @@ pub(super) const ONE_OF: GraderInfo = GraderInfo {
 #[serde(deny_unknown_fields)]
 struct OneOf {
     /// The accepted answers; without them the ground truth is one answer or a JSON list of them.
+    #[serde(default)]
     #[schemars(length(min = 1))]
     values: Option<Vec<Value>>,
     /// Whether upper and lower case differ.

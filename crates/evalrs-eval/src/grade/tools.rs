@@ -9,10 +9,9 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 
 use super::calls::arguments;
-use super::grader::{GradeResult, GraderInfo, GraderOptions, ToolGrader};
+use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject, ToolGrader};
 use super::json::JsonMatch;
 use super::rationale::{explained, regex_failure, shorten};
-use super::subject::Subject;
 use crate::options::{self, problem};
 use evalrs_base::json_syntax::as_text;
 use evalrs_model::spec::OptionProblem;

@@ -3,7 +3,6 @@
 //! Votes stand in fields of the row, or in a file of their own, which whoever plans has read. A vote of another answer
 //! than the one that is graded does not count: nobody knows what that voter would say now.
 
-use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
@@ -12,14 +11,13 @@ use serde_json::{Map, Value, json};
 
 use super::combined::{combined, pair_agreement, spread};
 use super::fields::without_row;
-use super::grader::{GradeResult, GraderInfo, GraderOptions};
-use super::recorded::{outside, scale_problem};
-use super::subject::Subject;
+use super::grader::{GradeResult, GraderInfo, GraderOptions, Subject};
+use super::recorded::{RecordedScale, outside, scale_problem, score_scale};
 use super::verdict::Grade;
 use crate::options::{problem, read};
+use crate::votes::answer_digest;
 use crate::votes::judgments::{JudgmentField, JudgmentLayout};
 use crate::votes::score_map::{ERROR, ScoreMap, VoteMeaning, VoteValue};
-use crate::votes::{GivenVote, answer_digest};
 use evalrs_base::diagnostic::clipped;
 use evalrs_base::json_syntax::as_text;
 use evalrs_base::text::count;
@@ -63,24 +61,13 @@ struct RecordedVotes {
     map: Option<BTreeMap<String, MappedVote>>,
     /// The range they were given in; without it 0 to 1.
     #[serde(default)]
-    scale: Option<VoteScale>,
+    scale: Option<RecordedScale>,
     /// How they become one score.
     #[serde(default)]
     combine: VoteCombination,
     /// What an answer is that nobody voted on.
     #[serde(default)]
     missing: MissingVotes,
-}
-
-/// A range of votes.
-#[derive(Clone, Copy, Debug, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-#[schemars(inline)]
-struct VoteScale {
-    /// What becomes 0.
-    min: f64,
-    /// What becomes 1.
-    max: f64,
 }
 
 /// How votes become one score.
@@ -182,10 +169,9 @@ pub fn is_of_votes(spec: &ToolSpec) -> bool {
     RECORDED_VOTES.is_called(&spec.function)
 }
 
-/// The scale of the votes that a grader combines, if it does and they have one.
-pub(super) fn vote_scale(spec: &ToolSpec) -> Option<Scale> {
-    let VoteScale { min, max } = of_votes(spec)?.scale?;
-    Some(Scale { min, max })
+/// The scale of the recorded scores or votes that a grader takes over, if it does and they have one.
+pub fn recorded_scale(spec: &ToolSpec) -> Option<Scale> {
+    of_votes(spec).map_or_else(|| score_scale(spec), |options| options.scale.map(Scale::from))
 }
 
 fn of_votes(spec: &ToolSpec) -> Option<RecordedVotes> {
@@ -197,7 +183,7 @@ fn of_votes(spec: &ToolSpec) -> Option<RecordedVotes> {
 struct CountedVote<'a> {
     /// On the scale of the votes, or why there is no score.
     score: Result<f64, String>,
-    rationale: Cow<'a, str>,
+    rationale: &'a str,
 }
 
 impl GraderOptions for RecordedVotes {
@@ -243,7 +229,7 @@ impl GraderOptions for RecordedVotes {
 
 impl RecordedVotes {
     fn scale(&self) -> Scale {
-        self.scale.map_or(Scale::UNIT, |VoteScale { min, max }| Scale { min, max })
+        self.scale.map_or(Scale::UNIT, Scale::from)
     }
 
     fn map(&self) -> ScoreMap {
@@ -322,7 +308,7 @@ impl RecordedVotes {
                     Err(message) => Err(message),
                 };
                 let score = score.map_err(|why| format!("`{}`: {why}", clipped(path)));
-                Some(CountedVote { score, rationale: Cow::Borrowed("") })
+                Some(CountedVote { score, rationale: "" })
             };
             match subject.row.get(path) {
                 Some(Value::Array(all)) => votes.extend(all.iter().map(|one| read(Some(one)))),
@@ -336,15 +322,15 @@ impl RecordedVotes {
     fn of_file<'a>(&self, subject: &Subject<'a>) -> Vec<Option<CountedVote<'a>>> {
         let Some(given) = subject.votes else { return Vec::new() };
         let digest = answer_digest(subject.submission);
-        let counted = |vote: &'a Option<GivenVote>| {
+        let votes = given.votes.iter().map(|vote| {
             let vote = vote.as_ref()?;
             let is_of_answer = vote.answer.as_ref().is_none_or(|answer| *answer == digest);
             is_of_answer.then(|| CountedVote {
                 score: self.on_scale(&vote.value),
-                rationale: Cow::Borrowed(vote.rationale.as_str()),
+                rationale: &vote.rationale,
             })
-        };
-        given.votes.iter().map(counted).collect()
+        });
+        votes.collect()
     }
 
     fn on_scale(&self, value: &VoteValue) -> Result<f64, String> {
@@ -362,7 +348,7 @@ impl RecordedVotes {
 /// Why the votes came to `native`: what the nearest of them says, else the votes.
 fn rationale(votes: &[&CountedVote<'_>], native: f64, scores: &[f64]) -> String {
     let told = votes.iter().filter(|vote| !vote.rationale.is_empty());
-    let scored = told.filter_map(|vote| Some((vote.score.as_ref().ok()?, &vote.rationale)));
+    let scored = told.filter_map(|vote| Some((vote.score.as_ref().ok()?, vote.rationale)));
     let distance = |score: &f64| (score - native).abs();
     let nearest = scored.min_by(|(one, _), (other, _)| distance(one).total_cmp(&distance(other)));
     if let Some((_, rationale)) = nearest {

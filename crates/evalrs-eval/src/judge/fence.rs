@@ -84,7 +84,7 @@ pub(super) struct PlacedText<'a> {
 }
 
 /// A message with its fences.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FencedText {
     pub text: String,
     /// The digits of its tags; none where nothing is fenced.
@@ -96,42 +96,32 @@ pub(super) struct FencedText {
 /// Writes a message.
 pub(super) fn written(pieces: &[MessagePiece<'_>]) -> FencedText {
     let tag = tag(pieces);
-    let length = pieces.iter().map(|piece| piece.text().len() + 64).sum();
-    let mut message = FencedText { text: String::with_capacity(length), ..FencedText::default() };
+    let mut text = String::new();
+    let mut quotable = Vec::new();
     for piece in pieces {
-        match (piece, &tag) {
-            (MessagePiece::Text(placed @ PlacedText { is_fenced: true, .. }), Some(tag)) => {
-                let name = placed.name.name();
-                // Writing to a String cannot fail.
-                let _ = writeln!(message.text, "<{name}-{tag}>");
-                message.place(placed);
-                let _ = write!(message.text, "\n</{name}-{tag}>");
+        let placed = match piece {
+            MessagePiece::Text(placed) => placed,
+            MessagePiece::Own(own) => {
+                text.push_str(own);
+                continue;
             }
-            (MessagePiece::Text(placed), _) => message.place(placed),
-            (MessagePiece::Own(own), _) => message.text.push_str(own),
+        };
+        let name = placed.name.name();
+        let tag = tag.as_ref().filter(|_| placed.is_fenced);
+        // Writing to a String cannot fail.
+        if let Some(tag) = tag {
+            let _ = writeln!(text, "<{name}-{tag}>");
         }
-    }
-    message.tag = tag;
-    message
-}
-
-impl FencedText {
-    fn place(&mut self, placed: &PlacedText<'_>) {
-        let start = self.text.len();
-        self.text.push_str(&placed.text);
+        let start = text.len();
+        text.push_str(&placed.text);
         if placed.name.may_be_quoted() {
-            self.quotable.push(start..self.text.len());
+            quotable.push(start..text.len());
+        }
+        if let Some(tag) = tag {
+            let _ = write!(text, "\n</{name}-{tag}>");
         }
     }
-}
-
-impl MessagePiece<'_> {
-    fn text(&self) -> &str {
-        match self {
-            Self::Own(text) => text,
-            Self::Text(placed) => &placed.text,
-        }
-    }
+    FencedText { text, tag, quotable }
 }
 
 /// The digits of the tags: those of a digest of the fenced texts, each once and sorted, with their lengths. Where one of the

@@ -23,7 +23,9 @@ pub struct OpenRequest {
 /// Every request of a judgment, in order: one for each reply that was rejected, and the last.
 pub fn requests(action: &JudgeAction, exchange: Option<&JudgeExchange>) -> Vec<OpenRequest> {
     let rejected = exchange.map(|exchange| &exchange.rejected[..]).unwrap_or_default();
-    let shape = exchange.and_then(|exchange| shape(exchange.shape.as_deref()?));
+    let name = exchange.and_then(|exchange| exchange.shape.as_deref());
+    let shapes = [ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words];
+    let shape = shapes.into_iter().find(|shape| name == Some(shape.name()));
     (0..=rejected.len()).map(|count| request(action, shape, &rejected[..count])).collect()
 }
 
@@ -32,11 +34,6 @@ pub fn open_headers(action: &JudgeAction) -> Vec<String> {
     let fixed = provider::info(&action.provider).map(|info| info.headers).unwrap_or_default();
     let fixed = fixed.iter().map(|(name, value)| format!("{name}: {value}"));
     fixed.chain(action.headers.lines().map(str::to_owned)).collect()
-}
-
-fn shape(name: &str) -> Option<ReplyShape> {
-    let all = [ReplyShape::Schema, ReplyShape::Object, ReplyShape::Words];
-    all.into_iter().find(|shape| shape.name() == name)
 }
 
 fn request(

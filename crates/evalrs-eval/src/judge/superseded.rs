@@ -20,7 +20,6 @@ pub(super) fn message(
     JudgeMessage { system, user, quotable: Vec::new() }
 }
 
-/// The system message.
 fn system_message(question: Question) -> String {
     let task = template::task(question);
     let meaning = template::meaning(question);

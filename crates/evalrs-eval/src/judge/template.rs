@@ -39,24 +39,28 @@ pub(crate) fn pieces(template: &str) -> impl Iterator<Item = (&str, Option<&str>
         if rest.is_empty() {
             return None;
         }
-        let mut from = 0;
-        while let Some(open) = rest[from..].find('{').map(|at| from + at) {
-            let name_end = rest[open + 1..]
-                .find(|c: char| !(c.is_alphanumeric() || matches!(c, '_' | '.' | '-' | '[' | ']')))
-                .map(|at| open + 1 + at);
-            if let Some(end) =
-                name_end.filter(|end| *end > open + 1 && rest[*end..].starts_with('}'))
-            {
-                let piece = (&rest[..open], Some(&rest[open..=end]));
-                rest = &rest[end + 1..];
-                return Some(piece);
-            }
-            from = open + 1;
-        }
-        let piece = (rest, None);
-        rest = "";
+        let found = rest.match_indices('{').find_map(|(open, _)| {
+            let name = &rest[open + 1..];
+            let end = name.find(|c: char| !(c.is_alphanumeric() || "_.-[]".contains(c)))?;
+            (end > 0 && name[end..].starts_with('}')).then_some((open, open + 1 + end))
+        });
+        let Some((open, end)) = found else {
+            return Some((std::mem::take(&mut rest), None));
+        };
+        let piece = (&rest[..open], Some(&rest[open..=end]));
+        rest = &rest[end + 1..];
         Some(piece)
     })
+}
+
+/// The name in a placeholder.
+pub(crate) fn bare(placeholder: &str) -> &str {
+    &placeholder[1..placeholder.len() - 1]
+}
+
+/// The names of the placeholders of a template, in order.
+pub(crate) fn placeholder_names(template: &str) -> impl Iterator<Item = &str> {
+    pieces(template).filter_map(|(_, placeholder)| placeholder.map(bare))
 }
 
 /// The rubric cut into its own words and what its placeholders stand for.
@@ -65,7 +69,7 @@ fn rubric_pieces<'a>(template: &'a str, shown: &ShownParts<'a>) -> Vec<MessagePi
     for (text, placeholder) in pieces(template) {
         all.push(MessagePiece::Own(Cow::Borrowed(text)));
         let Some(placeholder) = placeholder else { continue };
-        let value = shown.value(&placeholder[1..placeholder.len() - 1]);
+        let value = shown.value(bare(placeholder));
         all.push(value.unwrap_or(MessagePiece::Own(Cow::Borrowed(placeholder))));
     }
     all
@@ -160,8 +164,7 @@ pub const PAIR_NAMES: [&str; 2] = ["submission_a", "submission_b"];
 /// submissions are compared by it.
 pub fn open_names(template: &str, compares: bool) -> Vec<&str> {
     let mut names = Vec::new();
-    for placeholder in pieces(template).filter_map(|(_, placeholder)| placeholder) {
-        let name = &placeholder[1..placeholder.len() - 1];
+    for name in placeholder_names(template) {
         let is_known = NAMES.contains(&name) || compares && PAIR_NAMES.contains(&name);
         if !is_known && !names.contains(&name) {
             names.push(name);
@@ -172,9 +175,7 @@ pub fn open_names(template: &str, compares: bool) -> Vec<&str> {
 
 /// Whether the rubric names `{name}`.
 pub fn names(template: &str, name: &str) -> bool {
-    pieces(template).any(|(_, placeholder)| {
-        placeholder.is_some_and(|placeholder| &placeholder[1..placeholder.len() - 1] == name)
-    })
+    placeholder_names(template).any(|named| named == name)
 }
 
 /// Whether a rubric says itself where everything stands that the judge is shown.

@@ -97,8 +97,8 @@ impl Depfile {
 
     /// The folders in which it was looked for files that were not there.
     pub fn folders(&self) -> BTreeSet<&str> {
-        let folder = |path: &String| path.rfind('/').map_or(0, |at| at.max(1));
-        self.missed.iter().map(|path| &path[..folder(path)]).collect()
+        let paths = self.missed.iter();
+        paths.map(|path| &path[..path.rfind('/').map_or(0, |at| at.max(1))]).collect()
     }
 }
 

@@ -6,13 +6,11 @@
 
 pub mod depfile;
 pub mod reply;
-pub mod uncallable;
 
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 pub use depfile::Depfile;
-pub use uncallable::{Uncallable, UncallablePart};
 
 use evalrs_model::key::{self, Ingredient, Ingredients};
 use evalrs_model::spec::{Language, ProgramSpec, Repeat};
@@ -253,6 +251,50 @@ pub fn shebang(bytes: &[u8]) -> Option<String> {
         return Some(first.to_owned());
     }
     words.find(|word| !word.starts_with('-') && !word.contains('=')).map(str::to_owned)
+}
+
+/// Why a program cannot be called.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{message}{}", .hint.as_ref().map(|hint| format!("; {hint}")).unwrap_or_default())]
+pub struct Uncallable {
+    /// What is to blame.
+    pub part: UncallablePart,
+    /// What is wrong: a lower-case fragment with names in backticks.
+    pub message: String,
+    /// The likely fix.
+    pub hint: Option<String>,
+}
+
+/// What of a program is to blame that it cannot be called.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum UncallablePart {
+    /// Its file.
+    File,
+    /// What runs it, where that is said.
+    Runtime,
+    /// Its inputs: one, as [`ProgramSpec::inputs`] has it, or all.
+    Inputs(Option<String>),
+    /// The folder it runs in.
+    Cwd,
+}
+
+impl Uncallable {
+    /// What is wrong with a part.
+    pub fn new(part: UncallablePart, message: impl Into<String>) -> Self {
+        Self { part, message: message.into(), hint: None }
+    }
+
+    /// The same with the likely fix.
+    #[must_use]
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
+    }
+}
+
+impl From<Uncallable> for String {
+    fn from(uncallable: Uncallable) -> Self {
+        uncallable.to_string()
+    }
 }
 
 #[cfg(test)]

@@ -9,9 +9,9 @@ use serde_json_path::JsonPath;
 pub use super::placeholders::{PLACEHOLDERS, has_plain_body, unknown_in, unknown_placeholders};
 
 use super::action::TargetAction;
-use super::placeholders::{bare, handed_at};
+use super::placeholders::handed_at;
 use crate::judge::request_url::percent_encoded;
-use crate::judge::template::pieces;
+use crate::judge::template::{bare, pieces};
 
 /// What one request says.
 #[derive(Debug)]

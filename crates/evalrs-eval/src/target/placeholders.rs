@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde_json::{Map, Value};
 
-use crate::judge::template::pieces;
+use crate::judge::template::placeholder_names;
 use evalrs_base::path::lookup;
 use evalrs_model::spec::{HeaderValue, HttpTarget};
 
@@ -19,7 +19,7 @@ pub fn unknown_placeholders(template: &str) -> Vec<String> {
         let has_members = matches!(first, "metadata" | "agent_args" | "extra_vars");
         PLACEHOLDERS.contains(&first) && (has_members || first == name)
     };
-    names_in(template).filter(|name| !is_known(name)).map(str::to_owned).collect()
+    placeholder_names(template).filter(|name| !is_known(name)).map(str::to_owned).collect()
 }
 
 /// All placeholders of the texts of a body that stand for nothing.
@@ -34,16 +34,16 @@ pub(crate) fn names(http: &HttpTarget) -> BTreeSet<&str> {
         HeaderValue::Variable(_) => None,
     });
     let body = http.body.iter().flat_map(texts);
-    std::iter::once(http.url.as_str()).chain(headers).chain(body).flat_map(names_in).collect()
+    std::iter::once(http.url.as_str())
+        .chain(headers)
+        .chain(body)
+        .flat_map(placeholder_names)
+        .collect()
 }
 
 /// Whether requests hold what a command is handed.
 pub fn has_plain_body(http: &HttpTarget) -> bool {
     http.body.is_none() && http.method != "GET"
-}
-
-fn names_in(template: &str) -> impl Iterator<Item = &str> {
-    pieces(template).filter_map(|(_, placeholder)| placeholder).map(bare)
 }
 
 /// The texts of a body in which placeholders may stand.
@@ -54,10 +54,6 @@ fn texts(body: &Value) -> Vec<&str> {
         Value::Object(members) => members.values().flat_map(texts).collect(),
         Value::Null | Value::Bool(_) | Value::Number(_) => Vec::new(),
     }
-}
-
-pub(super) fn bare(placeholder: &str) -> &str {
-    &placeholder[1..placeholder.len() - 1]
 }
 
 /// The member that a path leads into.

@@ -9,9 +9,8 @@ use serde_json::json;
 
 use super::references::{measured, n_gram_count, references};
 use crate::grade::given::{GivenText, in_case};
-use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions};
+use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions, Subject};
 use crate::grade::lists::{n_grams, shared};
-use crate::grade::subject::Subject;
 use evalrs_base::python::is_space;
 
 /// The longest runs of characters that are compared.

@@ -11,9 +11,8 @@ use serde_json::json;
 
 use super::references::{best, measured, references, too_long};
 use crate::grade::given::{GivenText, in_case, no_reference, yes};
-use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions, with_options};
+use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions, Subject, with_options};
 use crate::grade::lists::edit_distance;
-use crate::grade::subject::Subject;
 use crate::grade::verdict::Grade;
 use evalrs_base::python::{is_space, strip};
 

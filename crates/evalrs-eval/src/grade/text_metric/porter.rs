@@ -139,9 +139,9 @@ fn without_past(word: &str) -> String {
     if word.ends_with("eed") {
         return first_rule(word, &[("eed", "ee")], |stem| measure(stem) > 0);
     }
-    let stems = ["ed", "ing"].into_iter().filter_map(|suffix| word.strip_suffix(suffix));
-    let has_vowel = |stem: &&str| consonants(stem).contains(&false);
-    let Some(stem) = stems.into_iter().find(has_vowel) else { return word.to_owned() };
+    let mut stems = ["ed", "ing"].into_iter().filter_map(|suffix| word.strip_suffix(suffix));
+    let with_vowel = stems.find(|stem| consonants(stem).contains(&false));
+    let Some(stem) = with_vowel else { return word.to_owned() };
     if ["at", "bl", "iz"].iter().any(|end| stem.ends_with(end)) {
         return format!("{stem}e");
     }

@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use serde_json::{Map, Value};
 
 use crate::grade::given::{GivenText, given_or_references};
-use crate::grade::subject::Subject;
+use crate::grade::grader::Subject;
 use crate::grade::verdict::Grade;
 
 /// The most bytes of the submission, counted for each reference anew, and of all references: chrF of two texts of 1 MB takes

@@ -7,9 +7,8 @@ use serde_json::json;
 use super::porter::stem;
 use super::references::{best, measured, n_gram_count, references, too_long};
 use crate::grade::given::GivenText;
-use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions};
+use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions, Subject};
 use crate::grade::lists::{DifferingParts, differing, n_grams, shared};
-use crate::grade::subject::Subject;
 use crate::grade::verdict::Grade;
 use evalrs_base::python::lower;
 

@@ -4,10 +4,12 @@
 //! its `Provider`). What a model said goes back to it as it came, because thoughts that some APIs want to
 //! see again are in it; what is kept is OpenAI's form, which every reader of trajectories knows.
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
+use super::body::members;
 use crate::judge::action::JudgeAction;
 use crate::judge::question::ReplyShape;
+use evalrs_base::json_syntax::as_text;
 
 /// What a model is asked to go on with.
 #[derive(Clone, Copy, Debug)]
@@ -72,8 +74,7 @@ impl ChatToolCall {
         if self.arguments.trim().is_empty() {
             return json!({});
         }
-        serde_json::from_str(&self.arguments)
-            .unwrap_or_else(|_| Value::from(self.arguments.as_str()))
+        serde_json::from_str(&self.arguments).unwrap_or_else(|_| json!(self.arguments))
     }
 }
 
@@ -106,29 +107,25 @@ pub(super) fn call(
     arguments: Option<&Value>,
 ) -> ChatToolCall {
     let own = id.and_then(Value::as_str).filter(|id| !id.is_empty());
-    let arguments = match arguments {
-        None | Some(Value::Null) => String::new(),
-        Some(Value::String(text)) => text.clone(),
-        Some(other) => other.to_string(),
-    };
+    let arguments = arguments.filter(|arguments| !arguments.is_null());
     ChatToolCall {
         id: own.map_or_else(|| format!("call_{messages}_{at}"), str::to_owned),
         has_own_id: own.is_some(),
         name: name.to_owned(),
-        arguments,
+        arguments: arguments.map(as_text).unwrap_or_default(),
     }
 }
 
 /// A tool under another name for its parameters, without a description that says nothing.
 pub(super) fn tool(tool: &Value, parameters: &str) -> Value {
-    let mut members = Map::new();
     let member = |name: &str| tool.get(name).cloned().unwrap_or_default();
-    members.insert("name".to_owned(), member("name"));
-    if member("description").as_str().is_some_and(|text| !text.is_empty()) {
-        members.insert("description".to_owned(), member("description"));
-    }
-    members.insert(parameters.to_owned(), member("parameters"));
-    Value::Object(members)
+    let description = member("description");
+    let says_something = description.as_str().is_some_and(|text| !text.is_empty());
+    Value::Object(members([
+        ("name", Some(member("name"))),
+        ("description", says_something.then_some(description)),
+        (parameters, Some(member("parameters"))),
+    ]))
 }
 
 /// The conversation as it is kept: chat messages of OpenAI, without the system prompt.

@@ -13,7 +13,6 @@ pub mod api;
 mod body;
 pub mod chat;
 mod google;
-mod letta;
 mod openai;
 
 pub use super::question::ReplyShape;
@@ -27,12 +26,43 @@ pub const RE_ASKS: usize = 2;
 /// Every provider.
 pub const PROVIDERS: &[&dyn Provider] = &[&openai::OpenAi, &anthropic::Anthropic, &google::Google];
 
-/// The provider of judges that are agents.
-pub const AGENTS: &str = letta::ID;
+/// The provider of judges that are agents. A judgment by one is a conversation: [`evalrs_letta`] knows what is said in it.
+pub const AGENTS: &str = "letta";
+
+/// Why an agent takes none of the settings of models.
+const OF_AGENT: &str = "the agent's file says it";
+
+static LETTA: ProviderInfo = ProviderInfo {
+    id: AGENTS,
+    name: "Letta",
+    description: "An agent of a Letta server, made of the judge's `agent_file` for each judgment and deleted after it.",
+    base_url: "http://localhost:8283",
+    base_url_variable: "LETTA_BASE_URL",
+    key_variables: &["LETTA_API_KEY"],
+    headers_variable: "LETTA_CUSTOM_HEADERS",
+    auth: Auth::Bearer,
+    needs_key: false,
+    version: "/v1",
+    headers: &[],
+    max_tokens: None,
+    unsupported: &[
+        ("temperature", OF_AGENT),
+        ("seed", OF_AGENT),
+        ("max_tokens", OF_AGENT),
+        ("top_p", OF_AGENT),
+        ("response_format", "its verdict is a call of a tool"),
+    ],
+    model_namespace: "",
+    model_prefixes: &[],
+    rate_limit_headers: &[],
+    overflow_phrases: &[],
+    shape_phrases: &[],
+    error_statuses: &[],
+};
 
 /// What is known of every provider, that of agents last.
 pub fn infos() -> impl Iterator<Item = &'static ProviderInfo> {
-    PROVIDERS.iter().map(|provider| provider.info()).chain([&letta::INFO])
+    PROVIDERS.iter().map(|provider| provider.info()).chain([&LETTA])
 }
 
 /// What is known of the provider with this id.
