@@ -207,7 +207,6 @@ const TYPES: [(&str, &str); 6] = [
     ("object", "a mapping"),
 ];
 
-/// The types of a rule in words.
 fn type_names(rule: &Value) -> String {
     let named = TYPES.iter().filter(|(name, _)| types(rule).any(|wanted| wanted == *name));
     named.map(|(_, words)| *words).collect::<Vec<_>>().join(" or ")

@@ -42,10 +42,9 @@ impl Adapter {
     /// What the first mapping that takes the event makes of it. Where that takes items of a list, the other items are left
     /// to the mappings after it over the same list: an answer may hold thoughts, words and calls at once.
     fn mapped(&self, event: &Value) -> Vec<Update> {
-        let applies = |mapping: &&EventMapping| {
+        let mut mappings = self.output_events.iter().flatten().filter(|mapping| {
             mapping.matches.when.iter().all(|when| when.path.matches(event, &when.value))
-        };
-        let mut mappings = self.output_events.iter().flatten().filter(applies);
+        });
         while let Some(mapping) = mappings.next() {
             match mapping.matches.path.find(event) {
                 Some(Value::Array(items)) if items.iter().any(|item| mapping.takes_item(item)) => {

@@ -36,7 +36,6 @@ struct OpenCall {
     has_ended: bool,
 }
 
-/// Whether a call is over.
 fn is_end(status: &str) -> bool {
     matches!(status, "completed" | "failed" | "error" | "cancelled")
 }

@@ -56,7 +56,6 @@ pub(super) fn with_options<T: JsonSchema + DeserializeOwned + Send + Sync + 'sta
     Ok(Arc::new(move |from| Ok(pick(&options, from))))
 }
 
-/// An extractor that has no options.
 pub(super) fn without_options(
     config: &Map<String, Value>,
     pick: fn(&ExtractView<'_>) -> String,

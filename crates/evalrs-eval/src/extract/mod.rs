@@ -41,8 +41,11 @@ pub static EXTRACTORS: &[ExtractorInfo] = &[
 
 /// What is wrong with the options of the extractor `name`; nothing if it is not one of [`EXTRACTORS`].
 pub fn check_options(name: &str, config: &Map<String, Value>) -> Vec<OptionProblem> {
-    let info = EXTRACTORS.iter().find(|info| info.id == name);
-    info.and_then(|info| (info.compile)(config).err()).unwrap_or_default()
+    find(name).and_then(|info| (info.compile)(config).err()).unwrap_or_default()
+}
+
+fn find(name: &str) -> Option<&'static ExtractorInfo> {
+    EXTRACTORS.iter().find(|info| info.id == name)
 }
 
 /// What was recorded of one sample.
@@ -72,9 +75,7 @@ pub(crate) fn reads_row(spec: &ExtractorSpec) -> bool {
 impl Extractor {
     /// Reads the options of `spec`.
     pub fn new(spec: &ExtractorSpec) -> Result<Self, ExtractError> {
-        let Some(info) = EXTRACTORS.iter().find(|info| info.id == spec.name) else {
-            return Err(ExtractError::Unknown(spec.name.clone()));
-        };
+        let info = find(&spec.name).ok_or_else(|| ExtractError::Unknown(spec.name.clone()))?;
         let pick = (info.compile)(&spec.options()).map_err(|problems| {
             let first = problems.into_iter().next().map(|problem| problem.message);
             ExtractError::Options(first.unwrap_or_default())

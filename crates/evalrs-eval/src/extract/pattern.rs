@@ -49,7 +49,6 @@ struct PatternExtractor {
 }
 
 impl PatternExtractor {
-    /// Compiles the pattern and finds the group.
     fn new(config: &Map<String, Value>) -> Result<Self, Vec<OptionProblem>> {
         let PatternOptions { pattern, group, search_all } = read(config)?;
         let regex = options::pattern(&pattern)?;

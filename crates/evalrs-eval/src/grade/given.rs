@@ -71,7 +71,6 @@ pub(super) fn reference<'a>(subject: &Subject<'a>) -> Result<&'a str, Grade> {
     subject.ground_truth.filter(|text| !text.is_empty()).ok_or_else(no_reference)
 }
 
-/// The grade without a reference answer.
 pub(super) fn no_reference() -> Grade {
     Grade::without_ground_truth("No ground_truth answer provided")
 }

@@ -22,10 +22,9 @@ pub(super) const JSON_MATCH: GraderInfo = GraderInfo {
     ..GraderInfo::of::<JsonMatch>()
 };
 
-/// The JSON that a reference answer is.
 pub(super) fn json_of(written: &str) -> Result<Value, Grade> {
-    let wrong = |error| unusable_reference(format!("it is not JSON, {error}"));
-    serde_json::from_str(written).map_err(wrong)
+    serde_json::from_str(written)
+        .map_err(|error| unusable_reference(format!("it is not JSON, {error}")))
 }
 
 /// Options of `json_match`.

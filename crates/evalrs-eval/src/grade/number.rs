@@ -50,17 +50,6 @@ impl Number {
     }
 }
 
-impl WholeNumber {
-    /// The whole number that a sign and digits are, if they are nothing else.
-    fn read(is_negative: bool, digits: &str) -> Option<Self> {
-        if !digits.bytes().all(|byte| byte.is_ascii_digit()) {
-            return None;
-        }
-        let digits = digits.trim_start_matches('0').to_owned();
-        Some(Self { is_negative: is_negative && !digits.is_empty(), digits })
-    }
-}
-
 /// How far apart two whole numbers are, given as decimal digits: subtracted digit by digit, rounded at the end.
 fn difference(left: &[u8], right: &[u8]) -> f64 {
     let is_larger = (left.len(), left) >= (right.len(), right);
@@ -98,7 +87,11 @@ fn read(sign: &str, body: &str) -> Option<Number> {
     let is_negative = matches!(sign, "-" | "−");
     let digits = body.replace(',', "");
     let value: f64 = digits.parse().ok()?;
-    let whole = WholeNumber::read(is_negative, &digits);
+    let is_whole = digits.bytes().all(|byte| byte.is_ascii_digit());
+    let whole = is_whole.then(|| {
+        let digits = digits.trim_start_matches('0').to_owned();
+        WholeNumber { is_negative: is_negative && !digits.is_empty(), digits }
+    });
     let value = if is_negative { -value } else { value };
     (value.is_finite() || whole.is_some()).then_some(Number { value, whole })
 }

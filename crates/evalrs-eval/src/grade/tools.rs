@@ -157,7 +157,9 @@ pub(super) const NO_TOOL_ERRORS: GraderInfo = GraderInfo {
     ..GraderInfo::new::<NoToolErrors>(|config| {
         let NoToolErrors { pattern } = options::read(config)?;
         let pattern = pattern.as_deref().map(options::pattern).transpose()?;
-        Ok(ToolGrader::new(pattern, no_tool_errors))
+        Ok(ToolGrader::new(pattern, |pattern: &Option<Regex>, subject| {
+            no_tool_errors(pattern.as_ref(), subject)
+        }))
     })
 };
 
@@ -170,7 +172,7 @@ struct NoToolErrors {
     pattern: Option<String>,
 }
 
-fn no_tool_errors(pattern: &Option<Regex>, subject: &Subject<'_>) -> GradeResult {
+fn no_tool_errors(pattern: Option<&Regex>, subject: &Subject<'_>) -> GradeResult {
     let mut failed = 0;
     for message in subject.trajectory.messages(subject.include_subagents) {
         let MessageBody::ToolReturn(answer) = &message.body else { continue };

@@ -132,8 +132,7 @@ fn python_calls(text: &str) -> Vec<WrittenCall> {
 
 /// The dotted name that a text ends with.
 fn last_name(text: &str) -> &str {
-    let is_of_name = |c: char| c.is_alphanumeric() || matches!(c, '_' | '.');
-    let start = text.trim_end_matches(is_of_name).len();
+    let start = text.trim_end_matches(|c: char| c.is_alphanumeric() || "_.".contains(c)).len();
     let name = text.get(start..).unwrap_or_default().trim_start_matches('.');
     let is_name = name.starts_with(|c: char| c.is_alphabetic() || c == '_') && !name.ends_with('.');
     if is_name { name } else { "" }
@@ -243,8 +242,8 @@ impl PythonReader<'_> {
 
     /// A number, a truth or nothing, as Python or JSON write them.
     fn word(&mut self) -> Option<Value> {
-        let is_end = |c: char| c.is_whitespace() || matches!(c, ',' | ')' | ']' | '}' | ':');
-        let end = self.rest.find(is_end).unwrap_or(self.rest.len());
+        let end = self.rest.find(|c: char| c.is_whitespace() || ",)]}:".contains(c));
+        let end = end.unwrap_or(self.rest.len());
         let word = self.rest.get(..end)?;
         let value = match word {
             "True" | "true" => Value::Bool(true),

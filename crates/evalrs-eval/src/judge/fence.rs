@@ -93,7 +93,6 @@ pub(super) struct FencedText {
     pub quotable: Vec<Range<usize>>,
 }
 
-/// Writes a message.
 pub(super) fn written(pieces: &[MessagePiece<'_>]) -> FencedText {
     let tag = tag(pieces);
     let mut text = String::new();

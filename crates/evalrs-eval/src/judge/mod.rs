@@ -280,7 +280,7 @@ impl JudgeEndpoint {
             to.text("kind", KIND);
             blank.walk(to);
         });
-        Self { base_url, keys, blank }
+        Self { base_url, blank, keys }
     }
 
     /// Whether both ask the same of the same judge: then their judgments have the same keys.

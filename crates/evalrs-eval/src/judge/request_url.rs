@@ -52,10 +52,11 @@ const SECRET_ENDINGS: [&str; 7] =
 /// Whether the name of a parameter says beyond doubt that it holds a secret: what is taken for one is in no key.
 fn is_secret_parameter(name: &str) -> bool {
     let name = name.to_ascii_lowercase().replace('-', "_");
-    let ends = |ending: &str| {
-        name.strip_suffix(ending).is_some_and(|before| before.is_empty() || before.ends_with('_'))
-    };
-    SECRET_PARAMETERS.contains(&name.as_str()) || SECRET_ENDINGS.iter().any(|ending| ends(ending))
+    SECRET_PARAMETERS.contains(&name.as_str())
+        || SECRET_ENDINGS
+            .iter()
+            .filter_map(|ending| name.strip_suffix(ending))
+            .any(|before| before.is_empty() || before.ends_with('_'))
 }
 
 /// The parameters of a URL whose names say that they hold a secret: name, value.

@@ -6,7 +6,6 @@
 use super::question::Question;
 use super::template::{self, JudgeMessage, MessageKind, Placeholders, is_arranged};
 
-/// Everything that a judge was sent.
 pub(super) fn message(
     rubric: &str,
     placeholders: &Placeholders<'_>,

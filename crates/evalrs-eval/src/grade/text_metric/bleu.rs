@@ -14,7 +14,7 @@ use serde_json::json;
 use super::references::{measured, n_gram_count, references};
 use crate::grade::given::{GivenText, in_case, yes};
 use crate::grade::grader::{GradeResult, GraderInfo, GraderOptions, Subject};
-use crate::grade::lists::{n_grams, shared};
+use crate::grade::lists::shared;
 use evalrs_base::python::is_space;
 
 /// The longest runs of words that are compared.
@@ -98,11 +98,11 @@ impl GraderOptions for Bleu {
         let mut read = |text: &str| -> Vec<usize> {
             let text = in_case(text, self.case_sensitive);
             let words = self.tokenize.words(text.trim_end_matches(is_space)).into_iter();
-            let mut number = |word| {
+            let numbered = words.map(|word| {
                 let next = numbers.len();
                 *numbers.entry(word).or_insert(next)
-            };
-            words.map(&mut number).collect()
+            });
+            numbered.collect()
         };
         let found = read(subject.submission);
         let expected: Vec<Vec<usize>> = references.iter().map(|text| read(text)).collect();
@@ -125,9 +125,12 @@ impl BleuCounts {
         for n in 1..=MAX_ORDER {
             let mut most: HashMap<&[usize], usize> = HashMap::new();
             for reference in references {
-                for (gram, count) in n_grams(reference, n) {
+                let mut own: HashMap<&[usize], usize> = HashMap::new();
+                for gram in reference.windows(n) {
+                    let count = own.entry(gram).or_default();
+                    *count += 1;
                     let most = most.entry(gram).or_default();
-                    *most = count.max(*most);
+                    *most = (*most).max(*count);
                 }
             }
             counts.correct[n - 1] = shared(found, n, most);

@@ -8,7 +8,6 @@ use super::chat::{self, ChatMessage, ChatRequest, NativeMessage, ToolResult};
 use crate::judge::question::{Question, ReplyShape};
 use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
 
-/// Anthropic's Messages API.
 pub(super) struct Anthropic;
 
 /// The API wants a limit in every request: enough for any rationale.

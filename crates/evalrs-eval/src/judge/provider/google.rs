@@ -11,7 +11,6 @@ use crate::judge::question::ReplyShape;
 use crate::judge::request_url::percent_encoded;
 use evalrs_model::outcome::{FailureKind, Usage};
 
-/// Google's Gemini API.
 pub(super) struct Google;
 
 static INFO: ProviderInfo = ProviderInfo {

@@ -10,7 +10,6 @@ use crate::judge::question::{Question, ReplyShape};
 use evalrs_base::price::Cost;
 use evalrs_model::outcome::{FailureKind, ServiceTier, Usage};
 
-/// Any OpenAI-compatible endpoint.
 pub(super) struct OpenAi;
 
 static INFO: ProviderInfo = ProviderInfo {
@@ -58,7 +57,6 @@ static INFO: ProviderInfo = ProviderInfo {
     error_statuses: &[],
 };
 
-/// The request that embeds a text.
 fn embedding_request(action: &JudgeAction, dimensions: Option<u32>) -> Request {
     let body = members([
         ("model", Some(json!(action.model))),
