@@ -17,6 +17,11 @@ impl<T> Default for OrderedMap<T> {
 }
 
 impl<T> OrderedMap<T> {
+    /// Whether it has no entries.
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// What stands under `name`.
     pub fn get(&self, name: &str) -> Option<&T> {
         self.0.iter().find(|(key, _)| key == name).map(|(_, value)| value)

@@ -5,7 +5,6 @@
 //! bytes, and two who calibrate at once write the same.
 
 use serde::{Deserialize, Serialize};
-use serde_json::{Map, Value};
 
 use super::history::GraderDigests;
 use super::results::calibration::{GraderCalibration, ReportedCalibration};
@@ -59,10 +58,10 @@ impl CalibrationFile {
             let digests = GraderDigests::of(settings);
             Some((name.to_owned(), CalibratedGrader { calibration, digests }))
         });
-        let mut graders: Vec<(String, CalibratedGrader)> = found.collect();
-        graders.sort_by(|left, right| left.0.cmp(&right.0));
+        let mut graders = OrderedMap(found.collect::<Vec<_>>());
+        graders.0.sort_by(|left, right| left.0.cmp(&right.0));
         let suite = summary.suite.clone();
-        Self { format: CALIBRATION_FORMAT, suite, path, bounds, graders: OrderedMap(graders) }
+        Self { format: CALIBRATION_FORMAT, suite, path, bounds, graders }
     }
 
     /// Reads the file at `path`; `suite` is the file of the suite, for the likely fix.
@@ -101,14 +100,14 @@ impl CalibrationFile {
         bounds: CalibrationBounds,
     ) -> OrderedMap<ReportedCalibration> {
         let bounds = bounds.or(self.bounds);
-        let of = |(name, settings): (&str, &Map<String, Value>)| {
+        let reported = header.graders().filter_map(|(name, settings)| {
             let found = self.graders.get(name)?;
             let stale = found.digests.changed(&GraderDigests::of(settings));
             let calibration = found.calibration.clone();
             let below = calibration.below(bounds);
             Some((name.to_owned(), ReportedCalibration { calibration, stale, below }))
-        };
-        OrderedMap(header.graders().filter_map(of).collect())
+        });
+        OrderedMap(reported.collect())
     }
 }
 
@@ -118,7 +117,7 @@ pub fn uncalibrated(
     judges: &[&str],
     calibrations: &OrderedMap<ReportedCalibration>,
 ) -> Vec<String> {
-    let why = |name: &&str| match calibrations.get(name) {
+    let why = judges.iter().filter_map(|name| match calibrations.get(name) {
         None => Some(format!("`{name}` was never compared with labels of people")),
         Some(found) if !found.stale.is_empty() => Some(format!(
             "the comparison of `{name}` with labels of people is stale: {}",
@@ -129,8 +128,8 @@ pub fn uncalibrated(
             found.below.join(", ")
         )),
         Some(_) => None,
-    };
-    judges.iter().filter_map(why).collect()
+    });
+    why.collect()
 }
 
 /// What changed, in words.

@@ -41,11 +41,12 @@ pub struct LettaCase {
 
 /// A line of `results.jsonl`.
 pub fn result(line: &ResultLine, case: &LettaCase) -> Value {
-    let has_failed = has_failed(line, case);
     let grades: Map<String, Value> =
         line.grades.0.iter().map(|(name, graded)| (name.clone(), grade(graded))).collect();
-    let graded = |name: &str| (name.to_owned(), Value::from(line.submission_of(name)));
-    let submissions: Map<String, Value> = line.graders().map(graded).collect();
+    let submissions: Map<String, Value> = line
+        .graders()
+        .map(|name| (name.to_owned(), Value::from(line.submission_of(name))))
+        .collect();
     let mut result = json!({
         "sample": {
             "id": case.row,
@@ -65,7 +66,7 @@ pub fn result(line: &ResultLine, case: &LettaCase) -> Value {
         "agent_usage": case.usage.map(|used| json!([usage(used)])),
         "agent_state": case.agent_state,
     });
-    if has_failed {
+    if has_failed(line, case) {
         let error = line.grades.0.first().and_then(|(_, grade)| grade.error.as_ref());
         let words: String =
             error.map_or("", |error| error.message.as_str()).chars().take(SHOWN).collect();
@@ -74,9 +75,7 @@ pub fn result(line: &ResultLine, case: &LettaCase) -> Value {
             "submission": "", "submissions": null, "trajectory": [], "agent_id": null,
             "grade": grade, "grades": null, "agent_usage": null,
         });
-        if let (Some(members), Value::Object(failed)) = (result.as_object_mut(), failed) {
-            members.extend(failed);
-        }
+        extend(&mut result, failed);
     }
     json!({"type": "result", "result": result})
 }
@@ -154,20 +153,20 @@ impl LettaTotals {
     /// Takes a result in.
     pub fn add(&mut self, line: &ResultLine, case: &LettaCase) {
         let sample = u32::try_from(case.row).unwrap_or(u32::MAX);
-        let observed = |grade: &GradeLine| Observation {
-            result: sample,
-            sample,
-            model: 0,
-            score: grade.score,
-            pass: grade.pass,
-            errored: grade.error.is_some(),
-        };
         let has_failed = has_failed(line, case);
         let mut grades = Vec::new();
         for (name, grade) in &line.grades.0 {
             let at = self.place_of(name);
             if !has_failed {
-                grades.push((at, observed(grade)));
+                let observation = Observation {
+                    result: sample,
+                    sample,
+                    model: 0,
+                    score: grade.score,
+                    pass: grade.pass,
+                    errored: grade.error.is_some(),
+                };
+                grades.push((at, observation));
             }
         }
         let is_attempted = case.agent_id.is_some() && !is_empty(&case.turns);
@@ -187,8 +186,9 @@ impl LettaTotals {
     /// Whether `gate` passes; without one everything does.
     pub fn passes(&self, gate: Option<&Gate>) -> bool {
         let Some(gate) = gate else { return true };
-        let of = |at: usize| self.rows.iter().filter_map(move |row| row.grade(at));
-        let all: Vec<Vec<Observation>> = (0..self.names.len()).map(|at| of(at).collect()).collect();
+        let all: Vec<Vec<Observation>> = (0..self.names.len())
+            .map(|at| self.rows.iter().filter_map(|row| row.grade(at)).collect())
+            .collect();
         let grades = |name: &str| {
             let at = self.names.iter().position(|known| known == name)?;
             all.get(at).map(Vec::as_slice)
@@ -204,15 +204,14 @@ impl LettaTotals {
                 models.push(model);
             }
         }
-        let of_model = |model: &&str| {
-            let is_of = |row: &&LettaScores| row.model.as_deref() == Some(*model);
+        let per_model = models.iter().map(|model| {
+            let rows = self.rows.iter().filter(|row| row.model.as_deref() == Some(model));
             let mut metrics = json!({"model_name": model});
-            let rows: Vec<&LettaScores> = self.rows.iter().filter(is_of).collect();
-            extend(&mut metrics, self.of_rows(&rows));
+            extend(&mut metrics, self.of_rows(&rows.collect::<Vec<_>>()));
             metrics.as_object_mut().map(|metrics| metrics.remove("by_metric"));
             metrics
-        };
-        let per_model: Vec<Value> = models.iter().map(of_model).collect();
+        });
+        let per_model: Vec<Value> = per_model.collect();
         let mut all = self.of_rows(&self.rows.iter().collect::<Vec<_>>());
         all["per_model"] = if per_model.is_empty() { Value::Null } else { per_model.into() };
         all
@@ -220,30 +219,24 @@ impl LettaTotals {
 
     fn of_rows(&self, rows: &[&LettaScores]) -> Value {
         let averages = |at: usize| {
-            let scores = rows.iter().filter_map(|row| Some(row.grade(at)?.score));
-            let scores: Vec<f64> = scores.collect();
-            let of_attempted = exact::mean(&scores).unwrap_or(0.0);
-            let counts = |row: &&&LettaScores| row.has_failed || row.grade(at).is_some();
-            let total = rows.iter().filter(counts).count();
-            [of_attempted, exact::mean_of(&scores, total).unwrap_or(0.0)]
+            let scores: Vec<f64> =
+                rows.iter().filter_map(|row| Some(row.grade(at)?.score)).collect();
+            let total = rows.iter().filter(|row| row.has_failed || row.grade(at).is_some()).count();
+            [exact::mean(&scores), exact::mean_of(&scores, total)].map(Option::unwrap_or_default)
         };
-        let named = self.names.iter().enumerate();
-        let by_metric: Map<String, Value> = named
-            .clone()
-            .map(|(at, name)| {
-                let [attempted, total] = averages(at);
-                let metric = json!({
-                    "avg_score_attempted": attempted,
-                    "avg_score_total": total,
-                    "pass_rate": 100.0 * attempted,
-                });
-                (name.clone(), metric)
-            })
-            .collect();
-        let rates: Map<String, Value> = by_metric
-            .iter()
-            .map(|(name, metric)| (name.clone(), metric["pass_rate"].clone()))
-            .collect();
+        let mut by_metric = Map::new();
+        let mut rates = Map::new();
+        for (at, name) in self.names.iter().enumerate() {
+            let [attempted, total] = averages(at);
+            let rate = 100.0 * attempted;
+            let metric = json!({
+                "avg_score_attempted": attempted,
+                "avg_score_total": total,
+                "pass_rate": rate,
+            });
+            by_metric.insert(name.clone(), metric);
+            rates.insert(name.clone(), json!(rate));
+        }
         let [attempted, total] = averages(0);
         json!({
             "total": rows.len(),
@@ -275,8 +268,7 @@ pub fn summary(metrics: &Value, has_passed: bool) -> Value {
 /// `aggregate_stats.json` of several runs: the metrics of each, and how many passed.
 pub fn aggregate(runs: &[Value], runs_passed: usize) -> Value {
     let over = |path: &str| {
-        let found = runs.iter().filter_map(|run| run.pointer(path)?.as_f64());
-        let values: Vec<f64> = found.collect();
+        let values: Vec<f64> = runs.iter().filter_map(|run| run.pointer(path)?.as_f64()).collect();
         let mean = exact::mean(&values).unwrap_or(0.0);
         let squares: Vec<f64> = values.iter().map(|value| (value - mean).powi(2)).collect();
         let others = values.len().saturating_sub(1);

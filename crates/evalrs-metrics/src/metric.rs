@@ -119,14 +119,14 @@ impl Metric {
     /// The same of a grader with this scale.
     #[must_use]
     pub fn on(self, scale: Scale) -> Self {
-        let own = |mean: f64| NativeMean {
+        let mean = self.avg_score_attempted.filter(|_| scale != Scale::UNIT);
+        let native = mean.map(|mean| NativeMean {
             mean: scale.native(mean),
             low: self.interval.map(|interval| scale.native(interval.low)),
             high: self.interval.map(|interval| scale.native(interval.high)),
             min: scale.min,
             max: scale.max,
-        };
-        let native = self.avg_score_attempted.filter(|_| scale != Scale::UNIT).map(own);
+        });
         Self { native, ..self }
     }
 
@@ -143,7 +143,8 @@ impl Metric {
         };
         let passes = attempted.iter().filter(|grade| grade.pass).count();
         let n = observations.len();
-        let intervals = MetricIntervals::of(&attempted);
+        let accuracy_interval = interval(&attempted, Observation::rate);
+        let is_rate = attempted.iter().all(|grade| grade.score.total_cmp(&grade.rate()).is_eq());
         let avg_score_total = mean_of(&scores, n);
         scores.sort_by(f64::total_cmp);
         let (pass_at, pass_hat) = pass_curves(&attempted).unzip();
@@ -156,9 +157,13 @@ impl Metric {
             avg_score_total,
             stderr,
             stderr_naive,
-            interval: intervals.mean,
+            interval: if is_rate {
+                accuracy_interval
+            } else {
+                interval(&attempted, |grade| grade.score)
+            },
             native: None,
-            accuracy_interval: intervals.accuracy,
+            accuracy_interval,
             accuracy: (!attempted.is_empty()).then(|| passes as f64 / attempted.len() as f64),
             min: scores.first().copied(),
             max: scores.last().copied(),
@@ -171,27 +176,23 @@ impl Metric {
     }
 }
 
-/// The intervals of a grader's mean and pass rate.
-struct MetricIntervals {
-    mean: Option<ConfidenceInterval>,
-    accuracy: Option<ConfidenceInterval>,
+impl Observation {
+    /// 1.0 of a pass, else 0.0.
+    fn rate(&self) -> f64 {
+        f64::from(self.pass)
+    }
 }
 
-impl MetricIntervals {
-    /// Trials and models of a sample are one cluster.
-    fn of(attempted: &[Observation]) -> Self {
-        let pass = |grade: &Observation| f64::from(u8::from(grade.pass));
-        let interval = |value: &dyn Fn(&Observation) -> f64| {
-            let item =
-                |grade: Observation| ClusteredValue { cluster: grade.sample, value: value(&grade) };
-            let values = attempted.iter().copied().map(item).collect();
-            mean_interval(values, ValueRange::UNIT, LEVEL)
-        };
-        let accuracy = interval(&pass);
-        let is_rate = attempted.iter().all(|grade| grade.score.total_cmp(&pass(grade)).is_eq());
-        let mean = if is_rate { accuracy } else { interval(&|grade: &Observation| grade.score) };
-        Self { mean, accuracy }
-    }
+/// The interval of the mean of `value`. Trials and models of a sample are one cluster.
+fn interval(
+    attempted: &[Observation],
+    value: fn(&Observation) -> f64,
+) -> Option<ConfidenceInterval> {
+    let values = attempted
+        .iter()
+        .map(|grade| ClusteredValue { cluster: grade.sample, value: value(grade) })
+        .collect();
+    mean_interval(values, ValueRange::UNIT, LEVEL)
 }
 
 /// The value below which `percent` (0..=100) of `sorted` lies, linear between closest ranks.
@@ -534,7 +535,7 @@ mod tests {
         let errors = expected["gsm8k"]["se_ddof1"].as_object().unwrap();
         assert_eq!(errors.len(), 4);
         for (model, stderr) in errors {
-            let score = |row: &Value| f64::from(u8::from(row[model]["is_correct"] == true));
+            let score = |row: &Value| f64::from(row[model]["is_correct"] == true);
             let grades: Vec<_> = (0..).zip(&rows).map(|(at, row)| graded(at, score(row))).collect();
             let metric = Metric::of(&grades);
             let accuracy = expected["gsm8k"]["accuracy"][model].as_f64().unwrap();

@@ -45,26 +45,6 @@ pub enum Reason {
 }
 
 impl Reason {
-    /// Every reason, in the order in which they win.
-    #[cfg(test)]
-    const ALL: [Self; 15] = [
-        Self::Refreshed,
-        Self::FailedBefore,
-        Self::KeyVersion,
-        Self::OtherEndpoint,
-        Self::FirstRun,
-        Self::NewGrader,
-        Self::NewSample,
-        Self::NewVote,
-        Self::RubricEdited,
-        Self::ProgramEdited,
-        Self::ModelChanged,
-        Self::SettingsChanged,
-        Self::SubmissionChanged,
-        Self::SampleEdited,
-        Self::NotStored,
-    ];
-
     /// Its name in plans and explanations.
     pub fn name(self) -> &'static str {
         match self {
@@ -121,13 +101,12 @@ impl Panel {
     pub fn read(settings: &Map<String, Value>) -> Self {
         let of = |name: &str| settings.get(name).cloned().unwrap_or_default();
         let judges = settings.get("judges").and_then(Value::as_array);
-        let program = settings.get("program").map(|program| vec![PanelJudge::read(program)]);
-        let is_program = program.is_some();
-        let judges = judges.map(|judges| judges.iter().map(PanelJudge::read).collect()).or(program);
+        let judges = judges.map(|judges| judges.iter().map(PanelJudge::read).collect());
+        let program = settings.get("program");
         Self {
             rubric: settings.get("prompt").and_then(Value::as_str).map(str::to_owned),
-            judges,
-            is_program,
+            judges: judges.or_else(|| Some(vec![PanelJudge::read(program?)])),
+            is_program: program.is_some(),
             votes: settings.get("votes").and_then(Value::as_u64).unwrap_or(1),
             question: [
                 of("compare_to"),
@@ -269,22 +248,19 @@ pub fn reason(before: &PreviousCase<'_>, now: &PlannedJudgment<'_>) -> Reason {
 
 /// The first difference that the records show.
 fn edit(past: &Panel, texts: Texts, now: &PlannedJudgment<'_>) -> Option<Reason> {
-    let mut judge_before = None;
-    if let (Some(judges), Some(_)) = (&past.judges, &now.panel.judges) {
-        let Some(found) = now.panel.judge_before(now.judge, judges) else {
-            return Some(Reason::NewVote);
-        };
-        if u64::from(now.vote) >= past.votes {
+    let mut judges = None;
+    if let (Some(before), Some(own)) = (&past.judges, &now.panel.judges) {
+        let before = now.panel.judge_before(now.judge, before);
+        judges = before.zip(own.get(now.judge)).filter(|_| u64::from(now.vote) < past.votes);
+        if judges.is_none() {
             return Some(Reason::NewVote);
         }
-        judge_before = Some(found);
     }
     let is_known = past.rubric.is_some() && !now.own_rubric;
     if is_known && past.rubric != now.panel.rubric {
         return Some(Reason::RubricEdited);
     }
-    let judge = now.panel.judges.as_ref().and_then(|judges| judges.get(now.judge));
-    if let (Some(before), Some(judge)) = (judge_before, judge) {
+    if let Some((before, judge)) = judges {
         if before.model != judge.model {
             return Some(Reason::ModelChanged);
         }
@@ -508,9 +484,26 @@ mod tests {
 
     #[test]
     fn the_order_of_reasons_is_the_order_in_which_they_win() {
-        assert!(Reason::ALL.is_sorted());
+        let all = [
+            Reason::Refreshed,
+            Reason::FailedBefore,
+            Reason::KeyVersion,
+            Reason::OtherEndpoint,
+            Reason::FirstRun,
+            Reason::NewGrader,
+            Reason::NewSample,
+            Reason::NewVote,
+            Reason::RubricEdited,
+            Reason::ProgramEdited,
+            Reason::ModelChanged,
+            Reason::SettingsChanged,
+            Reason::SubmissionChanged,
+            Reason::SampleEdited,
+            Reason::NotStored,
+        ];
+        assert!(all.is_sorted());
         let names: std::collections::BTreeSet<&str> =
-            Reason::ALL.iter().map(|reason| reason.name()).collect();
-        assert_eq!(names.len(), Reason::ALL.len());
+            all.iter().map(|reason| reason.name()).collect();
+        assert_eq!(names.len(), all.len());
     }
 }

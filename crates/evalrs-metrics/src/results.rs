@@ -85,22 +85,22 @@ pub struct ResultLine {
     #[serde(default)]
     pub submission: String,
     /// Grader → what it graded, where that is something else.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub submissions: OrderedMap<String>,
     /// Grader → its grade, in the order of the suite.
     #[serde(default)]
     pub grades: OrderedMap<GradeLine>,
     /// Grader → why it has nothing to say of the result; it has no grade then.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub not_applicable: OrderedMap<String>,
 }
 
 impl ResultLine {
     /// What `grader` graded; none where it had nothing to do with the result.
     pub fn submission_of(&self, grader: &str) -> Option<&str> {
-        let is_here = || self.graders().any(|name| name == grader);
         let own = self.submissions.get(grader);
-        own.or_else(|| is_here().then_some(&self.submission)).map(String::as_str)
+        let shared = || self.graders().any(|name| name == grader).then_some(&self.submission);
+        own.or_else(shared).map(String::as_str)
     }
 
     /// The graders, those that had nothing to say last.
@@ -179,10 +179,10 @@ pub struct Summary {
     /// Grader → its aggregates, in the order of the suite.
     pub metrics: OrderedMap<Metric>,
     /// Metric that the suite declares → what it comes to.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<MetricValue>,
     /// Grader → its name for people; only graders that have another than their key.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub labels: OrderedMap<String>,
     /// Model → grader → aggregates; only with more than one model.
     pub by_model: Option<OrderedMap<OrderedMap<Metric>>>,
@@ -192,28 +192,28 @@ pub struct Summary {
     #[serde(default)]
     pub gate: GateReport,
     /// Grader → what the trials of its samples tell; only where a sample has several.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub trials: OrderedMap<TrialsSummary>,
     /// Grader → how far its judges and votes agree; only graders with several judgments a submission.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub agreement: OrderedMap<Agreement>,
     /// Grader → how far its verdicts agree with labels of people; only graders that have some.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub label_agreement: OrderedMap<LabelAgreement>,
     /// Grader → what is told of its agreement with labels that are held out; only graders that have some, in evaluations of all rows.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub held_out: OrderedMap<HeldOutAgreement>,
     /// Grader → how far the people agree who labelled the same cases; only graders with labels of several.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub annotators: OrderedMap<AnnotatorAgreement>,
     /// Grader → the cases on which these people differ; only graders with such cases.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub disputed: OrderedMap<Vec<DisputedCase>>,
     /// Grader → how far it agreed with people when it was calibrated; only graders that were.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub calibration: OrderedMap<ReportedCalibration>,
     /// Grader → what people would have said of everything; only graders with labels for a part of their verdicts.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub people: OrderedMap<PeopleEstimate>,
     /// Grader → what its judgments used, whenever they were made.
     #[serde(default)]
@@ -225,21 +225,14 @@ pub struct Summary {
     pub all_usage: ModelUsage,
 }
 
-fn has_none<T>(map: &OrderedMap<T>) -> bool {
-    map.0.is_empty()
-}
-
 /// The display names to be used, of graders with their display names: those that are nobody else's name.
 pub fn usable_labels<'a>(graders: &[(&'a str, Option<&'a str>)]) -> OrderedMap<String> {
-    let shown = |(name, label): &(&'a str, Option<&'a str>)| label.unwrap_or(name);
-    let is_taken = |own: &str, label: &str| {
-        graders
-            .iter()
-            .any(|grader| grader.0 != own && (grader.0 == label || shown(grader) == label))
-    };
     let labels = graders.iter().filter_map(|(name, label)| {
         let label = label.filter(|label| !label.trim().is_empty() && label != name)?;
-        (!is_taken(name, label)).then(|| ((*name).to_owned(), label.to_owned()))
+        let is_taken = graders.iter().any(|(other, shown)| {
+            other != name && (*other == label || shown.unwrap_or(other) == label)
+        });
+        (!is_taken).then(|| ((*name).to_owned(), label.to_owned()))
     });
     OrderedMap(labels.collect())
 }

@@ -71,83 +71,72 @@ pub fn roll_up(spec: &RollupSpec, suites: &[EvaluatedSuite]) -> RollupReport {
     let inputs =
         GateInputs { grades: &|_| None, metrics: &|name| metrics.get(name), labels: &|_| None };
     let gate = spec.gate.as_ref().map(|gate| decide_with(gate, inputs)).unwrap_or_default();
-    let rolled = |suite: &EvaluatedSuite| RolledSuite {
+    let rolled = suites.iter().map(|suite| RolledSuite {
         suite: suite.name.clone(),
         path: suite.path.clone(),
         run: suite.run.clone(),
-    };
+    });
     RollupReport {
         format: FORMAT,
         name: spec.name.clone(),
         description: spec.description.clone(),
         evalrs: env!("CARGO_PKG_VERSION").to_owned(),
-        suites: suites.iter().map(rolled).collect(),
+        suites: rolled.collect(),
         metrics,
         gate,
     }
 }
 
-/// A number of a suite, and how far grades that could not be made could have moved it.
-#[derive(Clone, Debug, Default)]
-struct ComponentValue {
-    value: Option<f64>,
-    interval: Option<ConfidenceInterval>,
-    n: usize,
-    errors: usize,
-    lowest: Option<f64>,
-    highest: Option<f64>,
-    /// Why there is no value.
-    problem: Option<String>,
+/// A number of a suite.
+struct ComponentValue<'a> {
+    component: &'a RollupComponent,
+    found: MetricValue,
     /// The place of the first suite with the same samples.
     group: usize,
 }
 
 fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
-    let found: Vec<ComponentValue> =
-        metric.components.iter().map(|component| component_value(component, suites)).collect();
+    let all: Vec<ComponentValue<'_>> =
+        metric.components.iter().map(|component| ComponentValue::of(component, suites)).collect();
     // What counts nothing may be missing.
-    let counted = || {
-        let all = metric.components.iter().zip(&found);
-        all.filter(|(component, _)| component.weight > 0.0)
-    };
-    let mean = |number: fn(&ComponentValue) -> Option<f64>| {
-        let item = |(component, of): (&RollupComponent, &ComponentValue)| {
-            Some(WeightedValue { weight: component.weight, value: number(of)? })
-        };
-        weighted_mean(&counted().map(item).collect::<Option<Vec<WeightedValue>>>()?)
+    let counted: Vec<&ComponentValue<'_>> =
+        all.iter().filter(|of| of.component.weight > 0.0).collect();
+    let mean = |number: fn(&MetricValue) -> Option<f64>| {
+        let items = counted.iter().map(|of| {
+            Some(WeightedValue { weight: of.component.weight, value: number(&of.found)? })
+        });
+        weighted_mean(&items.collect::<Option<Vec<WeightedValue>>>()?)
     };
     let value = mean(|of| of.value);
-    let missing = counted().find(|(_, of)| of.value.is_none());
-    let problem = missing.map(|(component, of)| {
-        let why = of.problem.as_deref().unwrap_or("there is nothing to compute it from");
-        format!("`{}` has no value: {why}", component.text)
+    let problem = counted.iter().find(|of| of.found.value.is_none()).map(|of| {
+        let why = of.found.problem.as_deref().unwrap_or("there is nothing to compute it from");
+        format!("`{}` has no value: {why}", of.component.text)
     });
-    let without_interval = counted().find(|(_, of)| of.value.is_some() && of.interval.is_none());
-    let interval = value.and_then(|_| interval(&counted().collect::<Vec<_>>()));
-    let interval_problem = match without_interval {
+    let interval = value.and_then(|_| interval(&counted));
+    let interval_problem = match counted.iter().find(|of| of.found.interval.is_none()) {
         _ if value.is_none() || interval.is_some() => None,
-        Some((component, _)) => Some(format!("no interval, as `{}` has none", component.text)),
+        Some(of) => Some(format!("no interval, as `{}` has none", of.component.text)),
         None => Some("no interval: the numbers are too large".to_owned()),
     };
-    let group = |(component, of): (&RollupComponent, &ComponentValue)| {
+    let groups = all.iter().map(|ComponentValue { component, found, .. }| {
         let group = GroupValue {
-            value: of.value,
-            n: of.n,
-            interval: of.interval,
+            value: found.value,
+            n: found.n,
+            interval: found.interval,
             weight: metric.is_weighted.then_some(component.weight),
             ..GroupValue::default()
         };
         (component.text.clone(), group)
-    };
+    });
     MetricValue {
         kind: if metric.is_weighted { "weighted mean" } else { "macro mean" }.to_owned(),
         value,
-        n: found.iter().map(|of| of.n).sum(),
-        errors: found.iter().map(|of| of.errors).sum(),
+        n: all.iter().map(|of| of.found.n).sum(),
+        errors: all.iter().map(|of| of.found.errors).sum(),
         interval,
         problem,
         interval_problem,
-        groups: OrderedMap(metric.components.iter().zip(&found).map(group).collect()),
+        groups: OrderedMap(groups.collect()),
         lowest: value.and_then(|_| mean(|of| of.lowest)),
         highest: value.and_then(|_| mean(|of| of.highest)),
         definition: definition(metric),
@@ -155,55 +144,54 @@ fn value_of(metric: &RollupMetric, suites: &[EvaluatedSuite]) -> MetricValue {
     }
 }
 
-fn interval(counted: &[(&RollupComponent, &ComponentValue)]) -> Option<ConfidenceInterval> {
-    let all: f64 = counted.iter().map(|(component, _)| component.weight).sum();
-    let terms = counted.iter().map(|(component, of)| {
+fn interval(counted: &[&ComponentValue<'_>]) -> Option<ConfidenceInterval> {
+    let all: f64 = counted.iter().map(|of| of.component.weight).sum();
+    let terms = counted.iter().map(|of| {
         Some(CombinedTerm {
-            weight: component.weight / all,
-            value: of.value?,
-            interval: of.interval?,
+            weight: of.component.weight / all,
+            value: of.found.value?,
+            interval: of.found.interval?,
             group: of.group,
         })
     });
     combination_interval(&terms.collect::<Option<Vec<CombinedTerm>>>()?)
 }
 
-fn component_value(component: &RollupComponent, suites: &[EvaluatedSuite]) -> ComponentValue {
-    let Some(suite) = suites.iter().find(|suite| suite.name == component.suite) else {
-        return ComponentValue::default();
-    };
-    let group = suites.iter().position(|other| other.samples == suite.samples);
-    let metrics = &suite.summary.metrics;
-    let found = match &component.source {
-        RollupSource::Mean(grader) => metrics.get(grader).map(mean_of_grader),
-        RollupSource::PassRate(grader) => metrics.get(grader).map(pass_rate_of_grader),
-        RollupSource::Declared(name) => suite.summary.declared.get(name).map(declared),
-    };
-    ComponentValue { group: group.unwrap_or_default(), ..found.unwrap_or_default() }
+impl<'a> ComponentValue<'a> {
+    fn of(component: &'a RollupComponent, suites: &[EvaluatedSuite]) -> Self {
+        let Some(suite) = suites.iter().find(|suite| suite.name == component.suite) else {
+            return Self { component, found: MetricValue::default(), group: 0 };
+        };
+        let metrics = &suite.summary.metrics;
+        let found = match &component.source {
+            RollupSource::Mean(grader) => metrics.get(grader).map(mean_of_grader),
+            RollupSource::PassRate(grader) => metrics.get(grader).map(pass_rate_of_grader),
+            RollupSource::Declared(name) => suite.summary.declared.get(name).cloned(),
+        };
+        let group = suites.iter().position(|other| other.samples == suite.samples);
+        Self { component, found: found.unwrap_or_default(), group: group.unwrap_or_default() }
+    }
 }
 
-fn mean_of_grader(metric: &Metric) -> ComponentValue {
+fn mean_of_grader(metric: &Metric) -> MetricValue {
     let sum = metric.avg_score_total.unwrap_or(0.0) * metric.n as f64;
-    ComponentValue {
-        value: metric.avg_score_attempted,
-        interval: metric.interval,
-        // Exact where nothing is missing, so that a gate on the value itself is decided.
-        ..of_grader(metric, metric.avg_score_attempted, sum)
-    }
+    of_grader(metric, metric.avg_score_attempted, metric.interval, sum)
 }
 
-fn pass_rate_of_grader(metric: &Metric) -> ComponentValue {
+fn pass_rate_of_grader(metric: &Metric) -> MetricValue {
     let passes = metric.accuracy.map_or(0.0, |rate| (rate * metric.attempted as f64).round());
-    ComponentValue {
-        value: metric.accuracy,
-        interval: metric.accuracy_interval,
-        ..of_grader(metric, metric.accuracy, passes)
-    }
+    of_grader(metric, metric.accuracy, metric.accuracy_interval, passes)
 }
 
-/// The counts of a grader, and the ends of a number that is `sum` over its grades, with missing ones as 0 and as 1.
-fn of_grader(metric: &Metric, value: Option<f64>, sum: f64) -> ComponentValue {
+/// A number of a grader that is `sum` over its grades: its ends are those with missing grades as 0 and as 1.
+fn of_grader(
+    metric: &Metric,
+    value: Option<f64>,
+    interval: Option<ConfidenceInterval>,
+    sum: f64,
+) -> MetricValue {
     let end = |missing: usize| match metric.errors {
+        // Exact where nothing is missing, so that a gate on the value itself is decided.
         0 => value,
         _ => mean_of(&[sum, missing as f64], metric.n),
     };
@@ -211,26 +199,15 @@ fn of_grader(metric: &Metric, value: Option<f64>, sum: f64) -> ComponentValue {
         0 => "nothing was graded".to_owned(),
         n => format!("none of {n} grades could be made"),
     };
-    ComponentValue {
+    MetricValue {
+        value,
+        interval,
         n: metric.n,
         errors: metric.errors,
         lowest: end(0),
         highest: end(metric.errors),
         problem: Some(problem),
-        ..ComponentValue::default()
-    }
-}
-
-fn declared(metric: &MetricValue) -> ComponentValue {
-    ComponentValue {
-        value: metric.value,
-        interval: metric.interval,
-        n: metric.n,
-        errors: metric.errors,
-        lowest: metric.lowest,
-        highest: metric.highest,
-        problem: metric.problem.clone(),
-        group: 0,
+        ..MetricValue::default()
     }
 }
 

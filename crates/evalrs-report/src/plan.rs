@@ -30,12 +30,8 @@ pub struct Plan {
     /// All graders together.
     pub totals: PlanLine,
     /// Grader → the labels that its verdicts will be compared with; only graders that have some.
-    #[serde(skip_serializing_if = "has_none")]
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub labels: OrderedMap<LabelCount>,
-}
-
-fn has_none(labels: &OrderedMap<LabelCount>) -> bool {
-    labels.0.is_empty()
 }
 
 /// What a grader would ask.

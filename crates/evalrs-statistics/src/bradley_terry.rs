@@ -237,7 +237,7 @@ impl Wins {
         let information = self.information(strengths);
         let inverse: Option<Vec<Vec<f64>>> = (0..size)
             .map(|at| {
-                let unit: Vec<f64> = (0..size).map(|row| f64::from(u8::from(row == at))).collect();
+                let unit: Vec<f64> = (0..size).map(|row| f64::from(row == at)).collect();
                 solve(&information, &unit)
             })
             .collect();

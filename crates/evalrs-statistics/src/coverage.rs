@@ -52,7 +52,7 @@ fn share(generator: &mut SplitMix) -> f64 {
 }
 
 fn binary(generator: &mut SplitMix, rate: f64) -> f64 {
-    f64::from(u8::from(share(generator) < rate))
+    f64::from(share(generator) < rate)
 }
 
 /// Uniform.

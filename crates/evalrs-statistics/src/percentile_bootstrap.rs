@@ -16,18 +16,23 @@ const MOST_DRAWN: usize = 10_000_000;
 
 const SEED: u64 = 0x6d65_7472_6963;
 
-/// The percentile bootstrap interval of `estimate`, which takes the numbers of items, at the usual level; none for fewer than two
-/// samples, for more than 50,000 items, or where most draws have no estimate. Efron and Tibshirani 1993, "An Introduction to the
-/// Bootstrap", chapter 13.
-pub fn percentile_interval(
-    samples: &[u32],
-    estimate: &dyn Fn(&[usize]) -> Option<f64>,
-) -> Option<ConfidenceInterval> {
-    let mut clusters: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for (at, sample) in samples.iter().enumerate() {
-        clusters.entry(*sample).or_default().push(at);
+/// Sample → its items; `samples` are those of the items.
+pub fn by_sample<T: Copy>(samples: &[u32], items: &[T]) -> BTreeMap<u32, Vec<T>> {
+    let mut clusters: BTreeMap<u32, Vec<T>> = BTreeMap::new();
+    for (sample, item) in samples.iter().zip(items) {
+        clusters.entry(*sample).or_default().push(*item);
     }
-    let clusters: Vec<Vec<usize>> = clusters.into_values().collect();
+    clusters
+}
+
+/// The percentile bootstrap interval of `estimate` at the usual level; none for fewer than two samples, for more than 50,000
+/// items, or where most draws have no estimate. Efron and Tibshirani 1993, "An Introduction to the Bootstrap", chapter 13.
+pub fn percentile_interval<T: Copy>(
+    samples: &[u32],
+    items: &[T],
+    estimate: impl Fn(&[T]) -> Option<f64>,
+) -> Option<ConfidenceInterval> {
+    let clusters: Vec<Vec<T>> = by_sample(samples, items).into_values().collect();
     let draws = MOST_DRAWS.min(MOST_DRAWN / samples.len().max(1));
     if clusters.len() < 2 || draws < LEAST_DRAWS {
         return None;

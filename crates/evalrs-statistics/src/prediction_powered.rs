@@ -269,7 +269,7 @@ mod tests {
             prediction_powered_mean(labelled, others, ValueRange::UNIT, 0.95)
         };
         let perfect = labelled(&[(1.0, 1.0), (0.0, 0.0)].repeat(10));
-        let many: Vec<f64> = (0..400).map(|at| f64::from(u8::from(at % 4 > 0))).collect();
+        let many: Vec<f64> = (0..400).map(|at| f64::from(at % 4 > 0)).collect();
         let found = unit(&perfect, &others(&many)).unwrap();
         assert!(found.tuning > 0.95 && (found.mean - 0.75).abs() < 0.02, "{found:?}");
         assert!((found.most_saved - 1.0).abs() < 1e-12 && found.saved > 0.9, "{found:?}");
@@ -321,7 +321,7 @@ mod tests {
                 for _ in 0..500 {
                     let label = chance(rate);
                     let prediction = if chance(right) { label } else { !label };
-                    pairs.push((f64::from(u8::from(label)), f64::from(u8::from(prediction))));
+                    pairs.push((f64::from(label), f64::from(prediction)));
                 }
                 let rest: Vec<f64> = pairs[labels..].iter().map(|pair| pair.1).collect();
                 let found = prediction_powered_mean(

@@ -54,15 +54,6 @@ pub struct HoldoutQuery {
     pub best: Option<f64>,
 }
 
-/// What is told of a holdout.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct HoldoutAnswer {
-    /// The number.
-    pub told: ToldAgreement,
-    /// Its [`bound`].
-    pub at_least: f64,
-}
-
 /// About how large agreement on held-out labels is.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct ToldAgreement {
@@ -89,9 +80,9 @@ pub enum HoldoutSource {
 /// For n held-out labels, `s = 1 / (2 √n)` is the standard deviation of their agreement, at most. The best that was told is told again
 /// where held-out agreement lies at most `s` below or `2 s` above it; else that on shown labels, where it differs by at most `s` plus
 /// normal noise of deviation `s / 2`; else held-out agreement plus normal noise of deviation `s / 2`, which errs as if 0.8 n labels
-/// had been asked. `at_least` is Wilson's one-sided bound of 0.8 n labels at `1 - 0.05 / number` (Bonferroni: the queries so far
-/// share the 5 %), below what is told, less `s` where that is not of held-out labels.
-pub fn answer(query: &HoldoutQuery) -> Option<HoldoutAnswer> {
+/// had been asked. Its [`bound`] is Wilson's one-sided bound of 0.8 n labels at `1 - 0.05 / number` (Bonferroni: the queries so
+/// far share the 5 %), below what is told, less `s` where that is not of held-out labels.
+pub fn answer(query: &HoldoutQuery) -> Option<ToldAgreement> {
     let shown = query.shown.share()?;
     let held_out = query.held_out.share()?;
     let deviation = chance_deviation(query.held_out.n);
@@ -99,15 +90,14 @@ pub fn answer(query: &HoldoutQuery) -> Option<HoldoutAnswer> {
     let mut noise = || deviation / 2.0 * normal_quantile(share_inside(&mut generator));
     let [of_threshold, of_answer] = [noise(), noise()];
     let is_near = |best: &f64| (-deviation..=2.0 * deviation).contains(&(held_out - best));
-    let found = if let Some(best) = query.best.filter(is_near) {
+    let (agreement, source) = if let Some(best) = query.best.filter(is_near) {
         (best, HoldoutSource::Best)
     } else if (held_out - shown).abs() <= deviation + of_threshold {
         (shown, HoldoutSource::Shown)
     } else {
         ((held_out + of_answer).clamp(0.0, 1.0), HoldoutSource::HeldOut)
     };
-    let told = ToldAgreement { agreement: found.0, source: found.1 };
-    Some(HoldoutAnswer { told, at_least: bound(told, query.held_out.n, query.number) })
+    Some(ToldAgreement { agreement, source })
 }
 
 /// What agreement with labels without end is no less than, where this was told of so many held-out labels, and so many distinct
@@ -159,10 +149,7 @@ fn wilson_low(share: f64, labels: f64, reach: f64) -> f64 {
 
 #[cfg(test)]
 mod tests {
-    use super::{
-        AgreementCount, HoldoutAnswer, HoldoutQuery, HoldoutSource, ToldAgreement, answer, budget,
-        share_inside,
-    };
+    use super::{AgreementCount, HoldoutQuery, HoldoutSource, answer, bound, budget, share_inside};
     use evalrs_base::random::SplitMix;
 
     const SHOWN: usize = 120;
@@ -186,8 +173,9 @@ mod tests {
         assert_eq!(answer(&query(90, 40, 1)), Some(first));
         // Asked later the estimate is the same, and the bound no surer.
         let later = answer(&query(90, 40, 9)).unwrap();
-        assert_eq!(later.told.agreement.to_bits(), first.told.agreement.to_bits());
-        assert!(later.at_least < first.at_least && first.at_least < first.told.agreement);
+        assert_eq!(later.agreement.to_bits(), first.agreement.to_bits());
+        let [first_bound, later_bound] = [1, 9].map(|number| bound(first, HELD_OUT, number));
+        assert!(later_bound < first_bound && first_bound < first.agreement);
     }
 
     #[test]
@@ -197,7 +185,7 @@ mod tests {
             (0..200)
                 .filter(|content| {
                     let query = HoldoutQuery { content: *content, ..query(90, held_out, 1) };
-                    answer(&query).unwrap().told.source == HoldoutSource::Shown
+                    answer(&query).unwrap().source == HoldoutSource::Shown
                 })
                 .count()
         });
@@ -205,7 +193,7 @@ mod tests {
         // The best that was told is told again, unless it is far from it: sooner below than above.
         let after = |held_out| {
             let query = HoldoutQuery { best: Some(0.7), ..query(20, held_out, 2) };
-            answer(&query).unwrap().told.source == HoldoutSource::Best
+            answer(&query).unwrap().source == HoldoutSource::Best
         };
         assert_eq!([50, 52, 64, 66].map(after), [false, true, true, false]);
         let empty = AgreementCount::default();
@@ -264,8 +252,9 @@ mod tests {
                 best: highest,
                 ..query(agree(shown), agree(held_out), number)
             };
-            let HoldoutAnswer { told: ToldAgreement { agreement, .. }, at_least } =
-                answer(&query).unwrap();
+            let told = answer(&query).unwrap();
+            let agreement = told.agreement;
+            let at_least = bound(told, HELD_OUT, number);
             highest = Some(highest.map_or(agreement, |best| best.max(agreement)));
             let naive = agree(held_out) as f64 / HELD_OUT as f64;
             let value = match goal {
@@ -315,8 +304,10 @@ mod tests {
     /// A bound that says nothing would hold too.
     #[test]
     fn bounds_tell_what_labels_can() {
-        let at_least =
-            |held_out, number| answer(&query(held_out * 3 / 2, held_out, number)).unwrap().at_least;
+        let at_least = |held_out, number| {
+            let told = answer(&query(held_out * 3 / 2, held_out, number)).unwrap();
+            bound(told, HELD_OUT, number)
+        };
         let table = [40, 60, 72, 80]
             .map(|held_out| [1, 7, 60].map(|number| (at_least(held_out, number) * 100.0).round()));
         let expected =

@@ -1,6 +1,6 @@
 //! Two recorded evaluations compared: what `evalrs diff --json` prints and `/api/diff` answers.
 
-use evalrs_metrics::diff::{Diff, DiffLabels, DiffSide, compare_with};
+use evalrs_metrics::diff::{Diff, DiffLabels, DiffSide, compare};
 use evalrs_store::record::read::PastRun;
 use evalrs_store::record::side::add_rationales;
 use evalrs_system::System;
@@ -22,7 +22,7 @@ impl RunComparison<'_> {
     /// What moved between these sides, and why.
     pub fn of(self, sides: [DiffSide; 2], system: &dyn System) -> Diff {
         let [before, now] = sides;
-        let mut diff = compare_with(&before, &now, self.grader, self.labels);
+        let mut diff = compare(&before, &now, self.grader, self.labels);
         drop((before, now));
         let shown = diff.moved.len().min(self.explained);
         let moved = &mut diff.moved[..shown];

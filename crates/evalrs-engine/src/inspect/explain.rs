@@ -281,7 +281,7 @@ impl<'a> ExplanationSource<'a> {
             (Some(before), Some(after)) => {
                 let names = differing(&before, after);
                 let of = |list| move |name: &str| short_ingredient(list, name);
-                let values = changed_values(&names, &of(&before), &of(after));
+                let values = changed_values(&names, of(&before), of(after));
                 (names, values)
             }
             _ => {
@@ -409,7 +409,7 @@ impl NowLine<'_> {
             let of_judge = || first_judge(settings?)?.get(name);
             short_setting(settings.and_then(|settings| settings.get(name)).or_else(of_judge))
         };
-        changed_values(names, &|name| of(before, name), &|name| of(Some(self.settings), name))
+        changed_values(names, |name| of(before, name), |name| of(Some(self.settings), name))
     }
 }
 

@@ -8,7 +8,8 @@ use std::collections::HashMap;
 
 use serde::Serialize;
 
-use super::side::{CaseName, Match, SideCase, SideGrade, cell};
+use super::side::{CaseName, Match, SideGrade, cell};
+use crate::metric::label_change::AgreementMove;
 use crate::metric::labels::LabelAgreement;
 use crate::metric::paired::{Pair, PairedSummary, PairedVerdict};
 use evalrs_model::spec::Label;
@@ -86,22 +87,9 @@ pub struct MovedLabel {
 
 impl MovedLabel {
     /// Whether the verdict says now what people say, and did not: or the other way round. None where that is as it was.
-    pub fn movement(self) -> Option<AgreementMovement> {
-        match (self.agreed?, self.agrees?) {
-            (false, true) => Some(AgreementMovement::NowAgrees),
-            (true, false) => Some(AgreementMovement::NoLongerAgrees),
-            _ => None,
-        }
+    pub fn movement(self) -> Option<AgreementMove> {
+        AgreementMove::between(self.agreed?, self.agrees?)
     }
-}
-
-/// How a verdict moved against what people say.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum AgreementMovement {
-    /// It says what they say, and did not.
-    NowAgrees,
-    /// It said what they say, and does not.
-    NoLongerAgrees,
 }
 
 impl DiffGraderLabels {
@@ -117,10 +105,7 @@ impl DiffGraderLabels {
         let agrees = |grade: SideGrade| grade.is_verdict().then_some(grade.pass == passes);
         Some(MovedLabel {
             passes,
-            score: match label {
-                Label::Score(score) => Some(score),
-                Label::Pass(_) => None,
-            },
+            score: label.score(),
             agreed: agrees(before).filter(|_| same_answer(before, now)),
             agrees: agrees(now),
         })
@@ -136,8 +121,7 @@ impl DiffGraderLabels {
         let mut cases = Vec::new();
         for pair in matches {
             let Some(label) = self.labels.get(&pair.now.name) else { continue };
-            let of = |case: &SideCase, at: usize| case.grades.get(at).copied().flatten();
-            let [before, now] = [of(pair.before, in_before), of(pair.now, in_now)]
+            let [before, now] = [pair.before.grade(in_before), pair.now.grade(in_now)]
                 .map(|grade| grade.filter(|grade| grade.is_verdict()));
             found.labelled += 1;
             found.judged_before += usize::from(before.is_some());
@@ -165,9 +149,8 @@ impl DiffGraderLabels {
             let pairs = cases.iter().map(|case| (cell(of(case)), case.label));
             LabelAgreement::of(pairs, self.threshold).unwrap_or_default()
         };
-        let agreements = [agreement(|case| case.before), agreement(|case| case.now)];
-        let verdict =
-            |agrees: bool| PairedVerdict { score: f64::from(u8::from(agrees)), pass: agrees };
+        let [before, now] = [agreement(|case| case.before), agreement(|case| case.now)];
+        let verdict = |agrees: bool| PairedVerdict { score: f64::from(agrees), pass: agrees };
         let pairs: Vec<Pair> = cases
             .iter()
             .map(|case| Pair {
@@ -181,10 +164,8 @@ impl DiffGraderLabels {
             let those = cases.iter().zip(&pairs).filter(|(_, pair)| moved(pair));
             those.map(|(case, _)| case.pair.now.name.clone()).collect()
         };
-        let kappas = agreements.map(|agreement| agreement.kappa);
-        let kappa_difference = kappas[1].zip(kappas[0]).map(|(now, before)| now - before);
+        let kappa_difference = now.kappa.zip(before.kappa).map(|(now, before)| now - before);
         let kappa_interval = kappa_difference.and_then(|change| kappa_interval(change, cases));
-        let [before, now] = agreements;
         AgreementDiff {
             n: cases.len(),
             before,
@@ -225,23 +206,18 @@ fn kappa_interval(change: f64, cases: &[AgreementPair<'_>]) -> Option<Confidence
     let mut distinct = seeds.clone();
     distinct.sort_unstable();
     distinct.dedup();
-    let drawn = |draw: u64| {
-        let mut sides = [LabelAgreement::default(); 2];
+    let drawn = (0..DRAWS).map(|draw| {
+        let mut before = LabelAgreement::default();
+        let mut now = LabelAgreement::default();
         for (case, seed) in cases.iter().zip(&seeds) {
             let copies = copies(*seed, draw);
-            let [before, now] = &mut sides;
             before.add(case.before.pass, case.passes, copies);
             now.add(case.now.pass, case.passes, copies);
         }
-        sides.map(|side| side.kappa_with_interval().map(|found| found.0))
-    };
-    let mut befores = Vec::new();
-    let mut nows = Vec::new();
-    for draw in 0..DRAWS {
-        let [before, now] = drawn(draw);
-        befores.push(before);
-        nows.push(now);
-    }
+        let kappa = |side: LabelAgreement| side.kappa_with_interval().map(|found| found.0);
+        (kappa(before), kappa(now))
+    });
+    let (befores, nows): (Vec<Option<f64>>, Vec<Option<f64>>) = drawn.unzip();
     let drawn =
         DrawnTwice { before: &befores, now: &nows, samples: distinct.len(), range: KAPPA_CHANGE };
     change_interval(change, drawn, LEVEL)

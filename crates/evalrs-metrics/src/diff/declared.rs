@@ -130,13 +130,10 @@ impl MetricPair<'_> {
 }
 
 fn range_of_change(old: &Replicates, new: &Replicates) -> ValueRange {
-    let span = |high: Option<f64>, low: Option<f64>, none: f64| match (high, low) {
-        (Some(high), Some(low)) => high - low,
-        _ => none,
-    };
+    let span = |high: Option<f64>, low: Option<f64>| Some(high? - low?);
     ValueRange {
-        least: span(new.least, old.greatest, f64::NEG_INFINITY),
-        greatest: span(new.greatest, old.least, f64::INFINITY),
+        least: span(new.least, old.greatest).unwrap_or(f64::NEG_INFINITY),
+        greatest: span(new.greatest, old.least).unwrap_or(f64::INFINITY),
     }
 }
 
@@ -187,7 +184,6 @@ impl PairedCases<'_> {
 }
 
 fn verdict(case: &SideCase, at: usize, by_pass: bool) -> Option<PairedVerdict> {
-    let grade = case.grades.get(at).copied().flatten();
-    let SideGrade { score, pass, .. } = grade.filter(|grade| !grade.error && grade.applies)?;
-    Some(PairedVerdict { score: if by_pass { f64::from(u8::from(pass)) } else { score }, pass })
+    let SideGrade { score, pass, .. } = case.grade(at).filter(|grade| grade.is_verdict())?;
+    Some(PairedVerdict { score: if by_pass { f64::from(pass) } else { score }, pass })
 }

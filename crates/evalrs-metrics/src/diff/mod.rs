@@ -50,7 +50,7 @@ pub struct Diff {
     /// Graders that only the second has.
     pub graders_only_now: Vec<String>,
     /// Declared metric → what it came to in both, in the order of the second; none where one grader is asked for.
-    #[serde(skip_serializing_if = "has_none")]
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<DeclaredDiff>,
     /// Declared metrics that only the first has.
     #[serde(skip_serializing_if = "Vec::is_empty")]
@@ -64,10 +64,6 @@ pub struct Diff {
     pub gate: GateDiff,
     /// The verdicts that moved: first those that no longer say what people say, then broken ones, each by how far.
     pub moved: Vec<VerdictMove>,
-}
-
-fn has_none(metrics: &OrderedMap<DeclaredDiff>) -> bool {
-    metrics.0.is_empty()
 }
 
 /// What moved for one grader.
@@ -123,33 +119,29 @@ pub struct GateDiff {
     pub now: GateReport,
 }
 
-/// Compares two evaluations; with a name, only that grader.
-pub fn compare(before: &DiffSide, now: &DiffSide, grader: Option<&str>) -> Diff {
-    compare_with(before, now, grader, &DiffLabels::default())
-}
-
-/// The same, and how far both agree with these labels.
-pub fn compare_with(
+/// Compares two evaluations, and how far both agree with `labels`; with a name, only that grader.
+pub fn compare(
     before: &DiffSide,
     now: &DiffSide,
     grader: Option<&str>,
     labels: &DiffLabels,
 ) -> Diff {
     let is_wanted = |name: &&String| grader.is_none_or(|wanted| wanted == name.as_str());
-    let graders = common_graders(before, now, &is_wanted);
     let (pairs, cases) = matched(before, now);
     let mut moved = Vec::new();
-    let compared = graders.iter().map(|(name, columns)| {
-        let column = GraderColumn { name, places: *columns, labels: labels.0.get(name) };
-        (name.clone(), column.diff(&pairs, &mut moved))
+    let graders = now.graders.iter().enumerate().filter(|(_, name)| is_wanted(name));
+    let graders = graders.filter_map(|(at, name)| {
+        let place = before.graders.iter().position(|other| other == name)?;
+        let column = GraderColumn { name, places: [place, at], labels: labels.0.get(name) };
+        Some((name.clone(), column.diff(&pairs, &mut moved)))
     });
-    let compared = OrderedMap(compared.collect());
+    let graders = OrderedMap(graders.collect());
     moved::sort(&mut moved);
     let only = |one: &DiffSide, other: &DiffSide| -> Vec<String> {
         let names = one.graders.iter().filter(is_wanted);
         names.filter(|name| !other.graders.contains(name)).cloned().collect()
     };
-    let names: Vec<&str> = graders.iter().map(|(name, _)| name.as_str()).collect();
+    let names: Vec<&str> = graders.0.iter().map(|(name, _)| name.as_str()).collect();
     let has_metrics = grader.is_none();
     let only_metrics = |one: &DiffSide, other: &DiffSide| {
         if has_metrics { declared::only_in(one, other) } else { Vec::new() }
@@ -161,7 +153,7 @@ pub fn compare_with(
         now: now.name.clone(),
         settings: settings::changes(before, now, &names),
         files: settings::file_changes(before, now),
-        graders: compared,
+        graders,
         graders_only_before: only(before, now),
         graders_only_now: only(now, before),
         declared: in_both.unwrap_or_default(),
@@ -208,17 +200,6 @@ pub fn unlike(diff: &Diff) -> Vec<String> {
     reasons
 }
 
-/// The graders that both have, in the order of the second, and where their grades stand in both.
-fn common_graders(
-    before: &DiffSide,
-    now: &DiffSide,
-    is_wanted: &dyn Fn(&&String) -> bool,
-) -> Vec<(String, [usize; 2])> {
-    let place = |name: &String| before.graders.iter().position(|other| other == name);
-    let wanted = now.graders.iter().enumerate().filter(|(_, name)| is_wanted(name));
-    wanted.filter_map(|(at, name)| Some((name.clone(), [place(name)?, at]))).collect()
-}
-
 /// The cases of both, in the order of the second, and those of only one.
 fn matched<'a>(before: &'a DiffSide, now: &'a DiffSide) -> (Vec<Match<'a>>, CasesDiff) {
     let by_name: HashMap<&CaseName, &SideCase> =
@@ -257,9 +238,8 @@ impl GraderColumn<'_> {
         let mut pairs = Vec::new();
         let mut counts = MovementCounts::default();
         for pair in matches {
-            let of = |case: &SideCase, at: usize| case.grades.get(at).copied().flatten();
-            let before = of(pair.before, self.places[0]);
-            let now = of(pair.now, self.places[1]);
+            let before = pair.before.grade(self.places[0]);
+            let now = pair.now.grade(self.places[1]);
             // Neither knows of it: the grader does not grade this case.
             if before.is_none() && now.is_none() {
                 continue;
@@ -268,13 +248,9 @@ impl GraderColumn<'_> {
             counts.add(movement);
             let (Some(before), Some(now)) = (before, now) else { continue };
             if before.is_verdict() && now.is_verdict() {
-                let verdict =
-                    |grade: SideGrade| PairedVerdict { score: grade.score, pass: grade.pass };
-                pairs.push(Pair {
-                    sample: pair.sample,
-                    before: verdict(before),
-                    now: verdict(now),
-                });
+                let [before, now] = [before, now]
+                    .map(|SideGrade { score, pass, .. }| PairedVerdict { score, pass });
+                pairs.push(Pair { sample: pair.sample, before, now });
             }
             if movement.is_move() {
                 let case = &pair.now.name;

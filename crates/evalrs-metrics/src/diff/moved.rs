@@ -1,11 +1,10 @@
 //! The verdicts that moved between two evaluations, and their order.
 
-use std::cmp::Reverse;
-
 use serde::Serialize;
 
-use super::agreement::{AgreementMovement, MovedLabel};
+use super::agreement::MovedLabel;
 use super::{CaseName, SideGrade};
+use crate::metric::label_change::AgreementMove;
 use evalrs_model::delta::Movement;
 
 /// A verdict that moved.
@@ -33,14 +32,14 @@ impl VerdictMove {
     }
 
     /// How it moved against what people say; none where that is not known, or as it was.
-    pub fn against_people(&self) -> Option<AgreementMovement> {
+    pub fn against_people(&self) -> Option<AgreementMove> {
         self.label?.movement()
     }
 
     /// What is the worst news comes first.
     fn rank(&self) -> u8 {
         match (self.against_people(), self.movement) {
-            (Some(AgreementMovement::NoLongerAgrees), _) => 0,
+            (Some(AgreementMove::NoLongerAgrees), _) => 0,
             (None, Movement::Broken) => 1,
             _ => 2,
         }
@@ -77,23 +76,8 @@ impl MovedGrade {
 
 /// The worst news first, then by how far.
 pub(super) fn sort(moved: &mut [VerdictMove]) {
-    moved.sort_by_key(|moved| (moved.rank(), Reverse(Far(moved.distance().abs()))));
-}
-
-/// A distance that sorts.
-#[derive(Clone, Copy, PartialEq)]
-struct Far(f64);
-
-impl Eq for Far {}
-
-impl PartialOrd for Far {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Far {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.0.total_cmp(&other.0)
-    }
+    moved.sort_by(|one, other| {
+        let by_distance = other.distance().abs().total_cmp(&one.distance().abs());
+        one.rank().cmp(&other.rank()).then(by_distance)
+    });
 }

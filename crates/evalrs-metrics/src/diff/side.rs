@@ -38,16 +38,18 @@ impl DiffSide {
 
     /// The results of one model alone, named as if there were no other; none where it has none.
     pub fn of_model(&self, model: &str) -> Option<Self> {
-        let own = |case: &&SideCase| case.name.model.as_deref() == Some(model);
-        let unnamed = |case: &SideCase| SideCase {
+        let own = self.cases.iter().filter(|case| case.name.model.as_deref() == Some(model));
+        let unnamed = own.map(|case| SideCase {
             name: CaseName { model: None, ..case.name.clone() },
             grades: case.grades.clone(),
-        };
-        let cases: Vec<SideCase> = self.cases.iter().filter(own).map(unnamed).collect();
-        let name =
-            SideName { model: Some(model.to_owned()), results: cases.len(), ..self.name.clone() };
+        });
+        let cases: Vec<SideCase> = unnamed.collect();
         (!cases.is_empty()).then(|| Self {
-            name,
+            name: SideName {
+                model: Some(model.to_owned()),
+                results: cases.len(),
+                ..self.name.clone()
+            },
             cases,
             gate: GateReport::default(),
             // They are over all models.
@@ -113,6 +115,13 @@ pub struct SideCase {
     pub name: CaseName,
     /// One for each grader of the side; none where it was not graded.
     pub grades: Vec<Option<SideGrade>>,
+}
+
+impl SideCase {
+    /// The grade in this column; none where it was not graded.
+    pub(super) fn grade(&self, at: usize) -> Option<SideGrade> {
+        self.grades.get(at).copied().flatten()
+    }
 }
 
 /// The name of a case.

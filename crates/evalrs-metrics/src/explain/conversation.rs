@@ -41,13 +41,12 @@ pub fn changes(before: &[Ingredient], after: &[Ingredient]) -> Vec<String> {
 }
 
 fn name_of(part: &Ingredient) -> String {
-    let is_file = FILES.contains(&part.name.as_str());
-    let path = part.preview.as_deref().and_then(|text| text.rsplit_once(' ')).map(|(path, _)| path);
-    match path.filter(|_| is_file) {
-        Some(path) => format!("the file {path}"),
-        None if part.name == "program" => "the program".to_owned(),
-        None => part.name.clone(),
+    if FILES.contains(&part.name.as_str())
+        && let Some((path, _)) = part.preview.as_deref().and_then(|text| text.rsplit_once(' '))
+    {
+        return format!("the file {path}");
     }
+    if part.name == "program" { "the program".to_owned() } else { part.name.clone() }
 }
 
 #[cfg(test)]

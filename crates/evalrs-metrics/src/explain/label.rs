@@ -31,11 +31,8 @@ pub struct ExplainedOpinion {
 impl ExplainedOpinion {
     /// An opinion, where scores of at least `threshold` pass.
     pub fn new(who: Option<&str>, label: Label, threshold: f64) -> Self {
-        let score = match label {
-            Label::Score(score) => Some(score),
-            Label::Pass(_) => None,
-        };
-        Self { who: who.map(str::to_owned), passes: label.passes(threshold), score }
+        let who = who.map(str::to_owned);
+        Self { who, passes: label.passes(threshold), score: label.score() }
     }
 
     fn shown(&self) -> String {

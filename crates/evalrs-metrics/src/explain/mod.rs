@@ -146,21 +146,18 @@ pub struct ValueChange {
     pub after: String,
 }
 
-/// Gives the value of a name as text, if that is short.
-pub(crate) type ShortValue<'a> = &'a dyn Fn(&str) -> Option<String>;
-
-/// What is short both before and after, in the order of `names`.
+/// What is short both before and after, in the order of `names`. Both give the value of a name as text, if that is short.
 pub fn changed_values(
     names: &[String],
-    before: ShortValue<'_>,
-    after: ShortValue<'_>,
+    before: impl Fn(&str) -> Option<String>,
+    after: impl Fn(&str) -> Option<String>,
 ) -> Vec<ValueChange> {
-    let change = |name: &String| {
+    let changes = names.iter().filter_map(|name| {
         let before = before(name)?;
         let after = after(name)?;
         (before != after).then(|| ValueChange { name: name.clone(), before, after })
-    };
-    names.iter().filter_map(change).collect()
+    });
+    changes.collect()
 }
 
 /// The text of the ingredient `name`, if it is short.
@@ -189,10 +186,10 @@ fn short(text: &str) -> Option<String> {
 
 /// The names of the ingredients in which two keys differ, in the order of the walk.
 pub fn differing(before: &[Ingredient], after: &[Ingredient]) -> Vec<String> {
-    let by_name =
-        |list: &'_ [Ingredient], name: &str| list.iter().find(|part| part.name == name).cloned();
-    let gone = before.iter().filter(|part| by_name(after, &part.name).is_none());
-    let changed = after.iter().filter(|part| by_name(before, &part.name).as_ref() != Some(*part));
+    let has = |part: &Ingredient, other: &Ingredient| part.name == other.name;
+    let gone = before.iter().filter(|part| !after.iter().any(|other| has(part, other)));
+    let changed =
+        after.iter().filter(|part| before.iter().find(|other| has(part, other)) != Some(*part));
     changed.chain(gone).map(|part| part.name.clone()).collect()
 }
 
@@ -226,9 +223,11 @@ mod tests {
             part("gone", Some("x")),
         ];
         let after = [part("a", Some("0.5")), part("b", Some("")), part("long", Some("s"))];
-        let changes = changed_values(&names, &|name| short_ingredient(&before, name), &|name| {
-            short_ingredient(&after, name)
-        });
+        let changes = changed_values(
+            &names,
+            |name| short_ingredient(&before, name),
+            |name| short_ingredient(&after, name),
+        );
         let gone = change("gone", "x", "(absent)");
         assert_eq!(changes, [change("a", "0", "0.5"), change("b", "(absent)", "(empty)"), gone]);
         for (value, expected) in [

@@ -3,8 +3,9 @@
 use serde::Serialize;
 use serde_json::Value;
 
+use super::sent::SentOrigin;
 use evalrs_base::price::Cost;
-use evalrs_model::outcome::{Failure, JudgmentOrigin, Outcome, StoredOutcome};
+use evalrs_model::outcome::{Failure, Outcome, StoredOutcome};
 
 /// A stored outcome, and where it comes from.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -19,42 +20,20 @@ pub struct ExplainedOutcome {
     pub usage: Value,
     /// What that costs by the prices in force, in US dollars; null where no price is known.
     pub cost: Option<Cost>,
-    /// When it was asked or imported, RFC 3339.
-    pub at: String,
-    /// The version of evalrs that asked or imported.
-    pub by: String,
-    /// The file it was imported from; null if it was asked.
-    pub imported_from: Option<String>,
-    /// Which layer of the store has it.
-    pub layer: String,
-    /// How often it was asked anew.
-    pub generation: u32,
+    /// Where it comes from.
+    #[serde(flatten)]
+    pub origin: SentOrigin,
 }
 
 impl ExplainedOutcome {
     /// What is shown of an entry of the store.
     pub fn new(stored: StoredOutcome, layer: String, generation: u32, cost: Option<Cost>) -> Self {
-        let (reply, failure, model, usage) = match stored.outcome {
-            Outcome::Reply(reply) => (Some(reply.text), None, reply.model, reply.usage),
-            Outcome::Failure(failure) => {
-                let usage = failure.usage;
-                (None, Some(failure), None, usage)
-            }
+        let origin = SentOrigin::new(&stored, layer, generation);
+        let usage = serde_json::to_value(stored.outcome.usage()).unwrap_or_default();
+        let (reply, failure, model) = match stored.outcome {
+            Outcome::Reply(reply) => (Some(reply.text), None, reply.model),
+            Outcome::Failure(failure) => (None, Some(failure), None),
         };
-        Self {
-            reply,
-            failure,
-            model,
-            usage: serde_json::to_value(usage).unwrap_or_default(),
-            cost,
-            at: stored.at,
-            by: stored.by,
-            imported_from: match stored.origin {
-                JudgmentOrigin::Asked => None,
-                JudgmentOrigin::Imported(file) => Some(file),
-            },
-            layer,
-            generation,
-        }
+        Self { reply, failure, model, usage, cost, origin }
     }
 }

@@ -101,16 +101,13 @@ impl SentJudgment {
         let outcome = stored.map(|stored| stored.outcome);
         let exchange = outcome.as_ref().and_then(Outcome::exchange);
         let rejected = exchange.map(|exchange| &exchange.rejected[..]).unwrap_or_default();
-        let mut exchanges: Vec<SentExchange> = Vec::with_capacity(requests.len());
-        for (at, request) in requests.into_iter().enumerate() {
-            let earlier = rejected.get(at);
-            exchanges.push(SentExchange {
-                request: request.body,
-                reply: earlier.map(|earlier| earlier.text.clone()),
-                fault: earlier.map(|earlier| earlier.fault.clone()),
-            });
-        }
-        match (outcome, exchanges.last_mut()) {
+        let exchanges = requests.into_iter().enumerate().map(|(at, request)| SentExchange {
+            request: request.body,
+            reply: rejected.get(at).map(|earlier| earlier.text.clone()),
+            fault: rejected.get(at).map(|earlier| earlier.fault.clone()),
+        });
+        self.exchanges = exchanges.collect();
+        match (outcome, self.exchanges.last_mut()) {
             (Some(Outcome::Reply(reply)), Some(last)) => last.reply = Some(reply.text),
             (Some(Outcome::Failure(failure)), Some(last)) => {
                 last.fault = failure.reply.as_ref().map(|_| failure.message.clone());
@@ -120,7 +117,6 @@ impl SentJudgment {
             }
             (None, _) | (_, None) => {}
         }
-        self.exchanges = exchanges;
         self
     }
 }

@@ -27,23 +27,21 @@ pub(super) fn agree_less(earlier: &[HistoryLine], now: &HistoryLine) -> Vec<Agre
         let mut same = earlier.iter().rev().filter(|line| {
             line.dataset.is_some() && line.dataset == now.dataset && line.target == now.target
         });
-        same.find_map(|line| {
+        let compared = same.find_map(|line| {
             let old = line.metrics.get(grader)?;
-            let before = old.agreement?;
-            let mean = [old.mean?, metric.mean?];
-            let grader = grader.clone();
-            let since = line.id.clone();
-            Some(AgreesLess { grader, since, mean, before, now: agreement })
-        })
+            Some(AgreesLess {
+                grader: grader.clone(),
+                since: line.id.clone(),
+                mean: [old.mean?, metric.mean?],
+                before: old.agreement?,
+                now: agreement,
+            })
+        })?;
+        let agreed = compared.before.accuracy.zip(agreement.accuracy);
+        let is_less = agreed.is_some_and(|(before, now)| now < before);
+        (compared.mean[1] > compared.mean[0] && is_less).then_some(compared)
     });
-    compared.filter(AgreesLess::is_so).collect()
-}
-
-impl AgreesLess {
-    fn is_so(&self) -> bool {
-        let agreed = self.before.accuracy.zip(self.now.accuracy);
-        self.mean[1] > self.mean[0] && agreed.is_some_and(|(before, now)| now < before)
-    }
+    compared.collect()
 }
 
 #[cfg(test)]

@@ -1,7 +1,5 @@
 //! A run as a line of the history of its suite: what each grader and declared metric came to, and digests of what that rests on.
 
-use std::collections::BTreeMap;
-
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
@@ -34,7 +32,7 @@ pub struct HistoryLine {
     /// Grader → what its grades came to.
     pub metrics: OrderedMap<HistoryMetric>,
     /// Metric that the suite declares → what it came to.
-    #[serde(default, skip_serializing_if = "has_none")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<HistoryDeclared>,
     /// What the gate said.
     #[serde(default)]
@@ -113,10 +111,6 @@ impl HistoryDeclared {
     }
 }
 
-pub(super) fn has_none(metrics: &OrderedMap<HistoryDeclared>) -> bool {
-    metrics.0.is_empty()
-}
-
 /// What decides the grades of a grader, in three parts.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
@@ -162,8 +156,9 @@ impl GraderDigests {
 
     /// All of it as one.
     pub fn whole(&self) -> String {
-        let part = |part: &Option<String>| part.clone().unwrap_or_default();
-        digest(&[part(&self.rubric), part(&self.model), self.settings.clone()].join(" "))
+        let [rubric, model] =
+            [&self.rubric, &self.model].map(|part| part.as_deref().unwrap_or_default());
+        digest(&[rubric, model, &self.settings].join(" "))
     }
 }
 
@@ -172,10 +167,13 @@ impl GraderDigests {
 fn said(value: &Value) -> Value {
     match value {
         Value::Object(members) => {
-            let members = members.iter().filter(|(_, member)| !member.is_null());
-            let sorted: BTreeMap<&String, Value> =
-                members.map(|(name, member)| (name, said(member))).collect();
-            sorted.into_iter().map(|(name, member)| (name.clone(), member)).collect()
+            let mut said: Map<String, Value> = members
+                .iter()
+                .filter(|(_, member)| !member.is_null())
+                .map(|(name, member)| (name.clone(), said(member)))
+                .collect();
+            said.sort_keys();
+            Value::Object(said)
         }
         Value::Array(items) => items.iter().map(said).collect(),
         other => other.clone(),

@@ -10,7 +10,6 @@ pub mod slide;
 use serde::Serialize;
 
 use self::against_people::{AgreesLess, agree_less};
-use self::line::has_none;
 pub use self::line::{
     GraderDigests, HISTORY_FORMAT, HistoryAgreement, HistoryDeclared, HistoryLine, HistoryMetric,
     digest, says_more,
@@ -39,7 +38,7 @@ pub struct HistoryRun {
     /// Grader → what its grades came to.
     pub metrics: OrderedMap<HistoryMetric>,
     /// Metric that the suite declares → what it came to.
-    #[serde(skip_serializing_if = "has_none")]
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<HistoryDeclared>,
     /// What the gate said.
     pub gate: GateReport,
@@ -60,8 +59,8 @@ pub struct HistoryRun {
 
 /// The lines of a suite as runs, each with what changed before it.
 pub fn runs_of_lines(lines: &[HistoryLine]) -> Vec<HistoryRun> {
-    let run = |at: usize, line: &HistoryLine| {
-        let digests = line.digests.0.iter();
+    let runs = lines.iter().enumerate().map(|(at, line)| {
+        let digests = line.digests.0.iter().map(|(name, parts)| (name.clone(), parts.whole()));
         HistoryRun {
             id: line.id.clone(),
             started: line.started.clone(),
@@ -69,16 +68,14 @@ pub fn runs_of_lines(lines: &[HistoryLine]) -> Vec<HistoryRun> {
             declared: line.declared.clone(),
             gate: line.gate.clone(),
             cost: line.cost,
-            digests: OrderedMap(
-                digests.map(|(name, parts)| (name.clone(), parts.whole())).collect(),
-            ),
+            digests: OrderedMap(digests.collect()),
             dataset: line.dataset.clone(),
             target: line.target.clone(),
             breaks: breaks(&lines[..at], line),
             agree_less: agree_less(&lines[..at], line),
         }
-    };
-    lines.iter().enumerate().map(|(at, line)| run(at, line)).collect()
+    });
+    runs.collect()
 }
 
 /// What changed between two runs, so that numbers before and after it are not of the same thing.

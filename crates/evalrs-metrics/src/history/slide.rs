@@ -13,12 +13,11 @@ const P_VALUE: f64 = 0.05;
 pub fn comparable(lines: &[HistoryLine], grader: &str) -> Option<usize> {
     let now = lines.last()?;
     let own = now.digests.get(grader)?;
-    let means_the_same = |line: &HistoryLine| {
+    lines[..lines.len() - 1].iter().rposition(|line| {
         line.digests.get(grader) == Some(own)
             && line.dataset.is_some()
             && line.dataset == now.dataset
-    };
-    lines[..lines.len() - 1].iter().rposition(means_the_same)
+    })
 }
 
 /// That a grader's mean went down by more than chance explains, while the gate still stands.
@@ -68,8 +67,8 @@ pub fn slide(
     now: &HistoryLine,
     paired: Option<&PairedGrades>,
 ) -> Option<Slide> {
-    let [old, new] = [before, now].map(|line| line.metrics.get(grader));
-    let (old, new) = old.zip(new)?;
+    let old = before.metrics.get(grader)?;
+    let new = now.metrics.get(grader)?;
     let of_means = ComparedMeans {
         before: old.mean?,
         now: new.mean?,
@@ -78,15 +77,13 @@ pub fn slide(
     };
     let compared = paired.and_then(PairedGrades::compared).unwrap_or(of_means);
     let p_value = compared.p_value.filter(|p| *p < P_VALUE)?;
-    let ComparedMeans { before: then, now, test, .. } = compared;
-    let since = before.id.clone();
-    (now < then).then(|| Slide {
+    (compared.now < compared.before).then(|| Slide {
         grader: grader.to_owned(),
-        since,
-        before: then,
-        now,
+        since: before.id.clone(),
+        before: compared.before,
+        now: compared.now,
         p_value,
-        test,
+        test: compared.test,
     })
 }
 
@@ -109,26 +106,21 @@ struct ComparedMeans {
 
 impl PairedGrades {
     fn compared(&self) -> Option<ComparedMeans> {
-        let (before, now) = self.paired.mean_before.zip(self.paired.mean_now)?;
+        let paired = &self.paired;
         let (p_value, test) = if self.is_binary {
-            (self.of_passes(), SlideTest::PairedPasses)
+            // It counts samples, and says nothing of a mean that went down while more samples went up.
+            let is_down = paired.samples_broken > paired.samples_fixed;
+            (paired.p_value.filter(|_| is_down), SlideTest::PairedPasses)
         } else {
-            (self.paired.difference_p_value, SlideTest::PairedScores)
+            (paired.difference_p_value, SlideTest::PairedScores)
         };
-        Some(ComparedMeans { before, now, p_value, test })
-    }
-
-    /// It counts samples, and says nothing of a mean that went down while more samples went up.
-    fn of_passes(&self) -> Option<f64> {
-        let PairedSummary { samples_fixed, samples_broken, p_value, .. } = &self.paired;
-        p_value.filter(|_| samples_broken > samples_fixed)
+        Some(ComparedMeans { before: paired.mean_before?, now: paired.mean_now?, p_value, test })
     }
 }
 
 /// z of two means that know nothing of each other: their difference over the root of the sum of their squared errors.
 fn two_sample(old: &HistoryMetric, new: &HistoryMetric) -> Option<f64> {
-    let stderr = old.stderr?.hypot(new.stderr?);
-    two_sided(new.mean? - old.mean?, stderr)
+    two_sided(new.mean? - old.mean?, old.stderr?.hypot(new.stderr?))
 }
 
 /// The two-sided p-value of a difference with this standard error; none where that is 0 or no number.

@@ -9,6 +9,8 @@ use serde::{Deserialize, Serialize};
 use super::sum;
 use evalrs_base::exact::mean;
 use evalrs_base::ordered_map::OrderedMap;
+use evalrs_statistics::kappa::{KappaWeights, ScorePair, cohen_kappa, ranked};
+use evalrs_statistics::krippendorff::{MeasurementLevel, krippendorff_alpha};
 
 /// Scores beyond this count as missing: their squares would not fit a float, and nobody grades on such a scale.
 const MOST: f64 = 1e100;
@@ -83,9 +85,10 @@ pub fn agreement(rows: &[Vec<Option<f64>>]) -> Agreement {
         mean(&scores)
     };
     let pair = |(one, other): (usize, usize)| {
-        let both: Vec<(f64, f64)> =
-            rows.iter().filter_map(|row| Some((score(row, one)?, score(row, other)?))).collect();
-        (format!("{}-{}", one + 1, other + 1), pair_agreement(&both))
+        let both = rows
+            .iter()
+            .filter_map(|row| Some(ScorePair { one: score(row, one)?, other: score(row, other)? }));
+        (format!("{}-{}", one + 1, other + 1), pair_agreement(&both.collect::<Vec<_>>()))
     };
     let pairs = (0..raters).flat_map(|one| (one + 1..raters).map(move |other| (one, other)));
     let is_complete = |unit: &&Vec<f64>| raters > 0 && unit.len() == raters;
@@ -105,59 +108,33 @@ pub fn agreement(rows: &[Vec<Option<f64>>]) -> Agreement {
     }
 }
 
-fn pair_agreement(both: &[(f64, f64)]) -> PairAgreement {
-    let equal = both.iter().filter(|(one, other)| same(*one, *other)).count();
+/// The kappas are none where one of the two only ever gave one score: nothing it says could agree more than chance.
+fn pair_agreement(both: &[ScorePair]) -> PairAgreement {
+    let equal = both.iter().filter(|pair| same(pair.one, pair.other)).count();
+    let ones: Vec<f64> = both.iter().map(|pair| pair.one).collect();
+    let others: Vec<f64> = both.iter().map(|pair| pair.other).collect();
+    // Asked of the scores: rounded means of equal scores may differ from them.
+    let differ = !are_equal(&ones) && !are_equal(&others);
     PairAgreement {
         n: both.len(),
         exact_agreement: share(equal, both.len()),
-        cohen_kappa: cohen_kappa(both),
-        quadratic_weighted_kappa: quadratic_weighted_kappa(both),
+        cohen_kappa: cohen_kappa(&ranked(both), KappaWeights::Plain).filter(|_| differ),
+        quadratic_weighted_kappa: quadratic_weighted_kappa(&ones, &others).filter(|_| differ),
     }
 }
 
-/// The agreement of two raters beyond that of chance, scores being names. None without items, or where one of them
-/// only ever gave one score: nothing it says could agree more than chance.
-///
-/// `(p_o - p_e) / (1 - p_e)`, Cohen 1960, "A Coefficient of Agreement for Nominal Scales", both sides times n².
-fn cohen_kappa(both: &[(f64, f64)]) -> Option<f64> {
-    let n = both.len() as i128;
-    let equal = both.iter().filter(|(one, other)| same(*one, *other)).count() as i128;
-    let ones = categories(both.iter().map(|(one, _)| *one).collect());
-    let others = categories(both.iter().map(|(_, other)| *other).collect());
-    if ones.len() < 2 || others.len() < 2 {
-        return None;
-    }
-    let mut by_chance = 0;
-    let mut at = others.iter().peekable();
-    // Both are sorted, so one walk meets every category that both have.
-    for (score, count) in &ones {
-        while at.next_if(|(other, _)| other.total_cmp(score).is_lt()).is_some() {}
-        if let Some((_, other_count)) = at.next_if(|(other, _)| same(*other, *score)) {
-            by_chance += *count as i128 * *other_count as i128;
-        }
-    }
-    Some((equal * n - by_chance) as f64 / (n * n - by_chance) as f64)
-}
-
-/// The agreement of two raters beyond that of chance, a disagreement weighing as the square of its size. None
-/// without items, or where one of them only ever gave one score.
+/// The agreement of two raters beyond that of chance, a disagreement weighing as the square of its size.
 ///
 /// `1 - sum(w_ij p_oij) / sum(w_ij p_eij)` with `w_ij = (x_i - y_j)²`, Cohen 1968, "Weighted Kappa". The weights
 /// are those of the scores themselves: scikit-learn's, which go by rank among the scores that occur, are the same
 /// where no score between two others is missing. With these weights the sum over chance pairs has a closed form, so
 /// that no table of all pairs of scores is needed.
-fn quadratic_weighted_kappa(both: &[(f64, f64)]) -> Option<f64> {
-    let (ones, others): (Vec<f64>, Vec<f64>) = both.iter().copied().unzip();
-    let one_mean = mean(&ones)?;
-    let other_mean = mean(&others)?;
-    // Asked of the scores: rounded means of equal scores may differ from them.
-    if are_equal(&ones) || are_equal(&others) {
-        return None;
-    }
-    let observed = sum(both.iter().map(|(one, other)| square(one - other)));
-    let between = both.len() as f64 * square(one_mean - other_mean);
-    let expected =
-        sum([squares(&ones, one_mean), squares(&others, other_mean), between].into_iter());
+fn quadratic_weighted_kappa(ones: &[f64], others: &[f64]) -> Option<f64> {
+    let one_mean = mean(ones)?;
+    let other_mean = mean(others)?;
+    let observed = sum(ones.iter().zip(others).map(|(one, other)| square(one - other)));
+    let between = ones.len() as f64 * square(one_mean - other_mean);
+    let expected = sum([squares(ones, one_mean), squares(others, other_mean), between].into_iter());
     finite(1.0 - observed / expected)
 }
 
@@ -165,7 +142,7 @@ fn quadratic_weighted_kappa(both: &[(f64, f64)]) -> Option<f64> {
 ///
 /// `1 - D_o / D_e`, Krippendorff 2011, "Computing Krippendorff's Alpha-Reliability"; Hayes and Krippendorff 2007,
 /// "Answering the Call for a Standard Reliability Measure for Coding Data". Sums over ordered pairs of scores are
-/// written as counts of equal scores and as sums of squares.
+/// written as sums of squares.
 fn alpha(mut units: Vec<Vec<f64>>) -> Alpha {
     units.retain(|unit| unit.len() > 1);
     let all = units.concat();
@@ -173,31 +150,18 @@ fn alpha(mut units: Vec<Vec<f64>>) -> Alpha {
         return Alpha::default();
     }
     let n = all.len() as f64;
-    let observed = |disagreement: fn(&[f64]) -> f64| {
-        sum(units.iter().map(|unit| disagreement(unit) / (unit.len() - 1) as f64))
-    };
-    let of = |disagreement: fn(&[f64]) -> f64| {
-        finite(1.0 - (n - 1.0) * observed(disagreement) / disagreement(&all))
-    };
-    Alpha { nominal: of(unequal_pairs), interval: of(squared_differences) }
-}
-
-/// How many ordered pairs of the scores are unequal.
-fn unequal_pairs(scores: &[f64]) -> f64 {
-    let equal: u128 = categories(scores.to_vec()).iter().map(|(_, count)| square_of(*count)).sum();
-    (square_of(scores.len()) - equal) as f64
+    let observed =
+        sum(units.iter().map(|unit| squared_differences(unit) / (unit.len() - 1) as f64));
+    Alpha {
+        nominal: krippendorff_alpha(&units, MeasurementLevel::Nominal),
+        interval: finite(1.0 - (n - 1.0) * observed / squared_differences(&all)),
+    }
 }
 
 /// The sum of squared differences over all ordered pairs of the scores.
 fn squared_differences(scores: &[f64]) -> f64 {
     let mean = mean(scores).unwrap_or_default();
     if are_equal(scores) { 0.0 } else { 2.0 * scores.len() as f64 * squares(scores, mean) }
-}
-
-/// Distinct scores in rising order, and how often each occurs.
-fn categories(mut scores: Vec<f64>) -> Vec<(f64, usize)> {
-    scores.sort_by(f64::total_cmp);
-    scores.chunk_by(|one, other| same(*one, *other)).map(|run| (run[0], run.len())).collect()
 }
 
 /// Whether the scores are one category. Scores are compared bit by bit: there is neither -0.0 nor NaN among them.
@@ -211,10 +175,6 @@ fn are_equal(scores: &[f64]) -> bool {
 
 fn square(value: f64) -> f64 {
     value * value
-}
-
-fn square_of(count: usize) -> u128 {
-    (count as u128) * (count as u128)
 }
 
 /// The sum of squared distances from `centre`.

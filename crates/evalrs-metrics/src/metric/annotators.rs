@@ -99,19 +99,16 @@ impl AnnotatorAgreement {
         if several.is_empty() {
             return None;
         }
-        let verdicts = units(&several, &|label| f64::from(u8::from(label.passes(threshold))));
-        let score = |label: Label| match label {
-            Label::Score(score) => score,
-            Label::Pass(_) => f64::NAN,
-        };
+        let verdicts = units(&several, |label| f64::from(label.passes(threshold)));
+        // What is not a number has no alpha.
+        let scores = units(&several, |label| label.score().unwrap_or(f64::NAN));
+        let pairs_of = |count: usize| count * count.saturating_sub(1) / 2;
         let mut pairs = 0;
         let mut agreeing = 0;
         for unit in &verdicts {
             let passes = unit.iter().filter(|verdict| **verdict > 0.5).count();
-            let fails = unit.len() - passes;
-            let of = |count: usize| count * count.saturating_sub(1) / 2;
-            pairs += of(unit.len());
-            agreeing += of(passes) + of(fails);
+            pairs += pairs_of(unit.len());
+            agreeing += pairs_of(passes) + pairs_of(unit.len() - passes);
         }
         let names: HashSet<Option<&str>> = several.iter().flatten().map(|(who, _)| *who).collect();
         Some(Self {
@@ -120,16 +117,12 @@ impl AnnotatorAgreement {
             pairs,
             agreement: Some(agreeing as f64 / pairs as f64),
             alpha: krippendorff_alpha(&verdicts, MeasurementLevel::Nominal),
-            // What is not a number has no alpha.
-            alpha_of_scores: krippendorff_alpha(
-                &units(&several, &score),
-                MeasurementLevel::Interval,
-            ),
+            alpha_of_scores: krippendorff_alpha(&scores, MeasurementLevel::Interval),
         })
     }
 }
 
-fn units(cases: &[Vec<NamedLabel<'_>>], number: &dyn Fn(Label) -> f64) -> Vec<Vec<f64>> {
+fn units(cases: &[Vec<NamedLabel<'_>>], number: impl Fn(Label) -> f64) -> Vec<Vec<f64>> {
     cases.iter().map(|labels| labels.iter().map(|(_, label)| number(*label)).collect()).collect()
 }
 

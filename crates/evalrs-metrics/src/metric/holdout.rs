@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
+use super::label_queue::{answer_number, first_number};
 use evalrs_statistics::reusable_holdout::{
     AgreementCount, HoldoutQuery, TOLERANCE, ToldAgreement, answer, bound, budget,
 };
@@ -19,15 +20,8 @@ const FORMAT: u32 = 1;
 ///
 /// A changed answer is another one: its label is drawn anew.
 pub fn is_held_out(sample_id: &str, submission: u64, holdout: f64) -> bool {
-    let mut hasher = blake3::Hasher::new_derive_key("evalrs 2026 labels held out");
-    hasher.update(&submission.to_le_bytes());
-    hasher.update(sample_id.as_bytes());
-    (number_of(&hasher.finalize()) as f64) < holdout * 2f64.powi(64)
-}
-
-fn number_of(hash: &blake3::Hash) -> u64 {
-    let (first, _) = hash.as_bytes().split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
-    u64::from_le_bytes(*first)
+    let number = answer_number("evalrs 2026 labels held out", sample_id, submission);
+    (number as f64) < holdout * 2f64.powi(64)
 }
 
 /// A held-out label and the verdict beside it.
@@ -117,10 +111,9 @@ pub struct HeldOutQuestion {
 impl HoldoutLog {
     /// Reads the lines that are of `grader`, and of no other suite; others, and those that are none, are left alone.
     pub fn read(text: &str, grader: &str, is_other: &dyn Fn(&str) -> bool) -> Self {
-        let line = |line: &str| serde_json::from_str::<LoggedAnswer>(line).ok();
         let own = text
             .lines()
-            .filter_map(line)
+            .filter_map(|line| serde_json::from_str::<LoggedAnswer>(line).ok())
             .filter(|told| told.format == FORMAT && told.grader == grader)
             .filter(|told| !is_other(&told.suite));
         Self { told: own.map(|told| (told.query.clone(), told)).collect() }
@@ -151,14 +144,13 @@ impl HoldoutLog {
         }
         let agree = held_out.iter().filter(|one| one.label == one.verdict).count();
         let number = self.told.len() + 1;
-        let found = answer(&HoldoutQuery {
+        let told = answer(&HoldoutQuery {
             shown: *shown,
             held_out: AgreementCount { agree, n },
-            content: number_of(&digest),
+            content: first_number(&digest),
             number,
             best: self.told.values().map(|line| line.told.agreement).reduce(f64::max),
         })?;
-        let told = found.told;
         let line = LoggedAnswer {
             format: FORMAT,
             suite: suite.to_owned(),

@@ -24,10 +24,15 @@ impl AgreementMove {
     pub fn of(then: Option<Cell>, now: Cell, label: Label, threshold: f64) -> Option<Self> {
         let then = then.filter(|then| then.is_verdict() && now.is_verdict())?;
         let passes = label.passes(threshold);
-        match [then.passes() == passes, now.passes() == passes] {
-            [true, false] => Some(Self::NoLongerAgrees),
-            [false, true] => Some(Self::NowAgrees),
-            [true, true] | [false, false] => None,
+        Self::between(then.passes() == passes, now.passes() == passes)
+    }
+
+    /// The move from whether it agreed to whether it agrees.
+    pub(crate) fn between(agreed: bool, agrees: bool) -> Option<Self> {
+        match (agreed, agrees) {
+            (true, false) => Some(Self::NoLongerAgrees),
+            (false, true) => Some(Self::NowAgrees),
+            (true, true) | (false, false) => None,
         }
     }
 }

@@ -21,10 +21,19 @@ pub struct LabelCandidate {
 
 /// The number of an answer in the random order: of the sample and the digest of the submission.
 pub fn draw_number(sample_id: &str, submission: u64) -> u64 {
-    let mut hasher = blake3::Hasher::new_derive_key("evalrs 2026 labels drawn");
+    answer_number("evalrs 2026 labels drawn", sample_id, submission)
+}
+
+/// A number that follows from the sample and the digest of the submission; another one in each context.
+pub(super) fn answer_number(context: &str, sample_id: &str, submission: u64) -> u64 {
+    let mut hasher = blake3::Hasher::new_derive_key(context);
     hasher.update(&submission.to_le_bytes());
     hasher.update(sample_id.as_bytes());
-    let hash = hasher.finalize();
+    first_number(&hasher.finalize())
+}
+
+/// The first eight bytes of a hash.
+pub(super) fn first_number(hash: &blake3::Hash) -> u64 {
     let (first, _) = hash.as_bytes().split_first_chunk::<8>().unwrap_or((&[0; 8], &[]));
     u64::from_le_bytes(*first)
 }

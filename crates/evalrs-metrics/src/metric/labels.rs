@@ -143,10 +143,11 @@ pub fn disagrees(cell: Cell, label: Label, threshold: f64) -> Option<f64> {
     if !cell.is_verdict() || passed == label.passes(threshold) {
         return None;
     }
+    let distance = (cell.score - label.number()).abs();
     Some(match label {
         // Never 0.0, which whoever sorts by it would take for agreement.
-        Label::Score(score) => (cell.score - score).abs().max(f64::EPSILON),
-        Label::Pass(pass) => 0.5 + (cell.score - f64::from(u8::from(pass))).abs() / 2.0,
+        Label::Score(_) => distance.max(f64::EPSILON),
+        Label::Pass(_) => 0.5 + distance / 2.0,
     })
 }
 
@@ -154,11 +155,11 @@ pub fn disagrees(cell: Cell, label: Label, threshold: f64) -> Option<f64> {
 /// scores, from pass and fail half of the distance from full or no score, and 0.5 more where they disagree. None where there
 /// is no verdict.
 pub fn label_distance(cell: Cell, label: Label, threshold: f64) -> Option<f64> {
-    let agreeing = || match label {
-        Label::Score(score) => (cell.score - score).abs(),
-        Label::Pass(pass) => (cell.score - f64::from(u8::from(pass))).abs() / 2.0,
-    };
-    disagrees(cell, label, threshold).or_else(|| cell.is_verdict().then(agreeing))
+    disagrees(cell, label, threshold).or_else(|| {
+        let distance = (cell.score - label.number()).abs();
+        let agreeing = if matches!(label, Label::Pass(_)) { distance / 2.0 } else { distance };
+        cell.is_verdict().then_some(agreeing)
+    })
 }
 
 #[cfg(test)]

@@ -35,6 +35,13 @@ pub struct Pair {
     pub now: PairedVerdict,
 }
 
+impl Pair {
+    /// How far the score moved.
+    fn difference(&self) -> f64 {
+        self.now.score - self.before.score
+    }
+}
+
 /// A grade that could be made.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct PairedVerdict {
@@ -102,7 +109,8 @@ impl PairedSummary {
         let share = |passes: fn(&&Pair) -> bool| {
             (n > 0).then(|| pairs.iter().filter(passes).count() as f64 / n as f64)
         };
-        let (samples_fixed, samples_broken) = changed_samples(pairs);
+        let (samples_fixed, samples_broken) =
+            changed_samples(pairs, |pair| i64::from(pair.now.pass) - i64::from(pair.before.pass));
         let interval = difference_interval(pairs, LEVEL);
         Self {
             n,
@@ -132,17 +140,15 @@ impl PairedSummary {
 pub(crate) fn difference_interval(pairs: &[Pair], level: f64) -> Option<ConfidenceInterval> {
     let n = pairs.len();
     if are_rates(pairs) && n < FEW && samples(pairs) == n {
-        let moved = |is: fn(&Pair) -> bool| pairs.iter().filter(|pair| is(pair)).count();
-        let fixed = moved(|pair| pair.now.score > pair.before.score);
-        let broken = moved(|pair| pair.now.score < pair.before.score);
-        let counts = PairedCounts { n, fixed, broken };
-        return paired_rate_interval(counts, level);
+        let fixed = pairs.iter().filter(|pair| pair.now.score > pair.before.score).count();
+        let broken = pairs.iter().filter(|pair| pair.now.score < pair.before.score).count();
+        return paired_rate_interval(PairedCounts { n, fixed, broken }, level);
     }
-    let difference = |pair: &Pair| ClusteredValue {
-        cluster: pair.sample,
-        value: pair.now.score - pair.before.score,
-    };
-    mean_interval(pairs.iter().map(difference).collect(), ValueRange::DIFFERENCE, level)
+    let differences = pairs
+        .iter()
+        .map(|pair| ClusteredValue { cluster: pair.sample, value: pair.difference() })
+        .collect();
+    mean_interval(differences, ValueRange::DIFFERENCE, level)
 }
 
 /// Whether all scores are 0 or 1.
@@ -157,26 +163,17 @@ fn chance_of_difference(
     difference: Option<f64>,
     stderr: Option<f64>,
 ) -> Option<f64> {
-    if are_rates(pairs) {
-        let moved = |pair: &Pair| Pair {
-            before: PairedVerdict { pass: pair.before.score > 0.5, ..pair.before },
-            now: PairedVerdict { pass: pair.now.score > 0.5, ..pair.now },
-            ..*pair
-        };
-        let (fixed, broken) = changed_samples(&pairs.iter().map(moved).collect::<Vec<_>>());
-        return mcnemar_exact(fixed, broken);
+    if !are_rates(pairs) {
+        let stderr = stderr?;
+        if stderr > ROUNDING {
+            return difference_p_value(difference?, stderr, samples(pairs));
+        }
+        // Nothing is known of the spread: what is left are the signs.
     }
-    let stderr = stderr?;
-    if stderr > ROUNDING {
-        return difference_p_value(difference?, stderr, samples(pairs));
-    }
-    // Nothing is known of the spread: what is left are the signs.
-    let moved = |pair: &Pair| Pair {
-        before: PairedVerdict { pass: pair.before.score > pair.now.score, ..pair.before },
-        now: PairedVerdict { pass: pair.now.score > pair.before.score, ..pair.now },
-        ..*pair
-    };
-    let (raised, lowered) = changed_samples(&pairs.iter().map(moved).collect::<Vec<_>>());
+    let (raised, lowered) = changed_samples(pairs, |pair| {
+        i64::from(pair.now.score > pair.before.score)
+            - i64::from(pair.now.score < pair.before.score)
+    });
     mcnemar_exact(raised, lowered)
 }
 
@@ -189,15 +186,17 @@ fn samples(pairs: &[Pair]) -> usize {
 }
 
 fn stderr(pairs: &[Pair], difference: f64) -> Option<f64> {
-    let as_observation = |pair: &Pair| Observation {
-        sample: pair.sample,
-        model: 0,
-        score: pair.now.score - pair.before.score,
-        pass: false,
-        errored: false,
-        result: 0,
-    };
-    let differences: Vec<Observation> = pairs.iter().map(as_observation).collect();
+    let differences: Vec<Observation> = pairs
+        .iter()
+        .map(|pair| Observation {
+            sample: pair.sample,
+            model: 0,
+            score: pair.difference(),
+            pass: false,
+            errored: false,
+            result: 0,
+        })
+        .collect();
     if has_clusters(&differences) {
         return clustered_stderr(&differences, difference);
     }
@@ -205,12 +204,10 @@ fn stderr(pairs: &[Pair], difference: f64) -> Option<f64> {
     naive_stderr(&differences, difference)
 }
 
-/// How many samples pass more often than before, and how many less often.
-fn changed_samples(pairs: &[Pair]) -> (usize, usize) {
-    let mut by_sample: Vec<(u32, i64)> = pairs
-        .iter()
-        .map(|pair| (pair.sample, i64::from(pair.now.pass) - i64::from(pair.before.pass)))
-        .collect();
+/// How many samples rose and how many fell, by the sum of the `change` of their cases.
+fn changed_samples(pairs: &[Pair], change: fn(&Pair) -> i64) -> (usize, usize) {
+    let mut by_sample: Vec<(u32, i64)> =
+        pairs.iter().map(|pair| (pair.sample, change(pair))).collect();
     by_sample.sort_unstable();
     let mut fixed = 0;
     let mut broken = 0;

@@ -58,28 +58,20 @@ impl PeopleEstimate {
             return Some(Self { labels, others, chosen, ..Self::default() });
         }
         let are_scores = verdicts.iter().all(|case| !matches!(case.label, Some(Label::Pass(_))));
-        let passed = |case: &JudgedCase| f64::from(u8::from(case.cell.state == CellState::Passed));
-        let pass = |label: Label| f64::from(u8::from(label.passes(threshold)));
-        let score = |label: Label| match label {
-            Label::Score(score) => score,
-            Label::Pass(pass) => f64::from(u8::from(pass)),
-        };
-        Some(Self {
-            labels,
-            others,
-            chosen,
-            pass_rate: estimate(&verdicts, &passed, &pass),
-            mean: are_scores
-                .then(|| estimate(&verdicts, &|case| case.cell.score, &score))
-                .flatten(),
-        })
+        let pass_rate = estimate(
+            &verdicts,
+            |case| f64::from(case.cell.state == CellState::Passed),
+            |label| f64::from(label.passes(threshold)),
+        );
+        let mean = || estimate(&verdicts, |case| case.cell.score, Label::number);
+        Some(Self { labels, others, chosen, pass_rate, mean: are_scores.then(mean).flatten() })
     }
 }
 
 fn estimate(
     verdicts: &[JudgedCase],
-    of_judge: &dyn Fn(&JudgedCase) -> f64,
-    of_people: &dyn Fn(Label) -> f64,
+    of_judge: fn(&JudgedCase) -> f64,
+    of_people: impl Fn(Label) -> f64,
 ) -> Option<PredictionPoweredMean> {
     let mut labelled = Vec::new();
     let mut others = Vec::new();
@@ -111,7 +103,7 @@ mod tests {
             let state = if passes { CellState::Passed } else { CellState::Failed };
             let label =
                 (sample < labelled).then_some(Label::Pass(passes || sample.is_multiple_of(9)));
-            let score = f64::from(u8::from(passes));
+            let score = f64::from(passes);
             JudgedCase { sample, cell: Cell { score, state }, label, is_chosen: false }
         };
         (0..count).map(case).collect()

@@ -61,14 +61,11 @@ pub fn side_pairs(
         }
         let ResultPlace { sample, trial, .. } = *place;
         let model = (!models.are_joined()).then_some(place.model);
-        let pair = cases.entry((sample, trial, model)).or_insert(SidePair {
-            sample,
-            one: None,
-            other: None,
-        });
-        let said = |series: Option<&Vec<Reading>>| table.side_value(series?.get(at)?);
-        pair.one = pair.one.take().or_else(|| said(Some(&table.of)));
-        pair.other = pair.other.take().or_else(|| said(table.against.first()));
+        let none = SidePair { sample, one: None, other: None };
+        let pair = cases.entry((sample, trial, model)).or_insert(none);
+        pair.one = pair.one.take().or_else(|| table.side_value(table.of.get(at)?));
+        let other = || table.side_value(table.against.first()?.get(at)?);
+        pair.other = pair.other.take().or_else(other);
     }
     cases.into_values().collect()
 }
@@ -180,6 +177,7 @@ pub struct Correlations {
 }
 
 /// A case of which both sides say something.
+#[derive(Clone, Copy)]
 struct BothSides<'a> {
     sample: u32,
     one: &'a SideValue,
@@ -198,7 +196,7 @@ impl SideAgreement {
             .collect();
         let only = |has: fn(&SidePair) -> bool| pairs.iter().filter(|pair| has(pair)).count();
         let confusion = confusion(&both);
-        let equal = both.iter().filter(|both| both.one.class == both.other.class).count();
+        let equal = both.iter().filter(|both| both.are_equal()).count();
         let scores = numbers(&both);
         let numbers = scores.as_deref().unwrap_or_default();
         Self {
@@ -230,12 +228,17 @@ impl SideAgreement {
     }
 }
 
+impl BothSides<'_> {
+    fn are_equal(&self) -> bool {
+        self.one.class == self.other.class
+    }
+}
+
 fn equal_interval(both: &[BothSides<'_>]) -> Option<ConfidenceInterval> {
-    let value = |both: &BothSides<'_>| ClusteredValue {
-        cluster: both.sample,
-        value: f64::from(u8::from(both.one.class == both.other.class)),
-    };
-    mean_interval(both.iter().map(value).collect(), ValueRange::UNIT, LEVEL)
+    let values = both
+        .iter()
+        .map(|both| ClusteredValue { cluster: both.sample, value: f64::from(both.are_equal()) });
+    mean_interval(values.collect(), ValueRange::UNIT, LEVEL)
 }
 
 fn side_mean(
@@ -248,16 +251,19 @@ fn side_mean(
 
 /// The scores of both sides; none unless all are numbers.
 fn numbers(both: &[BothSides<'_>]) -> Option<Vec<ScorePair>> {
-    let pair =
-        |both: &BothSides<'_>| Some(ScorePair { one: both.one.number?, other: both.other.number? });
-    let pairs: Option<Vec<ScorePair>> = both.iter().map(pair).collect();
-    pairs.map(|pairs| levelled(&pairs))
+    let pairs = both
+        .iter()
+        .map(|both| Some(ScorePair { one: both.one.number?, other: both.other.number? }));
+    Some(levelled(&pairs.collect::<Option<Vec<_>>>()?))
 }
 
 /// All that both sides say, once each, in order.
 fn vocabulary<'a>(both: &[BothSides<'a>]) -> Vec<&'a str> {
-    let mut classes: Vec<&str> =
-        both.iter().flat_map(|both| [both.one.class.as_str(), both.other.class.as_str()]).collect();
+    distinct(both.iter().flat_map(|both| [both.one, both.other]))
+}
+
+fn distinct<'a>(values: impl Iterator<Item = &'a SideValue>) -> Vec<&'a str> {
+    let mut classes: Vec<&str> = values.map(|value| value.class.as_str()).collect();
     classes.sort_unstable_by(|one, other| compare_classes(one, other));
     classes.dedup();
     classes
@@ -298,15 +304,11 @@ fn alphas(both: &[BothSides<'_>], numbers: &[ScorePair]) -> Alphas {
 
 /// The area under the curve, where the second side says one of two things.
 fn area(both: &[BothSides<'_>]) -> Option<f64> {
-    let mut said: Vec<&str> = both.iter().map(|both| both.other.class.as_str()).collect();
-    said.sort_unstable_by(|one, other| compare_classes(one, other));
-    said.dedup();
-    let [_, positive] = said.as_slice() else { return None };
-    let outcome = |both: &BothSides<'_>| {
-        Some(ScoredOutcome { score: both.one.number?, positive: both.other.class == *positive })
-    };
-    let outcomes: Option<Vec<ScoredOutcome>> = both.iter().map(outcome).collect();
-    area_under_curve(&outcomes?)
+    let [_, positive] = distinct(both.iter().map(|both| both.other))[..] else { return None };
+    let outcomes = both.iter().map(|both| {
+        Some(ScoredOutcome { score: both.one.number?, positive: both.other.class == positive })
+    });
+    area_under_curve(&outcomes.collect::<Option<Vec<_>>>()?)
 }
 
 #[cfg(test)]

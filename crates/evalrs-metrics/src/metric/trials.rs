@@ -67,14 +67,14 @@ impl TrialFindings {
         let most = lengths().max().filter(|most| *most > 1)?;
         let mut flaky: Vec<FlakyGroup> = groups.iter().filter_map(|group| flaky(group)).collect();
         flaky.sort_by(|left, right| right.evenness().total_cmp(&left.evenness()));
-        let scores =
-            |group: &&[Observation]| group.iter().map(|grade| grade.score).collect::<Vec<f64>>();
+        let scores: Vec<Vec<f64>> =
+            groups.iter().map(|group| group.iter().map(|grade| grade.score).collect()).collect();
         Some(Self {
             groups: groups.len(),
             fewest: lengths().min().unwrap_or(0),
             most,
             flaky,
-            variance: score_variance(&groups.iter().map(scores).collect::<Vec<_>>()),
+            variance: score_variance(&scores),
         })
     }
 }
@@ -104,12 +104,11 @@ pub(crate) fn score_variance(groups: &[Vec<f64>]) -> Option<ScoreVariance> {
         return None;
     }
     let square = |value: f64| value * value;
-    let around = |(group, mean): (&Vec<f64>, &f64)| sum(group.iter().map(|x| square(x - mean)));
-    let between = groups.iter().zip(&means);
-    let between = sum(between.map(|(group, mean)| group.len() as f64 * square(mean - grand)));
-    let within = sum(groups.iter().zip(&means).map(around));
-    let between = between / (count - 1.0);
-    let within = within / (total - count);
+    let with_means = || groups.iter().zip(&means);
+    let between = with_means().map(|(group, mean)| group.len() as f64 * square(mean - grand));
+    let within = with_means().map(|(group, mean)| sum(group.iter().map(|x| square(x - mean))));
+    let between = sum(between) / (count - 1.0);
+    let within = sum(within) / (total - count);
     let squares: f64 = groups.iter().map(|group| square(group.len() as f64)).sum();
     let size = (total - squares / total) / (count - 1.0);
     let excess = excess(between, within);
@@ -188,7 +187,7 @@ mod tests {
         let nothing = ScoreVariance { between: 0.0, within: 0.0, icc: None, stderr: 0.0 };
         assert_eq!(equal, nothing);
         // Of six samples with two trials one is flaky: MSB = MSW = 1/12, which no float is.
-        let even: Vec<Vec<f64>> = (0..6).map(|at| vec![1.0, f64::from(u8::from(at > 0))]).collect();
+        let even: Vec<Vec<f64>> = (0..6).map(|at| vec![1.0, f64::from(at > 0)]).collect();
         let even = score_variance(&even).unwrap();
         assert_eq!((even.between, even.icc), (0.0, Some(0.0)));
         // Trials that differ more than samples do.

@@ -51,15 +51,10 @@ impl GraderCalibration {
 
     /// Which bounds it does not reach, a sentence each.
     pub fn below(&self, bounds: CalibrationBounds) -> Vec<String> {
-        let kappa = |value: f64| format!("{value:.2}");
-        let share = |value: f64| percent(Some(value));
-        [
-            short_of("kappa", self.kappa, bounds.min_kappa, &kappa),
-            short_of("agreement", self.agreement, bounds.min_agreement, &share),
-        ]
-        .into_iter()
-        .flatten()
-        .collect()
+        let kappa = short_of("kappa", self.kappa, bounds.min_kappa, |kappa| format!("{kappa:.2}"));
+        let share = |share: f64| percent(Some(share));
+        let agreement = short_of("agreement", self.agreement, bounds.min_agreement, share);
+        kappa.into_iter().chain(agreement).collect()
     }
 }
 
@@ -68,7 +63,7 @@ fn short_of(
     name: &str,
     value: Option<f64>,
     bound: Option<f64>,
-    shown: &dyn Fn(f64) -> String,
+    shown: fn(f64) -> String,
 ) -> Option<String> {
     let bound = bound?;
     match value {

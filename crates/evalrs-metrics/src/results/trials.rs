@@ -81,10 +81,10 @@ impl TrialsSummary {
         split: Option<&[SplitResult]>,
         name: &dyn Fn(usize) -> Option<NamedResult>,
     ) -> Self {
-        let flaky = |group: &FlakyGroup| {
-            let NamedResult { sample_id, model, .. } = name(group.at)?;
-            Some(FlakySample { sample_id, model, passes: group.passes, trials: group.trials })
-        };
+        let flaky = findings.flaky.iter().filter_map(|FlakyGroup { at, passes, trials }| {
+            let NamedResult { sample_id, model, .. } = name(*at)?;
+            Some(FlakySample { sample_id, model, passes: *passes, trials: *trials })
+        });
         let straddler = |split: &SplitResult| {
             let NamedResult { sample_id, model, trial } = name(split.at)?;
             let SplitVotes { turn, passes, votes } = split.votes;
@@ -94,7 +94,7 @@ impl TrialsSummary {
             samples: findings.groups,
             fewest: findings.fewest,
             most: findings.most,
-            flaky: findings.flaky.iter().filter_map(flaky).collect(),
+            flaky: flaky.collect(),
             variance: findings.variance,
             straddlers: split.map(|split| split.iter().filter_map(straddler).collect()),
         }

@@ -75,7 +75,7 @@ const GATE: &str = "{op: gte, value: 0.5}";
 const BOTH: &str = "{kind: macro, of: [a.right, b.right]}";
 
 fn passes(count: usize, of: usize) -> Vec<Option<f64>> {
-    (0..of).map(|at| Some(f64::from(u8::from(at < count)))).collect()
+    (0..of).map(|at| Some(f64::from(at < count))).collect()
 }
 
 fn two() -> [EvaluatedSuite; 2] {

@@ -22,6 +22,22 @@ impl Label {
             Self::Score(score) => reaches(score, threshold),
         }
     }
+
+    /// Its score; none of a label that says no more than whether the answer passes.
+    pub fn score(self) -> Option<f64> {
+        match self {
+            Self::Pass(_) => None,
+            Self::Score(score) => Some(score),
+        }
+    }
+
+    /// Its score: of a label without one 1.0 for a pass, and 0.0 for a fail.
+    pub fn number(self) -> f64 {
+        match self {
+            Self::Pass(pass) => f64::from(pass),
+            Self::Score(score) => score,
+        }
+    }
 }
 
 /// Where labels of people stand, whom they are for and how they are written.

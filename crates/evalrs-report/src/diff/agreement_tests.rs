@@ -8,7 +8,7 @@ use super::tests::{shown, side};
 use evalrs_base::random::SplitMix;
 use evalrs_metrics::diff::agreement::AgreementMovement::{NoLongerAgrees, NowAgrees};
 use evalrs_metrics::diff::{
-    AgreementDiff, CaseName, Diff, DiffGraderLabels, DiffLabels, DiffSide, compare_with,
+    AgreementDiff, CaseName, Diff, DiffGraderLabels, DiffLabels, DiffSide, compare,
 };
 use evalrs_model::key::ActionKey;
 use evalrs_model::spec::Label;
@@ -52,7 +52,7 @@ fn compared() -> Diff {
         ("i", pass(true)),
         ("not there", pass(true)),
     ];
-    compare_with(&before, &now, None, &labels(&said))
+    compare(&before, &now, None, &labels(&said))
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn an_answer_that_changed_says_nothing_of_the_judge() {
     let said = labels(&["a", "b", "c"].map(|sample| (sample, Label::Pass(true))));
     let before = with([Some(1), Some(2), None], [1, 2, 3], "1", "1");
     let now = with([Some(1), Some(9), Some(3)], [4, 5, 6], "2", "0");
-    let diff = compare_with(&before, &now, None, &said);
+    let diff = compare(&before, &now, None, &said);
     let found = agreement(&diff);
     assert_eq!((found.n, found.labelled, found.other_answers), (2, 3, 1));
     assert_eq!(found.no_longer_agree, ["a", "c"].map(name));
@@ -123,19 +123,19 @@ fn an_answer_that_changed_says_nothing_of_the_judge() {
     assert_eq!((label.agreed, label.agrees), (None, Some(false)));
     // A question with the same key has the same answer, whatever else differs.
     let now = with([Some(1), Some(9), Some(3)], [4, 2, 6], "2", "0");
-    assert_eq!(agreement(&compare_with(&before, &now, None, &said)).n, 3);
+    assert_eq!(agreement(&compare(&before, &now, None, &said)).n, 3);
 }
 
 #[test]
 fn nothing_is_said_without_labels_and_little_where_nobody_judged_both() {
     let before = side("1", &["g"], &["a 1", "b 0"]);
     let now = side("2", &["g"], &["a 0", "b 1"]);
-    let diff = compare_with(&before, &now, None, &labels(&[("z", Label::Pass(true))]));
+    let diff = compare(&before, &now, None, &labels(&[("z", Label::Pass(true))]));
     assert_eq!(diff.graders.get("g").unwrap().agreement, None);
     assert!(!shown(&diff, 80).contains("agree"), "{}", shown(&diff, 80));
     assert_eq!(serde_json::to_value(&diff).unwrap()["graders"]["g"].get("agreement"), None);
     let now = side("2", &["g"], &["a e", "b e"]);
-    let diff = compare_with(&before, &now, None, &labels(&[("a", Label::Pass(true))]));
+    let diff = compare(&before, &now, None, &labels(&[("a", Label::Pass(true))]));
     let found = agreement(&diff);
     assert_eq!((found.n, found.labelled, found.judged_now), (0, 1, 0));
     assert!(shown(&diff, 80).contains("g: 0 of 1 labelled case compared: the new judged 0"));
@@ -246,7 +246,7 @@ fn the_interval_of_a_change_of_kappa_holds_it() {
         });
         let said: Vec<(&str, Label)> =
             said.iter().map(|(name, label)| (name.as_str(), *label)).collect();
-        agreement(&compare_with(&before, &now, None, &labels(&said))).clone()
+        agreement(&compare(&before, &now, None, &labels(&said))).clone()
     };
     // Right in 73 and in 85.1 % of what people pass in 60 %: kappa is 0.4499 and 0.6934.
     let truth = 0.2435;

@@ -3,8 +3,9 @@
 use super::words::{case_label, has_trials};
 use crate::intervals::{kappa_or_dash, or_dash, p_value, signed, signed_range};
 use evalrs_base::text::{count, cut, percent};
-use evalrs_metrics::diff::agreement::{AgreementDiff, AgreementMovement};
+use evalrs_metrics::diff::agreement::AgreementDiff;
 use evalrs_metrics::diff::{CaseName, Diff, VerdictMove};
+use evalrs_metrics::metric::label_change::AgreementMove;
 
 /// How many cases that moved a sentence names.
 const NAMED: usize = 8;
@@ -91,11 +92,11 @@ fn named(cases: &[CaseName], trials: bool) -> String {
 
 /// How many of the verdicts that moved say now what people say, and how many do no longer; empty where nobody labelled one.
 pub(super) fn tally(diff: &Diff) -> String {
-    let of = |wanted: AgreementMovement| {
+    let of = |wanted: AgreementMove| {
         diff.moved.iter().filter(|moved| moved.against_people() == Some(wanted)).count()
     };
-    let now = of(AgreementMovement::NowAgrees);
-    let no_longer = of(AgreementMovement::NoLongerAgrees);
+    let now = of(AgreementMove::NowAgrees);
+    let no_longer = of(AgreementMove::NoLongerAgrees);
     if now + no_longer == 0 {
         return String::new();
     }
@@ -107,8 +108,8 @@ pub(super) fn tally(diff: &Diff) -> String {
 /// How a verdict moved against what people say, in words behind its scores; empty where that is as it was, or not known.
 pub(super) fn word(moved: &VerdictMove) -> &'static str {
     match moved.against_people() {
-        Some(AgreementMovement::NowAgrees) => "now agrees",
-        Some(AgreementMovement::NoLongerAgrees) => "no longer agrees",
+        Some(AgreementMove::NowAgrees) => "now agrees",
+        Some(AgreementMove::NoLongerAgrees) => "no longer agrees",
         None => "",
     }
 }

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 
 use evalrs_base::text::columns;
 use evalrs_metrics::diff::{
-    CaseName, Diff, DiffSide, SideCase, SideGrade, SideName, compare, unlike,
+    CaseName, Diff, DiffLabels, DiffSide, SideCase, SideGrade, SideName, compare, unlike,
 };
 use evalrs_metrics::gate::{GateReport, GateStatus};
 use evalrs_model::key::ActionKey;
@@ -80,7 +80,7 @@ fn verdicts_are_matched_by_name_and_sorted_by_what_they_mean() {
         &["k", "g"],
         &["new 1 1", "f 0.75 0.5", "e 0 0", "d 1 0.25", "c 1 0.375", "b 0 0", "a 0 1"],
     );
-    let diff = compare(&before, &now, None);
+    let diff = compare(&before, &now, None, &DiffLabels::default());
     assert_eq!(
         moves(&diff),
         [
@@ -110,7 +110,7 @@ fn verdicts_are_matched_by_name_and_sorted_by_what_they_mean() {
     );
     assert_eq!(diff.cases.only_before.first[0].sample_id, "gone");
     assert_eq!(unlike(&diff), Vec::<String>::new());
-    let only = compare(&before, &now, Some("k"));
+    let only = compare(&before, &now, Some("k"), &DiffLabels::default());
     assert_eq!(moves(&only), ["broken e//0 k -1", "raised f//0 k +0.25"]);
 }
 
@@ -118,7 +118,7 @@ fn verdicts_are_matched_by_name_and_sorted_by_what_they_mean() {
 fn trials_and_models_are_cases_of_one_sample() {
     let before = side("1", &["g"], &["a/m/0 0", "a/m/1 0", "a/n/0 1", "b/m/0 1"]);
     let now = side("2", &["g"], &["a/m/1 1", "a/n/0 1", "a/m/0 1", "a//0 1", "b/m/0 0"]);
-    let diff = compare(&before, &now, None);
+    let diff = compare(&before, &now, None, &DiffLabels::default());
     assert_eq!(moves(&diff), ["broken b/m/0 g -1", "fixed a/m/1 g +1", "fixed a/m/0 g +1"]);
     let paired = &diff.graders.get("g").unwrap().paired;
     assert_eq!((paired.n, paired.fixed, paired.samples_fixed, paired.samples_broken), (4, 2, 1, 1));
@@ -133,7 +133,7 @@ fn what_is_not_alike_is_said() {
     let check = |suite: &str, graders: &[&str], cases: &[&str], expected: &[&str]| {
         let mut now = side("2", graders, cases);
         suite.clone_into(&mut now.name.suite);
-        let diff = compare(&side("1", &["g"], &["a 1"]), &now, None);
+        let diff = compare(&side("1", &["g"], &["a 1"]), &now, None, &DiffLabels::default());
         assert_eq!(unlike(&diff), expected);
         assert!(shown(&diff, 100).starts_with("diff  "));
     };
@@ -186,7 +186,7 @@ fn hostile() -> Diff {
     now.name.save = Some(3);
     now.name.complete = false;
     now.name.files = vec!["rubric.txt".to_owned()];
-    let mut diff = compare(&before, &now, None);
+    let mut diff = compare(&before, &now, None, &DiffLabels::default());
     diff.moved[0].before.rationale =
         Some("It is polite and says when the parcel comes.".to_owned());
     diff.moved[0].now.rationale =
@@ -250,7 +250,7 @@ fn everything_that_differs_on_one_screen() {
 #[test]
 fn nothing_differs_in_a_few_lines() {
     let one = side("1", &["g"], &["a 1", "b 0"]);
-    insta::assert_snapshot!(shown(&compare(&one, &one, None), 80), @r"
+    insta::assert_snapshot!(shown(&compare(&one, &one, None, &DiffLabels::default()), 80), @r"
     diff  support
 
     old  1  -  no gate
@@ -313,6 +313,11 @@ fn a_comment_interprets_nothing() {
 
 #[test]
 fn machines_read_every_number() {
-    let diff = compare(&side("1", &["g"], &["a 1", "b 0"]), &side("2", &["g"], &["a 0.25"]), None);
+    let diff = compare(
+        &side("1", &["g"], &["a 1", "b 0"]),
+        &side("2", &["g"], &["a 0.25"]),
+        None,
+        &DiffLabels::default(),
+    );
     insta::assert_snapshot!(serde_json::to_string(&diff).unwrap(), @r#"{"format":1,"before":{"suite":"support","run":"1","save":null,"at":null,"evalrs":"","files":[],"results":2,"complete":true},"now":{"suite":"support","run":"2","save":null,"at":null,"evalrs":"","files":[],"results":1,"complete":true},"settings":[],"files":[],"graders":{"g":{"paired":{"n":1,"mean_before":1.0,"mean_now":0.25,"difference":-0.75,"stderr":null,"interval":[-0.99375,0.95625],"interval_method":"clopper_pearson","difference_p_value":null,"minimum_detectable_effect":null,"pass_rate_before":1.0,"pass_rate_now":0.0,"fixed":0,"broken":1,"samples_fixed":0,"samples_broken":1,"p_value":1.0},"counts":{"broken":1,"errored":0,"fixed":0,"answered":0,"lowered":0,"raised":0,"new":0,"unchanged":0,"pending":0}}},"graders_only_before":[],"graders_only_now":[],"cases":{"both":1,"only_before":{"count":1,"first":[{"sample_id":"b","model":null,"trial":0}]},"only_now":{"count":0,"first":[]}},"gate":{"before":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null},"now":{"status":null,"value":null,"op":null,"threshold":null,"lowest":null,"highest":null,"rule":null}},"moved":[{"case":{"sample_id":"a","model":null,"trial":0},"grader":"g","movement":"broken","before":{"score":1.0,"pass":true,"error":false,"key":"0707070707070707070707070707070707070707070707070707070707070707","rationale":null},"now":{"score":0.25,"pass":false,"error":false,"key":"0707070707070707070707070707070707070707070707070707070707070707","rationale":null}}]}"#);
 }

@@ -14,9 +14,9 @@ use crate::verdict;
 use evalrs_base::text::table::{TableCell, lines, words};
 use evalrs_base::text::word_diff::{render, word_diff};
 use evalrs_base::text::{count, cut, sanitize, wrapped};
-use evalrs_metrics::diff::agreement::AgreementMovement;
 use evalrs_metrics::diff::{Diff, SettingChange, SideName, VerdictMove};
 use evalrs_metrics::gate::GateReport;
+use evalrs_metrics::metric::label_change::AgreementMove;
 use evalrs_model::delta::Movement;
 
 /// How many settings that differ are shown.
@@ -126,11 +126,10 @@ fn moved(diff: &Diff, most: usize, width: usize) -> Vec<String> {
 
 fn verdict_lines(moved: &VerdictMove, trials: bool, width: usize) -> Vec<String> {
     let style = match (moved.against_people(), moved.movement) {
-        (Some(AgreementMovement::NowAgrees), _) | (None, Movement::Fixed | Movement::Raised) => {
-            GOOD
+        (Some(AgreementMove::NowAgrees), _) | (None, Movement::Fixed | Movement::Raised) => GOOD,
+        (Some(AgreementMove::NoLongerAgrees), _) | (None, Movement::Broken | Movement::Lowered) => {
+            BAD
         }
-        (Some(AgreementMovement::NoLongerAgrees), _)
-        | (None, Movement::Broken | Movement::Lowered) => BAD,
         _ => DOUBTFUL,
     };
     let name = case_label(&moved.case, trials);

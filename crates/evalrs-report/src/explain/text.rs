@@ -83,11 +83,16 @@ fn told(conversation: &ExplainedConversation) -> String {
     let took = answer
         .and_then(Result::ok)
         .map(|answer| format!(", which took {:.1} s", answer.duration_ms as f64 / 1000.0));
-    let again = match kept.generation {
+    let again = match kept.origin.generation {
         0 => String::new(),
         times => format!(", held anew {times} times"),
     };
-    format!("held {}{}{again}, from {}", kept.at, took.unwrap_or_default(), kept.layer)
+    format!(
+        "held {}{}{again}, from {}",
+        kept.origin.at,
+        took.unwrap_or_default(),
+        kept.origin.layer
+    )
 }
 
 /// A value as a person would write it.
@@ -233,16 +238,16 @@ fn add_kept(kept: &ExplainedOutcome, page: &mut FieldPage) {
         let what = if kept.model.is_some() { "by" } else { "used" };
         page.field(what, &by.join("; "));
     }
-    let (what, from) = match &kept.imported_from {
+    let (what, from) = match &kept.origin.imported_from {
         None => ("asked", String::new()),
         Some(file) => ("imported", format!(" from {file}")),
     };
-    page.field(what, &format!("{} by {}{from}", kept.at, kept.by));
-    let generation = match kept.generation {
+    page.field(what, &format!("{} by {}{from}", kept.origin.at, kept.origin.by));
+    let generation = match kept.origin.generation {
         0 => String::new(),
         n => format!(", generation {n}"),
     };
-    page.field("kept in", &format!("{}{generation}", kept.layer));
+    page.field("kept in", &format!("{}{generation}", kept.origin.layer));
 }
 
 fn add_against(against: &Against, page: &mut FieldPage) {
@@ -286,6 +291,7 @@ mod tests {
     use evalrs_base::ordered_map::OrderedMap;
     use evalrs_base::price::Cost;
     use evalrs_base::text::columns;
+    use evalrs_metrics::explain::sent::SentOrigin;
     use evalrs_metrics::explain::{
         Against, ExplainReport, ExplainedAction, ExplainedGrade, ExplainedOutcome, ExplainedResult,
         TextChange, ValueChange,
@@ -303,11 +309,13 @@ mod tests {
             model: Some("m-1".to_owned()),
             usage: json!({"input": 1234, "output": 56, "cost": 0.0012}),
             cost: Cost::from_dollars(0.0012),
-            at: "2026-01-01T00:00:00Z".to_owned(),
-            by: "evalrs 0.1.0".to_owned(),
-            imported_from: Some("human.jsonl".to_owned()),
-            layer: "the committed file cache/s.judgments.jsonl".to_owned(),
-            generation: 2,
+            origin: SentOrigin {
+                at: "2026-01-01T00:00:00Z".to_owned(),
+                by: "evalrs 0.1.0".to_owned(),
+                imported_from: Some("human.jsonl".to_owned()),
+                layer: "the committed file cache/s.judgments.jsonl".to_owned(),
+                generation: 2,
+            },
         }
     }
 
@@ -338,8 +346,8 @@ mod tests {
 
     fn explanation() -> ExplainReport {
         let failure = Failure::new(FailureKind::Refused, format!("no {EVIL}"));
-        let failed =
-            ExplainedOutcome { reply: None, failure: Some(failure), generation: 0, ..kept() };
+        let mut failed = ExplainedOutcome { reply: None, failure: Some(failure), ..kept() };
+        failed.origin.generation = 0;
         let line = GradeLine {
             score: 0.5,
             pass: false,

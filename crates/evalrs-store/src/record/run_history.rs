@@ -13,7 +13,7 @@ use super::side::{ReadSide, read_side};
 use evalrs_base::file_path::join;
 use evalrs_base::json_exact;
 use evalrs_base::text::count;
-use evalrs_metrics::diff::{Diff, DiffSide, changes_in_words, compare};
+use evalrs_metrics::diff::{Diff, DiffLabels, DiffSide, changes_in_words, compare};
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::history::slide::{PairedGrades, Slide, comparable, slide};
 use evalrs_metrics::history::{ChangedPart, HISTORY_FORMAT, HistoryLine, HistoryRun, says_more};
@@ -143,7 +143,7 @@ impl RecordPair {
         };
         let [before, now] = ids.map(|id| side(id));
         let sides = [before?.side, now?.side];
-        let diff = compare(&sides[0], &sides[1], None);
+        let diff = compare(&sides[0], &sides[1], None, &DiffLabels::default());
         Some(Self { sides, diff })
     }
 

@@ -50,7 +50,7 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     pub rubrics: OrderedMap<String>,
     /// Rubric grader → its rubric's text, of those that are others than in the evaluation before; in the first one, all.
     /// Records of earlier versions have none.
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub rubric_texts: OrderedMap<String>,
     /// Whether every grade is known.
     #[serde(default)]
@@ -59,7 +59,7 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     #[serde(default)]
     pub metrics: OrderedMap<SavedMetric>,
     /// Metric that the suite declares → what it comes to.
-    #[serde(default, skip_serializing_if = "is_empty")]
+    #[serde(default, skip_serializing_if = "OrderedMap::is_empty")]
     pub declared: OrderedMap<MetricValue>,
     /// What the gate says.
     #[serde(default)]
@@ -82,10 +82,6 @@ pub struct SaveRecord<V = Vec<SavedVerdict>> {
     /// The verdicts that are others than in the evaluation before; in the first one, all.
     #[serde(default)]
     pub verdicts: V,
-}
-
-fn is_empty<T>(map: &OrderedMap<T>) -> bool {
-    map.0.is_empty()
 }
 
 /// One grader's aggregates.

@@ -10,19 +10,18 @@ use evalrs_statistics::kappa::{
     CategoryPair, KappaWeights, ScorePair, cohen_kappa, fleiss_kappa, ranked,
 };
 use evalrs_statistics::krippendorff::{MeasurementLevel, RatedUnits};
-use evalrs_statistics::percentile_bootstrap::percentile_interval;
 
 /// The coefficient, over results that have all it needs.
 pub(super) fn of(measure: AgreementMeasure, table: &MetricTable) -> MetricValue {
     match measure {
-        AgreementMeasure::Pearson => of_numbers(table, &pearson),
-        AgreementMeasure::Spearman => of_numbers(table, &spearman),
-        AgreementMeasure::Kendall => of_numbers(table, &kendall_tau_b),
+        AgreementMeasure::Pearson => of_numbers(table, pearson),
+        AgreementMeasure::Spearman => of_numbers(table, spearman),
+        AgreementMeasure::Kendall => of_numbers(table, kendall_tau_b),
         AgreementMeasure::LinearKappa => {
-            of_numbers(table, &|pairs| weighted(pairs, KappaWeights::Linear))
+            of_numbers(table, |pairs| cohen_kappa(&ranked(pairs), KappaWeights::Linear))
         }
         AgreementMeasure::QuadraticKappa => {
-            of_numbers(table, &|pairs| weighted(pairs, KappaWeights::Quadratic))
+            of_numbers(table, |pairs| cohen_kappa(&ranked(pairs), KappaWeights::Quadratic))
         }
         AgreementMeasure::Kappa => of_classes(table),
         AgreementMeasure::Alpha(level) => alpha(level, table),
@@ -30,11 +29,7 @@ pub(super) fn of(measure: AgreementMeasure, table: &MetricTable) -> MetricValue 
     }
 }
 
-fn weighted(pairs: &[ScorePair], weights: KappaWeights) -> Option<f64> {
-    cohen_kappa(&ranked(pairs), weights)
-}
-
-fn of_numbers(table: &MetricTable, estimate: &dyn Fn(&[ScorePair]) -> Option<f64>) -> MetricValue {
+fn of_numbers(table: &MetricTable, estimate: fn(&[ScorePair]) -> Option<f64>) -> MetricValue {
     let ComparedRows { rows, mut errors } = table.compared();
     let mut pairs = Vec::new();
     let mut samples = Vec::new();
@@ -53,29 +48,20 @@ fn of_numbers(table: &MetricTable, estimate: &dyn Fn(&[ScorePair]) -> Option<f64
         let problem = "what it compares are texts, and not numbers";
         return MetricValue { errors, ..MetricValue::without(problem) };
     }
-    let pairs = levelled(&pairs);
-    let drawn =
-        |drawn: &[usize]| estimate(&drawn.iter().map(|at| pairs[*at]).collect::<Vec<ScorePair>>());
-    let value = estimate(&pairs);
-    coefficient(table, Coefficient { value, n: pairs.len(), errors }, &samples, &drawn)
+    coefficient(replicates::estimated(table, &samples, &levelled(&pairs), estimate), errors)
 }
 
 fn of_classes(table: &MetricTable) -> MetricValue {
     let ComparedRows { rows, errors } = table.compared();
     let classes = classes_of(table, rows.iter().flat_map(|row| row.values.iter().copied()));
-    let place = |value: Option<&&ReadValue>| place_of(&classes, table.class(value?));
-    let pair = |row: &super::reading::ComparedRow<'_>| {
-        let [one, other] = [0, 1].map(|at| place(row.values.get(at)));
+    let pairs = rows.iter().filter_map(|row| {
+        let [one, other] = [0, 1].map(|at| place_of(&classes, table.class(row.values.get(at)?)));
         Some(CategoryPair { one: one?, other: other? })
-    };
-    let pairs: Vec<CategoryPair> = rows.iter().filter_map(pair).collect();
+    });
+    let pairs: Vec<CategoryPair> = pairs.collect();
     let samples: Vec<u32> = rows.iter().map(|row| table.places[row.at].sample).collect();
-    let drawn = |drawn: &[usize]| {
-        let drawn: Vec<CategoryPair> = drawn.iter().map(|at| pairs[*at]).collect();
-        cohen_kappa(&drawn, KappaWeights::Plain)
-    };
-    let value = cohen_kappa(&pairs, KappaWeights::Plain);
-    coefficient(table, Coefficient { value, n: pairs.len(), errors }, &samples, &drawn)
+    let kappa = |pairs: &[CategoryPair]| cohen_kappa(pairs, KappaWeights::Plain);
+    coefficient(replicates::estimated(table, &samples, &pairs, kappa), errors)
 }
 
 /// Units need not have all ratings.
@@ -104,11 +90,9 @@ fn alpha(level: AlphaLevel, table: &MetricTable) -> MetricValue {
     let levels = EqualNumbers::of(units.iter().flatten().copied());
     units.iter_mut().flatten().for_each(|value| *value = levels.level(*value));
     let rated = RatedUnits::new(&units, level);
-    let drawn = |drawn: &[usize]| rated.alpha(drawn);
-    let value = rated.alpha(&(0..units.len()).collect::<Vec<usize>>());
-    let errors = ratings.errors_where(|value| rating(value).is_none());
-    let found = Coefficient { value, n: units.len(), errors };
-    coefficient(table, found, &samples, &drawn)
+    let all: Vec<usize> = (0..units.len()).collect();
+    let found = replicates::estimated(table, &samples, &all, |drawn| rated.alpha(drawn));
+    coefficient(found, ratings.errors_where(|value| rating(value).is_none()))
 }
 
 /// Items need not be rated by the same, nor by as many.
@@ -127,13 +111,10 @@ fn fleiss(table: &MetricTable) -> MetricValue {
             samples.push(place.sample);
         }
     }
-    let drawn = |drawn: &[usize]| {
-        fleiss_kappa(&drawn.iter().map(|at| counts[*at].as_slice()).collect::<Vec<&[usize]>>())
-    };
-    let value = fleiss_kappa(&counts.iter().map(Vec::as_slice).collect::<Vec<&[usize]>>());
+    let counts: Vec<&[usize]> = counts.iter().map(Vec::as_slice).collect();
+    let found = replicates::estimated(table, &samples, &counts, fleiss_kappa);
     let several = counts.iter().filter(|own| own.iter().sum::<usize>() > 1).count();
-    let found = Coefficient { value, n: several, errors: ratings.errors() };
-    coefficient(table, found, &samples, &drawn)
+    coefficient(MetricValue { n: several, ..found }, ratings.errors_where(|_| false))
 }
 
 /// What several raters say of each result, of which any may lack what some say.
@@ -160,12 +141,7 @@ impl<'t> Ratings<'t> {
         classes_of(self.table, (0..self.table.places.len()).flat_map(|at| self.of(at)))
     }
 
-    /// How many results lack what a rater would have said for an error.
-    fn errors(&self) -> usize {
-        self.errors_where(|_| false)
-    }
-
-    /// The same where a value is as good as an error if `is_lost`.
+    /// How many results lack what a rater would have said for an error. A value is as good as an error if `is_lost`.
     fn errors_where(&self, is_lost: impl Fn(&ReadValue) -> bool) -> usize {
         let is_error = |reading: &Reading| match reading {
             Reading::Errored => true,
@@ -177,35 +153,14 @@ impl<'t> Ratings<'t> {
     }
 }
 
-/// A coefficient, the items it is over, and those that it cannot be over.
-#[derive(Clone, Copy, Debug)]
-struct Coefficient {
-    value: Option<f64>,
-    n: usize,
-    errors: usize,
-}
-
-fn coefficient(
-    table: &MetricTable,
-    found: Coefficient,
-    samples: &[u32],
-    drawn: &dyn Fn(&[usize]) -> Option<f64>,
-) -> MetricValue {
-    let Coefficient { value, n, errors } = found;
-    let problem = match (value, n) {
-        (Some(_), _) => None,
-        (None, 0) => Some("no result has both"),
-        (None, _) => Some("one side says the same of all: there is nothing to agree about"),
+/// The coefficient that was found, or why there is none.
+fn coefficient(found: MetricValue, errors: usize) -> MetricValue {
+    let problem = match (found.value, found.n) {
+        (Some(_), _) => return MetricValue { errors, ..found },
+        (None, 0) => "no result has both",
+        (None, _) => "one side says the same of all: there is nothing to agree about",
     };
-    MetricValue {
-        value,
-        n,
-        errors,
-        interval: value.and_then(|_| percentile_interval(samples, drawn)),
-        replicates: value.and_then(|_| replicates::of(table, samples, drawn)),
-        problem: problem.map(str::to_owned),
-        ..MetricValue::default()
-    }
+    MetricValue { n: found.n, errors, ..MetricValue::without(problem) }
 }
 
 /// The classes that occur, in order.

@@ -1,30 +1,23 @@
 //! Precision, recall and their like over classes; how well a score tells two classes apart.
 
-use super::reading::{ComparedRow, ComparedRows, MetricTable, verdict};
+use super::reading::{ComparedRows, MetricTable, verdict};
 use super::{MetricValue, replicates};
 use evalrs_model::spec::{ClassAverage, ClassMeasure, ClassScore};
 use evalrs_statistics::binary::{
     ScoredOutcome, area_under_curve as auc, expected_calibration_error,
 };
 use evalrs_statistics::classes::{ClassPair, ConfusionMatrix, MAX_CLASSES};
-use evalrs_statistics::percentile_bootstrap::percentile_interval;
 
 /// A number over pairs of classes: the first series is what was predicted, the other what is true.
 pub(super) fn of(measure: &ClassMeasure, table: &MetricTable) -> MetricValue {
     let ComparedRows { rows, errors } = table.compared();
-    let pair = |row: &ComparedRow<'_>| {
+    let pairs = rows.iter().filter_map(|row| {
         let [predicted, truth] =
             [0, 1].map(|at| row.values.get(at).map(|value| table.class(value)));
-        Some((truth?.to_owned(), predicted?.to_owned()))
-    };
-    let pairs: Vec<(String, String)> = rows.iter().filter_map(pair).collect();
-    let pair_at = |at: usize| {
-        let (truth, predicted) = &pairs[at];
-        ClassPair { truth, predicted }
-    };
-    let all: Vec<usize> = (0..pairs.len()).collect();
-    let whole: Vec<ClassPair<'_>> = all.iter().map(|at| pair_at(*at)).collect();
-    let Some(matrix) = ConfusionMatrix::of(&whole, &[]) else {
+        Some(ClassPair { truth: truth?, predicted: predicted? })
+    });
+    let pairs: Vec<ClassPair<'_>> = pairs.collect();
+    let Some(matrix) = ConfusionMatrix::of(&pairs, &[]) else {
         return MetricValue::without(format!("there are more than {MAX_CLASSES} classes"));
     };
     let names: Vec<&str> = matrix.classes.iter().map(String::as_str).collect();
@@ -41,21 +34,11 @@ pub(super) fn of(measure: &ClassMeasure, table: &MetricTable) -> MetricValue {
         let problem = format!("no result is of the class `{class}`, and none was taken for it");
         return MetricValue { n: pairs.len(), errors, ..MetricValue::without(problem) };
     }
-    let estimate = |drawn: &[usize]| {
-        let drawn: Vec<ClassPair<'_>> = drawn.iter().map(|at| pair_at(*at)).collect();
-        number(measure.score, &average, &ConfusionMatrix::of(&drawn, &names)?)
-    };
     let samples: Vec<u32> = rows.iter().map(|row| table.places[row.at].sample).collect();
-    MetricValue {
-        value: number(measure.score, &average, &matrix),
-        n: pairs.len(),
-        errors,
-        interval: percentile_interval(&samples, &estimate),
-        replicates: replicates::of(table, &samples, &estimate),
-        classes: matrix.scores(),
-        confusion: Some(matrix),
-        ..MetricValue::default()
-    }
+    let found = replicates::estimated(table, &samples, &pairs, |drawn| {
+        number(measure.score, &average, &ConfusionMatrix::of(drawn, &names)?)
+    });
+    MetricValue { errors, classes: matrix.scores(), confusion: Some(matrix), ..found }
 }
 
 /// Of verdicts what passes is meant; of other classes, all alike.
@@ -98,7 +81,7 @@ fn number(score: ClassScore, average: &ClassAverage, matrix: &ConfusionMatrix) -
 
 /// How well the score tells what is positive.
 pub(super) fn area_under_curve(class: Option<&str>, table: &MetricTable) -> MetricValue {
-    scored(class, table, &auc)
+    scored(class, table, auc)
 }
 
 /// How far the score is from how often what has it is positive.
@@ -107,13 +90,13 @@ pub(super) fn calibration_error(
     class: Option<&str>,
     table: &MetricTable,
 ) -> MetricValue {
-    scored(class, table, &|items| expected_calibration_error(items, bins))
+    scored(class, table, |items| expected_calibration_error(items, bins))
 }
 
 fn scored(
     class: Option<&str>,
     table: &MetricTable,
-    estimate: &dyn Fn(&[ScoredOutcome]) -> Option<f64>,
+    estimate: impl Fn(&[ScoredOutcome]) -> Option<f64>,
 ) -> MetricValue {
     let ComparedRows { rows, mut errors } = table.compared();
     let mut items = Vec::new();
@@ -134,29 +117,18 @@ fn scored(
             _ => errors += 1,
         }
     }
-    let drawn = |drawn: &[usize]| {
-        estimate(&drawn.iter().map(|at| items[*at]).collect::<Vec<ScoredOutcome>>())
-    };
-    let value = estimate(&items);
-    let has_both = [true, false].iter().all(|side| items.iter().any(|item| item.positive == *side));
-    let problem = match (value, class) {
-        (Some(_), _) => None,
-        (None, _) if has_both => Some("a score is not between 0 and 1".to_owned()),
-        (None, None) => {
-            Some("everything is of one class: name what is positive with `class`".to_owned())
-        }
-        (None, Some(class)) => Some(match items.first() {
-            Some(item) if item.positive => format!("every result is of the class `{class}`"),
-            _ => format!("no result is of the class `{class}`"),
-        }),
-    };
-    MetricValue {
-        value,
-        n: items.len(),
-        errors,
-        interval: value.and_then(|_| percentile_interval(&samples, &drawn)),
-        replicates: value.and_then(|_| replicates::of(table, &samples, &drawn)),
-        problem,
-        ..MetricValue::default()
+    let found = replicates::estimated(table, &samples, &items, estimate);
+    if found.value.is_some() {
+        return MetricValue { errors, ..found };
     }
+    let has_both = [true, false].iter().all(|side| items.iter().any(|item| item.positive == *side));
+    let problem = match class {
+        _ if has_both => "a score is not between 0 and 1".to_owned(),
+        None => "everything is of one class: name what is positive with `class`".to_owned(),
+        Some(class) if items.first().is_some_and(|item| item.positive) => {
+            format!("every result is of the class `{class}`")
+        }
+        Some(class) => format!("no result is of the class `{class}`"),
+    };
+    MetricValue { n: items.len(), errors, ..MetricValue::without(problem) }
 }

@@ -8,7 +8,7 @@ use evalrs_base::exact::mean;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_model::spec::{Lengths, Players};
 use evalrs_statistics::LEVEL;
-use evalrs_statistics::bradley_terry::{NoStrengths, bradley_terry};
+use evalrs_statistics::bradley_terry::{NoStrengths, Strength, bradley_terry};
 use evalrs_statistics::comparison::{PairwiseOutcome, win_rate as rate_of};
 use evalrs_statistics::interval::ClusteredValue;
 use evalrs_statistics::length_control::{LengthComparison, length_controlled_win_rate};
@@ -23,10 +23,7 @@ pub(super) fn win_rate(table: &MetricTable) -> MetricValue {
         .map(|(at, value)| ClusteredValue { cluster: table.places[*at].sample, value: *value });
     let values: Vec<ClusteredValue> = values.collect();
     let samples: Vec<u32> = values.iter().map(|item| item.cluster).collect();
-    let estimate = |drawn: &[usize]| {
-        let drawn: Vec<f64> = drawn.iter().map(|at| values[*at].value).collect();
-        mean(&drawn)
-    };
+    let numbers: Vec<f64> = values.iter().map(|item| item.value).collect();
     let found = rate_of(&values, LEVEL);
     let count = |n: usize| GroupValue { n, ..GroupValue::default() };
     let counts = [("wins", found.wins), ("ties", found.ties), ("losses", found.losses)];
@@ -35,7 +32,7 @@ pub(super) fn win_rate(table: &MetricTable) -> MetricValue {
         n: found.n,
         errors: outcomes.errors,
         interval: found.interval,
-        replicates: replicates::of(table, &samples, &estimate),
+        replicates: replicates::of(table, &samples, &numbers, mean),
         groups: OrderedMap(counts.map(|(name, n)| (name.to_owned(), count(n))).to_vec()),
         ..MetricValue::default()
     }
@@ -66,17 +63,15 @@ pub(super) fn length_controlled(lengths: &Lengths, table: &MetricTable) -> Metri
         }
     }
     let n = comparisons.len();
-    let estimate = |drawn: &[usize]| {
-        let drawn: Vec<LengthComparison> = drawn.iter().map(|at| comparisons[*at]).collect();
-        Some(length_controlled_win_rate(&drawn, LEVEL)?.rate)
-    };
     match length_controlled_win_rate(&comparisons, LEVEL) {
         Some(found) => MetricValue {
             value: Some(found.rate),
             n,
             errors,
             interval: Some(found.interval),
-            replicates: replicates::of_regression(table, &samples, &estimate),
+            replicates: replicates::of_regression(table, &samples, &comparisons, |drawn| {
+                Some(length_controlled_win_rate(drawn, LEVEL)?.rate)
+            }),
             groups: OrderedMap(vec![(
                 "raw".to_owned(),
                 GroupValue { value: Some(found.raw), n, ..GroupValue::default() },
@@ -93,12 +88,8 @@ pub(super) fn length_controlled(lengths: &Lengths, table: &MetricTable) -> Metri
 /// A number as it is; a text, by its characters.
 fn length_at(table: &MetricTable, path: &str, at: usize) -> Option<f64> {
     let value = table.fields.get(path)?.get(at)?;
-    let number = value.number();
-    match value.characters() {
-        Some(_) if number.is_finite() => Some(number),
-        Some(characters) => Some(characters as f64),
-        None => Some(number).filter(|number| number.is_finite()),
-    }
+    let number = Some(value.number()).filter(|number| number.is_finite());
+    number.or_else(|| Some(value.characters()? as f64))
 }
 
 /// The strength of each player: those that rows name, or the models, each two of which are compared on each sample.
@@ -115,32 +106,16 @@ pub(super) fn strengths(players: Option<&Players>, table: &MetricTable) -> Metri
             return MetricValue { n, errors, ..MetricValue::without(problem) };
         }
     };
-    let mut groups: Vec<(String, GroupValue)> = names
-        .into_iter()
-        .zip(found)
-        .map(|(name, strength)| {
-            let interval = Some(strength.interval);
-            (
-                name,
-                GroupValue {
-                    value: Some(strength.strength),
-                    n: strength.n,
-                    interval,
-                    ..GroupValue::default()
-                },
-            )
-        })
-        .collect();
-    groups.sort_by(|(_, one), (_, other)| {
-        other.value.unwrap_or(0.0).total_cmp(&one.value.unwrap_or(0.0))
+    let mut players: Vec<(String, Strength)> = names.into_iter().zip(found).collect();
+    players.sort_by(|(_, one), (_, other)| other.strength.total_cmp(&one.strength));
+    let ends = players.first().zip(players.last());
+    let value = ends.map(|((_, first), (_, last))| first.strength - last.strength);
+    let groups = players.into_iter().map(|(name, Strength { n, strength, interval, .. })| {
+        let (value, interval) = (Some(strength), Some(interval));
+        (name, GroupValue { value, n, interval, ..GroupValue::default() })
     });
-    let spread = match (groups.first(), groups.last()) {
-        (Some((_, first)), Some((_, last))) => {
-            Some(first.value.unwrap_or(0.0) - last.value.unwrap_or(0.0))
-        }
-        _ => None,
-    };
-    MetricValue { value: spread, n, errors, groups: OrderedMap(groups), ..MetricValue::default() }
+    let groups = OrderedMap(groups.collect());
+    MetricValue { value, n, errors, groups, ..MetricValue::default() }
 }
 
 fn unidentified(problem: &NoStrengths, names: &[String]) -> String {

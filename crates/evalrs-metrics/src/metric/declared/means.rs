@@ -17,7 +17,7 @@ use evalrs_statistics::percentile_bootstrap::percentile_interval;
 const SHOWN_VALUES: usize = 20;
 
 /// One number that means are of: a result, or the trials of one.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 struct MeanItem {
     /// The number of the result among all.
     at: usize,
@@ -56,9 +56,9 @@ fn each_group(
     spec: &MetricSpec,
     table: &MetricTable,
 ) -> OrderedMap<GroupValue> {
-    let of_group = |(name, members): (String, Vec<usize>)| {
+    let groups = leaf_groups(spec, table).into_iter().map(|(name, members)| {
         let own = found.items.iter().filter(|item| members.binary_search(&item.at).is_ok());
-        let own: Vec<MeanItem> = own.cloned().collect();
+        let own: Vec<MeanItem> = own.copied().collect();
         let group = GroupValue {
             value: value_of(statistic, &own),
             n: own.len(),
@@ -66,8 +66,8 @@ fn each_group(
             ..GroupValue::default()
         };
         (name, group)
-    };
-    OrderedMap(leaf_groups(spec, table).into_iter().map(of_group).collect())
+    });
+    OrderedMap(groups.collect())
 }
 
 /// Why the mean of these numbers, which nothing bounds, has no interval; nothing where there are none.
@@ -91,70 +91,48 @@ pub(super) fn over_groups(
     spec: &MetricSpec,
     table: &MetricTable,
 ) -> MetricValue {
-    let ungrouped = ungrouped(spec, table);
-    let inside = ungrouped.as_ref().map(|ungrouped| table.without(&ungrouped.results));
+    let (outside, ungrouped) = ungrouped(spec, table).unzip();
+    let inside = outside.map(|results| table.without(&results));
     let table = inside.as_ref().unwrap_or(table);
     let found = items(statistic, spec, table);
     let grouped = GroupedItems::of(&found, spec, table);
-    let drawn = match grouped.within_samples() {
-        Some(groups) => DrawnMean::of_groups(&groups, found.range, table),
-        None => DrawnMean::of_results(&grouped, table),
+    let measured = match grouped.within_samples() {
+        Some(groups) => MetricValue {
+            value: grouped.mean(),
+            n: found.items.len(),
+            ..drawn_groups(&groups, found.range, table)
+        },
+        // Groups that hold results of many samples have other means in each draw.
+        None => {
+            let samples: Vec<u32> = found.items.iter().map(|item| item.sample).collect();
+            let all: Vec<usize> = (0..found.items.len()).collect();
+            replicates::estimated(table, &samples, &all, |drawn| grouped.mean_of(drawn))
+        }
     };
     MetricValue {
-        value: grouped.mean(),
-        n: found.items.len(),
         errors: found.errors,
-        interval: drawn.interval,
-        interval_problem: drawn.interval_problem,
-        replicates: drawn.replicates,
         groups: each_group(statistic, &found, spec, table),
-        ungrouped: ungrouped.map(|ungrouped| ungrouped.told),
+        ungrouped,
+        ..measured
+    }
+}
+
+/// How a mean varies over groups that each lie within one sample, and so have the same mean in each draw: what varies is how often
+/// a group is drawn.
+fn drawn_groups(groups: &[ClusteredValue], range: ValueRange, table: &MetricTable) -> MetricValue {
+    let samples: Vec<u32> = groups.iter().map(|group| group.cluster).collect();
+    let values: Vec<f64> = groups.iter().map(|group| group.value).collect();
+    let interval = mean_interval(groups.to_vec(), range, LEVEL);
+    MetricValue {
+        interval,
+        interval_problem: if interval.is_none() { no_interval(groups) } else { None },
+        replicates: replicates::of(table, &samples, &values, mean),
         ..MetricValue::default()
     }
 }
 
-/// How a mean over groups varies where other samples are drawn.
-struct DrawnMean {
-    interval: Option<ConfidenceInterval>,
-    interval_problem: Option<String>,
-    replicates: Option<Replicates>,
-}
-
-impl DrawnMean {
-    /// Groups that hold results of many samples have other means in each draw.
-    fn of_results(grouped: &GroupedItems<'_>, table: &MetricTable) -> Self {
-        let samples: Vec<u32> = grouped.items.iter().map(|item| item.sample).collect();
-        let estimate = |drawn: &[usize]| grouped.mean_of(drawn);
-        Self {
-            interval: percentile_interval(&samples, &estimate),
-            interval_problem: None,
-            replicates: replicates::of(table, &samples, &estimate),
-        }
-    }
-
-    /// A group that lies within one sample has the same mean in each draw. What varies is how often it is drawn.
-    fn of_groups(groups: &[ClusteredValue], range: ValueRange, table: &MetricTable) -> Self {
-        let samples: Vec<u32> = groups.iter().map(|group| group.cluster).collect();
-        let estimate = |drawn: &[usize]| {
-            let drawn: Vec<f64> = drawn.iter().map(|at| groups[*at].value).collect();
-            mean(&drawn)
-        };
-        let replicates = replicates::of(table, &samples, &estimate);
-        let interval = mean_interval(groups.to_vec(), range, LEVEL);
-        let interval_problem = interval.is_none().then(|| no_interval(groups)).flatten();
-        Self { interval, interval_problem, replicates }
-    }
-}
-
-/// Results that no group holds.
-struct LeftOut {
-    /// Their numbers, rising.
-    results: Vec<usize>,
-    told: UngroupedResults,
-}
-
-/// The results that are in no group, though they have a grade, and what they say where groups are told apart.
-fn ungrouped(spec: &MetricSpec, table: &MetricTable) -> Option<LeftOut> {
+/// The numbers of results that are in no group, though they have a grade, rising; and what they say where groups are told apart.
+fn ungrouped(spec: &MetricSpec, table: &MetricTable) -> Option<(Vec<usize>, UngroupedResults)> {
     let is_graded = |at: &usize| table.of.get(*at).is_some_and(|own| *own != Reading::Missing);
     let is_outside = |at: &usize| group_paths(spec, table, *at).is_empty();
     let results: Vec<usize> =
@@ -165,7 +143,7 @@ fn ungrouped(spec: &MetricSpec, table: &MetricTable) -> Option<LeftOut> {
     values.dedup();
     values.truncate(SHOWN_VALUES);
     let n = results.len();
-    (n > 0).then_some(LeftOut { results, told: UngroupedResults { n, values } })
+    (n > 0).then_some((results, UngroupedResults { n, values }))
 }
 
 /// None of the least and the greatest, which have no interval either.
@@ -174,19 +152,11 @@ fn replicates_of(
     items: &[MeanItem],
     table: &MetricTable,
 ) -> Option<Replicates> {
+    if matches!(statistic, Statistic::Min | Statistic::Max) {
+        return None;
+    }
     let samples: Vec<u32> = items.iter().map(|item| item.sample).collect();
-    let estimate = |drawn: &[usize]| {
-        let mut values: Vec<f64> = drawn.iter().map(|at| items[*at].value).collect();
-        match statistic {
-            Statistic::Percentile(_) => {
-                values.sort_by(f64::total_cmp);
-                percentile(&values, percent(statistic))
-            }
-            _ => mean(&values),
-        }
-    };
-    let has_interval = !matches!(statistic, Statistic::Min | Statistic::Max);
-    has_interval.then(|| replicates::of(table, &samples, &estimate)).flatten()
+    replicates::of(table, &samples, items, |drawn| value_of(statistic, drawn))
 }
 
 /// The least and the greatest that the number can be, whatever was counted as an error would have been; none where that is
@@ -250,7 +220,7 @@ impl Reads {
     }
 
     fn number(&self, value: &ReadValue) -> Option<f64> {
-        if self.by_pass { value.pass.map(|pass| f64::from(u8::from(pass))) } else { value.number }
+        if self.by_pass { value.pass.map(|pass| f64::from(pass)) } else { value.number }
     }
 }
 
@@ -348,23 +318,16 @@ fn of_trials(
 
 fn value_of(statistic: Statistic, items: &[MeanItem]) -> Option<f64> {
     let mut values: Vec<f64> = items.iter().map(|item| item.value).collect();
-    match statistic {
+    let percent = match statistic {
         Statistic::Mean | Statistic::PassRate | Statistic::PassAt(_) | Statistic::PassHat(_) => {
-            mean(&values)
+            return mean(&values);
         }
-        Statistic::Min | Statistic::Max | Statistic::Percentile(_) => {
-            values.sort_by(f64::total_cmp);
-            percentile(&values, percent(statistic))
-        }
-    }
-}
-
-fn percent(statistic: Statistic) -> usize {
-    match statistic {
         Statistic::Min => 0,
+        Statistic::Max => 100,
         Statistic::Percentile(percent) => usize::from(percent),
-        _ => 100,
-    }
+    };
+    values.sort_by(f64::total_cmp);
+    percentile(&values, percent)
 }
 
 fn interval_of(
@@ -377,20 +340,14 @@ fn interval_of(
         Statistic::Min | Statistic::Max => None,
         Statistic::Percentile(_) => {
             let samples: Vec<u32> = items.iter().map(|item| item.sample).collect();
-            let estimate = |drawn: &[usize]| {
-                let mut values: Vec<f64> = drawn.iter().map(|at| items[*at].value).collect();
-                values.sort_by(f64::total_cmp);
-                percentile(&values, percent(statistic))
-            };
-            percentile_interval(&samples, &estimate)
+            percentile_interval(&samples, items, |drawn| value_of(statistic, drawn))
         }
         _ => mean_interval(clustered(items), range, LEVEL),
     }
 }
 
 fn clustered(items: &[MeanItem]) -> Vec<ClusteredValue> {
-    let value = |item: &MeanItem| ClusteredValue { cluster: item.sample, value: item.value };
-    items.iter().map(value).collect()
+    items.iter().map(|item| ClusteredValue { cluster: item.sample, value: item.value }).collect()
 }
 
 /// The innermost groups and the results of each, in the order of groups.
@@ -407,11 +364,11 @@ fn leaf_groups(spec: &MetricSpec, table: &MetricTable) -> Vec<(String, Vec<usize
             }
         }
     }
-    let joined = |(path, members): (Vec<GroupName>, Vec<usize>)| {
+    let joined = groups.into_iter().map(|(path, members)| {
         let names: Vec<String> = path.into_iter().map(|group| group.name).collect();
         (names.join(" / "), members)
-    };
-    groups.into_iter().map(joined).collect()
+    });
+    joined.collect()
 }
 
 /// The ways through the groups that lead to a result, the outermost group first. A result without a value of a dimension is in
@@ -419,12 +376,10 @@ fn leaf_groups(spec: &MetricSpec, table: &MetricTable) -> Vec<(String, Vec<usize
 fn group_paths(spec: &MetricSpec, table: &MetricTable, at: usize) -> Vec<Vec<GroupName>> {
     let mut paths: Vec<Vec<GroupName>> = vec![Vec::new()];
     for values in &table.places[at].groups {
-        let longer = |path: &Vec<GroupName>| {
-            let further =
-                values.iter().map(|value| [&path[..], std::slice::from_ref(value)].concat());
-            further.collect::<Vec<Vec<GroupName>>>()
-        };
-        paths = paths.iter().flat_map(longer).collect();
+        let longer = paths.iter().flat_map(|path| {
+            values.iter().map(move |value| [&path[..], std::slice::from_ref(value)].concat())
+        });
+        paths = longer.collect();
     }
     if spec.groups.is_empty() {
         return paths;

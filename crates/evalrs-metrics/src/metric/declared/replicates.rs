@@ -7,8 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::MetricTable;
+use super::{MetricTable, MetricValue};
 use evalrs_model::spec::{AgreementMeasure, MetricKind, MetricSpec, SeriesSource, Statistic};
+use evalrs_statistics::percentile_bootstrap::{by_sample, percentile_interval};
 use evalrs_statistics::poisson_bootstrap::{LEAST_DRAWS, copies};
 
 /// How many times all samples are drawn; fewer of many, which bounds the time.
@@ -31,55 +32,68 @@ pub struct Replicates {
     pub draws: Vec<Option<f64>>,
 }
 
-/// The draws of `estimate`, which takes the numbers of items; `samples` are those of the items. None where the table does not know
-/// what its samples are called, and of so many items that there would be too few draws.
-pub(super) fn of(
+/// The `estimate` of items, its interval and its draws; `samples` are those of the items.
+pub(super) fn estimated<T: Copy>(
     table: &MetricTable,
     samples: &[u32],
-    estimate: &dyn Fn(&[usize]) -> Option<f64>,
+    items: &[T],
+    estimate: impl Fn(&[T]) -> Option<f64>,
+) -> MetricValue {
+    MetricValue {
+        value: estimate(items),
+        n: items.len(),
+        interval: percentile_interval(samples, items, &estimate),
+        replicates: of(table, samples, items, estimate),
+        ..MetricValue::default()
+    }
+}
+
+/// The draws of `estimate`; `samples` are those of the items. None where the table does not know what its samples are called, and
+/// of so many items that there would be too few draws.
+pub(super) fn of<T: Copy>(
+    table: &MetricTable,
+    samples: &[u32],
+    items: &[T],
+    estimate: impl Fn(&[T]) -> Option<f64>,
 ) -> Option<Replicates> {
-    drawn(table, samples, MOST_DRAWN, estimate)
+    drawn(table, &by_sample(samples, items), MOST_DRAWN / samples.len().max(1), estimate)
 }
 
 /// The same of an `estimate` that takes ten times as long.
-pub(super) fn of_regression(
+pub(super) fn of_regression<T: Copy>(
     table: &MetricTable,
     samples: &[u32],
-    estimate: &dyn Fn(&[usize]) -> Option<f64>,
+    items: &[T],
+    estimate: impl Fn(&[T]) -> Option<f64>,
 ) -> Option<Replicates> {
-    drawn(table, samples, MOST_DRAWN / 10, estimate)
+    drawn(table, &by_sample(samples, items), MOST_DRAWN / 10 / samples.len().max(1), estimate)
 }
 
-fn drawn(
+fn drawn<T: Copy>(
     table: &MetricTable,
-    samples: &[u32],
+    items: &BTreeMap<u32, Vec<T>>,
     most: usize,
-    estimate: &dyn Fn(&[usize]) -> Option<f64>,
+    estimate: impl Fn(&[T]) -> Option<f64>,
 ) -> Option<Replicates> {
-    let draws = MOST_DRAWS.min(most / samples.len().max(1));
+    let draws = MOST_DRAWS.min(most);
     if draws < LEAST_DRAWS || table.seeds.is_empty() {
         return None;
     }
-    let mut items: BTreeMap<u32, Vec<usize>> = BTreeMap::new();
-    for (at, sample) in samples.iter().enumerate() {
-        items.entry(*sample).or_default().push(at);
-    }
-    let seeded: Vec<(u64, Vec<usize>)> = items
-        .into_iter()
-        .filter_map(|(sample, items)| Some((*table.seeds.get(sample as usize)?, items)))
+    let seeded: Vec<(u64, &Vec<T>)> = items
+        .iter()
+        .filter_map(|(sample, items)| Some((*table.seeds.get(*sample as usize)?, items)))
         .collect();
-    let mut taken = Vec::with_capacity(samples.len() * 2);
-    let mut of_draw = |draw: u64| {
+    let mut taken = Vec::new();
+    let draws = (0..draws as u64).map(|draw| {
         taken.clear();
         for (seed, items) in &seeded {
             for _ in 0..copies(*seed, draw) {
-                taken.extend(items);
+                taken.extend_from_slice(items);
             }
         }
         estimate(&taken).filter(|value| value.is_finite()).map(rounded)
-    };
-    let draws = (0..draws as u64).map(&mut of_draw).collect();
-    Some(Replicates { samples: seeded.len(), draws, ..Replicates::default() })
+    });
+    Some(Replicates { draws: draws.collect(), samples: seeded.len(), ..Replicates::default() })
 }
 
 /// Without digits that no standard error needs.

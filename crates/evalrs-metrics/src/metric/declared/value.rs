@@ -32,7 +32,7 @@ pub struct MetricValue {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub interval_problem: Option<String>,
     /// Group → its own number.
-    #[serde(skip_serializing_if = "is_empty")]
+    #[serde(skip_serializing_if = "OrderedMap::is_empty")]
     pub groups: OrderedMap<GroupValue>,
     /// Results that no group holds, which are part of nothing here.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -94,8 +94,4 @@ pub struct UngroupedResults {
     pub n: usize,
     /// What they have where groups are told apart, in order: the first of them. Empty where they have nothing there.
     pub values: Vec<String>,
-}
-
-fn is_empty<T>(map: &OrderedMap<T>) -> bool {
-    map.0.is_empty()
 }

@@ -3,26 +3,16 @@
 use super::reading::{MetricTable, ReadValue, Reading};
 use super::{MetricValue, replicates};
 use evalrs_base::exact::{WeightedValue, weighted_mean};
-use evalrs_statistics::percentile_bootstrap::percentile_interval;
 
 /// `sum(w x) / sum(w)`, a result counting by what its row says.
 pub(super) fn of(path: &str, table: &MetricTable) -> MetricValue {
     let found = WeightedItems::of(path, table);
-    let estimate = |drawn: &[usize]| {
-        let drawn: Vec<WeightedValue> = drawn.iter().map(|at| found.items[*at]).collect();
-        weighted_value(&drawn)
-    };
-    MetricValue {
-        value: found.mean(),
-        n: found.items.len(),
-        errors: found.errors,
-        interval: percentile_interval(&found.samples, &estimate),
-        replicates: replicates::of(table, &found.samples, &estimate),
-        ..MetricValue::default()
-    }
+    let estimated = replicates::estimated(table, &found.samples, &found.items, weighted_value);
+    MetricValue { errors: found.errors, ..estimated }
 }
 
 /// Results with a weight, and how many have none or no score.
+#[derive(Default)]
 pub(super) struct WeightedItems {
     items: Vec<WeightedValue>,
     samples: Vec<u32>,
@@ -33,8 +23,7 @@ pub(super) struct WeightedItems {
 
 impl WeightedItems {
     pub(super) fn of(path: &str, table: &MetricTable) -> Self {
-        let mut found =
-            Self { items: Vec::new(), samples: Vec::new(), errors: 0, without_weight: Vec::new() };
+        let mut found = Self::default();
         for (at, reading) in table.of.iter().enumerate() {
             let weight = table.field_number(path, at).filter(|weight| *weight >= 0.0);
             match (reading, weight) {

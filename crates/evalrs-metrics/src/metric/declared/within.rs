@@ -29,17 +29,17 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable, measured: Measure) -> M
     let defined = || found.iter().filter_map(|(name, of)| Some((name.as_str(), of.value?)));
     let values: Vec<f64> = defined().map(|(_, value)| value).collect();
     let ordinals: Vec<u32> = (0..).take(values.len()).collect();
-    let estimate = |drawn: &[usize]| {
-        let drawn: Vec<f64> = drawn.iter().map(|at| values[*at]).collect();
-        mean(&drawn)
-    };
     let seeds = if table.seeds.is_empty() {
         Vec::new()
     } else {
         defined().map(|(name, _)| seed_of(name)).collect()
     };
     let seeded = MetricTable { seeds, ..MetricTable::default() };
-    let clustered = clustered(&values);
+    // Groups are independent of each other.
+    let clustered: Vec<ClusteredValue> = (0..)
+        .zip(&values)
+        .map(|(cluster, value)| ClusteredValue { cluster, value: *value })
+        .collect();
     let interval = interval(spec, clustered.clone());
     let interval_problem = interval.is_none().then(|| no_interval(&clustered)).flatten();
     let undefined = found.iter().filter(|(_, of)| of.value.is_none());
@@ -50,7 +50,7 @@ pub(super) fn of(spec: &MetricSpec, table: &MetricTable, measured: Measure) -> M
         errors: found.iter().map(|(_, of)| of.errors).sum(),
         interval,
         interval_problem,
-        replicates: replicates::of(&seeded, &ordinals, &estimate),
+        replicates: replicates::of(&seeded, &ordinals, &values, mean),
         undefined: undefined.map(|(name, _)| name.clone()).collect(),
         groups: OrderedMap(found.iter().map(|(name, of)| (name.clone(), group(of))).collect()),
         problem,
@@ -66,12 +66,6 @@ fn interval(spec: &MetricSpec, values: Vec<ClusteredValue>) -> Option<Confidence
         greatest: greatest.unwrap_or(f64::INFINITY),
     };
     mean_interval(values, range, LEVEL)
-}
-
-/// The number of each group, which is independent of the others.
-fn clustered(values: &[f64]) -> Vec<ClusteredValue> {
-    let of_group = |(cluster, value): (u32, &f64)| ClusteredValue { cluster, value: *value };
-    (0..).zip(values).map(of_group).collect()
 }
 
 fn group(of: &MetricValue) -> GroupValue {

@@ -95,7 +95,7 @@ impl PublicSet {
             let both = [known.interval, known.labels_interval];
             for (at, interval) in both.iter().enumerate() {
                 let holds = interval.low <= truth && truth <= interval.high;
-                found.held[at] += f64::from(u8::from(holds)) / DRAWS as f64;
+                found.held[at] += f64::from(holds) / DRAWS as f64;
                 found.width[at] += (interval.high - interval.low) / DRAWS as f64;
             }
             let width = both.map(|interval| interval.high - interval.low);
@@ -175,8 +175,8 @@ fn gsm8k() -> Option<PublicSet> {
         let case = |at: usize| {
             let alike = answers.iter().filter(|answer| answer.is_some() && **answer == answers[at]);
             KnownCase {
-                judge: Some(f64::from(u8::from(alike.count() > 1))),
-                label: f64::from(u8::from(row[SYSTEMS[at]]["is_correct"].as_bool().unwrap())),
+                judge: Some(f64::from(alike.count() > 1)),
+                label: f64::from(row[SYSTEMS[at]]["is_correct"].as_bool().unwrap()),
             }
         };
         (0..SYSTEMS.len()).map(case).collect()
@@ -195,7 +195,7 @@ struct EstimatedNumber {
 const BOTH: [EstimatedNumber; 2] = [
     EstimatedNumber {
         what: "pass rate",
-        value: |label, threshold| f64::from(u8::from(label >= threshold)),
+        value: |label, threshold| f64::from(label >= threshold),
         estimate: |of| of.pass_rate,
     },
     EstimatedNumber { what: "mean", value: |label, _| label, estimate: |of| of.mean },
