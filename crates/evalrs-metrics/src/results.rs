@@ -99,8 +99,8 @@ impl ResultLine {
     /// What `grader` graded; none where it had nothing to do with the result.
     pub fn submission_of(&self, grader: &str) -> Option<&str> {
         let own = self.submissions.get(grader);
-        let shared = || self.graders().any(|name| name == grader).then_some(&self.submission);
-        own.or_else(shared).map(String::as_str)
+        own.or_else(|| self.graders().any(|name| name == grader).then_some(&self.submission))
+            .map(String::as_str)
     }
 
     /// The graders, those that had nothing to say last.
@@ -126,8 +126,7 @@ impl ResultLine {
 pub fn recorded_submission<'l>(line: &'l Map<String, Value>, grader: &str) -> Option<&'l str> {
     let named = |field: &str| line.get(field).and_then(|by_grader| by_grader.get(grader));
     let is_here = || named("grades").or_else(|| named("not_applicable")).is_some();
-    let shared = || line.get("submission").filter(|_| is_here());
-    named("submissions").or_else(shared)?.as_str()
+    named("submissions").or_else(|| line.get("submission").filter(|_| is_here()))?.as_str()
 }
 
 /// One grade as it is reported.

@@ -14,7 +14,7 @@ use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_metrics::metric::people::{FEWEST_LABELS, PeopleEstimate};
 use evalrs_metrics::metric::trials::ScoreVariance;
 use evalrs_metrics::results::Summary;
-use evalrs_metrics::results::calibration::{GraderCalibration, ReportedCalibration};
+use evalrs_metrics::results::calibration::GraderCalibration;
 use evalrs_metrics::results::trials::{FlakySample, Straddler, TrialsSummary};
 use evalrs_statistics::prediction_powered::PredictionPoweredMean;
 
@@ -240,7 +240,7 @@ fn people_line(
 
 /// How far graders agreed with people when `calibrate` compared them, and what of them is other since.
 pub fn calibration_lines(summary: &Summary) -> Vec<String> {
-    let line = |(grader, found): &(String, ReportedCalibration)| {
+    let lines = summary.calibration.0.iter().map(|(grader, found)| {
         let grader = cut(grader, GRADER);
         let GraderCalibration { n, agreement, agreement_interval, .. } = found.calibration;
         let interval = agreement_interval.map_or_else(String::new, |(low, high)| {
@@ -264,8 +264,8 @@ pub fn calibration_lines(summary: &Summary) -> Vec<String> {
         format!(
             "{grader} compared with {labels}{stale}: agreement {agreement}{interval}, kappa {kappa}{below}{held_out}"
         )
-    };
-    summary.calibration.0.iter().map(line).collect()
+    });
+    lines.collect()
 }
 
 /// How far the verdicts of a grader agree with labels.

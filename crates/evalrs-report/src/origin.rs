@@ -63,9 +63,8 @@ impl ReportOrigin {
 /// decimal digits alone is more likely somebody's own.
 fn is_of_content(id: &str) -> bool {
     let (digest, occurrence) = id.split_once('-').unwrap_or((id, "2"));
-    let is_digest = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     digest.len() == 12
-        && digest.bytes().all(is_digest)
+        && digest.bytes().all(|byte| matches!(byte, b'0'..=b'9' | b'a'..=b'f'))
         && digest.bytes().any(|byte| byte.is_ascii_lowercase())
         && occurrence.bytes().all(|byte| byte.is_ascii_digit())
 }

@@ -3,7 +3,6 @@
 use evalrs_base::text::{columns, cut_words};
 use evalrs_metrics::gate::sign;
 use evalrs_metrics::gate::{GateLack, GateReport, GateStatus};
-use evalrs_model::spec::Op;
 
 /// `passed`, `failed`, `undecided` or `no gate`.
 pub fn word(gate: &GateReport) -> &'static str {
@@ -77,10 +76,8 @@ fn rule(gate: &GateReport) -> String {
 /// The value with three decimals, or as many more as it takes for the rounded number to compare with the
 /// threshold as the value does: 0.7999 must not read as `0.800` beside `failed: >= 0.8`.
 fn telling(value: f64, gate: &GateReport) -> String {
-    let holds = |value: f64| {
-        let compare = |op: Op| gate.threshold.map(|threshold| op.holds(value, threshold));
-        gate.op.map(compare)
-    };
+    let holds =
+        |value: f64| gate.op.map(|op| gate.threshold.map(|threshold| op.holds(value, threshold)));
     (3..=16)
         .map(|decimals| format!("{:.decimals$}", value + 0.0))
         .find(|text| text.parse().is_ok_and(|rounded| holds(rounded) == holds(value)))

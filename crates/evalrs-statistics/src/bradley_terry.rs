@@ -196,8 +196,7 @@ impl Wins {
             let likelihood = difference.min(0.0) - (-difference.abs()).exp().ln_1p();
             self.won[one][other] * likelihood
         };
-        let of = |one: usize| sum((0..self.players()).map(|other| term(one, other)));
-        sum((0..self.players()).map(of))
+        sum((0..self.players()).map(|one| sum((0..self.players()).map(|other| term(one, other)))))
     }
 
     /// What each player won beyond what its strength lets expect.

@@ -101,8 +101,7 @@ fn ranks(values: Vec<f64>) -> Vec<f64> {
 
 /// How many pairs of items stand in runs of equal ones.
 fn tied<T>(items: &[T], equal: impl Fn(&T, &T) -> bool) -> i128 {
-    let pairs = |run: &[T]| (run.len() as i128) * (run.len() as i128 - 1) / 2;
-    items.chunk_by(equal).map(pairs).sum()
+    items.chunk_by(equal).map(|run| (run.len() as i128) * (run.len() as i128 - 1) / 2).sum()
 }
 
 /// How many pairs of values stand in falling order; sorts them on the way.

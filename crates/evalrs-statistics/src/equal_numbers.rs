@@ -36,11 +36,10 @@ impl EqualNumbers {
 /// Pairs in which numbers that are equal, on either side, are the same.
 pub fn levelled(pairs: &[ScorePair]) -> Vec<ScorePair> {
     let numbers = EqualNumbers::of(pairs.iter().flat_map(|pair| [pair.one, pair.other]));
-    let level = |pair: &ScorePair| ScorePair {
-        one: numbers.level(pair.one),
-        other: numbers.level(pair.other),
-    };
-    pairs.iter().map(level).collect()
+    pairs
+        .iter()
+        .map(|pair| ScorePair { one: numbers.level(pair.one), other: numbers.level(pair.other) })
+        .collect()
 }
 
 #[cfg(test)]

@@ -177,11 +177,11 @@ fn squares(ratings: &[RatingCount], n: f64) -> f64 {
     }
     let weighted: Vec<f64> = ratings.iter().map(|rating| rating.value * rating.count).collect();
     let centre = mean(&weighted).unwrap_or_default() * weighted.len() as f64 / n;
-    let square = |rating: &RatingCount| {
-        let distance = rating.value - centre;
-        rating.count * distance * distance
-    };
-    2.0 * n * sum(ratings.iter().map(square))
+    2.0 * n
+        * sum(ratings.iter().map(|rating| {
+            let distance = rating.value - centre;
+            rating.count * distance * distance
+        }))
 }
 
 #[cfg(test)]

@@ -162,12 +162,11 @@ impl Regression<'_> {
     }
 
     fn likelihood(&self, coefficients: &[f64]) -> f64 {
-        let term = |(row, outcome): (&Vec<f64>, &f64)| {
+        sum(self.rows.iter().zip(self.outcomes).map(|(row, outcome)| {
             let odds = dot(row, coefficients);
             // log(1 + exp(x)) without overflow.
             outcome * odds - (odds.max(0.0) + (-odds.abs()).exp().ln_1p())
-        };
-        sum(self.rows.iter().zip(self.outcomes).map(term))
+        }))
     }
 
     fn slope(&self, coefficients: &[f64]) -> Vec<f64> {
@@ -177,9 +176,9 @@ impl Regression<'_> {
             .zip(self.outcomes)
             .map(|(row, outcome)| outcome - chance(dot(row, coefficients)))
             .collect();
-        let of =
-            |at: usize| sum(self.rows.iter().zip(&residuals).map(|(row, rest)| row[at] * rest));
-        (0..coefficients.len()).map(of).collect()
+        (0..coefficients.len())
+            .map(|at| sum(self.rows.iter().zip(&residuals).map(|(row, rest)| row[at] * rest)))
+            .collect()
     }
 
     /// What the information makes of a vector; columns without any value are left at 0.

@@ -211,12 +211,11 @@ impl<'a> Parts<'a> {
             ClusteredValue { cluster: item.cluster, value: residual / others }
         }));
         residuals.sort_by_key(|item| item.cluster);
-        let square = |own: &[ClusteredValue]| match own {
+        let of_samples = residuals.chunk_by(|left, right| left.cluster == right.cluster);
+        let squares = of_samples.map(|own| match own {
             [only] => only.value * only.value,
             own => sum(own.iter().map(|item| item.value)).powi(2),
-        };
-        let of_samples = residuals.chunk_by(|left, right| left.cluster == right.cluster);
-        let squares = of_samples.map(square);
+        });
         Some(sum(squares) * samples / (samples - 1.0))
     }
 

@@ -278,7 +278,7 @@ fn instead(fields: &RowFields<'_>, path: &str) -> Option<String> {
     if let Some((parent, last)) = path.rsplit_once('.')
         && let Some(raw) = fields.at_path(parent)
     {
-        let inner = RowFields::new(raw.get(), fields.spec()).ok()?;
+        let inner = RowFields::new(raw.get(), fields.spec).ok()?;
         return Some(match suggest(last, inner.names()) {
             Some(near) => format!("did you mean `{parent}.{}`?", clipped(near)),
             None => format!("`{parent}` of the first row has {}", inner.some_names()),

@@ -90,20 +90,16 @@ pub(super) fn rows<'a>(
         }
         let end = (reader.position().byte() as usize).min(text.len());
         let start = RecordStart { is_converted: true, ..lines.advance(text, offset) };
-        if let Some(problem) = row_problem(
-            path,
-            text,
-            start,
-            &CsvRow { bytes: offset..end, cells: row.len(), columns: headers.len(), dialect },
-        ) {
+        let read = CsvRow { bytes: offset..end, cells: row.len(), columns: headers.len(), dialect };
+        if let Some(problem) = row_problem(path, text, start, &read) {
             problems.push(problem);
             continue;
         }
         // Empty is absent, but for an agent that said nothing.
-        let kept = |(name, cell): &(&String, &str)| !cell.is_empty() || *name == "output";
-        let cells = headers.iter().zip(row.iter()).filter(kept);
+        let cells = headers.iter().zip(row.iter());
+        let kept = cells.filter(|(name, cell)| !cell.is_empty() || *name == "output");
         let object: Map<String, Value> =
-            cells.map(|(name, cell)| (name.clone(), Value::from(cell))).collect();
+            kept.map(|(name, cell)| (name.clone(), Value::from(cell))).collect();
         if row.iter().any(|cell| !cell.is_empty()) {
             records.push(RawRecord { text: Cow::Owned(Value::Object(object).to_string()), start });
         }
@@ -186,19 +182,14 @@ fn check_headers(
     for name in headers {
         // Which of two answers is meant is not known; of other columns a suite can name either.
         if is_field(name) && !seen.insert(name) {
-            problems.push(
-                Diagnostic::error(
-                    place(name),
-                    format!("the column `{}` appears twice", clipped(name)),
-                )
-                .hint("give every column a name of its own"),
-            );
+            let message = format!("the column `{}` appears twice", clipped(name));
+            let problem = Diagnostic::error(place(name), message);
+            problems.push(problem.hint("give every column a name of its own"));
         }
     }
     if problems.is_empty() { Ok(()) } else { Err(problems) }
 }
 
-/// A row of a CSV file.
 struct CsvRow {
     /// Where it stands.
     bytes: std::ops::Range<usize>,
@@ -208,7 +199,6 @@ struct CsvRow {
     dialect: CellDialect,
 }
 
-/// What is wrong with a row.
 fn row_problem(path: &str, text: &str, start: RecordStart, row: &CsvRow) -> Option<Diagnostic> {
     let CsvRow { bytes, cells, columns, dialect } = row;
     let written = text.get(bytes.clone()).unwrap_or_default();
@@ -266,10 +256,9 @@ fn quote_slip(row: &str, dialect: CellDialect) -> Option<(usize, QuoteSlip)> {
     let mut at = 0;
     while at < bytes.len() {
         if bytes[at] == b'"' {
-            let closing = closing_quote(bytes, at).ok_or((at, QuoteSlip::Open));
-            match closing {
-                Ok(closing) => at = closing + 1,
-                Err(slip) => return Some(slip),
+            match closing_quote(bytes, at) {
+                Some(closing) => at = closing + 1,
+                None => return Some((at, QuoteSlip::Open)),
             }
             let is_end = |byte: u8| matches!(byte, b'\n' | b'\r') || byte == dialect.separator;
             if bytes.get(at).is_some_and(|byte| !is_end(*byte)) {

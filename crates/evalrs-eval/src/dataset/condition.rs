@@ -14,8 +14,11 @@ const ROW: &str = "row.";
 /// Where rows hold what the name in a condition stands for; none of what every case has or may have.
 pub(crate) fn sought_path(name: &str) -> Option<&str> {
     let path = name.strip_prefix(ROW).unwrap_or(name);
-    let is_ours = FIELDS.iter().any(|(ours, _)| *ours == name) || IDENTITY.contains(&name);
-    (!is_ours).then_some(path)
+    (!is_ours(name) && !IDENTITY.contains(&name)).then_some(path)
+}
+
+fn is_ours(name: &str) -> bool {
+    FIELDS.iter().any(|(ours, _)| *ours == name)
 }
 
 /// Whether the condition leaves a case out. One that cannot be read as a row at all is a mistake, whatever the condition.
@@ -39,14 +42,13 @@ impl OpenedRow<'_> {
         if IDENTITY.contains(&name) {
             return self.of_identity(name);
         }
-        if FIELDS.iter().any(|(ours, _)| *ours == name) {
+        if is_ours(name) {
             return self.field(name).map_or(Operand::Nothing, Operand::from);
         }
         // The field may stand elsewhere, or be the text of a cell.
-        let of_metadata = name.strip_prefix("metadata.").and_then(|path| {
-            let metadata = self.field("metadata")?;
-            lookup(&metadata, path).cloned()
-        });
+        let of_metadata = name
+            .strip_prefix("metadata.")
+            .and_then(|path| lookup(&self.field("metadata")?, path).cloned());
         let path = name.strip_prefix(ROW).unwrap_or(name);
         of_metadata.or_else(|| self.at_path(path)).map_or(Operand::Nothing, Operand::from)
     }

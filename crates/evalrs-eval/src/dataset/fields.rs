@@ -79,7 +79,6 @@ pub struct LiveCase<'a> {
 }
 
 impl LiveCases {
-    /// How many cases a row has.
     fn count(&self) -> usize {
         self.models.len().max(1) * self.trials.max(1) as usize
     }
@@ -126,7 +125,7 @@ impl RowSpec {
 }
 
 /// What is wrong with a row.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowProblem {
     /// The bytes of the row it is about; none speaks of the row as a whole.
     pub span: Option<Range<usize>>,
@@ -145,14 +144,7 @@ pub struct RowProblem {
 impl RowProblem {
     /// A problem of the row as a whole.
     pub fn new(message: impl Into<String>) -> Self {
-        Self {
-            span: None,
-            message: message.into(),
-            label: None,
-            hint: None,
-            recorded: false,
-            unanswered: false,
-        }
+        Self { message: message.into(), ..Self::default() }
     }
 
     /// The problem at a place, for people.
@@ -219,9 +211,12 @@ impl<'a> RowFields<'a> {
         found.filter(|raw| raw.get() != "null")
     }
 
-    /// How the row is read.
-    pub fn spec(&self) -> &'a RowSpec {
-        self.spec
+    /// The problem at our field `name`, where the row has that.
+    pub(super) fn at(&self, name: &str, problem: RowProblem) -> RowProblem {
+        match self.raw(name) {
+            Some(raw) => problem.at(self.row, raw),
+            None => problem,
+        }
     }
 
     /// The path that the suite's `fields` gives our field `name`.
@@ -254,12 +249,8 @@ impl<'a> RowFields<'a> {
 
     /// The first names of the row, for messages.
     pub fn some_names(&self) -> String {
-        let mut names: Vec<String> =
-            self.members.names().take(12).map(|name| format!("`{}`", clipped(name))).collect();
-        if self.members.names().count() > names.len() {
-            names.push("…".to_owned());
-        }
-        if names.is_empty() { "no fields".to_owned() } else { names.join(", ") }
+        let names = some_of(self.members.names().map(|name| format!("`{}`", clipped(name))), 12);
+        if names.is_empty() { "no fields".to_owned() } else { names }
     }
 
     /// The members that are none of our fields, neither by name nor by the suite's `fields`.
@@ -267,11 +258,11 @@ impl<'a> RowFields<'a> {
         let FieldMap { paths, outputs, labels } = &self.spec.fields;
         self.members.members().filter(move |(name, _)| {
             let is_ours = is_field(name);
-            let is_mapped = |(_, path): &(String, String)| {
-                path.strip_prefix(*name)
-                    .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
-            };
-            !is_ours && !paths.iter().chain(outputs).chain(labels).any(is_mapped)
+            !is_ours
+                && !paths.iter().chain(outputs).chain(labels).any(|(_, path)| {
+                    path.strip_prefix(*name)
+                        .is_some_and(|rest| rest.is_empty() || rest.starts_with(['.', '[']))
+                })
         })
     }
 
@@ -298,12 +289,15 @@ impl<'a> RowFields<'a> {
     }
 
     pub(super) fn wrong(&self, name: &str, expected: &str, found: &Value) -> RowProblem {
-        let problem = RowProblem::new(format!("`{name}` is {}", kind_of(found)))
-            .label(format!("expected {expected}"));
-        match self.raw(name) {
-            Some(raw) => problem.at(self.row, raw),
-            None => problem,
-        }
+        let problem = RowProblem::new(format!("`{name}` is {}", kind_of(found)));
+        self.at(name, problem.label(format!("expected {expected}")))
+    }
+
+    /// The number of the trial, if the row says one.
+    pub(super) fn trial(&self) -> Result<Option<u32>, RowProblem> {
+        let Some(value) = self.value("trial")? else { return Ok(None) };
+        let trial = value.as_u64().and_then(|trial| u32::try_from(trial).ok());
+        trial.map(Some).ok_or_else(|| self.wrong("trial", "a whole number from 0", &value))
     }
 
     pub fn text(&self, name: &str) -> Result<Option<String>, RowProblem> {
@@ -321,6 +315,18 @@ impl<'a> RowFields<'a> {
             Some(other) => Err(self.wrong(name, "an object", &other)),
         }
     }
+}
+
+/// The first `most` names, and whether there are more.
+pub(super) fn some_of(mut names: impl Iterator<Item = String>, most: usize) -> String {
+    let mut some: Vec<String> = names.by_ref().take(most).collect();
+    some.extend(names.next().map(|_| "…".to_owned()));
+    some.join(", ")
+}
+
+/// A number and its noun, or whatever else stands for one and for many.
+pub(super) fn counted(count: usize, [one, many]: [&str; 2]) -> String {
+    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 /// A CSV row as the JSON row it stands for: our names, and what stands in cells parsed.

@@ -9,6 +9,7 @@ use serde_json::{Value, json};
 
 use super::members::{AddedMembers, with_members};
 use super::plain_json::PlainJson;
+use super::raw_record::bad_json;
 use super::split::{RECORD_LIMIT, RawRecord, RecordStart, too_long};
 use super::{nested, split, yaml};
 use evalrs_base::compression::Compression;
@@ -139,11 +140,8 @@ fn inside<'a>(
             let json = yaml::as_json(file.path, file.text).map_err(one)?;
             let found = nested::entries(file.path, &json, records, &dataset.fields).map_err(one)?;
             let start = RecordStart { line: 1, is_converted: true, ..RecordStart::default() };
-            let owned = |record: RawRecord<'_>| RawRecord {
-                text: Cow::Owned(record.text.into_owned()),
-                start,
-            };
-            Ok(found.into_iter().map(owned).collect())
+            let records = found.into_iter().map(RawRecord::into_owned);
+            Ok(records.map(|record| RawRecord { start, ..record }).collect())
         }
         Some(DatasetFormat::Json) => {
             nested::entries(file.path, file.text, records, &dataset.fields).map_err(one)
@@ -155,7 +153,6 @@ fn inside<'a>(
     }
 }
 
-/// A file that is one object.
 fn object<'a>(file: &SourceFile<'a>) -> Result<RawRecord<'a>, Vec<Diagnostic>> {
     let text = file.text.trim();
     if text.len() > RECORD_LIMIT {
@@ -205,11 +202,7 @@ fn value_of(
         Some(DatasetFormat::Json) => {
             let text = PlainJson::of(file.text.trim()).text;
             let parsed = serde_json::from_str::<&RawValue>(&text);
-            parsed.map_err(|error| {
-                let slip = slip(file.text, &error);
-                let place = Place::in_text(file.path, file.text, slip.span.clone());
-                vec![slip.diagnostic("bad JSON", place)]
-            })?;
+            parsed.map_err(|error| vec![bad_json(file.path, file.text, &error)])?;
             Ok(text.into_owned())
         }
         Some(DatasetFormat::Yaml) => {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::condition::is_left_out;
-use super::fields::{RowFields, RowSpec, json_text};
+use super::fields::{RowFields, RowSpec, counted, json_text, some_of};
 pub use super::row_record::NOT_RECORDED;
 pub use super::run_identity::RunIdentity;
 
@@ -117,7 +117,7 @@ pub fn join<'a>(
     let mut left = Leftovers {
         without: Vec::new(),
         has_ids: false,
-        owned: some_of(recordings.iter().map(RecordedTrajectory::name)),
+        owned: some_of(recordings.iter().map(RecordedTrajectory::name), SOME),
         first_unused: None,
         by_row: matches!(recordings.first(), Some(RecordedTrajectory { owner: Owner::Row(_), .. })),
         unused: 0,
@@ -203,10 +203,9 @@ struct RowIndex<'t, 'a> {
 
 impl<'t, 'a> RowIndex<'t, 'a> {
     fn new(rows: &'t [RawRecord<'a>], spec: &'t RowSpec, files: JoinedFiles<'_>) -> Self {
-        let claim =
-            |(at, row): (usize, &RawRecord<'a>)| RowIdentity::of(at, &row.text, spec, files);
-        let claims = rows.iter().enumerate().map(claim);
-        let claims: Vec<RowIdentity> = claims.collect();
+        let claims = rows.iter().enumerate();
+        let claims: Vec<RowIdentity> =
+            claims.map(|(at, row)| RowIdentity::of(at, &row.text, spec, files)).collect();
         let mut by_id: HashMap<String, Vec<usize>> = HashMap::new();
         for (at, claim) in claims.iter().enumerate() {
             if let Some(id) = &claim.id {
@@ -225,9 +224,7 @@ impl<'t, 'a> RowIndex<'t, 'a> {
         for recording in recordings {
             let sure = self.fitting(recording, Compatibility::Yes);
             let row = sure.rev().max_by_key(|row| self.claims[*row].run.said());
-            if let Some(row) = row {
-                has_own[row] = true;
-            }
+            row.into_iter().for_each(|row| has_own[row] = true);
             assigned.push(row);
         }
         for (recording, row) in recordings.iter().zip(&mut assigned) {
@@ -258,7 +255,6 @@ impl<'t, 'a> RowIndex<'t, 'a> {
         self.claims.get(row).is_some_and(|claim| claim.is_left_out)
     }
 
-    /// The rows of a recording's sample.
     fn rows_of(&self, recording: &RecordedTrajectory) -> Vec<usize> {
         let of_id = |id: &str| self.by_id.get(id).cloned().unwrap_or_default();
         let number = match &recording.owner {
@@ -347,16 +343,6 @@ fn input_mismatch(
 /// Names that a message lists.
 const SOME: usize = 3;
 
-/// The first few names, and whether there are more.
-fn some_of(names: impl ExactSizeIterator<Item = String>) -> String {
-    let more = names.len() > SOME;
-    let mut some: Vec<String> = names.take(SOME).collect();
-    if more {
-        some.push("…".to_owned());
-    }
-    some.join(", ")
-}
-
 /// What found no partner.
 struct Leftovers {
     /// The rows without a recording, by id or number.
@@ -375,7 +361,7 @@ struct Leftovers {
 
 impl Leftovers {
     fn diagnostics(&self, none: bool, files: JoinedFiles<'_>) -> Vec<Diagnostic> {
-        let some = some_of(self.without.iter().cloned());
+        let some = some_of(self.without.iter().cloned(), SOME);
         if none {
             return vec![self.nothing_joined(&some, files)];
         }
@@ -424,10 +410,6 @@ impl Leftovers {
         };
         Diagnostic::error(Place::file(files.recordings), message).hint(hint)
     }
-}
-
-fn counted(count: usize, [one, many]: [&str; 2]) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
 }
 
 #[cfg(test)]

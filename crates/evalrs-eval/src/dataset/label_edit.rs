@@ -3,7 +3,7 @@
 //! What a person says takes the place of all that they said of the same: of this verdict, or of one of those that it is about if
 //! it is about several. Lines of other people and of other verdicts stay as they are, also those that cannot be read.
 
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 use super::people::{UNKNOWN, person};
 use evalrs_base::diagnostic::clipped;
@@ -58,20 +58,19 @@ impl NewLabel {
     /// The line of the file, where it says something.
     fn line(&self) -> Option<String> {
         let label = self.label.as_ref()?;
-        let mut line = Map::new();
-        line.insert("id".to_owned(), Value::from(self.id.clone()));
-        for (name, text) in [("grader", &self.grader), ("model", &self.model)] {
-            line.extend(text.as_ref().map(|text| (name.to_owned(), Value::from(text.clone()))));
-        }
-        line.extend(self.trial.map(|trial| ("trial".to_owned(), Value::from(trial))));
-        let submission = self.submission.as_ref();
-        line.extend(submission.map(|of| ("submission_digest".to_owned(), Value::from(of.clone()))));
-        line.insert("label".to_owned(), label.clone());
-        line.extend(self.person().map(|who| ("who".to_owned(), Value::from(who))));
-        line.insert("at".to_owned(), Value::from(self.at.clone()));
-        let picked = self.picked.map(|picked| ("picked".to_owned(), Value::from(picked.name())));
-        line.extend(picked);
-        Some(Value::Object(line).to_string())
+        let mut line = json!({
+            "id": self.id,
+            "grader": self.grader,
+            "model": self.model,
+            "trial": self.trial,
+            "submission_digest": self.submission,
+            "label": label,
+            "who": self.person(),
+            "at": self.at,
+            "picked": self.picked.map(LabelPick::name),
+        });
+        line.as_object_mut()?.retain(|_, value| !value.is_null());
+        Some(line.to_string())
     }
 
     /// Whether a line of the file is of this verdict, or of one of those that this is about: of this submission or of another.

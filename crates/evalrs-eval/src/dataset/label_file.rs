@@ -10,11 +10,11 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use super::cells::column_names;
-use super::fields::{RowFields, RowProblem, RowSpec, deep_problem};
-pub use super::label_line::LabelLine;
+use super::fields::{self, RowFields, RowProblem, RowSpec, deep_problem};
 
 use super::label_value::{LabelNotation, LabelValue, Scales, beside_map};
 use super::labels::LabelExtents;
+pub use super::people::LabelLine;
 use super::people::{GivenLabels, LabelOf, OnePerson, person};
 use super::split::{self, RawRecord, too_deep};
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
@@ -23,10 +23,12 @@ use evalrs_model::spec::{DatasetFormat, FieldMap, LabelPick, LabelsSpec, Missing
 
 /// The file of labels that is read of the suite at `suite` where no other is named: `bot.labels.jsonl` beside `bot.yaml`.
 pub fn beside(suite: &str) -> String {
-    let start = suite.rfind('/').map_or(0, |slash| slash + 1);
-    let name = &suite[start..];
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    format!("{}{stem}.labels.jsonl", &suite[..start])
+    format!("{}.labels.jsonl", without_ending(suite))
+}
+
+pub(super) fn without_ending(path: &str) -> &str {
+    let start = path.rfind('/').map_or(0, |slash| slash + 1);
+    path[start..].rfind('.').map_or(path, |dot| &path[..start + dot])
 }
 
 /// The digest of a submission as a number; 0 of what is none.
@@ -142,11 +144,10 @@ fn missing_column(columns: &[String], layout: &LabelsSpec) -> Option<String> {
         Some((_, path)) => (!has(path)).then(|| path.clone()),
         None => (!names.iter().any(|name| has(name))).then(|| names[0].to_owned()),
     };
-    let lacks_label = || match layout.columns.as_slice() {
+    lacks(&["id", "sample_id"]).or_else(|| match layout.columns.as_slice() {
         [] => lacks(&["label"]),
         columns => columns.iter().find(|column| !has(column)).cloned(),
-    };
-    lacks(&["id", "sample_id"]).or_else(lacks_label)
+    })
 }
 
 /// What is wrong with the shape of a file, said of labels.
@@ -183,7 +184,7 @@ impl LabelReader<'_> {
         }
         let id = id_of(&fields)?;
         let model = text_of(&fields, "model")?;
-        let trial = trial_of(&fields)?;
+        let trial = fields.trial()?;
         let who = fields.value("who")?.as_ref().and_then(person);
         let line = row.start.line;
         let at =
@@ -246,13 +247,13 @@ impl LabelReader<'_> {
         };
         let Some(raw) = found else {
             // An empty cell is a sample without a label yet, and so may be one of somebody else's file.
-            let may_lack = fields.spec().cells || mapped.is_some();
+            let may_lack = fields.spec.cells || mapped.is_some();
             return if may_lack { Ok(None) } else { Err(no_label(fields)) };
         };
         self.has_label = true;
         let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
         let notation =
-            LabelNotation { cells: fields.spec().cells, map: &self.layout.map, outputs: &[] };
+            LabelNotation { cells: fields.spec.cells, map: &self.layout.map, outputs: &[] };
         let Some(mut said) = LabelValue::of(&value, &notation) else { return Ok(None) };
         let meant = |name: &str| match grader {
             Some(grader) => name == grader,
@@ -306,12 +307,6 @@ fn id_of(fields: &RowFields<'_>) -> Result<String, RowProblem> {
     }
 }
 
-fn trial_of(fields: &RowFields<'_>) -> Result<Option<u32>, RowProblem> {
-    let Some(value) = fields.value("trial")? else { return Ok(None) };
-    let trial = value.as_u64().and_then(|trial| u32::try_from(trial).ok());
-    trial.map(Some).ok_or_else(|| fields.wrong("trial", "a whole number from 0", &value))
-}
-
 fn text_of(fields: &RowFields<'_>, name: &str) -> Result<Option<String>, RowProblem> {
     let Some(raw) = fields.raw(name) else { return Ok(None) };
     match serde_json::from_str(raw.get()).unwrap_or_default() {
@@ -324,7 +319,6 @@ fn text_of(fields: &RowFields<'_>, name: &str) -> Result<Option<String>, RowProb
     }
 }
 
-/// Labels for graders that the suite does not have.
 #[derive(Default)]
 struct Foreign {
     labels: usize,
@@ -355,12 +349,7 @@ const SOME: usize = 3;
 
 /// The first few names, quoted.
 pub fn some_of(names: &[String]) -> String {
-    let mut some: Vec<String> =
-        names.iter().take(SOME).map(|name| format!("`{}`", clipped(name))).collect();
-    if names.len() > SOME {
-        some.push("…".to_owned());
-    }
-    some.join(", ")
+    fields::some_of(names.iter().map(|name| format!("`{}`", clipped(name))), SOME)
 }
 
 #[cfg(test)]

@@ -4,7 +4,7 @@
 
 use serde_json::Value;
 
-use super::fields::RowProblem;
+use super::fields::{RowProblem, some_of};
 use crate::votes::score_map::meaning_of;
 use evalrs_base::diagnostic::clipped;
 use evalrs_model::spec::{Label, LabelMeaning, Scale};
@@ -102,8 +102,7 @@ impl LabelValue {
                     "" => return None,
                     "pass" | "passed" => Self::Pass(true),
                     "fail" | "failed" => Self::Pass(false),
-                    "true" if cells => Self::Pass(true),
-                    "false" if cells => Self::Pass(false),
+                    "true" | "false" if cells => Self::Pass(word == "true"),
                     number if cells => Self::number(number.parse().ok()),
                     _ => Self::Strange,
                 }
@@ -121,10 +120,9 @@ impl LabelValue {
         match self {
             said if names.is_empty() => said,
             Self::Each(each) => Self::Each(each),
-            Self::ByOutput(items) => {
-                let named = |item: Option<Self>| item.map(|said| said.for_graders(names));
-                Self::ByOutput(items.into_iter().map(named).collect())
-            }
+            Self::ByOutput(items) => Self::ByOutput(
+                items.into_iter().map(|item| item.map(|said| said.for_graders(names))).collect(),
+            ),
             said => Self::Each(names.iter().map(|name| (name.clone(), said.clone())).collect()),
         }
     }
@@ -195,17 +193,15 @@ pub(crate) fn beside_map(problem: RowProblem, map: &[(String, LabelMeaning)]) ->
             "`labels: {map: {good: pass, bad: fail}}` in the suite says what other words mean",
         );
     }
-    let told = |(written, meaning): &(String, LabelMeaning)| {
+    let told = map.iter().map(|(written, meaning)| {
         let meaning = match meaning {
             LabelMeaning::Pass(true) => "pass".to_owned(),
             LabelMeaning::Pass(false) => "fail".to_owned(),
             LabelMeaning::Score(score) => score.to_string(),
         };
         format!("`{}: {meaning}`", clipped(written))
-    };
-    let mut all: Vec<String> = map.iter().take(SOME).map(told).collect();
-    all.extend((map.len() > SOME).then(|| "…".to_owned()));
-    problem.hint(format!("`map` of `labels` in the suite has {}", all.join(", ")))
+    });
+    problem.hint(format!("`map` of `labels` in the suite has {}", some_of(told, SOME)))
 }
 
 /// What is no label on any of the scales, in words.
@@ -222,6 +218,5 @@ pub fn not_a_label(scales: &Scales) -> String {
 
 /// Whether an object has a member for each of some outputs, and no others.
 fn are_outputs(members: &serde_json::Map<String, Value>, outputs: &[(String, String)]) -> bool {
-    let is_output = |name: &String| outputs.iter().any(|(model, _)| model == name);
-    !members.is_empty() && members.keys().all(is_output)
+    !members.is_empty() && members.keys().all(|name| outputs.iter().any(|(model, _)| model == name))
 }

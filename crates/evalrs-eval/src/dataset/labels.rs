@@ -163,12 +163,11 @@ pub fn of_row(row: &str, spec: &RowSpec, said: Option<&LabelsSpec>) -> Option<La
 /// What stands at the paths of labels, one for each output.
 fn of_each_output(fields: &RowFields<'_>, notation: &LabelNotation<'_>) -> Option<LabelValue> {
     let labels = &fields.spec.fields.labels;
-    let value = |model: &String| -> Option<Value> {
-        let path = labels.iter().find(|(of, _)| of == model).map(|(_, path)| path)?;
+    let values = notation.outputs.iter().map(|(model, _)| -> Option<Value> {
+        let (_, path) = labels.iter().find(|(of, _)| of == model)?;
         serde_json::from_str(fields.at_path(path)?.get()).ok()
-    };
-    let values: Vec<Option<Value>> =
-        notation.outputs.iter().map(|(model, _)| value(model)).collect();
+    });
+    let values: Vec<Option<Value>> = values.collect();
     let is_any = values.iter().flatten().any(|value| !value.is_null());
     is_any.then(|| LabelValue::by_output(values.iter().map(Option::as_ref), notation))
 }
@@ -182,11 +181,7 @@ pub fn problem_of_row(
 ) -> Option<RowProblem> {
     let problem = of_row(row, spec, said)?.problem(scales)?;
     let problem = beside_map(problem, said.map_or(&[][..], |said| &said.map));
-    let fields = RowFields::new(row, spec).ok()?;
-    Some(match fields.raw("label") {
-        Some(raw) => problem.at(row, raw),
-        None => problem,
-    })
+    Some(RowFields::new(row, spec).ok()?.at("label", problem))
 }
 
 #[cfg(test)]

@@ -170,7 +170,6 @@ impl Layout {
     }
 }
 
-/// The part of a file that is cut again.
 #[derive(Default)]
 struct Middle<'a> {
     cutter: Cutter,

@@ -27,7 +27,6 @@ impl AddedMembers {
         Self { all: Vec::new(), id }
     }
 
-    /// Adds a value.
     pub(super) fn add(&mut self, name: &str, value: &Value) {
         self.add_raw(name, &value.to_string());
     }
@@ -50,10 +49,9 @@ pub(super) fn with_members<'a>(
         if object.get(name).is_none() {
             added.push((Cow::Borrowed(name.as_str()), Cow::Borrowed(json.as_str())));
         } else if let Ok(Value::Object(parts)) = serde_json::from_str(json) {
-            let part = |(part, value): (String, Value)| {
+            added.extend(parts.into_iter().map(|(part, value)| {
                 (Cow::Owned(format!("{name}.{part}")), Cow::Owned(value.to_string()))
-            };
-            added.extend(parts.into_iter().map(part));
+            }));
         }
     }
     let is_mapped = fields.paths.iter().any(|(ours, _)| ours == "id");

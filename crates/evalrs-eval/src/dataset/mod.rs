@@ -14,7 +14,6 @@ pub mod id_search;
 pub mod join;
 pub mod label_edit;
 pub mod label_file;
-pub mod label_line;
 pub mod label_value;
 pub mod labels;
 pub mod layout;

@@ -12,9 +12,11 @@ use serde_json::value::RawValue;
 use super::members::{AddedMembers, with_members};
 use super::plain_json::PlainJson;
 use super::raw_object::{RawObject, raw_at};
-use super::raw_record::{LineCounter, RECORD_LIMIT, RawRecord, RecordStart, line_place, too_long};
+use super::raw_record::{
+    LineCounter, RECORD_LIMIT, RawRecord, RecordStart, bad_json, line_place, too_long,
+};
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
-use evalrs_base::json_syntax::{kind_of, slip};
+use evalrs_base::json_syntax::kind_of;
 use evalrs_model::spec::FieldMap;
 
 /// What stands in front of a path into the file that a record was found in.
@@ -43,11 +45,8 @@ fn entries_of<'a>(
     records: &str,
     fields: &FieldMap,
 ) -> Result<Vec<RawRecord<'a>>, Diagnostic> {
-    let root: &RawValue = serde_json::from_str(text).map_err(|error| {
-        let slip = slip(text, &error);
-        let place = Place::in_text(path, text, slip.span.clone());
-        slip.diagnostic("bad JSON", place)
-    })?;
+    let root: &RawValue =
+        serde_json::from_str(text).map_err(|error| bad_json(path, text, &error))?;
     let found = raw_at(root, records).ok_or_else(|| nothing_at(path, root, records))?;
     let of_root = of_root(root, fields);
     let mut reader = EntryReader { path, text, fields, of_root, lines: LineCounter::default() };

@@ -8,14 +8,45 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::fields::RowProblem;
-use super::label_line::LabelLine;
 use super::label_value::LabelValue;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::exact::mean;
 use evalrs_base::text::count;
 use evalrs_model::spec::LabelPick;
 
-/// What a label is of.
+/// A line of a file of labels: what one person says of one sample.
+#[derive(Clone, Debug, PartialEq)]
+pub struct LabelLine {
+    /// Of this model alone.
+    pub model: Option<String>,
+    /// Of this trial alone, from 0.
+    pub trial: Option<u32>,
+    /// For this grader alone.
+    pub grader: Option<String>,
+    /// The digest of the submission that it is of; none if it is of any.
+    pub submission: Option<String>,
+    /// The person; none where that is not known.
+    pub who: Option<Box<str>>,
+    /// The label; never one for each of some graders.
+    pub said: LabelValue,
+    /// How the answer came to be labelled, if that is said.
+    pub picked: Option<LabelPick>,
+}
+
+impl LabelLine {
+    /// Whether it is of this model and trial.
+    pub fn is_of(&self, model: Option<&str>, trial: u32) -> bool {
+        self.model.as_deref().is_none_or(|named| Some(named) == model)
+            && self.trial.is_none_or(|named| named == trial)
+    }
+
+    /// Lines that say more come first.
+    pub fn rank(&self) -> [bool; 4] {
+        let is_of_any = self.submission.is_none();
+        [self.grader.is_none(), self.trial.is_none(), self.model.is_none(), is_of_any]
+    }
+}
+
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct LabelOf {
     pub id: String,
@@ -60,7 +91,6 @@ pub(super) struct GivenLabels {
     all: Vec<(LabelOf, Vec<PersonLabel>)>,
 }
 
-/// What one person said.
 #[derive(Debug)]
 struct PersonLabel {
     said: LabelValue,
@@ -97,18 +127,19 @@ impl GivenLabels {
                 "remove one of the lines, or say with `model`, `trial` or `grader` what each is of, or with `who` whose it is",
             ));
         }
-        let is_other = |earlier: &&PersonLabel| is_score(&earlier.said) != is_score(&said);
-        if let Some(earlier) = given.iter().find(is_other) {
+        let is_score_too = is_score(&said);
+        if let Some(earlier) = given.iter().find(|one| is_score(&one.said) != is_score_too) {
             let line = earlier.by.line;
-            let message = format!(
-                "one person gave `{}` a score, another says on line {line} whether it passes",
-                clipped(id)
-            );
-            let swapped = format!(
-                "one person says of `{}` whether it passes, another gave it a score on line {line}",
-                clipped(id)
-            );
-            let problem = RowProblem::new(if is_score(&said) { message } else { swapped });
+            let id = clipped(id);
+            let problem = RowProblem::new(if is_score_too {
+                format!(
+                    "one person gave `{id}` a score, another says on line {line} whether it passes"
+                )
+            } else {
+                format!(
+                    "one person says of `{id}` whether it passes, another gave it a score on line {line}"
+                )
+            });
             return Err(
                 problem.hint("`map` of `labels` says which scores pass: `map: {5: pass, 1: fail}`")
             );
@@ -119,17 +150,19 @@ impl GivenLabels {
 
     /// What each person says of every verdict.
     pub(super) fn lines(&self) -> impl Iterator<Item = (&str, LabelLine)> {
-        let line = |of: &LabelOf, one: &PersonLabel| LabelLine {
-            model: of.model.clone(),
-            trial: of.trial,
-            grader: of.grader.clone(),
-            submission: of.submission.clone(),
-            who: one.by.who.as_deref().map(Box::from),
-            said: one.said.clone(),
-            picked: one.by.picked,
-        };
-        let all = self.all.iter();
-        all.flat_map(move |(of, given)| given.iter().map(move |one| (&*of.id, line(of, one))))
+        let all = self.all.iter().flat_map(|(of, given)| given.iter().map(move |one| (of, one)));
+        all.map(|(of, one)| {
+            let line = LabelLine {
+                model: of.model.clone(),
+                trial: of.trial,
+                grader: of.grader.clone(),
+                submission: of.submission.clone(),
+                who: one.by.who.as_deref().map(Box::from),
+                said: one.said.clone(),
+                picked: one.by.picked,
+            };
+            (&*of.id, line)
+        })
     }
 
     /// Says of how many verdicts as many people say that they pass as that they fail.

@@ -21,7 +21,6 @@ pub(super) struct PlainJson<'a> {
 }
 
 impl<'a> PlainJson<'a> {
-    /// Reads `text`.
     pub(super) fn of(text: &'a str) -> Self {
         let mut plain = Self { text: Cow::Borrowed(text), grown: Vec::new() };
         if !may_have_some(text) {

@@ -63,15 +63,8 @@ impl<'de: 'a, 'a> Deserialize<'de> for RawObject<'a> {
     }
 }
 
-struct Key<'a>(Cow<'a, str>);
-
-impl<'de: 'a, 'a> Deserialize<'de> for Key<'a> {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        #[derive(serde::Deserialize)]
-        struct BorrowedRow<'a>(#[serde(borrow)] Cow<'a, str>);
-        BorrowedRow::deserialize(deserializer).map(|key| Self(key.0))
-    }
-}
+#[derive(serde::Deserialize)]
+struct Key<'a>(#[serde(borrow)] Cow<'a, str>);
 
 /// [`evalrs_base::path::lookup`] over values that are not read.
 pub(super) fn raw_at<'a>(raw: &'a RawValue, path: &str) -> Option<&'a RawValue> {

@@ -4,6 +4,7 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use evalrs_base::diagnostic::{Diagnostic, Place};
+use evalrs_base::json_syntax::slip;
 
 /// The longest record that is read, in bytes.
 pub const RECORD_LIMIT: usize = 32 << 20;
@@ -41,6 +42,12 @@ impl RawRecord<'_> {
     pub fn into_owned(self) -> RawRecord<'static> {
         RawRecord { text: Cow::Owned(self.text.into_owned()), start: self.start }
     }
+}
+
+pub(super) fn bad_json(path: &str, text: &str, error: &serde_json::Error) -> Diagnostic {
+    let slip = slip(text, error);
+    let place = Place::in_text(path, text, slip.span.clone());
+    slip.diagnostic("bad JSON", place)
 }
 
 /// Says that a record of `length` bytes is longer than the limit.

@@ -211,8 +211,7 @@ fn answer_in(value: &Value, path: &str) -> Option<String> {
 fn response(fields: &RowFields<'_>, hint: String) -> RowProblem {
     let wrong =
         RowProblem::new("`output` is an object").label("expected text, or a list of messages");
-    let wrong = wrong.hint(hint);
-    fields.raw("output").map_or(wrong.clone(), |raw| wrong.at(fields.row, raw))
+    fields.at("output", wrong.hint(hint))
 }
 
 /// Structured output, as its JSON text, where that may be no trajectory.
@@ -229,39 +228,25 @@ fn is_structured(value: &Value, path: &str) -> bool {
     }
 }
 
-/// Whether it is said as text.
 fn is_text(value: &Value) -> bool {
     !value.is_object() && !value.is_array()
 }
 
 fn output_at(fields: &RowFields<'_>, name: &str, path: &str) -> Result<RecordedAnswer, RowProblem> {
     let Some(raw) = fields.at_path(path).filter(|raw| raw.get() != "null") else {
-        return no_answer(
-            fields,
-            &format!("the row has nothing at `{path}`, the output of `{name}`"),
-        );
+        let what = format!("the row has nothing at `{path}`, the output of `{name}`");
+        return no_answer(fields, &what);
     };
     let value: Value = serde_json::from_str(raw.get()).unwrap_or_default();
-    match value {
-        Value::Array(_) | Value::Object(_) => {
-            if let Some(output) = structured(fields, &value, path) {
-                return Ok(RecordedAnswer {
-                    trajectory: Trajectory::from_output(&output),
-                    output: Some(output),
-                });
-            }
-            let trajectory = trajectory::read(&value, fields.spec.format)
-                .map_err(|problem| not_a_trajectory(fields, path, Some(raw), &problem))?;
-            Ok(RecordedAnswer { trajectory, output: None })
-        }
-        scalar => {
-            let output = json_text(&scalar);
-            Ok(RecordedAnswer {
-                trajectory: Trajectory::from_output(&output),
-                output: Some(output),
-            })
-        }
+    if is_text(&value) {
+        return Ok(RecordedAnswer::of_output(json_text(&value)));
     }
+    if let Some(output) = structured(fields, &value, path) {
+        return Ok(RecordedAnswer::of_output(output));
+    }
+    let trajectory = trajectory::read(&value, fields.spec.format)
+        .map_err(|problem| not_a_trajectory(fields, path, Some(raw), &problem))?;
+    Ok(RecordedAnswer { trajectory, output: None })
 }
 
 /// Why a row or a recording holds no answer where it says that there may be one: there is nothing where the suite maps
@@ -280,10 +265,7 @@ fn unanswered(fields: &RowFields<'_>, has_other: bool) -> Option<String> {
 fn no_answer(fields: &RowFields<'_>, what: &str) -> Result<RecordedAnswer, RowProblem> {
     match fields.spec.missing {
         MissingAnswer::Error => Err(RowProblem::unanswered(format!("no answer: {what}"))),
-        MissingAnswer::Empty => Ok(RecordedAnswer {
-            trajectory: Trajectory::from_output(""),
-            output: Some(String::new()),
-        }),
+        MissingAnswer::Empty => Ok(RecordedAnswer::of_output(String::new())),
     }
 }
 

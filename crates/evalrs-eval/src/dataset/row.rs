@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 pub use super::row_record::RowRecord;
 
-use super::fields::{FIELDS, RowFields, RowProblem, RowSpec, deep_problem, json_text};
+use super::fields::{FIELDS, RowFields, RowProblem, RowSpec, counted, deep_problem, json_text};
 use super::raw_record::too_deep;
 use super::recorded::{call_marks, holds_nothing, ignored, joined_spec, recorded, session_hint};
 use super::row_record::NOT_RECORDED;
@@ -60,12 +60,37 @@ impl<'a> OpenedRow<'a> {
 
     /// The id as written.
     pub fn id(&self) -> Result<Option<String>, RowProblem> {
-        read_id(&self.fields)
+        let fields = &self.fields;
+        match fields.value("id")? {
+            None => Ok(None),
+            Some(empty @ Value::String(_)) if empty == "" => {
+                let wrong = fields.wrong("id", "a string or an integer", &empty);
+                Err(RowProblem { message: "`id` is empty".to_owned(), ..wrong }
+                    .hint("rows without an `id` get one from their content"))
+            }
+            Some(Value::String(text)) => Ok(Some(text)),
+            Some(Value::Number(number)) if !number.is_f64() => Ok(Some(number.to_string())),
+            Some(other) => Err(fields.wrong("id", "a string or an integer", &other)),
+        }
     }
 
     /// The tags.
     pub fn tags(&self) -> Result<Vec<String>, RowProblem> {
-        read_tags(&self.fields)
+        let wrong = |found: &Value| self.fields.wrong("tags", "a list of strings", found);
+        match self.fields.value("tags")? {
+            None => Ok(Vec::new()),
+            Some(Value::String(tag)) => Ok(vec![tag]),
+            Some(Value::Array(items)) => {
+                let tags = items.iter().map(|item| {
+                    item.as_str().map(str::to_owned).ok_or_else(|| RowProblem {
+                        message: format!("an entry of `tags` is {}", kind_of(item)),
+                        ..wrong(item)
+                    })
+                });
+                tags.collect()
+            }
+            Some(other) => Err(wrong(&other)),
+        }
     }
 
     /// Which run of its sample the case is.
@@ -95,7 +120,7 @@ impl<'a> OpenedRow<'a> {
 
     /// Whether no answer was recorded, also where that is an empty one, about which nobody is asked.
     fn lacks_answer(&self) -> bool {
-        let spec = RowSpec { missing: MissingAnswer::Error, ..self.fields.spec().clone() };
+        let spec = RowSpec { missing: MissingAnswer::Error, ..self.fields.spec.clone() };
         let opened = OpenedRow::new(self.record, &spec);
         opened.is_ok_and(|row| row.recorded().is_err_and(|problem| problem.unanswered))
     }
@@ -127,8 +152,7 @@ impl<'a> OpenedRow<'a> {
             return None;
         }
         let problem = RowProblem::new("`ground_truth` is a list, and `input` is not");
-        let raw = self.fields.raw("ground_truth")?;
-        Some(problem.at(self.fields.row, raw))
+        Some(self.fields.at("ground_truth", problem))
     }
 
     /// Why what the row calls its trajectory cannot be read, where it is passed over.
@@ -171,10 +195,7 @@ impl<'a> OpenedRow<'a> {
         if path.starts_with('/') || path.split(['/', '\\']).any(|part| part == "..") {
             let problem = RowProblem::new("`rubric_path` leads out of the suite's folder");
             let problem = problem.hint("a row names rubrics beside the suite or below it");
-            return Err(match self.fields.raw("rubric_path") {
-                Some(raw) => problem.at(self.fields.row, raw),
-                None => problem,
-            });
+            return Err(self.fields.at("rubric_path", problem));
         }
         Ok(Some(path))
     }
@@ -247,12 +268,11 @@ fn answered<T>(read: Result<T, RowProblem>) -> Result<Option<T>, RowProblem> {
 }
 
 fn run_of(fields: &RowFields<'_>, record: RowRecord<'_>) -> Result<RunIdentity, RowProblem> {
-    let mut trial = read_trial(fields)?;
-    let mut model = read_model(fields)?;
+    let RunIdentity { mut trial, mut model } = said_run(fields)?;
     if !matches!(record.recorded, "" | NOT_RECORDED) && fields.spec.live.is_none() {
-        let (own_trial, own_model) = recorded_identity(record.recorded, fields.spec)?;
-        trial = own_trial.or(trial);
-        model = own_model.or(model);
+        let own = recorded_run(record.recorded, fields.spec)?;
+        trial = own.trial.or(trial);
+        model = own.model.or(model);
     }
     if let Some(live) = &fields.spec.live {
         let case = live.case(record.case);
@@ -264,69 +284,24 @@ fn run_of(fields: &RowFields<'_>, record: RowRecord<'_>) -> Result<RunIdentity, 
     Ok(RunIdentity { trial, model })
 }
 
-/// The trial and the model that a joined recording names.
-fn recorded_identity(
-    text: &str,
-    spec: &RowSpec,
-) -> Result<(Option<u32>, Option<String>), RowProblem> {
+/// The trial and the model that the fields name.
+fn said_run(fields: &RowFields<'_>) -> Result<RunIdentity, RowProblem> {
+    Ok(RunIdentity { trial: fields.trial()?, model: fields.text("model")? })
+}
+
+/// The same of a joined recording.
+fn recorded_run(text: &str, spec: &RowSpec) -> Result<RunIdentity, RowProblem> {
     let spec = joined_spec(spec);
-    let read = |fields: &RowFields<'_>| Ok((read_trial(fields)?, read_model(fields)?));
-    RowFields::new(text, &spec).and_then(|fields| read(&fields)).map_err(RowProblem::of_recording)
+    let fields = RowFields::new(text, &spec);
+    fields.and_then(|fields| said_run(&fields)).map_err(RowProblem::of_recording)
 }
 
 /// Everything that is wrong with a recording before it is joined with a row.
 pub fn check_recording(text: &str, spec: &RowSpec) -> Result<(), RowProblem> {
     let spec = joined_spec(spec);
-    recorded_identity(text, &spec)?;
+    recorded_run(text, &spec)?;
     let opened = OpenedRow::new(RowRecord { row: "{}", recorded: text, case: 0 }, &spec)?;
     answered(opened.recorded()).map(drop)
-}
-
-fn read_id(fields: &RowFields<'_>) -> Result<Option<String>, RowProblem> {
-    match fields.value("id")? {
-        None => Ok(None),
-        Some(empty @ Value::String(_)) if empty == "" => {
-            let wrong = fields.wrong("id", "a string or an integer", &empty);
-            Err(RowProblem { message: "`id` is empty".to_owned(), ..wrong }
-                .hint("rows without an `id` get one from their content"))
-        }
-        Some(Value::String(text)) => Ok(Some(text)),
-        Some(Value::Number(number)) if number.is_i64() || number.is_u64() => {
-            Ok(Some(number.to_string()))
-        }
-        Some(other) => Err(fields.wrong("id", "a string or an integer", &other)),
-    }
-}
-
-fn read_trial(fields: &RowFields<'_>) -> Result<Option<u32>, RowProblem> {
-    match fields.value("trial")? {
-        None => Ok(None),
-        Some(value) => match value.as_u64().and_then(|trial| u32::try_from(trial).ok()) {
-            Some(trial) => Ok(Some(trial)),
-            None => Err(fields.wrong("trial", "a whole number from 0", &value)),
-        },
-    }
-}
-
-fn read_model(fields: &RowFields<'_>) -> Result<Option<String>, RowProblem> {
-    fields.text("model")
-}
-
-fn read_tags(fields: &RowFields<'_>) -> Result<Vec<String>, RowProblem> {
-    let wrong = |found: &Value| fields.wrong("tags", "a list of strings", found);
-    let wrong_tag = |item: &Value| {
-        let message = format!("an entry of `tags` is {}", kind_of(item));
-        RowProblem { message, ..wrong(item) }
-    };
-    match fields.value("tags")? {
-        None => Ok(Vec::new()),
-        Some(Value::String(tag)) => Ok(vec![tag]),
-        Some(Value::Array(items)) => items
-            .iter()
-            .map(|item| item.as_str().map(str::to_owned).ok_or_else(|| wrong_tag(item)))
-            .collect(),
-        Some(other) => Err(wrong(&other)),
-    }
 }
 
 /// Reads a case, without its trajectory.
@@ -389,35 +364,20 @@ fn read_ground_truth(
     input: Option<&Input>,
 ) -> Result<Option<GroundTruth>, RowProblem> {
     let Some(value) = fields.value("ground_truth")? else { return Ok(None) };
-    let per_turn = match (&value, input) {
-        (Value::Array(items), Some(Input::Turns(turns))) => Some((items, turns.len())),
-        _ => None,
+    let (Value::Array(items), Some(Input::Turns(turns))) = (&value, input) else {
+        let scalar = matches!(value, Value::Number(_) | Value::Bool(_));
+        let raw = fields.raw("ground_truth").filter(|_| scalar).map(|raw| raw.get().to_owned());
+        return Ok(Some(GroundTruth::Text(raw.unwrap_or_else(|| json_text(&value)))));
     };
-    match per_turn {
-        Some((items, turns)) if items.len() == turns => {
-            Ok(Some(GroundTruth::Turns(items.iter().map(json_text).collect())))
-        }
-        Some((items, turns)) => {
-            let entries = counted(items.len(), ["entry", "entries"]);
-            let turns = counted(turns, ["turn", "turns"]);
-            let message = format!("`ground_truth` has {entries}, `input` has {turns}");
-            let problem = RowProblem::new(message)
-                .label("expected one entry a turn")
-                .hint("one reference for the whole trajectory is a string, not a list");
-            Err(fields
-                .raw("ground_truth")
-                .map_or(problem.clone(), |raw| problem.at(fields.row, raw)))
-        }
-        None => {
-            let scalar = matches!(value, Value::Number(_) | Value::Bool(_));
-            let raw = fields.raw("ground_truth").filter(|_| scalar).map(|raw| raw.get().to_owned());
-            Ok(Some(GroundTruth::Text(raw.unwrap_or_else(|| json_text(&value)))))
-        }
+    if items.len() == turns.len() {
+        return Ok(Some(GroundTruth::Turns(items.iter().map(json_text).collect())));
     }
-}
-
-fn counted(count: usize, [one, many]: [&str; 2]) -> String {
-    format!("{count} {}", if count == 1 { one } else { many })
+    let entries = counted(items.len(), ["entry", "entries"]);
+    let turns = counted(turns.len(), ["turn", "turns"]);
+    let problem = RowProblem::new(format!("`ground_truth` has {entries}, `input` has {turns}"))
+        .label("expected one entry a turn")
+        .hint("one reference for the whole trajectory is a string, not a list");
+    Err(fields.at("ground_truth", problem))
 }
 
 /// Everything that is wrong with a case, cheapest first: what the queries later rely on.

@@ -36,12 +36,8 @@ impl RunIdentity {
         let trial = self.trial.map(|trial| format!("trial {trial}"));
         let model = self.model.as_ref().map(|model| format!("model `{}`", clipped(model)));
         let said: Vec<String> = trial.into_iter().chain(model).collect();
-        let name = clipped(name);
-        if said.is_empty() {
-            format!("`{name}`")
-        } else {
-            format!("`{name}` ({})", said.join(", "))
-        }
+        let said = if said.is_empty() { String::new() } else { format!(" ({})", said.join(", ")) };
+        format!("`{}`{said}", clipped(name))
     }
 }
 

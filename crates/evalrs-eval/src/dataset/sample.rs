@@ -47,6 +47,17 @@ pub enum GroundTruth {
     Turns(Vec<String>),
 }
 
+impl GroundTruth {
+    /// The answer as text, or what it says of one turn.
+    pub(crate) fn text(self, turn: Option<usize>) -> Option<String> {
+        match (self, turn) {
+            (Self::Text(text), _) => Some(text),
+            (Self::Turns(turns), Some(turn)) => turns.into_iter().nth(turn),
+            (Self::Turns(turns), None) => Some(Value::from(turns).to_string()),
+        }
+    }
+}
+
 /// What was recorded of a target for one row.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct RecordedAnswer {
@@ -54,4 +65,11 @@ pub struct RecordedAnswer {
     pub trajectory: Trajectory,
     /// The `output` of the row, where it has one.
     pub output: Option<String>,
+}
+
+impl RecordedAnswer {
+    /// An answer of which nothing but its text is known.
+    pub(super) fn of_output(output: String) -> Self {
+        Self { trajectory: Trajectory::from_output(&output), output: Some(output) }
+    }
 }

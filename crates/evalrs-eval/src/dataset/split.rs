@@ -14,10 +14,9 @@ pub use super::raw_record::{
 };
 
 use super::plain_json::{PlainJson, may_have_some};
-use super::raw_record::LineCounter;
+use super::raw_record::{LineCounter, bad_json};
 use super::{cells, yaml};
 use evalrs_base::diagnostic::{Diagnostic, Place};
-use evalrs_base::json_syntax::slip;
 use evalrs_model::spec::DatasetFormat;
 
 /// What is said of a file without records.
@@ -32,9 +31,8 @@ pub fn is_empty_file(problem: &Diagnostic) -> bool {
 pub fn decode<'a>(path: &str, bytes: &'a [u8]) -> Result<&'a str, Diagnostic> {
     let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
     if bytes.starts_with(b"\xff\xfe") || bytes.starts_with(b"\xfe\xff") {
-        return Err(
-            Diagnostic::error(Place::file(path), "the file is UTF-16").hint("save it as UTF-8")
-        );
+        let problem = Diagnostic::error(Place::file(path), "the file is UTF-16");
+        return Err(problem.hint("save it as UTF-8"));
     }
     let text = std::str::from_utf8(bytes).map_err(|error| not_utf8(path, bytes, &error))?;
     match memchr::memchr(0, text.as_bytes()) {
@@ -204,7 +202,5 @@ fn no_array(path: &str, text: &str, error: &serde_json::Error) -> Diagnostic {
             .label("expected `[`")
             .hint("a .json dataset is one array of objects; `records: PATH` names a list or mapping inside an object, and one object a line is `dataset: {path: …, format: jsonl}`");
     }
-    let slip = slip(text, error);
-    let place = Place::in_text(path, text, slip.span.clone());
-    slip.diagnostic("bad JSON", place)
+    bad_json(path, text, error)
 }

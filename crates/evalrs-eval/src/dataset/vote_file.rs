@@ -6,6 +6,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
+use super::label_file::without_ending;
 use super::split;
 use super::split::RecordStart;
 use crate::votes::judgments::{Judgment, JudgmentLayout, JudgmentReader};
@@ -55,13 +56,9 @@ pub struct VoteReading {
 /// The file in which `evalrs cache import` keeps the votes for a grader of the suite at `suite`: `bot.people.votes.jsonl`
 /// beside `bot.yaml`.
 pub fn beside(suite: &str, grader: &str) -> String {
-    let start = suite.rfind('/').map_or(0, |slash| slash + 1);
-    let name = &suite[start..];
-    let stem = name.rsplit_once('.').map_or(name, |(stem, _)| stem);
-    let is_plain = |letter: char| letter.is_alphanumeric() || matches!(letter, '-' | '_');
-    let grader: String =
-        grader.chars().map(|letter| if is_plain(letter) { letter } else { '_' }).collect();
-    format!("{}{stem}.{grader}.votes.jsonl", &suite[..start])
+    let is_odd = |letter: char| !letter.is_alphanumeric() && !matches!(letter, '-' | '_');
+    let grader = grader.replace(is_odd, "_");
+    format!("{}.{grader}.votes.jsonl", without_ending(suite))
 }
 
 /// A judgment, and where its row begins.
@@ -165,8 +162,8 @@ impl VoteTable {
             return Ok(vote as usize);
         }
         let held = self.samples.get(&judgment.id).into_iter().flatten();
-        let own = |line: &&VoteLine| line.model == judgment.model && line.trial == judgment.trial;
-        let next = held.filter(own).map(|line| line.place + 1).max().unwrap_or(0);
+        let own = held.filter(|line| line.model == judgment.model && line.trial == judgment.trial);
+        let next = own.map(|line| line.place + 1).max().unwrap_or(0);
         if next >= MAX_VOTES as usize {
             return Err(format!("an answer has at most {MAX_VOTES} votes"));
         }
@@ -175,13 +172,12 @@ impl VoteTable {
 
     /// The votes on the answer of a model in a trial of a sample; none where nobody voted.
     pub fn find(&self, id: &str, model: Option<&str>, trial: u32) -> Option<GivenVotes> {
-        let is_of = |line: &&VoteLine| {
-            line.model.as_deref().is_none_or(|named| Some(named) == model)
-                && line.trial.is_none_or(|named| named == trial)
-        };
         let mut votes: Vec<Option<GivenVote>> = vec![None; self.voters.len()];
         let mut is_empty = true;
-        for line in self.samples.get(id)?.iter().filter(is_of) {
+        for line in self.samples.get(id)?.iter().filter(|line| {
+            line.model.as_deref().is_none_or(|named| Some(named) == model)
+                && line.trial.is_none_or(|named| named == trial)
+        }) {
             if votes.len() <= line.place {
                 votes.resize(line.place + 1, None);
             }

@@ -37,7 +37,6 @@ pub(super) fn items<'a>(path: &str, text: &'a str) -> Result<Vec<RawRecord<'a>>,
     items.iter().map(record).collect()
 }
 
-/// The whole file as JSON text.
 pub(super) fn as_json(path: &str, text: &str) -> Result<String, Diagnostic> {
     Ok(tree(path, text)?.to_json().to_string())
 }

@@ -99,7 +99,6 @@ impl<'a> JudgeInput<'a> {
         }
     }
 
-    /// What one ballot asks.
     fn asked(&self, ballot: u32, version: KeyVersion) -> Result<AskedBallot<'_>, Grade> {
         let asked = match version {
             _ if self.judge.rubric.embedding.is_some() => {
@@ -125,7 +124,6 @@ impl<'a> JudgeInput<'a> {
     }
 }
 
-/// The actions that judge one submission.
 pub(super) fn plan(
     part: &CasePart<'_>,
     judge: &Judge,
@@ -200,7 +198,7 @@ pub fn action(
         Submission::Turns(turns) => (Some(ballot.turn), turns.get(ballot.turn)?),
         submission => (None, submission),
     };
-    let part = CasePart::new(case, &opened, turn, submission);
+    let part = CasePart { case, row: &opened, turn, submission };
     let Submission::Text(text) = submission else { return None };
     match &grader.method {
         Method::Judge(judge) => {

@@ -6,8 +6,8 @@
 
 use serde_json::{Value, json};
 
-use super::finished::{FinishedGrade, Outcomes};
-use super::scored_vote::{Orders, ScoredVote};
+use super::pairwise::{Orders, ScoredVote};
+use super::planned::Outcomes;
 use super::{pairwise, similarity};
 use crate::grade::Grade;
 use crate::grade::combined::{combined, pair_agreement, spread};
@@ -26,15 +26,12 @@ pub(super) struct Poll<'a> {
     answered_by: Vec<Option<String>>,
 }
 
-/// What a judge said once.
 struct Vote {
-    /// The ordinal of the judge.
     judge: usize,
     /// None if one of its ballots failed.
     said: Option<ScoredVote>,
 }
 
-/// Why a ballot has no verdict.
 struct FailedBallot {
     kind: &'static str,
     message: String,
@@ -144,7 +141,7 @@ impl<'a> Poll<'a> {
     }
 
     /// The grade; `confirmed` says whether a verdict below the threshold stayed there, if that was asked.
-    pub(super) fn grade(self, confirmed: Option<bool>) -> FinishedGrade {
+    pub(super) fn grade(self, confirmed: Option<bool>) -> Grade {
         let mut grade = match (self.native(), &self.first_failure) {
             (Some(native), _) => self.combine(native),
             (None, Some(failure)) => failed_grade(failure),
@@ -158,7 +155,7 @@ impl<'a> Poll<'a> {
         if failed > 0 && grade.error.is_none() {
             put(&mut grade, "failed_votes", json!(failed));
         }
-        FinishedGrade { grade, per_turn: None }
+        grade
     }
 
     /// The grade of the combined score `native`, with the rationale of the vote nearest to it.

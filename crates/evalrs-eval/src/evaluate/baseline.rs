@@ -142,11 +142,11 @@ impl RecordedRun {
         grader: &str,
     ) -> Option<&RecordedSubmission> {
         let cases = self.samples.get(id)?;
-        let of = |(model, trial): (Option<&str>, u32)| {
-            cases.iter().find(|case| case.model.as_deref() == model && case.trial == trial)
-        };
-        let case =
-            [(model, trial), (model, 0), (None, trial), (None, 0)].into_iter().find_map(of)?;
+        let case = [(model, trial), (model, 0), (None, trial), (None, 0)].into_iter().find_map(
+            |(model, trial)| {
+                cases.iter().find(|case| case.model.as_deref() == model && case.trial == trial)
+            },
+        )?;
         let named = case.submissions.iter().find(|(name, _)| name == grader);
         let only = match case.submissions.as_slice() {
             [only] => Some(only),

@@ -2,39 +2,32 @@
 
 use std::borrow::Cow;
 
-use serde_json::{Value, json};
+use serde_json::Value;
 
-use super::baseline::RecordedSubmission;
 use super::case::{Case, RubricFiles, input_text, unreadable};
 use super::ready::ReadyGrader;
 use super::submission::Submission;
 use crate::dataset::row::OpenedRow;
 use crate::dataset::{GroundTruth, Input};
-use crate::grade::{ConversationCost, Grade, NO_GROUND_TRUTH};
+use crate::grade::{Grade, NO_GROUND_TRUTH};
 use crate::judge::Judge;
-use crate::votes::GivenVotes;
 use evalrs_base::file_text::FileText;
+use evalrs_trajectory::Trajectory;
 
 /// A case, or one turn of it. Of its row only what the grader needs is read.
 pub(super) struct CasePart<'a> {
+    pub case: &'a Case<'a>,
     pub row: &'a OpenedRow<'a>,
     pub turn: Option<usize>,
+    /// That of the turn.
     pub submission: &'a Submission,
-    pub baseline: Option<&'a RecordedSubmission>,
-    pub votes: Option<&'a GivenVotes>,
-    pub cost: Option<&'a ConversationCost>,
 }
 
-impl<'a> CasePart<'a> {
-    /// The case as a whole, or a turn of it.
-    pub(super) fn new(
-        case: &'a Case<'_>,
-        row: &'a OpenedRow<'a>,
-        turn: Option<usize>,
-        submission: &'a Submission,
-    ) -> Self {
-        let Case { baseline, votes, cost, .. } = *case;
-        Self { row, turn, submission, baseline, votes, cost }
+/// A trajectory, or one turn of it.
+pub(super) fn part_of(trajectory: Trajectory, turn: Option<usize>) -> Trajectory {
+    match turn {
+        Some(turn) => trajectory.turn(turn),
+        None => trajectory,
     }
 }
 
@@ -48,12 +41,7 @@ impl CasePart<'_> {
 
     /// The reference answer, or why there is none to be had.
     pub(super) fn ground_truth(&self, grader: &ReadyGrader) -> Result<Option<String>, Grade> {
-        let whole = match (self.row_truth(grader)?, self.turn) {
-            (Some(GroundTruth::Turns(turns)), Some(turn)) => turns.get(turn).cloned(),
-            (Some(GroundTruth::Turns(turns)), None) => Some(json!(turns).to_string()),
-            (Some(GroundTruth::Text(text)), _) => Some(text),
-            (None, _) => None,
-        };
+        let whole = self.row_truth(grader)?.and_then(|truth| truth.text(self.turn));
         let (Some(pattern), Some(text)) = (&grader.reference, &whole) else { return Ok(whole) };
         match pattern.pick(text) {
             Ok(Some(picked)) => Ok(Some(picked.to_owned())),

@@ -7,14 +7,13 @@
 use serde_json::{Map, json};
 
 use super::ballots::Poll;
-use super::finished::{FinishedGrade, Outcomes};
-use super::planned::{BallotId, GradePlan, each_ballot};
+use super::planned::{BallotId, FinishedGrade, GradePlan, Outcomes, each_ballot};
 use super::ready::ReadyGrader;
 use super::submission::Submission;
 use crate::grade::Grade;
 use crate::judge::Judge;
 use crate::program::{ProgramIdentity, reply};
-use crate::votes::split::SplitVotes;
+use crate::votes::SplitVotes;
 use evalrs_base::exact::mean;
 use evalrs_base::price::{Cost, Prices};
 use evalrs_base::threshold::reaches;
@@ -31,41 +30,29 @@ pub fn grade(
     outcomes: Outcomes<'_>,
     threshold: f64,
 ) -> Option<FinishedGrade> {
-    if let Some(ballots) = JudgeBallots::of(planned, grader) {
+    let asked = if let Some(ballots) = JudgeBallots::of(planned, grader) {
         let (poll, is_confirmation) = ballots.poll(outcomes, threshold)?;
-        let confirmed =
-            poll.score().filter(|_| is_confirmation).map(|score| !reaches(score, threshold));
-        return Some(as_wanted(poll.grade(confirmed), grader));
-    }
-    let grade = match planned {
-        GradePlan::Graded(grade) => grade.clone(),
-        GradePlan::Ask(key) => of_program(grader.program()?, &*outcomes(*key)?),
-        GradePlan::Turns(turns) => {
-            let turns: Option<Vec<FinishedGrade>> =
-                turns.iter().map(|turn| self::grade(turn, grader, outcomes, threshold)).collect();
-            return Some(mean_of_turns(&turns?, threshold));
+        let score = poll.score().filter(|_| is_confirmation);
+        poll.grade(score.map(|score| !reaches(score, threshold)))
+    } else {
+        match planned {
+            GradePlan::Ask(key) => of_program(grader.program()?, &*outcomes(*key)?),
+            // What is graded without asking is the opposite already.
+            GradePlan::Graded(grade) => {
+                return Some(FinishedGrade { grade: grade.clone(), per_turn: None });
+            }
+            GradePlan::Turns(turns) => {
+                let turns: Option<Vec<FinishedGrade>> = turns
+                    .iter()
+                    .map(|turn| self::grade(turn, grader, outcomes, threshold))
+                    .collect();
+                return Some(mean_of_turns(&turns?, threshold));
+            }
+            _ => return None,
         }
-        GradePlan::Votes(_)
-        | GradePlan::Confirmed { .. }
-        | GradePlan::Extract(_)
-        | GradePlan::Converse(_)
-        | GradePlan::Blocked
-        | GradePlan::Skipped => return None,
     };
-    let finished = FinishedGrade { grade, per_turn: None };
-    Some(match planned {
-        GradePlan::Ask(_) => as_wanted(finished, grader),
-        // What was graded without asking is the opposite already.
-        _ => finished,
-    })
-}
-
-/// The opposite, where the suite wants that.
-fn as_wanted(finished: FinishedGrade, grader: &ReadyGrader) -> FinishedGrade {
-    if grader.negated {
-        return FinishedGrade { grade: finished.grade.negated(), ..finished };
-    }
-    finished
+    let grade = if grader.negated { asked.negated() } else { asked };
+    Some(FinishedGrade { grade, per_turn: None })
 }
 
 /// The grade in what came of calling a program.
@@ -75,14 +62,7 @@ fn of_program(identity: &ProgramIdentity, outcome: &Outcome) -> Grade {
         Outcome::Reply(reply) => {
             let grade = match identity.spec.role {
                 Role::Reward => reply::reward(&reply.text),
-                Role::Grade
-                | Role::Extract
-                | Role::Compare
-                | Role::Target
-                | Role::Tool
-                | Role::AgentFactory
-                | Role::SuiteSetup
-                | Role::Judge => reply::grade(&identity.spec, &reply.text),
+                _ => reply::grade(&identity.spec, &reply.text),
             };
             return grade.unwrap_or_else(|message| Grade::failed("invalid_reply", message));
         }
@@ -108,7 +88,6 @@ pub fn extracted(outcome: &Outcome) -> Submission {
     }
 }
 
-/// The ballots of judges on one submission.
 struct JudgeBallots<'a> {
     judge: &'a Judge,
     keys: &'a [ActionKey],
@@ -135,11 +114,10 @@ impl<'a> JudgeBallots<'a> {
 
     /// Whether the verdict of the first ballots is below the threshold, and there are more to confirm it.
     fn is_confirmed_after(&self, first: &Poll<'_>, threshold: f64) -> bool {
-        let is_below = |score: f64| !reaches(score, threshold);
-        self.first < self.keys.len() && first.score().is_some_and(is_below)
+        self.first < self.keys.len()
+            && first.score().is_some_and(|score| !reaches(score, threshold))
     }
 
-    /// The keys that are wanted by now.
     fn wanted(&self, outcomes: Outcomes<'_>, threshold: f64) -> &'a [ActionKey] {
         let first = &self.keys[..self.first];
         // What is wanted anyway need not be counted.
@@ -232,21 +210,22 @@ pub fn split_votes(
     threshold: f64,
 ) -> Vec<SplitVotes> {
     if let GradePlan::Turns(turns) = planned {
-        let of_turn = |(turn, planned): (usize, &GradePlan)| {
+        let split = turns.iter().enumerate().flat_map(|(turn, planned)| {
             let split = split_votes(planned, grader, outcomes, threshold).into_iter();
             split.map(move |votes| SplitVotes { turn: Some(turn), ..votes })
-        };
-        return turns.iter().enumerate().flat_map(of_turn).collect();
+        });
+        return split.collect();
     }
     let Some(judge) = grader.judge() else { return Vec::new() };
-    let passes = |native: f64| reaches(judge.question().unit(native), threshold);
-    let split = |votes: Vec<Option<f64>>| {
-        let natives: Vec<f64> = votes.into_iter().flatten().collect();
-        let passed = natives.iter().filter(|native| passes(**native)).count();
-        let is_split = 0 < passed && passed < natives.len();
-        is_split.then_some(SplitVotes { turn: None, passes: passed, votes: natives.len() })
-    };
-    ballot_scores(planned, grader, outcomes).into_iter().filter_map(split).collect()
+    let split = ballot_scores(planned, grader, outcomes).into_iter().filter_map(|votes| {
+        let natives = votes.iter().flatten();
+        let passed = natives.map(|native| reaches(judge.question().unit(*native), threshold));
+        let passed: Vec<bool> = passed.collect();
+        let passes = passed.iter().filter(|passed| **passed).count();
+        let is_split = 0 < passes && passes < passed.len();
+        is_split.then_some(SplitVotes { turn: None, passes, votes: passed.len() })
+    });
+    split.collect()
 }
 
 /// As much of a grade as aggregates need. The same grade as [`grade`]; that of judges without the words, which are read
@@ -280,12 +259,12 @@ fn mean_of_turns(turns: &[FinishedGrade], threshold: f64) -> FinishedGrade {
         return FinishedGrade { grade: turn.grade.clone(), per_turn: Some(grades) };
     }
     let passed = judged.iter().filter(|grade| grade.passes(threshold)).count();
-    let mark = |grade: &Grade| match (grade.applies, grade.passes(threshold)) {
+    let marks = grades.iter().map(|grade| match (grade.applies, grade.passes(threshold)) {
         (false, _) => "-",
         (true, true) => "✓",
         (true, false) => "✗",
-    };
-    let marks: Vec<&str> = grades.iter().map(mark).collect();
+    });
+    let marks: Vec<&str> = marks.collect();
     let metadata = Map::from_iter([
         ("turns_passed".to_owned(), json!(passed)),
         ("turns_total".to_owned(), json!(judged.len())),

@@ -8,7 +8,7 @@ use crate::dataset::row::{OpenedRow, RowRecord};
 use crate::judge::template;
 use crate::{extract, grade};
 use evalrs_base::diagnostic::clipped;
-use evalrs_model::spec::{EmbeddingSpec, GraderKind, GraderSpec};
+use evalrs_model::spec::{GraderKind, GraderSpec};
 
 /// The extractors that read what only a trajectory has.
 const OF_TRAJECTORIES: [&str; 3] = ["tool_arguments", "tool_output", "trajectory"];
@@ -17,17 +17,14 @@ const OF_TRAJECTORIES: [&str; 3] = ["tool_arguments", "tool_output", "trajectory
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RowNeeds(Vec<GraderNeeds>);
 
-/// What one grader needs of a row.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct GraderNeeds {
     scope: GraderScope,
-    /// The rubric variables that it names.
     vars: Vec<String>,
     /// What its judges are shown of the input; none if it has none. What a program reads of its sample is not known.
     input: Option<JudgeView>,
     /// Its function, if that compares with one text.
     one_truth: Option<String>,
-    /// Whether it reads trajectories.
     trajectory: bool,
     /// Whether it reads what the target answered.
     answer: bool,
@@ -38,7 +35,6 @@ struct GraderNeeds {
 struct JudgeView {
     /// Whether the rubric of the grader shows the input.
     input: bool,
-    /// Whether two submissions are compared.
     compares: bool,
 }
 
@@ -51,14 +47,14 @@ impl RowNeeds {
     /// What a row lacks. Of a row that cannot be read at all, something else is wrong.
     pub fn problems(&self, record: RowRecord<'_>, spec: &RowSpec) -> Vec<RowProblem> {
         let Ok(row) = OpenedRow::new(record, spec) else { return Vec::new() };
-        let is_for = |needs: &&GraderNeeds| needs.scope.leaves_out(&row).is_none();
-        let needs: Vec<&GraderNeeds> = self.0.iter().filter(is_for).collect();
+        let needs: Vec<&GraderNeeds> =
+            self.0.iter().filter(|needs| needs.scope.leaves_out(&row).is_none()).collect();
         let mut problems = without_vars(&needs, &row);
         // What is wrong with the row is said once, of the first grader.
         if let Some(needs) = needs.iter().find(|needs| needs.answer)
             && let Some(problem) = row.no_answer()
         {
-            problems.push(needs.without_answer(problem));
+            problems.push(needs.reads(problem, "the answer"));
             return problems;
         }
         problems.extend(without_input(&needs, &row));
@@ -92,9 +88,8 @@ impl GraderNeeds {
                 needs.answer &= needs.trajectory || !grade::reads_row(tool);
             }
             GraderKind::Rubric(rubric) if rubric.embedding.is_some() => {
-                let is_given = |spec: &EmbeddingSpec| spec.value.is_some();
                 let has_own = grader.ground_truth.is_some()
-                    || rubric.embedding.as_ref().is_some_and(is_given);
+                    || rubric.embedding.as_ref().is_some_and(|spec| spec.value.is_some());
                 needs.one_truth = (!has_own).then(|| "similarity".to_owned());
             }
             GraderKind::Rubric(rubric) => {
@@ -122,17 +117,16 @@ impl GraderNeeds {
         Some(RowProblem { message, ..problem }.hint(hint))
     }
 
-    fn without_answer(&self, problem: RowProblem) -> RowProblem {
+    /// The problem, which keeps the grader from reading `what`.
+    fn reads(&self, problem: RowProblem, what: &str) -> RowProblem {
         let grader = clipped(&self.scope.name);
-        let message = format!("{}; the grader `{grader}` reads the answer", problem.message);
+        let message = format!("{}; the grader `{grader}` reads {what}", problem.message);
         RowProblem { message, ..problem }
     }
 
     fn without_trajectory(&self, row: &OpenedRow<'_>) -> Option<RowProblem> {
         let problem = self.trajectory.then(|| row.no_trajectory())??;
-        let grader = clipped(&self.scope.name);
-        let message = format!("{}; the grader `{grader}` reads trajectories", problem.message);
-        Some(RowProblem { message, ..problem })
+        Some(self.reads(problem, "trajectories"))
     }
 }
 
@@ -142,12 +136,12 @@ fn without_vars(needs: &[&GraderNeeds], row: &OpenedRow<'_>) -> Vec<RowProblem> 
         return Vec::new();
     }
     let Ok(vars) = row.rubric_vars() else { return Vec::new() };
-    let missing = |needs: &&GraderNeeds| {
-        let absent: Vec<&String> =
-            needs.vars.iter().filter(|name| !vars.contains_key(*name)).collect();
+    let missing = needs.iter().filter_map(|needs| {
+        let absent = needs.vars.iter().filter(|name| !vars.contains_key(*name));
+        let absent: Vec<&String> = absent.collect();
         (!absent.is_empty()).then(|| no_vars(&needs.scope.name, &absent))
-    };
-    needs.iter().filter_map(missing).collect()
+    });
+    missing.collect()
 }
 
 fn without_input(needs: &[&GraderNeeds], row: &OpenedRow<'_>) -> Option<RowProblem> {

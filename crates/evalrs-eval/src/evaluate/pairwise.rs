@@ -3,14 +3,50 @@
 //! Judges favour places, so each vote is asked in both orders and wins only if both agree. Which place a judge that
 //! contradicts itself favours is reported, not corrected.
 
+use std::cmp::Ordering;
+
 use serde_json::{Value, json};
 
 use super::case_part::CasePart;
-use super::scored_vote::{Orders, ScoredVote};
 use crate::grade::Grade;
 use crate::judge::reply::Verdict;
 use evalrs_base::path::lookup;
 use evalrs_model::spec::CompareTo;
+
+/// A vote of a judge that did not fail.
+pub(super) struct ScoredVote {
+    /// The score on the judge's own scale.
+    pub native: f64,
+    /// Why.
+    pub rationale: String,
+    /// What was said in each order, where two submissions are compared.
+    pub orders: Option<Orders>,
+}
+
+/// What a judge said in each order, from the view of the submission: 1.0 it wins, 0.5 neither, 0.0 it loses.
+pub(super) struct Orders {
+    forward: f64,
+    reversed: f64,
+    is_one_text: bool,
+}
+
+impl Orders {
+    /// Both orders together: what they agree on, else a tie.
+    fn score(&self) -> f64 {
+        if self.forward.total_cmp(&self.reversed).is_eq() { self.forward } else { 0.5 }
+    }
+
+    /// The place that the judge favoured, if it favoured one: the submission did better there. A text that is
+    /// compared with itself has no place.
+    fn favoured(&self) -> Option<&'static str> {
+        match self.forward.total_cmp(&self.reversed) {
+            _ if self.is_one_text => None,
+            Ordering::Greater => Some("first"),
+            Ordering::Less => Some("second"),
+            Ordering::Equal => None,
+        }
+    }
+}
 
 /// What the verdicts in both orders say together; with `is_one_text` they are one verdict, on equal texts.
 pub(super) fn said(forward: Verdict, reversed: &Verdict, is_one_text: bool) -> ScoredVote {
@@ -67,7 +103,7 @@ pub(super) fn other_text(part: &CasePart<'_>, compare_to: &CompareTo) -> Result<
             Some(text) => Ok(text),
         },
         CompareTo::Run(_) => {
-            let submitted = part.baseline.map(|submitted| match part.turn {
+            let submitted = part.case.baseline.map(|submitted| match part.turn {
                 None => Some(submitted.text()),
                 Some(turn) => submitted.turn(turn),
             });

@@ -2,7 +2,7 @@
 
 use super::asking;
 use super::case::{Case, RubricFiles, unreadable};
-use super::case_part::CasePart;
+use super::case_part::{CasePart, part_of};
 use super::planned::GradePlan;
 use super::programs;
 use super::ready::{Method, ReadyGrader, ReadyTool};
@@ -24,8 +24,7 @@ pub fn plan(case: &Case<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) -> Gr
         return GradePlan::Graded(Grade::not_applicable(why));
     }
     let part = |turn, submission| {
-        let part = CasePart::new(case, &opened, turn, submission);
-        plan_part(&part, grader, files)
+        plan_part(&CasePart { case, row: &opened, turn, submission }, grader, files)
     };
     match case.submission {
         Submission::Turns(turns) => GradePlan::Turns(
@@ -70,14 +69,7 @@ fn plan_part(part: &CasePart<'_>, grader: &ReadyGrader, files: RubricFiles<'_>) 
 
 /// Graders of tool calls and of recorded scores look at something else than the submission.
 fn grades_without_text(grader: &ReadyGrader) -> bool {
-    match &grader.method {
-        Method::Tool(tool) => tool.reads_trajectory || tool.reads_row,
-        Method::Judge(_)
-        | Method::Program(_)
-        | Method::Reward(_)
-        | Method::Unread
-        | Method::Broken(_) => false,
-    }
+    matches!(&grader.method, Method::Tool(tool) if tool.reads_trajectory || tool.reads_row)
 }
 
 /// Recorded scores are of the row, whether or not it holds the answer that they were given for.
@@ -96,10 +88,10 @@ fn grade_with_tool(
         Err(problem) if problem.unanswered => Ok(Trajectory::default()),
         recorded => Ok(recorded.map_err(unreadable)?.trajectory),
     };
-    let trajectory = match (tool.reads_trajectory || tool.reads_totals, part.turn) {
-        (false, _) => Trajectory::default(),
-        (true, None) => recorded()?,
-        (true, Some(turn)) => recorded()?.turn(turn),
+    let trajectory = if tool.reads_trajectory || tool.reads_totals {
+        part_of(recorded()?, part.turn)
+    } else {
+        Trajectory::default()
     };
     let subject = Subject {
         submission: text,
@@ -108,8 +100,8 @@ fn grade_with_tool(
         row: part.row.row(),
         output: part.row.output(),
         include_subagents: grader.include_subagents,
-        votes: part.votes,
-        cost: part.cost,
+        votes: part.case.votes,
+        cost: part.case.cost,
     };
     let mut grade =
         if grader.negated { tool.grader.opposite(&subject) } else { tool.grader.grade(&subject) };

@@ -1,7 +1,10 @@
 //! What is to be done for one case and grader: a grade that is there, or the keys of the actions that it waits for.
 
+use std::sync::Arc;
+
 use crate::grade::Grade;
 use evalrs_model::key::ActionKey;
+use evalrs_model::outcome::Outcome;
 
 /// What is to be done for one case and grader.
 #[derive(Clone, Debug, PartialEq)]
@@ -107,15 +110,22 @@ impl GradePlan {
             Self::Ask(key) => Some((std::slice::from_ref(key), 1)),
             Self::Votes(keys) => Some((keys, keys.len())),
             Self::Confirmed { first, keys } => Some((keys, (*first as usize).min(keys.len()))),
-            Self::Graded(_)
-            | Self::Extract(_)
-            | Self::Converse(_)
-            | Self::Turns(_)
-            | Self::Blocked
-            | Self::Skipped => None,
+            _ => None,
         }
     }
 }
+
+/// A finished grade, which waits for nothing.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FinishedGrade {
+    /// The verdict.
+    pub grade: Grade,
+    /// The grades of single turns.
+    pub per_turn: Option<Vec<Grade>>,
+}
+
+/// Where grading finds what came of actions.
+pub type Outcomes<'a> = &'a dyn Fn(ActionKey) -> Option<Arc<Outcome>>;
 
 /// What an action is for.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -10,7 +10,7 @@ use serde::Serialize;
 use serde_json::{Map, Value, json};
 
 use super::case::{Case, unreadable};
-use super::case_part::CasePart;
+use super::case_part::{CasePart, part_of};
 use super::ready::ReadyGrader;
 use super::sample_members::SampleSource;
 use super::submission::{Submission, no_submission};
@@ -175,13 +175,8 @@ fn grader_input<'a>(
     hint: Option<String>,
 ) -> Result<GraderInput<'a>, RowProblem> {
     let recorded = part.row.recorded()?;
-    let trajectory = has_trace(&recorded).then(|| {
-        let trajectory = match part.turn {
-            Some(turn) => recorded.trajectory.turn(turn),
-            None => recorded.trajectory,
-        };
-        trajectory.to_steps(include_subagents)
-    });
+    let trajectory = has_trace(&recorded)
+        .then(|| part_of(recorded.trajectory, part.turn).to_steps(include_subagents));
     let mut metadata = part.row.metadata()?;
     let said = metadata.remove("cwd").filter(Value::is_string);
     let is_live = part.row.row().answer.is_some();
@@ -282,7 +277,7 @@ fn seen_sample(
     identity: &ProgramIdentity,
     include_subagents: bool,
 ) -> Result<SampleAndMembers<SampleInput>, RowProblem> {
-    let truth = truth_text(row, turn)?;
+    let truth = row.ground_truth()?.and_then(|truth| truth.text(turn));
     let source = SampleSource {
         row,
         turn,
@@ -295,15 +290,6 @@ fn seen_sample(
     Ok(SampleAndMembers::new(sample(row, turn, truth)?, members))
 }
 
-/// The reference answer of a row, or of one turn of it, as text.
-fn truth_text(row: &OpenedRow<'_>, turn: Option<usize>) -> Result<Option<String>, RowProblem> {
-    Ok(row.ground_truth()?.and_then(|truth| match (truth, turn) {
-        (GroundTruth::Text(text), _) => Some(text),
-        (GroundTruth::Turns(turns), Some(turn)) => turns.into_iter().nth(turn),
-        (GroundTruth::Turns(turns), None) => Some(json!(turns).to_string()),
-    }))
-}
-
 /// Renders the call that extracts the submission of a case, or of one turn of it.
 pub fn extraction_action(
     case: &Case<'_>,
@@ -313,11 +299,8 @@ pub fn extraction_action(
     let opened = OpenedRow::new(case.record, case.spec).ok()?;
     let recorded = opened.recorded().ok()?;
     let identity = extractor.program.as_ref().ok()?.as_ref()?;
-    let trajectory = match case.submission {
-        Submission::Turns(_) => recorded.trajectory.turn(turn),
-        _ => recorded.trajectory,
-    };
     let turn = matches!(case.submission, Submission::Turns(_)).then_some(turn);
+    let trajectory = part_of(recorded.trajectory, turn);
     extracting(&trajectory, &opened, turn, identity, extractor).ok()
 }
 
@@ -332,18 +315,19 @@ pub(super) fn rewarding(
     let made = || -> Result<Value, RowProblem> {
         let row = OpenedRow::new(record, spec)?;
         let trajectory = row.recorded()?.trajectory;
-        let grade = |(name, grade, _): &UsableGrade| {
+        let submissions =
+            applicable().map(|(name, _, text)| (name.clone(), Value::from(text.as_str())));
+        let grades = applicable().map(|(name, grade, _)| {
             let metadata = grade.metadata.as_deref().cloned().unwrap_or_default();
             let value = json!({
                 "score": grade.score, "rationale": grade.rationale, "metadata": metadata,
             });
             (name.clone(), value)
-        };
-        let submission = |(name, _, text): &UsableGrade| (name.clone(), Value::from(text.as_str()));
+        });
         Ok(json!({
             "sample": seen_sample(&row, None, identity, false)?,
-            "grades": applicable().map(grade).collect::<Map<_, _>>(),
-            "submissions": applicable().map(submission).collect::<Map<_, _>>(),
+            "grades": grades.collect::<Map<_, _>>(),
+            "submissions": submissions.collect::<Map<_, _>>(),
             "trajectory": trajectory.to_letta(false),
             "agent_id": null,
             "model_handle": row.identity()?.model,

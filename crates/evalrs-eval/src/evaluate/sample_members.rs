@@ -5,10 +5,10 @@
 
 use serde_json::{Map, Value};
 
+use super::case_part::part_of;
 use crate::dataset::fields::RowProblem;
 use crate::dataset::row::OpenedRow;
 use evalrs_model::spec::SampleMember;
-use evalrs_trajectory::Trajectory;
 
 /// The sample of a call, as far as it is known there.
 pub(super) struct SampleSource<'a> {
@@ -46,15 +46,9 @@ impl SampleSource<'_> {
             SampleMember::Submission | SampleMember::Output => self.submission.into(),
             SampleMember::GroundTruth => self.ground_truth.clone().unwrap_or_default(),
             SampleMember::Hint => self.hint.into(),
-            SampleMember::Trajectory => self.trajectory()?.to_steps(self.include_subagents).into(),
-        })
-    }
-
-    fn trajectory(&self) -> Result<Trajectory, RowProblem> {
-        let whole = self.row.recorded()?.trajectory;
-        Ok(match self.turn {
-            Some(turn) => whole.turn(turn),
-            None => whole,
+            SampleMember::Trajectory => part_of(self.row.recorded()?.trajectory, self.turn)
+                .to_steps(self.include_subagents)
+                .into(),
         })
     }
 }

@@ -1,6 +1,6 @@
 //! How near two embeddings are, as a vote.
 
-use super::scored_vote::ScoredVote;
+use super::pairwise::ScoredVote;
 
 /// The cosine of the angle between two vectors, or why there is none.
 pub(super) fn cosine(left: &[f64], right: &[f64]) -> Result<f64, String> {

@@ -114,7 +114,7 @@ impl SoughtName {
 
 /// Whether the row may record more than an answer.
 fn has_trajectory(fields: &RowFields<'_>) -> bool {
-    let outputs = fields.spec().fields.outputs.iter().map(|(_, path)| fields.at_path(path));
+    let outputs = fields.spec.fields.outputs.iter().map(|(_, path)| fields.at_path(path));
     let answers = outputs.chain([fields.raw("output")]);
     fields.raw("trajectory").is_some()
         || fields.raw("messages").is_some()

@@ -80,18 +80,12 @@ impl Submission {
     pub fn shown(&self) -> String {
         match self {
             Self::Text(text) => text.to_string(),
-            Self::NoMessages
-            | Self::Failed(_)
-            | Self::Unrecorded(_)
-            | Self::Pending(_)
-            | Self::Unanswered(_) => String::new(),
             Self::Turns(turns) => {
-                let turns = turns
-                    .iter()
-                    .enumerate()
-                    .map(|(at, turn)| format!("[Turn {at}] {}", turn.shown()));
-                turns.collect::<Vec<_>>().join(" | ")
+                let turns = turns.iter().enumerate();
+                let shown = turns.map(|(at, turn)| format!("[Turn {at}] {}", turn.shown()));
+                shown.collect::<Vec<_>>().join(" | ")
             }
+            _ => String::new(),
         }
     }
 }

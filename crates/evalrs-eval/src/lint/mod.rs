@@ -41,10 +41,9 @@ pub fn rubric_lints(
     found.extend(family::same_family(linted, facts));
     let is_allowed = |name| rubric.allow.iter().any(|lint| lint.name() == name);
     found.retain(|diagnostic| !diagnostic.lint.is_some_and(is_allowed));
-    let line = |diagnostic: &Diagnostic| {
+    found.sort_by_cached_key(|diagnostic| {
         diagnostic.place.as_ref().map(|place| (place.path.clone(), place.line, place.column))
-    };
-    found.sort_by_cached_key(line);
+    });
     found
 }
 

@@ -38,42 +38,11 @@ const CONDITIONS: [&str; 25] = [
     "than", "because", "least",
 ];
 /// What may follow a range of scores; anything else is what there are so many of.
-const FOLLOWING: [&str; 22] = [
-    "where",
-    "with",
-    "inclusive",
-    "based",
-    "for",
-    "according",
-    "depending",
-    "how",
-    "scale",
-    "and",
-    "as",
-    "using",
-    "in",
-    "on",
-    "by",
-    "being",
-    "that",
-    "or",
-    "to",
-    "overall",
-    "only",
-    "both",
-];
+const FOLLOWING: &str = "where with inclusive based for according depending how scale and as using in on by being that \
+    or to overall only both";
 /// What shows that scores of another range are brought to the scale.
-const CONVERSIONS: [&str; 9] = [
-    "divide",
-    "divided",
-    "dividing",
-    "normalize",
-    "normalized",
-    "normalise",
-    "normalised",
-    "rescale",
-    "convert",
-];
+const CONVERSIONS: &str =
+    "divide divided dividing normalize normalized normalise normalised rescale convert";
 /// The most words between a verb and the range.
 const MAX_OBJECT: usize = 10;
 /// The most words in which a text says what its scores mean.
@@ -87,7 +56,6 @@ struct WrittenRange {
     /// Its first token, and the one behind its last.
     first: usize,
     end: usize,
-    /// How it is declared.
     declared: DeclaredRange,
 }
 
@@ -144,7 +112,7 @@ fn off_scale(tokens: &[RubricToken], scale: Scale) -> Option<WrittenRange> {
     let is_scale = |min: f64, max: f64| is_same(min, scale.min) && is_same(max, scale.max);
     let ranges = || (0..tokens.len()).filter_map(|at| plain_range(tokens, at));
     if ranges().any(|range| is_scale(range.min, range.max))
-        || tokens.iter().any(|token| token.is_word(&CONVERSIONS))
+        || tokens.iter().filter_map(RubricToken::word).any(|word| is_one_of(CONVERSIONS, word))
     {
         return None;
     }
@@ -158,10 +126,10 @@ fn off_scale(tokens: &[RubricToken], scale: Scale) -> Option<WrittenRange> {
                 .or_else(|| anchor(tokens, at))
         })
         .collect();
-    let is_out_of = |range: &WrittenRange| {
-        range.declared == DeclaredRange::OutOf && is_same(range.max, scale.max)
-    };
-    if declared.iter().any(is_out_of) {
+    if declared
+        .iter()
+        .any(|range| range.declared == DeclaredRange::OutOf && is_same(range.max, scale.max))
+    {
         return None;
     }
     let names_greatest = tokens.iter().any(|token| token.number() == Some(scale.max));
@@ -182,6 +150,10 @@ fn off_scale(tokens: &[RubricToken], scale: Scale) -> Option<WrittenRange> {
     let of_anchor =
         |range: &&WrittenRange| range.declared == found.declared && is_same(range.max, max);
     declared.iter().find(of_anchor).copied().or(Some(found))
+}
+
+fn is_one_of(words: &str, word: &str) -> bool {
+    words.split(' ').any(|one| one == word)
 }
 
 fn is_same(left: f64, right: f64) -> bool {
@@ -308,7 +280,7 @@ fn ends_there(tokens: &[RubricToken], end: usize) -> bool {
         RubricTokenKind::Sign(sign) => {
             matches!(sign, ')' | ']' | ',' | ':' | '(' | '–' | '—' | '=')
         }
-        RubricTokenKind::Word(word) => FOLLOWING.contains(&word.as_str()),
+        RubricTokenKind::Word(word) => is_one_of(FOLLOWING, word),
         RubricTokenKind::Number(_) => false,
     })
 }

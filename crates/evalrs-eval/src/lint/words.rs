@@ -81,10 +81,10 @@ pub(super) fn tokens(text: &str) -> Vec<RubricToken> {
 /// A minus directly before a digit, and not between a word or a number and it.
 fn starts_negative(rest: &str, before: Option<&RubricToken>) -> bool {
     let is_minus = rest.starts_with('-') && rest[1..].starts_with(|c: char| c.is_ascii_digit());
-    let opens = |before: &RubricToken| {
-        before.is_sign(&['(', '[', ':']) || before.is_word(&["from", "between", "of", "in"])
-    };
-    is_minus && before.is_none_or(opens)
+    is_minus
+        && before.is_none_or(|before| {
+            before.is_sign(&['(', '[', ':']) || before.is_word(&["from", "between", "of", "in"])
+        })
 }
 
 fn number(rest: &str) -> (usize, Option<RubricTokenKind>) {

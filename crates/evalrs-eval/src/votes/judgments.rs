@@ -150,20 +150,12 @@ impl<'a> JudgmentReader<'a> {
         let trial = whole(one(JudgmentField::Trial), "trial")?;
         let answer = row.get(OF_ANSWER).and_then(Value::as_str).map(str::to_owned);
         let vote = whole(one(JudgmentField::Vote), "vote")?;
-        let mut all = Vec::new();
-        for cast in self.cast(&row, vote)? {
-            all.push(Judgment {
-                id: id.clone(),
-                model: model.clone(),
-                trial,
-                judge: cast.judge,
-                vote: cast.vote,
-                value: cast.value,
-                rationale: cast.rationale,
-                answer: answer.clone(),
-            });
-        }
-        Ok(all)
+        let all = self.cast(&row, vote)?.into_iter();
+        let all = all.map(|CastVote { judge, vote, value, rationale }| {
+            let (id, model, answer) = (id.clone(), model.clone(), answer.clone());
+            Judgment { id, model, trial, judge, vote, value, rationale, answer }
+        });
+        Ok(all.collect())
     }
 
     /// What was voted in a row whose vote, if it says so, is `vote`.
@@ -226,8 +218,7 @@ impl<'a> JudgmentReader<'a> {
 
     /// The value of a field in a row, where it has several of them the one `at` its place.
     fn value<'v>(&'v self, row: &'v Value, field: JudgmentField, at: usize) -> Option<&'v Value> {
-        let is_it = |it: &&(JudgmentField, usize, Value)| (it.0, it.1) == (field, at);
-        if let Some((.., constant)) = self.constants.iter().find(is_it) {
+        if let Some((.., constant)) = self.constants.iter().find(|it| (it.0, it.1) == (field, at)) {
             return Some(constant);
         }
         let value = match self.layout.paths(field) {

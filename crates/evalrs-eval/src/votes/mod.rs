@@ -4,7 +4,6 @@
 
 pub mod judgments;
 pub mod score_map;
-pub mod split;
 
 use std::sync::Arc;
 
@@ -28,6 +27,17 @@ pub struct GivenVotes {
     pub votes: Vec<Option<GivenVote>>,
     /// Who the voters are; empty where that is not known.
     pub voters: Arc<[String]>,
+}
+
+/// Votes on both sides of the pass threshold.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SplitVotes {
+    /// The turn, from 0, where turns are graded.
+    pub turn: Option<usize>,
+    /// Votes that reach the threshold.
+    pub passes: usize,
+    /// Votes that did not fail.
+    pub votes: usize,
 }
 
 /// What a vote says of the answer that it is of, so that it does not count for another one.

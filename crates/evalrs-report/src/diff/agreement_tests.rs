@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::tests::{shown, side};
 use evalrs_base::random::SplitMix;
-use evalrs_metrics::diff::agreement::AgreementMovement::{NoLongerAgrees, NowAgrees};
+use evalrs_metrics::metric::label_change::AgreementMove::{NoLongerAgrees, NowAgrees};
 use evalrs_metrics::diff::{
     AgreementDiff, CaseName, Diff, DiffGraderLabels, DiffLabels, DiffSide, compare,
 };

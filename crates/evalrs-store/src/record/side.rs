@@ -300,7 +300,7 @@ mod tests {
     use super::{ReadSide, SideError, add_rationales, read_side};
     use crate::record::read::{PastRun, open};
     use crate::record::reference::SaveAt;
-    use evalrs_metrics::diff::{Diff, compare};
+    use evalrs_metrics::diff::{Diff, DiffLabels, compare};
     use evalrs_system::memory::MemorySystem;
 
     const HEADER: &str = r#"{"format": 1, "suite": "s", "evalrs": "0.1.0", "inputs": {"a": "1"},
@@ -431,7 +431,7 @@ mod tests {
 
     fn with_rationales(system: &MemorySystem, saves: [Option<SaveAt>; 2]) -> Diff {
         let [before, now] = saves.map(|save| read(system, save).unwrap().side);
-        let mut diff = compare(&before, &now, None);
+        let mut diff = compare(&before, &now, None, &DiffLabels::default());
         let past = past(system);
         add_rationales(system, &past, &before.name, &mut diff.moved, |moved| &mut moved.before);
         add_rationales(system, &past, &now.name, &mut diff.moved, |moved| &mut moved.now);

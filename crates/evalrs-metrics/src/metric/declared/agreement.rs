@@ -148,8 +148,7 @@ impl<'t> Ratings<'t> {
             Reading::Is(value) => is_lost(value),
             Reading::Missing => false,
         };
-        let has_error = |at: &usize| self.readings(*at).any(is_error);
-        (0..self.table.places.len()).filter(has_error).count()
+        (0..self.table.places.len()).filter(|at| self.readings(*at).any(is_error)).count()
     }
 }
 
