@@ -11,7 +11,7 @@ use super::results::line;
 use super::{Database, Db};
 use evalrs_eval::evaluate::GradePlan;
 use evalrs_eval::grade::{is_of_nothing, speaks_of_nothing};
-use evalrs_metrics::results::brief::BriefResult;
+use evalrs_metrics::results::report::BriefResult;
 use evalrs_model::delta::CellState;
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::Outcome;

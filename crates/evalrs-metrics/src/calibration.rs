@@ -134,8 +134,7 @@ pub fn uncalibrated(
 
 /// What changed, in words.
 pub fn changed_parts(stale: &[String]) -> String {
-    let named: Vec<&str> = stale.iter().map(String::as_str).collect();
-    format!("{} changed", enumerated(&named, "and"))
+    format!("{} changed", enumerated(stale, "and"))
 }
 
 #[cfg(test)]

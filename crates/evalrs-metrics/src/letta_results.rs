@@ -133,7 +133,6 @@ pub struct LettaTotals {
     rows: Vec<LettaScores>,
 }
 
-/// The scores of one result.
 #[derive(Debug)]
 struct LettaScores {
     model: Option<String>,
@@ -174,7 +173,6 @@ impl LettaTotals {
         self.rows.push(LettaScores { model, is_attempted, has_failed, grades });
     }
 
-    /// The place of a grader among the names.
     fn place_of(&mut self, name: &str) -> usize {
         let known = self.names.iter().position(|known| known == name);
         known.unwrap_or_else(|| {

@@ -140,7 +140,6 @@ impl PanelJudge {
         Self { model: model.unwrap_or_default(), settings }
     }
 
-    /// Whether a command judges.
     fn is_command(&self) -> bool {
         self.settings.get("role").is_some_and(|role| role == Role::Judge.name())
     }

@@ -3,7 +3,6 @@
 //! A function of inputs and outcomes alone: no clock, no absolute path, nothing of what was cached. How it looks is a
 //! matter of reports.
 
-pub mod brief;
 pub mod calibration;
 pub mod report;
 pub mod trials;

@@ -24,23 +24,17 @@ pub fn of_grader(grader: &GraderSpec, ready: &ReadyGrader, relative: Relative<'_
         "extractor": grader.extractor.name,
         "pass_threshold": grader.pass_threshold,
     });
-    if grader.extractor.config != "{}" && !grader.extractor.config.is_empty() {
-        object["extractor_config"] = Value::Object(grader.extractor.options());
-    }
-    if grader.extractor.include_subagents {
-        object["include_subagents"] = Value::from(true);
-    }
-    if let Some(pattern) = &grader.ground_truth_pattern {
-        object["ground_truth_pattern"] = Value::from(pattern.as_str());
-    }
-    if let Some(path) = &grader.ground_truth {
-        object["ground_truth"] = Value::from(path.as_str());
-    }
-    if grader.negated {
-        object["not"] = Value::from(true);
-    }
-    if let Some(condition) = &grader.only {
-        object["only"] = Value::from(condition.text());
+    let has_config = !matches!(&*grader.extractor.config, "" | "{}");
+    let optional = [
+        ("extractor_config", has_config.then(|| grader.extractor.options().into())),
+        ("include_subagents", grader.extractor.include_subagents.then(|| true.into())),
+        ("ground_truth_pattern", grader.ground_truth_pattern.as_deref().map(Value::from)),
+        ("ground_truth", grader.ground_truth.as_deref().map(Value::from)),
+        ("not", grader.negated.then(|| true.into())),
+        ("only", grader.only.as_ref().map(|condition| condition.text().into())),
+    ];
+    for (name, value) in optional.into_iter().filter_map(|(name, value)| Some((name, value?))) {
+        object[name] = value;
     }
     match &grader.kind {
         GraderKind::Tool(tool) => {

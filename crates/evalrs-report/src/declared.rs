@@ -27,7 +27,6 @@ const NAMED: usize = 5;
 /// The largest confusion matrix that is shown, in classes.
 const CLASSES: usize = 8;
 
-/// A row of the table.
 struct DeclaredRow {
     name: String,
     kind: String,

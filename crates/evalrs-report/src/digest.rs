@@ -5,8 +5,7 @@
 
 use evalrs_base::text::cut_middle;
 use evalrs_eval::grade::{is_bare_mismatch, is_of_nothing, with_compared};
-use evalrs_metrics::results::brief::{BriefResult, BriefResults};
-use evalrs_metrics::results::report::Report;
+use evalrs_metrics::results::report::{BriefResult, BriefResults, Report};
 use evalrs_metrics::results::{GradeLine, ResultLine};
 use evalrs_model::outcome::quoted;
 
@@ -82,13 +81,13 @@ impl ReportDigest {
 
     /// The same of some of the graders.
     pub fn of_graders(report: &Report<'_>, keep: usize, counts: &dyn Fn(&str) -> bool) -> Self {
-        match report.briefs {
-            Some(briefs) => Self::of_briefs(briefs(keep), keep, counts),
-            None => {
-                let whole = (report.results)().map(|line| BriefResult::Whole(Box::new(line)));
-                Self::of_briefs(Box::new(whole), keep, counts)
-            }
-        }
+        let briefs = report.briefs.map_or_else(
+            || -> BriefResults<'_> {
+                Box::new((report.results)().map(|line| BriefResult::Whole(Box::new(line))))
+            },
+            |briefs| briefs(keep),
+        );
+        Self::of_briefs(briefs, keep, counts)
     }
 
     /// The same of results that were read already.
@@ -131,34 +130,29 @@ impl ReportDigest {
         self.trials |= result.trial > 0;
         for (grader, grade) in result.grades.0.iter().filter(|(grader, _)| counts(grader)) {
             self.empty += usize::from(is_of_nothing(&grade.rationale));
-            match &grade.error {
-                Some(_) => self.add_error(at, result, grader, grade),
-                None if !grade.pass && self.failures.len() < keep => {
-                    self.failed += 1;
+            if let Some(error) = &grade.error {
+                self.errored += 1;
+                let mut same = self.errors.iter_mut();
+                let same = same.find(|of| of.message == error.message && of.kind == error.kind);
+                if let Some(group) = same {
+                    group.count += 1;
+                } else if self.errors.len() < MESSAGES {
+                    self.errors.push(ErrorGroup {
+                        kind: error.kind.clone(),
+                        message: error.message.clone(),
+                        reply: replied(grade).map(str::to_owned),
+                        count: 1,
+                        sample_id: result.sample_id.clone(),
+                        grader: grader.clone(),
+                        at,
+                    });
+                }
+            } else if !grade.pass {
+                self.failed += 1;
+                if self.failures.len() < keep {
                     self.failures.push(failure(at, result, grader, grade));
                 }
-                None => self.failed += usize::from(!grade.pass),
             }
-        }
-    }
-
-    fn add_error(&mut self, at: usize, result: &ResultLine, grader: &str, grade: &GradeLine) {
-        let Some(error) = &grade.error else { return };
-        self.errored += 1;
-        let same =
-            |group: &&mut ErrorGroup| group.message == error.message && group.kind == error.kind;
-        if let Some(group) = self.errors.iter_mut().find(same) {
-            group.count += 1;
-        } else if self.errors.len() < MESSAGES {
-            self.errors.push(ErrorGroup {
-                kind: error.kind.clone(),
-                message: error.message.clone(),
-                reply: replied(grade).map(str::to_owned),
-                count: 1,
-                sample_id: result.sample_id.clone(),
-                grader: grader.to_owned(),
-                at,
-            });
         }
     }
 }
@@ -185,15 +179,12 @@ fn replied(grade: &GradeLine) -> Option<&str> {
 /// by what was expected and what came: records hold both anyway, and their rationale is fixed.
 pub(crate) fn reason(result: &ResultLine, grader: &str, grade: &GradeLine) -> String {
     let rationale = &grade.rationale;
-    let (Some(submission), Some(truth)) =
-        (result.submission_of(grader), result.ground_truth.as_str())
-    else {
-        return rationale.clone();
-    };
-    if !is_bare_mismatch(rationale) {
-        return rationale.clone();
+    match (result.submission_of(grader), result.ground_truth.as_str()) {
+        (Some(submission), Some(truth)) if is_bare_mismatch(rationale) => {
+            with_compared(rationale, truth, submission)
+        }
+        _ => rationale.clone(),
     }
-    with_compared(rationale, truth, submission)
 }
 
 /// The name of one result: `id [model] [trial n]`, the trial only where there are several.

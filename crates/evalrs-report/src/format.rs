@@ -76,6 +76,15 @@ pub trait ReportWriter {
     }
 }
 
+/// Writes each evaluation as it comes.
+pub(crate) struct RunWriter(pub fn(&ReportedRun<'_, '_>, &mut dyn Write) -> io::Result<()>);
+
+impl ReportWriter for RunWriter {
+    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
+        (self.0)(run, sink.out)
+    }
+}
+
 /// One evaluation and what is known of its run.
 #[derive(Clone, Copy)]
 pub struct ReportedRun<'a, 'r> {

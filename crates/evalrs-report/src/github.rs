@@ -39,8 +39,7 @@ pub(super) static FORMAT: ReportFormat = ReportFormat {
     start: |options| Box::new(Annotations::new(options.failures)),
 };
 
-/// The annotations of all suites of a command.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Annotations {
     /// How many failures are listed, if the command line says so.
     failures: Option<usize>,
@@ -53,18 +52,10 @@ struct Annotations {
 
 impl Annotations {
     fn new(failures: Option<usize>) -> Self {
-        Self {
-            failures,
-            errors: AnnotationKind::default(),
-            warnings: AnnotationKind::default(),
-            failed: 0,
-            errored: 0,
-            page: LimitedPage::new(SUMMARY),
-        }
+        Self { failures, page: LimitedPage::new(SUMMARY), ..Self::default() }
     }
 }
 
-/// The annotations of one kind.
 #[derive(Debug, Default)]
 struct AnnotationKind {
     /// The first of each rank, as they came.
@@ -178,9 +169,9 @@ impl Annotations {
             });
         }
         let fails = gate.status == Some(GateStatus::Failed) && !is_incomplete;
-        self.add_digest(&counted, report, origin, [is_incomplete, fails], AnnotationRank::Gated);
+        self.add_digest(&counted, run, [is_incomplete, fails], AnnotationRank::Gated);
         let others_decide = is_incomplete && counted.errored == 0;
-        self.add_digest(&others, report, origin, [others_decide, false], AnnotationRank::Other);
+        self.add_digest(&others, run, [others_decide, false], AnnotationRank::Other);
     }
 
     /// Adds what a digest holds. `are_errors` says of grades that could not be made and of those that did not pass whether
@@ -188,8 +179,7 @@ impl Annotations {
     fn add_digest(
         &mut self,
         digest: &ReportDigest,
-        report: &Report<'_>,
-        origin: &ReportOrigin,
+        run: &ReportedRun<'_, '_>,
         [missing, failing]: [bool; 2],
         rank: AnnotationRank,
     ) {
@@ -198,11 +188,11 @@ impl Annotations {
         let kind = if missing { &mut self.errors } else { &mut self.warnings };
         let rank_of_missing = if missing { AnnotationRank::Missing } else { rank };
         for group in &digest.errors {
-            kind.push(rank_of_missing, || of_group(group, report, origin));
+            kind.push(rank_of_missing, || of_group(group, run.report, run.origin));
         }
         let kind = if failing { &mut self.errors } else { &mut self.warnings };
         for failure in &digest.failures {
-            kind.push(rank, || of_failure(failure, digest.trials, origin));
+            kind.push(rank, || of_failure(failure, digest.trials, run.origin));
         }
         kind.all += digest.failed - digest.failures.len();
     }

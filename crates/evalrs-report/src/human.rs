@@ -15,7 +15,7 @@ use evalrs_metrics::metric::people::{FEWEST_LABELS, PeopleEstimate};
 use evalrs_metrics::metric::trials::ScoreVariance;
 use evalrs_metrics::results::Summary;
 use evalrs_metrics::results::calibration::GraderCalibration;
-use evalrs_metrics::results::trials::{FlakySample, Straddler, TrialsSummary};
+use evalrs_metrics::results::trials::{Straddler, TrialsSummary};
 use evalrs_statistics::prediction_powered::PredictionPoweredMean;
 
 /// The columns that the name of a grader may take.
@@ -67,40 +67,33 @@ fn differs(trials: &TrialsSummary) -> bool {
 
 /// The same for a screen of so many columns: a line that is too long goes on in further ones.
 pub(crate) fn lines_within(summary: &Summary, width: usize) -> Vec<String> {
-    let broken = |line: String| match line.split_once("; ") {
-        Some((first, rest)) if line.width() > width => {
-            let further = wrapped(rest, width.saturating_sub(2));
-            let mut lines = vec![format!("{first};")];
-            lines.extend(further.into_iter().map(|line| format!("  {line}")));
-            lines
+    let broken = lines(summary).into_iter().flat_map(|line| {
+        if line.width() <= width {
+            return vec![line];
         }
-        None if line.width() > width => {
-            let mut lines = wrapped(&line, width.saturating_sub(2));
-            lines.iter_mut().skip(1).for_each(|line| line.insert_str(0, "  "));
-            lines
-        }
-        _ => vec![line],
-    };
-    lines(summary).into_iter().flat_map(broken).collect()
+        let room = width.saturating_sub(2);
+        let mut lines = match line.split_once("; ") {
+            Some((first, rest)) => {
+                let first = std::iter::once(format!("{first};"));
+                first.chain(wrapped(rest, room)).collect()
+            }
+            None => wrapped(&line, room),
+        };
+        lines.iter_mut().skip(1).for_each(|line| line.insert_str(0, "  "));
+        lines
+    });
+    broken.collect()
 }
 
-/// What the trials of samples tell of a grader.
 fn trials_line(grader: &str, trials: &TrialsSummary) -> String {
     let TrialsSummary { samples, fewest, most, flaky, variance, straddlers } = trials;
-    let each = match (fewest, most) {
-        (fewest, most) if fewest == most => format!("{most}"),
-        (fewest, most) => format!("{fewest} to {most}"),
-    };
+    let each = if fewest == most { most.to_string() } else { format!("{fewest} to {most}") };
     let of = count(*samples, "sample");
-    let named = |flaky: &FlakySample| {
+    let named = listed(flaky, |flaky| {
         let name = result_name(&flaky.sample_id, flaky.model.as_deref(), None);
         format!("{name} {}/{}", flaky.passes, flaky.trials)
-    };
-    let mut parts = vec![format!(
-        "{grader}, {each} trials of {of}: {} flaky{}",
-        flaky.len(),
-        listed(flaky, named)
-    )];
+    });
+    let mut parts = vec![format!("{grader}, {each} trials of {of}: {} flaky{named}", flaky.len())];
     parts.extend(variance.as_ref().map(variance_shown));
     let straddlers = straddlers.as_deref().filter(|straddlers| !straddlers.is_empty());
     parts.extend(straddlers.map(|straddlers| {
@@ -142,7 +135,6 @@ fn result_name(sample: &str, model: Option<&str>, trial: Option<u32>) -> String 
     label(&cut_middle(sample, SAMPLE), model.as_deref(), trial)
 }
 
-/// How far the judges and votes of a grader agree.
 fn votes_line(grader: &str, agreement: &Agreement) -> String {
     let Agreement { items, raters, complete, .. } = *agreement;
     let judged = match items - complete {
@@ -268,7 +260,6 @@ pub fn calibration_lines(summary: &Summary) -> Vec<String> {
     lines.collect()
 }
 
-/// How far the verdicts of a grader agree with labels.
 fn line(grader: &str, agreement: &LabelAgreement) -> String {
     let LabelAgreement { n, without_verdict, false_pass, false_fail, .. } = *agreement;
     let stale = match agreement.stale {
@@ -301,12 +292,10 @@ fn held_out_line(grader: &str, told: &HeldOutAgreement) -> String {
     format!("{grader}: held-out agreement {} on {}", told.shown(), count(told.n, "label"))
 }
 
-/// How far people agree among themselves.
 fn annotators_line(grader: &str, found: &AnnotatorAgreement) -> String {
-    let alpha = |value: Option<f64>| value.map(|alpha| format!("{alpha:.2}"));
-    let verdicts = alpha(found.alpha).unwrap_or_else(|| UNDEFINED.to_owned());
-    let scores = alpha(found.alpha_of_scores);
-    let scores = scores.map_or_else(String::new, |alpha| format!(", of scores {alpha}"));
+    let verdicts = found.alpha.map_or_else(|| UNDEFINED.to_owned(), |alpha| format!("{alpha:.2}"));
+    let scores = found.alpha_of_scores;
+    let scores = scores.map_or_else(String::new, |alpha| format!(", of scores {alpha:.2}"));
     let people = match found.people {
         0 | 1 => "people".to_owned(),
         people => format!("{people} people"),
@@ -321,11 +310,10 @@ fn annotators_line(grader: &str, found: &AnnotatorAgreement) -> String {
 
 /// On which cases people differ: the first of them, and where all are.
 pub fn disputed_line(grader: &str, cases: &[DisputedCase], all: &str) -> String {
-    let case = |of: &DisputedCase| {
+    let named = listed(cases, |of| {
         let trial = (of.trial > 0).then_some(of.trial);
         result_name(&of.sample_id, of.model.as_deref(), trial)
-    };
-    let named = listed(cases, case);
+    });
     format!("{grader}: people differ on {}{named}; {all}", count(cases.len(), "case"))
 }
 

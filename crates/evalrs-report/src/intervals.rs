@@ -96,9 +96,9 @@ pub fn value_within(value: Option<f64>, interval: Option<ConfidenceInterval>) ->
 
 /// The interval of a number: `[0.312, 0.861]`.
 pub fn value_interval(interval: Option<ConfidenceInterval>) -> String {
-    let bounds =
-        interval.map(|found| [found.low, found.high].map(|bound| value_or_dash(Some(bound))));
-    or_dash(bounds, |bounds| format!("[{}]", bounds.join(", ")))
+    or_dash(interval, |found| {
+        format!("[{}]", [Some(found.low), Some(found.high)].map(value_or_dash).join(", "))
+    })
 }
 
 /// How the intervals of metrics of graders were made.

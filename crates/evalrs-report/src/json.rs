@@ -1,13 +1,14 @@
 //! `--format json`: one object {header, results, summary}; with a roll-up {suites, rollup}, the suites being such objects.
+//! `--format jsonl`, as `results.jsonl`: one result a line.
 //!
-//! Written as it goes, a result at a time and each on its own line: the whole object may not fit in memory.
+//! Written as it goes, a result at a time and each on its own line: the whole may not fit in memory.
 
 use std::io::{self, Write};
 
 use super::format::{
-    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun,
+    Audience, ReportFormat, ReportSink, ReportWriter, ReportedRollup, ReportedRun, RunWriter,
 };
-use evalrs_metrics::results::report::Report;
+use evalrs_metrics::results::report::{Report, write_lines};
 
 /// One object for one evaluation.
 pub(super) static FORMAT: ReportFormat = ReportFormat {
@@ -16,17 +17,22 @@ pub(super) static FORMAT: ReportFormat = ReportFormat {
     audience: Audience::Programs,
     joins_suites: false,
     start: |options| {
-        if options.rolls_up { Box::<RollupWriter>::default() } else { Box::new(JsonWriter) }
+        if options.rolls_up {
+            Box::<RollupWriter>::default()
+        } else {
+            Box::new(RunWriter(|run, out| write(run.report, out)))
+        }
     },
 };
 
-struct JsonWriter;
-
-impl ReportWriter for JsonWriter {
-    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
-        write(run.report, sink.out)
-    }
-}
+/// Lines, which may follow each other.
+pub(super) static LINES: ReportFormat = ReportFormat {
+    name: "jsonl",
+    help: "One result a line",
+    audience: Audience::Programs,
+    joins_suites: true,
+    start: |_| Box::new(RunWriter(|run, out| write_lines(run.report, out))),
+};
 
 /// Writes several suites and what they come to together as one object.
 #[derive(Default)]
@@ -61,7 +67,6 @@ impl ReportWriter for RollupWriter {
     }
 }
 
-/// Writes the report as one object.
 fn write(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     out.write_all(b"{\"header\":")?;
     out.write_all(&serde_json::to_vec(report.header)?)?;

@@ -188,7 +188,6 @@ struct JunitPart<'a, 'r> {
     report: &'a Report<'r>,
     origin: &'a ReportOrigin,
     ending: &'a RunEnding,
-    /// The name of its suite.
     suite: String,
 }
 

@@ -28,10 +28,10 @@ pub fn labelled<T>(report: &Report<'_>, write: impl FnOnce(&Report<'_>) -> T) ->
 
 fn renamed_summary(summary: &Summary, labels: &OrderedMap<String>) -> Summary {
     let groups = |groups: &OrderedMap<OrderedMap<Metric>>| {
-        let group = |(name, metrics): &(String, OrderedMap<Metric>)| {
-            (name.clone(), renamed(metrics.clone(), labels))
-        };
-        OrderedMap(groups.0.iter().map(group).collect())
+        let groups = groups.0.iter();
+        let renamed =
+            groups.map(|(name, metrics)| (name.clone(), renamed(metrics.clone(), labels)));
+        OrderedMap(renamed.collect())
     };
     Summary {
         metrics: renamed(summary.metrics.clone(), labels),
@@ -51,8 +51,9 @@ fn renamed_summary(summary: &Summary, labels: &OrderedMap<String>) -> Summary {
 }
 
 fn renamed<T>(map: OrderedMap<T>, labels: &OrderedMap<String>) -> OrderedMap<T> {
-    let rename = |(name, value): (String, T)| (labels.get(&name).cloned().unwrap_or(name), value);
-    OrderedMap(map.0.into_iter().map(rename).collect())
+    let entries = map.0.into_iter();
+    let renamed = entries.map(|(name, value)| (labels.get(&name).cloned().unwrap_or(name), value));
+    OrderedMap(renamed.collect())
 }
 
 #[cfg(test)]

@@ -4,8 +4,8 @@
 //! to one process comes beside it, as [`ProcessFacts`]. Numbers are worked out in `evalrs-metrics`; here they are put into
 //! words, tables and documents.
 //!
-//! - [`format`](mod@format) says what a format is. `terminal`, `markdown` and `github` write for people, `json`, `jsonl`,
-//!   `junit`, `csv` and `otlp` for programs. [`FORMATS`] lists them all.
+//! - [`format`](mod@format) says what a format is. `terminal`, `markdown` and `github` write for people, `json`, `junit`,
+//!   `csv` and `otlp` for programs. [`FORMATS`] lists them all.
 //! - [`digest`] picks the failures and errors that people are shown. [`labels`] gives graders the names that people know them
 //!   by.
 //! - [`terminal_page`] and `markdown_page` hold what pages are made of. `declared`, `rater_pairs` and `rollup` are parts that
@@ -32,7 +32,6 @@ pub mod history;
 pub mod human;
 pub mod intervals;
 mod json;
-mod jsonl;
 mod junit;
 pub mod labels;
 mod markdown;
@@ -56,7 +55,7 @@ pub use format::{
 pub static FORMATS: [&ReportFormat; 8] = [
     &terminal::FORMAT,
     &json::FORMAT,
-    &jsonl::FORMAT,
+    &json::LINES,
     &junit::FORMAT,
     &markdown::FORMAT,
     &github::FORMAT,

@@ -16,12 +16,10 @@ pub(crate) struct MarkdownPage {
 }
 
 impl MarkdownPage {
-    /// A page under a heading.
     pub(crate) fn under(heading: &str) -> Self {
         Self { text: format!("### {heading}\n") }
     }
 
-    /// The page as Markdown.
     pub(crate) fn into_text(self) -> String {
         self.text
     }
@@ -35,12 +33,10 @@ impl MarkdownPage {
         }
     }
 
-    /// Adds a paragraph.
     pub(crate) fn paragraph(&mut self, text: &str) {
         self.lines([text.to_owned()]);
     }
 
-    /// Adds a paragraph for each text.
     pub(crate) fn paragraphs(&mut self, texts: impl IntoIterator<Item = String>) {
         texts.into_iter().for_each(|text| self.paragraph(&text));
     }
@@ -117,9 +113,8 @@ pub(crate) fn code(text: &str) -> String {
 }
 
 /// A text for people that must not be longer than something takes.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct LimitedPage {
-    /// The bytes that are left.
     room: usize,
 }
 

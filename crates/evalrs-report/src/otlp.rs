@@ -8,7 +8,7 @@ use std::io::{self, Write};
 
 use serde_json::{Value, json};
 
-use super::format::{Audience, ReportFormat, ReportSink, ReportWriter, ReportedRun};
+use super::format::{Audience, ReportFormat, ReportedRun, RunWriter};
 use evalrs_metrics::results::{GradeLine, ReportHeader, ResultLine};
 
 /// The bytes of events after which a line ends: with one more event it stays below the mebibyte that collectors read.
@@ -29,16 +29,8 @@ pub(super) static FORMAT: ReportFormat = ReportFormat {
     help: "OpenTelemetry logs in JSON, one event a grade",
     audience: Audience::Programs,
     joins_suites: true,
-    start: |_| Box::new(OtlpWriter),
+    start: |_| Box::new(RunWriter(write)),
 };
-
-struct OtlpWriter;
-
-impl ReportWriter for OtlpWriter {
-    fn add(&mut self, run: &ReportedRun<'_, '_>, sink: &mut ReportSink<'_>) -> io::Result<()> {
-        write(run, sink.out)
-    }
-}
 
 fn write(run: &ReportedRun<'_, '_>, out: &mut dyn Write) -> io::Result<()> {
     let mut events = Vec::new();
@@ -111,10 +103,9 @@ fn attributes(suite: &str, result: &ResultLine, grader: &str, grade: &GradeLine)
         attribute("evalrs.sample.id", &text(&result.sample_id)),
         attribute("evalrs.trial", &json!({"intValue": result.trial.to_string()})),
     ]);
-    all.extend(
-        result.model.as_deref().map(|model| attribute("gen_ai.request.model", &text(model))),
-    );
-    all.extend(grade.key.as_deref().map(|key| attribute("evalrs.key", &text(key))));
+    for (name, value) in [("gen_ai.request.model", &result.model), ("evalrs.key", &grade.key)] {
+        all.extend(value.as_deref().map(|value| attribute(name, &text(value))));
+    }
     all
 }
 

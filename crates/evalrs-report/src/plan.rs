@@ -199,10 +199,7 @@ fn sentence(plan: &Plan, basis: &PlanBasis) -> String {
             format!("plan: {least}{to_ask} to run of {}{judges}", grouped(total))
         }
         (total, to_ask) => {
-            let cost = match totals.cost {
-                Some(cost) => format!("about {cost}"),
-                None => format!("cost not known: no price of `{}`", basis.unpriced.join("`, `")),
-            };
+            let cost = about_cost("about", totals.cost, basis);
             format!(
                 "plan: {least}{} to ask of {}, about {} tokens in and {} out, {cost}",
                 grouped(to_ask),
@@ -215,19 +212,23 @@ fn sentence(plan: &Plan, basis: &PlanBasis) -> String {
     now + &then.unwrap_or_default()
 }
 
+fn about_cost(about: &str, cost: Option<Cost>, basis: &PlanBasis) -> String {
+    match cost {
+        Some(cost) => format!("{about} {cost}"),
+        None => format!("cost not known: no price of `{}`", basis.unpriced.join("`, `")),
+    }
+}
+
 /// What judges will be asked once the submissions are there.
 fn following(plan: &Plan, basis: &PlanBasis) -> Option<String> {
     let all = plan.totals.following.as_ref()?;
-    let asks = |(name, line): &(String, PlanLine)| {
+    let asks = plan.graders.0.iter().filter_map(|(name, line)| {
         let follow = line.following.as_ref()?;
         let judgments = count(follow.at_most, "judgment");
         Some(format!("`{name}` asks up to {judgments} of {}", follow.models.join(", ")))
-    };
-    let asks: Vec<String> = plan.graders.0.iter().filter_map(asks).collect();
-    let cost = match all.cost {
-        Some(cost) => format!("at most about {cost}"),
-        None => format!("cost not known: no price of `{}`", basis.unpriced.join("`, `")),
-    };
+    });
+    let asks: Vec<String> = asks.collect();
+    let cost = about_cost("at most about", all.cost, basis);
     Some(format!("; then {}, {cost}", asks.join(", ")))
 }
 
@@ -295,7 +296,6 @@ fn unkeyed(basis: &PlanBasis) -> Option<String> {
     ))
 }
 
-/// Where the numbers come from.
 fn notes(totals: &PlanLine, basis: &PlanBasis) -> Vec<String> {
     let follows = totals.following.is_some();
     if totals.to_ask == 0 && !follows {

@@ -5,7 +5,6 @@ use super::markdown_page::{MarkdownPage, code};
 use super::terminal_page::{table, titles};
 use evalrs_base::text::table::{name, number};
 use evalrs_base::text::{count, cut_middle, percent};
-use evalrs_metrics::metric::agreement::PairAgreement;
 use evalrs_metrics::results::Summary;
 
 /// The columns that the name of a grader may take.
@@ -18,32 +17,18 @@ const PAIRS: usize = 10;
 const NAMES: [&str; 2] = ["grader", "raters"];
 const NUMBERS: [&str; 4] = ["n", "equal", "kappa", "quadratic"];
 
-/// A row of the table.
 struct PairRow<'s> {
     grader: &'s str,
     raters: &'s str,
-    agreement: &'s PairAgreement,
-}
-
-impl PairRow<'_> {
-    fn numbers(&self) -> [String; 4] {
-        let PairAgreement { n, exact_agreement, cohen_kappa, quadratic_weighted_kappa } =
-            *self.agreement;
-        [
-            n.to_string(),
-            percent(exact_agreement),
-            kappa_or_dash(cohen_kappa),
-            kappa_or_dash(quadratic_weighted_kappa),
-        ]
-    }
+    numbers: [String; 4],
 }
 
 /// The table for a terminal of so many columns; nothing where no grader has three raters.
 pub(super) fn pair_lines(summary: &Summary, width: usize) -> Vec<String> {
     let mut cells = vec![titles(&NAMES, &NUMBERS)];
-    cells.extend(rows(summary).iter().map(|row| {
+    cells.extend(rows(summary).map(|row| {
         let names = [name(&cut_middle(row.grader, GRADER)), name(row.raters)];
-        names.into_iter().chain(row.numbers().map(number)).collect()
+        names.into_iter().chain(row.numbers.map(number)).collect()
     }));
     let mut shown = table(&cells, width);
     shown.extend(not_shown(summary));
@@ -52,21 +37,28 @@ pub(super) fn pair_lines(summary: &Summary, width: usize) -> Vec<String> {
 
 /// The same as Markdown.
 pub(super) fn add_pairs(summary: &Summary, page: &mut MarkdownPage) {
-    let rows = rows(summary).into_iter().map(|row| {
+    let rows = rows(summary).map(|row| {
         let names = [code(row.grader), row.raters.to_owned()];
-        names.into_iter().chain(row.numbers()).collect()
+        names.into_iter().chain(row.numbers).collect()
     });
     page.table(&NAMES, &NUMBERS, rows);
     page.paragraphs(not_shown(summary));
 }
 
-fn rows(summary: &Summary) -> Vec<PairRow<'_>> {
+fn rows(summary: &Summary) -> impl Iterator<Item = PairRow<'_>> {
     let several = summary.agreement.0.iter().filter(|(_, agreement)| agreement.raters > 2);
-    let of_grader = several.flat_map(|(grader, agreement)| {
-        let pairs = agreement.pairs.0.iter().take(PAIRS);
-        pairs.map(move |(raters, agreement)| PairRow { grader, raters, agreement })
-    });
-    of_grader.collect()
+    several.flat_map(|(grader, agreement)| {
+        agreement.pairs.0.iter().take(PAIRS).map(move |(raters, pair)| PairRow {
+            grader,
+            raters,
+            numbers: [
+                pair.n.to_string(),
+                percent(pair.exact_agreement),
+                kappa_or_dash(pair.cohen_kappa),
+                kappa_or_dash(pair.quadratic_weighted_kappa),
+            ],
+        })
+    })
 }
 
 fn not_shown(summary: &Summary) -> Option<String> {

@@ -152,12 +152,10 @@ fn metric_lines(metrics: &OrderedMap<Metric>, width: usize) -> Vec<String> {
 
 /// pass^k and pass@k of the first graders that have trials, and what trials do to their standard errors.
 fn curve_lines(metrics: &OrderedMap<Metric>, most: usize, width: usize) -> Vec<String> {
-    let mut curves = Vec::new();
-    for (grader, metric) in &metrics.0 {
-        if let (Some(hat), Some(at)) = (&metric.pass_hat, &metric.pass_at) {
-            curves.push((grader, metric, [hat, at]));
-        }
-    }
+    let curves = metrics.0.iter().filter_map(|(grader, metric)| {
+        Some((grader, metric, [metric.pass_hat.as_ref()?, metric.pass_at.as_ref()?]))
+    });
+    let curves: Vec<_> = curves.collect();
     let longest = curves.iter().map(|(_, _, [hat, _])| *hat).max_by_key(|hat| hat.0.len());
     let Some(longest) = longest else { return Vec::new() };
     let counts: Vec<&str> = longest.0.iter().map(|(k, _)| k.as_str()).collect();
@@ -211,14 +209,9 @@ fn group_lines(
     }
     let blocks = blocks(&rows, 2, width);
     let shown = rows_in(room, blocks.len(), most);
-    let mut lines: Vec<String> = Vec::new();
-    if shown > 0 {
-        for block in blocks {
-            lines.extend(block.into_iter().take(shown + 1));
-        }
-    }
-    lines.extend(not_shown(groups.len().saturating_sub(shown), noun));
-    lines
+    let kept = if shown > 0 { shown + 1 } else { 0 };
+    let lines = blocks.into_iter().flat_map(|block| block.into_iter().take(kept));
+    lines.chain(not_shown(groups.len().saturating_sub(shown), noun)).collect()
 }
 
 fn failure_lines(digest: &ReportDigest, run: &ReportedRun<'_, '_>, width: usize) -> Vec<String> {
@@ -287,10 +280,8 @@ fn fact_lines(
     shown.extend(human::lines_within(summary, width));
     shown.extend(usage::lines(summary));
     let counts = [("made", facts.asked), ("cached", facts.cached), ("failed", facts.failed)];
-    let mut parts: Vec<String> = counts
-        .into_iter()
-        .filter_map(|(name, count)| count.map(|count| format!("{count} {name}")))
-        .collect();
+    let counts = counts.into_iter().filter_map(|(name, count)| Some(format!("{} {name}", count?)));
+    let mut parts: Vec<String> = counts.collect();
     let title = if parts.is_empty() { "graded" } else { "calls:" };
     parts.extend(facts.seconds.map(|seconds| format!("in {seconds:.1} s")));
     if !parts.is_empty() {
@@ -307,15 +298,14 @@ fn fact_lines(
 fn ending_lines(run: &ReportedRun<'_, '_>, digest: &ReportDigest) -> Vec<String> {
     let ReportedRun { report, facts, origin } = *run;
     let gated = origin.gated.as_ref().filter(|_| facts.ending.is_incomplete());
-    let of_gate = gated.map(|gated| {
-        let counts = |grader: &str| gated.iter().any(|name| name == grader);
-        ReportDigest::of_graders(report, 0, &counts)
-    });
+    let of_gate =
+        gated.map(|_| ReportDigest::of_graders(report, 0, &|grader| origin.counts(grader)));
     // Where the gate lacks nothing, the others are why the run is incomplete.
     let lacking = of_gate.as_ref().filter(|of_gate| of_gate.errored > 0).unwrap_or(digest);
     let reason = facts.ending.reason(&report.summary.gate, lacking, &origin.command);
-    let line = |reason| format!("{DOUBTFUL}exit code {}:{DOUBTFUL:#} {reason}", facts.ending.code);
-    reason.map(line).into_iter().collect()
+    let code = facts.ending.code;
+    let line = reason.map(|reason| format!("{DOUBTFUL}exit code {code}:{DOUBTFUL:#} {reason}"));
+    line.into_iter().collect()
 }
 
 /// What the run spent and saved; nothing where neither is known.

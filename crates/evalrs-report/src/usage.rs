@@ -14,17 +14,14 @@ pub(crate) fn lines(summary: &Summary) -> Vec<String> {
     if all.judgments == 0 {
         return Vec::new();
     }
-    let parts = || {
-        graders.iter().flat_map(|(grader, usage)| {
-            usage.by_model.0.iter().map(move |(model, usage)| (grader, model, usage))
-        })
-    };
+    let parts = graders.iter().flat_map(|(grader, usage)| {
+        let models = usage.by_model.0.iter();
+        models.map(move |(model, usage)| format!("{grader} by {model}: {}", sentence(usage)))
+    });
+    let parts: Vec<String> = parts.collect();
     let mut lines = vec![sentence(&all)];
-    if parts().count() > 1 {
-        lines.extend(
-            parts()
-                .map(|(grader, model, usage)| format!("{grader} by {model}: {}", sentence(usage))),
-        );
+    if parts.len() > 1 {
+        lines.extend(parts);
     }
     lines
 }

@@ -87,6 +87,7 @@ fn telling(value: f64, gate: &GateReport) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use evalrs_model::spec::Op;
 
     fn gate(status: GateStatus, value: Option<f64>, op: Op, threshold: f64) -> GateReport {
         GateReport {

@@ -9,20 +9,11 @@ use super::LEVEL;
 use super::comparison::PairwiseOutcome;
 use super::distribution::normal_quantile;
 use super::interval::{ConfidenceInterval, IntervalMethod};
-use super::linear::solve;
+use super::linear::{maximum, solve};
 use evalrs_base::exact::{mean, sum};
 
 /// More players are not fitted: each step solves equations of all of them.
 pub const MAX_PLAYERS: usize = 500;
-
-/// Newton's method needs a handful of steps where there is a maximum.
-const MAX_STEPS: usize = 100;
-
-/// Steps of log odds below this are the last.
-const NEAR: f64 = 1e-6;
-
-/// How often a step is halved that does not raise the likelihood.
-const MAX_HALVINGS: i32 = 40;
 
 /// The strength of one player.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
@@ -75,7 +66,7 @@ pub fn bradley_terry(
     }
     let wins = Wins::of(players, comparisons);
     wins.check_connected()?;
-    let strengths = wins.fit()?;
+    let strengths = wins.fit().ok_or(NoStrengths::NotConverged)?;
     let errors = wins.errors(&strengths).ok_or(NoStrengths::NotConverged)?;
     let reach = normal_quantile(f64::midpoint(level.clamp(0.0, 1.0), 1.0));
     let strength = |at: usize| Strength {
@@ -159,34 +150,18 @@ impl Wins {
         (0..self.players()).filter(|at| reached[*at]).collect()
     }
 
-    /// Newton's method from equal strengths, halving steps that do not raise the likelihood. The last player stays at 0 meanwhile.
-    fn fit(&self) -> Result<Vec<f64>, NoStrengths> {
-        let mut strengths = vec![0.0; self.players()];
-        for _ in 0..MAX_STEPS {
-            let information = self.information(&strengths);
-            let slope = self.slope(&strengths);
-            let last = self.players() - 1;
-            let step = solve(&information, &slope[..last]).ok_or(NoStrengths::NotConverged)?;
-            let moved = |scale: f64| {
-                let mut moved = strengths.clone();
-                for (strength, step) in moved.iter_mut().zip(&step) {
-                    *strength += scale * step;
-                }
-                moved
-            };
-            // So near the maximum a step squares what is left, and likelihoods differ by their rounding alone.
-            if step.iter().all(|step| step.abs() < NEAR) {
-                let strengths = moved(1.0);
-                let centre = mean(&strengths).unwrap_or_default();
-                return Ok(strengths.iter().map(|strength| strength - centre).collect());
-            }
-            let before = self.likelihood(&strengths);
-            let mut scales = (0..MAX_HALVINGS).map(|halvings| 0.5_f64.powi(halvings)).map(moved);
-            strengths = scales
-                .find(|next| self.likelihood(next) >= before)
-                .ok_or(NoStrengths::NotConverged)?;
-        }
-        Err(NoStrengths::NotConverged)
+    /// From equal strengths. The last player stays at 0 meanwhile.
+    fn fit(&self) -> Option<Vec<f64>> {
+        let step = |strengths: &[f64]| {
+            let slope = self.slope(strengths);
+            let mut step = solve(&self.information(strengths), &slope[..self.players() - 1])?;
+            step.push(0.0);
+            Some(step)
+        };
+        let start = vec![0.0; self.players()];
+        let strengths = maximum(start, step, |strengths| self.likelihood(strengths))?;
+        let centre = mean(&strengths).unwrap_or_default();
+        Some(strengths.iter().map(|strength| strength - centre).collect())
     }
 
     fn likelihood(&self, strengths: &[f64]) -> f64 {
@@ -230,7 +205,6 @@ impl Wins {
         (0..size).map(|one| (0..size).map(|other| cell(one, other)).collect()).collect()
     }
 
-    /// The standard error of each strength less the mean of all.
     fn errors(&self, strengths: &[f64]) -> Option<Vec<f64>> {
         let size = self.players() - 1;
         let information = self.information(strengths);

@@ -60,7 +60,6 @@ impl Clusters {
         })
     }
 
-    /// How many samples there are.
     pub(crate) fn count(&self) -> f64 {
         self.totals.len() as f64
     }

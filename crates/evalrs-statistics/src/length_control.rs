@@ -13,16 +13,8 @@ use serde::Serialize;
 
 use super::distribution::normal_quantile;
 use super::interval::{ConfidenceInterval, IntervalMethod};
-use super::linear::solve;
+use super::linear::{maximum, solve};
 use evalrs_base::exact::{mean, sum};
-
-const MAX_STEPS: usize = 100;
-
-/// Steps of log odds below this are the last.
-const NEAR: f64 = 1e-6;
-
-/// How often a step is halved that does not raise the likelihood.
-const MAX_HALVINGS: i32 = 40;
 
 /// Who is this far from even is beyond what the data tell: the model is separable.
 const MAX_LOG_ODDS: f64 = 30.0;
@@ -139,26 +131,16 @@ struct Regression<'a> {
 }
 
 impl Regression<'_> {
-    /// Newton's method from 0; none where it runs off.
+    /// None where it runs off.
     fn fit(&self) -> Option<Vec<f64>> {
-        let mut coefficients = vec![0.0; self.rows.first()?.len()];
-        for _ in 0..MAX_STEPS {
-            let step = self.solve(&coefficients, &self.slope(&coefficients))?;
-            let moved = |scale: f64| -> Vec<f64> {
-                coefficients.iter().zip(&step).map(|(value, step)| value + scale * step).collect()
-            };
-            // So near the maximum a step squares what is left, and likelihoods differ by their rounding alone.
-            if step.iter().all(|step| step.abs() < NEAR) {
-                return Some(moved(1.0));
-            }
-            let before = self.likelihood(&coefficients);
-            let mut scales = (0..MAX_HALVINGS).map(|halvings| 0.5_f64.powi(halvings)).map(moved);
-            coefficients = scales.find(|next| self.likelihood(next) >= before)?;
+        let step = |coefficients: &[f64]| {
             if coefficients.iter().any(|value| value.abs() > MAX_LOG_ODDS) {
                 return None;
             }
-        }
-        None
+            self.solve(coefficients, &self.slope(coefficients))
+        };
+        let start = vec![0.0; self.rows.first()?.len()];
+        maximum(start, step, |coefficients| self.likelihood(coefficients))
     }
 
     fn likelihood(&self, coefficients: &[f64]) -> f64 {

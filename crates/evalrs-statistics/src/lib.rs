@@ -38,7 +38,7 @@ pub mod linear_combination;
 pub mod reusable_holdout;
 pub mod poisson_bootstrap;
 #[cfg(test)]
-mod coverage;
+mod coverage_tests;
 
 /// The level of intervals where nobody names one.
 pub const LEVEL: f64 = 0.95;

@@ -1,4 +1,36 @@
-//! Solves small systems of linear equations, as Newton's method needs them.
+//! Newton's method, and the small systems of linear equations that it solves.
+
+const MAX_STEPS: usize = 100;
+
+/// Steps below this are the last.
+const NEAR: f64 = 1e-6;
+
+/// How often a step is halved that does not raise the likelihood.
+const MAX_HALVINGS: i32 = 40;
+
+/// Where `likelihood` is greatest, by Newton's method from `start`; `step` leads from a point to about there. None where there is
+/// no step, or no end of them.
+pub(super) fn maximum(
+    start: Vec<f64>,
+    step: impl Fn(&[f64]) -> Option<Vec<f64>>,
+    likelihood: impl Fn(&[f64]) -> f64,
+) -> Option<Vec<f64>> {
+    let mut point = start;
+    for _ in 0..MAX_STEPS {
+        let step = step(&point)?;
+        let moved = |scale: f64| -> Vec<f64> {
+            point.iter().zip(&step).map(|(value, step)| value + scale * step).collect()
+        };
+        // So near the maximum a step squares what is left, and likelihoods differ by their rounding alone.
+        if step.iter().all(|step| step.abs() < NEAR) {
+            return Some(moved(1.0));
+        }
+        let before = likelihood(&point);
+        let mut scales = (0..MAX_HALVINGS).map(|halvings| 0.5_f64.powi(halvings)).map(moved);
+        point = scales.find(|next| likelihood(next) >= before)?;
+    }
+    None
+}
 
 /// The solution of `matrix · x = right`, or none where the matrix is not positive definite to the precision of floats.
 ///

@@ -40,7 +40,7 @@ use evalrs_graph::inputs::Overrides;
 use evalrs_graph::queries::gate_rule;
 use evalrs_metrics::gate::GateStatus;
 use evalrs_metrics::results::Summary;
-use evalrs_metrics::results::brief::BriefResults;
+use evalrs_metrics::results::report::BriefResults;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::outcome::ActionTally;
 use evalrs_model::record_format::FORMAT;

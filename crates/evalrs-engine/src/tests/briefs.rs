@@ -11,7 +11,7 @@ use evalrs_graph::change::Change;
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::planned_actions::planned_actions;
 use evalrs_graph::{Database, results};
-use evalrs_metrics::results::brief::BriefResult;
+use evalrs_metrics::results::report::BriefResult;
 use evalrs_model::outcome::{Outcome, Reply};
 use evalrs_report::digest::ReportDigest;
 use evalrs_system::memory::MemorySystem;

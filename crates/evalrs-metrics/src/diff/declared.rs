@@ -85,7 +85,6 @@ pub(super) fn only_in(one: &DiffSide, other: &DiffSide) -> Vec<String> {
     names.filter(|name| other.declared.get(name).is_none()).cloned().collect()
 }
 
-/// A metric of both.
 struct MetricPair<'a> {
     name: &'a str,
     old: &'a MetricValue,
@@ -137,7 +136,6 @@ fn range_of_change(old: &Replicates, new: &Replicates) -> ValueRange {
     }
 }
 
-/// The cases of two evaluations.
 struct PairedCases<'a> {
     before: &'a DiffSide,
     now: &'a DiffSide,

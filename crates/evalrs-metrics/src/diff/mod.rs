@@ -225,7 +225,6 @@ fn matched<'a>(before: &'a DiffSide, now: &'a DiffSide) -> (Vec<Match<'a>>, Case
     (found, cases)
 }
 
-/// The grades of a grader in both.
 struct GraderColumn<'a> {
     name: &'a str,
     /// Where its grades stand in the first and in the second.

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::outcome::ExplainedOutcome;
+use super::sent::ExplainedOutcome;
 use evalrs_model::key::Ingredient;
 
 /// The conversation of a live target with a case.

@@ -4,7 +4,6 @@
 
 pub mod conversation;
 pub mod label;
-pub mod outcome;
 pub mod sent;
 
 use serde::Serialize;
@@ -16,7 +15,7 @@ use evalrs_model::key::Ingredient;
 
 use conversation::ExplainedConversation;
 pub use label::{ExplainedLabel, ExplainedOpinion};
-pub use outcome::ExplainedOutcome;
+pub use sent::ExplainedOutcome;
 
 /// The longest value that is shown beside its name, in characters.
 pub const SHORT: usize = 40;

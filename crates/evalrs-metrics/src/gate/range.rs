@@ -89,17 +89,14 @@ fn aggregate(grades: &[Observation], aggregation: Aggregation, errored: f64) -> 
     if aggregation == Aggregation::AvgScore {
         return mean(&scores);
     }
+    let percent = match aggregation {
+        Aggregation::Min => 0,
+        Aggregation::Max => 100,
+        Aggregation::Median => 50,
+        Aggregation::P95 => 95,
+        Aggregation::P99 => 99,
+        _ => return None,
+    };
     scores.sort_by(f64::total_cmp);
-    match aggregation {
-        Aggregation::Min => percentile(&scores, 0),
-        Aggregation::Max => percentile(&scores, 100),
-        Aggregation::Median => percentile(&scores, 50),
-        Aggregation::P95 => percentile(&scores, 95),
-        Aggregation::P99 => percentile(&scores, 99),
-        Aggregation::AvgScore
-        | Aggregation::Accuracy
-        | Aggregation::Agreement
-        | Aggregation::Kappa
-        | Aggregation::Declared => None,
-    }
+    percentile(&scores, percent)
 }

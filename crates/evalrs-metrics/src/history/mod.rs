@@ -138,14 +138,12 @@ fn breaks(earlier: &[HistoryLine], now: &HistoryLine) -> Vec<HistoryBreak> {
         }
     }
     let Some(before) = earlier.last() else { return all };
-    for (differs, what, word) in [
-        (before.dataset != now.dataset, ChangedPart::Dataset, "dataset"),
-        (before.target != now.target, ChangedPart::Target, "target"),
-    ] {
-        if differs {
-            let text = format!("{word} changed");
-            all.push(HistoryBreak { grader: None, metric: None, what, text });
-        }
+    let whole = [
+        (before.dataset != now.dataset, ChangedPart::Dataset, "dataset changed"),
+        (before.target != now.target, ChangedPart::Target, "target changed"),
+    ];
+    for (_, what, text) in whole.into_iter().filter(|(differs, ..)| *differs) {
+        all.push(HistoryBreak { grader: None, metric: None, what, text: text.to_owned() });
     }
     all
 }

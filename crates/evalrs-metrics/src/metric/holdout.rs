@@ -42,7 +42,6 @@ pub struct HoldoutLog {
     told: BTreeMap<String, LoggedAnswer>,
 }
 
-/// A line of the log.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 struct LoggedAnswer {
     format: u32,

@@ -177,7 +177,6 @@ fn chance_of_difference(
     mcnemar_exact(raised, lowered)
 }
 
-/// How many samples there are.
 fn samples(pairs: &[Pair]) -> usize {
     let mut samples: Vec<u32> = pairs.iter().map(|pair| pair.sample).collect();
     samples.sort_unstable();

@@ -91,7 +91,7 @@ fn estimate(
 }
 
 #[cfg(test)]
-mod public_sets;
+mod public_sets_tests;
 
 #[cfg(test)]
 mod tests {

@@ -4,7 +4,6 @@
 
 use std::io::{self, Write};
 
-use super::brief::BriefResults;
 use super::{ReportHeader, ResultLine, Summary};
 
 /// Everything a format is written from. Results are asked for, not held: a run may have many, and some formats
@@ -24,12 +23,27 @@ pub struct Report<'a> {
 /// Results, one after the other.
 pub type Results<'a> = Box<dyn Iterator<Item = ResultLine> + 'a>;
 
+/// What a digest has to know of a result.
+pub enum BriefResult<'a> {
+    /// All of it.
+    Whole(Box<ResultLine>),
+    /// Which grades failed. No grade could not be made or is of nothing, and enough failures are kept already.
+    Failed {
+        /// Its trial, from 0.
+        trial: u32,
+        /// The names of the graders.
+        graders: Vec<&'a str>,
+    },
+}
+
+/// Results as a digest reads them, one after the other.
+pub type BriefResults<'a> = Box<dyn Iterator<Item = BriefResult<'a>> + 'a>;
+
 /// Writes every result as a line.
 pub fn write_lines(report: &Report<'_>, out: &mut dyn Write) -> io::Result<()> {
     (report.results)().try_for_each(|result| write_line(&result, out))
 }
 
-/// Writes one result as a line.
 pub(crate) fn write_line(result: &ResultLine, out: &mut dyn Write) -> io::Result<()> {
     let mut line = serde_json::to_vec(result)?;
     line.push(b'\n');

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use crate::metric::trials::{FlakyGroup, ScoreVariance, TrialFindings};
-use evalrs_eval::votes::split::SplitVotes;
+use evalrs_eval::votes::SplitVotes;
 
 /// A result as the record names it.
 #[derive(Clone, Debug, PartialEq, Eq)]

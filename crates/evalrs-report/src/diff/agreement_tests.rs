@@ -6,10 +6,10 @@ use serde_json::json;
 
 use super::tests::{shown, side};
 use evalrs_base::random::SplitMix;
-use evalrs_metrics::metric::label_change::AgreementMove::{NoLongerAgrees, NowAgrees};
 use evalrs_metrics::diff::{
     AgreementDiff, CaseName, Diff, DiffGraderLabels, DiffLabels, DiffSide, compare,
 };
+use evalrs_metrics::metric::label_change::AgreementMove::{NoLongerAgrees, NowAgrees};
 use evalrs_model::key::ActionKey;
 use evalrs_model::spec::Label;
 

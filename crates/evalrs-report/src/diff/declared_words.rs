@@ -7,13 +7,10 @@ use evalrs_metrics::diff::declared::{DeclaredDiff, DeclaredNumber, NoInterval};
 
 /// A value with its interval.
 fn number(number: &DeclaredNumber) -> String {
-    let interval = number.interval.map_or_else(
-        || "no interval".to_owned(),
-        |found| {
-            let bounds = [found.low, found.high].map(|bound| value_or_dash(Some(bound)));
-            bounds.join(" to ")
-        },
-    );
+    let interval = match number.interval {
+        None => "no interval".to_owned(),
+        Some(found) => [Some(found.low), Some(found.high)].map(value_or_dash).join(" to "),
+    };
     format!("{} ({interval})", value_or_dash(number.value))
 }
 
@@ -27,25 +24,20 @@ pub(super) fn cells(metric: &DeclaredDiff) -> [String; 4] {
 
 /// What the table does not say, a sentence each.
 pub(super) fn remarks(diff: &Diff) -> Vec<String> {
-    let mut sentences: Vec<String> = diff
-        .declared
-        .0
-        .iter()
-        .filter_map(|(name, metric)| {
-            let DeclaredDiff { before, now, .. } = metric;
-            let why = match metric.no_interval? {
-                NoInterval::Redefined => "the suite says something else of it now",
-                NoInterval::NoDraws => "one of the two keeps no draws to compare it by",
-                NoInterval::NoNumber | NoInterval::Unknown => return None,
-            };
-            Some(format!("{name}: {why}; {} before, {} now", number(before), number(now)))
-        })
-        .collect();
+    let uncompared = diff.declared.0.iter().filter_map(|(name, metric)| {
+        let why = match metric.no_interval? {
+            NoInterval::Redefined => "the suite says something else of it now",
+            NoInterval::NoDraws => "one of the two keeps no draws to compare it by",
+            NoInterval::NoNumber | NoInterval::Unknown => return None,
+        };
+        let [before, now] = [&metric.before, &metric.now].map(number);
+        Some(format!("{name}: {why}; {before} before, {now} now"))
+    });
     let only = |which: &str, names: &[String]| {
-        let names: Vec<&str> = names.iter().map(String::as_str).collect();
-        (!names.is_empty()).then(|| format!("metrics {which}: {}", enumerated(&names, "and")))
+        (!names.is_empty()).then(|| format!("metrics {which}: {}", enumerated(names, "and")))
     };
-    sentences.extend(only("that the new adds", &diff.declared_only_now));
-    sentences.extend(only("that only the old has", &diff.declared_only_before));
-    sentences
+    uncompared
+        .chain(only("that the new adds", &diff.declared_only_now))
+        .chain(only("that only the old has", &diff.declared_only_before))
+        .collect()
 }

@@ -62,12 +62,10 @@ impl<'d> GraderTable<'d> {
         Self { what, titles, rows: rows.collect() }
     }
 
-    /// Whether no grader has any.
     pub(super) fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
 
-    /// The table for a terminal of so many columns.
     pub(super) fn lines(&self, width: usize) -> Vec<String> {
         let mut rows = vec![titles(&[self.what], self.titles)];
         rows.extend(self.rows.iter().map(|row| {
@@ -140,7 +138,6 @@ pub(super) fn kappa(diff: &Diff) -> GraderTable<'_> {
     GraderTable::of_people(diff, "kappa", titles, kappa_cells)
 }
 
-/// The metrics that both declare, for a terminal.
 pub(super) fn declared_lines(diff: &Diff, width: usize) -> Vec<String> {
     let mut rows = vec![titles(&DECLARED_WORDS, &DECLARED_NUMBERS)];
     rows.extend(diff.declared.0.iter().map(|(name, metric)| {
@@ -151,7 +148,6 @@ pub(super) fn declared_lines(diff: &Diff, width: usize) -> Vec<String> {
     table(&rows, width)
 }
 
-/// Adds the metrics that both declare to a comment.
 pub(super) fn add_declared(diff: &Diff, page: &mut MarkdownPage) {
     let rows = diff.declared.0.iter().take(ROWS).map(|(name, metric)| {
         let cells = declared_words::cells(metric);

@@ -78,17 +78,14 @@ fn head(diff: &Diff, width: usize) -> Vec<String> {
 
 fn settings(diff: &Diff, width: usize) -> Vec<String> {
     let mut shown = Vec::new();
-    let mut rest = 0;
-    for change in &diff.settings {
-        if shown.len() >= SETTINGS {
-            rest += 1;
-        } else {
-            shown.extend(setting(change, width));
-        }
+    let mut changes = diff.settings.iter();
+    while shown.len() < SETTINGS
+        && let Some(change) = changes.next()
+    {
+        shown.extend(setting(change, width));
     }
-    if rest > 0 {
-        shown.push(faint(&format!("{} more", count(rest, "setting"))));
-    }
+    let rest = changes.len();
+    shown.extend((rest > 0).then(|| faint(&format!("{} more", count(rest, "setting")))));
     shown.extend(paragraphs(files(diff), width));
     shown
 }
@@ -133,11 +130,11 @@ fn verdict_lines(moved: &VerdictMove, trials: bool, width: usize) -> Vec<String>
         _ => DOUBTFUL,
     };
     let name = case_label(&moved.case, trials);
-    let mut scores = format!("{} → {}", grade(&moved.before), grade(&moved.now));
-    let against_people = agreement_words::word(moved);
-    if !against_people.is_empty() {
-        scores = format!("{scores}  {against_people}");
-    }
+    let scores = format!("{} → {}", grade(&moved.before), grade(&moved.now));
+    let scores = match agreement_words::word(moved) {
+        "" => scores,
+        against_people => format!("{scores}  {against_people}"),
+    };
     let room = width.saturating_sub(10 + 2 + scores.len()) / 2;
     let [name, grader] = [name, moved.grader.clone()].map(|text| cut(&text, room.min(NAME)));
     let movement = word(moved.movement);

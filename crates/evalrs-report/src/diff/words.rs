@@ -138,7 +138,6 @@ pub(super) fn tally(diff: &Diff) -> String {
     format!("{} moved: {}", count(total, "verdict"), parts.join(", "))
 }
 
-/// The movement in one word.
 pub(super) fn word(movement: Movement) -> &'static str {
     match movement {
         Movement::Broken => "broken",

@@ -1,7 +1,7 @@
 //! How far two series, or several, agree.
 
+use super::MetricValue;
 use super::reading::{ComparedRows, MetricTable, ReadValue, Reading};
-use super::{MetricValue, replicates};
 use evalrs_model::spec::{AgreementMeasure, AlphaLevel};
 use evalrs_statistics::classes::compare_classes;
 use evalrs_statistics::correlation::{kendall_tau_b, pearson, spearman};
@@ -48,7 +48,7 @@ fn of_numbers(table: &MetricTable, estimate: fn(&[ScorePair]) -> Option<f64>) ->
         let problem = "what it compares are texts, and not numbers";
         return MetricValue { errors, ..MetricValue::without(problem) };
     }
-    coefficient(replicates::estimated(table, &samples, &levelled(&pairs), estimate), errors)
+    coefficient(MetricValue::estimated(table, &samples, &levelled(&pairs), estimate), errors)
 }
 
 fn of_classes(table: &MetricTable) -> MetricValue {
@@ -61,7 +61,7 @@ fn of_classes(table: &MetricTable) -> MetricValue {
     let pairs: Vec<CategoryPair> = pairs.collect();
     let samples: Vec<u32> = rows.iter().map(|row| table.places[row.at].sample).collect();
     let kappa = |pairs: &[CategoryPair]| cohen_kappa(pairs, KappaWeights::Plain);
-    coefficient(replicates::estimated(table, &samples, &pairs, kappa), errors)
+    coefficient(MetricValue::estimated(table, &samples, &pairs, kappa), errors)
 }
 
 /// Units need not have all ratings.
@@ -91,7 +91,7 @@ fn alpha(level: AlphaLevel, table: &MetricTable) -> MetricValue {
     units.iter_mut().flatten().for_each(|value| *value = levels.level(*value));
     let rated = RatedUnits::new(&units, level);
     let all: Vec<usize> = (0..units.len()).collect();
-    let found = replicates::estimated(table, &samples, &all, |drawn| rated.alpha(drawn));
+    let found = MetricValue::estimated(table, &samples, &all, |drawn| rated.alpha(drawn));
     coefficient(found, ratings.errors_where(|value| rating(value).is_none()))
 }
 
@@ -112,7 +112,7 @@ fn fleiss(table: &MetricTable) -> MetricValue {
         }
     }
     let counts: Vec<&[usize]> = counts.iter().map(Vec::as_slice).collect();
-    let found = replicates::estimated(table, &samples, &counts, fleiss_kappa);
+    let found = MetricValue::estimated(table, &samples, &counts, fleiss_kappa);
     let several = counts.iter().filter(|own| own.iter().sum::<usize>() > 1).count();
     coefficient(MetricValue { n: several, ..found }, ratings.errors_where(|_| false))
 }
@@ -128,7 +128,6 @@ impl<'t> Ratings<'t> {
         series.filter_map(move |series| series.get(at))
     }
 
-    /// What is said of a result.
     fn of(&self, at: usize) -> impl Iterator<Item = &'t ReadValue> + use<'t> {
         self.readings(at).filter_map(|reading| match reading {
             Reading::Is(value) => Some(value),

@@ -1,7 +1,7 @@
 //! Precision, recall and their like over classes; how well a score tells two classes apart.
 
+use super::MetricValue;
 use super::reading::{ComparedRows, MetricTable, verdict};
-use super::{MetricValue, replicates};
 use evalrs_model::spec::{ClassAverage, ClassMeasure, ClassScore};
 use evalrs_statistics::binary::{
     ScoredOutcome, area_under_curve as auc, expected_calibration_error,
@@ -35,7 +35,7 @@ pub(super) fn of(measure: &ClassMeasure, table: &MetricTable) -> MetricValue {
         return MetricValue { n: pairs.len(), errors, ..MetricValue::without(problem) };
     }
     let samples: Vec<u32> = rows.iter().map(|row| table.places[row.at].sample).collect();
-    let found = replicates::estimated(table, &samples, &pairs, |drawn| {
+    let found = MetricValue::estimated(table, &samples, &pairs, |drawn| {
         number(measure.score, &average, &ConfusionMatrix::of(drawn, &names)?)
     });
     MetricValue { errors, classes: matrix.scores(), confusion: Some(matrix), ..found }
@@ -117,7 +117,7 @@ fn scored(
             _ => errors += 1,
         }
     }
-    let found = replicates::estimated(table, &samples, &items, estimate);
+    let found = MetricValue::estimated(table, &samples, &items, estimate);
     if found.value.is_some() {
         return MetricValue { errors, ..found };
     }

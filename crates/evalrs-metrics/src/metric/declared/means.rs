@@ -106,7 +106,7 @@ pub(super) fn over_groups(
         None => {
             let samples: Vec<u32> = found.items.iter().map(|item| item.sample).collect();
             let all: Vec<usize> = (0..found.items.len()).collect();
-            replicates::estimated(table, &samples, &all, |drawn| grouped.mean_of(drawn))
+            MetricValue::estimated(table, &samples, &all, |drawn| grouped.mean_of(drawn))
         }
     };
     MetricValue {

@@ -170,13 +170,11 @@ impl MetricTable {
         rows
     }
 
-    /// The number at `path` of a result.
     pub(super) fn field_number(&self, path: &str, at: usize) -> Option<f64> {
         let number = self.fields.get(path)?.get(at)?.number();
         number.is_finite().then_some(number)
     }
 
-    /// The text at `path` of a result.
     pub(super) fn field_text(&self, path: &str, at: usize) -> Option<String> {
         class_of(self.fields.get(path)?.get(at)?)
     }

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-use super::{MetricTable, MetricValue};
+use super::MetricTable;
 use evalrs_model::spec::{AgreementMeasure, MetricKind, MetricSpec, SeriesSource, Statistic};
-use evalrs_statistics::percentile_bootstrap::{by_sample, percentile_interval};
+use evalrs_statistics::percentile_bootstrap::by_sample;
 use evalrs_statistics::poisson_bootstrap::{LEAST_DRAWS, copies};
 
 /// How many times all samples are drawn; fewer of many, which bounds the time.
@@ -30,22 +30,6 @@ pub struct Replicates {
     pub greatest: Option<f64>,
     /// Draw → the number; null where it is not defined.
     pub draws: Vec<Option<f64>>,
-}
-
-/// The `estimate` of items, its interval and its draws; `samples` are those of the items.
-pub(super) fn estimated<T: Copy>(
-    table: &MetricTable,
-    samples: &[u32],
-    items: &[T],
-    estimate: impl Fn(&[T]) -> Option<f64>,
-) -> MetricValue {
-    MetricValue {
-        value: estimate(items),
-        n: items.len(),
-        interval: percentile_interval(samples, items, &estimate),
-        replicates: of(table, samples, items, estimate),
-        ..MetricValue::default()
-    }
 }
 
 /// The draws of `estimate`; `samples` are those of the items. None where the table does not know what its samples are called, and

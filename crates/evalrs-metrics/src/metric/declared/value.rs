@@ -2,10 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::replicates::Replicates;
+use super::reading::MetricTable;
+use super::replicates::{self, Replicates};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_statistics::classes::{ClassScores, ConfusionMatrix};
 use evalrs_statistics::interval::{ConfidenceInterval, read_interval};
+use evalrs_statistics::percentile_bootstrap::percentile_interval;
 
 /// A metric that a suite declares, over all results.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -64,6 +66,22 @@ impl MetricValue {
     /// No number, and why.
     pub fn without(problem: impl Into<String>) -> Self {
         Self { problem: Some(problem.into()), ..Self::default() }
+    }
+
+    /// The `estimate` of items, its interval and its draws; `samples` are those of the items.
+    pub(super) fn estimated<T: Copy>(
+        table: &MetricTable,
+        samples: &[u32],
+        items: &[T],
+        estimate: impl Fn(&[T]) -> Option<f64>,
+    ) -> Self {
+        Self {
+            value: estimate(items),
+            n: items.len(),
+            interval: percentile_interval(samples, items, &estimate),
+            replicates: replicates::of(table, samples, items, estimate),
+            ..Self::default()
+        }
     }
 }
 

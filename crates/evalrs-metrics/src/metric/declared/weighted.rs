@@ -1,13 +1,13 @@
 //! Means by weights that rows have.
 
+use super::MetricValue;
 use super::reading::{MetricTable, ReadValue, Reading};
-use super::{MetricValue, replicates};
 use evalrs_base::exact::{WeightedValue, weighted_mean};
 
 /// `sum(w x) / sum(w)`, a result counting by what its row says.
 pub(super) fn of(path: &str, table: &MetricTable) -> MetricValue {
     let found = WeightedItems::of(path, table);
-    let estimated = replicates::estimated(table, &found.samples, &found.items, weighted_value);
+    let estimated = MetricValue::estimated(table, &found.samples, &found.items, weighted_value);
     MetricValue { errors: found.errors, ..estimated }
 }
 
