@@ -6,14 +6,14 @@
 //! Leniency is that of YAML 1.1: `yes` is a truth value, `"1e-3"` a number, `3.0` a whole number where
 //! one is expected; but a number is never text, since `model: 4` is a slip more often than a name.
 
-use crate::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
-use evalrs_base::diagnostic::{Diagnostic, Place, Severity, suggest};
-use evalrs_base::text::enumerated;
-use evalrs_base::yaml::source::{SourceSpan, Sources};
-use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode};
+use std::ops::Deref;
 
-/// The most problems that are shown: a generated suite may repeat one slip thousands of times.
-const MAX_PROBLEMS: usize = 200;
+use crate::findings::Findings;
+use crate::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
+use evalrs_base::diagnostic::{Diagnostic, suggest};
+use evalrs_base::text::enumerated;
+use evalrs_base::yaml::source::SourceSpan;
+use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode};
 
 /// What [`FieldShape::Seconds`] is as a number, but for 0.
 const SECONDS: FieldShape =
@@ -22,106 +22,80 @@ const SECONDS: FieldShape =
 /// The most choices that are listed beside a value.
 const MAX_CHOICES: usize = 8;
 
-/// What was found wrong so far, and the texts it stands in.
-#[derive(Debug, Default)]
-pub(crate) struct Findings {
-    pub sources: Sources,
-    pub diagnostics: Vec<Diagnostic>,
-    /// How many problems are not shown, and the last of them.
-    unseen: usize,
-    last_unseen: Option<Diagnostic>,
+/// A field, and where its problems are reported. Every hint may be empty, which is none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Field<'n> {
+    pub entry: &'n YamlEntry,
+    pub findings: &'n Findings,
 }
 
-impl Findings {
-    /// Reports an error; the diagnostic is returned for a label and a hint.
-    pub(crate) fn error(
-        &mut self,
-        span: SourceSpan,
-        message: impl Into<String>,
-    ) -> &mut Diagnostic {
-        self.push(Severity::Error, span, message.into())
+impl Deref for Field<'_> {
+    type Target = YamlEntry;
+
+    fn deref(&self) -> &YamlEntry {
+        self.entry
+    }
+}
+
+impl<'n> Field<'n> {
+    /// Reports an error at the value.
+    pub(crate) fn error(self, message: &str, hint: &str) {
+        self.findings.error(self.value.span, message, hint);
     }
 
-    pub(crate) fn warning(
-        &mut self,
-        span: SourceSpan,
-        message: impl Into<String>,
-    ) -> &mut Diagnostic {
-        self.push(Severity::Warning, span, message.into())
+    /// The same for a reader that then has nothing to give.
+    pub(crate) fn refuse<T>(self, message: &str, hint: &str) -> Option<T> {
+        self.findings.refuse(self.value.span, message, hint)
     }
 
-    fn push(&mut self, severity: Severity, span: SourceSpan, message: String) -> &mut Diagnostic {
-        if self.diagnostics.len() >= MAX_PROBLEMS {
-            self.unseen += 1;
-            let place = Place::file(self.sources.path(span.file));
-            return self.last_unseen.insert(Diagnostic::error(place, message));
-        }
-        let place = self.sources.place(span);
-        self.add(Diagnostic { severity, ..Diagnostic::error(place, message) })
+    /// Reports an error at the name.
+    pub(crate) fn error_at_key(self, message: &str, hint: &str) {
+        self.findings.error(self.key_span, message, hint);
     }
 
-    /// Adds a diagnostic. One that several parts of a suite run into, as with a shared file, is reported once.
-    pub(crate) fn add(&mut self, diagnostic: Diagnostic) -> &mut Diagnostic {
-        let known = self.diagnostics.iter().position(|known| {
-            (known.severity, &known.place, &known.message)
-                == (diagnostic.severity, &diagnostic.place, &diagnostic.message)
-        });
-        let at = known.unwrap_or_else(|| {
-            self.diagnostics.push(diagnostic);
-            self.diagnostics.len() - 1
-        });
-        &mut self.diagnostics[at]
+    /// The same for a reader that then has nothing to give.
+    pub(crate) fn refuse_at_key<T>(self, message: &str, hint: &str) -> Option<T> {
+        self.findings.refuse(self.key_span, message, hint)
     }
 
-    /// The diagnostics in the order of the files, as they were read, and of the lines in them.
-    pub(crate) fn finish(mut self) -> Vec<Diagnostic> {
-        let sources = &self.sources;
-        self.diagnostics.sort_by_key(|diagnostic| {
-            let place = diagnostic.place.as_ref();
-            place.map(|place| (sources.index(&place.path), place.line, place.column))
-        });
-        if let Some(Diagnostic { place: Some(place), .. }) = self.last_unseen {
-            let message = format!("{} further problems are not shown", self.unseen);
-            self.diagnostics.push(Diagnostic::error(place, message));
-        }
-        self.diagnostics
+    /// Reports that the value is of another type than `expected`.
+    pub(crate) fn wrong_type<T>(self, expected: &str, hint: &str) -> Option<T> {
+        self.refuse(&format!("`{}` must be {expected}, not {}", self.key, self.value.noun()), hint)
     }
 
-    /// Whether there is an error, as against warnings.
-    pub(crate) fn failed(&self) -> bool {
-        self.unseen > 0 || self.diagnostics.iter().any(Diagnostic::is_error)
+    /// Hides the value from all that is reported after this.
+    pub(crate) fn hide(self) {
+        self.findings.hide(self.value.span);
     }
 
-    /// Reports that `field` is of another type than `expected`.
-    pub(crate) fn wrong_type(&mut self, field: &YamlEntry, expected: &str) -> &mut Diagnostic {
-        let message = format!("`{}` must be {expected}, not {}", field.key, field.value.noun());
-        self.error(field.value.span, message)
+    pub(crate) fn is_mapping(self) -> bool {
+        matches!(self.value.value, Yaml::Map(_))
     }
 
-    pub(crate) fn text(&mut self, field: &YamlEntry) -> Option<String> {
-        match &field.value.value {
+    pub(crate) fn text(self) -> Option<String> {
+        match &self.value.value {
             Yaml::Str(text) if text.is_empty() => {
-                self.error(field.value.span, format!("`{}` is empty", field.key));
-                None
+                self.refuse(&format!("`{}` is empty", self.key), "")
             }
             Yaml::Str(text) => Some(text.clone()),
-            Yaml::Seq(_) | Yaml::Map(_) => {
-                self.wrong_type(field, "text");
-                None
-            }
-            _ => {
-                self.wrong_type(field, "text").hint = Some("put the value in quotes".to_owned());
-                None
-            }
+            Yaml::Seq(_) | Yaml::Map(_) => self.wrong_type("text", ""),
+            _ => self.wrong_type("text", "put the value in quotes"),
         }
+    }
+
+    /// The value as a path, joined to the folder of the file that wrote it.
+    pub(crate) fn path(self) -> Option<String> {
+        Some(self.joined(&self.text()?))
+    }
+
+    /// A path that stands in the value, joined to the folder of the file that wrote it.
+    pub(crate) fn joined(self, path: &str) -> String {
+        self.findings.sources().join(self.value.span.file, path)
     }
 
     /// The value as a finite number within the bounds of `shape`.
-    pub(crate) fn number(&mut self, field: &YamlEntry, shape: FieldShape) -> Option<f64> {
-        let Some(value) = as_number(&field.value) else {
-            self.wrong_type(field, "a number");
-            return None;
-        };
+    pub(crate) fn number(self, shape: FieldShape) -> Option<f64> {
+        let Some(value) = as_number(&self.value) else { return self.wrong_type("a number", "") };
         let (least, greatest, words) = match shape.but_for_null() {
             FieldShape::Number(least, greatest, words) => (least, greatest, words),
             _ => (f64::MIN, f64::MAX, "finite"),
@@ -129,151 +103,141 @@ impl Findings {
         if (least..=greatest).contains(&value) {
             return Some(value);
         }
-        self.error(field.value.span, format!("`{}` must be {words}", field.key));
-        None
+        self.refuse(&format!("`{}` must be {words}", self.key), "")
     }
 
     /// The value as a number of seconds, more than 0.
-    pub(crate) fn seconds(&mut self, field: &YamlEntry) -> Option<f64> {
-        let seconds = self.number(field, SECONDS)?;
+    pub(crate) fn seconds(self) -> Option<f64> {
+        let seconds = self.number(SECONDS)?;
         if seconds > 0.0 {
             return Some(seconds);
         }
-        let message = format!("`{}` must be more than 0 seconds", field.key);
-        self.error(field.value.span, message);
-        None
+        self.refuse(&format!("`{}` must be more than 0 seconds", self.key), "")
     }
 
     /// The value as a whole number within the bounds of `shape`.
-    pub(crate) fn whole<N: TryFrom<i64>>(
-        &mut self,
-        field: &YamlEntry,
-        shape: FieldShape,
-    ) -> Option<N> {
+    pub(crate) fn whole<N: TryFrom<i64>>(self, shape: FieldShape) -> Option<N> {
         let (range, words) = match shape {
             FieldShape::Whole(least, greatest, words) => (least..=greatest, words),
             _ => (i64::MIN..=i64::MAX, "a whole number"),
         };
-        let value = match &field.value.value {
+        let number = as_number(&self.value);
+        let value = match &self.value.value {
             Yaml::Int(value) => Some(*value),
-            Yaml::Str(text) if field.value.style != Style::Interpolated => text.trim().parse().ok(),
-            Yaml::Float(_) | Yaml::Str(_) => as_number(&field.value).and_then(whole),
+            Yaml::Str(text) if self.value.style != Style::Interpolated => text.trim().parse().ok(),
             _ => None,
         };
-        match value.or_else(|| as_number(&field.value).and_then(whole)) {
+        match value.or_else(|| number.and_then(whole)) {
             Some(value) if range.contains(&value) => N::try_from(value).ok(),
-            None if as_number(&field.value).is_none() => {
-                self.wrong_type(field, "a whole number");
-                None
-            }
-            _ => {
-                self.error(field.value.span, format!("`{}` must be {words}", field.key));
-                None
-            }
+            None if number.is_none() => self.wrong_type("a whole number", ""),
+            _ => self.refuse(&format!("`{}` must be {words}", self.key), ""),
         }
     }
 
-    pub(crate) fn truth(&mut self, field: &YamlEntry) -> Option<bool> {
-        match &field.value.value {
-            Yaml::Bool(value) => return Some(*value),
-            Yaml::Int(0) => return Some(false),
-            Yaml::Int(1) => return Some(true),
+    pub(crate) fn truth(self) -> Option<bool> {
+        let truth = match &self.value.value {
+            Yaml::Bool(value) => Some(*value),
+            Yaml::Int(0) => Some(false),
+            Yaml::Int(1) => Some(true),
             Yaml::Str(text) => match text.to_ascii_lowercase().as_str() {
-                "yes" | "on" | "y" | "true" | "1" => return Some(true),
-                "no" | "off" | "n" | "false" | "0" => return Some(false),
-                _ => {}
+                "yes" | "on" | "y" | "true" | "1" => Some(true),
+                "no" | "off" | "n" | "false" | "0" => Some(false),
+                _ => None,
             },
-            _ => {}
-        }
-        self.wrong_type(field, "`true` or `false`");
-        None
+            _ => None,
+        };
+        truth.or_else(|| self.wrong_type("`true` or `false`", ""))
     }
 
     /// The value as a list of texts; one text is a list of one.
-    pub(crate) fn texts(&mut self, field: &YamlEntry) -> Option<Vec<String>> {
-        match &field.value.value {
-            Yaml::Str(_) => self.text(field).map(|text| vec![text]),
+    pub(crate) fn texts(self) -> Option<Vec<String>> {
+        match &self.value.value {
+            Yaml::Str(_) => self.text().map(|text| vec![text]),
             Yaml::Seq(items) => {
-                let texts = items.iter().map(|item| {
-                    if let Yaml::Str(text) = &item.value {
-                        return Some(text.clone());
-                    }
-                    let noun = item.noun();
-                    self.error(
-                        item.span,
-                        format!("an item of `{}` must be text, not {noun}", field.key),
-                    )
-                    .hint = Some("put the value in quotes".to_owned());
-                    None
+                let texts = items.iter().map(|item| match &item.value {
+                    Yaml::Str(text) => Some(text.clone()),
+                    _ => self.refuse_item(item),
                 });
                 texts.collect::<Vec<_>>().into_iter().collect()
             }
-            _ => {
-                self.wrong_type(field, "a list of texts");
-                None
-            }
+            _ => self.wrong_type("a list of texts", ""),
         }
     }
 
+    /// Reports that an item of the list is no text.
+    pub(crate) fn refuse_item<T>(self, item: &YamlNode) -> Option<T> {
+        let message = format!("an item of `{}` must be text, not {}", self.key, item.noun());
+        self.findings.refuse(item.span, &message, "put the value in quotes")
+    }
+
     /// The value as one of `choices`, by name.
-    pub(crate) fn choice<T: Copy>(
-        &mut self,
-        field: &YamlEntry,
-        choices: &[(&str, T)],
-    ) -> Option<T> {
-        let text = self.text(field)?;
+    pub(crate) fn choice<T: Copy>(self, choices: &[(&str, T)]) -> Option<T> {
+        let text = self.text()?;
         if let Some((_, value)) = choices.iter().find(|(name, _)| *name == text) {
             return Some(*value);
         }
         let names: Vec<&str> = choices.iter().map(|(name, _)| *name).collect();
-        self.unknown(field, &text, &field.key, &names);
-        None
+        self.unknown(&text, &self.key, &names)
     }
 
-    /// Reports that `text`, the value of `field`, is not one of `names`.
-    pub(crate) fn unknown(
-        &mut self,
-        field: &YamlEntry,
-        text: &str,
-        what: &str,
-        names: &[&str],
-    ) -> &mut Diagnostic {
-        let message = match field.value.style {
-            Style::Interpolated => format!("`{}` is set to an unknown {what}", field.key),
+    /// Reports that `text`, the value, is not one of `names`.
+    pub(crate) fn unknown<T>(self, text: &str, what: &str, names: &[&str]) -> Option<T> {
+        self.not_one_of(names, text, &self.unknown_message(text, what), None)
+    }
+
+    pub(crate) fn unknown_message(self, text: &str, what: &str) -> String {
+        match self.value.style {
+            Style::Interpolated => format!("`{}` is set to an unknown {what}", self.key),
             _ => format!("unknown {what} `{text}`"),
-        };
+        }
+    }
+
+    /// Reports in the words of `message` that `text` is not one of `names`; `otherwise` is the hint where it is like none
+    /// of them.
+    pub(crate) fn not_one_of<T>(
+        self,
+        names: &[&str],
+        text: &str,
+        message: &str,
+        otherwise: Option<String>,
+    ) -> Option<T> {
         let likely = suggest(text, names.iter().copied())
-            .filter(|_| field.value.style != Style::Interpolated);
-        let hint = likely.map(|name| format!("did you mean `{name}`?"));
+            .filter(|_| self.value.style != Style::Interpolated);
+        let likely = likely.map(|name| format!("did you mean `{name}`?"));
         // `exact-match` is `exact_match`, and need not be read twice.
         let again = |name: &str| name.contains('-') && names.contains(&&*name.replace('-', "_"));
         let shown: Vec<&str> = names.iter().copied().filter(|name| !again(name)).collect();
-        let diagnostic = self.error(field.value.span, message);
-        if shown.len() <= MAX_CHOICES {
-            (diagnostic.label, diagnostic.hint) = (Some(one_of(&shown)), hint);
+        let error = Diagnostic::error(self.findings.place(self.value.span), message);
+        let (error, hint) = if shown.len() <= MAX_CHOICES {
+            (error.label(one_of(&shown)), likely.or(otherwise))
         } else {
-            diagnostic.hint = hint.or_else(|| Some(some_of(&shown)));
-        }
-        diagnostic
-    }
-
-    /// The entries of a mapping; reports anything else.
-    pub(crate) fn entries<'n>(&mut self, field: &'n YamlEntry) -> Option<&'n [YamlEntry]> {
-        if let Yaml::Map(entries) = &field.value.value {
-            return Some(entries);
-        }
-        self.wrong_type(field, "a mapping");
+            (error, likely.or_else(|| Some(some_of(&shown))))
+        };
+        self.findings.report(error, &hint.unwrap_or_default());
         None
     }
 
+    /// What stands under `name`, if the value is a mapping that has it.
+    pub(crate) fn inner(self, name: &str) -> Option<Self> {
+        self.entry.value.entry(name).map(|entry| Self { entry, ..self })
+    }
+
+    /// The entries of a mapping; reports anything else.
+    pub(crate) fn entries(self) -> Option<Vec<Self>> {
+        let Yaml::Map(entries) = &self.entry.value.value else {
+            return self.wrong_type("a mapping", "");
+        };
+        Some(entries.iter().map(|entry| Self { entry, ..self }).collect())
+    }
+
     /// The fields of a mapping that is a `section`; reports anything else.
-    pub(crate) fn fields<'n>(
-        &mut self,
-        field: &'n YamlEntry,
-        section: &'static Section,
-    ) -> Option<FieldSet<'n>> {
-        let owner = Some(field.key_span);
-        Some(FieldSet { owner, ..FieldSet::new(self.entries(field)?, section) })
+    pub(crate) fn fields(self, section: &'static Section) -> Option<FieldSet<'n>> {
+        self.entries()?;
+        let owner = Some(self.key_span);
+        Some(FieldSet {
+            owner,
+            ..FieldSet::new(self.entry.value.entries(), section, self.findings)
+        })
     }
 }
 
@@ -322,11 +286,16 @@ pub(crate) struct FieldSet<'n> {
     owner: Option<SourceSpan>,
     /// Names that were refused elsewhere.
     refused: Vec<&'n str>,
+    pub findings: &'n Findings,
 }
 
 impl<'n> FieldSet<'n> {
-    pub(crate) fn new(entries: &'n [YamlEntry], section: &'static Section) -> Self {
-        Self { entries, defaults: &[], section, owner: None, refused: Vec::new() }
+    pub(crate) fn new(
+        entries: &'n [YamlEntry],
+        section: &'static Section,
+        findings: &'n Findings,
+    ) -> Self {
+        Self { entries, defaults: &[], section, owner: None, refused: Vec::new(), findings }
     }
 
     /// Takes them for those of another section: which one is known once some of them are read.
@@ -347,96 +316,91 @@ impl<'n> FieldSet<'n> {
     }
 
     /// The field `name`, unless it is absent or null.
-    pub(crate) fn take(&self, name: &str) -> Option<&'n YamlEntry> {
-        self.take_or_null(name).filter(|entry| entry.value.value != Yaml::Null)
+    pub(crate) fn take(&self, name: &str) -> Option<Field<'n>> {
+        self.take_or_null(name).filter(|field| field.value.value != Yaml::Null)
     }
 
     /// The field `name`, unless it is absent.
-    pub(crate) fn take_or_null(&self, name: &str) -> Option<&'n YamlEntry> {
+    pub(crate) fn take_or_null(&self, name: &str) -> Option<Field<'n>> {
         let said = self.entries.iter().find(|entry| entry.key == name);
-        match said {
+        let entry = match said {
             Some(said) if said.value.value != Yaml::Null => Some(said),
             said => self.defaults.iter().find(|entry| entry.key == name).or(said),
-        }
+        };
+        Some(Field { entry: entry?, findings: self.findings })
     }
 
-    pub(crate) fn text(&self, name: &str, findings: &mut Findings) -> Option<String> {
-        findings.text(self.take(name)?)
+    pub(crate) fn text(&self, name: &str) -> Option<String> {
+        self.take(name)?.text()
     }
 
-    pub(crate) fn texts(&self, name: &str, findings: &mut Findings) -> Option<Vec<String>> {
-        findings.texts(self.take(name)?)
+    pub(crate) fn texts(&self, name: &str) -> Option<Vec<String>> {
+        self.take(name)?.texts()
     }
 
-    pub(crate) fn truth(&self, name: &str, findings: &mut Findings) -> Option<bool> {
-        findings.truth(self.take(name)?)
+    /// The field `name` as a path, joined to the folder of the file that wrote it.
+    pub(crate) fn path(&self, name: &str) -> Option<String> {
+        self.take(name)?.path()
+    }
+
+    pub(crate) fn truth(&self, name: &str) -> Option<bool> {
+        self.take(name)?.truth()
     }
 
     /// The field `name` as a number within its declared bounds.
-    pub(crate) fn number(&self, name: &str, findings: &mut Findings) -> Option<f64> {
-        findings.number(self.take(name)?, self.shape(name))
+    pub(crate) fn number(&self, name: &str) -> Option<f64> {
+        self.take(name)?.number(self.shape(name))
     }
 
     /// The field `name` as a number of seconds, more than 0.
-    pub(crate) fn seconds(&self, name: &str, findings: &mut Findings) -> Option<f64> {
-        findings.seconds(self.take(name)?)
+    pub(crate) fn seconds(&self, name: &str) -> Option<f64> {
+        self.take(name)?.seconds()
     }
 
     /// The field `name` as a whole number within its declared bounds.
-    pub(crate) fn whole<N: TryFrom<i64>>(&self, name: &str, findings: &mut Findings) -> Option<N> {
-        findings.whole(self.take(name)?, self.shape(name))
+    pub(crate) fn whole<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
+        self.take(name)?.whole(self.shape(name))
     }
 
-    pub(crate) fn choice<T: Copy>(
-        &self,
-        name: &str,
-        choices: &[(&str, T)],
-        findings: &mut Findings,
-    ) -> Option<T> {
-        findings.choice(self.take(name)?, choices)
+    pub(crate) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Option<T> {
+        self.take(name)?.choice(choices)
     }
 
     /// The `entries` of a mapping inside this one, and those `fields` of this one that it does not say itself.
     pub(crate) fn inherited(&self, fields: &[FieldSpec], entries: &[YamlEntry]) -> Vec<YamlEntry> {
         let of_this = fields.iter().filter_map(|field| self.take_or_null(field.name));
         let absent = of_this.filter(|field| entries.iter().all(|entry| entry.key != field.key));
-        entries.iter().chain(absent).cloned().collect()
+        entries.iter().chain(absent.map(|field| field.entry)).cloned().collect()
     }
 
     /// Every field whose name `is_refused`; the caller reports them.
-    pub(crate) fn refuse(&mut self, is_refused: fn(&str) -> bool) -> Vec<&'n YamlEntry> {
-        let refused: Vec<&YamlEntry> =
-            self.entries.iter().filter(|entry| is_refused(&entry.key)).collect();
+    pub(crate) fn refuse(&mut self, is_refused: fn(&str) -> bool) -> Vec<Field<'n>> {
+        let refused = self.entries.iter().filter(|entry| is_refused(&entry.key));
+        let refused: Vec<&YamlEntry> = refused.collect();
         self.refused.extend(refused.iter().map(|entry| entry.key.as_str()));
-        refused
+        let findings = self.findings;
+        refused.into_iter().map(|entry| Field { entry, findings }).collect()
     }
 
     /// The field that goes by the first or the second name; both are an error.
-    pub(crate) fn take_either(
-        &self,
-        first: &str,
-        second: &str,
-        findings: &mut Findings,
-    ) -> Option<&'n YamlEntry> {
+    pub(crate) fn take_either(&self, first: &str, second: &str) -> Option<Field<'n>> {
         match (self.take(first), self.take(second)) {
-            (Some(_), Some(other)) => {
-                let message = format!("`{first}` and `{second}` are two names of one field");
-                findings.error(other.key_span, message).hint = Some("keep one".to_owned());
-                None
-            }
+            (Some(_), Some(other)) => other.refuse_at_key(
+                &format!("`{first}` and `{second}` are two names of one field"),
+                "keep one",
+            ),
             (one, other) => one.or(other),
         }
     }
 
     /// Reports every field that is not declared, and those that must be there and are not. Of what was refused, one was
     /// probably meant to be such a field.
-    pub(crate) fn finish(self, findings: &mut Findings) {
+    pub(crate) fn finish(self) {
         let owner = self.owner.filter(|_| self.refused.is_empty());
         for FieldSpec { name, missing: [message, hint], .. } in self.section.fields() {
             if let Some(owner) = owner.filter(|_| !message.is_empty() && self.take(name).is_none())
             {
-                let hint = (!hint.is_empty()).then(|| (*hint).to_owned());
-                findings.error(owner, *message).hint = hint;
+                self.findings.error(owner, message, hint);
             }
         }
         let known: Vec<&str> = self.section.fields().map(|field| field.name).collect();
@@ -445,13 +409,12 @@ impl<'n> FieldSet<'n> {
             if known.contains(&name) || self.refused.contains(&name) {
                 continue;
             }
-            let likely = suggest(name, known.iter().copied());
-            let hint = match likely {
+            let hint = match suggest(name, known.iter().copied()) {
                 Some(name) => format!("did you mean `{name}`?"),
                 None => format!("known fields: `{}`", known.join("`, `")),
             };
             let message = format!("{} has no field `{name}`", self.section.owner);
-            findings.error(entry.key_span, message).hint = Some(hint);
+            self.findings.error(entry.key_span, &message, &hint);
         }
     }
 }

@@ -5,14 +5,14 @@
 //! YAML: with `TEMP=0.5`, `temperature: ${TEMP}` is a number, `temperature: "${TEMP}"` and
 //! `x${TEMP}` are text. No message about a wrong value shows what a variable says, since it may be a secret; only paths are shown.
 
-use crate::fields::Findings;
 use crate::files::Files;
+use crate::findings::Findings;
 use evalrs_base::yaml::scalar::{self, Scalar};
 use evalrs_base::yaml::source::SourceSpan;
 use evalrs_base::yaml::tree::{Style, Yaml, YamlNode};
 
 /// Replaces the variables in every text at or below `node`.
-pub(crate) fn interpolate(node: &mut YamlNode, files: &dyn Files, findings: &mut Findings) {
+pub(crate) fn interpolate(node: &mut YamlNode, files: &dyn Files, findings: &Findings) {
     match &mut node.value {
         Yaml::Seq(items) => {
             for item in items {
@@ -66,7 +66,7 @@ fn replace(
     text: &str,
     span: SourceSpan,
     files: &dyn Files,
-    findings: &mut Findings,
+    findings: &Findings,
 ) -> Option<Replacement> {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
@@ -102,28 +102,28 @@ fn reference<'t>(
     text: &'t str,
     span: SourceSpan,
     files: &dyn Files,
-    findings: &mut Findings,
+    findings: &Findings,
 ) -> (Option<String>, &'t str) {
     let Some((inside, after)) = text[2..].split_once('}') else {
-        let span = findings.sources.find(span, "${");
-        findings.error(span, "this `${` is never closed").hint = Some(ESCAPE.to_owned());
+        let span = findings.sources().find(span, "${");
+        findings.error(span, "this `${` is never closed", ESCAPE);
         return (None, "");
     };
     let (name, default) = match inside.split_once(":-") {
         Some((name, default)) => (name, Some(default)),
         None => (inside, None),
     };
-    let span = findings.sources.find(span, &text[..text.len() - after.len()]);
+    let span = findings.sources().find(span, &text[..text.len() - after.len()]);
     if !is_name(name) {
-        findings.error(span, format!("`${{{inside}}}` does not name a variable")).hint =
-            Some(format!("write `${{NAME}}` or `${{NAME:-default}}`; {ESCAPE}"));
+        let hint = format!("write `${{NAME}}` or `${{NAME:-default}}`; {ESCAPE}");
+        findings.error(span, &format!("`${{{inside}}}` does not name a variable"), &hint);
         return (None, after);
     }
     let value = files.env(name).filter(|value| default.is_none() || !value.is_empty());
     let value = value.or_else(|| default.map(str::to_owned));
     if value.is_none() {
-        findings.error(span, format!("the environment variable `{name}` is not set")).hint =
-            Some(format!("set it, or give a default: `${{{name}:-default}}`; {ESCAPE}"));
+        let hint = format!("set it, or give a default: `${{{name}:-default}}`; {ESCAPE}");
+        findings.error(span, &format!("the environment variable `{name}` is not set"), &hint);
     }
     (value, after)
 }

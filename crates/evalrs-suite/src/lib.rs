@@ -7,7 +7,8 @@
 //!
 //! In reading order:
 //!
-//! - `section` is how a field is declared: its name, what it takes, what it is for. `fields` reads declared fields.
+//! - `section` is how a field is declared: its name, what it takes, what it is for. `fields` reads declared fields,
+//!   and reports to `findings` what is wrong.
 //! - `load` makes one tree of a suite and what it `extends`; `secrets` takes keys of APIs out, `interpolate` puts
 //!   variables in.
 //! - `reader` is what the readers of all sections share.
@@ -23,6 +24,7 @@
 pub mod canonical;
 mod fields;
 pub mod files;
+mod findings;
 mod interpolate;
 mod load;
 pub mod program_places;

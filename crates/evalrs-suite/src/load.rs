@@ -4,14 +4,17 @@
 //! everything else (lists too) is replaced; every value keeps the place in the file it came from. Literal keys of
 //! APIs are taken out of each file by `secrets`, before anything else can see them.
 
-use crate::fields::Findings;
+use std::sync::Arc;
+
+use crate::fields::Field;
 use crate::files::Files;
+use crate::findings::Findings;
 use crate::interpolate::interpolate;
 use crate::secrets::{SecretScope, take_secrets};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_text::FileText;
 use evalrs_base::yaml::source::{SourceSpan, normal};
-use evalrs_base::yaml::tree::{self, Style, Yaml, YamlEntry, YamlNode};
+use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode};
 use evalrs_model::spec::DatasetFormat;
 
 /// How many files may extend one another.
@@ -39,8 +42,8 @@ impl FileLookups {
         path: &str,
         from: Option<SourceSpan>,
         files: &dyn Files,
-        findings: &mut Findings,
-    ) -> Option<std::sync::Arc<str>> {
+        findings: &Findings,
+    ) -> Option<Arc<str>> {
         if !self.files.iter().any(|known| known == path) {
             self.files.push(path.to_owned());
         }
@@ -59,7 +62,7 @@ impl FileLookups {
             FileText::Missing => format!("there is no file `{path}`"),
             FileText::Unreadable(why) => format!("cannot read `{path}`: {why}"),
         };
-        let place = from.map_or_else(|| Place::file(path), |span| findings.sources.place(span));
+        let place = from.map_or_else(|| Place::file(path), |span| findings.place(span));
         findings.add(Diagnostic::error(place, message));
         None
     }
@@ -70,7 +73,7 @@ pub(crate) fn load(
     path: &str,
     files: &dyn Files,
     looked: &mut FileLookups,
-    findings: &mut Findings,
+    findings: &Findings,
 ) -> Option<YamlNode> {
     let mut loader = Loader { files, looked, findings, above: Vec::new() };
     let mut root = loader.file(path, None)?;
@@ -81,7 +84,7 @@ pub(crate) fn load(
 struct Loader<'a> {
     files: &'a dyn Files,
     looked: &'a mut FileLookups,
-    findings: &'a mut Findings,
+    findings: &'a Findings,
     /// The files that led here, by normal path.
     above: Vec<String>,
 }
@@ -96,27 +99,24 @@ impl Loader<'_> {
     fn file(&mut self, path: &str, from: Option<SourceSpan>) -> Option<YamlNode> {
         if holds_rows(path) {
             let hint = format!("a suite names it: {}", MINIMAL.replace("dataset.jsonl", path));
-            let place =
-                from.map_or_else(|| Place::file(path), |span| self.findings.sources.place(span));
+            let place = from.map_or_else(|| Place::file(path), |span| self.findings.place(span));
             let message = format!("`{path}` is a dataset, and not a suite");
             self.findings.add(Diagnostic::error(place, message).hint(hint));
             return None;
         }
         let text = self.looked.text(path, from, self.files, self.findings)?;
-        let Findings { sources, diagnostics, .. } = &mut *self.findings;
-        let mut root = tree::parse(path, &text, sources, diagnostics)?;
+        let mut root = self.findings.parse(path, &text)?;
         take_secrets(&mut root, SecretScope::Suite, self.findings);
         match &root.value {
             Yaml::Map(_) => {}
             Yaml::Null => {
                 let empty = Diagnostic::error(Place::file(path), "the file is empty").hint(MINIMAL);
-                self.findings.diagnostics.push(empty);
+                self.findings.add(empty);
                 return None;
             }
             _ => {
                 let message = format!("a suite is a mapping, not {}", root.noun());
-                self.findings.error(root.span, message).hint = Some(MINIMAL.to_owned());
-                return None;
+                return self.findings.refuse(root.span, &message, MINIMAL);
             }
         }
         match take_entry(&mut root, "extends") {
@@ -127,20 +127,17 @@ impl Loader<'_> {
 
     fn extend(&mut self, path: &str, mut extends: YamlEntry, over: YamlNode) -> Option<YamlNode> {
         interpolate(&mut extends.value, self.files, self.findings);
-        let base = self.findings.text(&extends)?;
-        let base = self.findings.sources.join(extends.value.span.file, &base);
+        let base = Field { entry: &extends, findings: self.findings }.path()?;
         self.above.push(normal(path));
         let span = extends.value.span;
         if self.above.contains(&normal(&base)) {
             let circle = self.above.join("` → `");
             let message = format!("this suite extends itself: `{circle}` → `{}`", normal(&base));
-            self.findings.error(span, message);
-            return None;
+            return self.findings.refuse(span, &message, "");
         }
         if self.above.len() > MAX_EXTENDS {
             let message = format!("more than {MAX_EXTENDS} suites extend one another");
-            self.findings.error(span, message);
-            return None;
+            return self.findings.refuse(span, &message, "");
         }
         let base = self.file(&base, Some(span))?;
         self.above.pop();

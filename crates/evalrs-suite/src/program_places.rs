@@ -1,7 +1,8 @@
 //! Where a suite says what of each program, for problems that are found later.
 
+use crate::findings::Findings;
 use evalrs_base::diagnostic::Place;
-use evalrs_base::yaml::source::{SourceSpan, Sources};
+use evalrs_base::yaml::source::SourceSpan;
 use evalrs_eval::program::UncallablePart;
 use evalrs_model::spec::ProgramSpec;
 
@@ -48,8 +49,8 @@ pub(crate) struct Spans {
 
 impl Spans {
     /// The program and its places. Called only when everything is read, so that all secrets are masked.
-    pub(crate) fn places(self, sources: &Sources) -> (ProgramSpec, ProgramPlaces) {
-        let place = |span| sources.place(span);
+    pub(crate) fn places(self, findings: &Findings) -> (ProgramSpec, ProgramPlaces) {
+        let place = |span| findings.place(span);
         let inputs = self.inputs.into_iter().map(|(input, span)| (input, place(span)));
         let places = ProgramPlaces {
             file: place(self.file),

@@ -2,13 +2,14 @@
 
 use serde_json::{Map, Value};
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::files::Files;
+use crate::findings::Findings;
 use crate::load::{FileLookups, MINIMAL};
 use crate::program_places::Spans;
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::yaml::source::SourceSpan;
-use evalrs_base::yaml::tree::{YamlEntry, YamlNode};
+use evalrs_base::yaml::tree::YamlNode;
 use evalrs_eval::lint::rubric_places::RubricPlaces;
 use evalrs_model::spec::{OptionProblem, Sandbox, SandboxKind, ToolSpec};
 
@@ -36,7 +37,7 @@ pub(crate) struct Reader<'a> {
     pub registry: &'a Registry<'a>,
     /// The sandbox of programs that say none.
     pub sandbox: Sandbox,
-    pub findings: Findings,
+    pub findings: &'a Findings,
     pub looked: FileLookups,
     /// The programs that were read.
     pub programs: Vec<Spans>,
@@ -47,19 +48,13 @@ pub(crate) struct Reader<'a> {
 }
 
 impl Reader<'_> {
-    /// The value of `field` as a path, joined to the folder of the file that wrote it.
-    pub(crate) fn path(&mut self, field: &YamlEntry) -> Option<String> {
-        let path = self.findings.text(field)?;
-        Some(self.findings.sources.join(field.value.span.file, &path))
-    }
-
     /// The field `name` of the suite at `root`, which must have it.
     pub(crate) fn required<'n>(
         &mut self,
         name: &str,
         fields: &FieldSet<'n>,
         root: &YamlNode,
-    ) -> Option<&'n YamlEntry> {
+    ) -> Option<Field<'n>> {
         let field = fields.take(name);
         if field.is_none() && !is_misspelt(name, root) {
             self.report_missing(name, root);
@@ -71,8 +66,14 @@ impl Reader<'_> {
     pub(crate) fn report_missing(&mut self, name: &str, root: &YamlNode) {
         let at = root.entry(name);
         let span = at.map_or(root.span, |entry| entry.key_span);
-        self.findings.error(span, format!("the suite has no `{name}`")).hint =
-            Some(MINIMAL.to_owned());
+        self.findings.error(span, &format!("the suite has no `{name}`"), MINIMAL);
+    }
+
+    /// The text of the file that `field` names, which then is part of the suite.
+    pub(crate) fn text_of(&mut self, field: Field<'_>) -> Option<String> {
+        let span = Some(field.value.span);
+        let text = self.looked.text(&field.path()?, span, self.files, self.findings)?;
+        Some(text.to_string())
     }
 }
 
@@ -80,14 +81,4 @@ impl Reader<'_> {
 pub(crate) fn is_misspelt(name: &str, root: &YamlNode) -> bool {
     let mut keys = root.entries().iter().map(|entry| entry.key.as_str());
     !keys.clone().any(|key| key == name) && keys.any(|key| suggest(key, [name]).is_some())
-}
-
-impl Reader<'_> {
-    /// The text of the file that `field` names, which then is part of the suite.
-    pub(crate) fn text_of(&mut self, field: &YamlEntry) -> Option<String> {
-        let path = self.path(field)?;
-        let from = Some(field.value.span);
-        let text = self.looked.text(&path, from, self.files, &mut self.findings)?;
-        Some(text.to_string())
-    }
 }

@@ -3,14 +3,15 @@
 //! What it names are numbers of suites that are evaluated by the same command, so it is checked against their names, before
 //! anything is evaluated. Where suites are not known, the form alone is checked.
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
+use crate::findings::Findings;
 use crate::reader::is_misspelt;
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Mapping, Text, Texts};
 use crate::section::{Section, names, section};
 use crate::sections::gate::{GateNames, LOGICAL, SIMPLE, WEIGHT, gate};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::text::count;
-use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode, parse};
+use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode};
 use evalrs_model::spec::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
 
 /// The whole file.
@@ -61,19 +62,16 @@ pub struct RollupReading {
 
 /// Reads the roll-up `text` of the file at `path`; what it names is checked against `suites`, where they are known.
 pub fn read_rollup(path: &str, text: &str, suites: Option<&[RollableSuite]>) -> RollupReading {
-    let mut findings = Findings::default();
-    let Findings { sources, diagnostics, .. } = &mut findings;
-    let root = parse(path, text, sources, diagnostics);
-    let rollup = root.and_then(|root| RollupReader { suites, findings: &mut findings }.file(&root));
+    let findings = Findings::default();
+    let root = findings.parse(path, text);
+    let rollup = root.and_then(|root| RollupReader { suites, findings: &findings }.file(&root));
     let rollup = rollup.filter(|_| !findings.failed());
     RollupReading { rollup, diagnostics: findings.finish() }
 }
 
 /// Whether the text is more likely a roll-up than a suite.
 pub fn is_rollup(text: &str) -> bool {
-    let mut findings = Findings::default();
-    let Findings { sources, diagnostics, .. } = &mut findings;
-    parse("", text, sources, diagnostics).is_some_and(|root| looks_like_rollup(&root))
+    Findings::default().parse("", text).is_some_and(|root| looks_like_rollup(&root))
 }
 
 /// Whether the mapping has numbers and nothing that only a suite has.
@@ -84,64 +82,64 @@ pub(crate) fn looks_like_rollup(root: &YamlNode) -> bool {
 
 struct RollupReader<'r> {
     suites: Option<&'r [RollableSuite]>,
-    findings: &'r mut Findings,
+    findings: &'r Findings,
 }
 
 impl RollupReader<'_> {
-    fn file(&mut self, root: &YamlNode) -> Option<RollupSpec> {
+    fn file(&self, root: &YamlNode) -> Option<RollupSpec> {
         if !matches!(root.value, Yaml::Map(_)) {
-            let message = match root.value {
-                Yaml::Null => "the file is empty".to_owned(),
-                _ => format!("a roll-up is a mapping, not {}", root.noun()),
-            };
-            self.refuse_file(root, message);
-            return None;
+            return self.refuse_file(
+                root,
+                &match root.value {
+                    Yaml::Null => "the file is empty".to_owned(),
+                    _ => format!("a roll-up is a mapping, not {}", root.noun()),
+                },
+            );
         }
-        let fields = FieldSet::new(root.entries(), &ROLLUP);
-        let name = fields.take("name").and_then(|name| self.findings.text(name));
-        let description = fields.text("description", self.findings);
-        let entries = fields.take("metrics").and_then(|field| self.findings.entries(field));
+        let fields = FieldSet::new(root.entries(), &ROLLUP, self.findings);
+        let name = fields.text("name");
+        let description = fields.text("description");
+        let entries = fields.take("metrics").and_then(Field::entries);
         if fields.take("name").is_none() && !is_misspelt("name", root) {
-            self.refuse_file(root, "the roll-up has no `name`".to_owned());
+            self.refuse_file::<()>(root, "the roll-up has no `name`");
         }
         let has_none = fields.take("metrics").is_none() && !is_misspelt("metrics", root);
-        if has_none || entries.is_some_and(<[_]>::is_empty) {
-            self.refuse_file(root, "the roll-up has no `metrics`".to_owned());
+        if has_none || entries.as_ref().is_some_and(Vec::is_empty) {
+            self.refuse_file::<()>(root, "the roll-up has no `metrics`");
         }
         let entries = entries.unwrap_or_default();
-        let metrics: Vec<_> = entries.iter().map(|entry| self.metric(entry)).collect();
+        let metrics: Vec<_> = entries.iter().map(|entry| self.metric(*entry)).collect();
         let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
-        let gate = gate(&fields, GateNames { graders: &[], metrics: &names }, self.findings);
-        fields.finish(self.findings);
+        let gate = gate(&fields, GateNames { graders: &[], metrics: &names });
+        fields.finish();
         let metrics = metrics.into_iter().collect::<Option<_>>()?;
         Some(RollupSpec { name: name?, description, metrics, gate })
     }
 
     /// Says what is wrong with the file as a whole.
-    fn refuse_file(&mut self, root: &YamlNode, message: String) {
-        let path = self.findings.sources.path(root.span.file);
-        let problem = Diagnostic::error(Place::file(path), message).hint(MINIMAL);
-        self.findings.add(problem);
+    fn refuse_file<T>(&self, root: &YamlNode, message: &str) -> Option<T> {
+        let place = Place::file(self.findings.sources().path(root.span.file));
+        self.findings.add(Diagnostic::error(place, message).hint(MINIMAL));
+        None
     }
 
-    fn metric(&mut self, entry: &YamlEntry) -> Option<RollupMetric> {
-        let fields = self.findings.fields(entry, &ROLLUP_METRIC)?;
-        let is_weighted = fields.take("kind").and_then(|kind| self.findings.choice(kind, &KINDS));
+    fn metric(&self, entry: Field<'_>) -> Option<RollupMetric> {
+        let fields = entry.fields(&ROLLUP_METRIC)?;
+        let is_weighted = fields.choice("kind", &KINDS);
         let components = self.components(entry, &fields);
         match (is_weighted, fields.take("weights")) {
             (Some(true), None) => {
                 let message = format!("the weighted metric `{}` has no `weights`", entry.key);
-                self.findings.error(entry.key_span, message).hint =
-                    Some("write `weights: {SUITE.GRADER: 0.7, OTHER.GRADER: 0.3}`".to_owned());
+                let hint = "write `weights: {SUITE.GRADER: 0.7, OTHER.GRADER: 0.3}`";
+                entry.error_at_key(&message, hint);
             }
             (Some(false), Some(weights)) => {
                 let message = "a `macro` metric counts all alike and takes no `weights`";
-                self.findings.error(weights.key_span, message).hint =
-                    Some("write `kind: weighted`".to_owned());
+                weights.error_at_key(message, "write `kind: weighted`");
             }
             _ => {}
         }
-        fields.finish(self.findings);
+        fields.finish();
         Some(RollupMetric {
             name: entry.key.clone(),
             is_weighted: is_weighted?,
@@ -150,223 +148,184 @@ impl RollupReader<'_> {
     }
 
     /// What the metric is the mean of, each with its weight.
-    fn components(
-        &mut self,
-        owner: &YamlEntry,
-        fields: &FieldSet<'_>,
-    ) -> Option<Vec<RollupComponent>> {
+    fn components(&self, owner: Field<'_>, fields: &FieldSet<'_>) -> Option<Vec<RollupComponent>> {
         let weights = fields.take("weights");
         let written = match (fields.take("of"), weights) {
-            (Some(of), _) => self.items(of)?,
+            (Some(of), _) => items(of)?,
             // The names of a mapping of weights say it all.
-            (None, Some(weights)) if matches!(weights.value.value, Yaml::Map(_)) => {
+            (None, Some(weights)) if weights.is_mapping() => {
                 weights.value.entries().iter().map(of_key).collect()
             }
             (None, _) => {
                 let message = format!("the metric `{}` does not say what it is `of`", owner.key);
-                self.findings.error(owner.key_span, message).hint =
-                    Some("write `of: [SUITE.GRADER, OTHER.GRADER]`".to_owned());
-                return None;
+                return owner.refuse_at_key(&message, "write `of: [SUITE.GRADER, OTHER.GRADER]`");
             }
         };
-        self.check_repeats(&written);
+        let findings = self.findings;
+        let written: Vec<Field<'_>> =
+            written.iter().map(|entry| Field { entry, findings }).collect();
+        check_repeats(&written);
         let weights = match weights {
-            Some(weights) => self.weights(weights, &written),
+            Some(weights) => read_weights(weights, &written),
             None => Some(vec![1.0; written.len()]),
         };
-        let components: Vec<_> = written.iter().map(|item| self.component(item)).collect();
+        let components: Vec<_> = written.iter().map(|item| self.component(*item)).collect();
         let components = components.into_iter().collect::<Option<Vec<RollupComponent>>>()?;
         let weighed = components.into_iter().zip(weights?);
         Some(weighed.map(|(component, weight)| RollupComponent { weight, ..component }).collect())
     }
 
-    /// The items of `of`, of which there must be one.
-    fn items(&mut self, of: &YamlEntry) -> Option<Vec<YamlEntry>> {
-        let items = match &of.value.value {
-            Yaml::Seq(items) => items.as_slice(),
-            Yaml::Str(_) => std::slice::from_ref(&of.value),
-            _ => {
-                self.findings.wrong_type(of, "a list such as `[SUITE.GRADER, OTHER.GRADER]`");
-                return None;
-            }
-        };
-        if items.is_empty() {
-            self.findings.error(of.value.span, "`of` names nothing");
-            return None;
-        }
-        let item = |item: &YamlNode| YamlEntry {
-            key: "of".to_owned(),
-            key_span: item.span,
-            value: item.clone(),
-        };
-        Some(items.iter().map(item).collect())
-    }
-
-    /// What stands twice would count twice, which a weight says better.
-    fn check_repeats(&mut self, items: &[YamlEntry]) {
-        for (at, item) in items.iter().enumerate() {
-            if items.iter().take(at).any(|other| other.value.value == item.value.value) {
-                let message = "this stands here twice";
-                self.findings.error(item.value.span, message).hint =
-                    Some("leave it out, or write `kind: weighted` and `weights`".to_owned());
-            }
-        }
-    }
-
-    fn weights(&mut self, field: &YamlEntry, items: &[YamlEntry]) -> Option<Vec<f64>> {
-        let weights = match &field.value.value {
-            Yaml::Seq(weights) if weights.len() == items.len() => {
-                let weight =
-                    |weight: &YamlNode| YamlEntry { value: weight.clone(), ..field.clone() };
-                weights.iter().map(weight).collect::<Vec<YamlEntry>>()
-            }
-            Yaml::Seq(weights) => {
-                let numbers = count(items.len(), "number");
-                let message = format!("there are {} weights for {numbers}", weights.len());
-                self.findings.error(field.value.span, message).hint =
-                    Some("give one for each item of `of`, in its order".to_owned());
-                return None;
-            }
-            Yaml::Map(entries) => self.weights_by_name(field, entries, items)?,
-            _ => {
-                self.findings.wrong_type(field, "a list of numbers, or a mapping of names to them");
-                return None;
-            }
-        };
-        let numbers: Vec<_> =
-            weights.iter().map(|weight| self.findings.number(weight, WEIGHT)).collect();
-        let numbers: Vec<f64> = numbers.into_iter().collect::<Option<_>>()?;
-        let sum: f64 = numbers.iter().sum();
-        if sum == 0.0 || !sum.is_finite() {
-            self.findings.error(field.value.span, "`weights` must sum to a finite, non-zero value");
-            return None;
-        }
-        Some(numbers)
-    }
-
-    /// The weight of each item, in their order.
-    fn weights_by_name(
-        &mut self,
-        field: &YamlEntry,
-        entries: &[YamlEntry],
-        items: &[YamlEntry],
-    ) -> Option<Vec<YamlEntry>> {
-        let names: Vec<&str> = items.iter().filter_map(text_of).collect();
-        for entry in entries.iter().filter(|entry| !names.contains(&entry.key.as_str())) {
-            self.findings.unknown(&of_key(entry), &entry.key, "number", &names);
-        }
-        let found: Vec<_> = items
-            .iter()
-            .map(|item| {
-                let name = text_of(item)?;
-                let weight = entries.iter().find(|entry| entry.key == name);
-                if weight.is_none() {
-                    let message = format!("`{name}` has no weight");
-                    self.findings.error(field.value.span, message);
-                }
-                weight.cloned()
-            })
-            .collect();
-        found.into_iter().collect()
-    }
-
-    fn component(&mut self, item: &YamlEntry) -> Option<RollupComponent> {
-        let text = self.findings.text(item)?;
-        let Some(suites) = self.suites else { return self.form_of_component(item, &text) };
+    fn component(&self, item: Field<'_>) -> Option<RollupComponent> {
+        let text = item.text()?;
+        let Some(suites) = self.suites else { return form_of_component(item, &text) };
         let is_in = |suite: &&RollableSuite| {
             let rest = text.strip_prefix(&suite.name).and_then(|rest| rest.strip_prefix('.'));
             rest.is_some_and(|rest| !rest.is_empty())
         };
         let suite = suites.iter().filter(is_in).max_by_key(|suite| suite.name.len());
-        let Some(suite) = suite else {
-            self.refuse_suite(item, &text, suites);
-            return None;
-        };
+        let Some(suite) = suite else { return refuse_suite(item, &text, suites) };
         let alike: Vec<&str> = suites
             .iter()
             .filter(|other| other.name == suite.name)
             .map(|suite| suite.path.as_str())
             .collect();
         if alike.len() > 1 {
-            let message = format!("several suites are called `{}`", suite.name);
-            self.findings.error(item.value.span, message).hint =
-                Some(format!("give each a name of its own: {}", alike.join(", ")));
-            return None;
+            let hint = format!("give each a name of its own: {}", alike.join(", "));
+            return item.refuse(&format!("several suites are called `{}`", suite.name), &hint);
         }
         let rest = text.get(suite.name.len() + 1..).unwrap_or_default();
-        let source = self.source(item, rest, suite)?;
+        let source = source(item, rest, suite)?;
         Some(RollupComponent { suite: suite.name.clone(), source, weight: 1.0, text })
     }
+}
 
-    fn form_of_component(&mut self, item: &YamlEntry, text: &str) -> Option<RollupComponent> {
-        let halves =
-            text.split_once('.').filter(|(suite, rest)| !suite.is_empty() && !rest.is_empty());
-        let Some((suite, rest)) = halves else {
-            let message = format!("`{text}` does not say which number of which suite");
-            self.findings.error(item.value.span, message).hint =
-                Some("write `SUITE.GRADER`, `SUITE.GRADER.pass_rate` or `SUITE.METRIC`".to_owned());
-            return None;
-        };
-        let source = RollupSource::Mean(rest.to_owned());
-        Some(RollupComponent {
-            suite: suite.to_owned(),
-            source,
-            weight: 1.0,
-            text: text.to_owned(),
+/// The items of `of`, of which there must be one.
+fn items(of: Field<'_>) -> Option<Vec<YamlEntry>> {
+    if !matches!(of.value.value, Yaml::Seq(_) | Yaml::Str(_)) {
+        return of.wrong_type("a list such as `[SUITE.GRADER, OTHER.GRADER]`", "");
+    }
+    let items = of.value.items();
+    if items.is_empty() {
+        return of.refuse("`of` names nothing", "");
+    }
+    let item = |item: &YamlNode| YamlEntry {
+        key: "of".to_owned(),
+        key_span: item.span,
+        value: item.clone(),
+    };
+    Some(items.iter().map(item).collect())
+}
+
+/// What stands twice would count twice, which a weight says better.
+fn check_repeats(items: &[Field<'_>]) {
+    for (at, item) in items.iter().enumerate() {
+        if items.iter().take(at).any(|other| other.value.value == item.value.value) {
+            let hint = "leave it out, or write `kind: weighted` and `weights`";
+            item.error("this stands here twice", hint);
+        }
+    }
+}
+
+fn read_weights(field: Field<'_>, items: &[Field<'_>]) -> Option<Vec<f64>> {
+    let weights = match &field.value.value {
+        Yaml::Seq(weights) if weights.len() == items.len() => {
+            let weight =
+                |weight: &YamlNode| YamlEntry { value: weight.clone(), ..field.entry.clone() };
+            weights.iter().map(weight).collect::<Vec<YamlEntry>>()
+        }
+        Yaml::Seq(weights) => {
+            let numbers = count(items.len(), "number");
+            let message = format!("there are {} weights for {numbers}", weights.len());
+            return field.refuse(&message, "give one for each item of `of`, in its order");
+        }
+        Yaml::Map(entries) => weights_by_name(field, entries, items)?,
+        _ => return field.wrong_type("a list of numbers, or a mapping of names to them", ""),
+    };
+    let numbers: Vec<_> =
+        weights.iter().map(|entry| Field { entry, ..field }.number(WEIGHT)).collect();
+    let numbers: Vec<f64> = numbers.into_iter().collect::<Option<_>>()?;
+    let sum: f64 = numbers.iter().sum();
+    if sum == 0.0 || !sum.is_finite() {
+        return field.refuse("`weights` must sum to a finite, non-zero value", "");
+    }
+    Some(numbers)
+}
+
+/// The weight of each item, in their order.
+fn weights_by_name(
+    field: Field<'_>,
+    entries: &[YamlEntry],
+    items: &[Field<'_>],
+) -> Option<Vec<YamlEntry>> {
+    let names: Vec<&str> = items.iter().filter_map(text_of).collect();
+    for entry in entries.iter().filter(|entry| !names.contains(&entry.key.as_str())) {
+        Field { entry: &of_key(entry), ..field }.unknown::<()>(&entry.key, "number", &names);
+    }
+    let found: Vec<_> = items
+        .iter()
+        .map(|item| {
+            let name = text_of(item)?;
+            let weight = entries.iter().find(|entry| entry.key == name);
+            if weight.is_none() {
+                field.error(&format!("`{name}` has no weight"), "");
+            }
+            weight.cloned()
         })
-    }
+        .collect();
+    found.into_iter().collect()
+}
 
-    /// Says that the text begins with no suite that is evaluated.
-    fn refuse_suite(&mut self, item: &YamlEntry, text: &str, suites: &[RollableSuite]) {
-        if let Some(suite) = suites.iter().find(|suite| suite.name == text.trim_end_matches('.')) {
-            let numbers = numbers_of(suite);
-            let name = &suite.name;
-            let message = format!("`{name}` is a suite, and it is not said which number of it");
-            let found = self.findings.error(item.value.span, message);
-            found.hint = numbers.first().map(|number| format!("for example `{name}.{number}`"));
-            return;
-        }
-        let mut names: Vec<&str> = suites.iter().map(|suite| suite.name.as_str()).collect();
-        names.dedup();
-        let named = text.split_once('.').map_or(text, |(suite, _)| suite);
-        let found = self.findings.unknown(item, named, "suite", &names);
-        found.message = format!("no suite of this command is called `{named}`");
-        found.hint.get_or_insert_with(|| "name its file on the command line too".to_owned());
-    }
+fn form_of_component(item: Field<'_>, text: &str) -> Option<RollupComponent> {
+    let halves = text.split_once('.').filter(|(suite, rest)| !suite.is_empty() && !rest.is_empty());
+    let Some((suite, rest)) = halves else {
+        let hint = "write `SUITE.GRADER`, `SUITE.GRADER.pass_rate` or `SUITE.METRIC`";
+        return item.refuse(&format!("`{text}` does not say which number of which suite"), hint);
+    };
+    let source = RollupSource::Mean(rest.to_owned());
+    Some(RollupComponent { suite: suite.to_owned(), source, weight: 1.0, text: text.to_owned() })
+}
 
-    /// Which number of the suite the rest of the text means.
-    fn source(
-        &mut self,
-        item: &YamlEntry,
-        rest: &str,
-        suite: &RollableSuite,
-    ) -> Option<RollupSource> {
-        let is_grader = |name: &str| suite.graders.iter().any(|grader| grader == name);
-        if is_grader(rest) {
-            return Some(RollupSource::Mean(rest.to_owned()));
-        }
-        if suite.metrics.iter().any(|metric| metric == rest) {
-            return Some(RollupSource::Declared(rest.to_owned()));
-        }
-        if let Some(grader) = rest.strip_suffix(".pass_rate").filter(|name| is_grader(name)) {
-            return Some(RollupSource::PassRate(grader.to_owned()));
-        }
-        if let Some(grader) = rest.strip_suffix(".mean").filter(|name| is_grader(name)) {
-            return Some(RollupSource::Mean(grader.to_owned()));
-        }
-        let bare = rest.strip_suffix(".pass_rate").unwrap_or(rest);
-        if suite.left_out.iter().any(|name| name == bare) {
-            let message = format!("`{bare}` of `{}` is left out by --grader", suite.name);
-            self.findings.error(item.value.span, message).hint =
-                Some("run all graders that the roll-up names".to_owned());
-            return None;
-        }
+/// Says that the text begins with no suite that is evaluated.
+fn refuse_suite<T>(item: Field<'_>, text: &str, suites: &[RollableSuite]) -> Option<T> {
+    if let Some(suite) = suites.iter().find(|suite| suite.name == text.trim_end_matches('.')) {
         let numbers = numbers_of(suite);
-        let names: Vec<&str> = numbers.iter().map(String::as_str).collect();
-        let found = self.findings.unknown(item, rest, "number", &names);
-        found.message = format!("the suite `{}` has no grader or metric `{rest}`", suite.name);
-        None
+        let name = &suite.name;
+        let message = format!("`{name}` is a suite, and it is not said which number of it");
+        let hint = numbers.first().map(|number| format!("for example `{name}.{number}`"));
+        return item.refuse(&message, &hint.unwrap_or_default());
     }
+    let mut names: Vec<&str> = suites.iter().map(|suite| suite.name.as_str()).collect();
+    names.dedup();
+    let named = text.split_once('.').map_or(text, |(suite, _)| suite);
+    let message = format!("no suite of this command is called `{named}`");
+    let otherwise = Some("name its file on the command line too".to_owned());
+    item.not_one_of(&names, named, &message, otherwise)
+}
+
+/// Which number of the suite the rest of the text means.
+fn source(item: Field<'_>, rest: &str, suite: &RollableSuite) -> Option<RollupSource> {
+    let is_grader = |name: &str| suite.graders.iter().any(|grader| grader == name);
+    if is_grader(rest) {
+        return Some(RollupSource::Mean(rest.to_owned()));
+    }
+    if suite.metrics.iter().any(|metric| metric == rest) {
+        return Some(RollupSource::Declared(rest.to_owned()));
+    }
+    if let Some(grader) = rest.strip_suffix(".pass_rate").filter(|name| is_grader(name)) {
+        return Some(RollupSource::PassRate(grader.to_owned()));
+    }
+    if let Some(grader) = rest.strip_suffix(".mean").filter(|name| is_grader(name)) {
+        return Some(RollupSource::Mean(grader.to_owned()));
+    }
+    let bare = rest.strip_suffix(".pass_rate").unwrap_or(rest);
+    if suite.left_out.iter().any(|name| name == bare) {
+        let message = format!("`{bare}` of `{}` is left out by --grader", suite.name);
+        return item.refuse(&message, "run all graders that the roll-up names");
+    }
+    let numbers = numbers_of(suite);
+    let names: Vec<&str> = numbers.iter().map(String::as_str).collect();
+    let message = format!("the suite `{}` has no grader or metric `{rest}`", suite.name);
+    item.not_one_of(&names, rest, &message, None)
 }
 
 /// What a roll-up can name of a suite, behind the suite's name.
@@ -382,8 +341,8 @@ fn of_key(entry: &YamlEntry) -> YamlEntry {
     YamlEntry { key: "of".to_owned(), key_span: entry.key_span, value }
 }
 
-pub(crate) fn text_of(item: &YamlEntry) -> Option<&str> {
-    match &item.value.value {
+fn text_of<'n>(item: &Field<'n>) -> Option<&'n str> {
+    match &item.entry.value.value {
         Yaml::Str(text) => Some(text),
         _ => None,
     }

@@ -1,6 +1,6 @@
 //! Keys of APIs that stand in a suite by mistake: they are hidden, and taken out before anything else can see them.
 
-use crate::fields::Findings;
+use crate::findings::Findings;
 use evalrs_base::yaml::source;
 use evalrs_base::yaml::tree::{Yaml, YamlNode};
 
@@ -58,7 +58,7 @@ impl SecretScope {
 }
 
 /// Hides every literal secret from diagnostics, and takes those out of the tree that no reader refuses.
-pub(crate) fn take_secrets(node: &mut YamlNode, part: SecretScope, findings: &mut Findings) {
+pub(crate) fn take_secrets(node: &mut YamlNode, part: SecretScope, findings: &Findings) {
     match &mut node.value {
         Yaml::Seq(items) => {
             for item in items {
@@ -76,13 +76,13 @@ pub(crate) fn take_secrets(node: &mut YamlNode, part: SecretScope, findings: &mu
                     return true;
                 }
                 if part.hides(&entry.key, text) {
-                    findings.sources.hide(entry.value.span);
+                    findings.hide(entry.value.span);
                 }
                 let ignored = part.ignores_secrets() && source::is_secret(&entry.key);
                 if ignored {
                     let message =
                         format!("`{}` is ignored: never put a key into a suite", entry.key);
-                    findings.warning(entry.key_span, message).hint = Some(SECRET_HINT.to_owned());
+                    findings.warning(entry.key_span, &message, SECRET_HINT);
                 }
                 !ignored
             });

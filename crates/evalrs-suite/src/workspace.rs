@@ -6,7 +6,8 @@
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
+use crate::findings::Findings;
 use crate::section::{COUNT, FieldShape, Section, names, section};
 use crate::sections::sandboxes::SANDBOXES;
 use evalrs_base::diagnostic::{Diagnostic, Place};
@@ -89,82 +90,72 @@ static PRICE: Section = section!["a price",
 /// Reads the text of the `evalrs.toml` at `path`. What is wrong is left out of the settings.
 pub fn read_workspace(path: &str, text: &str) -> (Workspace, Vec<Diagnostic>) {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    let mut findings = Findings::default();
-    let file = findings.sources.add(path, text);
+    let findings = Findings::default();
+    let file = findings.add_source(path, text);
     let table = match DeTable::parse(text) {
         Ok(table) => table,
         Err(error) => {
-            let place =
-                error.span().map(|span| findings.sources.place(SourceSpan::new(file, span)));
-            let message = format!("invalid TOML: {}", first_line(error.message()));
+            let place = error.span().map(|span| findings.place(SourceSpan::new(file, span)));
+            let what = error.message().lines().next().unwrap_or_default();
+            let message = format!("invalid TOML: {what}");
             let place = place.unwrap_or_else(|| Place::file(path));
             return (Workspace::default(), vec![Diagnostic::error(place, message)]);
         }
     };
     let entries = table_entries(table.get_ref(), file);
-    let workspace = workspace(&entries, &mut findings);
+    let workspace = workspace(&entries, &findings);
     (workspace, findings.finish())
 }
 
-fn first_line(message: &str) -> &str {
-    message.lines().next().unwrap_or_default()
-}
-
-fn workspace(entries: &[YamlEntry], findings: &mut Findings) -> Workspace {
+fn workspace(entries: &[YamlEntry], findings: &Findings) -> Workspace {
     let mut workspace = Workspace::default();
-    let fields = FieldSet::new(entries, &WORKSPACE);
-    if let Some(cache) = fields.take("cache").and_then(|cache| findings.fields(cache, &CACHE)) {
-        workspace.cache_dir = cache.take("dir").and_then(|dir| {
-            let path = findings.text(dir)?;
-            Some(findings.sources.join(dir.value.span.file, &path))
-        });
-        cache.finish(findings);
+    let fields = FieldSet::new(entries, &WORKSPACE, findings);
+    if let Some(cache) = fields.take("cache").and_then(|cache| cache.fields(&CACHE)) {
+        workspace.cache_dir = cache.path("dir");
+        cache.finish();
     }
-    if let Some(run) = fields.take("run").and_then(|run| findings.fields(run, &RUN)) {
-        workspace.max_concurrent = run.whole("max_concurrent", findings);
-        workspace.color = run.choice("color", &COLORS, findings);
-        workspace.max_cost = run.number("max_cost", findings);
-        workspace.max_calls = run.whole("max_calls", findings);
-        workspace.max_requests_per_minute = run.whole("max_requests_per_minute", findings);
-        workspace.max_tokens_per_minute = run.whole("max_tokens_per_minute", findings);
-        workspace.max_identical_failures = run.whole("max_identical_failures", findings);
-        workspace.keep_runs = run.whole("keep_runs", findings);
-        workspace.sandbox = run.choice("sandbox", &SANDBOXES, findings);
-        run.finish(findings);
+    if let Some(run) = fields.take("run").and_then(|run| run.fields(&RUN)) {
+        workspace.max_concurrent = run.whole("max_concurrent");
+        workspace.color = run.choice("color", &COLORS);
+        workspace.max_cost = run.number("max_cost");
+        workspace.max_calls = run.whole("max_calls");
+        workspace.max_requests_per_minute = run.whole("max_requests_per_minute");
+        workspace.max_tokens_per_minute = run.whole("max_tokens_per_minute");
+        workspace.max_identical_failures = run.whole("max_identical_failures");
+        workspace.keep_runs = run.whole("keep_runs");
+        workspace.sandbox = run.choice("sandbox", &SANDBOXES);
+        run.finish();
     }
     if let Some(field) = fields.take("prices") {
-        workspace.prices = read_prices(field, findings);
+        workspace.prices = read_prices(field);
     }
-    fields.finish(findings);
+    fields.finish();
     workspace
 }
 
-fn read_prices(field: &YamlEntry, findings: &mut Findings) -> Vec<(String, Price)> {
-    let models = findings.entries(field).unwrap_or_default();
-    models
-        .iter()
-        .filter_map(|model| Some((model.key.clone(), read_price(model, findings)?)))
-        .collect()
+fn read_prices(field: Field<'_>) -> Vec<(String, Price)> {
+    let models = field.entries().unwrap_or_default();
+    models.iter().filter_map(|model| Some((model.key.clone(), read_price(*model)?))).collect()
 }
 
-fn read_price(model: &YamlEntry, findings: &mut Findings) -> Option<Price> {
-    if let Some((name, part)) = name_cut_at_dots(model) {
+fn read_price(model: Field<'_>) -> Option<Price> {
+    if let Some((name, part)) = name_cut_at_dots(model.entry) {
         let message = format!("the price of `{}` has no field `{}`", model.key, part.key);
-        findings.error(part.key_span, message).hint =
-            Some(format!("put a name with dots in quotes: `[prices.\"{name}\"]`"));
-        return None;
+        let hint = format!("put a name with dots in quotes: `[prices.\"{name}\"]`");
+        return model.findings.refuse(part.key_span, &message, &hint);
     }
-    let fields = findings.fields(model, &PRICE)?;
-    let mut dollars = |name| {
+    let fields = model.fields(&PRICE)?;
+    let dollars = |name| {
         if fields.take(name).is_none() {
             let message = format!("the price of `{}` needs `{name}`", model.key);
-            findings.error(model.key_span, message).label = Some(DOLLARS.to_owned());
+            let place = model.findings.place(model.key_span);
+            model.findings.report(Diagnostic::error(place, message).label(DOLLARS), "");
         }
-        fields.number(name, findings)
+        fields.number(name)
     };
     let input = dollars("input");
     let output = dollars("output");
-    fields.finish(findings);
+    fields.finish();
     Some(Price { input: input?, output: output? })
 }
 

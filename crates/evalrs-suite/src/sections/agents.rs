@@ -6,7 +6,6 @@
 use crate::fields::FieldSet;
 use crate::reader::Reader;
 use evalrs_base::yaml::source::SourceSpan;
-use evalrs_base::yaml::tree::YamlEntry;
 use evalrs_letta::JUDGE_TOOL;
 use evalrs_letta::agent_file::{JudgeFile, read_judge};
 use evalrs_letta::requests::PROJECT_HEADER;
@@ -22,27 +21,38 @@ pub(crate) struct AgentJudge {
 
 /// Reads the agent that judges, if one does and its file is right.
 pub(crate) fn agent(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<AgentJudge> {
-    let tool_field = fields.take("judge_tool_name");
-    let keep_field = fields.take("keep_agents");
     let Some(file) = fields.take("agent_file") else {
-        for field in [tool_field, keep_field].into_iter().flatten() {
+        for field in ["judge_tool_name", "keep_agents"].iter().filter_map(|name| fields.take(name))
+        {
             let message = format!("`{}` is of judges that are agents", field.key);
-            reader.findings.error(field.key_span, message).hint =
-                Some("an agent that judges has an `agent_file`".to_owned());
+            field.error_at_key(&message, "an agent that judges has an `agent_file`");
         }
         return None;
     };
-    let tool = match tool_field {
-        Some(field) => reader.findings.text(field)?,
+    let tool = match fields.take("judge_tool_name") {
+        Some(field) => field.text()?,
         None => JUDGE_TOOL.to_owned(),
     };
-    let keep = keep_field.and_then(|field| reader.findings.truth(field)).unwrap_or(false);
-    let own_model = fields.take("model").and_then(|field| reader.findings.text(field));
-    let path = reader.path(file)?;
-    let text =
-        reader.looked.text(&path, Some(file.value.span), reader.files, &mut reader.findings)?;
-    let JudgeFile { model, mended } =
-        judge_file(file, &path, &text, &tool, own_model.is_some(), reader)?;
+    let keep = fields.truth("keep_agents").unwrap_or(false);
+    let own_model = fields.text("model");
+    let path = file.path()?;
+    let text = reader.looked.text(&path, Some(file.value.span), reader.files, reader.findings)?;
+    let JudgeFile { model, mended } = match read_judge(&text, &tool, own_model.is_some()) {
+        Ok(read) => read,
+        Err(_) if text.trim().is_empty() => {
+            return file.refuse(&format!("the agent file `{path}` is empty"), "");
+        }
+        Err(problems) => {
+            // What is wrong with the file stands at its place in it.
+            let index = reader.findings.add_source(&path, &text);
+            for problem in problems {
+                let span = SourceSpan::new(index, problem.span);
+                let hint = problem.hint.unwrap_or_default();
+                reader.findings.error(span, &problem.message, &hint);
+            }
+            return None;
+        }
+    };
     let model = own_model.clone().or(model);
     let text = mended.map_or(text, Into::into);
     Some(AgentJudge { spec: AgentSpec { path, text, tool, model: own_model, keep }, model })
@@ -78,29 +88,4 @@ fn say_project(judge: &mut JudgeSpec, project: &str) {
         let value = HeaderValue::Text(project.to_owned());
         judge.headers.push(HeaderSpec { name: PROJECT_HEADER.to_owned(), value });
     }
-}
-
-/// Reads the text of an agent file; what is wrong with it stands at its place in it.
-fn judge_file(
-    field: &YamlEntry,
-    path: &str,
-    text: &str,
-    tool: &str,
-    has_model: bool,
-    reader: &mut Reader<'_>,
-) -> Option<JudgeFile> {
-    let problems = match read_judge(text, tool, has_model) {
-        Ok(file) => return Some(file),
-        Err(problems) => problems,
-    };
-    if text.trim().is_empty() {
-        reader.findings.error(field.value.span, format!("the agent file `{path}` is empty"));
-        return None;
-    }
-    let file = reader.findings.sources.add(path, text);
-    for problem in problems {
-        let span = SourceSpan::new(file, problem.span);
-        reader.findings.error(span, problem.message).hint = problem.hint;
-    }
-    None
 }

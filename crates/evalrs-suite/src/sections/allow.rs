@@ -1,9 +1,8 @@
 //! The field `allow`: warnings that a suite, a grader or a rubric does not want.
 
-use crate::fields::Findings;
+use crate::fields::Field;
 use crate::section::FieldShape::{self, AnyOf, Choice, ListOf};
 use evalrs_base::diagnostic::suggest;
-use evalrs_base::yaml::tree::YamlEntry;
 use evalrs_model::spec::Lint;
 
 /// Names of warnings.
@@ -21,21 +20,20 @@ const LINTS: &[&str] = &{
 };
 
 /// The warnings that are not wanted.
-pub(crate) fn allowed(field: &YamlEntry, findings: &mut Findings) -> Vec<Lint> {
-    let names = findings.texts(field).unwrap_or_default();
-    let spans = field.value.items().iter().map(|item| item.span);
+pub(crate) fn allowed(field: Field<'_>) -> Vec<Lint> {
+    let names = field.texts().unwrap_or_default();
     let mut lints = Vec::new();
-    for (name, span) in names.iter().zip(spans) {
+    for (name, item) in names.iter().zip(field.value.items()) {
         if let Some(lint) = Lint::ALL.into_iter().find(|lint| lint.name() == name) {
             lints.push(lint);
             continue;
         }
         let known = Lint::ALL.map(Lint::name);
-        let problem = findings.error(span, format!("no warning is called `{name}`"));
-        problem.hint = Some(match suggest(name, known) {
+        let hint = match suggest(name, known) {
             Some(near) => format!("did you mean `{near}`?"),
             None => format!("there are `{}`", known.join("`, `")),
-        });
+        };
+        field.findings.error(item.span, &format!("no warning is called `{name}`"), &hint);
     }
     lints
 }

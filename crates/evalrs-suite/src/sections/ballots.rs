@@ -1,9 +1,8 @@
 //! How many judgments there are of a submission, and how they become one score.
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::FieldSet;
 use crate::section::FieldShape::{self, Choice, Whole};
 use crate::section::{Section, names, section};
-use evalrs_base::yaml::tree::Yaml;
 use evalrs_model::spec::Combine;
 
 pub(crate) const COMBINES: [(&str, Combine); 3] =
@@ -25,22 +24,20 @@ pub(crate) struct Votes {
 }
 
 /// Reads `votes: 3` or `votes: {n: 3, combine: mean}`, and `combine: mean` beside either.
-pub(crate) fn votes(fields: &FieldSet<'_>, findings: &mut Findings) -> Votes {
+pub(crate) fn votes(fields: &FieldSet<'_>) -> Votes {
     let beside = fields.take("combine");
     let mut count = fields.take("votes");
     let mut inside = None;
-    if let Some(votes) = count.filter(|votes| matches!(votes.value.value, Yaml::Map(_)))
-        && let Some(inner) = findings.fields(votes, &VOTES)
-    {
+    let mapping = count.filter(|votes| votes.is_mapping());
+    if let Some(inner) = mapping.and_then(|votes| votes.fields(&VOTES)) {
         count = inner.take("n");
         inside = inner.take("combine");
-        inner.finish(findings);
+        inner.finish();
     }
     if let (Some(beside), Some(_)) = (beside, inside) {
-        let message = "`combine` is said twice: here and in `votes`";
-        findings.error(beside.key_span, message).hint = Some("keep one".to_owned());
+        beside.error_at_key("`combine` is said twice: here and in `votes`", "keep one");
     }
-    let count = count.and_then(|field| findings.whole(field, VOTE_COUNT));
-    let combine = beside.or(inside).and_then(|field| findings.choice(field, &COMBINES));
+    let count = count.and_then(|field| field.whole(VOTE_COUNT));
+    let combine = beside.or(inside).and_then(|field| field.choice(&COMBINES));
     Votes { count: count.unwrap_or(1), combine: combine.unwrap_or_default() }
 }

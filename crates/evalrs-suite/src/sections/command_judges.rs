@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{Text, Texts, Whole};
 use crate::section::{FieldSpec, fields};
@@ -41,24 +41,23 @@ const OTHERS: [&str; 2] = ["model", "agent_file"];
 
 /// Reads the judge that `command` is.
 pub(crate) fn command_judge(
-    command: &YamlEntry,
+    command: Field<'_>,
     fields: &FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> JudgeSpec {
-    refuse_settings(fields, &mut reader.findings);
-    let spec = words(command, Role::Judge, reader);
+    refuse_settings(fields);
+    let spec = words(command, Role::Judge);
     let spec = spec.map(|spec| ProgramSpec { timeout_ms: (TIMEOUT * 1000.0) as u64, ..spec });
     let program = with_settings(spec, command, fields, reader);
-    let findings = &mut reader.findings;
     let defaults = Patience { timeout: TIMEOUT, max_retries: RETRIES, ..Patience::default() };
     let patience = Patience {
-        max_retries: fields.whole("retries", findings).unwrap_or(defaults.max_retries),
-        timeout: fields.seconds("timeout", findings).unwrap_or(defaults.timeout),
-        deadline: fields.seconds("deadline", findings).unwrap_or(defaults.deadline),
-        max_requests_per_minute: fields.whole("max_requests_per_minute", findings),
+        max_retries: fields.whole("retries").unwrap_or(defaults.max_retries),
+        timeout: fields.seconds("timeout").unwrap_or(defaults.timeout),
+        deadline: fields.seconds("deadline").unwrap_or(defaults.deadline),
+        max_requests_per_minute: fields.whole("max_requests_per_minute"),
         ..defaults
     };
-    let version = fields.text("version", findings);
+    let version = fields.text("version");
     JudgeSpec {
         model: program.as_ref().map(command::name).unwrap_or_default(),
         provider: command::PROVIDER.to_owned(),
@@ -70,7 +69,7 @@ pub(crate) fn command_judge(
 }
 
 /// Reports settings that say something to models alone.
-fn refuse_settings(fields: &FieldSet<'_>, findings: &mut Findings) {
+fn refuse_settings(fields: &FieldSet<'_>) {
     let refused = JUDGE.iter().map(|field| field.name).filter(|name| !TAKEN.contains(name));
     for field in refused.filter_map(|name| fields.take(name)) {
         let name = field.key.as_str();
@@ -85,7 +84,7 @@ fn refuse_settings(fields: &FieldSet<'_>, findings: &mut Findings) {
             "max_retries" => (not_taken(name), "write `retries`"),
             _ => (not_taken(name), "a command is told its settings by its words"),
         };
-        findings.error(field.key_span, message).hint = Some(hint.to_owned());
+        field.error_at_key(&message, hint);
     }
 }
 
@@ -94,12 +93,11 @@ fn not_taken(name: &str) -> String {
 }
 
 /// Reports what only commands have of a judge that is none.
-pub(crate) fn refuse_without_command(fields: &FieldSet<'_>, findings: &mut Findings) {
+pub(crate) fn refuse_without_command(fields: &FieldSet<'_>) {
     let names = COMMAND_JUDGE.iter().map(|field| field.name);
     for field in names.filter_map(|name| fields.take(name)) {
-        let message = format!("`{}` is of judges that are commands", field.key);
-        findings.error(field.key_span, message).hint =
-            Some("a command that judges is named by `command: [PROGRAM, ARGUMENT]`".to_owned());
+        let hint = "a command that judges is named by `command: [PROGRAM, ARGUMENT]`";
+        field.error_at_key(&format!("`{}` is of judges that are commands", field.key), hint);
     }
 }
 

@@ -2,13 +2,12 @@
 //!
 //! Only what the suite says is read here; whether the files are there is found when they are opened.
 
-use crate::fields::Findings;
-use crate::reader::Reader;
+use crate::fields::Field;
 use crate::section::FieldShape::{AnyOf, Choice, MapOf, Mapping, Text};
 use crate::section::{FieldSpec, Section, fields, names, section};
 use crate::sections::expressions::condition;
 use evalrs_base::compression::{Compression, NO_PARQUET, READS_PARQUET};
-use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_base::yaml::tree::Yaml;
 use evalrs_model::spec::{
     DATASET_FORMATS, DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TrialNumbers,
 };
@@ -77,75 +76,59 @@ pub fn is_archive(name: &str) -> bool {
 }
 
 /// Reads `dataset: PATH` or `dataset: {path, format, fields, …}`.
-pub(crate) fn dataset(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<DatasetSpec> {
+pub(crate) fn dataset(field: Field<'_>) -> Option<DatasetSpec> {
     if let Yaml::Str(_) = field.value.value {
-        return files(field, None, reader);
+        return files(field, None);
     }
-    if !matches!(field.value.value, Yaml::Map(_)) {
-        reader.findings.wrong_type(field, "a path or a mapping with `path`");
-        return None;
+    if !field.is_mapping() {
+        return field.wrong_type("a path or a mapping with `path`", "");
     }
-    let fields = reader.findings.fields(field, &DATASET)?;
-    let dataset = fields.take("path").and_then(|path| files(path, fields.take("format"), reader));
-    let findings = &mut reader.findings;
-    let map = fields.take("fields").map(|field| field_map(field, findings)).unwrap_or_default();
-    let missing = fields.choice("missing", &MISSING, findings).unwrap_or_default();
-    let sample = fields.choice("sample", &SAMPLES, findings).unwrap_or_default();
-    let trials = fields.choice("trials", &TRIALS, findings).unwrap_or_default();
-    let condition = condition("where", &fields, findings);
+    let fields = field.fields(&DATASET)?;
+    let dataset = fields.take("path").and_then(|path| files(path, fields.take("format")));
+    let map = fields.take("fields").map(field_map).unwrap_or_default();
+    let missing = fields.choice("missing", &MISSING).unwrap_or_default();
+    let sample = fields.choice("sample", &SAMPLES).unwrap_or_default();
+    let trials = fields.choice("trials", &TRIALS).unwrap_or_default();
+    let condition = condition("where", &fields);
     let records = fields.take("records");
     if let Some(records) = records {
-        check_records(records, dataset.as_ref(), sample, findings);
+        check_records(records, dataset.as_ref(), sample);
     }
-    let records = records.and_then(|records| findings.text(records));
-    fields.finish(findings);
+    let records = records.and_then(Field::text);
+    fields.finish();
     Some(DatasetSpec { fields: map, missing, sample, trials, records, condition, ..dataset? })
 }
 
 /// Says why `records` can mean nothing here.
-fn check_records(
-    records: &YamlEntry,
-    dataset: Option<&DatasetSpec>,
-    sample: SampleUnit,
-    findings: &mut Findings,
-) {
+fn check_records(records: Field<'_>, dataset: Option<&DatasetSpec>, sample: SampleUnit) {
     let format = dataset.and_then(|dataset| dataset.format);
     if sample != SampleUnit::Record {
         let message = "a dataset has `records` or another `sample`, not both";
-        findings.error(records.key_span, message).hint = Some("remove one of them".to_owned());
-    } else if format
-        .is_some_and(|format| !matches!(format, DatasetFormat::Json | DatasetFormat::Yaml))
-    {
-        let message = "`records` is a path inside a JSON or YAML file";
-        findings.error(records.key_span, message).hint =
-            Some("every line of this file is a record: `fields` has paths into those".to_owned());
+        records.error_at_key(message, "remove one of them");
+    } else if !matches!(format, None | Some(DatasetFormat::Json | DatasetFormat::Yaml)) {
+        let hint = "every line of this file is a record: `fields` has paths into those";
+        records.error_at_key("`records` is a path inside a JSON or YAML file", hint);
     }
 }
 
 /// The files that `path` names, and how they are cut into rows, if that is said or shows in their names.
-fn files(
-    path: &YamlEntry,
-    format: Option<&YamlEntry>,
-    reader: &mut Reader<'_>,
-) -> Option<DatasetSpec> {
-    let joined = reader.path(path)?;
-    let written = reader.findings.text(path)?;
+fn files(path: Field<'_>, format: Option<Field<'_>>) -> Option<DatasetSpec> {
+    let joined = path.path()?;
+    let written = path.text()?;
     let written = written.strip_prefix("./").unwrap_or(&written);
     let folder = if joined.ends_with(written) { joined.len() - written.len() } else { 0 };
     if !READS_PARQUET && Compression::of_name(written) == Some(Compression::Parquet) {
-        reader.findings.error(path.value.span, NO_PARQUET).hint = Some(
-            "or write it as JSON Lines, as `duckdb` does: `COPY 'rows.parquet' TO 'rows.jsonl'`"
-                .to_owned(),
-        );
-        return None;
+        let hint =
+            "or write it as JSON Lines, as `duckdb` does: `COPY 'rows.parquet' TO 'rows.jsonl'`";
+        return path.refuse(NO_PARQUET, hint);
     }
     let shown = DatasetFormat::of_name(written);
     let format = match format {
-        Some(format) => Some(reader.findings.choice(format, &DATASET_FORMATS)?),
+        Some(format) => Some(format.choice(&DATASET_FORMATS)?),
         None if shown.is_some() || may_be_many(written) => shown,
         None => {
-            unknown_format(path, &mut reader.findings);
-            return None;
+            let hint = "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`";
+            return path.refuse("the dataset's format does not show in its name", hint);
         }
     };
     Some(DatasetSpec { folder, format, ..DatasetSpec::file(joined, DatasetFormat::Jsonl) })
@@ -160,51 +143,39 @@ fn may_be_many(path: &str) -> bool {
         || is_archive(name)
 }
 
-fn unknown_format(path: &YamlEntry, findings: &mut Findings) {
-    findings.error(path.value.span, "the dataset's format does not show in its name").hint = Some(
-        "name it .jsonl, .json, .yaml, .csv or .tsv, perhaps with .gz or .zst behind it, or write `dataset: {path: …, format: jsonl}`"
-            .to_owned(),
-    );
-}
-
-pub(crate) fn field_map(field: &YamlEntry, findings: &mut Findings) -> FieldMap {
+pub(crate) fn field_map(field: Field<'_>) -> FieldMap {
     let mut map = FieldMap::default();
-    let Some(fields) = findings.fields(field, &ROW) else { return map };
-    let label = fields.take("label").filter(|label| matches!(label.value.value, Yaml::Map(_)));
+    let Some(fields) = field.fields(&ROW) else { return map };
+    let label = fields.take("label").filter(|label| label.is_mapping());
     for FieldSpec { name, .. } in ROW_PATHS {
         if *name == "label" && label.is_some() {
             continue;
         }
-        if let Some(path) = fields.text(name, findings) {
+        if let Some(path) = fields.text(name) {
             map.paths.push(((*name).to_owned(), path));
         }
     }
     map.paths.sort();
-    let outputs = fields.take("outputs").and_then(|outputs| findings.entries(outputs));
+    let outputs = fields.take("outputs").and_then(Field::entries);
     for output in outputs.unwrap_or_default() {
-        if let Some(path) = findings.text(output) {
+        if let Some(path) = output.text() {
             map.outputs.push((output.key.clone(), path));
         }
     }
-    map.labels = label.map(|label| labels_of_outputs(label, &map, findings)).unwrap_or_default();
-    fields.finish(findings);
+    map.labels = label.map(|label| labels_of_outputs(label, &map)).unwrap_or_default();
+    fields.finish();
     map
 }
 
 /// `label: {NAME: path}`: the label of each of the outputs.
-fn labels_of_outputs(
-    field: &YamlEntry,
-    map: &FieldMap,
-    findings: &mut Findings,
-) -> Vec<(String, String)> {
+fn labels_of_outputs(field: Field<'_>, map: &FieldMap) -> Vec<(String, String)> {
     let models: Vec<&str> = map.outputs.iter().map(|(model, _)| model.as_str()).collect();
     let mut labels = Vec::new();
-    for label in findings.entries(field).unwrap_or_default() {
+    for label in field.entries().unwrap_or_default() {
         if !models.contains(&label.key.as_str()) {
-            let message = format!("`outputs` has no model `{}`", label.key);
-            findings.error(label.key_span, message).hint =
-                Some("`label` has a path for all, or one for each of the `outputs`".to_owned());
-        } else if let Some(path) = findings.text(label) {
+            let hint = "`label` has a path for all, or one for each of the `outputs`";
+            label.error_at_key(&format!("`outputs` has no model `{}`", label.key), hint);
+        } else if let Some(path) = label.text() {
             labels.push((label.key.clone(), path));
         }
     }

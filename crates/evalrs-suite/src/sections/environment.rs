@@ -2,10 +2,10 @@
 
 use serde_json::{Value, json};
 
-use crate::fields::Findings;
+use crate::fields::Field;
 use crate::secrets::SECRECIES;
 use crate::section::FieldShape::{self, AnyOf, Choice, ListOf, MapOf, Text};
-use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
+use evalrs_base::yaml::tree::{Yaml, YamlNode};
 use evalrs_model::spec::Variable;
 
 pub(crate) const ENVIRONMENT: FieldShape =
@@ -13,9 +13,9 @@ pub(crate) const ENVIRONMENT: FieldShape =
 
 /// The variables that a program sees: `[MODEL, {NAME: secret}, {MY_TOKEN: plain}]`. What is written instead of a name may
 /// be a secret, and is hidden.
-pub(crate) fn variables(field: &YamlEntry, findings: &mut Findings) -> Option<Vec<Variable>> {
-    if let Yaml::Map(entries) = &field.value.value {
-        return not_a_list(field, entries, findings);
+pub(crate) fn variables(field: Field<'_>) -> Option<Vec<Variable>> {
+    if field.is_mapping() {
+        return not_a_list(field);
     }
     let is_list = matches!(field.value.value, Yaml::Seq(_));
     let nodes = field.value.items();
@@ -27,21 +27,19 @@ pub(crate) fn variables(field: &YamlEntry, findings: &mut Findings) -> Option<Ve
                 all.push(Variable::named(text));
             }
             Yaml::Str(text) => wrong.push((text, node)),
-            Yaml::Map(entries) if is_list => {
-                all.extend(declared_variables(entries, node, findings).unwrap_or_default());
+            Yaml::Map(_) if is_list => {
+                all.extend(declared_variables(field, node).unwrap_or_default());
             }
             _ if is_list => {
-                let message = format!("an item of `env` must be text, not {}", node.noun());
-                findings.error(node.span, message).hint =
-                    Some("put the value in quotes".to_owned());
+                field.refuse_item::<()>(node);
             }
             // It says what is wrong.
-            _ => drop(findings.texts(field)?),
+            _ => drop(field.texts()?),
         }
     }
     // All of them first, because each is shown with its whole line.
     for (_, node) in &wrong {
-        findings.sources.hide(node.span);
+        field.findings.hide(node.span);
     }
     for (text, node) in wrong {
         let (message, hint) = match text.split_once('=') {
@@ -54,12 +52,11 @@ pub(crate) fn variables(field: &YamlEntry, findings: &mut Findings) -> Option<Ve
                 format!("write names alone, for example `env: [OPENAI_API_KEY]`; {VALUES_ARE}"),
             ),
         };
-        findings.error(node.span, message).hint = Some(hint);
+        field.findings.error(node.span, message, &hint);
     }
     all.sort();
     if let Some(pair) = all.windows(2).find(|pair| is_contradiction(pair)) {
-        let message = format!("`{}` is both `secret` and `plain`", pair[0].name);
-        findings.error(field.value.span, message).hint = Some("name it once".to_owned());
+        field.error(&format!("`{}` is both `secret` and `plain`", pair[0].name), "name it once");
     }
     all.dedup();
     Some(all)
@@ -74,53 +71,40 @@ fn is_contradiction(pair: &[Variable]) -> bool {
 }
 
 /// `env` is a mapping: that looks as if it set variables.
-fn not_a_list(
-    field: &YamlEntry,
-    entries: &[YamlEntry],
-    findings: &mut Findings,
-) -> Option<Vec<Variable>> {
-    for entry in entries {
-        findings.sources.hide(entry.value.span);
-    }
+fn not_a_list(field: Field<'_>) -> Option<Vec<Variable>> {
+    let entries = field.entries()?;
+    entries.iter().for_each(|entry| entry.hide());
     let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
     // Secrets were taken out before, names and all.
     let names = if names.is_empty() { "NAME".to_owned() } else { names.join(", ") };
     let message = "`env` must be a list of names, not a mapping";
-    findings.error(field.key_span, message).hint =
-        Some(format!("write `env: [{names}]`: {VALUES_ARE}"));
-    None
+    field.refuse_at_key(message, &format!("write `env: [{names}]`: {VALUES_ARE}"))
 }
 
 /// The variables of an item that says whether they are secrets.
-fn declared_variables(
-    entries: &[YamlEntry],
-    node: &YamlNode,
-    findings: &mut Findings,
-) -> Option<Vec<Variable>> {
+fn declared_variables(field: Field<'_>, item: &YamlNode) -> Option<Vec<Variable>> {
     let mut all = Vec::new();
-    for entry in entries {
+    for entry in item.entries().iter().map(|entry| Field { entry, ..field }) {
         let name = entry.key.clone();
         if name.is_empty() || !is_variable(&name) {
-            findings.error(entry.key_span, "this is not the name of an environment variable");
-            return None;
+            return entry.refuse_at_key("this is not the name of an environment variable", "");
         }
         let said = match &entry.value.value {
             Yaml::Str(text) => SECRECIES.iter().find(|(word, _)| word == text),
             _ => None,
         };
         let Some((_, is_secret)) = said else {
-            findings.sources.hide(entry.value.span);
+            entry.hide();
             let message = format!("`{name}` must be `secret` or `plain`");
-            findings.error(entry.value.span, message).hint = Some(format!(
-                "write `{{{name}: secret}}` to keep its value out of keys; {VALUES_ARE}"
-            ));
-            return None;
+            let hint =
+                format!("write `{{{name}: secret}}` to keep its value out of keys; {VALUES_ARE}");
+            return entry.refuse(&message, &hint);
         };
         all.push(Variable { name, is_secret: *is_secret });
     }
     if all.is_empty() {
-        findings.error(node.span, "an item of `env` is empty").hint =
-            Some("write `NAME` or `{NAME: secret}`".to_owned());
+        let hint = "write `NAME` or `{NAME: secret}`";
+        field.findings.error(item.span, "an item of `env` is empty", hint);
     }
     Some(all)
 }

@@ -1,7 +1,6 @@
 //! Expressions over the scores of graders and conditions on rows, wherever a suite has one.
 
-use crate::fields::{FieldSet, Findings};
-use crate::reader::Reader;
+use crate::fields::{Field, FieldSet};
 use crate::section::FieldShape::{AnyOf, Text};
 use crate::section::{FINITE, FieldSpec, fields};
 use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry};
@@ -21,59 +20,47 @@ pub(crate) struct WrittenExpression {
 }
 
 /// The condition in the field `name`; none if there is none, or if it is wrong, which is reported.
-pub(crate) fn condition(
-    name: &str,
-    fields: &FieldSet<'_>,
-    findings: &mut Findings,
-) -> Option<RowCondition> {
-    parsed(fields.take(name)?, RowCondition::parse, "a condition", None, findings)
+pub(crate) fn condition(name: &str, fields: &FieldSet<'_>) -> Option<RowCondition> {
+    parsed(fields.take(name)?, RowCondition::parse, "a condition", "")
 }
 
 /// The value of `field`, which must be `what`.
 fn parsed<T>(
-    field: &YamlEntry,
+    field: Field<'_>,
     parse: fn(&str) -> Result<T, ExpressionProblem>,
     what: &str,
-    hint: Option<&str>,
-    findings: &mut Findings,
+    hint: &str,
 ) -> Option<T> {
-    let text = findings.text(field)?;
+    let text = field.text()?;
     let problem = match parse(&text) {
         Ok(parsed) => return Some(parsed),
         Err(problem) => problem,
     };
     // What a variable says is not shown, and what is wrong with it would show some of it.
     if field.value.style == Style::Interpolated {
-        let message = format!("`{}` is set to what is not {what}", field.key);
-        findings.error(field.value.span, message).hint = hint.map(str::to_owned);
-    } else {
-        let span = findings.sources.inside(field.value.span, &text, problem.at);
-        findings.error(span, problem.message).hint = problem.hint;
+        return field.refuse(&format!("`{}` is set to what is not {what}", field.key), hint);
     }
-    None
+    let span = field.findings.sources().inside(field.value.span, &text, problem.at);
+    field.findings.refuse(span, &problem.message, &problem.hint.unwrap_or_default())
 }
 
 /// The expression that `field` says. Its names are checked when all graders are known.
 pub(crate) fn expression(
-    field: &YamlEntry,
+    field: Field<'_>,
     expressions: &mut Vec<WrittenExpression>,
-    reader: &mut Reader<'_>,
 ) -> Option<Expression> {
     if let Yaml::Int(_) | Yaml::Float(_) = field.value.value {
-        return no_names(field, &mut reader.findings);
+        return no_names(field);
     }
-    let findings = &mut reader.findings;
-    let expression = parsed(field, Expression::parse, "an expression", Some(EXAMPLE), findings)?;
+    let expression = parsed(field, Expression::parse, "an expression", EXAMPLE)?;
     if expression.names.is_empty() {
-        return no_names(field, &mut reader.findings);
+        return no_names(field);
     }
-    let written = WrittenExpression { expression: expression.clone(), field: field.clone() };
+    let written = WrittenExpression { expression: expression.clone(), field: field.entry.clone() };
     expressions.push(written);
     Some(expression)
 }
 
-fn no_names(field: &YamlEntry, findings: &mut Findings) -> Option<Expression> {
-    let message = "this expression names no grader: every sample would have the same score";
-    findings.error(field.value.span, message).hint = Some(EXAMPLE.to_owned());
-    None
+fn no_names(field: Field<'_>) -> Option<Expression> {
+    field.refuse("this expression names no grader: every sample would have the same score", EXAMPLE)
 }

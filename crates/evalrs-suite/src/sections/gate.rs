@@ -3,9 +3,10 @@
 //! The oldest form is flat (`metric`, `pass_op`, `pass_value`), the later ones have a `kind`
 //! (`aggregation`, `pass_threshold`); either set of names is read in either form.
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Mapping, Number, Text};
 use crate::section::{FINITE, FieldShape, FieldSpec, Section, fields, names, section};
+use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry};
 use evalrs_model::spec::{Aggregation, Condition, Gate, Lint, Logic, Op, PassRule};
 
@@ -102,12 +103,8 @@ impl GateNames<'_> {
 }
 
 /// Reads `gate`.
-pub(crate) fn gate(
-    fields: &FieldSet<'_>,
-    names: GateNames<'_>,
-    findings: &mut Findings,
-) -> Option<Gate> {
-    one_gate(fields.take("gate")?, names, Nesting::Top, findings)
+pub(crate) fn gate(fields: &FieldSet<'_>, names: GateNames<'_>) -> Option<Gate> {
+    one_gate(fields.take("gate")?, names, Nesting::Top)
 }
 
 /// Where a gate stands.
@@ -124,21 +121,16 @@ enum GateKind {
     Logical,
 }
 
-fn one_gate(
-    field: &YamlEntry,
-    names: GateNames<'_>,
-    nesting: Nesting,
-    findings: &mut Findings,
-) -> Option<Gate> {
+fn one_gate(field: Field<'_>, names: GateNames<'_>, nesting: Nesting) -> Option<Gate> {
     const KINDS: [(&str, GateKind); 3] = [
         ("simple", GateKind::Simple),
         ("weighted_average", GateKind::WeightedAverage),
         ("logical", GateKind::Logical),
     ];
-    let mut fields = findings.fields(field, &SIMPLE)?;
+    let mut fields = field.fields(&SIMPLE)?;
     let kind = match fields.take("kind") {
-        Some(kind) => findings.choice(kind, &KINDS)?,
-        None => kind_by_fields(field, findings)?,
+        Some(kind) => kind.choice(&KINDS)?,
+        None => kind_by_fields(field)?,
     };
     fields.read_as(match kind {
         GateKind::Simple => &SIMPLE,
@@ -146,69 +138,64 @@ fn one_gate(
         GateKind::Logical => &LOGICAL,
     });
     match kind {
-        GateKind::Simple => simple(field, fields, names, nesting, findings),
-        GateKind::WeightedAverage if nesting == Nesting::Condition => {
-            findings.error(field.value.span, "a weighted average cannot be a condition").hint =
-                Some("conditions are `simple` or `logical`".to_owned());
-            None
-        }
+        GateKind::Simple => simple(field, fields, names, nesting),
+        GateKind::WeightedAverage if nesting == Nesting::Condition => field.refuse(
+            "a weighted average cannot be a condition",
+            "conditions are `simple` or `logical`",
+        ),
         GateKind::WeightedAverage if names.has_no_graders() => {
             let message = "a weighted average is of graders, and a roll-up has none";
-            findings.error(field.value.span, message).hint =
-                Some("declare a metric of `kind: weighted`, and compare that".to_owned());
-            None
+            field.refuse(message, "declare a metric of `kind: weighted`, and compare that")
         }
-        GateKind::WeightedAverage => weighted(fields, names, findings),
-        GateKind::Logical => logical(fields, names, findings),
+        GateKind::WeightedAverage => weighted(fields, names),
+        GateKind::Logical => logical(fields, names),
     }
 }
 
 /// A gate without a kind is simple; fields of the other kinds show that the kind was forgotten.
-fn kind_by_fields(field: &YamlEntry, findings: &mut Findings) -> Option<GateKind> {
+fn kind_by_fields(field: Field<'_>) -> Option<GateKind> {
     for (name, kind) in [("weights", "weighted_average"), ("conditions", "logical")] {
         if field.value.get(name).is_some() {
             let message = format!("a gate with `{name}` needs a `kind`");
-            findings.error(field.key_span, message).hint = Some(format!("write `kind: {kind}`"));
-            return None;
+            return field.refuse_at_key(&message, &format!("write `kind: {kind}`"));
         }
     }
     Some(GateKind::Simple)
 }
 
 fn simple(
-    field: &YamlEntry,
+    field: Field<'_>,
     fields: FieldSet<'_>,
     names: GateNames<'_>,
     nesting: Nesting,
-    findings: &mut Findings,
 ) -> Option<Gate> {
-    let metric_key = metric_key(&fields, field, names, nesting, findings);
+    let metric_key = metric_key(&fields, field, names, nesting);
     let is_declared = metric_key.as_ref().is_some_and(|key| names.metrics.contains(&key.as_str()));
     let aggregation = if is_declared {
-        declared(&fields, findings)
+        declared(&fields)
     } else {
-        aggregation(&fields, metric_key.as_deref().unwrap_or("GRADER"), findings)
+        aggregation(&fields, metric_key.as_deref().unwrap_or("GRADER"))
     };
-    let comparison = comparison(&fields, aggregation, findings);
+    let comparison = comparison(&fields, aggregation);
     let pass_op = fields.take("pass_op");
-    let op = pass_op.and_then(|op| read_op(op, findings));
-    let threshold = fields.take_either("pass_threshold", "pass_value", findings);
+    let op = pass_op.and_then(read_op);
+    let threshold = fields.take_either("pass_threshold", "pass_value");
     if let Some(field) = pass_op.or(threshold)
         && aggregation.is_some_and(Aggregation::needs_labels)
     {
-        let message = format!("`{}` is not about agreement with labels", field.key);
-        findings.error(field.key_span, message).hint =
-            Some("what passes there is said by the `pass_threshold` of the grader".to_owned());
+        let hint = "what passes there is said by the `pass_threshold` of the grader";
+        field.error_at_key(&format!("`{}` is not about agreement with labels", field.key), hint);
     } else if let (Some(pass_op), None) = (pass_op, threshold) {
-        findings.warning(pass_op.key_span, "`pass_op` does nothing without `pass_value`");
+        let message = "`pass_op` does nothing without `pass_value`";
+        fields.findings.warning(pass_op.key_span, message, "");
     }
     let pass = threshold.and_then(|field| {
-        let value = fields.number(&field.key, findings)?;
+        let value = fields.number(&field.key)?;
         // The flat gate compared scores with its own `op` unless told otherwise.
         let flat = if field.key == "pass_value" { comparison?.0 } else { Op::Gte };
         Some(PassRule { op: op.unwrap_or(flat), value })
     });
-    fields.finish(findings);
+    fields.finish();
     let (op, value) = comparison?;
     Some(Gate::Simple(Condition {
         metric_key: metric_key?,
@@ -219,71 +206,64 @@ fn simple(
     }))
 }
 
-fn weighted(fields: FieldSet<'_>, names: GateNames<'_>, findings: &mut Findings) -> Option<Gate> {
-    let aggregation = aggregation(&fields, "GRADER", findings);
-    let comparison = comparison(&fields, aggregation, findings);
+fn weighted(fields: FieldSet<'_>, names: GateNames<'_>) -> Option<Gate> {
+    let aggregation = aggregation(&fields, "GRADER");
+    let comparison = comparison(&fields, aggregation);
     let weights = fields.take("weights");
-    let weights = weights.and_then(|weights| read_weights(weights, names.graders, findings));
-    fields.finish(findings);
+    let weights = weights.and_then(|weights| read_weights(weights, names.graders));
+    fields.finish();
     let (op, value) = comparison?;
     Some(Gate::WeightedAverage { aggregation: aggregation?, weights: weights?, op, value })
 }
 
-fn read_weights(
-    field: &YamlEntry,
-    graders: &[&str],
-    findings: &mut Findings,
-) -> Option<Vec<(String, f64)>> {
-    let entries = findings.entries(field)?;
+fn read_weights(field: Field<'_>, graders: &[&str]) -> Option<Vec<(String, f64)>> {
+    let entries = field.entries()?;
     let mut weights = Vec::with_capacity(entries.len());
     for entry in entries {
         if !graders.contains(&entry.key.as_str()) {
-            let mut at_key = entry.clone();
+            let mut at_key = entry.entry.clone();
             at_key.value.span = entry.key_span;
             at_key.value.style = Style::Plain;
-            findings.unknown(&at_key, &entry.key, "grader", graders);
+            let at_key = Field { entry: &at_key, ..field };
+            at_key.unknown::<()>(&entry.key, "grader", graders);
         }
-        let weight = findings.number(entry, WEIGHT);
+        let weight = entry.number(WEIGHT);
         weights.push((entry.key.clone(), weight));
     }
     if weights.is_empty() {
-        findings.error(field.value.span, "`weights` cannot be empty");
+        field.error("`weights` cannot be empty", "");
     }
     let weights: Option<Vec<_>> =
         weights.into_iter().map(|(name, weight)| Some((name, weight?))).collect();
     let sum: f64 = weights.as_ref()?.iter().map(|(_, weight)| weight).sum();
-    if !entries.is_empty() && (sum == 0.0 || !sum.is_finite()) {
-        findings.error(field.value.span, "`weights` must sum to a finite, non-zero value");
+    if weights.as_ref().is_some_and(|weights| !weights.is_empty())
+        && (sum == 0.0 || !sum.is_finite())
+    {
+        field.error("`weights` must sum to a finite, non-zero value", "");
     }
     weights
 }
 
-fn logical(fields: FieldSet<'_>, names: GateNames<'_>, findings: &mut Findings) -> Option<Gate> {
-    let operator = fields.choice("operator", &LOGICS, findings);
+fn logical(fields: FieldSet<'_>, names: GateNames<'_>) -> Option<Gate> {
+    let operator = fields.choice("operator", &LOGICS);
     let conditions = fields.take("conditions");
-    let conditions = conditions.and_then(|field| read_conditions(field, names, findings));
-    fields.finish(findings);
+    let conditions = conditions.and_then(|field| read_conditions(field, names));
+    fields.finish();
     Some(Gate::Logical { operator: operator?, conditions: conditions? })
 }
 
-fn read_conditions(
-    field: &YamlEntry,
-    names: GateNames<'_>,
-    findings: &mut Findings,
-) -> Option<Vec<Gate>> {
+fn read_conditions(field: Field<'_>, names: GateNames<'_>) -> Option<Vec<Gate>> {
     let Yaml::Seq(items) = &field.value.value else {
-        findings.wrong_type(field, "a list of conditions");
-        return None;
+        return field.wrong_type("a list of conditions", "");
     };
     if items.is_empty() {
-        findings.error(field.value.span, "`conditions` cannot be empty");
-        return None;
+        return field.refuse("`conditions` cannot be empty", "");
     }
     let conditions = items.iter().map(|item| {
         // Messages call an item by a name, as they do a field.
         let entry =
             YamlEntry { key: "condition".to_owned(), key_span: item.span, value: item.clone() };
-        one_gate(&entry, names, Nesting::Condition, findings)
+        one_gate(Field { entry: &entry, ..field }, names, Nesting::Condition)
     });
     conditions.collect::<Vec<_>>().into_iter().collect()
 }
@@ -291,18 +271,16 @@ fn read_conditions(
 /// The grader that a gate or a reward names, the first one by default.
 pub(crate) fn metric_key(
     fields: &FieldSet<'_>,
-    owner: &YamlEntry,
+    owner: Field<'_>,
     names: GateNames<'_>,
     nesting: Nesting,
-    findings: &mut Findings,
 ) -> Option<String> {
     let Some(field) = fields.take("metric_key") else {
         let graders = names.graders;
         if let ([], [first, others @ ..]) = (graders, names.metrics) {
             if !others.is_empty() {
                 let message = "the gate does not say which metric it is about";
-                findings.error(owner.key_span, message).hint =
-                    Some(format!("for example `metric_key: {first}`"));
+                owner.error_at_key(message, &format!("for example `metric_key: {first}`"));
             }
             return Some((*first).to_owned());
         }
@@ -314,12 +292,12 @@ pub(crate) fn metric_key(
             && nesting == Nesting::Top
         {
             let message = format!("the gate names no grader: the first one, `{first}`, is taken");
-            findings.warning(owner.key_span, message).hint =
-                Some(format!("write `metric_key: {first}`"));
+            let hint = format!("write `metric_key: {first}`");
+            owner.findings.warning(owner.key_span, &message, &hint);
         }
         return graders.first().map(|&first| first.to_owned());
     };
-    let name = findings.text(field)?;
+    let name = field.text()?;
     let known = [names.graders, names.metrics].concat();
     if known.is_empty() {
         // The missing graders are reported already.
@@ -327,26 +305,23 @@ pub(crate) fn metric_key(
     }
     if !known.contains(&name.as_str()) {
         let what = if names.has_no_graders() { "metric" } else { "grader" };
-        findings.unknown(field, &name, what, &known);
-        return None;
+        return field.unknown(&name, what, &known);
     }
     Some(name)
 }
 
 /// A metric that the suite declares is a number already: nothing is left to be aggregated.
-fn declared(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<Aggregation> {
+fn declared(fields: &FieldSet<'_>) -> Option<Aggregation> {
     let said = ["metric", "aggregation", "pass_op", "pass_value", "pass_threshold"];
     let Some(field) = said.into_iter().find_map(|name| fields.take(name)) else {
         return Some(Aggregation::Declared);
     };
     let message = format!("`{}` is of graders, and this gate names a declared metric", field.key);
-    findings.error(field.key_span, message).hint =
-        Some("say it where the metric is declared".to_owned());
-    None
+    field.refuse_at_key(&message, "say it where the metric is declared")
 }
 
 /// The kind of declared metric that is meant by `pass_at_k`, `pass@3` and the like.
-fn of_trials(field: &YamlEntry) -> Option<&'static str> {
+fn of_trials(field: Field<'_>) -> Option<&'static str> {
     let Yaml::Str(text) = &field.value.value else { return None };
     let kinds = [("pass_at", "pass@"), ("pass_hat", "pass^")];
     let meant =
@@ -354,69 +329,57 @@ fn of_trials(field: &YamlEntry) -> Option<&'static str> {
     meant.map(|(kind, _)| kind)
 }
 
-fn aggregation(
-    fields: &FieldSet<'_>,
-    grader: &str,
-    findings: &mut Findings,
-) -> Option<Aggregation> {
-    match fields.take_either("metric", "aggregation", findings) {
+fn aggregation(fields: &FieldSet<'_>, grader: &str) -> Option<Aggregation> {
+    match fields.take_either("metric", "aggregation") {
         Some(field) => {
             if let Some(kind) = of_trials(field) {
                 let message = "a gate over trials names a declared metric";
-                findings.error(field.value.span, message).hint = Some(format!(
+                let hint = format!(
                     "write `metrics: {{any: {{kind: {kind}, of: {grader}, k: 3}}}}` in the suite, and `metric_key: any` here"
-                ));
-                return None;
+                );
+                return field.refuse(message, &hint);
             }
-            findings.choice(field, &AGGREGATIONS)
+            field.choice(&AGGREGATIONS)
         }
         None => Some(Aggregation::AvgScore),
     }
 }
 
-fn read_op(field: &YamlEntry, findings: &mut Findings) -> Option<Op> {
-    let Yaml::Str(text) = &field.value.value else { return findings.choice(field, &OPS) };
+fn read_op(field: Field<'_>) -> Option<Op> {
+    let Yaml::Str(text) = &field.value.value else { return field.choice(&OPS) };
     let Some((_, name)) = SIGNS.iter().find(|(sign, _)| sign == text) else {
-        return findings.choice(field, &OPS);
+        return field.choice(&OPS);
     };
-    findings.error(field.value.span, format!("unknown {} `{text}`", field.key)).hint =
-        Some(format!("write `{}: {name}`", field.key));
-    None
+    let hint = format!("write `{}: {name}`", field.key);
+    field.refuse(&format!("unknown {} `{text}`", field.key), &hint)
 }
 
 /// The comparison of a gate, its value as a fraction.
-fn comparison(
-    fields: &FieldSet<'_>,
-    aggregation: Option<Aggregation>,
-    findings: &mut Findings,
-) -> Option<(Op, f64)> {
-    let op = fields.take("op").and_then(|field| read_op(field, findings));
-    let value_field = fields.take("value")?;
-    let mut value = findings.number(value_field, FINITE)?;
-    let span = value_field.value.span;
+fn comparison(fields: &FieldSet<'_>, aggregation: Option<Aggregation>) -> Option<(Op, f64)> {
+    let op = fields.take("op").and_then(read_op);
+    let field = fields.take("value")?;
+    let mut value = field.number(FINITE)?;
     let share = match aggregation {
         Some(Aggregation::Accuracy) => Some("an accuracy"),
         Some(Aggregation::Agreement) => Some("an agreement"),
         _ => None,
     };
     if let Some(what) = share.filter(|_| value > 100.0) {
-        findings.error(span, format!("{what} is at most 1, or 100 as a percentage"));
-        return None;
+        return field.refuse(&format!("{what} is at most 1, or 100 as a percentage"), "");
     }
     if let Some(what) = share.filter(|_| value > 1.0) {
         value /= 100.0;
-        findings.warning(span, format!("{what} above 1 is read as a percentage")).hint =
-            Some(format!("write `value: {value}`"));
+        let message = format!("{what} above 1 is read as a percentage");
+        field.findings.warning(field.value.span, &message, &format!("write `value: {value}`"));
     }
     let op = op?;
     if aggregation != Some(Aggregation::Declared) {
         let is_kappa = aggregation == Some(Aggregation::Kappa);
         if let Some((lint, message)) = unreachable(op, value, is_kappa) {
-            let warning = findings.warning(span, message);
-            warning.lint = Some(lint.name());
             let hint =
                 "scores of other scales are mapped to 0 to 1: 4 on a scale of 1 to 5 is 0.75";
-            warning.hint = (!is_kappa).then(|| hint.to_owned());
+            let warning = Diagnostic::warning(field.findings.place(field.value.span), message);
+            field.findings.report(warning.lint(lint.name()), if is_kappa { "" } else { hint });
         }
     }
     Some((op, value))

@@ -1,11 +1,10 @@
 //! What graders of several kinds share: their fields, and the list that they are read into.
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::section::FieldShape::{Anything, MapOf, Mapping, Text, Truth};
 use crate::section::{FRACTION, FieldSpec, fields};
 use crate::sections::expressions::WrittenExpression;
 use crate::sections::extractors::EXTRACTOR_OPTIONS;
-use evalrs_base::yaml::tree::YamlEntry;
 use evalrs_model::spec::{GraderSpec, Scale};
 
 /// What every grader of scores has.
@@ -42,25 +41,21 @@ pub(crate) struct Graders {
 }
 
 /// The least score that is a pass: 1.0 by default, none if the field is invalid.
-pub(crate) fn pass_threshold(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<f64> {
-    match fields.take("pass_threshold") {
-        Some(field) => {
-            let threshold = fields.number("pass_threshold", findings);
-            if let (None, Some(fraction)) = (threshold, on_scale(field, fields))
-                && let Some(problem) = findings.diagnostics.last_mut()
-            {
-                problem.hint = Some(format!(
-                    "scores are mapped to 0 to 1: on this scale write `pass_threshold: {fraction}`"
-                ));
-            }
-            threshold
-        }
-        None => Some(1.0),
+pub(crate) fn pass_threshold(fields: &FieldSet<'_>) -> Option<f64> {
+    let Some(field) = fields.take("pass_threshold") else { return Some(1.0) };
+    let threshold = fields.number("pass_threshold");
+    if let (None, Some(fraction)) = (threshold, on_scale(field, fields))
+        && let Some(problem) = fields.findings.diagnostics.borrow_mut().last_mut()
+    {
+        problem.hint = Some(format!(
+            "scores are mapped to 0 to 1: on this scale write `pass_threshold: {fraction}`"
+        ));
     }
+    threshold
 }
 
 /// What a threshold that is written on the scale of its judge is from 0 to 1.
-fn on_scale(field: &YamlEntry, fields: &FieldSet<'_>) -> Option<f64> {
+fn on_scale(field: Field<'_>, fields: &FieldSet<'_>) -> Option<f64> {
     let scale = fields.take("scale")?;
     let number = |name: &str| scale.value.get(name)?.to_json().as_f64();
     let scale = Scale { min: number("min")?, max: number("max")? };

@@ -4,11 +4,11 @@
 
 use serde_json::{Value, json};
 
-use crate::fields::FieldSet;
+use crate::fields::{Field, FieldSet};
 use crate::load::MINIMAL;
 use crate::reader::{Reader, is_misspelt};
 use crate::section::FieldShape::{AnyOf, Mapping};
-use crate::section::{FieldShape, Section};
+use crate::section::{FieldShape, Section, names};
 use crate::sections::expressions::condition;
 use crate::sections::extractors::extractor;
 use crate::sections::grader_fields::{Graders, pass_threshold};
@@ -23,7 +23,7 @@ use crate::sections::votes::VOTES_OF_OTHERS;
 use crate::sections::{program_grader, programs, rewards, rubric, similarity, votes};
 use crate::written::{extend, without_empty};
 use evalrs_base::diagnostic::suggest;
-use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
+use evalrs_base::yaml::tree::{Yaml, YamlNode};
 use evalrs_model::expression::RowCondition;
 use evalrs_model::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec};
 
@@ -44,23 +44,19 @@ pub(crate) fn graders(fields: &FieldSet<'_>, root: &YamlNode, reader: &mut Reade
     let mut graders = Graders::default();
     match (fields.take("graders"), fields.take("grader")) {
         (Some(_), Some(single)) => {
-            let message = "a suite has `graders` or one `grader`, not both";
-            reader.findings.error(single.key_span, message);
+            single.error_at_key("a suite has `graders` or one `grader`, not both", "");
         }
         (None, Some(single)) => graders.add("default", single, reader),
         (Some(many), None) => {
             if let Yaml::Seq(items) = &many.value.value {
                 graders.names.extend(items.iter().filter_map(listed_name));
-                let message = "`graders` must be a mapping of names to graders, not a list";
-                reader.findings.error(many.value.span, message).hint = Some(
-                    "write `graders: {accuracy: {kind: tool, function: contains}}`".to_owned(),
-                );
+                let hint = "write `graders: {accuracy: {kind: tool, function: contains}}`";
+                many.error("`graders` must be a mapping of names to graders, not a list", hint);
                 return graders;
             }
-            let Some(entries) = reader.findings.entries(many) else { return graders };
+            let Some(entries) = many.entries() else { return graders };
             if entries.is_empty() {
-                reader.findings.error(many.key_span, "`graders` is empty").hint =
-                    Some(MINIMAL.to_owned());
+                many.error_at_key("`graders` is empty", MINIMAL);
             }
             for entry in entries {
                 graders.add(&entry.key, entry, reader);
@@ -81,17 +77,17 @@ fn listed_name(item: &YamlNode) -> Option<String> {
 }
 
 impl Graders {
-    fn add(&mut self, name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
+    fn add(&mut self, name: &str, entry: Field<'_>, reader: &mut Reader<'_>) {
         self.names.push(name.to_owned());
         if name.trim().is_empty() {
-            reader.findings.error(entry.key_span, "a grader must have a name");
+            entry.error_at_key("a grader must have a name", "");
         }
-        let Some(fields) = reader.findings.fields(entry, &TOOL) else { return };
+        let Some(fields) = entry.fields(&TOOL) else { return };
         let spec = match kind(name, entry, &fields, reader) {
             None => None,
             Some(WrittenKind::Combine) => {
                 self.rewards.push(name.to_owned());
-                rewards::combined(name, fields, self, reader)
+                rewards::combined(name, fields, self)
             }
             Some(kind) => grader(name, kind, entry, fields, reader),
         };
@@ -103,7 +99,7 @@ impl Graders {
 fn grader(
     name: &str,
     kind: WrittenKind,
-    entry: &YamlEntry,
+    entry: Field<'_>,
     mut fields: FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<GraderSpec> {
@@ -116,23 +112,23 @@ fn grader(
     let front = text.as_mut().map(|text| std::mem::take(&mut text.front)).unwrap_or_default();
     let mut fields = fields.over(&front);
     if let Some(text) = &text {
-        let places = rubric_places(entry, &fields, text, &reader.findings);
+        let places = rubric_places(entry, &fields, text);
         reader.rubric_places.push((name.to_owned(), places));
     }
-    let display_name = fields.text("display_name", &mut reader.findings);
+    let display_name = fields.text("display_name");
     let extractor = extractor(&fields, reader);
     let has_threshold = fields.take("pass_threshold").is_some();
     if matches!(kind, WrittenKind::Rubric | WrittenKind::Similarity) && !has_threshold {
         reader.without_threshold.push((name.to_owned(), entry.key_span));
     }
-    let pass_threshold = pass_threshold(&fields, &mut reader.findings);
+    let pass_threshold = pass_threshold(&fields);
     let ground_truth_pattern = pattern(&fields, reader);
-    let ground_truth = fields.text("ground_truth", &mut reader.findings);
-    let negated = truth("not", &fields, reader);
-    let only = condition("only", &fields, &mut reader.findings);
-    let include_subagents = truth("include_subagents", &fields, reader);
+    let ground_truth = fields.text("ground_truth");
+    let negated = truth("not", &fields);
+    let only = condition("only", &fields);
+    let include_subagents = truth("include_subagents", &fields);
     let kind = of_kind(kind, text, entry, &mut fields, reader);
-    fields.finish(&mut reader.findings);
+    fields.finish();
     Some(GraderSpec {
         name: name.to_owned(),
         display_name,
@@ -150,7 +146,7 @@ fn grader(
 fn of_kind(
     kind: WrittenKind,
     text: Option<RubricText>,
-    entry: &YamlEntry,
+    entry: Field<'_>,
     fields: &mut FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<GraderKind> {
@@ -171,11 +167,8 @@ fn of_kind(
 }
 
 /// The truth value in the field `name`: false where it is absent, none where it is wrong.
-fn truth(name: &str, fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<bool> {
-    match fields.take(name) {
-        Some(field) => reader.findings.truth(field),
-        None => Some(false),
-    }
+fn truth(name: &str, fields: &FieldSet<'_>) -> Option<bool> {
+    fields.take(name).map_or(Some(false), Field::truth)
 }
 
 /// A path in the row: `row.` before it says the same.
@@ -195,7 +188,7 @@ enum WrittenKind {
 
 impl WrittenKind {
     /// The fields of the grader `entry`, which is of this kind.
-    fn section(self, entry: &YamlEntry) -> &'static Section {
+    fn section(self, entry: Field<'_>) -> &'static Section {
         match self {
             Self::Tool => &TOOL,
             Self::Rubric => &RUBRIC,
@@ -240,33 +233,27 @@ const FOREIGN: [(&str, &str); 15] = [
 
 fn kind(
     name: &str,
-    entry: &YamlEntry,
+    entry: Field<'_>,
     fields: &FieldSet<'_>,
-    reader: &mut Reader<'_>,
+    reader: &Reader<'_>,
 ) -> Option<WrittenKind> {
     let Some(field) = fields.take("kind") else {
-        no_kind(name, entry, reader);
-        return None;
+        return no_kind(name, entry, reader);
     };
-    let kind = reader.findings.text(field)?;
-    match KINDS.iter().find(|(known, _)| *known == kind) {
-        Some((_, written)) => Some(*written),
-        None => {
-            let names: Vec<&str> = KINDS.iter().map(|(name, _)| *name).collect();
-            let meant = meant(&kind, reader.registry.graders);
-            let diagnostic = reader.findings.unknown(field, &kind, "grader kind", &names);
-            if let (Some(meant), None) = (meant, &diagnostic.hint) {
-                diagnostic.hint = Some(match meant.strip_prefix("kind: ") {
-                    Some(kind) if !kind.contains(',') => format!("did you mean `{kind}`?"),
-                    _ => format!("write `{meant}`"),
-                });
-            }
-            None
-        }
+    let kind = field.text()?;
+    if let Some((_, written)) = KINDS.iter().find(|(known, _)| *known == kind) {
+        return Some(*written);
     }
+    let hint = meant(&kind, reader.registry.graders).map(|meant| {
+        match meant.strip_prefix("kind: ").filter(|kind| !kind.contains(',')) {
+            Some(kind) => format!("did you mean `{kind}`?"),
+            None => format!("write `{meant}`"),
+        }
+    });
+    field.not_one_of(&names(&KINDS), &kind, &field.unknown_message(&kind, "grader kind"), hint)
 }
 
-fn no_kind(name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
+fn no_kind(name: &str, entry: Field<'_>, reader: &Reader<'_>) -> Option<WrittenKind> {
     let signs = [
         ("function", "tool"),
         ("path", "program"),
@@ -277,18 +264,16 @@ fn no_kind(name: &str, entry: &YamlEntry, reader: &mut Reader<'_>) {
     let has_rubric = has("prompt") || has("prompt_path");
     let sign = signs.into_iter().find(|(field, _)| has(field) && !has_rubric);
     let likely = sign.map(|(_, kind)| format!("write `kind: {kind}`"));
-    let written = entry.value.entry("type");
-    let Some((field, Yaml::Str(said))) = written.map(|field| (field, &field.value.value)) else {
-        reader.findings.error(entry.key_span, format!("the grader `{name}` has no `kind`")).hint =
-            Some(likely.unwrap_or_else(|| "write `kind: rubric`".to_owned()));
-        return;
+    let written = entry.inner("type");
+    let Some((field, Yaml::Str(said))) = written.map(|field| (field, &field.entry.value.value))
+    else {
+        let hint = likely.as_deref().unwrap_or("write `kind: rubric`");
+        return entry.refuse_at_key(&format!("the grader `{name}` has no `kind`"), hint);
     };
     let meant = meant(said, reader.registry.graders).map(|meant| format!("write `{meant}`"));
     let message = format!("the grader `{name}` has no `kind`, and a grader has no field `type`");
-    reader.findings.error(field.key_span, message).hint =
-        Some(meant.or(likely).unwrap_or_else(|| {
-            "write `kind: tool` and a `function`, or `kind: rubric` and a `prompt`".to_owned()
-        }));
+    let otherwise = "write `kind: tool` and a `function`, or `kind: rubric` and a `prompt`";
+    field.refuse_at_key(&message, meant.or(likely).as_deref().unwrap_or(otherwise))
 }
 
 /// The kind or function of ours that `said`, a name of other tools or a slip, stands for.
@@ -302,14 +287,11 @@ fn meant(said: &str, functions: &[&str]) -> Option<String> {
     Some(format!("kind: tool, function: {function}"))
 }
 
-fn pattern(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<String> {
+fn pattern(fields: &FieldSet<'_>, reader: &Reader<'_>) -> Option<String> {
     let field = fields.take("ground_truth_pattern")?;
-    let pattern = reader.findings.text(field)?;
+    let pattern = field.text()?;
     if let Some(problem) = (reader.registry.check_pattern)(&pattern) {
-        reader.findings.error(
-            field.value.span,
-            format!("`ground_truth_pattern` is not a valid pattern: {problem}"),
-        );
+        field.error(&format!("`ground_truth_pattern` is not a valid pattern: {problem}"), "");
     }
     Some(pattern)
 }

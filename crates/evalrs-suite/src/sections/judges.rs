@@ -3,7 +3,8 @@
 //! A panel's judges are read from merged fields, their own over the grader's, so that what is inherited keeps its
 //! place and is checked anew for each of them.
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
+use crate::findings::Findings;
 use crate::reader::Reader;
 use crate::section::Section;
 use crate::sections::command_judges::{
@@ -44,35 +45,32 @@ fn any_judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
     if let Some(command) = fields.take(COMMAND) {
         return command_judge(command, fields, reader);
     }
-    refuse_without_command(fields, &mut reader.findings);
+    refuse_without_command(fields);
     check_taken(fields, reader);
     judge(fields, reader)
 }
 
 fn of_panel(
-    panel: &YamlEntry,
+    panel: Field<'_>,
     grader: &FieldSet<'_>,
     has_rubric: bool,
     reader: &mut Reader<'_>,
 ) -> Vec<JudgeSpec> {
     const EXAMPLE: &str = "write `panel: [{model: a}, {model: b}]`";
     let Yaml::Seq(items) = &panel.value.value else {
-        reader.findings.wrong_type(panel, "a list of judges").hint = Some(EXAMPLE.to_owned());
-        return Vec::new();
+        return panel.wrong_type("a list of judges", EXAMPLE).unwrap_or_default();
     };
     if items.is_empty() {
-        let message = "`panel` has no judges";
-        reader.findings.error(panel.value.span, message).hint = Some(EXAMPLE.to_owned());
+        panel.error("`panel` has no judges", EXAMPLE);
     }
     if items.len() > MAX_JUDGES {
         let message = format!("a panel has at most {MAX_JUDGES} judges");
-        reader.findings.error(panel.key_span, message);
-        return Vec::new();
+        return panel.refuse_at_key(&message, "").unwrap_or_default();
     }
     let read: Vec<Option<JudgeSpec>> =
         items.iter().map(|item| one_of_panel(item, grader, has_rubric, reader)).collect();
     let judges = read.into_iter().collect::<Option<Vec<_>>>().unwrap_or_default();
-    check_different(&judges, items, &mut reader.findings);
+    check_different(&judges, items, reader.findings);
     judges
 }
 
@@ -85,26 +83,25 @@ fn one_of_panel(
 ) -> Option<JudgeSpec> {
     let Yaml::Map(own) = &item.value else {
         let message = format!("a judge of `panel` must be a mapping, not {}", item.noun());
-        reader.findings.error(item.span, message).hint = Some("write `{model: NAME}`".to_owned());
-        return None;
+        return reader.findings.refuse(item.span, &message, "write `{model: NAME}`");
     };
     let entries = grader.inherited(COMMAND_JUDGE, &grader.inherited(JUDGE, own));
     let entries = inherited(entries, own);
-    let mut fields = FieldSet::new(&entries, &PANELLIST);
+    let mut fields = FieldSet::new(&entries, &PANELLIST, reader.findings);
     let is_named = ["model", "agent_file", COMMAND].iter().any(|name| fields.take(name).is_some());
     if has_rubric && !is_named {
-        reader.findings.error(item.span, "this judge of the panel has no `model`");
+        reader.findings.error(item.span, "this judge of the panel has no `model`", "");
     }
     if fields.take(COMMAND).is_none() {
-        check_inherited(item, grader, &mut reader.findings);
+        check_inherited(item, grader);
     }
     let judge = any_judge(&mut fields, reader);
-    fields.finish(&mut reader.findings);
+    fields.finish();
     Some(judge)
 }
 
 /// Warns of a key or an address that was meant for another provider: the one would be sent to the other.
-fn check_inherited(item: &YamlNode, grader: &FieldSet<'_>, findings: &mut Findings) {
+fn check_inherited(item: &YamlNode, grader: &FieldSet<'_>) {
     let of_grader = |name: &str| grader.take(name).filter(|_| item.get(name).is_none());
     let own = item.entry("provider").or_else(|| item.entry("agent_file"));
     let theirs = provider_name(grader);
@@ -119,24 +116,24 @@ fn check_inherited(item: &YamlNode, grader: &FieldSet<'_>, findings: &mut Findin
         _ => return,
     };
     let message = format!("this judge of another provider inherits `{name}` of the grader");
-    findings.warning(own.value.span, message).hint =
-        Some(format!("say `{name}` for this judge too; `{name}: null` is its provider's own"));
+    let hint = format!("say `{name}` for this judge too; `{name}: null` is its provider's own");
+    grader.findings.warning(own.value.span, &message, &hint);
 }
 
 /// Reports judges that are one judge: their judgments would have the same keys, and one would count twice.
-fn check_different(judges: &[JudgeSpec], items: &[YamlNode], findings: &mut Findings) {
+fn check_different(judges: &[JudgeSpec], items: &[YamlNode], findings: &Findings) {
     let panel = RubricSpec { judges: judges.to_vec(), ..RubricSpec::new("", JudgeSpec::default()) };
     let seats = Judge::new(panel, &|_| None).seats;
     for (at, (seat, item)) in seats.iter().zip(items).enumerate() {
         let Some(first) = seats[..at].iter().position(|known| known.is_same_judge(seat)) else {
             continue;
         };
-        let first = findings.sources.place(items[first].span);
+        let first = findings.place(items[first].span);
         let message = "this judge is in the panel already: one judgment would count twice";
         let hint = format!(
             "the first is on line {}, column {}; for more judgments by each judge write `votes: 2`",
             first.line, first.column
         );
-        findings.error(item.span, message).hint = Some(hint);
+        findings.error(item.span, message, &hint);
     }
 }

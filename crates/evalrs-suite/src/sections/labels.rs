@@ -1,6 +1,6 @@
 //! The `labels` section: where people say what they think of answers, whom that is for, and how it is written.
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::section::FieldShape::{AnyOf, Choice, MapOf, Mapping, Number, Text, Texts, Truth};
 use crate::section::{FINITE, FRACTION, FieldSpec, Section, section};
 use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
@@ -38,57 +38,52 @@ pub(crate) fn labels(
     suite: &FieldSet<'_>,
     graders: Option<&[&str]>,
     rows: Option<&mut FieldMap>,
-    findings: &mut Findings,
 ) -> Option<LabelsSpec> {
     let field = suite.take("labels")?;
     if let Yaml::Str(_) = field.value.value {
-        return Some(LabelsSpec { path: path(field, findings), ..LabelsSpec::default() });
+        return Some(LabelsSpec { path: field.path(), ..LabelsSpec::default() });
     }
-    if !matches!(field.value.value, Yaml::Map(_)) {
-        findings.wrong_type(field, "a path or a mapping");
-        return None;
+    if !field.is_mapping() {
+        return field.wrong_type("a path or a mapping", "");
     }
-    let fields = findings.fields(field, &LABELS)?;
+    let fields = field.fields(&LABELS)?;
     let file = fields.take("path");
     let own = fields.take("fields");
     if let (None, Some(own)) = (file, own) {
-        let message = "`fields` is about the file at `path`, and there is none";
-        findings.error(own.key_span, message).hint = Some(
-            "where labels stand in rows is said by `dataset: {path: …, fields: {label: …}}`"
-                .to_owned(),
-        );
+        let hint = "where labels stand in rows is said by `dataset: {path: …, fields: {label: …}}`";
+        own.error_at_key("`fields` is about the file at `path`, and there is none", hint);
     }
     let mut spec = LabelsSpec {
-        path: file.and_then(|file| path(file, findings)),
-        graders: fields.take("for").map(|of| names(of, graders, findings)).unwrap_or_default(),
-        fields: own.map(|own| field_paths(own, findings)).unwrap_or_default(),
+        path: file.and_then(Field::path),
+        graders: fields.take("for").map(|of| names(of, graders)).unwrap_or_default(),
+        fields: own.map(field_paths).unwrap_or_default(),
         columns: Vec::new(),
-        map: fields.take("map").map(|map| meanings(map, findings)).unwrap_or_default(),
-        holdout: fields.number("holdout", findings),
+        map: fields.take("map").map(meanings).unwrap_or_default(),
+        holdout: fields.number("holdout"),
     };
     if let Some(at) = fields.take("at") {
-        let paths = findings.texts(at).unwrap_or_default();
+        let paths = at.texts().unwrap_or_default();
         match (file, rows) {
-            (Some(_), _) => at_in_file(at, paths, &mut spec, findings),
-            (None, Some(rows)) => at_in_rows(at, paths, rows, findings),
+            (Some(_), _) => at_in_file(at, paths, &mut spec),
+            (None, Some(rows)) => at_in_rows(at, paths, rows),
             (None, None) => {}
         }
     }
-    fields.finish(findings);
+    fields.finish();
     Some(spec)
 }
 
 /// Reads `calibration: {min_kappa, min_agreement}`.
-pub(crate) fn calibration(suite: &FieldSet<'_>, findings: &mut Findings) -> CalibrationBounds {
+pub(crate) fn calibration(suite: &FieldSet<'_>) -> CalibrationBounds {
     let field = suite.take("calibration");
-    let Some(fields) = field.and_then(|field| findings.fields(field, &CALIBRATION)) else {
+    let Some(fields) = field.and_then(|field| field.fields(&CALIBRATION)) else {
         return CalibrationBounds::default();
     };
     let bounds = CalibrationBounds {
-        min_kappa: fields.number("min_kappa", findings),
-        min_agreement: fields.number("min_agreement", findings),
+        min_kappa: fields.number("min_kappa"),
+        min_agreement: fields.number("min_agreement"),
     };
-    fields.finish(findings);
+    fields.finish();
     bounds
 }
 
@@ -99,19 +94,14 @@ pub(crate) fn row_place(root: &YamlNode) -> Option<&YamlEntry> {
 }
 
 /// `at: PATH` beside `path` is the label's path in lines of the file, and a list has those of several people.
-fn at_in_file(
-    at: &YamlEntry,
-    mut paths: Vec<String>,
-    spec: &mut LabelsSpec,
-    findings: &mut Findings,
-) {
+fn at_in_file(at: Field<'_>, mut paths: Vec<String>, spec: &mut LabelsSpec) {
     let has = |name: &str| spec.fields.iter().any(|(ours, _)| ours == name);
     if has("label") {
-        twice(at, "`fields` of `labels` says where the label stands, and so does `at`", findings);
+        twice(at, "`fields` of `labels` says where the label stands, and so does `at`");
     } else if paths.len() > 1 && has("who") {
         let message =
             "`fields` of `labels` says who gave the label of a line, and `at` names several people";
-        findings.error(at.key_span, message).hint = Some("keep one".to_owned());
+        at.error_at_key(message, "keep one");
     } else if paths.len() > 1 {
         spec.columns = paths;
     } else if let Some(path) = paths.pop() {
@@ -120,77 +110,57 @@ fn at_in_file(
 }
 
 /// `at: PATH` without `path` is the label's path in rows.
-fn at_in_rows(
-    at: &YamlEntry,
-    mut paths: Vec<String>,
-    rows: &mut FieldMap,
-    findings: &mut Findings,
-) {
+fn at_in_rows(at: Field<'_>, mut paths: Vec<String>, rows: &mut FieldMap) {
     if paths.len() > 1 {
         let message = "labels of several people are read of a file, and there is no `path`";
-        findings.error(at.key_span, message).hint =
-            Some("name the dataset as `path` too where they stand in its rows".to_owned());
+        at.error_at_key(message, "name the dataset as `path` too where they stand in its rows");
         return;
     }
     let Some(path) = paths.pop() else { return };
     if !rows.labels.is_empty() || rows.paths.iter().any(|(ours, _)| ours == "label") {
-        let message = "`fields` of `dataset` says where the label stands, and so does `at`";
-        twice(at, message, findings);
+        twice(at, "`fields` of `dataset` says where the label stands, and so does `at`");
         return;
     }
     rows.paths.push(("label".to_owned(), path));
     rows.paths.sort();
 }
 
-fn twice(at: &YamlEntry, message: &str, findings: &mut Findings) {
-    findings.error(at.key_span, message).hint =
-        Some("`at: PATH` is short for `fields: {label: PATH}`: keep one".to_owned());
+fn twice(at: Field<'_>, message: &str) {
+    at.error_at_key(message, "`at: PATH` is short for `fields: {label: PATH}`: keep one");
 }
 
-/// The path, joined to the folder of the file that says it.
-fn path(field: &YamlEntry, findings: &mut Findings) -> Option<String> {
-    let path = findings.text(field)?;
-    Some(findings.sources.join(field.value.span.file, &path))
-}
-
-fn names(field: &YamlEntry, graders: Option<&[&str]>, findings: &mut Findings) -> Vec<String> {
-    let names = findings.texts(field).unwrap_or_default();
+fn names(field: Field<'_>, graders: Option<&[&str]>) -> Vec<String> {
+    let names = field.texts().unwrap_or_default();
     for name in &names {
         if let Some(known) = graders.filter(|known| !known.contains(&name.as_str())) {
-            findings.unknown(field, name, "grader", known);
+            field.unknown::<()>(name, "grader", known);
         }
     }
     names
 }
 
-fn field_paths(field: &YamlEntry, findings: &mut Findings) -> Vec<(String, String)> {
-    let Some(fields) = findings.fields(field, &LABEL_FIELDS) else { return Vec::new() };
+fn field_paths(field: Field<'_>) -> Vec<(String, String)> {
+    let Some(fields) = field.fields(&LABEL_FIELDS) else { return Vec::new() };
     let declared = LABEL_FIELDS.fields();
     let paths = declared
-        .filter_map(|FieldSpec { name, .. }| {
-            Some(((*name).to_owned(), fields.text(name, findings)?))
-        })
+        .filter_map(|FieldSpec { name, .. }| Some(((*name).to_owned(), fields.text(name)?)))
         .collect();
-    fields.finish(findings);
+    fields.finish();
     paths
 }
 
-fn meanings(field: &YamlEntry, findings: &mut Findings) -> Vec<(String, LabelMeaning)> {
-    let entries = findings.entries(field).unwrap_or_default();
-    let meaning = |entry: &YamlEntry| {
+fn meanings(field: Field<'_>) -> Vec<(String, LabelMeaning)> {
+    let meaning = |entry: Field<'_>| {
         let json = entry.value.to_json();
-        let meaning = match json.as_str().map(str::to_ascii_lowercase).as_deref() {
-            Some("pass" | "passed") => Some(LabelMeaning::Pass(true)),
-            Some("fail" | "failed") => Some(LabelMeaning::Pass(false)),
-            _ => json
-                .as_bool()
-                .map(LabelMeaning::Pass)
-                .or_else(|| json.as_f64().map(LabelMeaning::Score)),
+        let passes = match json.as_str().map(str::to_ascii_lowercase).as_deref() {
+            Some("pass" | "passed") => Some(true),
+            Some("fail" | "failed") => Some(false),
+            _ => json.as_bool(),
         };
-        if meaning.is_none() {
-            findings.wrong_type(entry, "`pass`, `fail` or a score");
-        }
+        let score = || json.as_f64().map(LabelMeaning::Score);
+        let meaning = passes.map(LabelMeaning::Pass).or_else(score);
+        let meaning = meaning.or_else(|| entry.wrong_type("`pass`, `fail` or a score", ""));
         Some((entry.key.clone(), meaning?))
     };
-    entries.iter().filter_map(meaning).collect()
+    field.entries().unwrap_or_default().into_iter().filter_map(meaning).collect()
 }

@@ -1,67 +1,59 @@
 //! The `metrics` section: numbers over all results that a suite declares.
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::sections::metric_kinds::{
     AVERAGES, INNER, KAPPA_WEIGHTS, KINDS, LEVELS, METRIC, SCALES, WrittenAverage, WrittenMetric,
 };
-use evalrs_base::yaml::source::SourceSpan;
-use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_base::yaml::tree::Yaml;
 use evalrs_model::spec::{
     AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, Dimension, GraderValue, Lengths,
     MetricKind, MetricSpec, Players, Series, SeriesMistake, SeriesSource, Statistic,
 };
 
 /// Reads `metrics`; `graders` are the names of all.
-pub(crate) fn metrics(
-    fields: &FieldSet<'_>,
-    graders: &[&str],
-    findings: &mut Findings,
-) -> Vec<MetricSpec> {
+pub(crate) fn metrics(fields: &FieldSet<'_>, graders: &[&str]) -> Vec<MetricSpec> {
     let Some(section) = fields.take("metrics") else { return Vec::new() };
-    let Some(entries) = findings.entries(section) else { return Vec::new() };
+    let Some(entries) = section.entries() else { return Vec::new() };
     let mut metrics = Vec::new();
     for entry in entries {
         if graders.contains(&entry.key.as_str()) {
             let message = format!("`{}` is a grader already", entry.key);
-            findings.error(entry.key_span, message).hint =
-                Some("give the metric another name: gates name either".to_owned());
+            entry.error_at_key(&message, "give the metric another name: gates name either");
         }
-        metrics.extend(metric(entry, graders, findings));
+        metrics.extend(metric(entry, graders));
     }
     metrics
 }
 
 /// The names of all metrics, also of those that are wrong.
 pub(crate) fn metric_names<'n>(fields: &FieldSet<'n>) -> Vec<&'n str> {
-    let entries = fields.take("metrics").map(|section| section.value.entries());
+    let entries = fields.take("metrics").map(|section| section.entry.value.entries());
     entries.unwrap_or_default().iter().map(|entry| entry.key.as_str()).collect()
 }
 
-fn metric(entry: &YamlEntry, graders: &[&str], findings: &mut Findings) -> Option<MetricSpec> {
-    let fields = findings.fields(entry, &METRIC)?;
-    let kind_field = fields.take("kind");
-    let written = kind_field.and_then(|kind| findings.choice(kind, &KINDS));
-    let spec = MetricReading { entry, fields: &fields, graders, findings }.spec(written);
-    fields.finish(findings);
+fn metric(entry: Field<'_>, graders: &[&str]) -> Option<MetricSpec> {
+    let fields = entry.fields(&METRIC)?;
+    let written = fields.choice("kind", &KINDS);
+    let spec = MetricReading { entry, fields: &fields, graders }.spec(written);
+    fields.finish();
     spec
 }
 
 struct MetricReading<'r, 'n> {
-    entry: &'n YamlEntry,
+    entry: Field<'n>,
     fields: &'r FieldSet<'n>,
     graders: &'r [&'r str],
-    findings: &'r mut Findings,
 }
 
 impl MetricReading<'_, '_> {
-    fn spec(&mut self, written: Option<WrittenMetric>) -> Option<MetricSpec> {
+    fn spec(&self, written: Option<WrittenMetric>) -> Option<MetricSpec> {
         let of = self.of();
         let against = self.against(of.as_ref());
         let kind = written.and_then(|written| self.kind(written));
         let within = self.within();
         let by = if within.is_empty() { self.by() } else { within.clone() };
         let groups = self.groups();
-        let native = self.fields.choice("scale", &SCALES, self.findings).unwrap_or(false);
+        let native = self.fields.choice("scale", &SCALES).unwrap_or(false);
         let map = self.map();
         let spec = MetricSpec {
             name: self.entry.key.clone(),
@@ -78,11 +70,11 @@ impl MetricReading<'_, '_> {
         Some(spec)
     }
 
-    fn of(&mut self) -> Option<Series> {
-        let model = self.fields.text("model", self.findings);
+    fn of(&self) -> Option<Series> {
+        let model = self.fields.text("model");
         let source = match self.fields.take("of") {
             Some(field) => {
-                let text = self.findings.text(field)?;
+                let text = field.text()?;
                 let series = self.series(&text, field, None)?;
                 if series.model.is_some() {
                     return Some(series);
@@ -94,60 +86,46 @@ impl MetricReading<'_, '_> {
                 _ => {
                     let message =
                         format!("the metric `{}` does not say what it is `of`", self.entry.key);
-                    let hint = "write `of: GRADER`, or `of: row.FIELD`".to_owned();
-                    self.findings.error(self.entry.key_span, message).hint = Some(hint);
-                    return None;
+                    let hint = "write `of: GRADER`, or `of: row.FIELD`";
+                    return self.entry.refuse_at_key(&message, hint);
                 }
             },
         };
         Some(Series { source, model })
     }
 
-    fn against(&mut self, of: Option<&Series>) -> Option<Vec<Series>> {
+    fn against(&self, of: Option<&Series>) -> Option<Vec<Series>> {
         let Some(field) = self.fields.take("against") else { return Some(Vec::new()) };
-        let texts = self.findings.texts(field)?;
+        let texts = field.texts()?;
         texts.iter().map(|text| self.series(text, field, of)).collect()
     }
 
-    fn series(&mut self, text: &str, field: &YamlEntry, of: Option<&Series>) -> Option<Series> {
-        let at = field.value.span;
+    fn series(&self, text: &str, field: Field<'_>, of: Option<&Series>) -> Option<Series> {
         match Series::read(text, self.graders, of) {
             Ok(series) => Some(series),
-            Err(SeriesMistake::Unknown(name)) => {
-                self.findings.unknown(field, &name, "grader", self.graders);
-                None
+            Err(SeriesMistake::Unknown(name)) => field.unknown(&name, "grader", self.graders),
+            Err(SeriesMistake::UnclearLabels) => {
+                let message = "it is not clear which grader's labels are meant";
+                field.refuse(message, "write `labels.GRADER`")
             }
-            Err(SeriesMistake::UnclearLabels) => self.refuse(
-                at,
-                "it is not clear which grader's labels are meant",
-                "write `labels.GRADER`",
-            ),
             Err(SeriesMistake::UnclearModel) => {
-                self.refuse(at, "only `against` may name a model", "say `model: NAME` beside `of`")
+                field.refuse("only `against` may name a model", "say `model: NAME` beside `of`")
             }
         }
     }
 
-    fn refuse<T>(&mut self, at: SourceSpan, message: &str, hint: &str) -> Option<T> {
-        self.findings.error(at, message).hint = Some(hint.to_owned());
-        None
-    }
-
-    fn kind(&mut self, written: WrittenMetric) -> Option<MetricKind> {
+    fn kind(&self, written: WrittenMetric) -> Option<MetricKind> {
         let is_grouped = self.fields.take("by").is_some();
         Some(match written {
             WrittenMetric::Of(statistic) => MetricKind::Of(statistic),
             WrittenMetric::PassAt => MetricKind::Of(Statistic::PassAt(self.trials()?)),
             WrittenMetric::PassHat => MetricKind::Of(Statistic::PassHat(self.trials()?)),
             WrittenMetric::Macro if !is_grouped => {
-                return self.refuse(
-                    self.entry.key_span,
-                    "a `macro` metric needs `by`",
-                    "for example `by: tags`, `by: model` or `by: row.category`",
-                );
+                let hint = "for example `by: tags`, `by: model` or `by: row.category`";
+                return self.entry.refuse_at_key("a `macro` metric needs `by`", hint);
             }
             WrittenMetric::Macro => {
-                let inner = self.fields.choice("metric", &INNER, self.findings);
+                let inner = self.fields.choice("metric", &INNER);
                 MetricKind::Macro(inner.unwrap_or(Statistic::Mean))
             }
             WrittenMetric::Weighted => MetricKind::Weighted(self.path("weight", "row.n")?),
@@ -156,17 +134,17 @@ impl MetricReading<'_, '_> {
             }
             WrittenMetric::Agreement(measure) => MetricKind::Agreement(measure),
             WrittenMetric::Kappa => {
-                let weights = self.fields.choice("weights", &KAPPA_WEIGHTS, self.findings);
+                let weights = self.fields.choice("weights", &KAPPA_WEIGHTS);
                 MetricKind::Agreement(weights.unwrap_or(AgreementMeasure::Kappa))
             }
             WrittenMetric::Alpha => {
-                let level = self.fields.choice("level", &LEVELS, self.findings);
+                let level = self.fields.choice("level", &LEVELS);
                 let level = level.unwrap_or(AlphaLevel::Interval);
                 MetricKind::Agreement(AgreementMeasure::Alpha(level))
             }
             WrittenMetric::AreaUnderCurve => MetricKind::AreaUnderCurve(self.class()),
             WrittenMetric::CalibrationError => {
-                let bins = self.fields.whole("bins", self.findings).unwrap_or(10);
+                let bins = self.fields.whole("bins").unwrap_or(10);
                 MetricKind::CalibrationError { bins, class: self.class() }
             }
             WrittenMetric::WinRate => MetricKind::WinRate,
@@ -177,36 +155,32 @@ impl MetricReading<'_, '_> {
         })
     }
 
-    fn trials(&mut self) -> Option<u32> {
-        let k = self.fields.whole("k", self.findings);
+    fn trials(&self) -> Option<u32> {
+        let k = self.fields.whole("k");
         if k.is_none() && self.fields.take("k").is_none() {
-            return self.refuse(
-                self.entry.key_span,
-                "it is not said of how many trials",
-                "write `k: 3`",
-            );
+            return self.entry.refuse_at_key("it is not said of how many trials", "write `k: 3`");
         }
         k
     }
 
-    fn class(&mut self) -> Option<String> {
+    fn class(&self) -> Option<String> {
         self.scalar("class")
     }
 
     /// A class may be a number.
-    fn scalar(&mut self, name: &str) -> Option<String> {
+    fn scalar(&self, name: &str) -> Option<String> {
         let field = self.fields.take(name)?;
         match &field.value.value {
             Yaml::Int(value) => Some(value.to_string()),
             Yaml::Float(value) => Some(value.to_string()),
             Yaml::Bool(value) => Some(value.to_string()),
-            _ => self.findings.text(field),
+            _ => field.text(),
         }
     }
 
-    fn average(&mut self) -> ClassAverage {
+    fn average(&self) -> ClassAverage {
         let class = self.class();
-        match self.fields.choice("average", &AVERAGES, self.findings) {
+        match self.fields.choice("average", &AVERAGES) {
             None => ClassAverage::Class(class),
             Some(WrittenAverage::Macro) => ClassAverage::Macro,
             Some(WrittenAverage::Micro) => ClassAverage::Micro,
@@ -215,86 +189,75 @@ impl MetricReading<'_, '_> {
     }
 
     /// A dotted path of the row, which must be there.
-    fn path(&mut self, name: &str, example: &str) -> Option<String> {
+    fn path(&self, name: &str, example: &str) -> Option<String> {
         let Some(field) = self.fields.take(name) else {
             let message = format!("the metric `{}` needs `{name}`", self.entry.key);
-            return self.refuse(
-                self.entry.key_span,
-                &message,
-                &format!("for example `{name}: {example}`"),
-            );
+            return self.entry.refuse_at_key(&message, &format!("for example `{name}: {example}`"));
         };
-        let text = self.findings.text(field)?;
+        let text = field.text()?;
         Some(text.strip_prefix("row.").unwrap_or(&text).to_owned())
     }
 
-    fn optional_path(&mut self, name: &str) -> Option<String> {
+    fn optional_path(&self, name: &str) -> Option<String> {
         self.fields.take(name)?;
         self.path(name, "")
     }
 
-    fn lengths(&mut self) -> Option<Lengths> {
+    fn lengths(&self) -> Option<Lengths> {
         let own = self.optional_path("length");
         let difficulty = self.optional_path("difficulty");
         let baseline = self.path("baseline_length", "row.baseline_output")?;
         Some(Lengths { own, baseline, difficulty })
     }
 
-    fn players(&mut self) -> Option<Players> {
+    fn players(&self) -> Option<Players> {
         let field = self.fields.take("players")?;
-        let texts = self.findings.texts(field)?;
+        let texts = field.texts()?;
         let path = |text: &String| text.strip_prefix("row.").unwrap_or(text).to_owned();
         match &texts[..] {
             [one, other] => Some(Players { one: path(one), other: path(other) }),
-            _ => self.refuse(
-                field.value.span,
+            _ => field.refuse(
                 "`players` are two fields of the row",
                 "write `players: [row.model_a, row.model_b]`",
             ),
         }
     }
 
-    fn by(&mut self) -> Vec<Dimension> {
-        let Some(texts) = self.fields.texts("by", self.findings) else { return Vec::new() };
+    fn by(&self) -> Vec<Dimension> {
+        let Some(texts) = self.fields.texts("by") else { return Vec::new() };
         texts.iter().map(|text| Dimension::read(text)).collect()
     }
 
     /// One dimension, which no other may stand beside.
-    fn within(&mut self) -> Vec<Dimension> {
-        let Some(text) = self.fields.text("within", self.findings) else { return Vec::new() };
+    fn within(&self) -> Vec<Dimension> {
+        let Some(text) = self.fields.text("within") else { return Vec::new() };
         if let Some(by) = self.fields.take("by") {
-            let message = "a metric has either `within` or `by`";
-            self.findings.error(by.key_span, message).hint = Some(
-                "`within` is the mean over groups of the metric in each; `macro` takes `by`"
-                    .to_owned(),
-            );
+            let hint = "`within` is the mean over groups of the metric in each; `macro` takes `by`";
+            by.error_at_key("a metric has either `within` or `by`", hint);
         }
         vec![Dimension::read(&text)]
     }
 
-    fn groups(&mut self) -> Vec<(String, Vec<String>)> {
-        let entries = self.fields.take("groups").and_then(|field| self.findings.entries(field));
-        let entries = entries.unwrap_or_default().iter();
-        entries.filter_map(|entry| Some((entry.key.clone(), self.findings.texts(entry)?))).collect()
+    fn groups(&self) -> Vec<(String, Vec<String>)> {
+        let entries = self.fields.take("groups").and_then(Field::entries);
+        let entries = entries.unwrap_or_default().into_iter();
+        entries.filter_map(|entry| Some((entry.key.clone(), entry.texts()?))).collect()
     }
 
-    fn map(&mut self) -> Vec<(String, String)> {
-        let entries = self.fields.take("map").and_then(|field| self.findings.entries(field));
-        let meaning = |entry: &YamlEntry| match entry.value.to_json() {
+    fn map(&self) -> Vec<(String, String)> {
+        let entries = self.fields.take("map").and_then(Field::entries);
+        let meaning = |entry: Field<'_>| match entry.value.to_json() {
             serde_json::Value::String(text) => Some((entry.key.clone(), text)),
             other if other.is_number() || other.is_boolean() => {
                 Some((entry.key.clone(), other.to_string()))
             }
-            _ => {
-                self.findings.wrong_type(entry, "a text or a number");
-                None
-            }
+            _ => entry.wrong_type("a text or a number", ""),
         };
-        entries.unwrap_or_default().iter().filter_map(meaning).collect()
+        entries.unwrap_or_default().into_iter().filter_map(meaning).collect()
     }
 
     /// What a kind needs beside its own fields.
-    fn check(&mut self, spec: &MetricSpec) {
+    fn check(&self, spec: &MetricSpec) {
         let needs = match &spec.kind {
             MetricKind::Classes(_)
             | MetricKind::Agreement(_)
@@ -302,11 +265,10 @@ impl MetricReading<'_, '_> {
             | MetricKind::CalibrationError { .. } => spec.against.is_empty(),
             _ => false,
         };
-        let at = self.entry.key_span;
         if needs {
             let message = format!("the metric `{}` does not say what it is `against`", spec.name);
-            let hint = "write `against: labels`, a grader, `row.FIELD` or `model.NAME`".to_owned();
-            self.findings.error(at, message).hint = Some(hint);
+            let hint = "write `against: labels`, a grader, `row.FIELD` or `model.NAME`";
+            self.entry.error_at_key(&message, hint);
         }
         let takes_several = matches!(
             spec.kind,
@@ -314,16 +276,16 @@ impl MetricReading<'_, '_> {
         );
         if spec.against.len() > 1 && !takes_several {
             let message = format!("the metric `{}` is against one thing only", spec.name);
-            let hint = "`krippendorff_alpha` and `fleiss_kappa` take several".to_owned();
-            self.findings.error(at, message).hint = Some(hint);
+            let hint = "`krippendorff_alpha` and `fleiss_kappa` take several";
+            self.entry.error_at_key(&message, hint);
         }
         if spec.within && matches!(spec.kind, MetricKind::BradleyTerry(_)) {
-            let hint = "strengths of different groups are not on one scale".to_owned();
-            self.findings.error(at, "`bradley_terry` has no mean over groups").hint = Some(hint);
+            let hint = "strengths of different groups are not on one scale";
+            self.entry.error_at_key("`bradley_terry` has no mean over groups", hint);
         }
         if !spec.groups.is_empty() && (spec.by.is_empty() || spec.within) {
-            self.findings.error(at, "`groups` are of the values that `by` names").hint =
-                Some("for example `by: row.subject`".to_owned());
+            let message = "`groups` are of the values that `by` names";
+            self.entry.error_at_key(message, "for example `by: row.subject`");
         }
     }
 }

@@ -5,7 +5,7 @@
 
 use serde_json::{Map, Value, json};
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::secrets::SECRET_HINT;
 use crate::section::FieldShape::{
@@ -18,7 +18,7 @@ use crate::sections::headers::{HEADERS, headers};
 use crate::sections::options::options;
 use crate::written::{extend, leave_out, without_empty};
 use evalrs_base::yaml::source;
-use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_base::yaml::tree::Yaml;
 use evalrs_eval::judge::provider::AGENTS;
 use evalrs_eval::judge::secret_parameters;
 use evalrs_model::spec::{JudgeSpec, Patience, ReplyFormat};
@@ -71,30 +71,27 @@ pub(crate) fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Judge
         Some(AgentJudge { spec, model }) => (Some(spec), of_agents(model)),
         None => (None, JudgeSpec::default()),
     };
-    let findings = &mut reader.findings;
-    refuse_secrets(fields, findings);
-    let headers = headers(fields, findings);
+    refuse_secrets(fields);
+    let headers = headers(fields);
     let temperature = match fields.take_or_null("temperature") {
         None => defaults.temperature,
         Some(field) if field.value.value == Yaml::Null => None,
-        Some(_) => fields.number("temperature", findings),
+        Some(_) => fields.number("temperature"),
     };
     JudgeSpec {
-        model: fields.text("model", findings).unwrap_or(defaults.model),
+        model: fields.text("model").unwrap_or(defaults.model),
         provider,
-        base_url: base_url(fields, findings),
-        endpoint: fields.text("endpoint", findings),
-        api_key_env: api_key_env(fields, findings),
+        base_url: base_url(fields),
+        endpoint: fields.text("endpoint"),
+        api_key_env: api_key_env(fields),
         headers,
         temperature,
-        seed: fields.whole("seed", findings),
-        max_tokens: fields.whole("max_tokens", findings),
-        top_p: fields.number("top_p", findings),
-        extra_body: extra_body(fields.take("extra_body"), findings),
-        response_format: fields
-            .choice("response_format", &REPLY_FORMATS, findings)
-            .unwrap_or_default(),
-        patience: patience(fields, &defaults.patience, findings),
+        seed: fields.whole("seed"),
+        max_tokens: fields.whole("max_tokens"),
+        top_p: fields.number("top_p"),
+        extra_body: extra_body(fields.take("extra_body")),
+        response_format: fields.choice("response_format", &REPLY_FORMATS).unwrap_or_default(),
+        patience: patience(fields, &defaults.patience),
         agent,
         program: None,
     }
@@ -111,35 +108,29 @@ fn of_agents(model: Option<String>) -> JudgeSpec {
 }
 
 /// Reports keys of APIs, however they are spelt. Their values are hidden where files are loaded.
-fn refuse_secrets(fields: &mut FieldSet<'_>, findings: &mut Findings) {
+fn refuse_secrets(fields: &mut FieldSet<'_>) {
     for field in fields.refuse(source::is_secret) {
-        findings.sources.hide(field.value.span);
-        let message = format!("`{}` would put a key into the suite", field.key);
-        findings.error(field.key_span, message).hint = Some(SECRET_HINT.to_owned());
+        field.hide();
+        field.error_at_key(&format!("`{}` would put a key into the suite", field.key), SECRET_HINT);
     }
 }
 
-fn provider(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> String {
+fn provider(fields: &FieldSet<'_>, reader: &Reader<'_>) -> String {
     if let Some(field) = fields.take("provider")
-        && let Some(name) = reader.findings.text(field)
+        && let Some(name) = field.text()
         && !reader.registry.providers.contains(&name.as_str())
     {
-        reader.findings.unknown(field, &name, "provider", reader.registry.providers);
+        field.unknown::<()>(&name, "provider", reader.registry.providers);
     }
     let name = provider_name(fields);
     if let Some(field) = fields.take("provider") {
-        check_agents(field, name == AGENTS, fields, &mut reader.findings);
+        check_agents(field, name == AGENTS, fields);
     }
     name
 }
 
 /// Agents are of their provider, and no others are.
-fn check_agents(
-    provider: &YamlEntry,
-    is_theirs: bool,
-    fields: &FieldSet<'_>,
-    findings: &mut Findings,
-) {
+fn check_agents(provider: Field<'_>, is_theirs: bool, fields: &FieldSet<'_>) {
     let message = match (is_agent(fields), is_theirs) {
         (false, true) => format!(
             "judges of the provider `{AGENTS}` are agents, and this one has no `agent_file`"
@@ -148,7 +139,7 @@ fn check_agents(
         _ => return,
     };
     let hint = if is_theirs { "write `agent_file: judge.af`" } else { "leave `provider` out" };
-    findings.error(provider.key_span, message).hint = Some(hint.to_owned());
+    provider.error_at_key(&message, hint);
 }
 
 fn is_agent(fields: &FieldSet<'_>) -> bool {
@@ -157,7 +148,7 @@ fn is_agent(fields: &FieldSet<'_>) -> bool {
 
 /// The provider that the fields name, right or wrong.
 pub(crate) fn provider_name(fields: &FieldSet<'_>) -> String {
-    match fields.take("provider").map(|field| &field.value.value) {
+    match fields.take("provider").map(|field| &field.entry.value.value) {
         Some(Yaml::Str(name)) => name.clone(),
         _ if is_agent(fields) => AGENTS.to_owned(),
         _ => JudgeSpec::default().provider,
@@ -165,78 +156,70 @@ pub(crate) fn provider_name(fields: &FieldSet<'_>) -> String {
 }
 
 /// Reports settings that the provider does not take.
-pub(crate) fn check_taken(fields: &FieldSet<'_>, reader: &mut Reader<'_>) {
+pub(crate) fn check_taken(fields: &FieldSet<'_>, reader: &Reader<'_>) {
     let provider = provider_name(fields);
     for name in OPTIONAL {
         let Some(field) = fields.take(name) else { continue };
         if let Some(why) = (reader.registry.untaken_setting)(&provider, name) {
             let message = format!("judges of the provider `{provider}` take no `{name}`: {why}");
-            reader.findings.error(field.key_span, message);
+            field.error_at_key(&message, "");
         }
     }
 }
 
-fn base_url(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<String> {
+fn base_url(fields: &FieldSet<'_>) -> Option<String> {
     let field = fields.take("base_url")?;
-    let url = findings.text(field)?;
+    let url = field.text()?;
     let host = url.strip_prefix("https://").or_else(|| url.strip_prefix("http://"));
     let host = host.map(|rest| rest.split('/').next().unwrap_or_default());
     match host {
         Some(host) if host.contains('@') => {
-            findings.sources.hide(field.value.span);
-            findings.error(field.value.span, "`base_url` holds a password").hint =
-                Some("give the key by `api_key_env: NAME`".to_owned());
+            field.hide();
+            field.error("`base_url` holds a password", "give the key by `api_key_env: NAME`");
         }
         Some(_) if secret_parameters(&url).next().is_some() => {
-            findings.sources.hide(field.value.span);
-            findings.error(field.value.span, "`base_url` holds a key in its parameters").hint =
-                Some(
-                    "give the key by `api_key_env: NAME` or `headers: {NAME: {env: VARIABLE}}`"
-                        .to_owned(),
-                );
+            field.hide();
+            let hint = "give the key by `api_key_env: NAME` or `headers: {NAME: {env: VARIABLE}}`";
+            field.error("`base_url` holds a key in its parameters", hint);
         }
         Some(host) if !host.is_empty() => {}
         // A variable that is not set was reported where it stands.
         _ if url.contains("${") => {}
-        _ => {
-            findings.error(field.value.span, "`base_url` must begin with `https://` or `http://`");
-        }
+        _ => field.error("`base_url` must begin with `https://` or `http://`", ""),
     }
     Some(url)
 }
 
 /// Further members of the request. A reply that comes in pieces would be paid for and never read.
-fn extra_body(field: Option<&YamlEntry>, findings: &mut Findings) -> Map<String, Value> {
-    if let Some(stream) = field.and_then(|field| field.value.entry("stream"))
+fn extra_body(field: Option<Field<'_>>) -> Map<String, Value> {
+    if let Some(stream) = field.and_then(|field| field.inner("stream"))
         && stream.value.value == Yaml::Bool(true)
     {
-        let message = "`stream: true` never works: replies are read whole";
-        findings.error(stream.key_span, message).hint =
-            Some("leave `stream` out; `timeout` says how long a reply may take".to_owned());
+        let hint = "leave `stream` out; `timeout` says how long a reply may take";
+        stream.error_at_key("`stream: true` never works: replies are read whole", hint);
     }
-    options(field, findings).unwrap_or_default()
+    options(field).unwrap_or_default()
 }
 
 /// The name of a variable; a key written here by mistake is hidden.
-fn api_key_env(fields: &FieldSet<'_>, findings: &mut Findings) -> Option<String> {
+fn api_key_env(fields: &FieldSet<'_>) -> Option<String> {
     let field = fields.take("api_key_env")?;
-    let name = findings.text(field)?;
+    let name = field.text()?;
     if !is_variable(&name) {
-        findings.sources.hide(field.value.span);
-        findings
-            .error(field.value.span, "`api_key_env` is not the name of an environment variable")
-            .hint = Some("write the name, not the key: `api_key_env: OPENAI_API_KEY`".to_owned());
+        field.hide();
+        let hint = "write the name, not the key: `api_key_env: OPENAI_API_KEY`";
+        field.error("`api_key_env` is not the name of an environment variable", hint);
     }
     Some(name)
 }
 
-fn patience(fields: &FieldSet<'_>, defaults: &Patience, findings: &mut Findings) -> Patience {
+fn patience(fields: &FieldSet<'_>, defaults: &Patience) -> Patience {
     Patience {
-        max_retries: fields.whole("max_retries", findings).unwrap_or(defaults.max_retries),
-        timeout: fields.seconds("timeout", findings).unwrap_or(defaults.timeout),
-        deadline: fields.seconds("deadline", findings).unwrap_or(defaults.deadline),
-        max_requests_per_minute: fields.whole("max_requests_per_minute", findings),
-        max_tokens_per_minute: fields.whole("max_tokens_per_minute", findings),
+        max_retries: fields.whole("max_retries").unwrap_or(defaults.max_retries),
+        timeout: fields.seconds("timeout").unwrap_or(defaults.timeout),
+        deadline: fields.seconds("deadline").unwrap_or(defaults.deadline),
+        max_requests_per_minute: fields.whole("max_requests_per_minute"),
+        max_tokens_per_minute: fields.whole("max_tokens_per_minute"),
     }
 }
 

@@ -2,18 +2,15 @@
 
 use serde_json::{Map, Value};
 
-use crate::fields::Findings;
+use crate::fields::Field;
 use evalrs_base::yaml::source::SourceSpan;
-use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
+use evalrs_base::yaml::tree::{Yaml, YamlNode};
 use evalrs_model::spec::OptionProblem;
 
 /// Options as JSON; none if they are not a mapping.
-pub(crate) fn options(
-    field: Option<&YamlEntry>,
-    findings: &mut Findings,
-) -> Option<Map<String, Value>> {
+pub(crate) fn options(field: Option<Field<'_>>) -> Option<Map<String, Value>> {
     let Some(field) = field else { return Some(Map::new()) };
-    findings.entries(field)?;
+    field.entries()?;
     match field.value.to_json() {
         Value::Object(map) => Some(map),
         _ => None,
@@ -21,16 +18,12 @@ pub(crate) fn options(
 }
 
 /// Reports what is wrong with options where they are written, or else at the name of their owner.
-pub(crate) fn report(
-    problems: &[OptionProblem],
-    config: Option<&YamlNode>,
-    owner: &YamlEntry,
-    findings: &mut Findings,
-) {
+pub(crate) fn report(problems: &[OptionProblem], config: Option<&YamlNode>, owner: Field<'_>) {
     for problem in problems {
         let span = config.and_then(|config| option_span(config, &problem.at));
         let span = span.unwrap_or(owner.value.span);
-        findings.error(span, problem.message.as_str()).hint.clone_from(&problem.hint);
+        let hint = problem.hint.as_deref().unwrap_or_default();
+        owner.findings.error(span, &problem.message, hint);
     }
 }
 

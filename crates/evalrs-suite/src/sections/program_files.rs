@@ -1,7 +1,6 @@
 //! What a suite names to be run: a file, a function of a Python file, a command.
 
-use crate::reader::Reader;
-use evalrs_base::yaml::tree::YamlEntry;
+use crate::fields::Field;
 use evalrs_model::spec::{Language, ProgramSpec, Role};
 
 /// Whether a name is `file.py:name`, a function of a Python file, or was probably meant to be.
@@ -19,13 +18,7 @@ pub(crate) fn function_of(text: &str) -> Option<(&str, &str)> {
 }
 
 /// The function that `text`, the value of `field`, names as `file.py:name`.
-pub(crate) fn python(
-    field: &YamlEntry,
-    text: &str,
-    role: Role,
-    reader: &mut Reader<'_>,
-) -> Option<ProgramSpec> {
-    let span = field.value.span;
+pub(crate) fn python(field: Field<'_>, text: &str, role: Role) -> Option<ProgramSpec> {
     let (file, name) = function_of(text).unwrap_or((text, ""));
     if name.is_empty() || !is_python_file(file) {
         let (message, hint) = if is_python_file(file) {
@@ -34,67 +27,60 @@ pub(crate) fn python(
             let message = format!("`{text}` does not name a function of a Python file");
             (message, "write `file.py:NAME`".to_owned())
         };
-        reader.findings.error(span, message).hint = Some(hint);
-        return None;
+        return field.refuse(&message, &hint);
     }
     let is_name = !name.starts_with(|first: char| first.is_ascii_digit())
         && name.chars().all(|char| char.is_alphanumeric() || char == '_');
     if !is_name {
         let message = format!("`{name}` is not the name of a Python function");
-        reader.findings.error(span, message).hint = Some("write `file.py:NAME`".to_owned());
-        return None;
+        return field.refuse(&message, "write `file.py:NAME`");
     }
-    let path = reader.findings.sources.join(span.file, file);
-    Some(ProgramSpec::new(path, Language::Python, name, role))
+    Some(ProgramSpec::new(field.joined(file), Language::Python, name, role))
 }
 
-/// The program of a command: one with a slash is a file of the suite's folder, another is installed.
-pub(crate) fn words(field: &YamlEntry, role: Role, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
-    let words = reader.findings.texts(field)?;
+/// The program of a command that is written as its words.
+pub(crate) fn words(field: Field<'_>, role: Role) -> Option<ProgramSpec> {
+    let words = field.texts()?;
     let Some((program, arguments)) = words.split_first() else {
-        reader.findings.error(field.value.span, format!("`{}` is empty", field.key)).hint =
-            Some("for example `[python3, agent.py]`".to_owned());
-        return None;
+        let message = format!("`{}` is empty", field.key);
+        return field.refuse(&message, "for example `[python3, agent.py]`");
     };
     if arguments.is_empty() && program.trim().contains(char::is_whitespace) {
         let list: Vec<&str> = program.split_whitespace().collect();
         let message = format!("`{}` is a list of words, not a line for a shell", field.key);
-        reader.findings.error(field.value.span, message).hint =
-            Some(format!("write `{}: [{}]`", field.key, list.join(", ")));
-        return None;
+        return field.refuse(&message, &format!("write `{}: [{}]`", field.key, list.join(", ")));
     }
+    Some(command_line(field, program, arguments, role))
+}
+
+/// The program of a command: one with a slash is a file of the suite's folder, another is installed.
+pub(crate) fn command_line(
+    field: Field<'_>,
+    program: &str,
+    arguments: &[String],
+    role: Role,
+) -> ProgramSpec {
     let is_file = program.contains('/');
-    let path = if is_file {
-        reader.findings.sources.join(field.value.span.file, program)
-    } else {
-        String::new()
-    };
-    let mut spec = ProgramSpec::new(path, Language::Executable, "", role);
-    spec.runtime = (!is_file).then(|| program.clone());
-    spec.arguments = arguments.to_vec();
-    Some(spec)
+    let path = if is_file { field.joined(program) } else { String::new() };
+    let runtime = (!is_file).then(|| program.to_owned());
+    let arguments = arguments.to_vec();
+    ProgramSpec { runtime, arguments, ..ProgramSpec::new(path, Language::Executable, "", role) }
 }
 
 /// A function of a Python file, or a module that exports `name`.
-pub(crate) fn module_or_function(
-    field: &YamlEntry,
-    role: Role,
-    name: &str,
-    reader: &mut Reader<'_>,
-) -> Option<ProgramSpec> {
-    let text = reader.findings.text(field)?;
+pub(crate) fn module_or_function(field: Field<'_>, role: Role, name: &str) -> Option<ProgramSpec> {
+    let text = field.text()?;
     if is_python(&text) {
-        return python(field, &text, role, reader);
+        return python(field, &text, role);
     }
     if Language::of_file(&text) == Language::JavaScript {
-        let path = reader.path(field)?;
+        let path = field.path()?;
         return Some(ProgramSpec::new(path, Language::JavaScript, name, role));
     }
     let message = format!("`{text}` names neither a function of a Python file nor a module");
-    reader.findings.error(field.value.span, message).hint = Some(format!(
-        "write `agent.py:{name}`, or a `.ts`, `.js` or `.mjs` file that exports `{name}`"
-    ));
-    None
+    let hint =
+        format!("write `agent.py:{name}`, or a `.ts`, `.js` or `.mjs` file that exports `{name}`");
+    field.refuse(&message, &hint)
 }
 
 /// A program's file, and its function where the file has several.

@@ -2,7 +2,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fields::FieldSet;
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{Choice, Text};
 use crate::section::{Section, fields};
@@ -10,7 +10,7 @@ use crate::sections::grader_fields::SUBMISSION;
 use crate::sections::program_files::{function_of, is_python_file, python, written_call};
 use crate::sections::programs::{self, PROGRAM_SETTINGS, with_settings, with_sight};
 use crate::written::extend;
-use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry};
+use evalrs_base::yaml::tree::{Style, Yaml};
 use evalrs_model::spec::{Language, ProgramSpec, Role};
 
 /// A program of the user that grades.
@@ -52,7 +52,7 @@ const INTERPRETERS: [&str; 10] =
 
 /// Reads the program of a grader of `kind: program`.
 pub(crate) fn program(
-    entry: &YamlEntry,
+    entry: Field<'_>,
     fields: &mut FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
@@ -65,67 +65,54 @@ pub(crate) fn program(
             }
             _ => "write `path: FILE`".to_owned(),
         };
-        reader.findings.error(alias.key_span, message).hint = Some(hint);
+        alias.error_at_key(&message, &hint);
     }
     let inline = fields.take("javascript");
     let field = inline.or_else(|| fields.take("path"));
     let spec = match inline {
-        Some(field) => javascript(field, fields, reader),
-        None => field.and_then(|field| file(field, reader)),
+        Some(field) => javascript(field, fields),
+        None => field.and_then(file),
     };
-    let spec = with_sight(spec, fields, reader);
+    let spec = with_sight(spec, fields);
     with_settings(spec, field.unwrap_or(entry), fields, reader)
 }
 
 /// The grader whose text is the value of `field`.
-fn javascript(
-    field: &YamlEntry,
-    fields: &mut FieldSet<'_>,
-    reader: &mut Reader<'_>,
-) -> Option<ProgramSpec> {
-    let text = reader.findings.text(field)?;
+fn javascript(field: Field<'_>, fields: &mut FieldSet<'_>) -> Option<ProgramSpec> {
+    let text = field.text()?;
     if let Some(path) = fields.refuse(|name| name == "path").into_iter().next() {
-        let message = "a program grader has a `path` or `javascript`, not both";
-        reader.findings.error(path.key_span, message);
-        return None;
+        return path.refuse_at_key("a program grader has a `path` or `javascript`, not both", "");
     }
     if text.trim().is_empty() {
-        reader.findings.error(field.value.span, "`javascript` is empty").hint =
-            Some("write an expression, for example `submission.length < 200`".to_owned());
-        return None;
+        let hint = "write an expression, for example `submission.length < 200`";
+        return field.refuse("`javascript` is empty", hint);
     }
     if text.contains("=>") && text.trim_start().starts_with("export ") {
         let message = "`javascript` is an expression or the body of a function, not a module";
-        reader.findings.error(field.value.span, message).hint =
-            Some("write a file and `path: FILE`".to_owned());
-        return None;
+        return field.refuse(message, "write a file and `path: FILE`");
     }
     Some(ProgramSpec::of_javascript(text))
 }
 
 /// The program in the file that `field` names, or the function of it.
-pub(crate) fn file(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
-    let text = reader.findings.text(field)?;
+pub(crate) fn file(field: Field<'_>) -> Option<ProgramSpec> {
+    let text = field.text()?;
     if let Some((first, rest)) = text.split_once(' ')
         && INTERPRETERS.contains(&first)
     {
-        let message = "`path` is one file, not a command line";
-        reader.findings.error(field.value.span, message).hint =
-            Some(format!("write `path: {}` and `runtime: {first}`", rest.trim()));
-        return None;
+        let hint = format!("write `path: {}` and `runtime: {first}`", rest.trim());
+        return field.refuse("`path` is one file, not a command line", &hint);
     }
     if let Some((file, _)) = function_of(&text) {
         if is_python_file(file) {
-            return python(field, &text, Role::Grade, reader);
+            return python(field, &text, Role::Grade);
         }
         if Language::of_file(file) == Language::JavaScript {
             let message = "what is called in a module is always its `grade`";
-            reader.findings.error(field.value.span, message).hint =
-                Some(format!("write `path: {file}`"));
-            return None;
+            return field.refuse(message, &format!("write `path: {file}`"));
         }
     }
-    Some(ProgramSpec::of_file(reader.path(field)?))
+    Some(ProgramSpec::of_file(field.path()?))
 }
 
 /// A program, named by a field, and its settings.

@@ -5,7 +5,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::program_places::Spans;
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, Seconds, Text, Texts, Truth};
@@ -16,7 +16,7 @@ use crate::sections::{environment, sandboxes};
 use crate::written::without_empty;
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::yaml::source::{self, SourceSpan};
-use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_base::yaml::tree::Yaml;
 use evalrs_model::spec::{ProgramSpec, Repeat, SampleMember};
 
 /// How a program runs.
@@ -51,12 +51,8 @@ pub(crate) const MEMBERS: &[&str] = &{
 };
 
 /// Reads what the program is handed of the sample besides what every program is.
-pub(crate) fn with_sight(
-    spec: Option<ProgramSpec>,
-    fields: &FieldSet<'_>,
-    reader: &mut Reader<'_>,
-) -> Option<ProgramSpec> {
-    let sees = fields.take("sees").map_or_else(Vec::new, |field| members(field, reader));
+pub(crate) fn with_sight(spec: Option<ProgramSpec>, fields: &FieldSet<'_>) -> Option<ProgramSpec> {
+    let sees = fields.take("sees").map_or_else(Vec::new, members);
     let mut spec = spec?;
     // What the text of a suite names is seen in any case.
     spec.sees.extend(sees);
@@ -66,8 +62,8 @@ pub(crate) fn with_sight(
 }
 
 /// The members that `field` names, each once and in their order.
-fn members(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<SampleMember> {
-    let names = reader.findings.texts(field).unwrap_or_default();
+fn members(field: Field<'_>) -> Vec<SampleMember> {
+    let names = field.texts().unwrap_or_default();
     if matches!(&field.value.value, Yaml::Str(text) if text == ALL_MEMBERS) {
         return SampleMember::ALL.to_vec();
     }
@@ -75,10 +71,11 @@ fn members(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<SampleMember> {
         if !MEMBERS.contains(&name.as_str()) {
             let message = format!("a sample has no `{name}` that a program could see");
             let known = suggest(name, MEMBERS.iter().copied());
-            reader.findings.error(node.span, message).hint = Some(match known {
+            let hint = match known {
                 Some(known) => format!("did you mean `{known}`?"),
                 None => format!("write `{ALL_MEMBERS}`, or some of {}", MEMBERS.join(", ")),
-            });
+            };
+            field.findings.error(node.span, &message, &hint);
         }
     }
     let all = SampleMember::ALL.into_iter();
@@ -88,7 +85,7 @@ fn members(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<SampleMember> {
 /// Reads the settings of a program that `named` names, also of one that is wrong, so that they are known.
 pub(crate) fn with_settings(
     spec: Option<ProgramSpec>,
-    named: &YamlEntry,
+    named: Field<'_>,
     fields: &FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
@@ -98,22 +95,21 @@ pub(crate) fn with_settings(
 /// The same with a folder that it gets a copy of, as the suite's folder sees it.
 pub(crate) fn with_settings_and(
     spec: Option<ProgramSpec>,
-    named: &YamlEntry,
+    named: Field<'_>,
     fields: &FieldSet<'_>,
     template: Option<String>,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
     let runtime_field = fields.take("runtime");
     let cwd_field = fields.take("cwd");
-    let runtime = runtime_field.and_then(|field| runtime(field, reader));
-    let inputs = fields.take("inputs").and_then(|field| paths(field, reader)).unwrap_or_default();
-    let outputs = fields.take("outputs").and_then(|field| paths(field, reader)).unwrap_or_default();
-    let env = fields.take("env").and_then(|field| variables(field, &mut reader.findings));
-    let cwd = cwd_field.and_then(|field| reader.path(field));
-    let own =
-        fields.take("sandbox").and_then(|field| sandboxes::sandbox(field, &mut reader.findings));
-    let repeat = repeat(fields, &mut reader.findings);
-    let timeout = fields.seconds("timeout", &mut reader.findings);
+    let runtime = runtime_field.and_then(runtime);
+    let inputs = fields.take("inputs").and_then(paths).unwrap_or_default();
+    let outputs = fields.take("outputs").and_then(paths).unwrap_or_default();
+    let env = fields.take("env").and_then(variables);
+    let cwd = cwd_field.and_then(Field::path);
+    let own = fields.take("sandbox").and_then(sandboxes::sandbox);
+    let repeat = repeat(fields);
+    let timeout = fields.seconds("timeout");
     let mut spec = spec?;
     spec.runtime = runtime.or(spec.runtime);
     spec.inputs = sorted(inputs.iter().map(|(input, _)| input).chain(&template).cloned().collect());
@@ -139,7 +135,7 @@ pub(crate) fn with_settings_and(
 /// A program that runs as `other` does, whose settings are those of both.
 pub(crate) fn beside(
     spec: ProgramSpec,
-    named: &YamlEntry,
+    named: Field<'_>,
     other: &ProgramSpec,
     reader: &mut Reader<'_>,
 ) -> ProgramSpec {
@@ -162,30 +158,28 @@ pub(crate) fn beside(
 }
 
 /// What runs a program: a name to be found, or a path.
-fn runtime(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<String> {
-    let text = reader.findings.text(field)?;
+fn runtime(field: Field<'_>) -> Option<String> {
+    let text = field.text()?;
     if text.contains('/') {
-        return reader.path(field);
+        return field.path();
     }
     if let Some((first, _)) = text.trim().split_once(char::is_whitespace) {
         let message = "`runtime` is one program, without arguments";
-        reader.findings.error(field.value.span, message).hint =
-            Some(format!("write `runtime: {first}`"));
-        return None;
+        return field.refuse(message, &format!("write `runtime: {first}`"));
     }
     Some(text)
 }
 
 /// Files, folders and patterns as the suite's folder sees them, each with its place.
-fn paths(field: &YamlEntry, reader: &mut Reader<'_>) -> Option<Vec<(String, SourceSpan)>> {
-    let texts = reader.findings.texts(field)?;
+fn paths(field: Field<'_>) -> Option<Vec<(String, SourceSpan)>> {
+    let texts = field.texts()?;
     let mut all = Vec::with_capacity(texts.len());
     for (text, node) in texts.iter().zip(field.value.items()) {
         if text.trim().is_empty() {
-            reader.findings.error(node.span, format!("an item of `{}` is empty", field.key)).hint =
-                Some("name a file, a folder, or a pattern such as `data/*.json`".to_owned());
+            let hint = "name a file, a folder, or a pattern such as `data/*.json`";
+            field.findings.error(node.span, &format!("an item of `{}` is empty", field.key), hint);
         }
-        all.push((reader.findings.sources.relative_to_suite(node.span.file, text), node.span));
+        all.push((field.findings.sources().relative_to_suite(node.span.file, text), node.span));
     }
     Some(all)
 }
@@ -197,8 +191,8 @@ fn sorted(mut texts: Vec<String>) -> Vec<String> {
 }
 
 /// Reads `cache: false` and `deterministic: check`.
-fn repeat(fields: &FieldSet<'_>, findings: &mut Findings) -> Repeat {
-    let is_kept = fields.truth("cache", findings).unwrap_or(true);
+fn repeat(fields: &FieldSet<'_>) -> Repeat {
+    let is_kept = fields.truth("cache").unwrap_or(true);
     let deterministic = fields.take("deterministic");
     let is_checked = deterministic.is_some_and(|field| match &field.value.value {
         Yaml::Str(text) if text == "check" => true,
@@ -208,8 +202,7 @@ fn repeat(fields: &FieldSet<'_>, findings: &mut Findings) -> Repeat {
                 Yaml::Bool(false) => "a program that gives different results has `cache: false`",
                 _ => "write `deterministic: check` to run it twice for some samples",
             };
-            let message = "`deterministic` must be `true` or `check`";
-            findings.error(field.value.span, message).hint = Some(hint.to_owned());
+            field.error("`deterministic` must be `true` or `check`", hint);
             false
         }
     });
@@ -217,7 +210,7 @@ fn repeat(fields: &FieldSet<'_>, findings: &mut Findings) -> Repeat {
         (false, true) => {
             if let Some(field) = deterministic {
                 let message = "a program with `cache: false` is run anew every time: there is nothing to check";
-                findings.error(field.key_span, message).hint = Some("keep one".to_owned());
+                field.error_at_key(message, "keep one");
             }
             Repeat::Always
         }

@@ -3,7 +3,8 @@
 //! Either is a grader after the others, so that reports, gates and labels need not know of rewards. A reward that only
 //! names a grader is none of these: that grader's score is the reward, and there is nothing to add.
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
+use crate::findings::Findings;
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, Mapping, Text};
 use crate::section::{FINITE, FieldShape, Section, fields, section};
@@ -12,7 +13,7 @@ use crate::sections::gate::{GateNames, Nesting};
 use crate::sections::grader_fields::{Graders, NAME_AND_THRESHOLD, pass_threshold};
 use crate::sections::programs::PROGRAM_SETTINGS;
 use crate::sections::{gate, program_files, programs};
-use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry};
+use evalrs_base::yaml::tree::{Style, Yaml};
 use evalrs_model::expression::{Expression, RowCondition};
 use evalrs_model::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec, Role};
 
@@ -92,74 +93,61 @@ pub(crate) fn reward(fields: &FieldSet<'_>, graders: &mut Graders, reader: &mut 
     let has_gate = fields.take("gate").is_some();
     let Some(field) = fields.take("reward") else { return };
     if let Yaml::Str(_) | Yaml::Int(_) | Yaml::Float(_) = &field.value.value {
-        let kind = expression(field, &mut graders.expressions, reader).map(RewardSpec::Expression);
+        let kind = expression(field, &mut graders.expressions).map(RewardSpec::Expression);
         let common = RewardCommon { display_name: None, pass_threshold: Some(1.0), only: None };
-        add(field, kind.and_then(|kind| common.grader(REWARD, kind)), graders, reader);
+        add(field, kind.and_then(|kind| common.grader(REWARD, kind)), graders);
         return;
     }
-    if !matches!(field.value.value, Yaml::Map(_)) {
-        reader.findings.wrong_type(field, "a mapping or an expression").hint =
-            Some("for example `reward: 0.7*quality + 0.3*policy`".to_owned());
-        return;
+    if !field.is_mapping() {
+        let hint = "for example `reward: 0.7*quality + 0.3*policy`";
+        return field.wrong_type("a mapping or an expression", hint).unwrap_or_default();
     }
-    let Some(mut inner) = reader.findings.fields(field, &REWARD_METRIC) else { return };
-    let Some(kind) = reward_kind(field, &inner, &mut reader.findings) else {
+    let Some(mut inner) = field.fields(&REWARD_METRIC) else { return };
+    let Some(kind) = reward_kind(field, &inner) else {
         // Which fields there may be is not known.
         return;
     };
     if kind == RewardKind::Metric {
         if has_gate {
-            let message = "a suite has a `gate` or a `reward`, not both";
-            reader.findings.error(field.key_span, message).hint =
-                Some("a `reward` of `kind: combine` or `custom` may stand beside a `gate`".into());
+            let hint = "a `reward` of `kind: combine` or `custom` may stand beside a `gate`";
+            field.error_at_key("a suite has a `gate` or a `reward`, not both", hint);
         }
         let names: Vec<&str> = graders.names.iter().map(String::as_str).collect();
         let names = GateNames { graders: &names, metrics: &[] };
-        gate::metric_key(&inner, field, names, Nesting::Top, &mut reader.findings);
-        inner.finish(&mut reader.findings);
+        gate::metric_key(&inner, field, names, Nesting::Top);
+        inner.finish();
         return;
     }
     let is_custom = kind == RewardKind::Custom;
     inner.read_as(if is_custom { &REWARD_CUSTOM } else { &REWARD_COMBINE });
-    let common = RewardCommon::read(&inner, reader);
+    let common = RewardCommon::read(&inner);
     let spec = if is_custom {
         composer(field, &inner, reader)
     } else {
-        combine(&inner, graders, reader).map(RewardSpec::Expression)
+        combine(&inner, graders).map(RewardSpec::Expression)
     };
-    inner.finish(&mut reader.findings);
-    add(field, spec.and_then(|spec| common.grader(REWARD, spec)), graders, reader);
+    inner.finish();
+    add(field, spec.and_then(|spec| common.grader(REWARD, spec)), graders);
 }
 
 /// The kind that the reward says, or that its fields show.
-fn reward_kind(
-    field: &YamlEntry,
-    inner: &FieldSet<'_>,
-    findings: &mut Findings,
-) -> Option<RewardKind> {
+fn reward_kind(field: Field<'_>, inner: &FieldSet<'_>) -> Option<RewardKind> {
     if let Some(kind) = inner.take("kind") {
-        return findings.choice(kind, &KINDS);
+        return kind.choice(&KINDS);
     }
     if inner.take("combine").is_some() {
         return Some(RewardKind::Combine);
     }
     let likely = if inner.take("function").is_some() { "custom" } else { "metric" };
-    findings.error(field.key_span, "the reward has no `kind`").hint =
-        Some(format!("write `kind: {likely}`"));
+    field.error_at_key("the reward has no `kind`", &format!("write `kind: {likely}`"));
     (likely == "metric").then_some(RewardKind::Metric)
 }
 
 /// Adds the grader `reward`; its name is known even if it is wrong.
-pub(crate) fn add(
-    field: &YamlEntry,
-    spec: Option<GraderSpec>,
-    graders: &mut Graders,
-    reader: &mut Reader<'_>,
-) {
+pub(crate) fn add(field: Field<'_>, spec: Option<GraderSpec>, graders: &mut Graders) {
     if graders.names.iter().any(|name| name == REWARD) {
         let message = "a grader is called `reward` already, and so is what this section makes";
-        reader.findings.error(field.key_span, message).hint =
-            Some("give the grader another name".to_owned());
+        field.error_at_key(message, "give the grader another name");
         return;
     }
     graders.names.push(REWARD.to_owned());
@@ -167,17 +155,13 @@ pub(crate) fn add(
     graders.specs.extend(spec);
 }
 
-fn composer(
-    field: &YamlEntry,
-    inner: &FieldSet<'_>,
-    reader: &mut Reader<'_>,
-) -> Option<RewardSpec> {
+fn composer(field: Field<'_>, inner: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<RewardSpec> {
     let named = inner.take("function");
     let spec = named.and_then(|function| {
-        let text = reader.findings.text(function)?;
-        program_files::python(function, &text, Role::Reward, reader)
+        let text = function.text()?;
+        program_files::python(function, &text, Role::Reward)
     });
-    let spec = programs::with_sight(spec, inner, reader);
+    let spec = programs::with_sight(spec, inner);
     let spec = programs::with_settings(spec, named.unwrap_or(field), inner, reader)?;
     Some(RewardSpec::Program(Box::new(spec)))
 }
@@ -187,12 +171,11 @@ pub(crate) fn combined(
     name: &str,
     mut fields: FieldSet<'_>,
     graders: &mut Graders,
-    reader: &mut Reader<'_>,
 ) -> Option<GraderSpec> {
     fields.read_as(&COMBINATION);
-    let common = RewardCommon::read(&fields, reader);
-    let expression = combine(&fields, graders, reader);
-    fields.finish(&mut reader.findings);
+    let common = RewardCommon::read(&fields);
+    let expression = combine(&fields, graders);
+    fields.finish();
     common.grader(name, RewardSpec::Expression(expression?))
 }
 
@@ -204,11 +187,11 @@ struct RewardCommon {
 }
 
 impl RewardCommon {
-    fn read(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Self {
+    fn read(fields: &FieldSet<'_>) -> Self {
         Self {
-            display_name: fields.text("display_name", &mut reader.findings),
-            pass_threshold: pass_threshold(fields, &mut reader.findings),
-            only: condition("only", fields, &mut reader.findings),
+            display_name: fields.text("display_name"),
+            pass_threshold: pass_threshold(fields),
+            only: condition("only", fields),
         }
     }
 
@@ -227,42 +210,37 @@ impl RewardCommon {
     }
 }
 
-fn combine(
-    fields: &FieldSet<'_>,
-    graders: &mut Graders,
-    reader: &mut Reader<'_>,
-) -> Option<Expression> {
-    expression(fields.take("combine")?, &mut graders.expressions, reader)
+fn combine(fields: &FieldSet<'_>, graders: &mut Graders) -> Option<Expression> {
+    expression(fields.take("combine")?, &mut graders.expressions)
 }
 
 /// Reports unknown names in expressions, and names of rewards: rewards cannot be made of rewards.
-pub(crate) fn check_names(graders: &Graders, findings: &mut Findings) {
+pub(crate) fn check_names(graders: &Graders, findings: &Findings) {
     let is_reward = |name: &str| graders.rewards.iter().any(|reward| reward == name);
     let known: Vec<&str> =
         graders.names.iter().map(String::as_str).filter(|name| !is_reward(name)).collect();
     for WrittenExpression { expression, field } in &graders.expressions {
         for name in expression.names.iter().filter(|name| !known.contains(&name.as_str())) {
             let place = expression.place_of(name).unwrap_or_default();
-            let sources = &findings.sources;
-            let mut span = sources.inside(field.value.span, &expression.text, place);
-            if span == field.value.span {
+            let mut entry = field.clone();
+            let span = &mut entry.value.span;
+            *span = findings.sources().inside(*span, &expression.text, place);
+            if *span == field.value.span {
                 // Over several lines, its first place in the file is near enough.
-                span = sources.find(span, name);
+                *span = findings.sources().find(*span, name);
             }
-            let mut at = field.clone();
-            at.value.span = span;
-            if field.value.style == Style::Interpolated {
-                findings.unknown(&at, name, "grader", &known);
-            } else if is_reward(name) {
+            let at = Field { entry: &entry, findings };
+            let is_shown = field.value.style != Style::Interpolated;
+            if is_shown && is_reward(name) {
                 let message = format!("`{name}` is itself made of other scores");
-                findings.error(span, message).hint =
-                    Some("name the graders that it is made of".to_owned());
-            } else if let Some(longer) = known.iter().find(|known| continues(known, name)) {
-                let message = format!("unknown grader `{name}`");
-                findings.error(span, message).hint =
-                    Some(format!("put the name in quotes: `'{longer}'`"));
+                at.error(&message, "name the graders that it is made of");
+            } else if let Some(longer) =
+                known.iter().find(|known| is_shown && continues(known, name))
+            {
+                let hint = format!("put the name in quotes: `'{longer}'`");
+                at.error(&format!("unknown grader `{name}`"), &hint);
             } else {
-                findings.unknown(&at, name, "grader", &known);
+                at.unknown::<()>(name, "grader", &known);
             }
         }
     }

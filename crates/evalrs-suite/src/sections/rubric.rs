@@ -4,7 +4,7 @@
 
 use serde_json::{Value, json};
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, Mapping, Text, Texts, Truth, Whole};
 use crate::section::{Section, fields, section};
@@ -18,7 +18,7 @@ use crate::sections::rubric_file::RubricText;
 use crate::sections::scale::{SCALE, scale};
 use crate::sections::{command_judges, model, rubric_file};
 use crate::written::{extend, without_empty};
-use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_base::yaml::tree::Yaml;
 use evalrs_eval::judge::template::{PAIR_NAMES, names, open_names};
 use evalrs_model::spec::{CompareTo, JudgeSpec, Lint, RubricSpec};
 
@@ -60,36 +60,34 @@ pub(crate) static COMPARE_TO: Section = section!["`compare_to`",
 /// Reads what a `rubric` or `model_judge` grader has beyond other graders; `text` is its rubric.
 pub(crate) fn rubric(
     text: Option<RubricText>,
-    entry: &YamlEntry,
+    entry: Field<'_>,
     fields: &mut FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<RubricSpec> {
-    check_kind(fields, &mut reader.findings);
+    check_kind(fields);
     let judges = judges(fields, text.is_some(), reader);
-    let compare_to = compare_to(fields, reader);
-    let findings = &mut reader.findings;
+    let compare_to = compare_to(fields);
     if let (Some(field), Some(_)) = (fields.take("compare_to"), &compare_to) {
-        check_agents_score(field, &judges, findings);
+        check_agents_score(field, &judges);
     }
-    let rubric_vars = fields.texts("rubric_vars", findings);
-    let mut allow = fields.take("allow").map(|field| allowed(field, findings)).unwrap_or_default();
-    if fields.truth("allow_unknown", findings) == Some(true) {
+    let rubric_vars = fields.texts("rubric_vars");
+    let mut allow = fields.take("allow").map(allowed).unwrap_or_default();
+    if fields.truth("allow_unknown") == Some(true) {
         allow.push(Lint::UnknownPlaceholder);
     }
-    let fence = fields.truth("fence", findings).unwrap_or(true);
-    let unfenced = unfenced(text.as_ref(), fields, findings);
-    let Votes { count, combine } = votes(fields, findings);
-    let confirm_fails = fields.whole("confirm_fails", findings);
+    let fence = fields.truth("fence").unwrap_or(true);
+    let unfenced = unfenced(text.as_ref(), fields);
+    let Votes { count, combine } = votes(fields);
+    let confirm_fails = fields.whole("confirm_fails");
     let scale_field = fields.take("scale");
-    let scale = scale_field.and_then(|field| scale(field, findings));
+    let scale = scale_field.and_then(scale);
     if compare_to.is_some() {
         if let Some(field) = scale_field {
             let message = "a grader with `compare_to` has no `scale`";
-            findings.error(field.key_span, message).hint =
-                Some("a win is 1, a tie 0.5, a loss 0".to_owned());
+            field.error_at_key(message, "a win is 1, a tie 0.5, a loss 0");
         }
         if let Some(text) = &text {
-            check_comparison(text, entry, findings);
+            check_comparison(text, entry);
         }
     }
     Some(RubricSpec {
@@ -109,97 +107,80 @@ pub(crate) fn rubric(
 }
 
 /// Reports a kind of grader that is judged by an agent alone, and names none.
-fn check_kind(fields: &FieldSet<'_>, findings: &mut Findings) {
+fn check_kind(fields: &FieldSet<'_>) {
     let Some(kind) = fields.take("kind") else { return };
     let is_agents = kind.value.value == Yaml::Str("letta_judge".to_owned());
     if is_agents && fields.take("agent_file").is_none() && fields.take("panel").is_none() {
-        let message = "a grader of kind `letta_judge` needs an `agent_file`";
-        findings.error(kind.value.span, message).hint = Some(
-            "export a judge from your Letta server, and write `agent_file: judge.af`".to_owned(),
-        );
+        let hint = "export a judge from your Letta server, and write `agent_file: judge.af`";
+        kind.error("a grader of kind `letta_judge` needs an `agent_file`", hint);
     }
 }
 
 /// Agents give their verdicts by a tool that takes a score.
-fn check_agents_score(field: &YamlEntry, judges: &[JudgeSpec], findings: &mut Findings) {
+fn check_agents_score(field: Field<'_>, judges: &[JudgeSpec]) {
     if judges.iter().any(|judge| judge.agent.is_some()) {
         let message = "a judge that is an agent cannot compare: its tool takes a score";
-        findings.error(field.key_span, message).hint =
-            Some("leave `compare_to` out, or ask a model".to_owned());
+        field.error_at_key(message, "leave `compare_to` out, or ask a model");
     }
 }
 
 /// Reads the rubric of a grader: `prompt`, or the file of `prompt_path` with what it includes.
 pub(crate) fn text(
-    entry: &YamlEntry,
+    entry: Field<'_>,
     fields: &FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<RubricText> {
     let not_empty =
-        |field: &&YamlEntry| !matches!(&field.value.value, Yaml::Str(text) if text.is_empty());
+        |field: &Field<'_>| !matches!(&field.value.value, Yaml::Str(text) if text.is_empty());
     let inline = fields.take("prompt").filter(not_empty);
     let file = fields.take("prompt_path").filter(not_empty);
     let (text, field) = match (inline, file) {
         (Some(_), Some(file)) => {
             let message = "a rubric grader has `prompt` or `prompt_path`, not both";
-            reader.findings.error(file.key_span, message).hint = Some("keep one".to_owned());
-            return None;
+            return file.refuse_at_key(message, "keep one");
         }
         (Some(inline), None) => {
-            let text = reader.findings.text(inline)?;
-            let file = reader.findings.sources.place(inline.value.span).path;
+            let text = inline.text()?;
+            let file = reader.findings.place(inline.value.span).path;
             reader.looked.rubrics.push((entry.key.clone(), file));
             (RubricText { text, parts: vec![inline.value.span], front: Vec::new() }, inline)
         }
         (None, Some(file)) => {
-            let path = reader.path(file)?;
+            let path = file.path()?;
             reader.looked.rubrics.push((entry.key.clone(), path.clone()));
-            let text = rubric_file::read(
-                &path,
-                file.value.span,
-                reader.files,
-                &mut reader.looked,
-                &mut reader.findings,
-            );
-            (text?, file)
+            (rubric_file::read(&path, file.value.span, reader)?, file)
         }
         (None, None) => {
-            reader
-                .findings
-                .error(entry.key_span, "a rubric grader needs `prompt` or `prompt_path`");
-            return None;
+            return entry.refuse_at_key("a rubric grader needs `prompt` or `prompt_path`", "");
         }
     };
     if text.text.trim().is_empty() {
-        reader.findings.error(field.value.span, "the rubric is empty");
-        return None;
+        return field.refuse("the rubric is empty", "");
     }
     Some(text)
 }
 
 /// Reads `compare_to: PATH` and `compare_to: {field: PATH}` or `{run: PATH}`. A plain path is a run if it ends in
 /// `.jsonl` or has a slash.
-fn compare_to(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<CompareTo> {
+fn compare_to(fields: &FieldSet<'_>) -> Option<CompareTo> {
     let field = fields.take("compare_to")?;
     if let Yaml::Map(_) = field.value.value {
-        let inner = reader.findings.fields(field, &COMPARE_TO)?;
+        let inner = field.fields(&COMPARE_TO)?;
         let of_row = inner.take("field");
         let run = inner.take("run");
-        inner.finish(&mut reader.findings);
+        inner.finish();
         return match (of_row, run) {
-            (Some(of_row), None) => reader.findings.text(of_row).map(|path| in_row(&path)),
-            (None, Some(run)) => reader.path(run).map(CompareTo::Run),
+            (Some(of_row), None) => of_row.text().map(|path| in_row(&path)),
+            (None, Some(run)) => run.path().map(CompareTo::Run),
             _ => {
                 let message = "`compare_to` has either `field` or `run`";
-                reader.findings.error(field.key_span, message).hint =
-                    Some("write `compare_to: {field: PATH}` or `{run: FILE}`".to_owned());
-                None
+                field.refuse_at_key(message, "write `compare_to: {field: PATH}` or `{run: FILE}`")
             }
         };
     }
-    let text = reader.findings.text(field)?;
+    let text = field.text()?;
     if text.to_ascii_lowercase().ends_with(".jsonl") || text.contains('/') {
-        return reader.path(field).map(CompareTo::Run);
+        return field.path().map(CompareTo::Run);
     }
     Some(in_row(&text))
 }
@@ -210,7 +191,7 @@ fn in_row(path: &str) -> CompareTo {
 }
 
 /// A rubric that arranges two submissions itself has to show both.
-fn check_comparison(text: &RubricText, entry: &YamlEntry, findings: &mut Findings) {
+fn check_comparison(text: &RubricText, entry: Field<'_>) {
     let [first, second] = PAIR_NAMES.map(|name| names(&text.text, name));
     let (name, lacks) = match (first, second) {
         (true, false) => (PAIR_NAMES[0], "but not `{submission_b}`"),
@@ -220,29 +201,23 @@ fn check_comparison(text: &RubricText, entry: &YamlEntry, findings: &mut Finding
         }
         _ => return,
     };
-    let span = text.find(name, entry.key_span, findings);
+    let span = text.find(name, entry);
     let message = format!("this rubric compares, and names `{{{name}}}` {lacks}");
-    findings.error(span, message).hint = Some(
-        "name both, or neither: then question and submissions follow after the rubric".to_owned(),
-    );
+    let hint = "name both, or neither: then question and submissions follow after the rubric";
+    entry.findings.error(span, &message, hint);
 }
 
 /// The placeholders whose texts stand without fences, each of which the rubric can show.
-fn unfenced(
-    text: Option<&RubricText>,
-    fields: &FieldSet<'_>,
-    findings: &mut Findings,
-) -> Vec<String> {
+fn unfenced(text: Option<&RubricText>, fields: &FieldSet<'_>) -> Vec<String> {
     let Some(field) = fields.take("unfenced") else { return Vec::new() };
-    let taken = findings.texts(field).unwrap_or_default();
+    let taken = field.texts().unwrap_or_default();
     let Some(text) = text else { return taken };
     let mut known = vec!["input", "submission", "ground_truth", "row"];
     known.extend(open_names(&text.text, false));
     for name in &taken {
         if !known.contains(&name.as_str()) {
             let message = format!("`unfenced` names `{name}`, and the rubric has no `{{{name}}}`");
-            findings.error(field.value.span, message).hint =
-                Some(format!("there are `{}`", known.join("`, `")));
+            field.error(&message, &format!("there are `{}`", known.join("`, `")));
         }
     }
     taken

@@ -9,9 +9,11 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::files::Files;
+use crate::findings::Findings;
 use crate::load::FileLookups;
+use crate::reader::Reader;
 use crate::section::FieldShape::{Mapping, Text, Texts, Truth};
 use crate::section::{FRACTION, FieldSpec, Section, fields};
 use crate::sections::allow::ALLOW;
@@ -65,18 +67,13 @@ pub(crate) struct RubricText {
 }
 
 impl RubricText {
-    /// Where `{name}` is written in it, else `otherwise`.
-    pub(crate) fn find(
-        &self,
-        name: &str,
-        otherwise: SourceSpan,
-        findings: &Findings,
-    ) -> SourceSpan {
+    /// Where `{name}` is written in it, else the name of its `grader`.
+    pub(crate) fn find(&self, name: &str, grader: Field<'_>) -> SourceSpan {
         let placeholder = format!("{{{name}}}");
-        let found =
-            self.parts.iter().map(|part| (*part, findings.sources.find(*part, &placeholder)));
+        let sources = grader.findings.sources();
+        let found = self.parts.iter().map(|part| (*part, sources.find(*part, &placeholder)));
         let written = found.into_iter().find(|(part, span)| part != span);
-        written.map_or(otherwise, |(_, span)| span)
+        written.map_or(grader.key_span, |(_, span)| span)
     }
 }
 
@@ -114,14 +111,9 @@ fn with_line_feeds(text: &str) -> Cow<'_, str> {
 }
 
 /// Reads the rubric at `path`, which `from` names, and everything it includes.
-pub(crate) fn read(
-    path: &str,
-    from: SourceSpan,
-    files: &dyn Files,
-    looked: &mut FileLookups,
-    findings: &mut Findings,
-) -> Option<RubricText> {
-    RubricLoader::new(files, looked, findings).load(path, Some(from), NamedBy::Grader)
+pub(crate) fn read(path: &str, from: SourceSpan, reader: &mut Reader<'_>) -> Option<RubricText> {
+    let loader = RubricLoader::new(reader.files, &mut reader.looked, reader.findings);
+    loader.load(path, Some(from), NamedBy::Grader)
 }
 
 /// Reads the rubric at `path`, which a row names; it includes nothing outside of `folder`, the suite's.
@@ -131,11 +123,9 @@ pub fn row_rubric(path: &str, folder: &str, files: &dyn Files) -> RowRubric {
         text => return RowRubric { text, problems: Vec::new() },
     };
     let mut looked = FileLookups::default();
-    let mut findings = Findings::default();
-    let loader = RubricLoader {
-        folder: Some(folder),
-        ..RubricLoader::new(files, &mut looked, &mut findings)
-    };
+    let findings = Findings::default();
+    let loader = RubricLoader::new(files, &mut looked, &findings);
+    let loader = RubricLoader { folder: Some(folder), ..loader };
     let read = loader.load(path, None, NamedBy::Row);
     if let Some(RubricText { text, .. }) = &read
         && text.trim().is_empty()
@@ -170,7 +160,7 @@ struct FrontMatter {
 struct RubricLoader<'a> {
     files: &'a dyn Files,
     looked: &'a mut FileLookups,
-    findings: &'a mut Findings,
+    findings: &'a Findings,
     /// What nothing may be included from outside of.
     folder: Option<&'a str>,
     /// The files that led here, by normal path.
@@ -181,7 +171,7 @@ struct RubricLoader<'a> {
 }
 
 impl<'a> RubricLoader<'a> {
-    fn new(files: &'a dyn Files, looked: &'a mut FileLookups, findings: &'a mut Findings) -> Self {
+    fn new(files: &'a dyn Files, looked: &'a mut FileLookups, findings: &'a Findings) -> Self {
         Self {
             files,
             looked,
@@ -224,12 +214,11 @@ impl<'a> RubricLoader<'a> {
         let text = self.looked.text(path, from, self.files, self.findings)?;
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let text = &*with_line_feeds(text);
-        let file = self.findings.sources.add(path, text);
+        let file = self.findings.add_source(path, text);
         let Some((front, body)) = cut(text) else {
             let message = "the front matter of this rubric is never closed";
-            self.findings.error(SourceSpan::new(file, 0..3), message).hint =
-                Some(with_rule(Some("end it with a line `---`")));
-            return None;
+            let hint = with_rule(Some("end it with a line `---`"));
+            return self.findings.refuse(SourceSpan::new(file, 0..3), message, &hint);
         };
         let FrontMatter { settings, includes } = self.front(front, file, named_by)?;
         self.above.push(normal(path));
@@ -247,7 +236,7 @@ impl<'a> RubricLoader<'a> {
 
     fn front(&mut self, text: &str, file: u32, named_by: NamedBy) -> Option<FrontMatter> {
         let mut problems = Vec::new();
-        let root = tree::parse_part(text, file, &self.findings.sources, &mut problems);
+        let root = tree::parse_part(text, file, &self.findings.sources(), &mut problems);
         for mut problem in problems {
             problem.hint = Some(with_rule(problem.hint.as_deref()));
             self.findings.add(problem);
@@ -258,18 +247,17 @@ impl<'a> RubricLoader<'a> {
             Yaml::Null => Vec::new(),
             _ => {
                 let message = format!("front matter is a mapping, not {}", root.noun());
-                self.findings.error(root.span, message).hint = Some(with_rule(None));
-                return None;
+                return self.findings.refuse(root.span, &message, &with_rule(None));
             }
         };
-        let fields = FieldSet::new(&entries, &FRONT_MATTER);
+        let fields = FieldSet::new(&entries, &FRONT_MATTER, self.findings);
         let include = fields.take("include");
         for field in FRONT_SETTINGS.iter().filter_map(|field| fields.take(field.name)) {
             self.check_setting(field, named_by);
         }
-        let known = self.findings.diagnostics.len();
-        fields.finish(self.findings);
-        for problem in &mut self.findings.diagnostics[known..] {
+        let known = self.findings.diagnostics.borrow().len();
+        fields.finish();
+        for problem in &mut self.findings.diagnostics.borrow_mut()[known..] {
             problem.hint = Some(with_rule(problem.hint.as_deref()));
         }
         let includes = include.map(|field| self.includes(field)).unwrap_or_default();
@@ -279,7 +267,7 @@ impl<'a> RubricLoader<'a> {
         Some(FrontMatter { settings: settings.collect(), includes })
     }
 
-    fn check_setting(&mut self, field: &YamlEntry, named_by: NamedBy) {
+    fn check_setting(&self, field: Field<'_>, named_by: NamedBy) {
         let (whose, hint) = match named_by {
             NamedBy::Grader => return self.refuse_variables(&field.value),
             NamedBy::Row => ("the rubric of a row", "set it in the suite"),
@@ -287,17 +275,15 @@ impl<'a> RubricLoader<'a> {
                 ("an included file", "set it in the rubric that includes the file, or in the suite")
             }
         };
-        let message = format!("`{}` has no effect in {whose}", field.key);
-        self.findings.error(field.key_span, message).hint = Some(hint.to_owned());
+        field.error_at_key(&format!("`{}` has no effect in {whose}", field.key), hint);
     }
 
     /// Reports `${NAME}`: it would be taken for the text itself.
-    fn refuse_variables(&mut self, node: &YamlNode) {
+    fn refuse_variables(&self, node: &YamlNode) {
         match &node.value {
             Yaml::Str(text) if text.contains("${") => {
                 let message = "variables are replaced in suites only, not in rubric files";
-                self.findings.error(node.span, message).hint =
-                    Some("say this in the suite".to_owned());
+                self.findings.error(node.span, &message, "say this in the suite");
             }
             Yaml::Seq(items) => items.iter().for_each(|item| self.refuse_variables(item)),
             _ => {}
@@ -305,43 +291,36 @@ impl<'a> RubricLoader<'a> {
     }
 
     /// The paths of `include`, each with its place.
-    fn includes(&mut self, field: &YamlEntry) -> Vec<(String, SourceSpan)> {
+    fn includes(&self, field: Field<'_>) -> Vec<(String, SourceSpan)> {
         self.refuse_variables(&field.value);
-        let paths = self.findings.texts(field).unwrap_or_default();
-        let spans = match &field.value.value {
-            Yaml::Seq(items) => items.iter().map(|item| item.span).collect(),
-            _ => vec![field.value.span],
-        };
+        let paths = field.texts().unwrap_or_default();
+        let spans = field.value.items().iter().map(|item| item.span);
         paths.into_iter().zip(spans).collect()
     }
 
     fn include(&mut self, path: &str, span: SourceSpan) -> Option<()> {
-        let path = self.findings.sources.join(span.file, path);
+        let path = self.findings.sources().join(span.file, path);
         let name = normal(&path);
         if self.above.contains(&name) {
             let message = format!("this rubric includes itself: {} → `{name}`", self.chain());
-            self.findings.error(span, message);
-            return None;
+            return self.findings.refuse(span, &message, "");
         }
         if self.above.len() > MAX_DEPTH {
             let chain = self.chain();
             let message =
                 format!("more than {MAX_DEPTH} rubric files include one another: {chain}");
-            self.findings.error(span, message);
-            return None;
+            return self.findings.refuse(span, &message, "");
         }
         if self.folder.is_some_and(|folder| !is_inside(folder, &name)) {
-            let message = "`include` leads out of the suite's folder";
-            self.findings.error(span, message).hint =
-                Some("the rubric of a row includes files beside the suite or below it".to_owned());
-            return None;
+            let hint = "the rubric of a row includes files beside the suite or below it";
+            return self.findings.refuse(span, "`include` leads out of the suite's folder", hint);
         }
         if self.included.contains(&name) {
             return Some(());
         }
         if self.included.len() >= MAX_FILES {
-            self.findings.error(span, format!("a rubric includes at most {MAX_FILES} files"));
-            return None;
+            let message = format!("a rubric includes at most {MAX_FILES} files");
+            return self.findings.refuse(span, &message, "");
         }
         self.included.push(name);
         self.file(&path, Some(span), NamedBy::Included).map(|_| ())
@@ -392,18 +371,17 @@ fn written(span: SourceSpan, sources: &Sources) -> Option<WrittenText> {
 
 /// The places of a grader's rubric.
 pub(crate) fn rubric_places(
-    entry: &YamlEntry,
+    entry: Field<'_>,
     fields: &FieldSet<'_>,
     text: &RubricText,
-    findings: &Findings,
 ) -> RubricPlaces {
-    let place = |span: SourceSpan| findings.sources.place(span);
+    let place = |span: SourceSpan| entry.findings.place(span);
     let panel = fields.take("panel").map(|field| field.key_span);
     let model = panel.or_else(|| fields.take("model").map(|field| field.value.span));
     let threshold = fields.take("pass_threshold").map(|field| field.value.span);
     let unfenced = fields.take("fence").or_else(|| fields.take("unfenced"));
     let unfenced = unfenced.map(|field| field.key_span);
-    let parts = text.parts.iter().filter_map(|part| written(*part, &findings.sources));
+    let parts = text.parts.iter().filter_map(|part| written(*part, &entry.findings.sources()));
     RubricPlaces {
         grader: place(entry.key_span),
         model: place(model.unwrap_or(entry.key_span)),

@@ -1,9 +1,9 @@
 //! What a suite says of the sandbox of a program: its kind and its limits.
 
-use crate::fields::Findings;
+use crate::fields::Field;
 use crate::section::FieldShape::{AnyOf, Choice, Mapping, Text, Whole};
 use crate::section::{FINITE, FieldShape, Section, names, section};
-use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_base::yaml::tree::Yaml;
 use evalrs_model::spec::{Sandbox, SandboxKind};
 
 pub(crate) const SANDBOX_SHAPE: FieldShape =
@@ -23,30 +23,29 @@ pub(crate) const SANDBOXES: [(&str, SandboxKind); 3] = [
 ];
 
 /// Reads `sandbox: auto` and `sandbox: {kind: auto, memory: 512MB, cpu: 30}`.
-pub(crate) fn sandbox(field: &YamlEntry, findings: &mut Findings) -> Option<Sandbox> {
+pub(crate) fn sandbox(field: Field<'_>) -> Option<Sandbox> {
     match &field.value.value {
         Yaml::Bool(wanted) => {
             let kind = if *wanted { "auto" } else { "none" };
-            findings.wrong_type(field, "`none`, `auto` or `bubblewrap`").hint =
-                Some(format!("write `sandbox: {kind}`"));
-            return None;
+            let hint = format!("write `sandbox: {kind}`");
+            return field.wrong_type("`none`, `auto` or `bubblewrap`", &hint);
         }
         Yaml::Map(_) => {}
         _ => {
-            let kind = findings.choice(field, &SANDBOXES)?;
+            let kind = field.choice(&SANDBOXES)?;
             return Some(Sandbox { kind, ..Sandbox::default() });
         }
     }
-    let inner = findings.fields(field, &SANDBOX)?;
-    let kind = inner.choice("kind", &SANDBOXES, findings);
-    let memory = inner.take("memory").and_then(|memory| bytes(memory, findings));
-    let cpu_seconds = inner.whole("cpu", findings);
-    inner.finish(findings);
+    let inner = field.fields(&SANDBOX)?;
+    let kind = inner.choice("kind", &SANDBOXES);
+    let memory = inner.take("memory").and_then(bytes);
+    let cpu_seconds = inner.whole("cpu");
+    inner.finish();
     Some(Sandbox { kind: kind?, memory, cpu_seconds })
 }
 
 /// An amount of memory: bytes, or a number with a unit.
-fn bytes(field: &YamlEntry, findings: &mut Findings) -> Option<u64> {
+fn bytes(field: Field<'_>) -> Option<u64> {
     const MIN_BYTES: f64 = 1e6;
     const MAX_BYTES: f64 = 9e15;
     const UNITS: [(&str, f64); 10] = [
@@ -72,25 +71,17 @@ fn bytes(field: &YamlEntry, findings: &mut Findings) -> Option<u64> {
             let number = text[..end].trim().replace('_', "").parse::<f64>().ok();
             factor.zip(number).map(|(factor, number)| factor * number)
         }
-        _ => {
-            findings.wrong_type(field, "an amount of memory").hint =
-                Some("for example `memory: 512MB`".to_owned());
-            return None;
-        }
+        _ => return field.wrong_type("an amount of memory", "for example `memory: 512MB`"),
     };
     match amount {
         Some(bytes) if (MIN_BYTES..=MAX_BYTES).contains(&bytes) => Some(bytes.round() as u64),
         Some(_) => {
             let message = format!("`{}` must be at least 1 MB", field.key);
-            findings.error(field.value.span, message).hint =
-                Some("give a unit, for example `memory: 512MB`".to_owned());
-            None
+            field.refuse(&message, "give a unit, for example `memory: 512MB`")
         }
         None => {
             let message = format!("`{}` is not an amount of memory", field.key);
-            findings.error(field.value.span, message).hint =
-                Some("for example `memory: 512MB` or `memory: 2GiB`".to_owned());
-            None
+            field.refuse(&message, "for example `memory: 512MB` or `memory: 2GiB`")
         }
     }
 }

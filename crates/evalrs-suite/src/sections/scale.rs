@@ -1,8 +1,7 @@
 //! The `scale` of a judge: the range that it scores in.
 
-use crate::fields::Findings;
+use crate::fields::Field;
 use crate::section::{FINITE, Section, section};
-use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_model::spec::Scale;
 
 pub(crate) static SCALE: Section = section!["`scale`",
@@ -11,25 +10,21 @@ pub(crate) static SCALE: Section = section!["`scale`",
 ];
 
 /// Reads `scale: {min, max}`; 0 to 1 is the default and counts as none.
-pub(crate) fn scale(field: &YamlEntry, findings: &mut Findings) -> Option<Scale> {
-    if !matches!(field.value.value, Yaml::Map(_)) {
-        let hint = "write `scale: {min: 1, max: 5}`";
-        findings.wrong_type(field, "a mapping").hint = Some(hint.to_owned());
-        return None;
+pub(crate) fn scale(field: Field<'_>) -> Option<Scale> {
+    if !field.is_mapping() {
+        return field.wrong_type("a mapping", "write `scale: {min: 1, max: 5}`");
     }
-    let inner = findings.fields(field, &SCALE)?;
-    let min = inner.number("min", findings);
-    let max = inner.number("max", findings);
-    inner.finish(findings);
+    let inner = field.fields(&SCALE)?;
+    let min = inner.number("min");
+    let max = inner.number("max");
+    inner.finish();
     let min = min?;
     let max = max?;
     if min >= max {
-        findings.error(field.value.span, "`scale` must have a `min` below its `max`");
-        return None;
+        return field.refuse("`scale` must have a `min` below its `max`", "");
     }
     if !(max - min).is_finite() {
-        findings.error(field.value.span, "`scale` is too wide: `max` minus `min` must be finite");
-        return None;
+        return field.refuse("`scale` is too wide: `max` minus `min` must be finite", "");
     }
     Some(Scale { min, max }).filter(|scale| *scale != Scale::UNIT)
 }

@@ -61,23 +61,21 @@ pub(crate) const OF_JUDGES: [&str; 8] = [
 pub(crate) fn similarity(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> RubricSpec {
     let refused = fields.refuse(|name| OF_JUDGES.contains(&name));
     for field in &refused {
-        let message = format!("a similarity grader has no field `{}`", field.key);
-        reader.findings.error(field.key_span, message).hint =
-            Some("an embedding has no settings but `dimensions` and `extra_body`".to_owned());
+        let hint = "an embedding has no settings but `dimensions` and `extra_body`";
+        field.error_at_key(&format!("a similarity grader has no field `{}`", field.key), hint);
     }
     let is_named = fields.take("model").is_some();
     // What is not declared cannot be read.
     let spec =
         if refused.is_empty() { talking_model(fields, reader) } else { JudgeSpec::default() };
     let model = if is_named { spec.model.clone() } else { DEFAULT_MODEL.to_owned() };
-    let findings = &mut reader.findings;
     if let (Some(field), true) = (fields.take("provider"), spec.provider != PROVIDER) {
         let message =
             format!("`provider` must be `{PROVIDER}`, which is any endpoint with `/embeddings`");
-        findings.error(field.value.span, message);
+        field.error(&message, "");
     }
-    let value = fields.text("value", findings);
-    let dimensions = fields.whole("dimensions", findings);
+    let value = fields.text("value");
+    let dimensions = fields.whole("dimensions");
     RubricSpec {
         embedding: Some(EmbeddingSpec { dimensions, value }),
         ..RubricSpec::new("", JudgeSpec { model, ..spec })

@@ -4,8 +4,9 @@
 //! beside it. A reading never stops at a problem: it goes on with the next field, and gives a suite only if no error
 //! was found and no file is still unread.
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::files::Files;
+use crate::findings::Findings;
 use crate::load::{self, FileLookups};
 use crate::program_places::ProgramPlaces;
 use crate::reader::{Reader, Registry};
@@ -89,62 +90,62 @@ pub struct SuiteReading {
 }
 
 pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> SuiteReading {
+    let findings = Findings::default();
     let mut reader = Reader {
         files,
         registry,
         sandbox: Sandbox { kind: registry.sandbox, ..Sandbox::default() },
-        findings: Findings::default(),
+        findings: &findings,
         looked: FileLookups::default(),
         programs: Vec::new(),
         without_threshold: Vec::new(),
         rubric_places: Vec::new(),
     };
     let mut reading = SuiteReading::default();
-    let root = load::load(path, files, &mut reader.looked, &mut reader.findings);
+    let root = load::load(path, files, &mut reader.looked, &findings);
     if let Some(root) = root {
-        reading.dataset_place = place_of(&root, "dataset", &reader.findings);
-        reading.target_place = place_of(&root, "target", &reader.findings);
-        reading.labels_place = place_of(&root, "labels", &reader.findings);
-        reading.field_places = field_places(&root, &reader.findings);
-        reading.metric_places = metric_places(&root, &reader.findings);
+        reading.dataset_place = place_of(&root, "dataset", &findings);
+        reading.target_place = place_of(&root, "target", &findings);
+        reading.labels_place = place_of(&root, "labels", &findings);
+        reading.field_places = field_places(&root, &findings);
+        reading.metric_places = metric_places(&root, &findings);
         reading.suite = suite(&root, &mut reader);
     }
-    if reader.findings.failed() || !reader.looked.unread.is_empty() {
+    if findings.failed() || !reader.looked.unread.is_empty() {
         reading.suite = None;
     }
-    let sources = &reader.findings.sources;
-    reading.program_places =
-        reader.programs.into_iter().map(|spans| spans.places(sources)).collect();
-    reading.diagnostics = reader.findings.finish();
+    let Reader { looked, programs, rubric_places, .. } = reader;
+    reading.program_places = programs.into_iter().map(|spans| spans.places(&findings)).collect();
+    reading.diagnostics = findings.finish();
     let allowed = reading.suite.as_ref().map(|suite| &suite.allow[..]).unwrap_or_default();
     reading
         .diagnostics
         .retain(|diagnostic| !allowed.iter().any(|lint| Some(lint.name()) == diagnostic.lint));
-    reading.rubric_places = reader.rubric_places;
-    reading.rubric_files = reader.looked.rubrics;
-    reading.files = reader.looked.files;
-    reading.unread = reader.looked.unread;
+    reading.rubric_places = rubric_places;
+    reading.rubric_files = looked.rubrics;
+    reading.files = looked.files;
+    reading.unread = looked.unread;
     reading
 }
 
 /// The name of the suite at `path`, whatever is wrong with the rest; none if the file is not a suite.
 pub fn suite_name(path: &str, files: &dyn Files) -> Option<String> {
-    let mut findings = Findings::default();
-    let root = load::load(path, files, &mut FileLookups::default(), &mut findings)?;
+    let findings = Findings::default();
+    let root = load::load(path, files, &mut FileLookups::default(), &findings)?;
     root.entry("graders")?;
-    findings.text(root.entry("name")?)
+    Field { entry: root.entry("name")?, findings: &findings }.text()
 }
 
 /// What the suite at `path` says of labels, whatever is wrong with the rest.
 pub fn suite_labels(path: &str, files: &dyn Files) -> Option<LabelsSpec> {
-    let mut findings = Findings::default();
-    let root = load::load(path, files, &mut FileLookups::default(), &mut findings)?;
-    labels::labels(&FieldSet::new(root.entries(), &SUITE), None, None, &mut findings)
+    let findings = Findings::default();
+    let root = load::load(path, files, &mut FileLookups::default(), &findings)?;
+    labels::labels(&FieldSet::new(root.entries(), &SUITE, &findings), None, None)
 }
 
 /// Whether the suite at `path` has one grader, whatever is wrong with the rest.
 pub fn has_one_grader(path: &str, files: &dyn Files) -> bool {
-    let root = load::load(path, files, &mut FileLookups::default(), &mut Findings::default());
+    let root = load::load(path, files, &mut FileLookups::default(), &Findings::default());
     root.is_some_and(|root| {
         let graders = root.get("graders").map_or(0, |graders| graders.entries().len());
         graders == 1 && root.get("reward").is_none()
@@ -154,21 +155,21 @@ pub fn has_one_grader(path: &str, files: &dyn Files) -> bool {
 /// A suite is read whole even if a part of it is wrong, so that every problem is found.
 fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
     if looks_like_rollup(root) {
-        reader.findings.error(root.span, "this is a roll-up of suites, and not a suite").hint =
-            Some("name the suites, and behind them `--rollup` and this file".to_owned());
-        return None;
+        let message = "this is a roll-up of suites, and not a suite";
+        let hint = "name the suites, and behind them `--rollup` and this file";
+        return reader.findings.refuse(root.span, message, hint);
     }
-    let fields = FieldSet::new(root.entries(), &SUITE);
+    let fields = FieldSet::new(root.entries(), &SUITE, reader.findings);
     let name = reader.required("name", &fields, root);
-    let name = name.and_then(|name| reader.findings.text(name));
-    let description = fields.text("description", &mut reader.findings);
+    let name = name.and_then(Field::text);
+    let description = fields.text("description");
     let dataset = reader.required("dataset", &fields, root);
-    let mut dataset = dataset.and_then(|field| dataset::dataset(field, reader));
+    let mut dataset = dataset.and_then(dataset::dataset);
     let setup_script = fields.take("setup_script");
     let target = match fields.take("target") {
         Some(field) => {
             let models = fields.take("models").map(|field| models(field, reader));
-            let max_concurrent = fields.whole("max_concurrent_targets", &mut reader.findings);
+            let max_concurrent = fields.whole("max_concurrent_targets");
             let models = models.unwrap_or_default();
             let around = AroundTarget { setup_script, models, max_concurrent };
             targets::target(field, around, reader)
@@ -178,31 +179,30 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
         }
     };
     if let Some(field) = fields.take("sandbox")
-        && let Some(sandbox) = sandboxes::sandbox(field, &mut reader.findings)
+        && let Some(sandbox) = sandboxes::sandbox(field)
     {
         reader.sandbox = sandbox;
     }
     let mut graders = graders::graders(&fields, root, reader);
     rewards::reward(&fields, &mut graders, reader);
-    rewards::check_names(&graders, &mut reader.findings);
+    rewards::check_names(&graders, reader.findings);
     agents::join_target(target.as_ref(), &mut graders.specs);
     let keys: Vec<&str> = graders.names.iter().map(String::as_str).collect();
-    let findings = &mut reader.findings;
-    let metrics = metrics::metrics(&fields, &keys, findings);
+    let metrics = metrics::metrics(&fields, &keys);
     let metric_names = metrics::metric_names(&fields);
     let names = GateNames { graders: &keys, metrics: &metric_names };
     let rows = dataset.as_mut().map(|dataset| &mut dataset.fields);
-    let labels = labels::labels(&fields, Some(&keys), rows, findings);
-    let calibration = labels::calibration(&fields, findings);
-    let gate = gate::gate(&fields, names, findings);
-    let max_samples = fields.whole("max_samples", findings);
-    let num_runs = fields.whole("num_runs", findings).unwrap_or(1);
-    let max_concurrent = fields.whole("max_concurrent", findings);
-    let sample_tags = fields.texts("sample_tags", findings).unwrap_or_default();
-    let allow = fields.take("allow").map(|field| allowed(field, findings)).unwrap_or_default();
+    let labels = labels::labels(&fields, Some(&keys), rows);
+    let calibration = labels::calibration(&fields);
+    let gate = gate::gate(&fields, names);
+    let max_samples = fields.whole("max_samples");
+    let num_runs = fields.whole("num_runs").unwrap_or(1);
+    let max_concurrent = fields.whole("max_concurrent");
+    let sample_tags = fields.texts("sample_tags").unwrap_or_default();
+    let allow = fields.take("allow").map(allowed).unwrap_or_default();
     let passes = Passes { gate: gate.as_ref(), num_runs };
-    passes.check(&graders.specs, &reader.without_threshold, findings);
-    fields.finish(&mut reader.findings);
+    passes.check(&graders.specs, &reader.without_threshold, reader.findings);
+    fields.finish();
     Some(Suite {
         name: name?,
         description,
@@ -228,7 +228,7 @@ fn place_of(root: &YamlNode, section: &str, findings: &Findings) -> Option<Place
         Yaml::Map(_) => node.get("path").or_else(|| node.get("kind")).unwrap_or(node),
         _ => node,
     };
-    Some(findings.sources.place(node.span))
+    Some(findings.place(node.span))
 }
 
 /// What the path of the label of an output is called, which has a path under its own name.
@@ -242,7 +242,7 @@ fn metric_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
     let place = |entry: &YamlEntry| {
         let mut own = entry.value.entries().iter();
         let said = own.find(|own| ["weight", "class"].contains(&own.key.as_str()));
-        findings.sources.place(said.map_or(entry.key_span, |said| said.value.span))
+        findings.place(said.map_or(entry.key_span, |said| said.value.span))
     };
     metrics.iter().map(|entry| (entry.key.clone(), place(entry))).collect()
 }
@@ -252,7 +252,7 @@ fn metric_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
 fn field_places(root: &YamlNode, findings: &Findings) -> Vec<(String, Place)> {
     let fields = root.get("dataset").and_then(|dataset| dataset.get("fields"));
     let entries = fields.map(YamlNode::entries).unwrap_or_default();
-    let place = |entry: &YamlEntry| findings.sources.place(entry.value.span);
+    let place = |entry: &YamlEntry| findings.place(entry.value.span);
     let inside = |name: &'static str| {
         let own = entries.iter().filter(move |entry| entry.key == name);
         own.flat_map(|entry| entry.value.entries())

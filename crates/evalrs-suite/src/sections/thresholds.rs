@@ -3,7 +3,7 @@
 //! Without `pass_threshold` only the full score is one, as in the systems whose suites are read here: on a scale that judges
 //! use in between, that is seldom meant.
 
-use crate::fields::Findings;
+use crate::findings::Findings;
 use evalrs_base::yaml::source::SourceSpan;
 use evalrs_model::spec::{Aggregation, Gate, GraderKind, GraderSpec};
 
@@ -20,7 +20,7 @@ impl Passes<'_> {
         &self,
         graders: &[GraderSpec],
         without: &[(String, SourceSpan)],
-        findings: &mut Findings,
+        findings: &Findings,
     ) {
         for (name, span) in without {
             let grader = graders.iter().find(|grader| grader.name == *name);
@@ -28,10 +28,9 @@ impl Passes<'_> {
             let message = format!(
                 "`{name}` has no `pass_threshold`, so that only the full score is a pass, and {used}"
             );
-            findings.warning(*span, message).hint = Some(
-                "write the least score that is good enough, from 0 to 1: `pass_threshold: 0.7`"
-                    .to_owned(),
-            );
+            let hint =
+                "write the least score that is good enough, from 0 to 1: `pass_threshold: 0.7`";
+            findings.warning(*span, &message, hint);
         }
     }
 

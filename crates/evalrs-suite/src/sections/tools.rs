@@ -1,6 +1,6 @@
 //! Graders that are deterministic functions, or functions of a Python file.
 
-use crate::fields::FieldSet;
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{Anything, Choice, MapOf, Text};
 use crate::section::{FieldSpec, Section, fields};
@@ -8,7 +8,6 @@ use crate::sections::grader_fields::SUBMISSION;
 use crate::sections::options::{options, report};
 use crate::sections::programs::PROGRAM_SETTINGS;
 use crate::sections::{program_files, programs, votes};
-use evalrs_base::yaml::tree::YamlEntry;
 use evalrs_model::spec::{GraderKind, Language, Role, ToolSpec};
 
 pub(crate) static TOOL: Section = Section::new("a tool grader", &[TOOL_KIND, SUBMISSION, FUNCTION]);
@@ -27,39 +26,35 @@ const FUNCTION: &[FieldSpec] = fields![
 ];
 
 pub(crate) fn tool(
-    entry: &YamlEntry,
+    entry: Field<'_>,
     fields: &mut FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<GraderKind> {
     let config_field = fields.take("config");
-    let config = options(config_field, &mut reader.findings);
+    let config = options(config_field);
     let field = fields.take("function")?;
-    let function = reader.findings.text(field)?;
+    let function = field.text()?;
     if program_files::is_python(&function) {
         if let Some(config) = config_field {
-            let message = "functions of Python files have no `config`";
-            reader.findings.error(config.key_span, message).hint =
-                Some("write it into the file, or into the `metadata` of the rows".to_owned());
+            let hint = "write it into the file, or into the `metadata` of the rows";
+            config.error_at_key("functions of Python files have no `config`", hint);
         }
         fields.read_as(&PYTHON_TOOL);
-        let spec = program_files::python(field, &function, Role::Grade, reader);
-        let spec = programs::with_sight(spec, fields, reader);
+        let spec = program_files::python(field, &function, Role::Grade);
+        let spec = programs::with_sight(spec, fields);
         let spec = programs::with_settings(spec, field, fields, reader)?;
         return Some(GraderKind::Program(Box::new(spec)));
     }
     if !reader.registry.graders.contains(&function.as_str()) {
         if Language::of_file(&function) == Language::JavaScript || function.contains('/') {
-            let message = format!("`{function}` is a file, not a grading function");
-            reader.findings.error(field.value.span, message).hint =
-                Some(format!("write `kind: program` and `path: {function}`"));
-            return None;
+            let hint = format!("write `kind: program` and `path: {function}`");
+            return field.refuse(&format!("`{function}` is a file, not a grading function"), &hint);
         }
-        reader.findings.unknown(field, &function, "grading function", reader.registry.graders);
-        return None;
+        return field.unknown(&function, "grading function", reader.registry.graders);
     }
     let mut spec = ToolSpec { function, config: config? };
-    votes::join_path(&mut spec, field.value.span, &reader.findings);
+    votes::join_path(&mut spec, field);
     let problems = (reader.registry.check_grader)(&spec);
-    report(&problems, entry.value.get("config"), field, &mut reader.findings);
+    report(&problems, entry.value.get("config"), field);
     Some(GraderKind::Tool(spec))
 }

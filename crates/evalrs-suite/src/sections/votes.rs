@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use crate::fields::{FieldSet, Findings};
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Mapping, Text, Texts};
 use crate::section::{FINITE, Section, fields};
@@ -10,8 +10,6 @@ use crate::sections::ballots::COMBINE;
 use crate::sections::grader_fields::SUBMISSION;
 use crate::sections::options::report;
 use crate::sections::scale::SCALE;
-use evalrs_base::yaml::source::SourceSpan;
-use evalrs_base::yaml::tree::YamlEntry;
 use evalrs_eval::grade::votes::{ID, is_of_votes};
 use evalrs_model::spec::ToolSpec;
 
@@ -43,7 +41,7 @@ const OPTIONS: [&str; 7] = ["votes", "path", "fields", "map", "scale", "combine"
 
 /// Reads the grader `entry`.
 pub(crate) fn votes(
-    entry: &YamlEntry,
+    entry: Field<'_>,
     fields: &FieldSet<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<ToolSpec> {
@@ -51,23 +49,23 @@ pub(crate) fn votes(
     let mut path = None;
     for name in OPTIONS {
         let Some(field) = fields.take(name) else { continue };
-        path = path.or((name == "path").then_some(field.value.span));
+        path = path.or((name == "path").then_some(field));
         config.insert(name.to_owned(), field.value.to_json());
     }
     let mut spec = ToolSpec { function: ID.to_owned(), config };
     let problems = (reader.registry.check_grader)(&spec);
-    report(&problems, Some(&entry.value), entry, &mut reader.findings);
-    if let Some(span) = path {
-        join_path(&mut spec, span, &reader.findings);
+    report(&problems, Some(&entry.value), entry);
+    if let Some(field) = path {
+        join_path(&mut spec, field);
     }
     problems.is_empty().then_some(spec)
 }
 
-/// Joins the path of a file of votes to the folder of the file that wrote it at `span`.
-pub(crate) fn join_path(spec: &mut ToolSpec, span: SourceSpan, findings: &Findings) {
+/// Joins the path of a file of votes to the folder of the file that wrote `field`.
+pub(crate) fn join_path(spec: &mut ToolSpec, field: Field<'_>) {
     if is_of_votes(spec)
         && let Some(Value::String(path)) = spec.config.get_mut("path")
     {
-        *path = findings.sources.join(span.file, path);
+        *path = field.joined(path);
     }
 }

@@ -1,6 +1,6 @@
 //! What targets of several kinds share: limits, hooks, models, the function that prepares a server.
 
-use crate::fields::FieldSet;
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, Mapping, Text, Texts, Truth, Whole};
 use crate::section::{FieldShape, FieldSpec, Section, fields, section};
@@ -8,7 +8,7 @@ use crate::sections::environment::ENVIRONMENT;
 use crate::sections::targets::user::USER;
 use crate::sections::targets::workspace::WORKSPACE_SHAPE;
 use crate::sections::{program_files, programs};
-use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_base::yaml::tree::Yaml;
 use evalrs_model::spec::{Language, ProgramSpec, Role, SampleMember, TargetModel};
 
 /// What every target that is run has.
@@ -54,7 +54,7 @@ pub(crate) const TIMEOUT_MS: u64 = 300_000;
 #[derive(Debug, Default)]
 pub(crate) struct AroundTarget<'a> {
     /// `setup_script`, which agents on Letta servers have.
-    pub setup_script: Option<&'a YamlEntry>,
+    pub setup_script: Option<Field<'a>>,
     /// `models`.
     pub models: Vec<TargetModel>,
     /// `max_concurrent_targets`.
@@ -67,7 +67,7 @@ pub(crate) fn no_program() -> ProgramSpec {
 }
 
 /// Reads `models: [NAME, {name, provider}]`.
-pub(crate) fn models(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<TargetModel> {
+pub(crate) fn models(field: Field<'_>, reader: &mut Reader<'_>) -> Vec<TargetModel> {
     let mut models: Vec<TargetModel> = Vec::new();
     for item in field.value.items() {
         let model = match &item.value {
@@ -75,30 +75,29 @@ pub(crate) fn models(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<TargetMo
                 Some(TargetModel { name: name.clone(), provider: None })
             }
             Yaml::Map(entries) => {
-                let inner = FieldSet::new(entries, &TARGET_MODEL);
-                let name = inner.text("name", &mut reader.findings);
-                let provider = inner.text("provider", &mut reader.findings);
+                let inner = FieldSet::new(entries, &TARGET_MODEL, field.findings);
+                let name = inner.text("name");
+                let provider = inner.text("provider");
                 if name.is_none() && inner.take("name").is_none() {
-                    reader.findings.error(item.span, "a model has no `name`");
+                    field.findings.error(item.span, "a model has no `name`", "");
                 }
                 if let (Some(provider), Some(entry)) = (&provider, inner.take("provider"))
                     && !reader.registry.providers.contains(&provider.as_str())
                 {
-                    reader.findings.unknown(entry, provider, "provider", reader.registry.providers);
+                    entry.unknown::<()>(provider, "provider", reader.registry.providers);
                 }
-                inner.finish(&mut reader.findings);
+                inner.finish();
                 name.map(|name| TargetModel { name, provider })
             }
             _ => {
                 let message = format!("a model of `models` must be a name, not {}", item.noun());
-                reader.findings.error(item.span, message);
-                None
+                field.findings.refuse(item.span, &message, "")
             }
         };
         let Some(model) = model else { continue };
         if models.iter().any(|known| known.name == model.name) {
             let message = format!("`{}` stands twice in `models`", model.name);
-            reader.findings.error(item.span, message);
+            field.findings.error(item.span, &message, "");
         }
         models.push(model);
     }
@@ -107,12 +106,12 @@ pub(crate) fn models(field: &YamlEntry, reader: &mut Reader<'_>) -> Vec<TargetMo
 
 /// The function that prepares the server, which runs as the target's own program does.
 pub(crate) fn setup(
-    field: &YamlEntry,
+    field: Field<'_>,
     program: &ProgramSpec,
     reader: &mut Reader<'_>,
 ) -> Option<ProgramSpec> {
-    let text = reader.findings.text(field)?;
-    let spec = program_files::python(field, &text, Role::SuiteSetup, reader)?;
+    let text = field.text()?;
+    let spec = program_files::python(field, &text, Role::SuiteSetup)?;
     Some(programs::beside(spec, field, program, reader))
 }
 
@@ -122,13 +121,12 @@ pub(crate) const SEES: FieldShape = AnyOf(&[Choice(NAMES), ListOf(&Choice(NAMES)
 const NAMES: &[&str] = &[SampleMember::Id.name()];
 
 /// What a target says that it sees.
-pub(crate) fn seen(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Vec<SampleMember> {
+pub(crate) fn seen(fields: &FieldSet<'_>) -> Vec<SampleMember> {
     let Some(field) = fields.take("sees") else { return Vec::new() };
-    let names = reader.findings.texts(field).unwrap_or_default();
+    let names = field.texts().unwrap_or_default();
     if let Some(other) = names.iter().find(|name| !NAMES.contains(&name.as_str())) {
         let message = format!("`sees` of a target names the `id` alone, not `{other}`");
-        reader.findings.error(field.value.span, message).hint =
-            Some("what else it is handed is in its key anyway: write `sees: [id]`".to_owned());
+        field.error(&message, "what else it is handed is in its key anyway: write `sees: [id]`");
     }
     if names.is_empty() { Vec::new() } else { vec![SampleMember::Id] }
 }

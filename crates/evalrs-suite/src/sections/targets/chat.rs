@@ -44,63 +44,49 @@ pub(crate) fn chat(
         && fields.take("model").is_none()
         && let Some(kind) = fields.take("kind")
     {
-        reader.findings.error(kind.value.span, "a chat target needs a `model`").hint =
-            Some("say `model` here, or `models` at the top of the suite".to_owned());
+        let hint = "say `model` here, or `models` at the top of the suite";
+        kind.error("a chat target needs a `model`", hint);
     }
     let system = either("system", "system_path", fields, reader);
-    let tools = tools(fields, reader);
+    let tools = tools(fields, reader).unwrap_or_default();
     let program = match fields.take("tool_program") {
         None => Some(no_program()),
         Some(field) => match &field.value.value {
             Yaml::Str(text) if is_python(text) || Language::of_file(text).has_worker() => {
-                module_or_function(field, Role::Tool, "tool", reader)
+                module_or_function(field, Role::Tool, "tool")
             }
-            _ => words(field, Role::Tool, reader),
+            _ => words(field, Role::Tool),
         },
     };
     if !tools.is_empty()
         && fields.take("tool_program").is_none()
         && let Some(field) = fields.take("tools")
     {
-        reader.findings.error(field.key_span, "nothing answers the calls of these tools").hint =
-            Some(
-                "name what does with `tool_program`, for example `tool_program: tools.py:answer`"
-                    .to_owned(),
-            );
+        let hint =
+            "name what does with `tool_program`, for example `tool_program: tools.py:answer`";
+        field.error_at_key("nothing answers the calls of these tools", hint);
     }
-    let findings = &mut reader.findings;
-    let max_turns = fields.whole("max_turns", findings).unwrap_or(20);
+    let max_turns = fields.whole("max_turns").unwrap_or(20);
     let chat = ChatTarget { model, system, tools, max_turns };
     Some((AgentKind::Chat(Box::new(chat)), program?))
 }
 
 /// The tools of a chat: a list, or a JSON file with one.
-fn tools(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Vec<Value> {
-    let Some(field) = fields.take("tools") else { return Vec::new() };
+fn tools(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<Vec<Value>> {
+    let field = fields.take("tools")?;
     let value = match &field.value.value {
-        Yaml::Str(_) => {
-            let Some(text) = reader.text_of(field) else { return Vec::new() };
-            match serde_json::from_str::<Value>(&text) {
-                Ok(value) => value,
-                Err(error) => {
-                    let message = format!("`tools` is not a JSON file: {error}");
-                    reader.findings.error(field.value.span, message);
-                    return Vec::new();
-                }
+        Yaml::Str(_) => match serde_json::from_str(&reader.text_of(field)?) {
+            Ok(value) => value,
+            Err(error) => {
+                return field.refuse(&format!("`tools` is not a JSON file: {error}"), "");
             }
-        }
+        },
         _ => field.value.to_json(),
     };
-    let Value::Array(tools) = value else {
-        reader.findings.error(field.value.span, "`tools` must be a list");
-        return Vec::new();
-    };
+    let Value::Array(tools) = value else { return field.refuse("`tools` must be a list", "") };
     let read: Result<Vec<Value>, String> = tools.into_iter().map(tool).collect();
-    read.unwrap_or_else(|message| {
-        reader.findings.error(field.value.span, message).hint =
-            Some("a tool has `name`, `description` and `parameters`, a JSON Schema".to_owned());
-        Vec::new()
-    })
+    let hint = "a tool has `name`, `description` and `parameters`, a JSON Schema";
+    read.map_or_else(|message| field.refuse(&message, hint), Some)
 }
 
 /// A tool in one form, whether it is written as OpenAI, Anthropic or Google want it.

@@ -1,7 +1,6 @@
 //! Targets that are deployed agents, asked over HTTP.
 
-use crate::fields::{FieldSet, Findings};
-use crate::reader::Reader;
+use crate::fields::FieldSet;
 use crate::section::FieldShape::{Anything, Choice, Text};
 use crate::section::{Section, fields};
 use crate::sections::headers::{HEADERS, headers};
@@ -32,43 +31,37 @@ pub(crate) static HTTP_TARGET: Section = Section::new(
     ],
 );
 
-pub(crate) fn http(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Option<AgentKind> {
-    let headers = headers(fields, &mut reader.findings);
-    let findings = &mut reader.findings;
-    let url = fields.text("url", findings);
+pub(crate) fn http(fields: &mut FieldSet<'_>) -> Option<AgentKind> {
+    let headers = headers(fields);
+    let url = fields.text("url");
     if let (Some(url), Some(field)) = (&url, fields.take("url"))
         && !["http://", "https://"].iter().any(|scheme| url.starts_with(scheme))
     {
-        findings.error(field.value.span, "`url` must begin with `http://` or `https://`");
+        field.error("`url` must begin with `http://` or `https://`", "");
     }
-    check_exchange(fields, &headers, findings);
+    check_exchange(fields, &headers);
     Some(AgentKind::Http(Box::new(HttpTarget {
-        method: fields.text("method", findings).unwrap_or_else(|| "POST".to_owned()),
+        method: fields.text("method").unwrap_or_else(|| "POST".to_owned()),
         headers,
         body: fields.take("body").map(|field| field.value.to_json()),
-        answer: fields.text("answer", findings),
-        messages: fields.text("messages", findings),
-        session: fields.text("session", findings),
-        is_stream: fields.choice("stream", &[("sse", true)], findings).unwrap_or(false),
-        endpoint: fields.text("endpoint", findings),
+        answer: fields.text("answer"),
+        messages: fields.text("messages"),
+        session: fields.text("session"),
+        is_stream: fields.choice("stream", &[("sse", true)]).unwrap_or(false),
+        endpoint: fields.text("endpoint"),
         url: url?,
     })))
 }
 
 /// Reports paths that are none, and placeholders that stand for nothing.
-pub(crate) fn check_exchange(
-    fields: &FieldSet<'_>,
-    headers: &[HeaderSpec],
-    findings: &mut Findings,
-) {
+pub(crate) fn check_exchange(fields: &FieldSet<'_>, headers: &[HeaderSpec]) {
     for name in ["answer", "messages", "session"] {
         if let Some(field) = fields.take(name)
             && let Yaml::Str(text) = &field.value.value
             && let Err(error) = json_path::parse(text)
         {
             let message = format!("`{name}` is not a JSONPath: {error}");
-            findings.error(field.value.span, message).hint =
-                Some("for example `$.output` or `$.messages[-1].content`".to_owned());
+            field.error(&message, "for example `$.output` or `$.messages[-1].content`");
         }
     }
     let mut unknown = Vec::new();
@@ -91,23 +84,21 @@ pub(crate) fn check_exchange(
     for (field, name) in unknown {
         let known = exchange::PLACEHOLDERS.map(|name| format!("{{{name}}}")).join(", ");
         let message = format!("`{{{name}}}` stands for nothing");
-        findings.error(field.value.span, message).hint = Some(format!(
+        let hint = format!(
             "placeholders are {known}; the last three also with a member, such as {{metadata.tone}}"
-        ));
+        );
+        field.error(&message, &hint);
     }
     if let Some(field) = fields.take("stream")
         && fields.take("answer").is_none()
     {
-        findings.error(field.key_span, "`stream` needs an `answer`").hint = Some(
-            "say where the text stands in each event, for example `answer: $.delta`".to_owned(),
-        );
+        let hint = "say where the text stands in each event, for example `answer: $.delta`";
+        field.error_at_key("`stream` needs an `answer`", hint);
     }
     if let Some(field) = fields.take("user")
         && fields.take("session").is_none()
     {
-        findings.error(field.key_span, "`user` needs a `session`").hint = Some(
-            "say where the name of the conversation stands in a reply, for example `session: $.session_id`"
-                .to_owned(),
-        );
+        let hint = "say where the name of the conversation stands in a reply, for example `session: $.session_id`";
+        field.error_at_key("`user` needs a `session`", hint);
     }
 }

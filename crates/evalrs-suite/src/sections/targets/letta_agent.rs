@@ -2,14 +2,14 @@
 
 use serde_json::{Value, json};
 
-use crate::fields::FieldSet;
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::sections::program_files::written_call;
 use crate::sections::targets::around::{AroundTarget, TIMEOUT_MS, models, no_program, seen, setup};
 use crate::sections::{program_files, programs};
 use crate::written::extend;
 use evalrs_base::file_text::FileText;
-use evalrs_base::yaml::tree::{Yaml, YamlEntry};
+use evalrs_base::yaml::tree::Yaml;
 use evalrs_model::spec::{
     AgentKind, LettaAgentSource, LettaModelConfig, LettaTarget, LiveTarget, ProgramSpec, Role,
     TargetHooks, TargetModel, TargetSpec,
@@ -25,7 +25,7 @@ const CONFIG_FOLDER: &str = "llm_model_configs";
 /// graded.
 pub(crate) fn letta(
     kind: &str,
-    field: &YamlEntry,
+    field: Field<'_>,
     fields: FieldSet<'_>,
     around: AroundTarget<'_>,
     reader: &mut Reader<'_>,
@@ -35,35 +35,34 @@ pub(crate) fn letta(
     let AgentSource { agent, program } = match source(&fields, reader) {
         Ok(source) => source?,
         Err(why) => {
-            fields.finish(&mut reader.findings);
+            fields.finish();
             return Some(not_runnable(why));
         }
     };
     let configs = match configs(&fields, reader) {
         Ok(configs) => configs,
         Err(why) => {
-            fields.finish(&mut reader.findings);
+            fields.finish();
             return Some(not_runnable(why));
         }
     };
     let handles = fields.take("model_handles").map(|field| models(field, reader));
-    let findings = &mut reader.findings;
     let target = LettaTarget {
-        base_url: fields.text("base_url", findings),
+        base_url: fields.text("base_url"),
         agent,
-        api_key_env: fields.text("api_key_env", findings),
-        project_id: fields.text("project_id", findings),
-        keep_agents: fields.truth("keep_agents", findings).unwrap_or(false),
+        api_key_env: fields.text("api_key_env"),
+        project_id: fields.text("project_id"),
+        keep_agents: fields.truth("keep_agents").unwrap_or(false),
         model_configs: configs,
     };
-    let retries = fields.whole("max_retries", findings).unwrap_or(0);
-    let version = fields.text("version", findings);
+    let retries = fields.whole("max_retries").unwrap_or(0);
+    let version = fields.text("version");
     let named = fields.take("agent_script").unwrap_or(field);
-    let sees = seen(&fields, reader);
+    let sees = seen(&fields);
     let program = ProgramSpec { timeout_ms: TIMEOUT_MS, sees, ..program };
     let program = programs::with_settings(Some(program), named, &fields, reader)?;
     let script = around.setup_script.map(|script| setup(script, &program, reader));
-    fields.finish(&mut reader.findings);
+    fields.finish();
     let configured = target.model_configs.iter();
     let configured = configured
         .map(|config| TargetModel { name: config.model.clone(), provider: None })
@@ -104,18 +103,18 @@ fn source(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Result<Option<Agent
     };
     for other in said {
         let message = format!("say `{}` or `{}`, not both", field.key, other.key);
-        reader.findings.error(other.key_span, message).hint = Some("keep one".to_owned());
+        other.error_at_key(&message, "keep one");
     }
     let plain = |agent| AgentSource { agent, program: no_program() };
     match field.key.as_str() {
-        "agent_id" => Ok(reader.findings.text(field).map(LettaAgentSource::Id).map(plain)),
+        "agent_id" => Ok(field.text().map(LettaAgentSource::Id).map(plain)),
         "agent_script" => {
-            let Some(text) = reader.findings.text(field) else { return Ok(None) };
-            let program = program_files::python(field, &text, Role::AgentFactory, reader);
+            let Some(text) = field.text() else { return Ok(None) };
+            let program = program_files::python(field, &text, Role::AgentFactory);
             Ok(program.map(|program| AgentSource { agent: LettaAgentSource::Script, program }))
         }
         _ => {
-            let Some(path) = reader.path(field) else { return Ok(None) };
+            let Some(path) = field.path() else { return Ok(None) };
             if reader.files.text(&path) == FileText::Missing {
                 return Err(format!("there is no file `{path}`"));
             }
@@ -137,22 +136,20 @@ fn configs(
     if let Some(handles) = fields.take("model_handles")
         && handles.value.value != Yaml::Null
     {
-        let message = "say `model_configs` or `model_handles`, not both";
-        reader.findings.error(handles.key_span, message).hint = Some("keep one".to_owned());
+        handles.error_at_key("say `model_configs` or `model_handles`, not both", "keep one");
     }
     let mut all: Vec<LettaModelConfig> = Vec::new();
-    for name in reader.findings.texts(field).unwrap_or_default() {
+    for name in field.texts().unwrap_or_default() {
         let is_path = name.rsplit_once('.').is_some_and(|(_, ending)| ending == "json");
         let file = if is_path { name.clone() } else { format!("{CONFIG_FOLDER}/{name}.json") };
-        let path = reader.findings.sources.join(field.value.span.file, &file);
+        let path = field.joined(&file);
         if reader.files.text(&path) == FileText::Missing {
             return Err(no_config(&name, &file));
         }
         let Some(config) = config(field, path, reader) else { continue };
         if all.iter().any(|known| known.model == config.model) {
             let message = format!("two of `model_configs` are of the model `{}`", config.model);
-            reader.findings.error(field.value.span, message).hint =
-                Some("results are told apart by the name of the model: keep one".to_owned());
+            field.error(&message, "results are told apart by the name of the model: keep one");
         }
         all.push(config);
     }
@@ -160,16 +157,14 @@ fn configs(
 }
 
 /// The model in the file at `path`.
-fn config(field: &YamlEntry, path: String, reader: &mut Reader<'_>) -> Option<LettaModelConfig> {
-    let span = field.value.span;
-    let text = reader.looked.text(&path, Some(span), reader.files, &mut reader.findings)?;
+fn config(field: Field<'_>, path: String, reader: &mut Reader<'_>) -> Option<LettaModelConfig> {
+    let span = Some(field.value.span);
+    let text = reader.looked.text(&path, span, reader.files, reader.findings)?;
     let mut config: Value = serde_json::from_str(&text).unwrap_or_default();
     config.sort_all_objects();
     let Some(model) = config.get("model").and_then(Value::as_str).map(str::to_owned) else {
         let message = format!("`{path}` is not the configuration of a model: it has no `model`");
-        reader.findings.error(span, message).hint =
-            Some("it is a JSON object as Letta has it in `llm_config`".to_owned());
-        return None;
+        return field.refuse(&message, "it is a JSON object as Letta has it in `llm_config`");
     };
     Some(LettaModelConfig { path, model, text: config.to_string() })
 }

@@ -2,12 +2,11 @@
 
 use serde_json::{Value, json};
 
-use crate::fields::FieldSet;
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::sections::programs;
 use crate::sections::targets::around::{AroundTarget, TIMEOUT_MS, models, no_program, setup};
 use crate::sections::targets::workspace::{template, workspace};
-use evalrs_base::yaml::tree::YamlEntry;
 use evalrs_eval::adapter::LETTA_CODE;
 use evalrs_model::spec::{
     AdapterSource, AgentKind, LettaCodeTarget, LiveTarget, ProgramSpec, TargetHooks, TargetSpec,
@@ -28,7 +27,7 @@ const UNAVAILABLE: [&str; 9] = [
 
 /// Reads Letta's coding agent. Where it cannot be run, its recorded results can still be graded.
 pub(crate) fn letta_code(
-    field: &YamlEntry,
+    field: Field<'_>,
     fields: FieldSet<'_>,
     around: AroundTarget<'_>,
     reader: &mut Reader<'_>,
@@ -43,36 +42,35 @@ pub(crate) fn letta_code(
         None => None,
     };
     if why.is_some() {
-        fields.finish(&mut reader.findings);
+        fields.finish();
         return Some(TargetSpec::NotRunnable { kind: "letta_code".to_owned(), why });
     }
     let handles = fields.take("model_handles").map(|field| models(field, reader));
-    let working_dir = fields.take("working_dir").and_then(|field| reader.path(field));
-    let workspace = workspace(&fields, reader);
-    let findings = &mut reader.findings;
+    let working_dir = fields.path("working_dir");
+    let workspace = workspace(&fields);
     let target = LettaCodeTarget {
-        base_url: fields.text("base_url", findings),
+        base_url: fields.text("base_url"),
         working_dir,
-        allowed_tools: fields.texts("allowed_tools", findings),
-        disallowed_tools: fields.texts("disallowed_tools", findings),
-        permission_mode: fields.text("permission_mode", findings),
-        flags: fields.texts("flags", findings).unwrap_or_default(),
+        allowed_tools: fields.texts("allowed_tools"),
+        disallowed_tools: fields.texts("disallowed_tools"),
+        permission_mode: fields.text("permission_mode"),
+        flags: fields.texts("flags").unwrap_or_default(),
         adapter: AdapterSource { name: "letta-code".to_owned(), text: String::new() },
     };
     let text = adapter(&target);
     let adapter = AdapterSource { text, ..target.adapter };
     let target = LettaCodeTarget { adapter, ..target };
-    let retries = fields.whole("max_retries", findings).unwrap_or(0);
-    let version = fields.text("version", findings);
+    let retries = fields.whole("max_retries").unwrap_or(0);
+    let version = fields.text("version");
     let runtime = Some("letta".to_owned());
     let program = ProgramSpec { runtime, timeout_ms: TIMEOUT_MS, ..no_program() };
-    let copied = template(&fields, reader);
+    let copied = template(&fields);
     let program = programs::with_settings_and(Some(program), field, &fields, copied, reader)?;
     let script = around.setup_script.and_then(|script| {
         let own = ProgramSpec { runtime: None, ..program.clone() };
         setup(script, &own, reader)
     });
-    fields.finish(&mut reader.findings);
+    fields.finish();
     let handles = handles.unwrap_or_default();
     Some(TargetSpec::Live(Box::new(LiveTarget {
         kind: AgentKind::LettaCode(Box::new(target)),

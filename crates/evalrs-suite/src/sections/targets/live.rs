@@ -3,11 +3,11 @@
 //! Everything that decides an answer is read here: the texts of prompts, adapters and tools are part of the suite, as
 //! rubrics are. What files an agent rests on is said by `inputs`, and read with those of its program.
 
-use crate::fields::FieldSet;
+use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{Choice, Text, Texts};
 use crate::section::{Section, fields};
-use crate::sections::program_files::{module_or_function, words};
+use crate::sections::program_files::{command_line, module_or_function, words};
 use crate::sections::programs;
 use crate::sections::sandboxes::SANDBOX_SHAPE;
 use crate::sections::targets::around::{
@@ -17,11 +17,8 @@ use crate::sections::targets::chat::{CHAT_TARGET, chat};
 use crate::sections::targets::http::{HTTP_TARGET, check_exchange, http};
 use crate::sections::targets::user::user;
 use crate::sections::targets::workspace::{template, workspace};
-use evalrs_base::yaml::tree::YamlEntry;
 use evalrs_eval::adapter::{Adapter, BUILT_IN};
-use evalrs_model::spec::{
-    AdapterSource, AgentKind, Language, LiveTarget, ProgramSpec, Role, TargetHooks,
-};
+use evalrs_model::spec::{AdapterSource, AgentKind, LiveTarget, ProgramSpec, Role, TargetHooks};
 
 pub(crate) static COMMAND_TARGET: Section = Section::new(
     "a command target",
@@ -82,107 +79,88 @@ pub(crate) const LIVE_KINDS: [(&str, &Section); 5] = [
 /// Reads a target of this kind, whose name is known to be one of [`LIVE_KINDS`].
 pub(crate) fn live(
     name: &str,
-    field: &YamlEntry,
+    field: Field<'_>,
     mut fields: FieldSet<'_>,
     around: AroundTarget<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<LiveTarget> {
     if let Some(script) = around.setup_script {
         let message = format!("a target of kind `{name}` has no `setup_script`");
-        reader.findings.error(script.key_span, message).hint =
-            Some("name a command by `setup` of the target".to_owned());
+        script.error_at_key(&message, "name a command by `setup` of the target");
     }
     let found = LIVE_KINDS.iter().find(|(kind, _)| *kind == name);
     if let Some((_, section)) = found {
         fields.read_as(section);
     }
-    let workspace = workspace(&fields, reader);
+    let workspace = workspace(&fields);
     let is_program = matches!(name, "command" | "function");
     if is_program {
-        check_exchange(&fields, &[], &mut reader.findings);
+        check_exchange(&fields, &[]);
     }
     let read = match name {
-        "command" => command(&fields, reader).map(|spec| (AgentKind::Command, spec)),
-        "function" => function(&fields, reader).map(|spec| (AgentKind::Function, spec)),
+        "command" => {
+            let spec = fields.take("command").and_then(|field| words(field, Role::Target));
+            spec.map(|spec| (AgentKind::Command, spec))
+        }
+        "function" => {
+            let path = fields.take("path");
+            let spec = path.and_then(|path| module_or_function(path, Role::Target, "run"));
+            spec.map(|spec| (AgentKind::Function, spec))
+        }
         "headless" => headless(&fields, reader),
-        "http" => http(&mut fields, reader).map(|http| (http, no_program())),
+        "http" => http(&mut fields).map(|http| (http, no_program())),
         _ => chat(&mut fields, &around.models, reader),
     };
     let program = read.as_ref().map(|(_, program)| program.clone());
     let named = ["command", "path", "adapter", "tool_program"];
     let named = named.iter().find_map(|name| fields.take(name)).unwrap_or(field);
-    let sees = seen(&fields, reader);
+    let sees = seen(&fields);
     let spec = program.map(|program| ProgramSpec { timeout_ms: TIMEOUT_MS, sees, ..program });
-    let program =
-        programs::with_settings_and(spec, named, &fields, template(&fields, reader), reader);
+    let program = programs::with_settings_and(spec, named, &fields, template(&fields), reader);
     let user = user(&fields, reader);
-    let findings = &mut reader.findings;
     let target = LiveTarget {
         kind: read.map_or(AgentKind::Command, |(kind, _)| kind),
         program: program.clone().unwrap_or_else(no_program),
         models: around.models,
-        version: fields.text("version", findings),
-        answer: is_program.then(|| fields.text("answer", findings)).flatten(),
-        retries: fields.whole("retries", findings).unwrap_or(1),
+        version: fields.text("version"),
+        answer: is_program.then(|| fields.text("answer")).flatten(),
+        retries: fields.whole("retries").unwrap_or(1),
         workspace,
         hooks: TargetHooks {
             script: None,
-            setup: fields.texts("setup", findings).unwrap_or_default(),
-            teardown: fields.texts("teardown", findings).unwrap_or_default(),
-            setup_each: fields.texts("setup_each", findings).unwrap_or_default(),
-            teardown_each: fields.texts("teardown_each", findings).unwrap_or_default(),
+            setup: fields.texts("setup").unwrap_or_default(),
+            teardown: fields.texts("teardown").unwrap_or_default(),
+            setup_each: fields.texts("setup_each").unwrap_or_default(),
+            teardown_each: fields.texts("teardown_each").unwrap_or_default(),
         },
         user,
         max_concurrent: around.max_concurrent,
     };
-    fields.finish(findings);
+    fields.finish();
     program.map(|_| target)
-}
-
-fn command(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
-    let field = fields.take("command")?;
-    words(field, Role::Target, reader)
-}
-
-fn function(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<ProgramSpec> {
-    let field = fields.take("path")?;
-    module_or_function(field, Role::Target, "run", reader)
 }
 
 fn headless(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<(AgentKind, ProgramSpec)> {
     let field = fields.take("adapter")?;
-    let name = reader.findings.text(field)?;
+    let name = field.text()?;
     let built_in = BUILT_IN.iter().find(|(known, _)| *known == name);
     let text = match built_in {
         Some((_, text)) => (*text).to_owned(),
         None if !name.contains(['/', '.']) => {
             let known: Vec<&str> = BUILT_IN.iter().map(|(name, _)| *name).collect();
-            reader.findings.unknown(field, &name, "adapter", &known);
-            return None;
+            return field.unknown(&name, "adapter", &known);
         }
         None => reader.text_of(field)?,
     };
     let adapter = match Adapter::read(&text) {
         Ok(adapter) => adapter,
-        Err(why) => {
-            reader.findings.error(field.value.span, format!("`{name}` is not an adapter: {why}"));
-            return None;
-        }
+        Err(why) => return field.refuse(&format!("`{name}` is not an adapter: {why}"), ""),
     };
     let Some(program) = adapter.program() else {
-        reader.findings.error(field.value.span, format!("the `command` of `{name}` is empty"));
-        return None;
+        return field.refuse(&format!("the `command` of `{name}` is empty"), "");
     };
-    let is_file = program.contains('/');
-    let path = if is_file {
-        reader.findings.sources.join(field.value.span.file, program)
-    } else {
-        String::new()
-    };
-    let mut spec = ProgramSpec::new(path, Language::Executable, "", Role::Target);
-    spec.runtime = (!is_file).then(|| program.to_owned());
     // Arguments that name files are read with the program: `python3 agent.py` is that file.
-    spec.arguments = adapter.arguments().to_vec();
-    let name = if built_in.is_some() { name } else { reader.path(field)? };
+    let spec = command_line(field, program, adapter.arguments(), Role::Target);
+    let name = if built_in.is_some() { name } else { field.path()? };
     Some((AgentKind::Headless(AdapterSource { name, text }), spec))
 }

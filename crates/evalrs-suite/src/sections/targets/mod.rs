@@ -14,6 +14,7 @@ pub(crate) mod workspace;
 
 use serde_json::{Value, json};
 
+use crate::fields::Field;
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, Mapping};
 use crate::section::{FieldShape, FieldSpec, Section, fields};
@@ -27,7 +28,6 @@ use crate::sections::targets::live::{
 };
 use crate::sections::targets::recorded::RECORDED;
 use crate::written::{extend, leave_out, rename, without_empty};
-use evalrs_base::yaml::tree::YamlEntry;
 use evalrs_model::spec::{AgentKind, LiveTarget, TargetSpec};
 
 /// A target, told apart by its `kind`.
@@ -63,17 +63,16 @@ pub(crate) const AGENT_KINDS: &[&str] = &["agent", "letta_agent", "letta_code", 
 const LETTA_KINDS: [&str; 2] = ["agent", "letta_agent"];
 
 pub(crate) fn target(
-    field: &YamlEntry,
+    field: Field<'_>,
     around: AroundTarget<'_>,
     reader: &mut Reader<'_>,
 ) -> Option<TargetSpec> {
-    let mut fields = reader.findings.fields(field, &RECORDED)?;
+    let mut fields = field.fields(&RECORDED)?;
     let Some(kind) = fields.take("kind") else {
-        reader.findings.error(field.key_span, "the target has no `kind`").hint =
-            Some("`kind: recorded` grades what was recorded already".to_owned());
-        return None;
+        let hint = "`kind: recorded` grades what was recorded already";
+        return field.refuse_at_key("the target has no `kind`", hint);
     };
-    let name = reader.findings.text(kind)?;
+    let name = kind.text()?;
     if LIVE_KINDS.iter().any(|(kind, _)| *kind == name) {
         let live = live::live(&name, field, fields, around, reader)?;
         return Some(TargetSpec::Live(Box::new(live)));
@@ -86,17 +85,16 @@ pub(crate) fn target(
         if name == "letta_code" {
             return letta_code::letta_code(field, fields, around, reader);
         }
-        fields.finish(&mut reader.findings);
+        fields.finish();
         return Some(TargetSpec::NotRunnable { kind: name, why: None });
     }
     if name != "recorded" {
         let live = LIVE_KINDS.iter().map(|(kind, _)| *kind);
         let kinds = std::iter::once("recorded").chain(live).chain(AGENT_KINDS.iter().copied());
         let kinds: Vec<&str> = kinds.collect();
-        reader.findings.unknown(kind, &name, "target kind", &kinds);
-        return None;
+        return kind.unknown(&name, "target kind", &kinds);
     }
-    Some(recorded::recorded(fields, reader))
+    Some(recorded::recorded(fields))
 }
 
 /// A target as it is written back.

@@ -2,8 +2,7 @@
 
 use ::evalrs_trajectory as trajectory;
 
-use crate::fields::{FieldSet, Findings};
-use crate::reader::Reader;
+use crate::fields::{Field, FieldSet};
 use crate::section::FieldShape::{Choice, Mapping, Text};
 use crate::section::{Section, names, section};
 use crate::sections::dataset::{ROW, field_map};
@@ -20,28 +19,23 @@ pub(crate) static RECORDED: Section = section!["a recorded target",
 ];
 
 /// How the records of the file of a recorded target read, and which rows they belong to.
-pub(crate) fn recording_join(
-    fields: &FieldSet<'_>,
-    has_path: bool,
-    findings: &mut Findings,
-) -> RecordingJoin {
+pub(crate) fn recording_join(fields: &FieldSet<'_>, has_path: bool) -> RecordingJoin {
     let mut join = RecordingJoin::default();
     let map = fields.take("fields");
     let by = fields.take("by");
     for field in map.into_iter().chain(by).filter(|_| !has_path) {
         let message = format!("`{}` is about the file at `path`, and there is none", field.key);
-        findings.error(field.key_span, message).hint =
-            Some("the fields of rows are said by `dataset: {path: …, fields: …}`".to_owned());
+        let hint = "the fields of rows are said by `dataset: {path: …, fields: …}`";
+        field.error_at_key(&message, hint);
     }
     if let Some(field) = map {
-        join.fields = field_map(field, findings);
+        join.fields = field_map(field);
         if !join.fields.outputs.is_empty() {
             let message = "a record of a recorded target has one `output`";
-            findings.error(field.key_span, message).hint =
-                Some("map `output` and `model`; each record is of one model".to_owned());
+            field.error_at_key(message, "map `output` and `model`; each record is of one model");
         }
     }
-    join.by = match by.and_then(|by| findings.text(by)).as_deref() {
+    join.by = match by.and_then(Field::text).as_deref() {
         None | Some("id") => JoinBy::Id,
         Some("line") => JoinBy::Line,
         Some(path) => JoinBy::Field(path.to_owned()),
@@ -50,10 +44,10 @@ pub(crate) fn recording_join(
 }
 
 /// Reads a target of `kind: recorded`.
-pub(crate) fn recorded(fields: FieldSet<'_>, reader: &mut Reader<'_>) -> TargetSpec {
-    let path = fields.take("path").and_then(|path| reader.path(path));
-    let format = fields.choice("format", &FORMATS, &mut reader.findings);
-    let join = recording_join(&fields, path.is_some(), &mut reader.findings);
-    fields.finish(&mut reader.findings);
+pub(crate) fn recorded(fields: FieldSet<'_>) -> TargetSpec {
+    let path = fields.path("path");
+    let format = fields.choice("format", &FORMATS);
+    let join = recording_join(&fields, path.is_some());
+    fields.finish();
     TargetSpec::Recorded { path, format, join }
 }

@@ -43,21 +43,19 @@ pub(crate) const MODEL: &[FieldSpec] = fields![
 
 pub(crate) fn user(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<SimulatedUser> {
     let field = fields.take("user")?;
-    let mut inner = reader.findings.fields(field, &USER)?;
+    let mut inner = field.fields(&USER)?;
     let model = talking_model(&mut inner, reader);
     let persona = either("persona", "persona_path", &inner, reader);
     if inner.take("persona").is_none() && inner.take("persona_path").is_none() {
-        reader.findings.error(field.key_span, "`user` has no `persona`").hint = Some(
-            "say who the user is and what they want, or name a file with `persona_path`".to_owned(),
-        );
+        let hint = "say who the user is and what they want, or name a file with `persona_path`";
+        field.error_at_key("`user` has no `persona`", hint);
     }
     if inner.take("model").is_none() {
-        reader.findings.error(field.key_span, "`user` has no `model`");
+        field.error_at_key("`user` has no `model`", "");
     }
-    let findings = &mut reader.findings;
-    let max_turns = inner.whole("max_turns", findings).unwrap_or(10);
-    let stop_when = inner.text("stop_when", findings);
-    inner.finish(findings);
+    let max_turns = inner.whole("max_turns").unwrap_or(10);
+    let stop_when = inner.text("stop_when");
+    inner.finish();
     Some(SimulatedUser { model, persona: persona?, max_turns, stop_when })
 }
 
@@ -70,11 +68,9 @@ pub(crate) fn either(
 ) -> Option<String> {
     match (fields.take(inline), fields.take(path)) {
         (Some(_), Some(file)) => {
-            let message = format!("say `{inline}` or `{path}`, not both");
-            reader.findings.error(file.key_span, message).hint = Some("keep one".to_owned());
-            None
+            file.refuse_at_key(&format!("say `{inline}` or `{path}`, not both"), "keep one")
         }
-        (Some(text), None) => reader.findings.text(text),
+        (Some(text), None) => text.text(),
         (None, Some(file)) => reader.text_of(file),
         (None, None) => None,
     }

@@ -1,7 +1,6 @@
 //! The `workspace` of a target: a fresh folder for every conversation.
 
 use crate::fields::FieldSet;
-use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, Mapping, Text, Truth};
 use crate::section::{FieldShape, Section, names, section};
 use evalrs_base::yaml::tree::Yaml;
@@ -22,26 +21,25 @@ pub(crate) static WORKSPACE: Section = section!["`workspace`",
     "keep": Choice(&names(&KEEPS)), or "\"failed\"" => "whose folders stay: those of conversations that failed, all, or none";
 ];
 
-pub(crate) fn workspace(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<WorkspaceSpec> {
+pub(crate) fn workspace(fields: &FieldSet<'_>) -> Option<WorkspaceSpec> {
     let field = fields.take("workspace")?;
     if let Yaml::Bool(wanted) = field.value.value {
         let spec = WorkspaceSpec { template: None, is_git: false, keep: KeepWorkspace::default() };
         return wanted.then_some(spec);
     }
-    let inner = reader.findings.fields(field, &WORKSPACE)?;
-    let template = inner.take("template").and_then(|template| reader.path(template));
-    let findings = &mut reader.findings;
-    let is_git = inner.truth("git", findings).unwrap_or(false);
-    let keep = inner.choice("keep", &KEEPS, findings).unwrap_or_default();
-    inner.finish(findings);
+    let inner = field.fields(&WORKSPACE)?;
+    let template = inner.path("template");
+    let is_git = inner.truth("git").unwrap_or(false);
+    let keep = inner.choice("keep", &KEEPS).unwrap_or_default();
+    inner.finish();
     Some(WorkspaceSpec { template, is_git, keep })
 }
 
 /// The template of a workspace as an input: what is in it decides what an agent does.
-pub(crate) fn template(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<String> {
-    let node = fields.take("workspace")?.value.get("template")?;
+pub(crate) fn template(fields: &FieldSet<'_>) -> Option<String> {
+    let node = fields.take("workspace")?.entry.value.get("template")?;
     let Yaml::Str(text) = &node.value else { return None };
-    let path = reader.findings.sources.relative_to_suite(node.span.file, text);
+    let path = fields.findings.sources().relative_to_suite(node.span.file, text);
     // As the files in it are called.
     let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
     let plain = parts.collect::<Vec<_>>().join("/");
