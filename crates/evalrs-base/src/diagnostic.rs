@@ -47,12 +47,12 @@ impl Place {
 
     /// The bytes `span` of the whole file `text`. A span that leaves the text is clipped to it.
     pub fn in_text(path: impl Into<String>, text: &str, span: Range<usize>) -> Self {
-        let start = floor_char(text, span.start);
+        let start = text.floor_char_boundary(span.start);
         let line_start = text[..start].rfind('\n').map_or(0, |at| at + 1);
         let line = memchr::memchr_iter(b'\n', &text.as_bytes()[..start]).count() + 1;
         let rest = &text[line_start..];
         let line_text = rest.split('\n').next().unwrap_or(rest);
-        let end = floor_char(text, span.end.max(start));
+        let end = text.floor_char_boundary(span.end.max(start));
         Self::in_line(path, line, line_text, start - line_start..end - line_start)
     }
 
@@ -64,15 +64,15 @@ impl Place {
         span: Range<usize>,
     ) -> Self {
         let line_text = line_text.trim_end_matches(['\n', '\r']);
-        let start = floor_char(line_text, span.start);
-        let end = floor_char(line_text, span.end).max(start);
+        let start = line_text.floor_char_boundary(span.start);
+        let end = line_text.floor_char_boundary(span.end).max(start);
         let column = line_text[..start].chars().count() + 1;
         let from = if line_text.len() <= SOURCE_WINDOW {
             0
         } else {
-            floor_char(line_text, start.saturating_sub(SOURCE_WINDOW / 2))
+            line_text.floor_char_boundary(start.saturating_sub(SOURCE_WINDOW / 2))
         };
-        let to = floor_char(line_text, (from + SOURCE_WINDOW).min(line_text.len()));
+        let to = line_text.floor_char_boundary((from + SOURCE_WINDOW).min(line_text.len()));
         let end = end.min(to);
         let mut source = String::from(if from > 0 { "…" } else { "" });
         push_printable(&mut source, &line_text[from..start]);
@@ -119,14 +119,6 @@ pub fn clipped(name: &str) -> std::borrow::Cow<'_, str> {
     }
 }
 
-fn floor_char(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// One thing that is wrong, where it is, and what would mend it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Diagnostic {
@@ -165,23 +157,20 @@ impl Diagnostic {
 
     /// The same with what was expected at the marked text.
     #[must_use]
-    pub fn label(mut self, label: impl Into<String>) -> Self {
-        self.label = Some(label.into());
-        self
+    pub fn label(self, label: impl Into<String>) -> Self {
+        Self { label: Some(label.into()), ..self }
     }
 
     /// The same with the likely fix.
     #[must_use]
-    pub fn hint(mut self, hint: impl Into<String>) -> Self {
-        self.hint = Some(hint.into());
-        self
+    pub fn hint(self, hint: impl Into<String>) -> Self {
+        Self { hint: Some(hint.into()), ..self }
     }
 
     /// The same under a name by which suites can silence it.
     #[must_use]
-    pub fn lint(mut self, name: &'static str) -> Self {
-        self.lint = Some(name);
-        self
+    pub fn lint(self, name: &'static str) -> Self {
+        Self { lint: Some(name), ..self }
     }
 
     /// It in one line, where there is no room for source lines.

@@ -29,13 +29,8 @@ pub fn mean_of(values: &[f64], n: usize) -> Option<f64> {
     if n == 0 {
         return None;
     }
-    let mut total = ExactSum::default();
-    for value in values {
-        total.add(*value);
-    }
-    let mut divisor = ExactSum::default();
-    divisor.add(n as f64);
-    let mean = total.over(&divisor);
+    let total = ExactSum::of(values.iter().copied());
+    let mean = total.over(&ExactSum::of([n as f64]));
     // Only values near the greatest float have a sum beyond it.
     Some(if mean.is_finite() { mean } else { sum(values.iter().map(|value| value / n as f64)) })
 }
@@ -71,9 +66,7 @@ impl MeanInParts {
 
     /// The mean, rounded once from the exact one; none of nothing.
     pub fn mean(&self) -> Option<f64> {
-        let mut divisor = ExactSum::default();
-        divisor.add(self.n as f64);
-        (self.n > 0).then(|| self.total.over(&divisor))
+        (self.n > 0).then(|| self.total.over(&ExactSum::of([self.n as f64])))
     }
 }
 
@@ -107,11 +100,7 @@ pub struct WeightedValue {
 
 /// The exact sum of finite values, rounded once to the nearest float.
 pub fn sum(values: impl Iterator<Item = f64>) -> f64 {
-    let mut total = ExactSum::default();
-    for value in values {
-        total.add(value);
-    }
-    total.rounded()
+    ExactSum::of(values).rounded()
 }
 
 /// A sum of finite values, without any rounding.
@@ -122,6 +111,12 @@ struct ExactSum {
 }
 
 impl ExactSum {
+    fn of(values: impl IntoIterator<Item = f64>) -> Self {
+        let mut total = Self::default();
+        values.into_iter().for_each(|value| total.add(value));
+        total
+    }
+
     fn add(&mut self, value: f64) {
         let mut carry = value;
         self.partials.retain_mut(|partial| {

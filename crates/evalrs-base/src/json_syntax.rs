@@ -31,10 +31,7 @@ impl Slip {
 
 /// The slip behind `error`, which came of reading `text`.
 pub fn slip(text: &str, error: &serde_json::Error) -> Slip {
-    let mut at = offset_of(text, error.line(), error.column());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
+    let at = text.floor_char_boundary(offset_of(text, error.line(), error.column()));
     let length = text[at..].chars().next().map_or(0, char::len_utf8);
     let (message, hint) = words(&text[at..], error.classify(), &plain_message(error));
     Slip { span: at..at + length, message, hint }

@@ -23,13 +23,8 @@ pub fn strip(text: &str) -> &str {
 
 /// The text with every run of white space as one space, and none at its ends: `' '.join(text.split())`.
 pub fn collapse_space(text: &str) -> String {
-    let mut words = text.split(is_space).filter(|word| !word.is_empty());
-    let mut out = words.next().unwrap_or_default().to_owned();
-    for word in words {
-        out.push(' ');
-        out.push_str(word);
-    }
-    out
+    let words = text.split(is_space).filter(|word| !word.is_empty());
+    words.collect::<Vec<_>>().join(" ")
 }
 
 /// The text in lower case, by the full rules of Unicode: `str.lower()`.

@@ -59,17 +59,11 @@ impl TableCell {
 /// The rows as lines of at most `width` columns. The first row decides how many columns there are.
 pub fn lines(rows: &[Vec<TableCell>], width: usize) -> Vec<String> {
     let widths = fitted(rows, width);
-    let dropped = widths.len() < rows.first().map_or(0, Vec::len);
-    rows.iter()
-        .enumerate()
-        .map(|(at, row)| {
-            let mut line = joined(row, &widths);
-            if dropped && at == 0 {
-                line.push_str(" …");
-            }
-            line
-        })
-        .collect()
+    let mut lines: Vec<String> = rows.iter().map(|row| joined(row, &widths)).collect();
+    if widths.len() < rows.first().map_or(0, Vec::len) {
+        lines[0].push_str(" …");
+    }
+    lines
 }
 
 /// The rows as blocks of lines of at most `width` columns, each with the first `fixed` columns and as many of the others

@@ -259,9 +259,7 @@ fn last_words(text: &str, count: usize) -> usize {
 
 /// A line with its styles.
 fn styled(line: &[(String, Style)]) -> String {
-    let pieces: Vec<String> =
-        line.iter().map(|(text, style)| format!("{style}{text}{style:#}")).collect();
-    pieces.concat()
+    line.iter().map(|(text, style)| format!("{style}{text}{style:#}")).collect()
 }
 
 #[cfg(test)]

@@ -18,7 +18,7 @@ pub(super) struct YamlMistake {
 
 /// The mistake behind an error that the parser reports at byte `at`, if it can be told.
 pub(super) fn mistake(text: &str, at: usize, kind: &ErrorKind) -> Option<YamlMistake> {
-    let at = floor_char(text, at);
+    let at = text.floor_char_boundary(at);
     match kind {
         ErrorKind::TabInBlockIndentation
         | ErrorKind::TabNotAllowed
@@ -134,14 +134,6 @@ fn line_of(text: &str, at: usize) -> usize {
     memchr::memchr_iter(b'\n', &text.as_bytes()[..at]).count() + 1
 }
 
-fn floor_char(text: &str, at: usize) -> usize {
-    let mut at = at.min(text.len());
-    while !text.is_char_boundary(at) {
-        at -= 1;
-    }
-    at
-}
-
 /// The innermost bracket or quote that is open at the end of `text`. Brackets and quotes mean something only where a
 /// value begins; comments and block texts are passed over.
 fn innermost_open(text: &str) -> Option<(usize, char)> {
@@ -189,8 +181,7 @@ fn walk(
         match c {
             '#' if is_apart => return Ok(range.end),
             '"' | '\'' if begins => {
-                let close = closing_quote(text, at, c).ok_or((at, c))?;
-                at = close;
+                at = closing_quote(text, at, c).ok_or((at, c))?;
             }
             '{' | '[' if begins => open.push((at, c)),
             '}' | ']' => drop(open.pop()),

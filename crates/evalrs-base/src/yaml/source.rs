@@ -23,6 +23,10 @@ impl SourceSpan {
         let narrow = |at: usize| u32::try_from(at).unwrap_or(u32::MAX);
         Self { file, start: narrow(range.start), end: narrow(range.end.max(range.start)) }
     }
+
+    fn range(self) -> Range<usize> {
+        self.start as usize..self.end as usize
+    }
 }
 
 /// The files a suite was read from, secrets masked.
@@ -42,9 +46,9 @@ impl Sources {
     /// Hides what stands at `span` from every place made after this.
     pub fn hide(&mut self, span: SourceSpan) {
         let Some((_, text)) = self.files.get_mut(span.file as usize) else { return };
-        if let Some(secret) = text.get(span.start as usize..span.end as usize) {
+        if let Some(secret) = text.get(span.range()) {
             let masked = mask(secret);
-            text.replace_range(span.start as usize..span.end as usize, &masked);
+            text.replace_range(span.range(), &masked);
         }
     }
 
@@ -53,30 +57,21 @@ impl Sources {
         let Some((path, text)) = self.files.get(span.file as usize) else {
             return Place::file("");
         };
-        let start = span.start as usize;
+        let Range { start, end } = span.range();
         let line_end = text.get(start..).and_then(|rest| rest.find('\n')).map(|at| start + at);
-        let end = (span.end as usize).min(line_end.unwrap_or(text.len())).max(start);
+        let end = end.min(line_end.unwrap_or(text.len())).max(start);
         Place::in_text(path, text, start..end)
     }
 
     /// The first place inside `span` that reads `text`, or else all of `span`.
     pub fn find(&self, span: SourceSpan, text: &str) -> SourceSpan {
-        let written = self
-            .files
-            .get(span.file as usize)
-            .and_then(|(_, file)| file.get(span.start as usize..span.end as usize)?.find(text));
-        written.map_or(span, |at| {
-            let start = span.start as usize + at;
-            SourceSpan::new(span.file, start..start + text.len())
-        })
+        self.inside(span, text, 0..text.len())
     }
 
     /// The bytes `range` of the scalar `text` that is written at `span`, or all of `span` where it is not written as it
     /// reads: over several lines, with escapes.
     pub fn inside(&self, span: SourceSpan, text: &str, range: Range<usize>) -> SourceSpan {
-        let written = self.files.get(span.file as usize);
-        let written =
-            written.and_then(|(_, file)| file.get(span.start as usize..span.end as usize));
+        let written = self.text(span.file).and_then(|file| file.get(span.range()));
         let at = written.and_then(|written| written.find(text));
         at.filter(|_| range.end <= text.len()).map_or(span, |at| {
             let start = span.start as usize + at;

@@ -95,6 +95,14 @@ impl YamlNode {
         }
     }
 
+    /// Its text; none if it is not text.
+    pub fn text(&self) -> Option<&str> {
+        match &self.value {
+            Yaml::Str(text) => Some(text),
+            _ => None,
+        }
+    }
+
     /// Its entries; none if it is not a mapping.
     pub fn entries(&self) -> &[YamlEntry] {
         match &self.value {
@@ -155,7 +163,7 @@ pub fn parse_part(
     sources: &Sources,
     diagnostics: &mut Vec<Diagnostic>,
 ) -> Option<YamlNode> {
-    let mut builder = Builder::new(text, file);
+    let mut builder = Builder { text, file, ..Builder::default() };
     let root = builder.read();
     for (key, first, second) in builder.duplicates.into_iter().take(MAX_DUPLICATES) {
         diagnostics.push(duplicate(sources, &key, first, second));
@@ -178,7 +186,11 @@ fn duplicate(sources: &Sources, key: &str, first: SourceSpan, second: SourceSpan
 
 type PlacedProblem = (syntax::YamlProblem, SourceSpan);
 
+/// The root, once it is complete.
+type MaybeRoot = Result<Option<YamlNode>, PlacedProblem>;
+
 /// Builds the tree from the parser's events with a stack of its own, so that depth costs no stack of ours.
+#[derive(Default)]
 struct Builder<'t> {
     text: &'t str,
     file: u32,
@@ -206,17 +218,6 @@ enum Inside {
 }
 
 impl<'t> Builder<'t> {
-    fn new(text: &'t str, file: u32) -> Self {
-        Self {
-            text,
-            file,
-            open: Vec::new(),
-            anchors: BTreeMap::new(),
-            copies: 0,
-            duplicates: Vec::new(),
-        }
-    }
-
     fn read(&mut self) -> Result<YamlNode, PlacedProblem> {
         let mut root = None;
         let options = granit_parser::options! {
@@ -252,11 +253,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Takes one event; gives the root once it is complete.
-    fn event(
-        &mut self,
-        event: &Event<'_>,
-        span: SourceSpan,
-    ) -> Result<Option<YamlNode>, PlacedProblem> {
+    fn event(&mut self, event: &Event<'_>, span: SourceSpan) -> MaybeRoot {
         let anchor = event.anchor_id();
         match event {
             Event::Scalar(text, style, ..) => {
@@ -280,19 +277,14 @@ impl<'t> Builder<'t> {
                     return Err((syntax::YamlProblem::AliasOfItself, span));
                 };
                 self.count_copies(&node, span)?;
-                let key = if let Yaml::Str(text) = &node.value { Some(text.clone()) } else { None };
+                let key = node.text().map(str::to_owned);
                 self.attach(node, key.as_deref())
             }
             _ => Ok(None),
         }
     }
 
-    fn begin(
-        &mut self,
-        span: SourceSpan,
-        anchor: Option<usize>,
-        inside: Inside,
-    ) -> Result<Option<YamlNode>, PlacedProblem> {
+    fn begin(&mut self, span: SourceSpan, anchor: Option<usize>, inside: Inside) -> MaybeRoot {
         if self.open.len() >= MAX_DEPTH {
             return Err((syntax::YamlProblem::TooDeep, span));
         }
@@ -300,7 +292,7 @@ impl<'t> Builder<'t> {
         Ok(None)
     }
 
-    fn end(&mut self, end: SourceSpan) -> Result<Option<YamlNode>, PlacedProblem> {
+    fn end(&mut self, end: SourceSpan) -> MaybeRoot {
         let Some(OpenNode { span, anchor, inside }) = self.open.pop() else { return Ok(None) };
         let span = SourceSpan { end: self.trimmed_end(span.start, end.end), ..span };
         let value = match inside {
@@ -341,11 +333,7 @@ impl<'t> Builder<'t> {
     }
 
     /// Puts a complete node where it belongs. `key_text` is what it says if it turns out to be a key.
-    fn attach(
-        &mut self,
-        node: YamlNode,
-        key_text: Option<&str>,
-    ) -> Result<Option<YamlNode>, PlacedProblem> {
+    fn attach(&mut self, node: YamlNode, key_text: Option<&str>) -> MaybeRoot {
         let Some(open) = self.open.last_mut() else { return Ok(Some(node)) };
         match &mut open.inside {
             Inside::Seq(items) => items.push(node),
@@ -418,21 +406,14 @@ fn scalar_node(
 
 /// How many values a node holds, and how many levels of lists and mappings.
 fn measure(node: &YamlNode) -> (usize, usize) {
-    let add = |(count, height): (usize, usize), inner: &YamlNode| {
-        let (more, inner_height) = measure(inner);
-        (count + more, height.max(inner_height))
+    let inner: Vec<&YamlNode> = match &node.value {
+        Yaml::Seq(items) => items.iter().collect(),
+        Yaml::Map(entries) => entries.iter().map(|entry| &entry.value).collect(),
+        _ => return (1, 0),
     };
-    match &node.value {
-        Yaml::Seq(items) => {
-            let (count, height) = items.iter().fold((1, 0), add);
-            (count, height + 1)
-        }
-        Yaml::Map(entries) => {
-            let (count, height) = entries.iter().map(|entry| &entry.value).fold((1, 0), add);
-            (count, height + 1)
-        }
-        _ => (1, 0),
-    }
+    inner.into_iter().map(measure).fold((1, 1), |(count, height), (more, inner_height)| {
+        (count + more, height.max(inner_height + 1))
+    })
 }
 
 #[cfg(test)]
