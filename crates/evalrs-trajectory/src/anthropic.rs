@@ -4,34 +4,29 @@
 
 use serde_json::Value;
 
-use super::content::{flatten, is_chat, part_text};
+use super::content::{flatten, is_chat, part_text, tool_call};
 use super::node::RecordedNode;
-
 use super::turns::{Turns, by_message};
-use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProblem};
+use super::{MessageBody, ReadResult, ToolReturn, TrajectoryFormat};
 
 /// Objects with `role` and content blocks.
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "anthropic",
     owns: has_own_blocks,
-    owns_object: |_| false,
-    owns_text: |_| false,
-    has_kinds: false,
     read: |root| by_message(root, read),
+    ..TrajectoryFormat::TEXT
 };
 
 /// Whether a chat message has a block of a kind that only Anthropic has.
 pub(super) fn has_own_blocks(message: &Value) -> bool {
     let blocks = message.get("content").and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
     let mut kinds = blocks.iter().filter_map(|block| block.get("type")?.as_str());
-    is_chat(message)
-        && kinds.any(|kind| {
-            ["tool_use", "tool_result", "thinking"].iter().any(|own| kind.ends_with(own))
-        })
+    let own = ["tool_use", "tool_result", "thinking"];
+    is_chat(message) && kinds.any(|kind| own.iter().any(|own| kind.ends_with(own)))
 }
 
 /// Reads one message.
-fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     message.object("a chat message (an object)")?;
     let content = message.get("content");
     match message.get("role").text("a role (a string)")? {
@@ -48,11 +43,7 @@ fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), Trajecto
 }
 
 /// Reads the content of a user message. Neither tool results nor prompts of sub-agents start a turn.
-pub(super) fn user(
-    content: RecordedNode<'_, '_>,
-    subagent: bool,
-    turns: &mut Turns,
-) -> Result<(), TrajectoryProblem> {
+pub(super) fn user(content: RecordedNode<'_, '_>, subagent: bool, turns: &mut Turns) -> ReadResult {
     let bodies = bodies(content, MessageBody::User)?;
     if !subagent && !bodies.iter().any(|body| matches!(body, MessageBody::ToolReturn(_))) {
         turns.start();
@@ -67,7 +58,7 @@ pub(super) fn user(
 pub(super) fn bodies(
     content: RecordedNode<'_, '_>,
     said: fn(String) -> MessageBody,
-) -> Result<Vec<MessageBody>, TrajectoryProblem> {
+) -> ReadResult<Vec<MessageBody>> {
     if let Some(text) = content.as_str() {
         return Ok(if text.is_empty() { Vec::new() } else { vec![said(text.to_owned())] });
     }
@@ -88,7 +79,7 @@ struct Blocks {
 }
 
 impl Blocks {
-    fn read(&mut self, block: RecordedNode<'_, '_>) -> Result<(), TrajectoryProblem> {
+    fn read(&mut self, block: RecordedNode<'_, '_>) -> ReadResult {
         if block.as_str().is_some() || block.get("type").as_str() == Some("text") {
             let text = part_text(block)?.unwrap_or_default();
             if !self.text.is_empty() && !text.is_empty() {
@@ -117,18 +108,14 @@ impl Blocks {
 
 /// A block that is no text. Tools the server runs itself have kinds of their own (`server_tool_use`,
 /// `web_search_tool_result`) and are calls like any other.
-fn other_block(block: RecordedNode<'_, '_>) -> Result<MessageBody, TrajectoryProblem> {
+fn other_block(block: RecordedNode<'_, '_>) -> ReadResult<MessageBody> {
     block.object("a content block (an object)")?;
     let kind = block.get("type").text("a block type (a string)")?;
     if kind == "thinking" {
         return flatten(block.get("thinking")).map(MessageBody::Reasoning);
     }
     if kind.ends_with("tool_use") {
-        return Ok(MessageBody::ToolCall(ToolCall {
-            id: block.get("id").to_text(),
-            name: block.get("name").text("the name of a tool")?.to_owned(),
-            arguments: block.get("input").to_json_text(),
-        }));
+        return tool_call(block, "id", "name", "input").map(MessageBody::ToolCall);
     }
     if kind.ends_with("tool_result") {
         return tool_result(block).map(MessageBody::ToolReturn);
@@ -136,18 +123,13 @@ fn other_block(block: RecordedNode<'_, '_>) -> Result<MessageBody, TrajectoryPro
     Ok(MessageBody::Other(block.value().clone()))
 }
 
-fn tool_result(block: RecordedNode<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
+fn tool_result(block: RecordedNode<'_, '_>) -> ReadResult<ToolReturn> {
     let content = block.get("content");
     let kind = content.get("type").to_text().unwrap_or_default();
     let output = match content.value() {
-        Value::Object(_) => content.to_json_text(),
+        object @ Value::Object(_) => object.to_string(),
         _ => flatten(content)?,
     };
-    let failed = block.get("is_error").value() == &Value::Bool(true) || kind.ends_with("_error");
-    Ok(ToolReturn {
-        call_id: block.get("tool_use_id").to_text(),
-        output,
-        says_error: false,
-        failed,
-    })
+    let failed = block.get("is_error").is_true() || kind.ends_with("_error");
+    Ok(ToolReturn::new(block.get("tool_use_id").to_text(), output, failed))
 }

@@ -9,11 +9,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use serde_json::{Map, Value};
 
-use super::content::flatten;
+use super::content::{flatten, json_text, tool_call};
 use super::node::RecordedNode;
 use super::turns::Turns;
 use super::{
-    MessageBody, ToolCall, ToolReturn, Trajectory, TrajectoryFormat, TrajectoryProblem,
+    MessageBody, ReadResult, ToolReturn, Trajectory, TrajectoryFormat, TrajectoryProblem,
     TrajectoryTotals,
 };
 use evalrs_base::exact;
@@ -21,11 +21,10 @@ use evalrs_base::exact;
 /// An object with `steps` whose `schema_version` begins with `ATIF-`.
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "atif",
-    owns: |_| false,
     owns_object: is_own,
-    owns_text: |_| false,
     has_kinds: true,
     read,
+    ..TrajectoryFormat::TEXT
 };
 
 /// What results refer to sub-agents by: since 1.7, and before.
@@ -37,7 +36,7 @@ fn is_own(object: &Map<String, Value>) -> bool {
         && object.get("steps").is_some_and(Value::is_array)
 }
 
-fn read(root: RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem> {
+fn read(root: RecordedNode<'_, '_>) -> ReadResult<Trajectory> {
     root.object("an ATIF trajectory (an object)")?;
     let mut reader = AtifReader::default();
     reader.gather(root.value(), "");
@@ -103,11 +102,7 @@ impl<'v> AtifReader<'v> {
         }
     }
 
-    fn steps(
-        &mut self,
-        trajectory: RecordedNode<'_, 'v>,
-        subagent: bool,
-    ) -> Result<(), TrajectoryProblem> {
+    fn steps(&mut self, trajectory: RecordedNode<'_, 'v>, subagent: bool) -> ReadResult {
         let mut open = OpenCalls::new();
         for step in trajectory.get("steps").items("a list of steps")? {
             self.step(step, subagent, &mut open)?;
@@ -120,7 +115,7 @@ impl<'v> AtifReader<'v> {
         step: RecordedNode<'_, 'v>,
         subagent: bool,
         open: &mut OpenCalls,
-    ) -> Result<(), TrajectoryProblem> {
+    ) -> ReadResult {
         step.object("a step (an object)")?;
         // Claude Code has its sub-agents among the steps.
         let aside = step.value().pointer("/extra/is_sidechain") == Some(&Value::Bool(true));
@@ -156,22 +151,20 @@ impl<'v> AtifReader<'v> {
         calls: RecordedNode<'_, 'v>,
         subagent: bool,
         open: &mut OpenCalls,
-    ) -> Result<Vec<Option<String>>, TrajectoryProblem> {
+    ) -> ReadResult<Vec<Option<String>>> {
         let mut ids = Vec::new();
         if calls.is_nothing() {
             return Ok(ids);
         }
         for call in calls.items("a list of tool calls")? {
             call.object("a tool call (an object)")?;
-            let id = call.get("tool_call_id").to_text();
-            let name = call.get("function_name").text("the name of a tool")?;
-            let arguments = call.get("arguments").to_json_text();
-            ids.push(id.clone());
-            let is_again = id.as_ref().is_some_and(|id| {
-                !open.entry(id.clone()).or_default().insert(format!("{name}\n{arguments}"))
+            let call = tool_call(call, "tool_call_id", "function_name", "arguments")?;
+            ids.push(call.id.clone());
+            let is_again = call.id.as_ref().is_some_and(|id| {
+                let text = format!("{}\n{}", call.name, call.arguments);
+                !open.entry(id.clone()).or_default().insert(text)
             });
             if !is_again {
-                let call = ToolCall { id, name: name.to_owned(), arguments };
                 self.turns.push_of(MessageBody::ToolCall(call), subagent);
             }
         }
@@ -184,7 +177,7 @@ impl<'v> AtifReader<'v> {
         calls: &[Option<String>],
         subagent: bool,
         open: &mut OpenCalls,
-    ) -> Result<(), TrajectoryProblem> {
+    ) -> ReadResult {
         let results = observation.get("results");
         if results.is_nothing() {
             return Ok(());
@@ -200,17 +193,17 @@ impl<'v> AtifReader<'v> {
             if let Some(id) = &call_id {
                 open.remove(id);
             }
-            let is_error = |value: &Value| value.get("is_error") == Some(&Value::Bool(true));
-            let failed = is_error(result.value()) || is_error(result.get("extra").value());
+            let extra = result.get("extra");
+            let failed = result.get("is_error").is_true() || extra.get("is_error").is_true();
             let output = content(result.get("content"))?;
-            let answer = ToolReturn { call_id, output, says_error: false, failed };
+            let answer = ToolReturn::new(call_id, output, failed);
             self.turns.push_of(MessageBody::ToolReturn(answer), subagent);
         }
         Ok(())
     }
 
     /// Reads the sub-agents that a result refers to, as far as they are in this file.
-    fn references(&mut self, references: RecordedNode<'_, 'v>) -> Result<(), TrajectoryProblem> {
+    fn references(&mut self, references: RecordedNode<'_, 'v>) -> ReadResult {
         let one = std::slice::from_ref(references.value());
         let list = references.value().as_array().map_or(one, Vec::as_slice);
         for reference in list {
@@ -226,7 +219,7 @@ impl<'v> AtifReader<'v> {
         Ok(())
     }
 
-    fn subagent(&mut self, index: usize) -> Result<(), TrajectoryProblem> {
+    fn subagent(&mut self, index: usize) -> ReadResult {
         let Some(Subagent { trajectory, pointer }) = self.subagents.get(index) else {
             return Ok(());
         };
@@ -242,13 +235,13 @@ impl<'v> AtifReader<'v> {
 }
 
 /// A message or a content: text, parts, or JSON that a tool answered.
-fn content(node: RecordedNode<'_, '_>) -> Result<String, TrajectoryProblem> {
+fn content(node: RecordedNode<'_, '_>) -> ReadResult<String> {
     match node.value() {
         Value::Array(parts)
             if parts.iter().all(|part| part.is_string() || part.get("type").is_some()) =>
         {
             flatten(node)
         }
-        _ => Ok(node.to_json_text()),
+        value => Ok(json_text(value)),
     }
 }

@@ -12,18 +12,16 @@ use serde_json::Value;
 use super::content::is_chat;
 use super::node::RecordedNode;
 use super::turns::{Turns, conversation};
-use super::{
-    MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, TrajectoryTotals, anthropic,
-};
+use super::{MessageBody, ReadResult, Trajectory, TrajectoryFormat, TrajectoryTotals, anthropic};
 
 /// Objects with `type` and `message` or `subtype`, also as JSON Lines text.
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "claude_code",
     owns: is_own,
-    owns_object: |_| false,
     owns_text: |text| events(text).is_some(),
     has_kinds: true,
     read,
+    ..TrajectoryFormat::TEXT
 };
 
 /// The events in JSON Lines text as one list; none if a line is no object or no line is an event.
@@ -63,13 +61,13 @@ fn is_own(message: &Value) -> bool {
     !is_chat(message) && is_event(message)
 }
 
-fn read(root: RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem> {
+fn read(root: RecordedNode<'_, '_>) -> ReadResult<Trajectory> {
     let Some(text) = root.as_str() else { return conversation(root, read_events) };
     let events = events(text).ok_or_else(|| root.problem("lines of Claude Code events"))?;
     conversation(RecordedNode::root(&events), read_events)
 }
 
-fn read_events(lines: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn read_events(lines: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     let events: Vec<RecordedNode<'_, '_>> = lines.items("a list of Claude Code events")?.collect();
     for entry in merge(&events) {
         match entry {
@@ -132,7 +130,7 @@ fn divides(line: RecordedNode<'_, '_>) -> bool {
 }
 
 /// One message of the assistant. Texts that only the end of a line divides are one text.
-fn assistant(lines: &[&RecordedNode<'_, '_>], turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn assistant(lines: &[&RecordedNode<'_, '_>], turns: &mut Turns) -> ReadResult {
     let subagent = lines.first().is_some_and(|line| is_subagent(**line));
     let mut bodies: Vec<MessageBody> = Vec::new();
     for line in lines {
@@ -154,7 +152,7 @@ fn assistant(lines: &[&RecordedNode<'_, '_>], turns: &mut Turns) -> Result<(), T
     Ok(())
 }
 
-fn single(line: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn single(line: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     line.object("a Claude Code event (an object)")?;
     let subtype = line.get("subtype");
     match line.get("type").text("an event type (a string)")? {
@@ -190,14 +188,10 @@ fn result(line: RecordedNode<'_, '_>, turns: &mut Turns) {
 
 /// Whether a sub-agent wrote the line: streams name the call that started it, session files a side chain.
 fn is_subagent(line: RecordedNode<'_, '_>) -> bool {
-    !line.get("parent_tool_use_id").is_nothing() || is_true(line, "isSidechain")
+    !line.get("parent_tool_use_id").is_nothing() || line.get("isSidechain").is_true()
 }
 
 /// Whether Claude Code wrote the line itself, in the name of the user.
 fn is_meta(line: RecordedNode<'_, '_>) -> bool {
-    is_true(line, "isMeta") || is_true(line, "isSynthetic")
-}
-
-fn is_true(line: RecordedNode<'_, '_>, key: &str) -> bool {
-    line.get(key).value() == &Value::Bool(true)
+    line.get("isMeta").is_true() || line.get("isSynthetic").is_true()
 }

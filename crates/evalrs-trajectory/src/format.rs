@@ -4,7 +4,7 @@ use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
 
 use super::node::RecordedNode;
-use super::problem::TrajectoryProblem;
+use super::problem::ReadResult;
 use super::trajectory::Trajectory;
 
 /// A format that trajectories are recorded in.
@@ -21,7 +21,20 @@ pub struct TrajectoryFormat {
     /// Whether messages that are its own are told by their kind, so that all of them may be of kinds unknown here.
     pub(crate) has_kinds: bool,
     /// Reads what was recorded.
-    pub read: fn(RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem>,
+    pub read: fn(RecordedNode<'_, '_>) -> ReadResult<Trajectory>,
+}
+
+impl TrajectoryFormat {
+    /// Plain text, the target's last answer: any text that no other format owns. Other formats are as it is but for what
+    /// they say.
+    pub(crate) const TEXT: Self = Self {
+        name: "text",
+        owns: |_| false,
+        owns_object: |_| false,
+        owns_text: |_| false,
+        has_kinds: false,
+        read: |root| root.text("text").map(Trajectory::from_output),
+    };
 }
 
 impl PartialEq for TrajectoryFormat {
@@ -31,12 +44,6 @@ impl PartialEq for TrajectoryFormat {
 }
 
 impl Eq for TrajectoryFormat {}
-
-impl std::hash::Hash for TrajectoryFormat {
-    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
-        self.name.hash(state);
-    }
-}
 
 impl Serialize for TrajectoryFormat {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -6,12 +6,11 @@
 
 use serde_json::{Map, Value};
 
-use super::content::{is_chat, part_text};
+use super::content::{flatten_with, is_chat, json_text, part_text, tool_call};
 use super::node::RecordedNode;
 use super::turns::{Turns, conversation};
 use super::{
-    MessageBody, ToolCall, ToolReturn, Trajectory, TrajectoryFormat, TrajectoryProblem,
-    TrajectoryTotals,
+    MessageBody, ReadResult, ToolCall, ToolReturn, Trajectory, TrajectoryFormat, TrajectoryTotals,
 };
 
 /// Objects with `role`, whose calls have a `function` that is text; or a sample with `messages` and an `epoch`.
@@ -19,9 +18,8 @@ pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "inspect",
     owns: is_own,
     owns_object: is_sample,
-    owns_text: |_| false,
-    has_kinds: false,
     read,
+    ..TrajectoryFormat::TEXT
 };
 
 /// What texts that stand apart are referred to by, now and in old logs.
@@ -50,7 +48,7 @@ fn is_sample(object: &Map<String, Value>) -> bool {
         && (has("scores") || has("output") || has("events"))
 }
 
-fn read(root: RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem> {
+fn read(root: RecordedNode<'_, '_>) -> ReadResult<Trajectory> {
     let attachments = root.value().get("attachments").and_then(Value::as_object);
     let messages = Messages { attachments };
     if let Some(list) = unwritten(root.value()) {
@@ -125,26 +123,18 @@ struct Messages<'v> {
 }
 
 impl Messages<'_> {
-    fn read(self, root: RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem> {
+    fn read(self, root: RecordedNode<'_, '_>) -> ReadResult<Trajectory> {
         conversation(root, |list, turns| {
             list.items("a list of messages")?.try_for_each(|message| self.message(message, turns))
         })
     }
 
-    fn message(
-        self,
-        message: RecordedNode<'_, '_>,
-        turns: &mut Turns,
-    ) -> Result<(), TrajectoryProblem> {
+    fn message(self, message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
         message.object("a chat message (an object)")?;
         let content = message.get("content");
         match message.get("role").text("a role (a string)")? {
             "system" | "developer" => turns.push(MessageBody::System(self.text(content)?)),
-            "user" => {
-                let text = self.text(content)?;
-                turns.start();
-                turns.push(MessageBody::User(text));
-            }
+            "user" => turns.ask(self.text(content)?),
             "assistant" => self.assistant(message, turns)?,
             "tool" => turns.push(MessageBody::ToolReturn(self.answer(message)?)),
             _ => turns.push(MessageBody::Other(message.value().clone())),
@@ -153,11 +143,7 @@ impl Messages<'_> {
     }
 
     /// What was thought and said, in its order, then what was called.
-    fn assistant(
-        self,
-        message: RecordedNode<'_, '_>,
-        turns: &mut Turns,
-    ) -> Result<(), TrajectoryProblem> {
+    fn assistant(self, message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
         // Old logs have the thoughts beside the content.
         if let Some(thought) = message.get("reasoning").as_str().filter(|text| !text.is_empty()) {
             turns.push(MessageBody::Reasoning(self.attached(thought)));
@@ -176,11 +162,7 @@ impl Messages<'_> {
         if !calls.is_nothing() {
             for call in calls.items("a list of tool calls")? {
                 call.object("a tool call (an object)")?;
-                turns.push(MessageBody::ToolCall(ToolCall {
-                    id: call.get("id").to_text(),
-                    name: call.get("function").text("the name of a tool")?.to_owned(),
-                    arguments: self.attached(&call.get("arguments").to_json_text()),
-                }));
+                turns.push(MessageBody::ToolCall(self.call(call, "function")?));
             }
         }
         Ok(())
@@ -191,11 +173,11 @@ impl Messages<'_> {
         part: RecordedNode<'_, '_>,
         said: &mut Vec<String>,
         turns: &mut Turns,
-    ) -> Result<(), TrajectoryProblem> {
+    ) -> ReadResult {
         match part.get("type").as_str() {
             Some("reasoning") => {
                 say(said, turns);
-                let is_hidden = part.get("redacted").value() == &Value::Bool(true);
+                let is_hidden = part.get("redacted").is_true();
                 let key = if is_hidden { "summary" } else { "reasoning" };
                 let thought = part.get(key).as_str().unwrap_or_default();
                 turns.push(MessageBody::Reasoning(self.attached(thought)));
@@ -203,21 +185,14 @@ impl Messages<'_> {
             // A tool that the provider ran itself.
             Some("tool_use") => {
                 say(said, turns);
-                let id = part.get("id").to_text();
                 let error = part.get("error");
                 let failed = !error.is_nothing();
                 let output = if failed { error } else { part.get("result") };
-                turns.push(MessageBody::ToolCall(ToolCall {
-                    id: id.clone(),
-                    name: part.get("name").text("the name of a tool")?.to_owned(),
-                    arguments: self.attached(&part.get("arguments").to_json_text()),
-                }));
-                turns.push(MessageBody::ToolReturn(ToolReturn {
-                    call_id: id,
-                    output: self.attached(&output.to_json_text()),
-                    says_error: false,
-                    failed,
-                }));
+                let output = self.attached(&json_text(output.value()));
+                let call = self.call(part, "name")?;
+                let answer = ToolReturn::new(call.id.clone(), output, failed);
+                turns.push(MessageBody::ToolCall(call));
+                turns.push(MessageBody::ToolReturn(answer));
             }
             _ => said.extend(part_text(part)?.map(|text| self.attached(text))),
         }
@@ -225,32 +200,24 @@ impl Messages<'_> {
     }
 
     /// What a tool answered: where it failed it may say why and nothing else.
-    fn answer(self, message: RecordedNode<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
+    fn answer(self, message: RecordedNode<'_, '_>) -> ReadResult<ToolReturn> {
         let error = message.get("error");
         let output = self.text(message.get("content"))?;
         let why = error.get("message").as_str().unwrap_or_default();
-        Ok(ToolReturn {
-            call_id: message.get("tool_call_id").to_text(),
-            output: if output.is_empty() { self.attached(why) } else { output },
-            says_error: false,
-            failed: !error.is_nothing(),
-        })
+        let output = if output.is_empty() { self.attached(why) } else { output };
+        let call_id = message.get("tool_call_id").to_text();
+        Ok(ToolReturn::new(call_id, output, !error.is_nothing()))
+    }
+
+    /// A call, whose tool stands under `name`.
+    fn call(self, call: RecordedNode<'_, '_>, name: &str) -> ReadResult<ToolCall> {
+        let call = tool_call(call, "id", name, "arguments")?;
+        Ok(ToolCall { arguments: self.attached(&call.arguments), ..call })
     }
 
     /// The text of a content, the texts of its parts joined with one space.
-    fn text(self, content: RecordedNode<'_, '_>) -> Result<String, TrajectoryProblem> {
-        match content.value() {
-            Value::Null => Ok(String::new()),
-            Value::String(text) => Ok(self.attached(text)),
-            Value::Array(_) => {
-                let mut texts = Vec::new();
-                for part in content.items("a list of content parts")? {
-                    texts.extend(part_text(part)?.map(|text| self.attached(text)));
-                }
-                Ok(texts.join(" "))
-            }
-            _ => Err(content.problem("a string or a list of content parts")),
-        }
+    fn text(self, content: RecordedNode<'_, '_>) -> ReadResult<String> {
+        flatten_with(content, |text| self.attached(text))
     }
 
     /// A text, from where it stands if it stands apart.

@@ -2,22 +2,26 @@
 //!
 //! Saved files outlive servers, so a kind this file does not know is passed through. Requests for approval
 //! are such a kind on purpose: a call that waits for approval is no call yet.
+//!
+//! A trajectory is also written as Letta messages, for functions that were written for them. That is keyed, so it holds no
+//! id and no time of a provider: calls are `call-1`, `call-2` and so on. Reading it back gives the same trajectory but for
+//! those ids, for who of the target spoke, and for the agent's state.
 
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
-use super::content::flatten;
+use super::content::{flatten, tool_call};
 use super::node::RecordedNode;
+use super::normal::{Pairing, stable};
 use super::turns::{Turns, by_message};
-use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProblem};
+use super::{MessageBody, ReadResult, ToolCall, ToolReturn, Trajectory, TrajectoryFormat};
 
 /// Turns of objects with `message_type`.
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "letta",
     owns: is_message,
-    owns_object: |_| false,
-    owns_text: |_| false,
     has_kinds: true,
     read: |root| by_message(root, read),
+    ..TrajectoryFormat::TEXT
 };
 
 /// The kinds of messages and of notes between them that Letta writes.
@@ -46,15 +50,11 @@ fn is_message(message: &Value) -> bool {
 }
 
 /// Reads one message.
-fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     message.object("a Letta message (an object)")?;
     match message.get("message_type").text("a Letta message type (a string)")? {
         "system_message" => turns.push(MessageBody::System(flatten(message.get("content"))?)),
-        "user_message" => {
-            let text = flatten(message.get("content"))?;
-            turns.start();
-            turns.push(MessageBody::User(text));
-        }
+        "user_message" => turns.ask(flatten(message.get("content"))?),
         "assistant_message" => {
             turns.push(MessageBody::Assistant(assistant(message.get("content"))?));
         }
@@ -72,7 +72,7 @@ fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), Trajecto
 }
 
 /// Extractors read this text, so it has to be there. Parts without text say nothing.
-fn assistant(content: RecordedNode<'_, '_>) -> Result<String, TrajectoryProblem> {
+fn assistant(content: RecordedNode<'_, '_>) -> ReadResult<String> {
     if content.is_nothing() {
         return Err(content.problem("a string or a list of content parts"));
     }
@@ -80,7 +80,7 @@ fn assistant(content: RecordedNode<'_, '_>) -> Result<String, TrajectoryProblem>
 }
 
 /// `tool_calls` (a list or one object) decides; older files have only `tool_call`.
-fn calls(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn calls(message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     let several = message.get("tool_calls");
     if several.value().as_array().is_some_and(|calls| !calls.is_empty()) {
         for call in several.items("a list of tool calls")? {
@@ -93,24 +93,18 @@ fn calls(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), Traject
     Ok(())
 }
 
-fn call_of(call: RecordedNode<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
+fn call_of(call: RecordedNode<'_, '_>) -> ReadResult<ToolCall> {
     call.object("a tool call (an object)")?;
-    Ok(ToolCall {
-        id: call.get("tool_call_id").to_text(),
-        name: call.get("name").text("the name of a tool")?.to_owned(),
-        arguments: call.get("arguments").to_json_text(),
-    })
+    tool_call(call, "tool_call_id", "name", "arguments")
 }
 
 /// Newer servers answer parallel calls in one message; its own fields then repeat the first answer.
-fn returns(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn returns(message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     let several = message.get("tool_returns");
-    let complete = several.value().as_array().is_some_and(|returns| {
-        !returns.is_empty()
-            && returns
-                .iter()
-                .all(|one| one.get("tool_call_id").is_some() && one.get("tool_return").is_some())
-    });
+    let has = |one: &Value, key: &str| one.get(key).is_some();
+    let is_whole = |one: &Value| has(one, "tool_call_id") && has(one, "tool_return");
+    let list = several.value().as_array();
+    let complete = list.is_some_and(|list| !list.is_empty() && list.iter().all(is_whole));
     if !complete {
         turns.push(MessageBody::ToolReturn(return_of(message)?));
         return Ok(());
@@ -121,11 +115,63 @@ fn returns(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), Traje
     Ok(())
 }
 
-fn return_of(answer: RecordedNode<'_, '_>) -> Result<ToolReturn, TrajectoryProblem> {
-    Ok(ToolReturn {
-        call_id: answer.get("tool_call_id").to_text(),
-        output: flatten(answer.get("tool_return"))?,
-        says_error: false,
-        failed: answer.get("status").as_str() == Some("error"),
-    })
+fn return_of(answer: RecordedNode<'_, '_>) -> ReadResult<ToolReturn> {
+    let output = flatten(answer.get("tool_return"))?;
+    let failed = answer.get("status").as_str() == Some("error");
+    Ok(ToolReturn::new(answer.get("tool_call_id").to_text(), output, failed))
+}
+
+/// The `message_type` of messages of unknown kinds that have none.
+const OTHER: &str = "other";
+
+impl Trajectory {
+    /// The turns as lists of Letta messages; messages of sub-agents only if asked for.
+    pub fn to_letta(&self, include_subagents: bool) -> Value {
+        self.turns_as(include_subagents, |message, pairing| message_of(&message.body, pairing))
+    }
+}
+
+fn message_of<'a>(body: &'a MessageBody, pairing: &mut Pairing<'a>) -> Value {
+    match body {
+        MessageBody::System(text) => json!({"message_type": "system_message", "content": text}),
+        MessageBody::User(text) => json!({"message_type": "user_message", "content": text}),
+        MessageBody::Assistant(text) => {
+            json!({"message_type": "assistant_message", "content": text})
+        }
+        MessageBody::Reasoning(text) => {
+            json!({"message_type": "reasoning_message", "reasoning": text})
+        }
+        MessageBody::ToolCall(call) => {
+            let call = json!({
+                "name": call.name,
+                "arguments": call.arguments,
+                "tool_call_id": call_id(pairing.call()),
+            });
+            // Older functions read the one, newer functions the other.
+            json!({"message_type": "tool_call_message", "tool_call": call, "tool_calls": [call]})
+        }
+        MessageBody::ToolReturn(answer) => json!({
+            "message_type": "tool_return_message",
+            "tool_return": answer.output,
+            "status": if answer.failed { "error" } else { "success" },
+            "tool_call_id": pairing.answered(answer).map(call_id),
+        }),
+        MessageBody::Other(value) => other(stable(value)),
+    }
+}
+
+fn call_id(ordinal: usize) -> String {
+    format!("call-{ordinal}")
+}
+
+/// A message of an unknown kind, which may come from a format without `message_type`.
+fn other(value: Value) -> Value {
+    let mut message = match value {
+        Value::Object(members) => members,
+        value => Map::from_iter([("value".to_owned(), value)]),
+    };
+    if !message.get("message_type").is_some_and(Value::is_string) {
+        message.insert("message_type".to_owned(), Value::from(OTHER));
+    }
+    Value::Object(message)
 }

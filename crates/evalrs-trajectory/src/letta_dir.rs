@@ -5,6 +5,8 @@
 
 use serde_json::{Map, Value};
 
+use evalrs_base::json_syntax::plain_message;
+
 /// One finished sample of a result file.
 #[derive(Clone, Debug, PartialEq)]
 pub struct LettaResult {
@@ -61,16 +63,13 @@ pub fn read_results(text: &str) -> Result<Vec<LettaResult>, LettaProblem> {
 pub fn read_records(text: &str) -> Result<Vec<LettaResultRecord>, LettaProblem> {
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
     if let Some(list) = whole_file(text) {
-        let in_order = list.into_iter().enumerate();
-        return Ok(in_order
-            .map(|(index, value)| LettaResultRecord { line: index + 1, value })
-            .collect());
+        let records = (1..).zip(list).map(|(line, value)| LettaResultRecord { line, value });
+        return Ok(records.collect());
     }
     let mut records = Vec::new();
-    for (index, line) in text.split('\n').enumerate().filter(|(_, line)| !line.trim().is_empty()) {
-        let line_number = index + 1;
-        let mut record: Value = serde_json::from_str(line)
-            .map_err(|error| LettaProblem { line: line_number, message: no_json(&error) })?;
+    for (line, text) in (1..).zip(text.split('\n')).filter(|(_, text)| !text.trim().is_empty()) {
+        let mut record: Value = serde_json::from_str(text)
+            .map_err(|error| LettaProblem { line, message: no_json(&error) })?;
         let value = match record.get("type").and_then(Value::as_str) {
             Some("header" | "summary") => continue,
             Some("result") => match record.get_mut("result") {
@@ -79,16 +78,14 @@ pub fn read_records(text: &str) -> Result<Vec<LettaResultRecord>, LettaProblem> 
             },
             _ => record,
         };
-        records.push(LettaResultRecord { line: line_number, value });
+        records.push(LettaResultRecord { line, value });
     }
     Ok(records)
 }
 
 /// The parser counts lines from the start of this one, so its place is told as a column alone.
 fn no_json(error: &serde_json::Error) -> String {
-    let text = error.to_string();
-    let reason = text.rsplit_once(" at line ").map_or(text.as_str(), |(reason, _)| reason);
-    format!("invalid JSON: {reason} (column {})", error.column())
+    format!("invalid JSON: {} (column {})", plain_message(error), error.column())
 }
 
 /// The results of a file that is one object, over however many lines.
@@ -98,11 +95,9 @@ fn whole_file(text: &str) -> Option<Vec<Value>> {
         Ok(line) => line,
         Err(_) => serde_json::from_str(text).ok()?,
     };
-    match file {
-        Value::Object(mut file) => match file.remove("results") {
-            Some(Value::Array(results)) => Some(results),
-            _ => None,
-        },
+    let Value::Object(mut file) = file else { return None };
+    match file.remove("results") {
+        Some(Value::Array(results)) => Some(results),
         _ => None,
     }
 }

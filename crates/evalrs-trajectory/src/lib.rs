@@ -7,11 +7,11 @@
 //! Where to begin: `trajectory` is the shape, `read` finds out which format a value is in (its list `FORMATS` has all of
 //! them) and reads it. Then:
 //!
-//! - a file a format: `letta`, `inspect`, `openai`, `anthropic`, `claude_code`, `steps`, `atif`, `text`, and the folder
+//! - a file a format: `letta`, `inspect`, `openai`, `anthropic`, `claude_code`, `steps`, `atif`, and the folder
 //!   `otel`. Each is a [`TrajectoryFormat`]: its name, what only it has, and the function that reads it;
 //! - what formats share: `node` is a place in a recorded value and makes the [`TrajectoryProblem`] of what stands there,
 //!   `content` reads the contents of messages, `turns` puts messages into turns;
-//! - `normal` writes a trajectory for programs and keys, `letta_out` as Letta has it; `letta_dir` reads a folder of results
+//! - `normal` writes a trajectory for programs and keys, `letta` as Letta has it; `letta_dir` reads a folder of results
 //!   that Letta's tools wrote.
 //!
 //! Provider ids and times are dropped on the way in: they must never reach the key of a request. Only the ids of calls stay,
@@ -28,7 +28,6 @@ pub mod format;
 pub mod inspect;
 mod letta;
 pub mod letta_dir;
-mod letta_out;
 mod node;
 mod normal;
 pub mod openai;
@@ -36,7 +35,6 @@ pub mod otel;
 pub mod problem;
 pub mod read;
 mod steps;
-mod text;
 pub mod trajectory;
 mod turns;
 #[cfg(test)]
@@ -47,7 +45,7 @@ pub use format::TrajectoryFormat;
 pub use inspect::messages_of as inspect_messages;
 pub use openai::CallMarks;
 pub use otel::spans_in;
-pub use problem::TrajectoryProblem;
+pub use problem::{ReadResult, TrajectoryProblem};
 pub use read::{FORMATS, call_marks, detect, read};
 pub use trajectory::{
     Message, MessageBody, ToolCall, ToolReturn, Trajectory, TrajectoryTotals, Turn,

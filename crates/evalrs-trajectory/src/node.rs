@@ -6,7 +6,7 @@
 
 use serde_json::{Map, Value};
 
-use super::TrajectoryProblem;
+use super::{ReadResult, TrajectoryProblem};
 
 /// A value inside a recorded trajectory. An absent member is a null that says so in problems.
 #[derive(Clone, Copy, Debug)]
@@ -57,7 +57,7 @@ impl<'p, 'v> RecordedNode<'p, 'v> {
     pub fn items<'q>(
         &'q self,
         expected: &'static str,
-    ) -> Result<impl Iterator<Item = RecordedNode<'q, 'v>>, TrajectoryProblem>
+    ) -> ReadResult<impl Iterator<Item = RecordedNode<'q, 'v>>>
     where
         'p: 'q,
     {
@@ -70,15 +70,12 @@ impl<'p, 'v> RecordedNode<'p, 'v> {
     }
 
     /// The object it must be.
-    pub fn object(
-        &self,
-        expected: &'static str,
-    ) -> Result<&'v Map<String, Value>, TrajectoryProblem> {
+    pub fn object(&self, expected: &'static str) -> ReadResult<&'v Map<String, Value>> {
         self.value().as_object().ok_or_else(|| self.problem(expected))
     }
 
     /// The string it must be.
-    pub fn text(&self, expected: &'static str) -> Result<&'v str, TrajectoryProblem> {
+    pub fn text(&self, expected: &'static str) -> ReadResult<&'v str> {
         self.value().as_str().ok_or_else(|| self.problem(expected))
     }
 
@@ -92,13 +89,9 @@ impl<'p, 'v> RecordedNode<'p, 'v> {
         self.as_str().map(str::to_owned)
     }
 
-    /// A string as it is, nothing for null, and anything else as compact JSON.
-    pub(super) fn to_json_text(self) -> String {
-        match self.value() {
-            Value::Null => String::new(),
-            Value::String(text) => text.clone(),
-            other => other.to_string(),
-        }
+    /// Whether it says `true`.
+    pub(super) fn is_true(self) -> bool {
+        self.value() == &Value::Bool(true)
     }
 
     /// What is wrong here: something else was expected.
@@ -116,12 +109,11 @@ impl<'p, 'v> RecordedNode<'p, 'v> {
     }
 
     fn pointer(&self) -> String {
-        let mut pointer = self.parent.map(RecordedNode::pointer).unwrap_or_default();
+        let parent = self.parent.map(RecordedNode::pointer).unwrap_or_default();
         match self.step {
-            PointerStep::Root => {}
-            PointerStep::Key(key) => pointer = format!("{pointer}/{key}"),
-            PointerStep::Index(index) => pointer = format!("{pointer}/{index}"),
+            PointerStep::Root => parent,
+            PointerStep::Key(key) => format!("{parent}/{key}"),
+            PointerStep::Index(index) => format!("{parent}/{index}"),
         }
-        pointer
     }
 }

@@ -5,7 +5,7 @@
 
 use std::collections::{HashMap, VecDeque};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::{Message, MessageBody, ToolCall, ToolReturn, Trajectory};
 
@@ -15,11 +15,20 @@ impl Trajectory {
     /// Calls are numbered from 1 in the order they were made, and returns carry the number of their call.
     /// The same conversation recorded twice gives the same value.
     pub fn to_json(&self, include_subagents: bool) -> Value {
+        self.turns_as(include_subagents, message_json)
+    }
+
+    /// The turns as lists of what `write` makes of each message.
+    pub(super) fn turns_as<'a>(
+        &'a self,
+        include_subagents: bool,
+        write: impl Fn(&'a Message, &mut Pairing<'a>) -> Value,
+    ) -> Value {
         let mut pairing = Pairing::of(self, include_subagents);
         let turns = self.turns.iter().map(|turn| {
             let seen =
                 turn.messages.iter().filter(|message| include_subagents || !message.subagent);
-            seen.map(|message| message_json(message, &mut pairing)).collect::<Value>()
+            seen.map(|message| write(message, &mut pairing)).collect::<Value>()
         });
         turns.collect()
     }
@@ -178,9 +187,7 @@ pub(super) fn stable(value: &Value) -> Value {
     match value {
         Value::Object(map) => {
             let kept = map.iter().filter(|(key, _)| !VOLATILE.contains(&key.as_str()));
-            Value::Object(
-                kept.map(|(key, value)| (key.clone(), stable(value))).collect::<Map<_, _>>(),
-            )
+            kept.map(|(key, value)| (key.clone(), stable(value))).collect()
         }
         Value::Array(items) => items.iter().map(stable).collect(),
         other => other.clone(),

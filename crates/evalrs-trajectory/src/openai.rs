@@ -4,19 +4,17 @@
 
 use serde_json::Value;
 
-use super::content::flatten;
+use super::content::{flatten, tool_call};
 use super::node::RecordedNode;
 use super::turns::{Turns, by_message};
-use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProblem, anthropic};
+use super::{MessageBody, ReadResult, ToolCall, ToolReturn, TrajectoryFormat, anthropic};
 
 /// Objects with `role`.
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "openai_chat",
     owns: is_own,
-    owns_object: |_| false,
-    owns_text: |_| false,
-    has_kinds: false,
     read: |root| by_message(root, read),
+    ..TrajectoryFormat::TEXT
 };
 
 /// How a recording tells of failed calls.
@@ -64,30 +62,25 @@ fn is_own(message: &Value) -> bool {
 }
 
 /// Reads one message.
-fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn read(message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     message.object("a chat message (an object)")?;
     let content = message.get("content");
     match message.get("role").text("a role (a string)")? {
         "system" | "developer" => turns.push(MessageBody::System(flatten(content)?)),
-        "user" => {
-            let text = flatten(content)?;
-            turns.start();
-            turns.push(MessageBody::User(text));
-        }
+        "user" => turns.ask(flatten(content)?),
         "assistant" => assistant(message, turns)?,
-        "tool" | "function" => turns.push(MessageBody::ToolReturn(ToolReturn {
-            call_id: message.get("tool_call_id").to_text(),
-            output: flatten(content)?,
-            says_error: false,
-            failed: message.get("is_error").value() == &Value::Bool(true),
-        })),
+        "tool" | "function" => turns.push(MessageBody::ToolReturn(ToolReturn::new(
+            message.get("tool_call_id").to_text(),
+            flatten(content)?,
+            message.get("is_error").is_true(),
+        ))),
         _ => turns.push(MessageBody::Other(message.value().clone())),
     }
     Ok(())
 }
 
 /// What was thought, then what was said, then what was called.
-fn assistant(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn assistant(message: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     if let Some(thought) = message.get("reasoning_content").as_str().filter(|text| !text.is_empty())
     {
         turns.push(MessageBody::Reasoning(thought.to_owned()));
@@ -102,7 +95,7 @@ fn assistant(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), Tra
     let calls = message.get("tool_calls");
     if !calls.is_nothing() {
         for call in calls.items("a list of tool calls")? {
-            turns.push(MessageBody::ToolCall(tool_call(call)?));
+            turns.push(MessageBody::ToolCall(call_of(call)?));
         }
     }
     let legacy = message.get("function_call");
@@ -113,16 +106,12 @@ fn assistant(message: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), Tra
 }
 
 /// A call of a function, of a custom tool, or one written without the inner object.
-fn tool_call(call: RecordedNode<'_, '_>) -> Result<ToolCall, TrajectoryProblem> {
+fn call_of(call: RecordedNode<'_, '_>) -> ReadResult<ToolCall> {
     let fields = call.object("a tool call (an object)")?;
     let id = call.get("id").to_text();
     if fields.contains_key("custom") {
-        let custom = call.get("custom");
-        return Ok(ToolCall {
-            id,
-            name: name(custom)?,
-            arguments: custom.get("input").to_json_text(),
-        });
+        let custom = tool_call(call.get("custom"), "id", "name", "input")?;
+        return Ok(ToolCall { id, ..custom });
     }
     if fields.contains_key("name") && !fields.contains_key("function") {
         return function(call, id);
@@ -130,15 +119,7 @@ fn tool_call(call: RecordedNode<'_, '_>) -> Result<ToolCall, TrajectoryProblem> 
     function(call.get("function"), id)
 }
 
-fn function(
-    function: RecordedNode<'_, '_>,
-    id: Option<String>,
-) -> Result<ToolCall, TrajectoryProblem> {
+fn function(function: RecordedNode<'_, '_>, id: Option<String>) -> ReadResult<ToolCall> {
     function.object("a function (an object)")?;
-    let arguments = function.get("arguments").to_json_text();
-    Ok(ToolCall { id, name: name(function)?, arguments })
-}
-
-fn name(of: RecordedNode<'_, '_>) -> Result<String, TrajectoryProblem> {
-    of.get("name").text("the name of a tool").map(str::to_owned)
+    Ok(ToolCall { id, ..tool_call(function, "id", "name", "arguments")? })
 }

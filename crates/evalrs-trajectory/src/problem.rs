@@ -2,6 +2,9 @@
 
 use std::fmt;
 
+/// What was read, or why it cannot be.
+pub type ReadResult<T = ()> = Result<T, TrajectoryProblem>;
+
 /// What makes a value unreadable as a trajectory.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub struct TrajectoryProblem {

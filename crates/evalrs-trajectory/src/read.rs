@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::content::is_chat;
 use super::node::RecordedNode;
 use super::{
-    CallMarks, MessageBody, Trajectory, TrajectoryFormat, TrajectoryProblem, anthropic, atif,
-    claude_code, inspect, letta, openai, otel, steps, text,
+    CallMarks, MessageBody, ReadResult, Trajectory, TrajectoryFormat, anthropic, atif, claude_code,
+    inspect, letta, openai, otel, steps,
 };
 
 /// The recorded formats under the names that a suite calls them by, one file a format.
@@ -22,7 +22,7 @@ pub const FORMATS: [(&str, &TrajectoryFormat); 9] = [
     named(&steps::FORMAT),
     named(&atif::FORMAT),
     named(&otel::FORMAT),
-    named(&text::FORMAT),
+    named(&TrajectoryFormat::TEXT),
 ];
 
 const fn named(format: &'static TrajectoryFormat) -> (&'static str, &'static TrajectoryFormat) {
@@ -33,10 +33,7 @@ const fn named(format: &'static TrajectoryFormat) -> (&'static str, &'static Tra
 ///
 /// The value is a list of messages, turns, events or steps, an object with such a list under `messages`
 /// (and perhaps `agent_state`), an object that a format has for the whole, text of JSON Lines events, or the plain text of the target's last answer.
-pub fn read(
-    value: &Value,
-    format: Option<&TrajectoryFormat>,
-) -> Result<Trajectory, TrajectoryProblem> {
+pub fn read(value: &Value, format: Option<&TrajectoryFormat>) -> ReadResult<Trajectory> {
     let root = RecordedNode::root(value);
     let Some(format) = format.or_else(|| detect(value)) else {
         return Err(root.problem("messages, turns, events, steps or text"));
@@ -64,18 +61,14 @@ fn is_foreign(trajectory: &Trajectory) -> bool {
 
 /// The format of a recorded trajectory; none if it looks like no known one.
 pub fn detect(value: &Value) -> Option<&'static TrajectoryFormat> {
-    let formats = FORMATS.iter().map(|(_, format)| *format);
+    let mut formats = FORMATS.iter().map(|(_, format)| *format);
     match value {
-        Value::String(lines) => {
-            let mut formats = formats;
-            Some(formats.find(|format| (format.owns_text)(lines)).unwrap_or(&text::FORMAT))
-        }
-        Value::Object(wrapper) => {
-            let mut formats = formats;
-            formats
-                .find(|format| (format.owns_object)(wrapper))
-                .or_else(|| wrapper.get("messages").filter(|list| list.is_array()).and_then(detect))
-        }
+        Value::String(lines) => Some(
+            formats.find(|format| (format.owns_text)(lines)).unwrap_or(&TrajectoryFormat::TEXT),
+        ),
+        Value::Object(wrapper) => formats
+            .find(|format| (format.owns_object)(wrapper))
+            .or_else(|| wrapper.get("messages").filter(|list| list.is_array()).and_then(detect)),
         Value::Array(items) => detect_list(items),
         _ => None,
     }

@@ -4,19 +4,18 @@
 
 use serde_json::{Value, json};
 
-use super::content::{flatten, is_chat};
+use super::content::{flatten, is_chat, json_text};
 use super::node::RecordedNode;
 use super::turns::{Turns, by_message};
-use super::{MessageBody, ToolCall, ToolReturn, TrajectoryFormat, TrajectoryProblem};
+use super::{MessageBody, ReadResult, ToolCall, ToolReturn, TrajectoryFormat};
 
 /// Objects with `type`, one of four.
 pub(super) static FORMAT: TrajectoryFormat = TrajectoryFormat {
     name: "steps",
     owns: is_own,
-    owns_object: |_| false,
-    owns_text: |_| false,
     has_kinds: true,
     read: |root| by_message(root, read),
+    ..TrajectoryFormat::TEXT
 };
 
 /// Whether it is a step. A chat message may have a type too.
@@ -26,7 +25,7 @@ fn is_own(message: &Value) -> bool {
 }
 
 /// Reads one step.
-fn read(step: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn read(step: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     step.object("a step (an object)")?;
     match step.get("type").text("a step type (a string)")? {
         "thought" => turns.push(MessageBody::Reasoning(flatten(step.get("content"))?)),
@@ -43,7 +42,7 @@ fn read(step: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryP
 }
 
 /// A call, and its return if the step says what came of it.
-fn tool_call(step: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), TrajectoryProblem> {
+fn tool_call(step: RecordedNode<'_, '_>, turns: &mut Turns) -> ReadResult {
     let id = Some((turns.call_count() + 1).to_string());
     let input = step.get("input");
     turns.push(MessageBody::ToolCall(ToolCall {
@@ -54,13 +53,12 @@ fn tool_call(step: RecordedNode<'_, '_>, turns: &mut Turns) -> Result<(), Trajec
     let status = step.get("status").as_str();
     let failed = matches!(status, Some("error" | "failed"));
     let output = step.get("output");
-    let has_output = !matches!(output.value(), Value::Null);
     // Captured steps say that a call is completed and not what it returned.
-    if failed || has_output || status == Some("completed") {
+    if failed || !output.is_nothing() || status == Some("completed") {
         turns.push(MessageBody::ToolReturn(ToolReturn {
             call_id: id,
-            output: output.to_json_text(),
-            says_error: step.get("status").as_str() == Some("error"),
+            output: json_text(output.value()),
+            says_error: status == Some("error"),
             failed,
         }));
     }

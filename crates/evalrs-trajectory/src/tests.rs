@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use super::{Message, MessageBody, Trajectory, TrajectoryFormat, detect, read};
-use super::{anthropic, claude_code, letta, openai, steps, text};
+use super::{anthropic, claude_code, letta, openai, steps};
 use evalrs_test_data as test_data;
 
 /// A trajectory as short text: one line a turn, `~` before what sub-agents did, `!` after failures.
@@ -259,7 +259,7 @@ fn reads_steps_and_text() {
         ],
     );
     for text in ["", "plain", "[1, 2]", "{\"a\": 1}", "{\"type\": \"assistant\"}\nand more"] {
-        check(&text::FORMAT, &json!(text), &[&format!("said {text}")]);
+        check(&TrajectoryFormat::TEXT, &json!(text), &[&format!("said {text}")]);
     }
 }
 
@@ -347,7 +347,7 @@ fn problems_name_the_place_in_other_formats() {
             json!([{"type": "assistant", "message": {"content": [1]}}]),
             "expected a content block (an object) at `/0/message/content/0`, found a number",
         ),
-        (&text::FORMAT, json!([]), "expected text, found an array"),
+        (&TrajectoryFormat::TEXT, json!([]), "expected text, found an array"),
     ] {
         check_problem(Some(format), &value, expected);
     }

@@ -83,6 +83,13 @@ pub struct ToolReturn {
     pub failed: bool,
 }
 
+impl ToolReturn {
+    /// The answer to the call `call_id`.
+    pub(crate) fn new(call_id: Option<String>, output: String, failed: bool) -> Self {
+        Self { call_id, output, says_error: false, failed }
+    }
+}
+
 impl Trajectory {
     /// The trajectory of a target of which only the last answer is known: one assistant message.
     pub fn from_output(text: &str) -> Self {

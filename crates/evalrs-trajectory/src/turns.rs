@@ -7,14 +7,14 @@
 use serde_json::Value;
 
 use super::node::RecordedNode;
-use super::{Message, MessageBody, Trajectory, TrajectoryProblem, TrajectoryTotals, Turn};
+use super::{Message, MessageBody, ReadResult, Trajectory, TrajectoryTotals, Turn};
 
 /// Reads a list of messages or of turns with `read_list`, which is given the list or each of the turns. The list may
 /// stand under `messages` of an object, beside an `agent_state`.
 pub(super) fn conversation(
     root: RecordedNode<'_, '_>,
-    read_list: impl Fn(RecordedNode<'_, '_>, &mut Turns) -> Result<(), TrajectoryProblem>,
-) -> Result<Trajectory, TrajectoryProblem> {
+    read_list: impl Fn(RecordedNode<'_, '_>, &mut Turns) -> ReadResult,
+) -> ReadResult<Trajectory> {
     let is_object = root.value().is_object();
     let list = if is_object { root.get("messages") } else { root };
     let mut turns = Turns::default();
@@ -35,8 +35,8 @@ pub(super) fn conversation(
 /// Reads a conversation message by message.
 pub(super) fn by_message(
     root: RecordedNode<'_, '_>,
-    read_message: fn(RecordedNode<'_, '_>, &mut Turns) -> Result<(), TrajectoryProblem>,
-) -> Result<Trajectory, TrajectoryProblem> {
+    read_message: fn(RecordedNode<'_, '_>, &mut Turns) -> ReadResult,
+) -> ReadResult<Trajectory> {
     conversation(root, |list, turns| {
         list.items("a list of messages")?.try_for_each(|message| read_message(message, turns))
     })
@@ -83,6 +83,12 @@ impl Turns {
                 self.state = TurnState::Running;
             }
         }
+    }
+
+    /// Adds a message of the user, which starts a turn.
+    pub(super) fn ask(&mut self, text: String) {
+        self.start();
+        self.push(MessageBody::User(text));
     }
 
     /// Says that the last turn is over.

@@ -3,7 +3,9 @@
 
 use std::collections::BTreeMap;
 
-use serde_json::{Map, Number, Value};
+use serde_json::{Map, Value};
+
+use crate::content::json_text;
 
 /// The attributes of a span, an event or one message among them.
 #[derive(Clone, Debug, Default)]
@@ -41,7 +43,7 @@ impl Attributes {
 
     /// The first of the attributes of these names that is not empty, as text: JSON if it is none.
     pub(super) fn first_text(&self, names: &[&str]) -> Option<String> {
-        names.iter().find_map(|name| self.get(name)).map(to_text).filter(|text| !text.is_empty())
+        names.iter().find_map(|name| self.get(name)).map(json_text).filter(|text| !text.is_empty())
     }
 
     /// The number of the attribute `name`, also if it is written as text.
@@ -68,10 +70,8 @@ impl Attributes {
         if let Some(Value::Object(members)) = self.get(prefix) {
             for (index, value) in members {
                 let Ok(index) = index.parse() else { continue };
-                items
-                    .entry(index)
-                    .or_default()
-                    .extend(value.as_object().cloned().unwrap_or_default());
+                let members = value.as_object().cloned().unwrap_or_default();
+                items.entry(index).or_default().extend(members);
             }
         }
         for (name, value) in &self.0 {
@@ -100,15 +100,6 @@ impl Attributes {
         let mut members = self.0.clone();
         members.entry(name).or_insert_with(|| Value::from(value));
         Self(members)
-    }
-}
-
-/// Text as it is, nothing for null, anything else as JSON.
-pub(super) fn to_text(value: &Value) -> String {
-    match value {
-        Value::Null => String::new(),
-        Value::String(text) => text.clone(),
-        other => other.to_string(),
     }
 }
 
@@ -156,5 +147,5 @@ fn any_value(value: &Value) -> Value {
 /// Integers of 64 bits are text in OTLP's JSON.
 fn integer(value: &Value) -> Value {
     let number = value.as_str().and_then(|text| text.parse::<i64>().ok());
-    number.map_or_else(|| value.clone(), |number| Value::Number(Number::from(number)))
+    number.map_or_else(|| value.clone(), Value::from)
 }

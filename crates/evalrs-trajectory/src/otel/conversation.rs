@@ -109,11 +109,11 @@ struct FollowedRequest {
 
 impl<'a> Weaver<'a> {
     pub(super) fn new(spans: &'a SpanTree) -> Self {
-        let messages: Vec<ModelMessages> = spans.iter().map(ModelMessages::of).collect();
+        let messages: Vec<ModelMessages> = spans.list.iter().map(ModelMessages::of).collect();
         let count = messages.len();
         let mut is_told_below = vec![false; count];
         let mut asks = is_told_below.clone();
-        for (place, span) in spans.iter().enumerate() {
+        for (place, span) in spans.list.iter().enumerate() {
             if span.kind != SpanKind::Model || messages[place].is_empty() {
                 continue;
             }
@@ -350,7 +350,7 @@ fn nearest(spans: &SpanTree, place: usize) -> Option<usize> {
 }
 
 fn is(spans: &SpanTree, place: usize, kind: SpanKind) -> bool {
-    spans.get(place).is_some_and(|span| span.kind == kind)
+    spans.list.get(place).is_some_and(|span| span.kind == kind)
 }
 
 /// The call that a span of a tool stands for.
@@ -377,7 +377,7 @@ fn answered(span: &Span, call_id: Option<String>) -> ToolReturn {
         Some(message.to_owned())
     };
     let output = span.attributes.first_text(&output).or_else(exception).unwrap_or_default();
-    ToolReturn { call_id, output, says_error: false, failed: span.failed }
+    ToolReturn::new(call_id, output, span.failed)
 }
 
 impl AgentConversation {

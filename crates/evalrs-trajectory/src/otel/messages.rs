@@ -3,8 +3,9 @@
 
 use serde_json::Value;
 
-use super::attributes::{Attributes, to_text};
+use super::attributes::Attributes;
 use super::span::{Span, SpanEvent};
+use crate::content::json_text;
 use crate::{MessageBody, ToolCall, ToolReturn};
 
 /// The messages of one request.
@@ -44,7 +45,7 @@ fn with_parts(attributes: &Attributes) -> ModelMessages {
     if let Some(instructions) = attributes.json("gen_ai.system_instructions") {
         let text = match &instructions {
             Value::Array(parts) => joined(parts),
-            other => to_text(other),
+            other => json_text(other),
         };
         messages.input.push(MessageBody::System(text));
     } else if let Some(text) = attributes.text("gen_ai.system_instructions") {
@@ -55,12 +56,17 @@ fn with_parts(attributes: &Attributes) -> ModelMessages {
         ("gen_ai.output.messages", &mut messages.output),
     ];
     for (name, bodies) in lists {
-        let list = attributes.json(name);
-        for message in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
-            part_message(message, bodies);
-        }
+        read_list(attributes, name, bodies);
     }
     messages
+}
+
+/// The messages of the list `name`.
+fn read_list(attributes: &Attributes, name: &str, bodies: &mut Vec<MessageBody>) {
+    let list = attributes.json(name);
+    for message in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
+        part_message(message, bodies);
+    }
 }
 
 /// The texts of parts, joined with one space.
@@ -80,7 +86,7 @@ fn part_message(message: &Value, bodies: &mut Vec<MessageBody>) {
     };
     let mut texts: Vec<&str> = Vec::new();
     for part in parts {
-        let text = |key: &str| part.get(key).map(to_text).unwrap_or_default();
+        let text = |key: &str| part.get(key).map(json_text).unwrap_or_default();
         let body = match part.get("type").and_then(Value::as_str).unwrap_or_default() {
             "text" => {
                 texts.extend(part.get("content").and_then(Value::as_str));
@@ -95,10 +101,8 @@ fn part_message(message: &Value, bodies: &mut Vec<MessageBody>) {
             "tool_call_response" | "server_tool_call_response" => {
                 let key =
                     ["response", "result", "content"].iter().find(|key| part.get(**key).is_some());
-                MessageBody::ToolReturn(answer(
-                    id_in(part),
-                    key.map(|key| text(key)).unwrap_or_default(),
-                ))
+                let output = key.map(|key| text(key)).unwrap_or_default();
+                MessageBody::ToolReturn(ToolReturn::new(id_in(part), output, false))
             }
             _ => continue,
         };
@@ -121,16 +125,12 @@ fn id_in(part: &Value) -> Option<String> {
     id.as_str().filter(|id| !id.is_empty()).map(str::to_owned)
 }
 
-fn answer(call_id: Option<String>, output: String) -> ToolReturn {
-    ToolReturn { call_id, output, says_error: false, failed: false }
-}
-
 /// A text of whoever has this role. The role may be that of a provider or of `LangChain`.
 fn text_of(role: &str, text: String, call_id: Option<String>) -> Option<MessageBody> {
     Some(match role.to_ascii_lowercase().as_str() {
         "system" | "developer" => MessageBody::System(text),
         "user" | "human" => MessageBody::User(text),
-        "tool" | "function" => MessageBody::ToolReturn(answer(call_id, text)),
+        "tool" | "function" => MessageBody::ToolReturn(ToolReturn::new(call_id, text, false)),
         _ if text.is_empty() => return None,
         "assistant" | "ai" | "model" | "" => MessageBody::Assistant(text),
         other => MessageBody::Other(serde_json::json!({"role": other, "content": text})),
@@ -200,7 +200,7 @@ fn content(message: &Attributes, bodies: &mut Vec<MessageBody>) -> String {
         (Some(Value::Array(parts)), _) if !parts.is_empty() && parts.iter().all(is_part) => {
             joined(&parts)
         }
-        (_, Some(content)) => to_text(content),
+        (_, Some(content)) => json_text(content),
         (_, None) => String::new(),
     }
 }
@@ -221,15 +221,11 @@ fn listed_events(attributes: &Attributes) -> ModelMessages {
 fn of_events(events: &[SpanEvent]) -> ModelMessages {
     let mut messages = ModelMessages::default();
     for SpanEvent { name, attributes } in events {
-        let list = |key: &str, bodies: &mut Vec<MessageBody>| {
-            let list = attributes.json(key);
-            for message in list.as_ref().and_then(Value::as_array).into_iter().flatten() {
-                part_message(message, bodies);
-            }
-        };
         match name.as_str() {
-            "gen_ai.content.prompt" => list("gen_ai.prompt", &mut messages.input),
-            "gen_ai.content.completion" => list("gen_ai.completion", &mut messages.output),
+            "gen_ai.content.prompt" => read_list(attributes, "gen_ai.prompt", &mut messages.input),
+            "gen_ai.content.completion" => {
+                read_list(attributes, "gen_ai.completion", &mut messages.output);
+            }
             "gen_ai.choice" => {
                 let message = attributes.json("message").map(|message| Attributes::read(&message));
                 let message = message.filter(|message| !message.is_empty());

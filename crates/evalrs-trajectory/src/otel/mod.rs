@@ -15,7 +15,7 @@ mod tests;
 use serde_json::Value;
 
 use super::node::RecordedNode;
-use super::{Trajectory, TrajectoryFormat, TrajectoryProblem, TrajectoryTotals};
+use super::{ReadResult, Trajectory, TrajectoryFormat, TrajectoryTotals};
 use conversation::Weaver;
 use evalrs_base::exact;
 use span::{SpanKind, SpanTree};
@@ -52,14 +52,14 @@ fn lines(text: &str) -> Option<Value> {
     (!exports.is_empty()).then_some(Value::Array(exports))
 }
 
-fn read(root: RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem> {
+fn read(root: RecordedNode<'_, '_>) -> ReadResult<Trajectory> {
     let parsed = root.as_str().and_then(lines);
     let spans = SpanTree::read(parsed.as_ref().unwrap_or(root.value()));
-    if spans.is_empty() {
+    if spans.list.is_empty() {
         return Err(root.problem("spans of OpenTelemetry"));
     }
     let mut weaver = Weaver::new(&spans);
-    for (place, span) in spans.iter().enumerate() {
+    for (place, span) in spans.list.iter().enumerate() {
         match span.kind {
             SpanKind::Model => weaver.model(place, span),
             SpanKind::Tool => weaver.tool(place, span),
@@ -73,8 +73,9 @@ fn read(root: RecordedNode<'_, '_>) -> Result<Trajectory, TrajectoryProblem> {
 
 /// What all requests cost, if each says it.
 fn cost(spans: &SpanTree) -> Option<f64> {
-    let is_model = |place: usize| spans.get(place).is_some_and(|span| span.kind == SpanKind::Model);
-    let requests = spans.iter().enumerate().filter(move |(place, span)| {
+    let is_model =
+        |place: usize| spans.list.get(place).is_some_and(|span| span.kind == SpanKind::Model);
+    let requests = spans.list.iter().enumerate().filter(move |(place, span)| {
         span.kind == SpanKind::Model && !spans.above(*place).any(is_model)
     });
     let said =

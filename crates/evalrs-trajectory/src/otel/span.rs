@@ -12,7 +12,7 @@ use super::attributes::Attributes;
 /// The spans of an export in the order of time.
 #[derive(Debug, Default)]
 pub(super) struct SpanTree {
-    list: Vec<Span>,
+    pub list: Vec<Span>,
 }
 
 /// What a span stands for.
@@ -94,18 +94,6 @@ impl SpanTree {
         spans.sort();
         spans.link();
         spans
-    }
-
-    pub(super) fn is_empty(&self) -> bool {
-        self.list.is_empty()
-    }
-
-    pub(super) fn iter(&self) -> std::slice::Iter<'_, Span> {
-        self.list.iter()
-    }
-
-    pub(super) fn get(&self, index: usize) -> Option<&Span> {
-        self.list.get(index)
     }
 
     /// The spans above a span, the nearest first.
