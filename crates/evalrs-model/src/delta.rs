@@ -134,13 +134,8 @@ pub struct MovementCounts {
     /// See [`Movement::Pending`].
     pub pending: usize,
     /// See [`Movement::NotApplicable`].
-    #[serde(skip_serializing_if = "is_zero")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub not_applicable: usize,
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-fn is_zero(count: &usize) -> bool {
-    *count == 0
 }
 
 impl MovementCounts {

@@ -6,6 +6,7 @@
 pub mod usage;
 
 use serde::{Deserialize, Serialize};
+use strum::IntoStaticStr;
 
 pub use usage::{ServiceTier, Usage};
 
@@ -134,8 +135,9 @@ pub fn quoted(reply: &str, most: usize) -> String {
 }
 
 /// The ways an action can end without a reply.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, IntoStaticStr)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum FailureKind {
     /// No answer in time.
     Timeout,
@@ -225,32 +227,7 @@ impl FailureKind {
 
     /// Its name in reports.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Timeout => "timeout",
-            Self::Connection => "connection",
-            Self::RateLimited => "rate_limited",
-            Self::Unauthorized => "unauthorized",
-            Self::NoCredit => "no_credit",
-            Self::NotFound => "not_found",
-            Self::Server => "server",
-            Self::Deadline => "deadline",
-            Self::BadRequest => "bad_request",
-            Self::InvalidReply => "invalid_reply",
-            Self::Refused => "refused",
-            Self::Filtered => "filtered",
-            Self::Truncated => "truncated",
-            Self::EmptyReply => "empty_reply",
-            Self::Exception => "exception",
-            Self::Exit => "exit",
-            Self::Killed => "killed",
-            Self::Unloadable => "unloadable",
-            Self::OutputLimit => "output_limit",
-            Self::TargetFailed => "target_failed",
-            Self::JudgeFailed => "judge_failed",
-            Self::NotKept => "not_kept",
-            Self::NotStored => "not_stored",
-            Self::NotAsked => "not_asked",
-        }
+        self.into()
     }
 }
 
@@ -363,7 +340,7 @@ pub struct StoredOutcome {
     #[serde(default)]
     pub key_version: u32,
     /// Where the judgment comes from.
-    #[serde(default, skip_serializing_if = "JudgmentOrigin::is_asked")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub origin: JudgmentOrigin,
 }
 
@@ -376,12 +353,6 @@ pub enum JudgmentOrigin {
     Asked,
     /// It was made elsewhere and imported: the name of the file.
     Imported(String),
-}
-
-impl JudgmentOrigin {
-    fn is_asked(&self) -> bool {
-        *self == Self::Asked
-    }
 }
 
 impl StoredOutcome {

@@ -17,7 +17,7 @@ pub fn canonical(suite: &Suite, path: &str) -> String {
     let WrittenGraders { graders, reward } = written(suite, path);
     let live = suite.target.live();
     let script = live.and_then(|live| live.hooks.script.as_ref());
-    let mut suite = without_empty(json!({
+    to_yaml(&without_empty(json!({
         "name": suite.name,
         "description": suite.description,
         "dataset": without_empty(json!(suite.dataset)),
@@ -36,21 +36,15 @@ pub fn canonical(suite: &Suite, path: &str) -> String {
         "allow": suite.allow,
         "setup_script": script.map(written_call),
         "max_concurrent_targets": live.and_then(|live| live.max_concurrent),
-    }));
-    escape_texts(&mut suite);
-    yaml(&suite)
+    })))
 }
 
 /// What a suite says, as its text: every value means itself, also where it looks like a variable.
 pub fn to_yaml(suite: &Value) -> String {
     let mut suite = suite.clone();
     escape_texts(&mut suite);
-    yaml(&suite)
-}
-
-fn yaml(suite: &Value) -> String {
     let options = serde_saphyr::ser_options! { folded_wrap_chars: usize::MAX };
-    serde_saphyr::to_string_with_options(suite, options).unwrap_or_default()
+    serde_saphyr::to_string_with_options(&suite, options).unwrap_or_default()
 }
 
 /// What the suite at `path` says of its target, its gate and its graders.

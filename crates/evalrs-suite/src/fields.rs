@@ -7,6 +7,9 @@
 //! one is expected; but a number is never text, since `model: 4` is a slip more often than a name.
 
 use std::ops::Deref;
+use std::str::FromStr;
+
+use strum::VariantNames;
 
 use crate::findings::Findings;
 use crate::section::{FieldShape, FieldSpec, MAX_SECONDS, Section};
@@ -168,6 +171,12 @@ impl<'n> Field<'n> {
     pub(crate) fn refuse_item<T>(self, item: &YamlNode) -> Option<T> {
         let message = format!("an item of `{}` must be text, not {}", self.key, item.noun());
         self.findings.refuse(item.span, &message, "put the value in quotes")
+    }
+
+    /// The value as one of the variants of `T`, by name.
+    pub(crate) fn variant<T: FromStr + VariantNames>(self) -> Option<T> {
+        let text = self.text()?;
+        text.parse().ok().or_else(|| self.unknown(&text, &self.key, T::VARIANTS))
     }
 
     /// The value as one of `choices`, by name.
@@ -338,7 +347,6 @@ impl<'n> FieldSet<'n> {
         self.take(name)?.texts()
     }
 
-    /// The field `name` as a path, joined to the folder of the file that wrote it.
     pub(crate) fn path(&self, name: &str) -> Option<String> {
         self.take(name)?.path()
     }
@@ -347,19 +355,20 @@ impl<'n> FieldSet<'n> {
         self.take(name)?.truth()
     }
 
-    /// The field `name` as a number within its declared bounds.
     pub(crate) fn number(&self, name: &str) -> Option<f64> {
         self.take(name)?.number(self.shape(name))
     }
 
-    /// The field `name` as a number of seconds, more than 0.
     pub(crate) fn seconds(&self, name: &str) -> Option<f64> {
         self.take(name)?.seconds()
     }
 
-    /// The field `name` as a whole number within its declared bounds.
     pub(crate) fn whole<N: TryFrom<i64>>(&self, name: &str) -> Option<N> {
         self.take(name)?.whole(self.shape(name))
+    }
+
+    pub(crate) fn variant<T: FromStr + VariantNames>(&self, name: &str) -> Option<T> {
+        self.take(name)?.variant()
     }
 
     pub(crate) fn choice<T: Copy>(&self, name: &str, choices: &[(&str, T)]) -> Option<T> {

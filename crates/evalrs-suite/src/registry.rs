@@ -7,6 +7,7 @@ use std::sync::LazyLock;
 use python_re::Regex;
 use serde::Serialize;
 use serde_json::{Map, Value, json};
+use strum::VariantNames;
 
 use crate::reader::Registry;
 use crate::schema::listed;
@@ -20,7 +21,7 @@ use evalrs_eval::judge::provider::{self, Provider, ProviderInfo};
 use evalrs_model::spec::{Lint, SampleMember, SandboxKind};
 
 /// Something a suite can name.
-#[derive(Clone, Debug, Serialize)]
+#[derive(Clone, Debug, Default, Serialize)]
 pub struct RegistryEntry {
     /// What a suite writes.
     pub id: &'static str,
@@ -45,9 +46,7 @@ impl RegistryEntry {
     /// The names of its options.
     pub fn option_names(&self) -> Vec<&str> {
         let properties = self.options.get("properties").and_then(Value::as_object);
-        properties
-            .map(|properties| properties.keys().map(String::as_str).collect())
-            .unwrap_or_default()
+        properties.into_iter().flat_map(Map::keys).map(String::as_str).collect()
     }
 }
 
@@ -60,7 +59,7 @@ pub fn graders() -> Vec<RegistryEntry> {
         kind: "tool",
         options: (info.options)(),
         scoring: info.scoring,
-        facts: Map::new(),
+        ..RegistryEntry::default()
     });
     let judge = RegistryEntry {
         id: "rubric",
@@ -69,7 +68,7 @@ pub fn graders() -> Vec<RegistryEntry> {
         kind: "rubric",
         options: rubric_options(),
         scoring: "any number from 0.0 to 1.0; with `scale`, the judge's own range mapped to it; of a comparison, 1.0 a win, 0.5 a tie, 0.0 a loss",
-        facts: Map::new(),
+        ..RegistryEntry::default()
     };
     let program = RegistryEntry {
         id: "program",
@@ -78,7 +77,7 @@ pub fn graders() -> Vec<RegistryEntry> {
         kind: "program",
         options: program_options(),
         scoring: "any number from 0.0 to 1.0; its own `pass` decides if it gives one",
-        facts: Map::new(),
+        ..RegistryEntry::default()
     };
     let combine = RegistryEntry {
         id: "combine",
@@ -87,7 +86,7 @@ pub fn graders() -> Vec<RegistryEntry> {
         kind: "combine",
         options: combine_options(),
         scoring: "the value of the expression, which must be from 0.0 to 1.0",
-        facts: Map::new(),
+        ..RegistryEntry::default()
     };
     tools.chain([judge, program, combine]).collect()
 }
@@ -100,11 +99,8 @@ fn combine_options() -> Value {
 
 /// Lists what a program sees and what it is kept from.
 fn set_surroundings(options: &mut Map<String, Value>) {
-    set(
-        options,
-        "env",
-        json!({"type": ["array", "string"], "items": {"type": ["string", "object"], "maxProperties": 1, "additionalProperties": {"enum": ["secret", "plain"]}}}),
-    );
+    let variable = json!({"type": ["string", "object"], "maxProperties": 1, "additionalProperties": {"enum": ["secret", "plain"]}});
+    set(options, "env", json!({"type": ["array", "string"], "items": variable}));
     set(options, "sandbox", json!({"type": ["string", "object"]}));
 }
 
@@ -112,8 +108,8 @@ fn program_options() -> Value {
     const ORDER: &str = "path inputs sees timeout runtime env cwd sandbox cache deterministic";
     let mut options = options(&PROGRAM, ORDER);
     set_surroundings(&mut options);
-    let members = SampleMember::ALL.map(SampleMember::name);
-    set(&mut options, "sees", json!({"type": ["array", "string"], "items": {"enum": members}}));
+    let members = json!({"enum": SampleMember::VARIANTS});
+    set(&mut options, "sees", json!({"type": ["array", "string"], "items": members}));
     set(&mut options, "deterministic", json!({"enum": [true, "check"]}));
     json!({"type": "object", "required": ["path"], "properties": options})
 }
@@ -125,17 +121,14 @@ fn rubric_options() -> Value {
         keep_agents command inputs version env sandbox retries panel compare_to scale rubric_vars fence unfenced allow allow_unknown votes combine confirm_fails";
     let mut options = options(&RUBRIC, ORDER);
     set_surroundings(&mut options);
-    set(
-        &mut options,
-        "temperature",
-        json!({"type": ["number", "null"], "minimum": 0, "maximum": 2}),
-    );
+    let temperature = json!({"type": ["number", "null"], "minimum": 0, "maximum": 2});
+    set(&mut options, "temperature", temperature);
     set(&mut options, "max_retries", json!({"type": "integer", "minimum": 0}));
     for seconds in ["timeout", "deadline"] {
         set(&mut options, seconds, json!({"type": "number", "minimum": 0.0, "maximum": 86_400.0}));
     }
-    let lints = Lint::ALL.map(Lint::name);
-    set(&mut options, "allow", json!({"type": ["array", "string"], "items": {"enum": lints}}));
+    let lints = json!({"enum": Lint::VARIANTS});
+    set(&mut options, "allow", json!({"type": ["array", "string"], "items": lints}));
     set(&mut options, "rubric_vars", json!({"type": "array", "items": {"type": "string"}}));
     json!({"type": "object", "properties": options})
 }
@@ -165,8 +158,7 @@ pub fn extractors() -> Vec<RegistryEntry> {
             description: info.description,
             kind: "extractor",
             options: (info.options)(),
-            scoring: "",
-            facts: Map::new(),
+            ..RegistryEntry::default()
         })
         .collect()
 }
@@ -182,8 +174,7 @@ pub fn targets() -> Vec<RegistryEntry> {
             "path": {"type": "string", "description": "a file of trajectories, a folder with one file a sample, or a Letta result directory"},
             "format": {"type": "string", "description": "letta, openai_chat, anthropic, claude_code, steps or text; detected if absent"},
         }}),
-        scoring: "",
-        facts: Map::new(),
+        ..RegistryEntry::default()
     }]
 }
 
@@ -195,8 +186,8 @@ pub fn providers() -> Vec<RegistryEntry> {
         description: info.description,
         kind: "provider",
         options: json!({"type": "object"}),
-        scoring: "",
         facts: facts_of(info),
+        ..RegistryEntry::default()
     });
     described.collect()
 }

@@ -14,7 +14,6 @@ use evalrs_base::text::count;
 use evalrs_base::yaml::tree::{Style, Yaml, YamlEntry, YamlNode};
 use evalrs_model::spec::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
 
-/// The whole file.
 pub(crate) static ROLLUP: Section = section!["a roll-up",
     "name": Text, required => "its name in reports";
     "description": Text => "what it is for";
@@ -22,7 +21,6 @@ pub(crate) static ROLLUP: Section = section!["a roll-up",
     "gate": AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)]) => "the rule that decides the exit code beside the gates of the suites; `metric_key` names a number";
 ];
 
-/// One number.
 pub(crate) static ROLLUP_METRIC: Section = section!["a metric of a roll-up",
     "kind": Choice(&names(&KINDS)), needed "the metric has no `kind`", "write `kind: macro`, or `kind: weighted` and `weights`" => "`macro` counts all alike, `weighted` by `weights`";
     "of": Texts => "what it is the mean of: `SUITE.GRADER`, `SUITE.GRADER.pass_rate` or `SUITE.METRIC`";
@@ -257,14 +255,14 @@ fn weights_by_name(
     entries: &[YamlEntry],
     items: &[Field<'_>],
 ) -> Option<Vec<YamlEntry>> {
-    let names: Vec<&str> = items.iter().filter_map(text_of).collect();
+    let names: Vec<&str> = items.iter().filter_map(|item| item.value.text()).collect();
     for entry in entries.iter().filter(|entry| !names.contains(&entry.key.as_str())) {
         Field { entry: &of_key(entry), ..field }.unknown::<()>(&entry.key, "number", &names);
     }
     let found: Vec<_> = items
         .iter()
         .map(|item| {
-            let name = text_of(item)?;
+            let name = item.value.text()?;
             let weight = entries.iter().find(|entry| entry.key == name);
             if weight.is_none() {
                 field.error(&format!("`{name}` has no weight"), "");
@@ -339,13 +337,6 @@ fn of_key(entry: &YamlEntry) -> YamlEntry {
     let value =
         YamlNode { span: entry.key_span, style: Style::Plain, value: Yaml::Str(entry.key.clone()) };
     YamlEntry { key: "of".to_owned(), key_span: entry.key_span, value }
-}
-
-fn text_of<'n>(item: &Field<'n>) -> Option<&'n str> {
-    match &item.entry.value.value {
-        Yaml::Str(text) => Some(text),
-        _ => None,
-    }
 }
 
 #[cfg(test)]

@@ -43,6 +43,11 @@ impl FieldSpec {
         Self { name, shape, doc, is_required: false, missing: [""; 2], default: None }
     }
 
+    /// The field that tells a section from others of its place: one of these names.
+    pub(crate) const fn kind(names: &'static [&'static str], doc: &'static str) -> Self {
+        Self::new("kind", FieldShape::Choice(names), doc).required()
+    }
+
     /// A field that takes anything.
     pub(crate) const fn anything(name: &'static str) -> Self {
         Self::new(name, FieldShape::Anything, "")

@@ -3,13 +3,13 @@
 //! It turns text into settings and diagnostics, and never looks for the file. Its tables become the same tree
 //! as suites, so that fields, suggestions and places work alike.
 
+use strum::{EnumString, VariantNames};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
 
 use crate::fields::{Field, FieldSet};
 use crate::findings::Findings;
-use crate::section::{COUNT, FieldShape, Section, names, section};
-use crate::sections::sandboxes::SANDBOXES;
+use crate::section::{COUNT, FieldShape, Section, section};
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::price::Price;
 use evalrs_base::yaml::source::SourceSpan;
@@ -45,7 +45,8 @@ pub struct Workspace {
 }
 
 /// When output has colour.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub enum Color {
     /// On a terminal.
     Auto,
@@ -54,9 +55,6 @@ pub enum Color {
     /// Never.
     Never,
 }
-
-const COLORS: [(&str, Color); 3] =
-    [("auto", Color::Auto), ("always", Color::Always), ("never", Color::Never)];
 
 const DOLLARS: &str = "a number of US dollars a million tokens, 0 or more";
 
@@ -72,14 +70,14 @@ static CACHE: Section = section!["`[cache]`",
 
 static RUN: Section = section!["`[run]`",
     "max_concurrent": COUNT, or "15" => "actions under way at once";
-    "color": FieldShape::Choice(&names(&COLORS)), or "\"auto\"" => "when output has colour";
+    "color": FieldShape::Choice(Color::VARIANTS), or "\"auto\"" => "when output has colour";
     "max_cost": FieldShape::Number(0.0, f64::MAX, "a number of US dollars, 0 or more") => "US dollars a run may spend";
     "max_calls": FieldShape::Whole(0, i64::MAX, "a whole number, 0 or more") => "judgments a run may ask";
     "max_requests_per_minute": COUNT => "of each endpoint, where the suite says nothing";
     "max_tokens_per_minute": FieldShape::Whole(1, i64::MAX, "a whole number of at least 1") => "the same of tokens";
     "max_identical_failures": COUNT, or "10" => "failures in a row after which an endpoint is asked no more";
     "keep_runs": COUNT => "records of runs that are kept, of all suites together";
-    "sandbox": FieldShape::Choice(&names(&SANDBOXES)) => "what programs are kept from that say nothing themselves";
+    "sandbox": FieldShape::Choice(SandboxKind::VARIANTS) => "what programs are kept from that say nothing themselves";
 ];
 
 static PRICE: Section = section!["a price",
@@ -116,14 +114,14 @@ fn workspace(entries: &[YamlEntry], findings: &Findings) -> Workspace {
     }
     if let Some(run) = fields.take("run").and_then(|run| run.fields(&RUN)) {
         workspace.max_concurrent = run.whole("max_concurrent");
-        workspace.color = run.choice("color", &COLORS);
+        workspace.color = run.variant("color");
         workspace.max_cost = run.number("max_cost");
         workspace.max_calls = run.whole("max_calls");
         workspace.max_requests_per_minute = run.whole("max_requests_per_minute");
         workspace.max_tokens_per_minute = run.whole("max_tokens_per_minute");
         workspace.max_identical_failures = run.whole("max_identical_failures");
         workspace.keep_runs = run.whole("keep_runs");
-        workspace.sandbox = run.choice("sandbox", &SANDBOXES);
+        workspace.sandbox = run.variant("sandbox");
         run.finish();
     }
     if let Some(field) = fields.take("prices") {

@@ -184,11 +184,12 @@ impl TextPattern {
 
     /// Not where the value is no text, or takes more steps than a search may.
     pub(super) fn is_found_in(&self, value: &Operand) -> bool {
-        match value {
-            Operand::Text(text) => self.regex.is_match(text).unwrap_or(false),
-            Operand::Number(number) => self.regex.is_match(&number.to_string()).unwrap_or(false),
-            Operand::Whole(whole) => self.regex.is_match(&whole.to_string()).unwrap_or(false),
-            Operand::List(_) | Operand::Nothing => false,
-        }
+        let found = match value {
+            Operand::Text(text) => self.regex.is_match(text),
+            Operand::Number(number) => self.regex.is_match(&number.to_string()),
+            Operand::Whole(whole) => self.regex.is_match(&whole.to_string()),
+            Operand::List(_) | Operand::Nothing => return false,
+        };
+        found.unwrap_or(false)
     }
 }

@@ -211,44 +211,26 @@ impl Parser<'_> {
         let Some((token, at)) = self.tokens.get(self.next).cloned() else {
             return Err(self.unexpected(self.here()));
         };
-        match token {
-            Token::Number(number) => {
-                self.next += 1;
-                Ok(ExpressionNode::Number(number))
-            }
-            Token::Whole(whole) => {
-                self.next += 1;
-                Ok(ExpressionNode::Whole(whole))
-            }
-            Token::Quoted(name) => {
-                self.next += 1;
-                Ok(self.name(name, at))
-            }
-            Token::Text(text) => {
-                self.next += 1;
-                Ok(ExpressionNode::Text(text))
-            }
+        self.next += 1;
+        Ok(match token {
+            Token::Number(number) => ExpressionNode::Number(number),
+            Token::Whole(whole) => ExpressionNode::Whole(whole),
+            Token::Quoted(name) => self.name(name, at),
+            Token::Text(text) => ExpressionNode::Text(text),
             Token::Word(word) if !self.vocabulary.is_word(&word) => {
-                self.next += 1;
                 if self.takes_sign("(") {
-                    self.call(&word, &at)
-                } else {
-                    Ok(self.name_or_constant(word, at))
+                    return self.call(&word, &at);
                 }
+                self.name_or_constant(word, at)
             }
-            Token::Sign("[") => {
-                self.next += 1;
-                let items = self.listed("]", &at)?;
-                Ok(ExpressionNode::List(items))
-            }
+            Token::Sign("[") => ExpressionNode::List(self.listed("]", &at)?),
             Token::Sign("(") => {
-                self.next += 1;
                 let inner = self.expression()?;
                 self.close(")", &at)?;
-                Ok(inner)
+                inner
             }
-            _ => Err(self.unexpected(at)),
-        }
+            _ => return Err(self.unexpected(at)),
+        })
     }
 
     fn name_or_constant(&mut self, word: String, at: Range<usize>) -> ExpressionNode {
@@ -312,13 +294,10 @@ impl Parser<'_> {
         let of_rows = (self.vocabulary == Vocabulary::Rows).then_some(MATCHES);
         let names: Vec<&str> =
             self.vocabulary.functions().iter().map(|known| known.0).chain(of_rows).collect();
-        let hint = suggest(name, names.iter().copied()).map_or_else(
-            || {
-                let quoted: Vec<String> = names.iter().map(|name| format!("`{name}`")).collect();
-                format!("the functions are {}", quoted.join(", "))
-            },
-            |likely| format!("did you mean `{likely}`?"),
-        );
+        let hint = match suggest(name, names.iter().copied()) {
+            Some(likely) => format!("did you mean `{likely}`?"),
+            None => format!("the functions are `{}`", names.join("`, `")),
+        };
         problem(at.clone(), format!("there is no function `{name}`")).hint(hint)
     }
 
@@ -379,18 +358,16 @@ impl Parser<'_> {
         let index = self.tokens.iter().position(|(_, place)| *place == at).unwrap_or_default();
         let is_value = |token: Option<&(Token, Range<usize>)>| match token {
             Some((Token::Word(word), _)) => !self.vocabulary.is_word(word),
-            Some((Token::Number(_) | Token::Whole(_) | Token::Quoted(_) | Token::Text(_), _)) => {
-                true
-            }
             Some((Token::Sign(_), _)) | None => false,
+            Some(_) => true,
         };
         let before = index.checked_sub(1).and_then(|before| self.tokens.get(before));
         let wrong = problem(at, message);
-        if is_value(before) && is_value(self.tokens.get(index)) {
-            return wrong.hint(
-                "put a name with spaces in quotes; between two values stands `+`, `*` or the like",
-            );
+        if !is_value(before) || !is_value(self.tokens.get(index)) {
+            return wrong;
         }
-        wrong
+        wrong.hint(
+            "put a name with spaces in quotes; between two values stands `+`, `*` or the like",
+        )
     }
 }

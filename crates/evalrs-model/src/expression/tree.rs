@@ -3,7 +3,7 @@
 //! Truth is as in Python: zero is false, a comparison gives 1 or 0, `and` and `or` give one of their operands and look
 //! at no more of them than they must. It knows nothing of how expressions are written.
 
-use std::fmt;
+use std::cmp::Ordering;
 
 use super::operand::{Operand, TextPattern};
 use evalrs_base::exact::mean;
@@ -71,13 +71,12 @@ pub enum ComparisonOp {
 impl ComparisonOp {
     /// What stands in no relation to anything, such as what is not there, is only unequal.
     fn holds(self, left: &Operand, right: &Operand) -> bool {
-        let is_ordered =
-            |holds: fn(std::cmp::Ordering) -> bool| left.order(right).is_some_and(holds);
+        let order = left.order(right);
         match self {
-            Self::Less => is_ordered(std::cmp::Ordering::is_lt),
-            Self::LessOrEqual => is_ordered(std::cmp::Ordering::is_le),
-            Self::Greater => is_ordered(std::cmp::Ordering::is_gt),
-            Self::GreaterOrEqual => is_ordered(std::cmp::Ordering::is_ge),
+            Self::Less => order.is_some_and(Ordering::is_lt),
+            Self::LessOrEqual => order.is_some_and(Ordering::is_le),
+            Self::Greater => order.is_some_and(Ordering::is_gt),
+            Self::GreaterOrEqual => order.is_some_and(Ordering::is_ge),
             Self::Equal => left.equals(right),
             Self::Unequal => !left.equals(right),
             Self::In => left.is_in(right),
@@ -122,25 +121,16 @@ pub(super) const OF_ROWS: &[(&str, Function, usize, usize)] = &[
 ];
 
 /// Why there is no value.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum EvaluationFault {
+    #[error("division by zero")]
     DivisionByZero,
     /// The bounds of a `clamp`.
+    #[error("`clamp` between {0} and {1}, of which the first is the greater")]
     Bounds(f64, f64),
     /// A grader has nothing to say of the case.
+    #[error("not applicable")]
     NotApplicable,
-}
-
-impl fmt::Display for EvaluationFault {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::DivisionByZero => f.write_str("division by zero"),
-            Self::Bounds(low, high) => {
-                write!(f, "`clamp` between {low} and {high}, of which the first is the greater")
-            }
-            Self::NotApplicable => f.write_str("not applicable"),
-        }
-    }
 }
 
 impl ExpressionNode {
@@ -150,11 +140,7 @@ impl ExpressionNode {
             Self::Whole(whole) => Ok(Operand::Whole(*whole)),
             Self::Text(text) => Ok(Operand::Text(text.clone())),
             Self::Nothing => Ok(Operand::Nothing),
-            Self::List(items) => {
-                let items: Result<Vec<Operand>, EvaluationFault> =
-                    items.iter().map(|item| item.value(names)).collect();
-                Ok(Operand::List(items?))
-            }
+            Self::List(items) => Ok(Operand::List(values(items, names)?)),
             Self::Name(name) => names(name),
             Self::Minus(inner) => Ok(inner.value(names)?.negated()),
             Self::Not(inner) => Ok(Operand::truth(!inner.value(names)?.is_true())),
@@ -239,11 +225,13 @@ fn call(function: Function, arguments: &[ExpressionNode], names: Names<'_>) -> E
             of_those_there(function, arguments, names)
         }
         Function::Abs | Function::Clamp | Function::Len | Function::Lower => {
-            let values: Result<Vec<Operand>, EvaluationFault> =
-                arguments.iter().map(|argument| argument.value(names)).collect();
-            of_values(function, &values?)
+            of_values(function, &values(arguments, names)?)
         }
     }
+}
+
+fn values(nodes: &[ExpressionNode], names: Names<'_>) -> Result<Vec<Operand>, EvaluationFault> {
+    nodes.iter().map(|node| node.value(names)).collect()
 }
 
 /// The least, the greatest or the mean of what is there: what is not, or not applicable, is left out.
@@ -279,8 +267,7 @@ fn of_those_there(
 }
 
 fn of_values(function: Function, values: &[Operand]) -> EvaluatedPart {
-    let number = |at: usize| values.get(at).map_or(f64::NAN, Operand::number);
-    let [value, low, high] = [0, 1, 2].map(number);
+    let [value, low, high] = [0, 1, 2].map(|at| values.get(at).map_or(f64::NAN, Operand::number));
     Ok(match function {
         Function::Clamp if [value, low, high].iter().any(|one| one.is_nan()) => {
             Operand::Number(f64::NAN)

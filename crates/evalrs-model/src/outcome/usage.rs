@@ -16,10 +16,10 @@ pub struct Usage {
     #[serde(default)]
     pub output: u64,
     /// Of the tokens sent, those that the provider read from its cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_read: u64,
     /// Those that it wrote to its cache.
-    #[serde(default, skip_serializing_if = "is_zero")]
+    #[serde(default, skip_serializing_if = "crate::is_default")]
     pub cache_write: u64,
     /// What was paid for them: what whoever was asked says, else by the prices of the day they were made; none where no price
     /// was known. Reports say what tokens cost by the prices in force: [`Outcome::list_cost`](super::Outcome::list_cost).
@@ -69,11 +69,6 @@ impl Add for Usage {
             },
         }
     }
-}
-
-#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde gives a reference")]
-fn is_zero(count: &u64) -> bool {
-    *count == 0
 }
 
 /// How a provider served requests, which decides their price.

@@ -1,13 +1,14 @@
 //! What a suite says of its dataset: where the rows are and how they read.
 
 use serde::Serialize;
+use strum::{EnumString, VariantNames};
 
 use crate::expression::RowCondition;
 use evalrs_base::compression::Compression;
 use evalrs_base::ordered_map::as_map;
 
 /// Where the samples are and how their rows read.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash, Serialize)]
 pub struct DatasetSpec {
     /// The file, folder, archive or pattern of files, joined to the suite's folder.
     pub path: String,
@@ -21,15 +22,15 @@ pub struct DatasetSpec {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub records: Option<String>,
     /// What one sample is.
-    #[serde(skip_serializing_if = "SampleUnit::is_record")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub sample: SampleUnit,
     /// Where trials get their numbers from.
-    #[serde(skip_serializing_if = "TrialNumbers::are_of_rows")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub trials: TrialNumbers,
     /// Our names for the row's keys.
     pub fields: FieldMap,
     /// What a row is that records no answer.
-    #[serde(skip_serializing_if = "MissingAnswer::is_error")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub missing: MissingAnswer,
     /// What holds of the rows that count; none if all do.
     #[serde(rename = "where", skip_serializing_if = "Option::is_none")]
@@ -39,17 +40,7 @@ pub struct DatasetSpec {
 impl DatasetSpec {
     /// The rows of one file.
     pub fn file(path: impl Into<String>, format: DatasetFormat) -> Self {
-        Self {
-            path: path.into(),
-            folder: 0,
-            format: Some(format),
-            records: None,
-            sample: SampleUnit::default(),
-            trials: TrialNumbers::default(),
-            fields: FieldMap::default(),
-            missing: MissingAnswer::default(),
-            condition: None,
-        }
+        Self { path: path.into(), format: Some(format), ..Self::default() }
     }
 
     /// Whether rows are cells.
@@ -59,8 +50,9 @@ impl DatasetSpec {
 }
 
 /// What one sample is.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum SampleUnit {
     /// A record: a line, an entry of an array, a row of a table, an object that is all of a file.
     #[default]
@@ -71,16 +63,10 @@ pub enum SampleUnit {
     Folder,
 }
 
-impl SampleUnit {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-    fn is_record(&self) -> bool {
-        *self == Self::Record
-    }
-}
-
 /// Where trials get their numbers from.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum TrialNumbers {
     /// From the `trial` of each row.
     #[default]
@@ -89,30 +75,16 @@ pub enum TrialNumbers {
     ByOrder,
 }
 
-impl TrialNumbers {
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-    fn are_of_rows(&self) -> bool {
-        *self == Self::Field
-    }
-}
-
 /// What a row is in which there is nothing where the answer of the target is recorded.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum MissingAnswer {
     /// Its result is an error.
     #[default]
     Error,
     /// The target said nothing.
     Empty,
-}
-
-impl MissingAnswer {
-    /// Whether it is what suites mean that say nothing.
-    #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
-    fn is_error(&self) -> bool {
-        *self == Self::Error
-    }
 }
 
 /// How a dataset file is cut into rows.

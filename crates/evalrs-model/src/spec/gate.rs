@@ -1,6 +1,7 @@
 //! What a suite says of its gate: the rule that decides whether a run passed.
 
 use serde::{Deserialize, Serialize};
+use strum::{EnumString, VariantNames};
 
 use evalrs_base::ordered_map::as_map;
 use evalrs_base::threshold;
@@ -96,13 +97,16 @@ impl Aggregation {
 }
 
 /// A comparison of two numbers.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize, EnumString, VariantNames,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Op {
-    Gt,
     Gte,
-    Lt,
+    Gt,
     Lte,
+    Lt,
     Eq,
 }
 
@@ -121,8 +125,9 @@ impl Op {
 }
 
 /// How gates are joined.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Logic {
     And,
     Or,

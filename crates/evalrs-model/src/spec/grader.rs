@@ -29,12 +29,9 @@ pub struct GraderSpec {
 impl GraderSpec {
     /// The path of the recorded run that it compares submissions with, if it does.
     pub fn compared_run(&self) -> Option<&str> {
-        match &self.kind {
-            GraderKind::Rubric(rubric) => match rubric.compare_to.as_ref()? {
-                CompareTo::Run(path) => Some(path),
-                CompareTo::Field(_) => None,
-            },
-            GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
+        match self.rubric()?.compare_to.as_ref()? {
+            CompareTo::Run(path) => Some(path),
+            CompareTo::Field(_) => None,
         }
     }
 
@@ -46,12 +43,15 @@ impl GraderSpec {
             }
             GraderKind::Tool(_) | GraderKind::Rubric(_) | GraderKind::Reward(_) => None,
         };
-        let rubric = match &self.kind {
+        let judges = self.rubric().into_iter().flat_map(RubricSpec::programs);
+        self.extractor.program.as_deref().into_iter().chain(own).chain(judges)
+    }
+
+    fn rubric(&self) -> Option<&RubricSpec> {
+        match &self.kind {
             GraderKind::Rubric(rubric) => Some(rubric),
             GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
-        };
-        let judges = rubric.into_iter().flat_map(|rubric| rubric.programs());
-        self.extractor.program.as_deref().into_iter().chain(own).chain(judges)
+        }
     }
 }
 

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use serde::{Serialize, Serializer};
 use serde_json::{Map, Value};
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use super::{Lint, ProgramSpec};
 
@@ -53,7 +54,7 @@ pub fn nine_digits(value: f64) -> f64 {
 }
 
 /// A rubric and who judges by it.
-#[derive(Clone, Debug, PartialEq, Serialize)]
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct RubricSpec {
     /// The text of the rubric, a template.
     pub prompt: String,
@@ -209,8 +210,21 @@ pub enum HeaderValue {
 }
 
 /// How the shape of a reply is asked for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
+)]
 #[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum ReplyFormat {
     /// By a JSON schema where the endpoint offers that, else as JSON, else in words alone.
     #[default]
@@ -223,12 +237,7 @@ pub enum ReplyFormat {
 impl ReplyFormat {
     /// Its name in suites and keys.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Auto => "auto",
-            Self::JsonSchema => "json_schema",
-            Self::JsonObject => "json_object",
-            Self::Text => "text",
-        }
+        self.into()
     }
 }
 
@@ -243,8 +252,9 @@ pub enum CompareTo {
 }
 
 /// How votes become one score.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Combine {
     /// The middle one; of an even number, the mean of the middle two.
     #[default]
@@ -282,16 +292,9 @@ impl RubricSpec {
         Self {
             prompt: prompt.into(),
             judges: vec![judge],
-            scale: None,
-            rubric_vars: Vec::new(),
             votes: 1,
-            combine: Combine::default(),
-            confirm_fails: 0,
-            compare_to: None,
             fence: true,
-            unfenced: Vec::new(),
-            allow: Vec::new(),
-            embedding: None,
+            ..Self::default()
         }
     }
 

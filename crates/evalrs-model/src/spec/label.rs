@@ -1,6 +1,7 @@
-//! What people say of submissions, and what a suite says of where that stands.
+//! What people say of submissions, what a suite says of where that stands, and how far judges must agree with it.
 
-use serde::{Serialize, Serializer};
+use serde::{Deserialize, Serialize, Serializer};
+use strum::{EnumString, IntoStaticStr};
 
 use evalrs_base::ordered_map::as_map;
 use evalrs_base::threshold::reaches;
@@ -77,7 +78,8 @@ impl LabelsSpec {
 }
 
 /// How the answer of a label came to be labelled.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, EnumString, IntoStaticStr)]
+#[strum(serialize_all = "lowercase")]
 pub enum LabelPick {
     /// It was drawn at random.
     Random,
@@ -90,21 +92,14 @@ pub enum LabelPick {
 }
 
 impl LabelPick {
-    const ALL: [Self; 4] = [Self::Random, Self::Disagreement, Self::Threshold, Self::Chosen];
-
     /// Its name in files.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Random => "random",
-            Self::Disagreement => "disagreement",
-            Self::Threshold => "threshold",
-            Self::Chosen => "chosen",
-        }
+        self.into()
     }
 
     /// That of the name.
     pub fn of_name(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|pick| pick.name() == name)
+        name.parse().ok()
     }
 }
 
@@ -122,4 +117,32 @@ pub enum LabelMeaning {
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks by reference")]
 fn as_pass_or_fail<S: Serializer>(passes: &bool, to: S) -> Result<S::Ok, S::Error> {
     to.serialize_str(if *passes { "pass" } else { "fail" })
+}
+
+/// Bounds of the agreement between a judge and labels of people; none where nothing is asked for.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct CalibrationBounds {
+    /// The least kappa (-1.0..=1.0).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_kappa: Option<f64>,
+    /// The least share of verdicts that agree (0.0..=1.0).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub min_agreement: Option<f64>,
+}
+
+impl CalibrationBounds {
+    /// Whether nothing is asked for.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// These, and those of `other` where these say nothing.
+    #[must_use]
+    pub fn or(self, other: Self) -> Self {
+        Self {
+            min_kappa: self.min_kappa.or(other.min_kappa),
+            min_agreement: self.min_agreement.or(other.min_agreement),
+        }
+    }
 }

@@ -1,9 +1,14 @@
 //! The warnings that suites can silence, by name.
 
-use serde::{Serialize, Serializer};
+use serde::Serialize;
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
-/// Something about a rubric, a threshold or a target that is probably not meant.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+/// Something about a rubric, a threshold or a target that is probably not meant. In the order of the documentation.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, EnumString, IntoStaticStr, VariantNames,
+)]
+#[serde(rename_all = "kebab-case")]
+#[strum(serialize_all = "kebab-case")]
 pub enum Lint {
     /// A range of scores in the text is not the scale of the grader.
     RangeNotScale,
@@ -28,39 +33,8 @@ pub enum Lint {
 }
 
 impl Lint {
-    /// All of them, in the order of the documentation.
-    pub const ALL: [Self; 10] = [
-        Self::RangeNotScale,
-        Self::UnknownPlaceholder,
-        Self::DoubledBraces,
-        Self::ReferenceNotShown,
-        Self::SentTwice,
-        Self::ThresholdOutOfReach,
-        Self::ThresholdAlwaysMet,
-        Self::SameFamily,
-        Self::Unfenced,
-        Self::SharedConversation,
-    ];
-
     /// Its name in messages and suites.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::RangeNotScale => "range-not-scale",
-            Self::UnknownPlaceholder => "unknown-placeholder",
-            Self::DoubledBraces => "doubled-braces",
-            Self::ReferenceNotShown => "reference-not-shown",
-            Self::SentTwice => "sent-twice",
-            Self::ThresholdOutOfReach => "threshold-out-of-reach",
-            Self::ThresholdAlwaysMet => "threshold-always-met",
-            Self::SameFamily => "same-family",
-            Self::Unfenced => "unfenced",
-            Self::SharedConversation => "shared-conversation",
-        }
-    }
-}
-
-impl Serialize for Lint {
-    fn serialize<S: Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
-        to.serialize_str(self.name())
+    pub fn name(self) -> &'static str {
+        self.into()
     }
 }

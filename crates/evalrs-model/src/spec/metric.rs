@@ -1,6 +1,7 @@
 //! What a suite says of the metrics that it declares itself: numbers over all results, beside those of each grader.
 
 use serde::Serialize;
+use strum::{EnumString, VariantNames};
 
 use super::series::{Dimension, Series, SeriesSource};
 
@@ -137,8 +138,9 @@ pub enum AgreementMeasure {
 }
 
 /// What differences between ratings mean to Krippendorff's alpha.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum AlphaLevel {
     /// Ratings are names.
     Nominal,

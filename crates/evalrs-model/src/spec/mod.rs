@@ -3,7 +3,6 @@
 //! The bottom of the pipeline's vocabulary: graders, judges, programs and gates are made from these types, and know
 //! nothing of YAML. `evalrs_suite` reads a file into them.
 
-pub mod calibration;
 pub mod dataset;
 pub mod gate;
 pub mod grader;
@@ -15,9 +14,7 @@ pub mod program;
 pub mod rollup;
 pub mod series;
 pub mod target;
-pub mod variable;
 
-pub use calibration::CalibrationBounds;
 pub use dataset::{
     DATASET_FORMATS, DatasetFormat, DatasetSpec, FieldMap, MissingAnswer, SampleUnit, TrialNumbers,
 };
@@ -28,13 +25,15 @@ pub use judge::{
     AgentSpec, Combine, CompareTo, EmbeddingSpec, HeaderSpec, HeaderValue, JudgeProgramSpec,
     JudgeSpec, Patience, ReplyFormat, RubricSpec, Scale,
 };
-pub use label::{Label, LabelMeaning, LabelPick, LabelsSpec};
+pub use label::{CalibrationBounds, Label, LabelMeaning, LabelPick, LabelsSpec};
 pub use lint::Lint;
 pub use metric::{
     AgreementMeasure, AlphaLevel, ClassAverage, ClassMeasure, ClassScore, Lengths, MetricKind,
     MetricSpec, Players, Statistic,
 };
-pub use program::{Language, ProgramSpec, Repeat, Role, SampleMember, Sandbox, SandboxKind};
+pub use program::{
+    Language, ProgramSpec, Repeat, Role, SampleMember, Sandbox, SandboxKind, Variable, is_secret,
+};
 pub use rollup::{RollupComponent, RollupMetric, RollupSource, RollupSpec};
 pub use series::{Dimension, GraderValue, Series, SeriesMistake, SeriesSource};
 pub use target::{
@@ -42,8 +41,6 @@ pub use target::{
     LettaCodeTarget, LettaModelConfig, LettaTarget, LiveTarget, RecordingJoin, SimulatedUser,
     TargetHooks, TargetModel, TargetSpec, WorkspaceSpec,
 };
-pub use variable::Variable;
-pub use variable::is_secret;
 
 /// A suite, checked: every name in it is known and every value in range.
 #[derive(Clone, Debug, PartialEq)]

@@ -1,8 +1,7 @@
 //! What a suite says of a program of the user: which it is, what it reads, and what it is kept from.
 
 use serde::{Deserialize, Serialize};
-
-use super::Variable;
+use strum::{EnumIter, EnumString, IntoEnumIterator, IntoStaticStr, VariantNames};
 
 /// A program as a suite names it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -55,7 +54,7 @@ impl ProgramSpec {
             let is_of_name = |c: char| c.is_alphanumeric() || c == '_' || c == '$';
             text.split(|c: char| !is_of_name(c)).any(|word| word == member.name())
         };
-        let sees = SampleMember::ALL.into_iter().filter(is_named).collect();
+        let sees = SampleMember::iter().filter(is_named).collect();
         let spec = Self::new(String::new(), Language::JavaScript, INLINE_FUNCTION, Role::Grade);
         Self { inline: Some(text), sees, ..spec }
     }
@@ -122,8 +121,9 @@ const INLINE_FUNCTION: &str = "inline";
 const TIMEOUT_MS: u64 = 60_000;
 
 /// How a program is run.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, IntoStaticStr)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum Language {
     /// As a process for each call, JSON on its standard input and output.
     Executable,
@@ -143,11 +143,7 @@ impl Language {
 
     /// Its name in keys.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Executable => "executable",
-            Self::JavaScript => "javascript",
-            Self::Python => "python",
-        }
+        self.into()
     }
 
     /// Whether a worker runs it, which says what other files it loads.
@@ -157,8 +153,11 @@ impl Language {
 }
 
 /// What a program is called for.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize, IntoStaticStr,
+)]
+#[serde(rename_all = "snake_case")]
+#[strum(serialize_all = "snake_case")]
 pub enum Role {
     Grade,
     Extract,
@@ -171,10 +170,8 @@ pub enum Role {
     /// What a tool answers that such an agent calls.
     Tool,
     /// The id of an agent that it makes on a server.
-    #[serde(rename = "agent_factory")]
     AgentFactory,
     /// Nothing: it prepares a server for the agents of a suite.
-    #[serde(rename = "suite_setup")]
     SuiteSetup,
     /// The reply of a judge.
     Judge,
@@ -188,17 +185,7 @@ impl Role {
 
     /// Its name in keys and for workers.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::Grade => "grade",
-            Self::Extract => "extract",
-            Self::Reward => "reward",
-            Self::Compare => "compare",
-            Self::Target => "target",
-            Self::Tool => "tool",
-            Self::AgentFactory => "agent_factory",
-            Self::SuiteSetup => "suite_setup",
-            Self::Judge => "judge",
-        }
+        self.into()
     }
 }
 
@@ -215,8 +202,21 @@ pub struct Sandbox {
 }
 
 /// Whether a program is kept from the network and from writing.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(
+    Clone,
+    Copy,
+    Debug,
+    Default,
+    PartialEq,
+    Eq,
+    Hash,
+    Serialize,
+    EnumString,
+    IntoStaticStr,
+    VariantNames,
+)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum SandboxKind {
     /// It is not.
     #[default]
@@ -230,11 +230,7 @@ pub enum SandboxKind {
 impl SandboxKind {
     /// Its name in suites and keys.
     pub fn name(self) -> &'static str {
-        match self {
-            Self::None => "none",
-            Self::Auto => "auto",
-            Self::Bubblewrap => "bubblewrap",
-        }
+        self.into()
     }
 }
 
@@ -250,8 +246,11 @@ pub enum Repeat {
     Sometimes,
 }
 
-/// What a program may be handed of a sample where the suite says so (`sees`). All of it is part of the keys of its calls.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+/// What a program may be handed of a sample where the suite says so (`sees`), in this order. All of it is part of the keys of its calls.
+#[derive(
+    Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, EnumIter, IntoStaticStr, VariantNames,
+)]
+#[strum(serialize_all = "snake_case", const_into_str)]
 pub enum SampleMember {
     /// The row of the dataset, whole and as written.
     Row,
@@ -276,33 +275,73 @@ pub enum SampleMember {
 }
 
 impl SampleMember {
-    /// All of them, in the order in which they are handed over.
-    pub const ALL: [Self; 10] = [
-        Self::Row,
-        Self::Id,
-        Self::Model,
-        Self::Trial,
-        Self::Tags,
-        Self::Submission,
-        Self::Output,
-        Self::GroundTruth,
-        Self::Hint,
-        Self::Trajectory,
-    ];
-
     /// Its name in suites and for programs.
     pub const fn name(self) -> &'static str {
-        match self {
-            Self::Row => "row",
-            Self::Id => "id",
-            Self::Model => "model",
-            Self::Trial => "trial",
-            Self::Tags => "tags",
-            Self::Submission => "submission",
-            Self::Output => "output",
-            Self::GroundTruth => "ground_truth",
-            Self::Hint => "hint",
-            Self::Trajectory => "trajectory",
+        self.into_str()
+    }
+}
+
+/// A variable that a suite names.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct Variable {
+    pub name: String,
+    /// Whether its value is a secret: then it is in no key, and taken out of whatever a program says.
+    pub is_secret: bool,
+}
+
+impl Variable {
+    /// The variable of this name, a secret if its name says so.
+    pub fn named(name: &str) -> Self {
+        Self { name: name.to_owned(), is_secret: is_secret(name) }
+    }
+
+    /// Whether the name alone says what it is.
+    pub fn is_plainly_named(&self) -> bool {
+        self.is_secret == is_secret(&self.name)
+    }
+}
+
+/// Whether a variable holds a secret by its name, which must not leave a doubt: a value that decides what a program gives
+/// and is in no key makes results stale.
+pub fn is_secret(name: &str) -> bool {
+    const NAMES: [&str; 7] =
+        ["API_KEY", "ACCESS_KEY", "PRIVATE_KEY", "TOKEN", "SECRET", "PASSWORD", "CREDENTIALS"];
+    let name = name.to_ascii_uppercase();
+    let ends = |end: &&str| {
+        name.strip_suffix(*end).is_some_and(|rest| rest.is_empty() || rest.ends_with('_'))
+    };
+    NAMES.iter().any(ends)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::is_secret;
+
+    #[test]
+    fn secrets_are_known_by_names_that_leave_no_doubt() {
+        for (name, expected) in [
+            ("OPENAI_API_KEY", true),
+            ("API_KEY", true),
+            ("github_token", true),
+            ("TOKEN", true),
+            ("DB_PASSWORD", true),
+            ("CLIENT_SECRET", true),
+            ("GOOGLE_CREDENTIALS", true),
+            ("AWS_SECRET_ACCESS_KEY", true),
+            ("DEPLOY_PRIVATE_KEY", true),
+            ("TOKEN_LIMIT", false),
+            ("MYTOKEN", false),
+            ("KEY_COLUMN", false),
+            ("SORT_KEY", false),
+            ("AUTH_MODE", false),
+            ("COOKIE_POLICY", false),
+            ("DB_PASS", false),
+            ("AUTHOR", false),
+            ("MODE", false),
+            ("LANG", false),
+            ("", false),
+        ] {
+            assert_eq!(is_secret(name), expected, "{name}");
         }
     }
 }

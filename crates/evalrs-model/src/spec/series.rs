@@ -66,16 +66,11 @@ impl Series {
     /// `model.NAME`; what is not of the row also with `@MODEL` behind it. `of` is what it is compared with: `labels` are those of its
     /// grader, `model.NAME` says the same of another model.
     pub fn read(text: &str, graders: &[&str], of: Option<&Self>) -> Result<Self, SeriesMistake> {
-        let of_all = match Self::without_model(text, graders, of) {
-            Ok(series) => return Ok(series),
-            Err(mistake) => mistake,
-        };
-        match text.rsplit_once('@') {
-            Some((text, model)) => Self::without_model(text, graders, of)
-                .map(|series| Self { model: Some(model.to_owned()), ..series })
-                .map_err(|_| of_all),
-            None => Err(of_all),
-        }
+        Self::without_model(text, graders, of).or_else(|of_all| {
+            let (text, model) = text.rsplit_once('@').ok_or(of_all.clone())?;
+            let series = Self::without_model(text, graders, of).map_err(|_| of_all)?;
+            Ok(Self { model: Some(model.to_owned()), ..series })
+        })
     }
 
     fn without_model(
@@ -83,9 +78,9 @@ impl Series {
         graders: &[&str],
         of: Option<&Self>,
     ) -> Result<Self, SeriesMistake> {
-        let one = |source| Ok(Self { source, model: None });
         if graders.contains(&text) {
-            return one(SeriesSource::Grader(text.to_owned(), GraderValue::Any));
+            let source = SeriesSource::Grader(text.to_owned(), GraderValue::Any);
+            return Ok(Self { source, model: None });
         }
         if let Some(model) = text.strip_prefix("model.") {
             let of = of.ok_or(SeriesMistake::UnclearModel)?;
@@ -93,7 +88,7 @@ impl Series {
         }
         if text == "labels" {
             let grader = of.and_then(Self::grader).ok_or(SeriesMistake::UnclearLabels)?;
-            return one(SeriesSource::Labels(grader.to_owned()));
+            return Ok(Self { source: SeriesSource::Labels(grader.to_owned()), model: None });
         }
         SeriesSource::read(text, graders).map(|source| Self { source, model: None })
     }

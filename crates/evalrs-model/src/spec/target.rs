@@ -4,6 +4,7 @@ use std::ops::Not;
 
 use serde::{Serialize, Serializer};
 use serde_json::Value;
+use strum::{EnumString, IntoStaticStr, VariantNames};
 
 use super::judge::by_name;
 use super::{FieldMap, HeaderSpec, JudgeSpec, ProgramSpec};
@@ -48,7 +49,7 @@ pub struct RecordingJoin {
     /// Under which dotted paths our fields stand in them.
     pub fields: FieldMap,
     /// Which row each belongs to.
-    #[serde(skip_serializing_if = "JoinBy::is_id")]
+    #[serde(skip_serializing_if = "crate::is_default")]
     pub by: JoinBy,
 }
 
@@ -64,13 +65,6 @@ pub enum JoinBy {
     /// The one that says the same at this dotted path.
     #[serde(untagged)]
     Field(String),
-}
-
-impl JoinBy {
-    /// Whether it is what suites mean that say nothing.
-    fn is_id(&self) -> bool {
-        *self == Self::Id
-    }
 }
 
 /// An agent that is run: once for each sample, model and trial.
@@ -123,7 +117,8 @@ pub struct TargetModel {
 }
 
 /// How an agent is reached.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, IntoStaticStr)]
+#[strum(serialize_all = "snake_case")]
 pub enum AgentKind {
     /// A process for each conversation: JSON on its standard input, the answer on its standard output.
     Command,
@@ -144,15 +139,7 @@ pub enum AgentKind {
 impl AgentKind {
     /// Its name in suites and keys.
     pub fn name(&self) -> &'static str {
-        match self {
-            Self::Command => "command",
-            Self::Function => "function",
-            Self::Headless(_) => "headless",
-            Self::Http(_) => "http",
-            Self::Chat(_) => "chat",
-            Self::LettaAgent(_) => "letta_agent",
-            Self::LettaCode(_) => "letta_code",
-        }
+        self.into()
     }
 }
 
@@ -212,13 +199,12 @@ impl ChatTarget {
     /// The model of one run, and where it is asked. A model with a provider of its own is asked where that is asked: what
     /// the target says of its own provider (`base_url`, `endpoint`, `api_key_env`, `headers`, `extra_body`) is not for it.
     pub fn model_of(&self, run: Option<&TargetModel>) -> JudgeSpec {
-        let mut spec = self.model.clone();
+        let spec = self.model.clone();
         let Some(run) = run else { return spec };
-        spec.model.clone_from(&run.name);
-        if let Some(provider) = run.provider.as_ref().filter(|provider| **provider != spec.provider)
-        {
-            spec = JudgeSpec {
-                model: spec.model,
+        let model = run.name.clone();
+        match &run.provider {
+            Some(provider) if *provider != spec.provider => JudgeSpec {
+                model,
                 provider: provider.clone(),
                 temperature: spec.temperature,
                 seed: spec.seed,
@@ -226,9 +212,9 @@ impl ChatTarget {
                 top_p: spec.top_p,
                 patience: spec.patience,
                 ..JudgeSpec::default()
-            };
+            },
+            _ => JudgeSpec { model, ..spec },
         }
-        spec
     }
 }
 
@@ -322,8 +308,9 @@ pub struct WorkspaceSpec {
 }
 
 /// Whose workspaces stay after their conversation.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, EnumString, VariantNames)]
 #[serde(rename_all = "lowercase")]
+#[strum(serialize_all = "lowercase")]
 pub enum KeepWorkspace {
     /// None.
     Never,

@@ -1,14 +1,13 @@
-//! How many judgments there are of a submission, and how they become one score.
+//! How many judgments there are of a submission, in which range they are, and how they become one score.
 
-use crate::fields::FieldSet;
+use strum::VariantNames;
+
+use crate::fields::{Field, FieldSet};
 use crate::section::FieldShape::{self, Choice, Whole};
-use crate::section::{Section, names, section};
-use evalrs_model::spec::Combine;
+use crate::section::{FINITE, Section, section};
+use evalrs_model::spec::{Combine, Scale};
 
-pub(crate) const COMBINES: [(&str, Combine); 3] =
-    [("median", Combine::Median), ("mean", Combine::Mean), ("majority", Combine::Majority)];
-
-pub(crate) const COMBINE: FieldShape = Choice(&names(&COMBINES));
+pub(crate) const COMBINE: FieldShape = Choice(Combine::VARIANTS);
 
 pub(crate) const VOTE_COUNT: FieldShape = Whole(1, 1000, "a whole number between 1 and 1000");
 
@@ -38,6 +37,32 @@ pub(crate) fn votes(fields: &FieldSet<'_>) -> Votes {
         beside.error_at_key("`combine` is said twice: here and in `votes`", "keep one");
     }
     let count = count.and_then(|field| field.whole(VOTE_COUNT));
-    let combine = beside.or(inside).and_then(|field| field.choice(&COMBINES));
+    let combine = beside.or(inside).and_then(Field::variant);
     Votes { count: count.unwrap_or(1), combine: combine.unwrap_or_default() }
+}
+
+/// The range that a judge scores in.
+pub(crate) static SCALE: Section = section!["`scale`",
+    "min": FINITE, needed "`scale` has no `min`", "write `scale: {min: 1, max: 5}`" => "the score that becomes 0";
+    "max": FINITE, needed "`scale` has no `max`", "write `scale: {min: 1, max: 5}`" => "the score that becomes 1";
+];
+
+/// Reads `scale: {min, max}`; 0 to 1 is the default and counts as none.
+pub(crate) fn scale(field: Field<'_>) -> Option<Scale> {
+    if !field.is_mapping() {
+        return field.wrong_type("a mapping", "write `scale: {min: 1, max: 5}`");
+    }
+    let inner = field.fields(&SCALE)?;
+    let min = inner.number("min");
+    let max = inner.number("max");
+    inner.finish();
+    let min = min?;
+    let max = max?;
+    if min >= max {
+        return field.refuse("`scale` must have a `min` below its `max`", "");
+    }
+    if !(max - min).is_finite() {
+        return field.refuse("`scale` is too wide: `max` minus `min` must be finite", "");
+    }
+    Some(Scale { min, max }).filter(|scale| *scale != Scale::UNIT)
 }

@@ -8,11 +8,10 @@ use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{Text, Texts, Whole};
 use crate::section::{FieldSpec, fields};
-use crate::sections::environment::ENVIRONMENT;
+use crate::sections::environment::{ENVIRONMENT, SANDBOX_SHAPE};
 use crate::sections::model::JUDGE;
 use crate::sections::program_files::{words, written_words};
 use crate::sections::programs::{self, with_settings};
-use crate::sections::sandboxes::SANDBOX_SHAPE;
 use crate::written::{extend, without_empty};
 use evalrs_base::yaml::tree::{Yaml, YamlEntry};
 use evalrs_eval::judge::command;
@@ -39,7 +38,6 @@ const TAKEN: [&str; 3] = ["timeout", "deadline", "max_requests_per_minute"];
 /// What makes a judge another one.
 const OTHERS: [&str; 2] = ["model", "agent_file"];
 
-/// Reads the judge that `command` is.
 pub(crate) fn command_judge(
     command: Field<'_>,
     fields: &FieldSet<'_>,

@@ -2,6 +2,8 @@
 //!
 //! Only what the suite says is read here; whether the files are there is found when they are opened.
 
+use strum::VariantNames;
+
 use crate::fields::Field;
 use crate::section::FieldShape::{AnyOf, Choice, MapOf, Mapping, Text};
 use crate::section::{FieldSpec, Section, fields, names, section};
@@ -16,11 +18,11 @@ pub(crate) static DATASET: Section = section!["a dataset",
     "path": Text, needed "the dataset has no `path`", "" => "a file, a folder, an archive, or a pattern of files";
     "format": Choice(&names(&DATASET_FORMATS)) => "how it is cut into rows; its name says it if absent";
     "records": Text => "the path to the list or mapping of records inside a JSON or YAML file";
-    "sample": Choice(&names(&SAMPLES)), or "\"record\"" => "what one sample is: a record of a file, a file, or all files of a folder";
-    "trials": Choice(&names(&TRIALS)), or "\"field\"" => "where trials get their numbers from: the `trial` of rows, or the order of those of one sample and model";
+    "sample": Choice(SampleUnit::VARIANTS), or "\"record\"" => "what one sample is: a record of a file, a file, or all files of a folder";
+    "trials": Choice(TrialNumbers::VARIANTS), or "\"field\"" => "where trials get their numbers from: the `trial` of rows, or the order of those of one sample and model";
     "fields": Mapping(&ROW) => "under which dotted path each field of a sample stands in a row";
     "where": Text => "which rows count: a condition such as `not improper and 'refund' in tags`";
-    "missing": Choice(&names(&MISSING)), or "\"error\"" => "what a row is without an answer: an error of its result, or an empty answer";
+    "missing": Choice(MissingAnswer::VARIANTS), or "\"error\"" => "what a row is without an answer: an error of its result, or an empty answer";
 ];
 
 /// Our names for what a row holds, each of which may stand under another path.
@@ -57,15 +59,6 @@ pub(crate) const ROW_PATHS: &[FieldSpec] = fields![
     "graders": Text => "the names of the graders that the row is for; all if absent";
 ];
 
-pub(crate) const MISSING: [(&str, MissingAnswer); 2] =
-    [("error", MissingAnswer::Error), ("empty", MissingAnswer::Empty)];
-
-pub(crate) const SAMPLES: [(&str, SampleUnit); 3] =
-    [("record", SampleUnit::Record), ("file", SampleUnit::File), ("folder", SampleUnit::Folder)];
-
-pub(crate) const TRIALS: [(&str, TrialNumbers); 2] =
-    [("field", TrialNumbers::Field), ("by_order", TrialNumbers::ByOrder)];
-
 /// Endings of the names of archives, whose members are files of a dataset.
 const ARCHIVES: [&str; 2] = [".zip", ".eval"];
 
@@ -86,9 +79,9 @@ pub(crate) fn dataset(field: Field<'_>) -> Option<DatasetSpec> {
     let fields = field.fields(&DATASET)?;
     let dataset = fields.take("path").and_then(|path| files(path, fields.take("format")));
     let map = fields.take("fields").map(field_map).unwrap_or_default();
-    let missing = fields.choice("missing", &MISSING).unwrap_or_default();
-    let sample = fields.choice("sample", &SAMPLES).unwrap_or_default();
-    let trials = fields.choice("trials", &TRIALS).unwrap_or_default();
+    let missing = fields.variant("missing").unwrap_or_default();
+    let sample = fields.variant("sample").unwrap_or_default();
+    let trials = fields.variant("trials").unwrap_or_default();
     let condition = condition("where", &fields);
     let records = fields.take("records");
     if let Some(records) = records {

@@ -3,6 +3,8 @@
 //! The oldest form is flat (`metric`, `pass_op`, `pass_value`), the later ones have a `kind`
 //! (`aggregation`, `pass_threshold`); either set of names is read in either form.
 
+use strum::{EnumString, VariantNames};
+
 use crate::fields::{Field, FieldSet};
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Mapping, Number, Text};
 use crate::section::{FINITE, FieldShape, FieldSpec, Section, fields, names, section};
@@ -23,7 +25,7 @@ pub(crate) static SIMPLE: Section = Section::new(
         ],
         COMPARISON,
         fields![
-            "pass_op": Choice(&names(&OPS)) => "how a score is compared with `pass_value`";
+            "pass_op": Choice(Op::VARIANTS) => "how a score is compared with `pass_value`";
             "pass_threshold": ONE_SCORE => "the least score that counts as a pass here";
             "pass_value": ONE_SCORE => "another name of `pass_threshold`";
         ],
@@ -33,9 +35,7 @@ pub(crate) static SIMPLE: Section = Section::new(
 pub(crate) static WEIGHTED: Section = Section::new(
     "a weighted average",
     &[
-        fields![
-            "kind": Choice(&["weighted_average"]), required => "a weighted mean over several graders";
-        ],
+        &[FieldSpec::kind(&["weighted_average"], "a weighted mean over several graders")],
         COMPARISON,
         fields![
             "weights": MapOf(&WEIGHT), needed "a weighted average needs `weights`", "write `weights: {grader: 0.7, other: 0.3}`" => "grader → weight";
@@ -46,7 +46,7 @@ pub(crate) static WEIGHTED: Section = Section::new(
 /// Several gates joined.
 pub(crate) static LOGICAL: Section = section!["a logical gate",
     "kind": Choice(&["logical"]), required => "several gates, joined";
-    "operator": Choice(&names(&LOGICS)), needed "a logical gate needs an `operator`", "write `operator: and` or `operator: or`" => "how they are joined";
+    "operator": Choice(Logic::VARIANTS), needed "a logical gate needs an `operator`", "write `operator: and` or `operator: or`" => "how they are joined";
     "conditions": ListOf(&AnyOf(&[Mapping(&SIMPLE), Mapping(&LOGICAL)])), needed "a logical gate needs `conditions`", "" => "the gates";
 ];
 
@@ -54,7 +54,7 @@ pub(crate) static LOGICAL: Section = section!["a logical gate",
 const COMPARISON: &[FieldSpec] = fields![
     "metric": AGGREGATION, or "\"avg_score\"" => "the aggregate of scores";
     "aggregation": AGGREGATION => "another name of `metric`";
-    "op": Choice(&names(&OPS)), needed "the gate has no `op`", "for example `op: gte` and `value: 0.8`" => "the comparison";
+    "op": Choice(Op::VARIANTS), needed "the gate has no `op`", "for example `op: gte` and `value: 0.8`" => "the comparison";
     "value": FINITE, needed "the gate has no `value`", "for example `op: gte` and `value: 0.8`" => "what the aggregate is compared with";
 ];
 
@@ -78,14 +78,9 @@ pub(crate) const AGGREGATIONS: [(&str, Aggregation); 10] = [
     ("kappa", Aggregation::Kappa),
 ];
 
-pub(crate) const OPS: [(&str, Op); 5] =
-    [("gte", Op::Gte), ("gt", Op::Gt), ("lte", Op::Lte), ("lt", Op::Lt), ("eq", Op::Eq)];
-
 /// Comparisons as people write them elsewhere, for hints.
 const SIGNS: [(&str, &str); 6] =
     [(">=", "gte"), (">", "gt"), ("<=", "lte"), ("<", "lt"), ("==", "eq"), ("=", "eq")];
-
-pub(crate) const LOGICS: [(&str, Logic); 2] = [("and", Logic::And), ("or", Logic::Or)];
 
 /// The names that a gate may speak of: graders, the first one by default, and metrics that the suite declares. A roll-up has
 /// metrics alone.
@@ -102,7 +97,6 @@ impl GateNames<'_> {
     }
 }
 
-/// Reads `gate`.
 pub(crate) fn gate(fields: &FieldSet<'_>, names: GateNames<'_>) -> Option<Gate> {
     one_gate(fields.take("gate")?, names, Nesting::Top)
 }
@@ -114,7 +108,8 @@ pub(crate) enum Nesting {
     Condition,
 }
 
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, EnumString, VariantNames)]
+#[strum(serialize_all = "snake_case")]
 enum GateKind {
     Simple,
     WeightedAverage,
@@ -122,14 +117,9 @@ enum GateKind {
 }
 
 fn one_gate(field: Field<'_>, names: GateNames<'_>, nesting: Nesting) -> Option<Gate> {
-    const KINDS: [(&str, GateKind); 3] = [
-        ("simple", GateKind::Simple),
-        ("weighted_average", GateKind::WeightedAverage),
-        ("logical", GateKind::Logical),
-    ];
     let mut fields = field.fields(&SIMPLE)?;
     let kind = match fields.take("kind") {
-        Some(kind) => kind.choice(&KINDS)?,
+        Some(kind) => kind.variant()?,
         None => kind_by_fields(field)?,
     };
     fields.read_as(match kind {
@@ -245,7 +235,7 @@ fn read_weights(field: Field<'_>, graders: &[&str]) -> Option<Vec<(String, f64)>
 }
 
 fn logical(fields: FieldSet<'_>, names: GateNames<'_>) -> Option<Gate> {
-    let operator = fields.choice("operator", &LOGICS);
+    let operator = fields.variant("operator");
     let conditions = fields.take("conditions");
     let conditions = conditions.and_then(|field| read_conditions(field, names));
     fields.finish();
@@ -322,7 +312,7 @@ fn declared(fields: &FieldSet<'_>) -> Option<Aggregation> {
 
 /// The kind of declared metric that is meant by `pass_at_k`, `pass@3` and the like.
 fn of_trials(field: Field<'_>) -> Option<&'static str> {
-    let Yaml::Str(text) = &field.value.value else { return None };
+    let text = field.value.text()?;
     let kinds = [("pass_at", "pass@"), ("pass_hat", "pass^")];
     let meant =
         kinds.into_iter().find(|(kind, sign)| text.starts_with(kind) || text.starts_with(sign));
@@ -346,9 +336,9 @@ fn aggregation(fields: &FieldSet<'_>, grader: &str) -> Option<Aggregation> {
 }
 
 fn read_op(field: Field<'_>) -> Option<Op> {
-    let Yaml::Str(text) = &field.value.value else { return field.choice(&OPS) };
-    let Some((_, name)) = SIGNS.iter().find(|(sign, _)| sign == text) else {
-        return field.choice(&OPS);
+    let text = field.value.text();
+    let Some((text, name)) = SIGNS.iter().find(|(sign, _)| text == Some(sign)) else {
+        return field.variant();
     };
     let hint = format!("write `{}: {name}`", field.key);
     field.refuse(&format!("unknown {} `{text}`", field.key), &hint)

@@ -1,6 +1,7 @@
 //! The kinds of declared metrics by name, and metrics as a suite writes them.
 
 use serde_json::{Map, Value, json};
+use strum::{EnumString, VariantNames};
 
 use crate::section::FieldShape::{AnyOf, Choice, MapOf, Text, Texts, Truth, Whole};
 use crate::section::{FINITE, Section, names, section};
@@ -22,9 +23,9 @@ pub(crate) static METRIC: Section = section!["a metric",
     "metric": Choice(&names(&INNER)), or "\"mean\"" => "what is averaged over groups";
     "weight": Text => "the weight of a result in its row: `row.PATH`";
     "class": AnyOf(&[Text, FINITE, Truth]) => "the class that precision, recall and F1 are of, or that is positive; what passes if absent";
-    "average": Choice(&names(&AVERAGES)) => "over all classes: each alike, each result alike, or by their size";
+    "average": Choice(WrittenAverage::VARIANTS) => "over all classes: each alike, each result alike, or by their size";
     "weights": Choice(&names(&KAPPA_WEIGHTS)), or "\"none\"" => "what a disagreement weighs in `kappa`";
-    "level": Choice(&names(&LEVELS)), or "\"interval\"" => "what differences mean to `krippendorff_alpha`";
+    "level": Choice(AlphaLevel::VARIANTS), or "\"interval\"" => "what differences mean to `krippendorff_alpha`";
     "k": Whole(1, 100_000, "a whole number of at least 1") => "trials, of `pass_at` and `pass_hat`";
     "bins": Whole(1, 1_000, "a whole number from 1 to 1000"), or "10" => "bins of `ece`";
     "scale": Choice(&names(&SCALES)), or "\"unit\"" => "whether scores are told from 0 to 1, or on the scale of their grader";
@@ -120,25 +121,13 @@ pub(crate) const KAPPA_WEIGHTS: [(&str, AgreementMeasure); 3] = [
     ("quadratic", AgreementMeasure::QuadraticKappa),
 ];
 
-pub(crate) const LEVELS: [(&str, AlphaLevel); 4] = [
-    ("nominal", AlphaLevel::Nominal),
-    ("ordinal", AlphaLevel::Ordinal),
-    ("interval", AlphaLevel::Interval),
-    ("ratio", AlphaLevel::Ratio),
-];
-
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 pub(crate) enum WrittenAverage {
     Macro,
     Micro,
     Weighted,
 }
-
-pub(crate) const AVERAGES: [(&str, WrittenAverage); 3] = [
-    ("macro", WrittenAverage::Macro),
-    ("micro", WrittenAverage::Micro),
-    ("weighted", WrittenAverage::Weighted),
-];
 
 pub(crate) const SCALES: [(&str, bool); 2] = [("unit", false), ("native", true)];
 

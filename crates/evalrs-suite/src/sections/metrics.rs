@@ -2,7 +2,7 @@
 
 use crate::fields::{Field, FieldSet};
 use crate::sections::metric_kinds::{
-    AVERAGES, INNER, KAPPA_WEIGHTS, KINDS, LEVELS, METRIC, SCALES, WrittenAverage, WrittenMetric,
+    INNER, KAPPA_WEIGHTS, KINDS, METRIC, SCALES, WrittenAverage, WrittenMetric,
 };
 use evalrs_base::yaml::tree::Yaml;
 use evalrs_model::spec::{
@@ -138,7 +138,7 @@ impl MetricReading<'_, '_> {
                 MetricKind::Agreement(weights.unwrap_or(AgreementMeasure::Kappa))
             }
             WrittenMetric::Alpha => {
-                let level = self.fields.choice("level", &LEVELS);
+                let level = self.fields.variant("level");
                 let level = level.unwrap_or(AlphaLevel::Interval);
                 MetricKind::Agreement(AgreementMeasure::Alpha(level))
             }
@@ -180,7 +180,7 @@ impl MetricReading<'_, '_> {
 
     fn average(&self) -> ClassAverage {
         let class = self.class();
-        match self.fields.choice("average", &AVERAGES) {
+        match self.fields.variant("average") {
             None => ClassAverage::Class(class),
             Some(WrittenAverage::Macro) => ClassAverage::Macro,
             Some(WrittenAverage::Micro) => ClassAverage::Micro,

@@ -5,7 +5,6 @@
 pub(crate) mod allow;
 pub(crate) mod options;
 pub(crate) mod environment;
-pub(crate) mod sandboxes;
 pub(crate) mod program_files;
 pub(crate) mod programs;
 pub(crate) mod headers;
@@ -13,7 +12,6 @@ pub(crate) mod extractors;
 pub(crate) mod expressions;
 pub(crate) mod grader_fields;
 pub(crate) mod ballots;
-pub(crate) mod scale;
 pub(crate) mod agents;
 pub(crate) mod model;
 pub(crate) mod command_judges;

@@ -4,6 +4,7 @@
 //! wrote.
 
 use serde_json::{Map, Value, json};
+use strum::VariantNames;
 
 use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
@@ -11,7 +12,7 @@ use crate::secrets::SECRET_HINT;
 use crate::section::FieldShape::{
     Anything, Choice, MapOf, Number, OrNull, Seconds, Text, Truth, Whole,
 };
-use crate::section::{COUNT, FRACTION, FieldSpec, fields, names};
+use crate::section::{COUNT, FRACTION, FieldSpec, fields};
 use crate::sections::agents::{AgentJudge, agent};
 use crate::sections::environment::is_variable;
 use crate::sections::headers::{HEADERS, headers};
@@ -36,7 +37,7 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
     "max_tokens": COUNT => "the most tokens of a reply";
     "top_p": FRACTION => "nucleus sampling";
     "extra_body": MapOf(&Anything) => "further members of the request";
-    "response_format": Choice(&names(&REPLY_FORMATS)), or "\"auto\"" => "how the shape of the reply is asked for";
+    "response_format": Choice(ReplyFormat::VARIANTS), or "\"auto\"" => "how the shape of the reply is asked for";
     "max_retries": Whole(0, 1000, "between 0 and 1000"), or "5" => "retries after transport failures, at most 1000";
     "timeout": Seconds, or "120.0" => "seconds one request may take, more than 0";
     "deadline": Seconds, or "900.0" => "seconds one judgment may take with retries and waits, more than 0";
@@ -49,13 +50,6 @@ pub(crate) const JUDGE: &[FieldSpec] = fields![
 
 /// Settings that some providers do not take.
 const OPTIONAL: [&str; 5] = ["temperature", "seed", "max_tokens", "top_p", "response_format"];
-
-pub(crate) const REPLY_FORMATS: [(&str, ReplyFormat); 4] = [
-    ("auto", ReplyFormat::Auto),
-    ("json_schema", ReplyFormat::JsonSchema),
-    ("json_object", ReplyFormat::JsonObject),
-    ("text", ReplyFormat::Text),
-];
 
 /// Reads a model that talks, rather than one that judges: no temperature is sent that nobody names.
 pub(crate) fn talking_model(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> JudgeSpec {
@@ -90,7 +84,7 @@ pub(crate) fn judge(fields: &mut FieldSet<'_>, reader: &mut Reader<'_>) -> Judge
         max_tokens: fields.whole("max_tokens"),
         top_p: fields.number("top_p"),
         extra_body: extra_body(fields.take("extra_body")),
-        response_format: fields.choice("response_format", &REPLY_FORMATS).unwrap_or_default(),
+        response_format: fields.variant("response_format").unwrap_or_default(),
         patience: patience(fields, &defaults.patience),
         agent,
         program: None,

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
-use crate::section::FieldShape::{Choice, Text};
-use crate::section::{Section, fields};
+use crate::section::FieldShape::Text;
+use crate::section::{FieldSpec, Section, fields};
 use crate::sections::grader_fields::SUBMISSION;
 use crate::sections::program_files::{function_of, is_python_file, python, written_call};
 use crate::sections::programs::{self, PROGRAM_SETTINGS, with_settings, with_sight};
@@ -17,9 +17,7 @@ use evalrs_model::spec::{Language, ProgramSpec, Role};
 pub(crate) static PROGRAM: Section = Section::new(
     "a program grader",
     &[
-        fields![
-            "kind": Choice(&["program"]), required => "a program of yours";
-        ],
+        &[FieldSpec::kind(&["program"], "a program of yours")],
         SUBMISSION,
         fields![
             "path": Text, needed "a program grader needs a `path`", "for example `path: graders/policy.py`" => "the file; `file.py:name` is a function of it";
@@ -32,9 +30,7 @@ pub(crate) static PROGRAM: Section = Section::new(
 pub(crate) static INLINE_PROGRAM: Section = Section::new(
     "a program grader",
     &[
-        fields![
-            "kind": Choice(&["program"]), required => "a program of yours";
-        ],
+        &[FieldSpec::kind(&["program"], "a program of yours")],
         SUBMISSION,
         fields![
             "javascript": Text, required => "an expression of JavaScript, or the body of a function with `return`, in place of a file";

@@ -4,15 +4,14 @@
 //! everywhere; `inputs` stay relative to the suite's folder, because they are part of keys.
 
 use serde_json::{Value, json};
+use strum::{IntoEnumIterator, VariantNames};
 
 use crate::fields::{Field, FieldSet};
 use crate::program_places::Spans;
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, Seconds, Text, Texts, Truth};
 use crate::section::{FieldShape, FieldSpec, fields};
-use crate::sections::environment::{ENVIRONMENT, variables};
-use crate::sections::sandboxes::SANDBOX_SHAPE;
-use crate::sections::{environment, sandboxes};
+use crate::sections::environment::{self, ENVIRONMENT, SANDBOX_SHAPE, variables};
 use crate::written::without_empty;
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::yaml::source::{self, SourceSpan};
@@ -40,15 +39,7 @@ const SEES: FieldShape =
 pub(crate) const ALL_MEMBERS: &str = "all";
 
 /// The names of what a program may be handed.
-pub(crate) const MEMBERS: &[&str] = &{
-    let mut names = [""; SampleMember::ALL.len()];
-    let mut at = 0;
-    while at < names.len() {
-        names[at] = SampleMember::ALL[at].name();
-        at += 1;
-    }
-    names
-};
+pub(crate) const MEMBERS: &[&str] = SampleMember::VARIANTS;
 
 /// Reads what the program is handed of the sample besides what every program is.
 pub(crate) fn with_sight(spec: Option<ProgramSpec>, fields: &FieldSet<'_>) -> Option<ProgramSpec> {
@@ -65,7 +56,7 @@ pub(crate) fn with_sight(spec: Option<ProgramSpec>, fields: &FieldSet<'_>) -> Op
 fn members(field: Field<'_>) -> Vec<SampleMember> {
     let names = field.texts().unwrap_or_default();
     if matches!(&field.value.value, Yaml::Str(text) if text == ALL_MEMBERS) {
-        return SampleMember::ALL.to_vec();
+        return SampleMember::iter().collect();
     }
     for (name, node) in names.iter().zip(field.value.items()) {
         if !MEMBERS.contains(&name.as_str()) {
@@ -78,8 +69,7 @@ fn members(field: Field<'_>) -> Vec<SampleMember> {
             field.findings.error(node.span, &message, &hint);
         }
     }
-    let all = SampleMember::ALL.into_iter();
-    all.filter(|member| names.iter().any(|name| name == member.name())).collect()
+    SampleMember::iter().filter(|member| names.iter().any(|name| name == member.name())).collect()
 }
 
 /// Reads the settings of a program that `named` names, also of one that is wrong, so that they are known.
@@ -107,7 +97,7 @@ pub(crate) fn with_settings_and(
     let outputs = fields.take("outputs").and_then(paths).unwrap_or_default();
     let env = fields.take("env").and_then(variables);
     let cwd = cwd_field.and_then(Field::path);
-    let own = fields.take("sandbox").and_then(sandboxes::sandbox);
+    let own = fields.take("sandbox").and_then(environment::sandbox);
     let repeat = repeat(fields);
     let timeout = fields.seconds("timeout");
     let mut spec = spec?;

@@ -3,11 +3,13 @@
 //! Either is a grader after the others, so that reports, gates and labels need not know of rewards. A reward that only
 //! names a grader is none of these: that grader's score is the reward, and there is nothing to add.
 
+use strum::{EnumString, VariantNames};
+
 use crate::fields::{Field, FieldSet};
 use crate::findings::Findings;
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, Mapping, Text};
-use crate::section::{FINITE, FieldShape, Section, fields, section};
+use crate::section::{FINITE, FieldShape, FieldSpec, Section, fields, section};
 use crate::sections::expressions::{EXPRESSION, WrittenExpression, condition, expression};
 use crate::sections::gate::{GateNames, Nesting};
 use crate::sections::grader_fields::{Graders, NAME_AND_THRESHOLD, pass_threshold};
@@ -20,9 +22,7 @@ use evalrs_model::spec::{ExtractorSpec, GraderKind, GraderSpec, RewardSpec, Role
 pub(crate) static COMBINATION: Section = Section::new(
     "a combining grader",
     &[
-        fields![
-            "kind": Choice(&["combine"]), required => "one score of those of other graders";
-        ],
+        &[FieldSpec::kind(&["combine"], "one score of those of other graders")],
         NAME_AND_THRESHOLD,
         EXPRESSION,
     ],
@@ -46,9 +46,7 @@ pub(crate) static REWARD_METRIC: Section = section!["a reward",
 pub(crate) static REWARD_CUSTOM: Section = Section::new(
     "a reward",
     &[
-        fields![
-            "kind": Choice(&["custom"]), required => "a function of a Python file";
-        ],
+        &[FieldSpec::kind(&["custom"], "a function of a Python file")],
         NAME_AND_THRESHOLD,
         fields![
             "function": Text, needed "a custom reward needs a `function`", "for example `function: rewards.py:compose`" => "the function, `file.py:name`";
@@ -75,18 +73,13 @@ const REWARD: &str = "reward";
 /// The kind of graders that combine others.
 pub(crate) const COMBINE: &str = "combine";
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, EnumString, VariantNames)]
+#[strum(serialize_all = "lowercase")]
 enum RewardKind {
     Metric,
     Custom,
     Combine,
 }
-
-const KINDS: [(&str, RewardKind); 3] = [
-    ("metric", RewardKind::Metric),
-    ("custom", RewardKind::Custom),
-    (COMBINE, RewardKind::Combine),
-];
 
 /// Reads the `reward` section and adds the grader that it is.
 pub(crate) fn reward(fields: &FieldSet<'_>, graders: &mut Graders, reader: &mut Reader<'_>) {
@@ -133,7 +126,7 @@ pub(crate) fn reward(fields: &FieldSet<'_>, graders: &mut Graders, reader: &mut 
 /// The kind that the reward says, or that its fields show.
 fn reward_kind(field: Field<'_>, inner: &FieldSet<'_>) -> Option<RewardKind> {
     if let Some(kind) = inner.take("kind") {
-        return kind.choice(&KINDS);
+        return kind.variant();
     }
     if inner.take("combine").is_some() {
         return Some(RewardKind::Combine);
@@ -166,7 +159,6 @@ fn composer(field: Field<'_>, inner: &FieldSet<'_>, reader: &mut Reader<'_>) -> 
     Some(RewardSpec::Program(Box::new(spec)))
 }
 
-/// Reads a grader of `kind: combine`.
 pub(crate) fn combined(
     name: &str,
     mut fields: FieldSet<'_>,

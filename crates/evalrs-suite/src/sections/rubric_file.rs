@@ -17,7 +17,7 @@ use crate::reader::Reader;
 use crate::section::FieldShape::{Mapping, Text, Texts, Truth};
 use crate::section::{FRACTION, FieldSpec, Section, fields};
 use crate::sections::allow::ALLOW;
-use crate::sections::scale::SCALE;
+use crate::sections::ballots::SCALE;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_text::FileText;
 use evalrs_base::yaml::source::{SourceSpan, Sources, normal};

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use crate::fields::FieldSet;
 use crate::reader::Reader;
 use crate::section::FieldShape::{Anything, Choice, MapOf, Seconds, Text, Whole};
-use crate::section::{COUNT, Section, fields};
+use crate::section::{COUNT, FieldSpec, Section, fields};
 use crate::sections::grader_fields::SUBMISSION;
 use crate::sections::headers::HEADERS;
 use crate::sections::model::{self, talking_model};
@@ -16,9 +16,10 @@ use evalrs_model::spec::{EmbeddingSpec, JudgeSpec, RubricSpec};
 pub(crate) static SIMILARITY: Section = Section::new(
     "a similarity grader",
     &[
-        fields![
-            "kind": Choice(&["similarity"]), required => "the cosine of what a model makes of submission and reference";
-        ],
+        &[FieldSpec::kind(
+            &["similarity"],
+            "the cosine of what a model makes of submission and reference",
+        )],
         SUBMISSION,
         fields![
             "value": Text => "the reference, in place of that of the row";

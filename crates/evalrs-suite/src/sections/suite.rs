@@ -15,17 +15,17 @@ use crate::section::FieldShape::{AnyOf, ListOf, MapOf, Mapping, Text, Texts};
 use crate::section::{COUNT, FieldSpec, Section, fields, section};
 use crate::sections::allow::{ALLOW, allowed};
 use crate::sections::dataset::DATASET;
+use crate::sections::environment::SANDBOX_SHAPE;
 use crate::sections::gate::{GATE, GateNames};
 use crate::sections::graders::GRADER;
 use crate::sections::labels::{CALIBRATION, LABELS};
 use crate::sections::metric_kinds::METRIC;
 use crate::sections::rewards::REWARD_SHAPE;
-use crate::sections::sandboxes::SANDBOX_SHAPE;
 use crate::sections::targets::TARGET;
 use crate::sections::targets::around::{AroundTarget, TARGET_MODEL, models};
 use crate::sections::thresholds::Passes;
 use crate::sections::{
-    agents, dataset, gate, graders, labels, metrics, rewards, sandboxes, targets,
+    agents, dataset, environment, gate, graders, labels, metrics, rewards, targets,
 };
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::yaml::tree::{Yaml, YamlEntry, YamlNode};
@@ -179,7 +179,7 @@ fn suite(root: &YamlNode, reader: &mut Reader<'_>) -> Option<Suite> {
         }
     };
     if let Some(field) = fields.take("sandbox")
-        && let Some(sandbox) = sandboxes::sandbox(field)
+        && let Some(sandbox) = environment::sandbox(field)
     {
         reader.sandbox = sandbox;
     }

@@ -5,11 +5,10 @@ use serde_json::{Map, Value};
 use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, MapOf, Mapping, Text, Texts};
-use crate::section::{FINITE, Section, fields};
-use crate::sections::ballots::COMBINE;
+use crate::section::{FINITE, FieldSpec, Section, fields};
+use crate::sections::ballots::{COMBINE, SCALE};
 use crate::sections::grader_fields::SUBMISSION;
 use crate::sections::options::report;
-use crate::sections::scale::SCALE;
 use evalrs_eval::grade::votes::{ID, is_of_votes};
 use evalrs_model::spec::ToolSpec;
 
@@ -17,9 +16,10 @@ use evalrs_model::spec::ToolSpec;
 pub(crate) static VOTES_OF_OTHERS: Section = Section::new(
     "a grader of recorded votes",
     &[
-        fields![
-            "kind": Choice(&["recorded_votes"]), required => "votes that people or others gave; nobody is asked";
-        ],
+        &[FieldSpec::kind(
+            &["recorded_votes"],
+            "votes that people or others gave; nobody is asked",
+        )],
         SUBMISSION,
         fields![
             "votes": Texts => "where they stand in the row: `row.PATH`, or several";
@@ -39,7 +39,6 @@ pub(crate) const KIND: &str = ID;
 /// The fields of the section that are options of the function.
 const OPTIONS: [&str; 7] = ["votes", "path", "fields", "map", "scale", "combine", "missing"];
 
-/// Reads the grader `entry`.
 pub(crate) fn votes(
     entry: Field<'_>,
     fields: &FieldSet<'_>,

@@ -6,7 +6,6 @@ use crate::section::{Section, fields};
 use crate::sections::headers::{HEADERS, headers};
 use crate::sections::targets::around::{COMMON, TOLD_ID, WITH_USER};
 use evalrs_base::json_path;
-use evalrs_base::yaml::tree::Yaml;
 use evalrs_eval::target::exchange;
 use evalrs_model::spec::{AgentKind, HeaderSpec, HeaderValue, HttpTarget};
 
@@ -57,7 +56,7 @@ pub(crate) fn http(fields: &mut FieldSet<'_>) -> Option<AgentKind> {
 pub(crate) fn check_exchange(fields: &FieldSet<'_>, headers: &[HeaderSpec]) {
     for name in ["answer", "messages", "session"] {
         if let Some(field) = fields.take(name)
-            && let Yaml::Str(text) = &field.value.value
+            && let Some(text) = field.value.text()
             && let Err(error) = json_path::parse(text)
         {
             let message = format!("`{name}` is not a JSONPath: {error}");
@@ -66,7 +65,7 @@ pub(crate) fn check_exchange(fields: &FieldSet<'_>, headers: &[HeaderSpec]) {
     }
     let mut unknown = Vec::new();
     if let Some(field) = fields.take("url")
-        && let Yaml::Str(text) = &field.value.value
+        && let Some(text) = field.value.text()
     {
         unknown.extend(exchange::unknown_placeholders(text).into_iter().map(|name| (field, name)));
     }

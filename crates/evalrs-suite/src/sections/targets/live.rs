@@ -7,9 +7,9 @@ use crate::fields::{Field, FieldSet};
 use crate::reader::Reader;
 use crate::section::FieldShape::{Choice, Text, Texts};
 use crate::section::{Section, fields};
+use crate::sections::environment::SANDBOX_SHAPE;
 use crate::sections::program_files::{command_line, module_or_function, words};
 use crate::sections::programs;
-use crate::sections::sandboxes::SANDBOX_SHAPE;
 use crate::sections::targets::around::{
     AroundTarget, COMMON, IN_FOLDER, TIMEOUT_MS, TOLD_ID, WITH_USER, no_program, seen,
 };

@@ -1,15 +1,16 @@
 //! Models that talk in a conversation: the `user` of a target, who answers in place of a person.
 
 use serde_json::{Value, json};
+use strum::VariantNames;
 
 use crate::fields::FieldSet;
 use crate::reader::Reader;
 use crate::section::FieldShape::{Anything, Choice, MapOf, Number, OrNull, Text, Whole};
-use crate::section::{COUNT, FRACTION, FieldSpec, Section, fields, names};
+use crate::section::{COUNT, FRACTION, FieldSpec, Section, fields};
 use crate::sections::headers::HEADERS;
-use crate::sections::model::{self, REPLY_FORMATS, talking_model};
+use crate::sections::model::{self, talking_model};
 use crate::written::{extend, leave_out, without_empty};
-use evalrs_model::spec::{JudgeSpec, SimulatedUser};
+use evalrs_model::spec::{JudgeSpec, ReplyFormat, SimulatedUser};
 
 /// The model that answers for a user.
 pub(crate) static USER: Section = Section::new(
@@ -38,7 +39,7 @@ pub(crate) const MODEL: &[FieldSpec] = fields![
     "max_tokens": COUNT => "the most tokens of a reply";
     "top_p": FRACTION => "nucleus sampling";
     "extra_body": MapOf(&Anything) => "further members of the request";
-    "response_format": Choice(&names(&REPLY_FORMATS)) => "not used here";
+    "response_format": Choice(ReplyFormat::VARIANTS) => "not used here";
 ];
 
 pub(crate) fn user(fields: &FieldSet<'_>, reader: &mut Reader<'_>) -> Option<SimulatedUser> {

@@ -1,24 +1,19 @@
 //! The `workspace` of a target: a fresh folder for every conversation.
 
+use strum::VariantNames;
+
 use crate::fields::FieldSet;
 use crate::section::FieldShape::{AnyOf, Choice, Mapping, Text, Truth};
-use crate::section::{FieldShape, Section, names, section};
+use crate::section::{FieldShape, Section, section};
 use evalrs_base::yaml::tree::Yaml;
 use evalrs_model::spec::{KeepWorkspace, WorkspaceSpec};
-
-/// Whose workspaces stay, by name.
-pub(crate) const KEEPS: [(&str, KeepWorkspace); 3] = [
-    ("never", KeepWorkspace::Never),
-    ("failed", KeepWorkspace::Failed),
-    ("always", KeepWorkspace::Always),
-];
 
 pub(crate) const WORKSPACE_SHAPE: FieldShape = AnyOf(&[Truth, Mapping(&WORKSPACE)]);
 
 pub(crate) static WORKSPACE: Section = section!["`workspace`",
     "template": Text => "the folder that it is a copy of; empty if absent";
     "git": Truth, or "false" => "whether it is a git repository, so that `{row.workspace_diff}` says what was changed";
-    "keep": Choice(&names(&KEEPS)), or "\"failed\"" => "whose folders stay: those of conversations that failed, all, or none";
+    "keep": Choice(KeepWorkspace::VARIANTS), or "\"failed\"" => "whose folders stay: those of conversations that failed, all, or none";
 ];
 
 pub(crate) fn workspace(fields: &FieldSet<'_>) -> Option<WorkspaceSpec> {
@@ -30,7 +25,7 @@ pub(crate) fn workspace(fields: &FieldSet<'_>) -> Option<WorkspaceSpec> {
     let inner = field.fields(&WORKSPACE)?;
     let template = inner.path("template");
     let is_git = inner.truth("git").unwrap_or(false);
-    let keep = inner.choice("keep", &KEEPS).unwrap_or_default();
+    let keep = inner.variant("keep").unwrap_or_default();
     inner.finish();
     Some(WorkspaceSpec { template, is_git, keep })
 }
@@ -38,8 +33,7 @@ pub(crate) fn workspace(fields: &FieldSet<'_>) -> Option<WorkspaceSpec> {
 /// The template of a workspace as an input: what is in it decides what an agent does.
 pub(crate) fn template(fields: &FieldSet<'_>) -> Option<String> {
     let node = fields.take("workspace")?.entry.value.get("template")?;
-    let Yaml::Str(text) = &node.value else { return None };
-    let path = fields.findings.sources().relative_to_suite(node.span.file, text);
+    let path = fields.findings.sources().relative_to_suite(node.span.file, node.text()?);
     // As the files in it are called.
     let parts = path.split('/').filter(|part| !matches!(*part, "" | "."));
     let plain = parts.collect::<Vec<_>>().join("/");
