@@ -62,16 +62,12 @@ pub trait Ingredients {
 
 /// The key of what `walk` visits.
 pub fn hashed(walk: impl FnOnce(&mut dyn Ingredients)) -> ActionKey {
-    let mut hasher = KeyHasher::new();
-    walk(&mut hasher);
-    hasher.finish()
+    KeyHasher::of(KeyVersion::Current).key_of(walk)
 }
 
 /// The key of what `walk` visits in the version before.
 pub fn hashed_before(walk: impl FnOnce(&mut dyn Ingredients)) -> ActionKey {
-    let mut hasher = KeyHasher::of(KeyVersion::Superseded);
-    walk(&mut hasher);
-    hasher.finish()
+    KeyHasher::of(KeyVersion::Superseded).key_of(walk)
 }
 
 /// What `walk` visits, for people.
@@ -115,7 +111,7 @@ impl KeyTemplate {
 
     /// The key for which `fill` visits each of the open ingredients, in the order of the walk.
     pub fn key(&self, fill: &dyn Fn(&'static str, &mut dyn Ingredients)) -> ActionKey {
-        let mut hasher = KeyHasher::new();
+        let mut hasher = KeyHasher::of(KeyVersion::Current);
         for OpenIngredient { before, name } in &self.open {
             hasher.0.put(before);
             fill(name, &mut hasher);
@@ -181,16 +177,17 @@ struct KeyFields<S>(S);
 type KeyHasher = KeyFields<blake3::Hasher>;
 
 impl KeyHasher {
-    fn new() -> Self {
-        Self::of(KeyVersion::Current)
-    }
-
     fn of(version: KeyVersion) -> Self {
         let context = match version {
             KeyVersion::Current => KEY_CONTEXT,
             KeyVersion::Superseded => SUPERSEDED_CONTEXT,
         };
         Self(blake3::Hasher::new_derive_key(context))
+    }
+
+    fn key_of(mut self, walk: impl FnOnce(&mut dyn Ingredients)) -> ActionKey {
+        walk(&mut self);
+        self.finish()
     }
 
     fn finish(&self) -> ActionKey {

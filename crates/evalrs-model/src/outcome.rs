@@ -385,19 +385,14 @@ pub const TARGET: &str = "target";
 
 /// Whether the body of a store entry, or its outline, is that of what a live target did.
 pub fn is_of_target(body: &str) -> bool {
-    kind_of_body(body).as_deref() == Some(TARGET)
-}
-
-/// The kind of action that the body of a store entry, or its outline, is the outcome of.
-fn kind_of_body(body: &str) -> Option<String> {
-    #[derive(Deserialize)]
+    #[derive(Default, Deserialize)]
     struct OnlyIngredients {
         #[serde(default)]
         ingredients: Vec<Ingredient>,
     }
-    let body: OnlyIngredients = serde_json::from_str(body).ok()?;
-    let kind = body.ingredients.into_iter().find(|ingredient| ingredient.name == "kind")?;
-    kind.preview
+    let body: OnlyIngredients = serde_json::from_str(body).unwrap_or_default();
+    let kind = body.ingredients.iter().find(|ingredient| ingredient.name == "kind");
+    kind.is_some_and(|kind| kind.preview.as_deref() == Some(TARGET))
 }
 
 /// The outcome inside the body of a store entry, without what is kept beside it.

@@ -8,15 +8,15 @@ use evalrs_model::spec::ProgramSpec;
 
 /// Where a suite says what of a program. Kept beside the spec, so that moving a line does not change the program.
 #[derive(Clone, Debug, PartialEq)]
-pub struct ProgramPlaces {
+pub struct ProgramPlaces<P = Place> {
     /// Where its file is named.
-    pub file: Place,
+    pub file: P,
     /// Where its runtime is set.
-    pub runtime: Option<Place>,
+    pub runtime: Option<P>,
     /// Where each of its inputs stands, as [`ProgramSpec::inputs`] has it.
-    pub inputs: Vec<(String, Place)>,
+    pub inputs: Vec<(String, P)>,
     /// Where the folder is named that it runs in.
-    pub cwd: Option<Place>,
+    pub cwd: Option<P>,
 }
 
 impl ProgramPlaces {
@@ -37,27 +37,19 @@ impl ProgramPlaces {
     }
 }
 
-/// The same before all that is secret is known.
-#[derive(Debug)]
-pub(crate) struct Spans {
-    pub spec: ProgramSpec,
-    pub file: SourceSpan,
-    pub runtime: Option<SourceSpan>,
-    pub inputs: Vec<(String, SourceSpan)>,
-    pub cwd: Option<SourceSpan>,
-}
+/// A program and the same places, before all that is secret is known.
+pub(crate) type ProgramSpans = (ProgramSpec, ProgramPlaces<SourceSpan>);
 
-impl Spans {
-    /// The program and its places. Called only when everything is read, so that all secrets are masked.
-    pub(crate) fn places(self, findings: &Findings) -> (ProgramSpec, ProgramPlaces) {
+impl ProgramPlaces<SourceSpan> {
+    /// The places. Called only when everything is read, so that all secrets are masked.
+    pub(crate) fn places(self, findings: &Findings) -> ProgramPlaces {
         let place = |span| findings.place(span);
         let inputs = self.inputs.into_iter().map(|(input, span)| (input, place(span)));
-        let places = ProgramPlaces {
+        ProgramPlaces {
             file: place(self.file),
             runtime: self.runtime.map(place),
             inputs: inputs.collect(),
             cwd: self.cwd.map(place),
-        };
-        (self.spec, places)
+        }
     }
 }

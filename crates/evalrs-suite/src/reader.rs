@@ -6,7 +6,7 @@ use crate::fields::{Field, FieldSet};
 use crate::files::Files;
 use crate::findings::Findings;
 use crate::load::{FileLookups, MINIMAL};
-use crate::program_places::Spans;
+use crate::program_places::ProgramSpans;
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::yaml::source::SourceSpan;
 use evalrs_base::yaml::tree::YamlNode;
@@ -40,7 +40,7 @@ pub(crate) struct Reader<'a> {
     pub findings: &'a Findings,
     pub looked: FileLookups,
     /// The programs that were read.
-    pub programs: Vec<Spans>,
+    pub programs: Vec<ProgramSpans>,
     /// The rubric graders that say no `pass_threshold`, each with its place.
     pub(crate) without_threshold: Vec<(String, SourceSpan)>,
     /// Where what is said of each rubric is written, by grader.

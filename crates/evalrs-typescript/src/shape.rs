@@ -78,24 +78,17 @@ impl<'a> Visit<'a> for CommonJsExports {
         walk::walk_assignment_expression(self, it);
         let AssignmentTarget::StaticMemberExpression(target) = &it.left else { return };
         let name = target.property.name.as_str();
-        match (&target.object, &it.right) {
-            (Expression::Identifier(object), Expression::ObjectExpression(exports))
-                if object.name == "module" && name == "exports" =>
-            {
-                self.add_object(exports);
+        let exported = match &target.object {
+            Expression::Identifier(object) if object.name == "module" && name == "exports" => {
+                if let Expression::ObjectExpression(exports) = &it.right {
+                    return self.add_object(exports);
+                }
+                OTHERS
             }
-            (Expression::Identifier(object), _) if object.name == "module" && name == "exports" => {
-                self.exports.insert(OTHERS.to_owned());
-            }
-            (Expression::Identifier(object), _) if object.name == "exports" => {
-                self.exports.insert(name.to_owned());
-            }
-            (Expression::StaticMemberExpression(object), _)
-                if object.property.name == "exports" =>
-            {
-                self.exports.insert(name.to_owned());
-            }
-            _ => {}
-        }
+            Expression::Identifier(object) if object.name == "exports" => name,
+            Expression::StaticMemberExpression(object) if object.property.name == "exports" => name,
+            _ => return,
+        };
+        self.exports.insert(exported.to_owned());
     }
 }

@@ -259,7 +259,8 @@ fn last_words(text: &str, count: usize) -> usize {
 
 /// A line with its styles.
 fn styled(line: &[(String, Style)]) -> String {
-    line.iter().map(|(text, style)| format!("{style}{text}{style:#}")).collect()
+    let pieces = line.iter().map(|(text, style)| format!("{style}{text}{style:#}"));
+    pieces.collect::<Vec<_>>().concat()
 }
 
 #[cfg(test)]

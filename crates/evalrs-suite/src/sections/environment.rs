@@ -75,7 +75,9 @@ fn is_contradiction(pair: &[Variable]) -> bool {
 /// `env` is a mapping: that looks as if it set variables.
 fn not_a_list(field: Field<'_>) -> Option<Vec<Variable>> {
     let entries = field.entries()?;
-    entries.iter().for_each(|entry| entry.hide());
+    for entry in &entries {
+        entry.hide();
+    }
     let names: Vec<&str> = entries.iter().map(|entry| entry.key.as_str()).collect();
     // Secrets were taken out before, names and all.
     let names = if names.is_empty() { "NAME".to_owned() } else { names.join(", ") };

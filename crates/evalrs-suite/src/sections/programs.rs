@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use strum::{IntoEnumIterator, VariantNames};
 
 use crate::fields::{Field, FieldSet};
-use crate::program_places::Spans;
+use crate::program_places::ProgramPlaces;
 use crate::reader::Reader;
 use crate::section::FieldShape::{AnyOf, Choice, ListOf, Seconds, Text, Texts, Truth};
 use crate::section::{FieldShape, FieldSpec, fields};
@@ -112,13 +112,10 @@ pub(crate) fn with_settings_and(
     if let Some(seconds) = timeout {
         spec.timeout_ms = ((seconds * 1000.0).round() as u64).max(1);
     }
-    reader.programs.push(Spans {
-        spec: spec.clone(),
-        file: named.value.span,
-        runtime: runtime_field.map(|field| field.value.span),
-        inputs,
-        cwd: cwd_field.map(|field| field.value.span),
-    });
+    let runtime = runtime_field.map(|field| field.value.span);
+    let cwd = cwd_field.map(|field| field.value.span);
+    let places = ProgramPlaces { file: named.value.span, runtime, inputs, cwd };
+    reader.programs.push((spec.clone(), places));
     Some(spec)
 }
 
@@ -137,13 +134,9 @@ pub(crate) fn beside(
         timeout_ms: other.timeout_ms,
         ..spec
     };
-    reader.programs.push(Spans {
-        spec: spec.clone(),
-        file: named.value.span,
-        runtime: None,
-        inputs: Vec::new(),
-        cwd: None,
-    });
+    let file = named.value.span;
+    let places = ProgramPlaces { file, runtime: None, inputs: Vec::new(), cwd: None };
+    reader.programs.push((spec.clone(), places));
     spec
 }
 

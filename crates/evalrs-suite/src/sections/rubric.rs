@@ -66,8 +66,12 @@ pub(crate) fn rubric(
     check_kind(fields);
     let judges = judges(fields, text.is_some(), reader);
     let compare_to = compare_to(fields);
-    if let (Some(field), Some(_)) = (fields.take("compare_to"), &compare_to) {
-        check_agents_score(field, &judges);
+    // Agents give their verdicts by a tool that takes a score.
+    if let Some(field) = fields.take("compare_to").filter(|_| compare_to.is_some())
+        && judges.iter().any(|judge| judge.agent.is_some())
+    {
+        let message = "a judge that is an agent cannot compare: its tool takes a score";
+        field.error_at_key(message, "leave `compare_to` out, or ask a model");
     }
     let rubric_vars = fields.texts("rubric_vars");
     let mut allow = fields.take("allow").map(allowed).unwrap_or_default();
@@ -112,14 +116,6 @@ fn check_kind(fields: &FieldSet<'_>) {
     if is_agents && fields.take("agent_file").is_none() && fields.take("panel").is_none() {
         let hint = "export a judge from your Letta server, and write `agent_file: judge.af`";
         kind.error("a grader of kind `letta_judge` needs an `agent_file`", hint);
-    }
-}
-
-/// Agents give their verdicts by a tool that takes a score.
-fn check_agents_score(field: Field<'_>, judges: &[JudgeSpec]) {
-    if judges.iter().any(|judge| judge.agent.is_some()) {
-        let message = "a judge that is an agent cannot compare: its tool takes a score";
-        field.error_at_key(message, "leave `compare_to` out, or ask a model");
     }
 }
 

@@ -283,7 +283,7 @@ impl<'a> RubricLoader<'a> {
         match &node.value {
             Yaml::Str(text) if text.contains("${") => {
                 let message = "variables are replaced in suites only, not in rubric files";
-                self.findings.error(node.span, &message, "say this in the suite");
+                self.findings.error(node.span, message, "say this in the suite");
             }
             Yaml::Seq(items) => items.iter().for_each(|item| self.refuse_variables(item)),
             _ => {}

@@ -115,7 +115,8 @@ pub fn read_suite(path: &str, files: &dyn Files, registry: &Registry<'_>) -> Sui
         reading.suite = None;
     }
     let Reader { looked, programs, rubric_places, .. } = reader;
-    reading.program_places = programs.into_iter().map(|spans| spans.places(&findings)).collect();
+    reading.program_places =
+        programs.into_iter().map(|(spec, spans)| (spec, spans.places(&findings))).collect();
     reading.diagnostics = findings.finish();
     let allowed = reading.suite.as_ref().map(|suite| &suite.allow[..]).unwrap_or_default();
     reading

@@ -136,13 +136,10 @@ impl SpanTree {
     fn link(&mut self) {
         let places: BTreeMap<&str, usize> =
             self.list.iter().enumerate().map(|(place, span)| (span.id.as_str(), place)).collect();
-        let parents: Vec<Option<usize>> = self
-            .list
-            .iter()
-            .map(|span| {
-                places.get(span.parent_id.as_str()).copied().filter(|_| !span.parent_id.is_empty())
-            })
-            .collect();
+        let parent_of = |span: &Span| {
+            places.get(span.parent_id.as_str()).copied().filter(|_| !span.parent_id.is_empty())
+        };
+        let parents: Vec<Option<usize>> = self.list.iter().map(parent_of).collect();
         for (span, parent) in self.list.iter_mut().zip(parents) {
             span.parent = parent;
         }
@@ -150,10 +147,7 @@ impl SpanTree {
         let mut walked = vec![usize::MAX; self.list.len()];
         for start in 0..self.list.len() {
             let mut place = start;
-            loop {
-                if walked[place] != usize::MAX {
-                    break;
-                }
+            while walked[place] == usize::MAX {
                 walked[place] = start;
                 let Some(parent) = self.list[place].parent else { break };
                 if walked[parent] == start {
@@ -260,10 +254,8 @@ pub(super) fn gather<'v>(value: &'v Value, found: &mut Vec<&'v Value>) {
         Value::Array(items) => items.iter().for_each(|item| gather(item, found)),
         Value::Object(_) if is_span(value) => found.push(value),
         Value::Object(members) => {
-            wrappers
-                .iter()
-                .filter_map(|key| members.get(*key))
-                .for_each(|list| gather(list, found));
+            let lists = wrappers.iter().filter_map(|key| members.get(*key));
+            lists.for_each(|list| gather(list, found));
         }
         _ => {}
     }
@@ -274,10 +266,9 @@ fn time(value: &Value, keys: &[&str]) -> Option<i128> {
     let value = keys.iter().find_map(|key| value.get(*key).filter(|time| !time.is_null()))?;
     match value {
         Value::Number(number) => number.as_i64().map(i128::from),
-        Value::String(text) => text.parse().ok().or_else(|| {
-            let time: jiff::Timestamp = text.parse().ok()?;
-            Some(time.as_nanosecond())
-        }),
+        Value::String(text) => {
+            text.parse().ok().or_else(|| text.parse().ok().map(jiff::Timestamp::as_nanosecond))
+        }
         _ => None,
     }
     .filter(|time| *time > 0)
