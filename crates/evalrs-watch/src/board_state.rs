@@ -13,18 +13,15 @@ use super::shown_evaluation::ShownEvaluation;
 use super::take_back::{FileEdit, edits};
 use evalrs_model::key::{ActionKey, Ingredient};
 
-/// What is shown, and what the user marked.
 #[derive(Debug, Default)]
 pub(super) struct BoardState {
     /// The newest evaluation.
     pub now: ShownEvaluation,
-    /// Those before it.
     pub past: PastSaves,
     /// The earlier save that is looked at; none while it is the newest.
     pub looked_at: Option<u32>,
     /// The samples that are listed first and asked early.
     pub pinned: HashSet<CaseId>,
-    /// The verdict the user looks at.
     pub selected: Option<VerdictId>,
     /// The verdicts that judges are being asked for.
     pub under_way: HashSet<VerdictId>,
@@ -61,7 +58,6 @@ impl BoardState {
         is_there
     }
 
-    /// The evaluation of a save.
     pub(crate) fn of(&self, save: u32) -> Option<&ShownEvaluation> {
         let now = Some(&self.now).filter(|now| now.overview.save == save);
         now.or_else(|| self.past.get(save))
@@ -80,7 +76,6 @@ impl BoardState {
         self.facts.replace(None);
     }
 
-    /// The earlier evaluation that is looked at.
     pub(super) fn looked_back_at(&self) -> Option<&ShownEvaluation> {
         self.past.get(self.looked_at?)
     }

@@ -1,5 +1,6 @@
 //! How the verdicts of a grader on one chunk moved, computed again only where they or those before are others.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::prior_verdicts::PriorVerdicts;
@@ -10,7 +11,6 @@ use evalrs_model::delta::{CaseId, Cell, CellState, Movement, MovementCounts};
 /// The verdicts of an earlier moment on the cases of a chunk.
 #[derive(Clone, Debug)]
 pub(super) enum EarlierCells {
-    /// There are none.
     Nothing,
     /// They stand at the same places.
     Aligned(Arc<[Cell]>),
@@ -21,7 +21,6 @@ pub(super) enum EarlierCells {
 }
 
 impl EarlierCells {
-    /// Those before the save on a chunk of `now`.
     pub(super) fn before_save(
         before: &Arc<PriorVerdicts>,
         grader: &Arc<str>,
@@ -32,12 +31,12 @@ impl EarlierCells {
             return Self::Nothing;
         }
         let whole = before.whole().and_then(|whole| Some((whole, whole.grader(grader)?)));
-        let aligned = whole.and_then(|(whole, at)| aligned(whole, at, now, chunk));
-        aligned
-            .map_or_else(|| Self::BeforeSave(Arc::clone(before), Arc::clone(grader)), Self::Aligned)
+        match whole.and_then(|(whole, at)| aligned(whole, at, now, chunk)) {
+            Some(cells) => Self::Aligned(cells),
+            None => Self::BeforeSave(Arc::clone(before), Arc::clone(grader)),
+        }
     }
 
-    /// Those of an evaluation on a chunk of `now`.
     pub(super) fn of_evaluation(
         then: &Arc<Snapshot>,
         grader: &str,
@@ -81,13 +80,11 @@ fn aligned(then: &Snapshot, grader: usize, now: &Snapshot, chunk: usize) -> Opti
     if is_aligned { then.shared_cells(chunk, grader).cloned() } else { None }
 }
 
-/// A verdict that moved.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct MovedCase {
     /// Its place in the chunk.
     pub at: usize,
     pub case: CaseId,
-    pub movement: Movement,
     pub then: Option<Cell>,
     pub now: Cell,
 }
@@ -164,71 +161,50 @@ impl ComparedCells {
             counts.add(movement);
             errors += usize::from(now.state == CellState::Errored);
             if movement.is_move() {
-                moved.push(MovedCase { at, case, movement, then, now });
+                moved.push(MovedCase { at, case, then, now });
             }
         }
-        let pairs = |earlier: &EarlierCells| {
+        let [since_last, since_start] = [&self.last, &self.start].map(|earlier| {
             PairedMeans::of(
                 cases().filter_map(|(case, at, now)| Some((earlier.cell(case, at)?, now))),
             )
-        };
-        let since_last = pairs(&self.last);
-        let since_start = pairs(&self.start);
+        });
         ChunkMoves { counts, moved, errors, since_last, since_start }
     }
 }
 
 /// The moves of the last totals, by grader and chunk, with what they were computed from.
 #[derive(Debug, Default)]
-pub(super) struct MovesMemo {
-    known: Vec<Vec<Option<KnownMoves>>>,
-}
-
-#[derive(Debug)]
-struct KnownMoves {
-    of: ComparedCells,
-    moves: Arc<ChunkMoves>,
-}
+pub(super) struct MovesMemo(BTreeMap<(usize, usize), (ComparedCells, Arc<ChunkMoves>)>);
 
 impl MovesMemo {
-    /// The moves of a chunk, as they were computed last if nothing changed.
-    pub(super) fn moves(&mut self, place: MemoPlace, of: ComparedCells) -> Arc<ChunkMoves> {
-        let MemoPlace { grader, chunk } = place;
-        if self.known.len() <= grader {
-            self.known.resize_with(grader + 1, Vec::new);
-        }
-        let of_grader = &mut self.known[grader];
-        if of_grader.len() <= chunk {
-            of_grader.resize_with(chunk + 1, || None);
-        }
-        let known = &mut of_grader[chunk];
-        if let Some(known) = known.as_ref().filter(|known| known.of.is_same(&of)) {
-            return Arc::clone(&known.moves);
+    /// The moves of a grader on a chunk, as they were computed last if nothing changed.
+    pub(super) fn moves(
+        &mut self,
+        grader: usize,
+        chunk: usize,
+        of: ComparedCells,
+    ) -> Arc<ChunkMoves> {
+        let known = self.0.get(&(grader, chunk)).filter(|(known, _)| known.is_same(&of));
+        if let Some((_, moves)) = known {
+            return Arc::clone(moves);
         }
         let moves = Arc::new(of.moves());
-        *known = Some(KnownMoves { of, moves: Arc::clone(&moves) });
+        self.0.insert((grader, chunk), (of, Arc::clone(&moves)));
         moves
     }
 
     /// Forgets what an evaluation had that is larger than this one.
     pub(crate) fn cut(&mut self, graders: usize, chunks: usize) {
-        self.known.truncate(graders);
-        self.known.iter_mut().for_each(|of_grader| of_grader.truncate(chunks));
+        self.0.retain(|(grader, chunk), _| *grader < graders && *chunk < chunks);
     }
-}
-
-/// Which grader and chunk moves are of, by their ordinals.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct MemoPlace {
-    pub grader: usize,
-    pub chunk: usize,
 }
 
 #[cfg(test)]
 mod tests {
     use std::sync::Arc;
 
-    use super::{ChunkMoves, ComparedCells, EarlierCells, MemoPlace, MovesMemo};
+    use super::{ChunkMoves, ComparedCells, EarlierCells, MovesMemo};
     use evalrs_base::exact::mean;
     use evalrs_model::delta::{Cell, CellState, Movement};
 
@@ -262,7 +238,7 @@ mod tests {
         let ChunkMoves { counts, moved, errors, since_last, since_start } =
             compared(&ids, &cells("fppep"), &then).moves();
         let told: Vec<(usize, u128, Movement)> =
-            moved.iter().map(|moved| (moved.at, moved.case, moved.movement)).collect();
+            moved.iter().map(|of| (of.at, of.case, Movement::of(of.then, of.now))).collect();
         assert_eq!(told, [(0, 1, Movement::Broken), (2, 3, Movement::Fixed)]);
         assert_eq!((counts.broken, counts.fixed, counts.unchanged, counts.new), (1, 1, 1, 1));
         assert_eq!((errors, since_start.moved_by()), (1, None));
@@ -275,10 +251,9 @@ mod tests {
         let ids: Arc<[Option<u128>]> = Arc::from([Some(1), Some(2)]);
         let [now, later, then] = ["pp", "pf", "fp"].map(cells);
         let last = EarlierCells::Aligned(then);
-        let place = MemoPlace { grader: 1, chunk: 2 };
         let mut memo = MovesMemo::default();
-        let first = memo.moves(place, compared(&ids, &now, &last));
-        let again = memo.moves(place, compared(&ids, &now, &last));
+        let first = memo.moves(1, 2, compared(&ids, &now, &last));
+        let again = memo.moves(1, 2, compared(&ids, &now, &last));
         assert!(Arc::ptr_eq(&first, &again));
         // What is equal and elsewhere may be another thing by now.
         for other in [
@@ -286,11 +261,11 @@ mod tests {
             compared(&ids, &now, &EarlierCells::Nothing),
             compared(&Arc::from(&*ids), &now, &last),
         ] {
-            let other = memo.moves(place, other);
+            let other = memo.moves(1, 2, other);
             assert!(!Arc::ptr_eq(&first, &other));
         }
         memo.cut(2, 2);
-        let after = memo.moves(place, compared(&ids, &now, &last));
+        let after = memo.moves(1, 2, compared(&ids, &now, &last));
         assert!(!Arc::ptr_eq(&first, &after));
         assert_eq!(after.counts, first.counts);
     }

@@ -76,6 +76,10 @@ pub trait WatchContext {
     fn layers(&mut self) -> &mut Layers;
     /// Writes files, all of them or none where one says something else than expected. An error is a sentence.
     fn write(&mut self, edits: &[FileEdit]) -> Result<(), String>;
+    /// Who else is told what happens, beside the terminal.
+    fn pages(&mut self) -> Option<&mut dyn Display> {
+        None
+    }
     /// The time of day where the user is, as `14:05`.
     fn time_of_day(&self) -> String;
     /// The command that compares the start of the session with its end.

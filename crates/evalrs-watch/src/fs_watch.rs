@@ -28,6 +28,7 @@ use std::sync::Arc;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use notify::{ErrorKind, RecursiveMode, Watcher};
 
 use self::shared::{SharedState, SharedWatch};
@@ -75,23 +76,21 @@ impl FileWatch {
     /// cannot tell, they are looked at every second.
     pub fn new(poll: Option<Duration>) -> Result<Self, WatchError> {
         let shared = Arc::new(SharedWatch::new());
-        let Some(every) = poll else {
-            let listener = shared.clone();
-            let watcher = notify::recommended_watcher(move |event| listener.hear(event));
-            let (watcher, error) = match watcher {
-                Ok(watcher) => (Some(Box::new(watcher) as Box<dyn Watcher + Send>), None),
-                Err(error) => (None, Some(error)),
-            };
-            let mut watch = Self::with(shared, watcher, POLL_INSTEAD)?;
-            watch.warnings.extend(error.map(|error| {
-                format!(
+        if let Some(every) = poll {
+            return Self::with(shared, None, every);
+        }
+        let listener = shared.clone();
+        match notify::recommended_watcher(move |event| listener.hear(event)) {
+            Ok(watcher) => Self::with(shared, Some(Box::new(watcher)), POLL_INSTEAD),
+            Err(error) => {
+                let mut watch = Self::with(shared, None, POLL_INSTEAD)?;
+                watch.warnings.push(format!(
                     "the system tells of no saved files ({error}): they are looked at every second; where it allows too \
                      few, raise `fs.inotify.max_user_instances`"
-                )
-            }));
-            return Ok(watch);
-        };
-        Self::with(shared, None, every)
+                ));
+                Ok(watch)
+            }
+        }
     }
 
     fn with(
@@ -99,13 +98,11 @@ impl FileWatch {
         watcher: Option<Box<dyn Watcher + Send>>,
         every: Duration,
     ) -> Result<Self, WatchError> {
-        let base = std::env::current_dir().map_err(WatchError::Folder)?;
-        let poller = poll::start(shared.clone(), every).map_err(WatchError::Thread)?;
         Ok(Self {
+            base: std::env::current_dir().map_err(WatchError::Folder)?,
+            poller: poll::start(shared.clone(), every).map_err(WatchError::Thread)?,
             shared,
             watcher,
-            poller,
-            base,
             looked: BTreeMap::new(),
             armed: BTreeSet::new(),
             warnings: Vec::new(),
@@ -158,13 +155,10 @@ impl FileWatch {
     pub async fn touched(&mut self) -> ChangedPaths {
         loop {
             let due = self.shared.state().debounce.due();
-            let Some(due) = due else {
-                self.shared.changed.notified().await;
-                continue;
-            };
+            let due = due.map(|due| tokio::time::sleep_until((self.shared.start + due).into()));
             // It may be due earlier: a file that is waited for is closed.
             tokio::select! {
-                () = tokio::time::sleep_until((self.shared.start + due).into()) => {}
+                Some(()) = OptionFuture::from(due) => {}
                 () = self.shared.changed.notified() => continue,
             }
             if let Some(batch) = self.take() {
@@ -225,17 +219,14 @@ impl FileWatch {
 
     fn follow(&self, names: &BTreeSet<Arc<str>>) {
         let mut seen = BTreeMap::new();
-        let mut look = |path: &Path| look(path, &mut seen);
-        let mut trails: Vec<(&Arc<str>, PathTrail)> = Vec::new();
-        for name in names {
-            if let Some(path) = self.looked.get(name) {
-                trails.push((name, follow(path, &self.base, &mut look)));
-            }
-        }
+        let trails = names.iter().filter_map(|name| {
+            let path = self.looked.get(name)?;
+            Some((name, follow(path, &self.base, &mut |path| look(path, &mut seen))))
+        });
+        // They are followed before the lock is taken.
+        let trails: Vec<(&Arc<str>, PathTrail)> = trails.collect();
         let mut state = self.shared.state();
-        for (name, trail) in trails {
-            state.trails.lay(name, trail);
-        }
+        trails.into_iter().for_each(|(name, trail)| state.trails.lay(name, trail));
     }
 
     /// Watches the folders that are needed and no others. Returns those that are new, and those that cannot be watched.
@@ -280,10 +271,9 @@ impl FileWatch {
             self.looked.clone()
         } else {
             let names: Vec<PathBuf> = refused.cloned().collect();
-            let needing = state.trails.needing(&names).into_iter();
-            needing
-                .filter_map(|name| Some((name.clone(), self.looked.get(&name)?.clone())))
-                .collect()
+            let needing = state.trails.needing(&names);
+            let looked = needing.iter().filter_map(|name| self.looked.get_key_value(name));
+            looked.map(|(name, path)| (name.clone(), path.clone())).collect()
         };
         if *state.polled != polled {
             state.polled = Arc::new(polled);
@@ -295,23 +285,20 @@ impl FileWatch {
     fn warn(&mut self, refused: &BTreeMap<PathBuf, notify::Error>) {
         for (folder, error) in refused {
             let folder = folder.display();
-            let (said, warning) = match &error.kind {
+            let mut said = folder.to_string();
+            let warning = match &error.kind {
                 _ if is_gone(error) => continue,
-                ErrorKind::MaxFilesWatch => (
-                    String::new(),
+                ErrorKind::MaxFilesWatch => {
+                    said.clear();
                     format!(
                         "the system watches no more folders: what cannot be watched, as `{folder}`, is looked at every \
                          second; raise `fs.inotify.max_user_watches`"
-                    ),
-                ),
-                ErrorKind::Io(error) => (
-                    folder.to_string(),
-                    format!("cannot watch `{folder}` ({error}): it is looked at every second"),
-                ),
-                _ => (
-                    folder.to_string(),
-                    format!("cannot watch `{folder}`: it is looked at every second"),
-                ),
+                    )
+                }
+                ErrorKind::Io(error) => {
+                    format!("cannot watch `{folder}` ({error}): it is looked at every second")
+                }
+                _ => format!("cannot watch `{folder}`: it is looked at every second"),
             };
             if self.said.insert(said) {
                 self.warnings.push(warning);

@@ -8,7 +8,7 @@ mod tests;
 
 use std::io::{self, Write};
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 
 use super::board::{
     ActionCounts, Activity, Board, DeclaredMetricRow, Display, MetricRow, Overview, Spending,
@@ -38,51 +38,43 @@ impl<W: Write> JsonDisplay<W> {
     pub fn new(out: W) -> Self {
         Self { out }
     }
-
-    /// Writes what every line has, then what only its own kind has.
-    fn line(&mut self, event: &str, overview: &Overview, body: Value) -> io::Result<()> {
-        let mut line = Map::new();
-        line.insert("format".to_owned(), FORMAT.into());
-        line.insert("event".to_owned(), event.into());
-        line.insert("save".to_owned(), overview.save.into());
-        if let Value::Object(fields) = body {
-            line.extend(fields);
-        }
-        let mut line = serde_json::to_vec(&line)?;
-        line.push(b'\n');
-        self.out.write_all(&line)?;
-        self.out.flush()
-    }
 }
 
 impl<W: Write> Display for JsonDisplay<W> {
     fn event(&mut self, event: &WatchEvent, board: &dyn Board) -> io::Result<()> {
         let overview = board.overview();
-        match event {
-            WatchEvent::Saved => self.line("saved", overview, json!({ "files": overview.files })),
+        let (name, body) = match event {
+            WatchEvent::Saved => ("saved", json!({ "files": overview.files })),
             WatchEvent::Broken => {
                 let problems: Vec<Value> = overview.problems.iter().map(problem).collect();
-                self.line("broken_files", overview, json!({ "problems": problems }))
+                ("broken_files", json!({ "problems": problems }))
             }
-            WatchEvent::Restored => self.line("fixed_files", overview, Value::Null),
+            WatchEvent::Restored => ("fixed_files", json!({})),
             WatchEvent::Planned => {
                 let ActionCounts { total, cached, asked, waiting, .. } = overview.actions;
-                let body = json!({ "total": total, "cached": cached, "to_ask": asked + waiting });
-                self.line("planned", overview, body)
+                let to_ask = asked + waiting;
+                ("planned", json!({ "total": total, "cached": cached, "to_ask": to_ask }))
             }
             WatchEvent::Verdict(id) => {
                 let Some(detail) = board.detail(*id) else { return Ok(()) };
-                self.line("verdict", overview, verdict(&detail, overview))
+                ("verdict", verdict(&detail, overview))
             }
-            WatchEvent::Paused => self.line("paused", overview, paused(overview)),
-            WatchEvent::Evaluated => self.line("evaluated", overview, evaluated(board)),
-            WatchEvent::Waiting(text) => self.line("waiting", overview, json!({ "text": text })),
-            WatchEvent::Note(text) => self.line("note", overview, json!({ "text": text })),
+            WatchEvent::Paused => ("paused", paused(overview)),
+            WatchEvent::Evaluated => ("evaluated", evaluated(board)),
+            WatchEvent::Waiting(text) => ("waiting", json!({ "text": text })),
+            WatchEvent::Note(text) => ("note", json!({ "text": text })),
             WatchEvent::Ended => {
                 let spent = spending(&overview.spent);
-                self.line("ended", overview, json!({ "newest": overview.newest, "spent": spent }))
+                ("ended", json!({ "newest": overview.newest, "spent": spent }))
             }
+        };
+        // What every line has comes before what only its own kind has.
+        let mut line = json!({ "format": FORMAT, "event": name, "save": overview.save });
+        if let (Value::Object(line), Value::Object(body)) = (&mut line, body) {
+            line.extend(body);
         }
+        self.out.write_all(format!("{line}\n").as_bytes())?;
+        self.out.flush()
     }
 }
 

@@ -10,7 +10,7 @@ use serde_json::Value;
 use tokio::sync::mpsc;
 
 use super::board::{
-    Board, LabelInput, NEXT_JUDGMENTS, Overview, UserCommand, VerdictFilter, VerdictId,
+    Board, LabelInput, NEXT_JUDGMENTS, Overview, UserCommand, VerdictFilter, VerdictId, VerdictRow,
 };
 use super::json::grader_key;
 use super::list_query::ListQuery;
@@ -44,7 +44,6 @@ struct LineCommand {
     picked: Option<String>,
     /// How many of the judgments that were held back are asked.
     count: Option<u64>,
-    /// The number of a save.
     save: Option<u32>,
 }
 
@@ -88,15 +87,14 @@ fn parse(line: &str, json: bool, board: &dyn Board) -> Result<UserCommand, Strin
     }
 }
 
-/// A look at the save before or after the one that is looked at.
 fn look_step(is_forward: bool, board: &dyn Board) -> Result<UserCommand, String> {
     let Overview { save, newest, .. } = *board.overview();
-    if is_forward {
-        let after = Some(save + 1).filter(|after| *after <= newest);
-        return after.map(UserCommand::LookAt).ok_or_else(|| "this is the newest save".to_owned());
+    match is_forward {
+        true if save < newest => Ok(UserCommand::LookAt(save + 1)),
+        true => Err("this is the newest save".to_owned()),
+        false if save > 0 => Ok(UserCommand::LookAt(save - 1)),
+        false => Err("no save is before the start".to_owned()),
     }
-    let before = save.checked_sub(1).map(UserCommand::LookAt);
-    before.ok_or_else(|| "no save is before the start".to_owned())
 }
 
 impl LineCommand {
@@ -107,8 +105,8 @@ impl LineCommand {
             LineCommandKind::Label => {
                 let label = self.given_label()?;
                 let picked = self.given_pick()?;
-                let command = |row| UserCommand::Label { row, label, picked, next: None };
-                return self.find(board).map(command);
+                let row = self.find(board)?;
+                return Ok(UserCommand::Label { row, label, picked, next: None });
             }
             LineCommandKind::Look => UserCommand::LookAt(self.given_save()?),
             LineCommandKind::TakeBack => UserCommand::TakeBack(self.given_save()?),
@@ -160,19 +158,19 @@ impl LineCommand {
         let sample_id =
             self.sample_id.as_ref().ok_or("`refresh`, `pin` and `label` need `sample_id`")?;
         let overview = board.overview();
-        let is_meant = |id: &VerdictId| {
-            let Some(row) = board.row(*id) else { return false };
+        let is_meant = |row: &VerdictRow| {
             let is_grader =
-                |name: &String| *name == row.grader || name == grader_key(overview, &row);
+                |name: &String| *name == row.grader || name == grader_key(overview, row);
             *sample_id == row.sample_id
                 && self.grader.as_ref().is_none_or(is_grader)
-                && self.model.as_ref().is_none_or(|model| row.model.as_ref() == Some(model))
+                && (self.model.is_none() || self.model == row.model)
                 && self.trial.is_none_or(|trial| trial == row.trial)
         };
-        board.rows(&ListQuery::of(VerdictFilter::All)).into_iter().find(is_meant).ok_or_else(|| {
-            let grader = self.grader.as_deref();
-            let grader =
-                grader.map_or_else(String::new, |grader| format!(" by `{}`", clipped(grader)));
+        let rows = board.rows(&ListQuery::of(VerdictFilter::All)).into_iter();
+        let row = rows.filter_map(|id| board.row(id)).find(is_meant);
+        row.map(|row| row.id).ok_or_else(|| {
+            let grader = self.grader.as_deref().map(|grader| format!(" by `{}`", clipped(grader)));
+            let grader = grader.unwrap_or_default();
             format!("there is no verdict of sample `{}`{grader}", clipped(sample_id))
         })
     }
@@ -189,16 +187,14 @@ impl CommandReader {
     /// Begins to read `input`. An input that cannot be read has no lines.
     pub fn new(input: impl Read + Send + 'static, json: bool) -> Self {
         let (sender, lines) = mpsc::channel(MAX_WAITING_LINES);
-        let read = move || {
-            let mut input = BufReader::new(input);
-            while let Some(line) = next_line(&mut input) {
-                if sender.blocking_send(line).is_err() {
-                    break;
-                }
-            }
-        };
+        let thread = std::thread::Builder::new().name("requests".to_owned());
         // Where there is no thread to be had, the session goes on without commands.
-        let _ = std::thread::Builder::new().name("requests".to_owned()).spawn(read);
+        let _ = thread.spawn(move || {
+            let mut input = BufReader::new(input);
+            while let Some(line) = next_line(&mut input)
+                && sender.blocking_send(line).is_ok()
+            {}
+        });
         Self { lines, json }
     }
 

@@ -86,6 +86,28 @@ impl ListQuery {
     pub fn order(&self) -> ListOrder {
         self.order.unwrap_or_else(|| self.filter.order())
     }
+
+    /// Whether only a part of what the filter lists is shown.
+    pub(super) fn is_narrowed(&self) -> bool {
+        !self.search.is_empty() || self.tag.is_some() || self.grader.is_some()
+    }
+
+    /// Shows all that the filter lists.
+    pub(super) fn widen(&mut self) {
+        self.search.clear();
+        self.tag = None;
+        self.grader = None;
+    }
+
+    /// Chooses the next order, that of the filter among them. Without labels there is no distance from them.
+    pub(super) fn next_order(&mut self, has_labels: bool) {
+        let mut next = self.order().next();
+        if next == ListOrder::Distance && !has_labels {
+            next = next.next();
+        }
+        self.order = (next != self.filter.order()).then_some(next);
+        self.is_reversed = false;
+    }
 }
 
 /// The rows by their keys, the least first or, if reversed, the greatest. Equals stay as they are; those without a key come
@@ -153,5 +175,41 @@ mod tests {
             order = order.next();
             assert_eq!(order.name(), expected);
         }
+    }
+
+    #[test]
+    fn a_key_goes_through_the_orders_of_use_and_back_to_that_of_the_filter() {
+        let table: [(VerdictFilter, bool, &[&str]); 3] = [
+            (VerdictFilter::All, true, &["movement", "score", "distance", "length", "dataset"]),
+            (VerdictFilter::Moved, false, &["score", "length", "dataset", "movement"]),
+            (VerdictFilter::FalsePass, true, &["length", "dataset", "movement", "score"]),
+        ];
+        for (filter, has_labels, expected) in table {
+            let mut query = ListQuery { is_reversed: true, ..ListQuery::of(filter) };
+            for name in expected {
+                query.next_order(has_labels);
+                assert_eq!((query.order().name(), query.is_reversed), (*name, false), "{filter:?}");
+            }
+            query.next_order(has_labels);
+            if filter == VerdictFilter::FalsePass {
+                assert_eq!(query.order, None, "the order of the filter is none that is chosen");
+            }
+        }
+    }
+
+    #[test]
+    fn widening_leaves_filter_and_order() {
+        let mut query = ListQuery {
+            filter: VerdictFilter::All,
+            search: "x".to_owned(),
+            tag: Some("vip".to_owned()),
+            grader: Some("tone".to_owned()),
+            order: Some(ListOrder::Score),
+            is_reversed: true,
+        };
+        assert!(query.is_narrowed());
+        let kept = ListQuery { search: String::new(), tag: None, grader: None, ..query.clone() };
+        query.widen();
+        assert!(query == kept && !query.is_narrowed());
     }
 }

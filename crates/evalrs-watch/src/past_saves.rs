@@ -11,35 +11,28 @@ pub(super) const MAX_KEPT_SAVES: usize = 20;
 /// The most verdicts that are kept of all of them together; those of the last one are kept however many they are.
 const MAX_KEPT_VERDICTS: usize = 100_000;
 
-/// The evaluations before the newest one, by the number of their save.
 #[derive(Debug, Default)]
-pub(super) struct PastSaves {
-    all: Vec<ShownEvaluation>,
-}
+pub(super) struct PastSaves(Vec<ShownEvaluation>);
 
 impl PastSaves {
     /// Adds the one that was the newest so far. Verdicts of older ones are dropped where they are too many.
     pub(crate) fn push(&mut self, shown: ShownEvaluation) {
-        self.all.push(shown);
-        let kept = kept(self.all.iter().rev().map(ShownEvaluation::verdicts));
-        for past in self.all.iter_mut().rev().skip(kept) {
-            past.drop_verdicts();
-        }
+        self.0.push(shown);
+        let kept = kept(self.0.iter().rev().map(ShownEvaluation::verdicts));
+        self.0.iter_mut().rev().skip(kept).for_each(ShownEvaluation::drop_verdicts);
     }
 
-    /// That of a save.
     pub(crate) fn get(&self, save: u32) -> Option<&ShownEvaluation> {
-        self.all.get(usize::try_from(save).ok()?)
+        self.0.get(save as usize)
     }
 
-    /// The same, to be brought up to date.
     pub(crate) fn get_mut(&mut self, save: u32) -> Option<&mut ShownEvaluation> {
-        self.all.get_mut(usize::try_from(save).ok()?)
+        self.0.get_mut(save as usize)
     }
 
     /// All of them, the first evaluation first.
     pub(crate) fn iter(&self) -> impl DoubleEndedIterator<Item = &ShownEvaluation> + Clone {
-        self.all.iter()
+        self.0.iter()
     }
 }
 

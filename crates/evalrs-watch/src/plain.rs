@@ -27,7 +27,6 @@ use evalrs_model::outcome::Usage;
 use evalrs_report::terminal_page::{DOUBTFUL, GOOD, TITLE, faint, push_conditions, status_style};
 use evalrs_report::verdict;
 
-/// The fewest columns of a line.
 const MIN_WIDTH: usize = 40;
 
 /// Tells what happens in lines.
@@ -55,12 +54,10 @@ impl<'a> PlainDisplay<'a> {
 
     /// A block: its heading, and the indented rest. A blank line stands before all but the first.
     fn block(&mut self, heading: &str, body: &[String]) -> io::Result<()> {
-        let mut block = Vec::with_capacity(body.len() + 2);
+        let mut block = block_lines(heading, body, self.width);
         if self.begun {
-            block.push(String::new());
+            block.insert(0, String::new());
         }
-        block.push(format!("{TITLE}{}{TITLE:#}", cut(heading, self.width)));
-        block.extend(body.iter().map(|line| format!("{INDENT}{line}")));
         self.write(&block)
     }
 
@@ -78,8 +75,7 @@ impl<'a> PlainDisplay<'a> {
         }
         // Before the first evaluation there is nothing to be shown.
         if !overview.metrics.is_empty() {
-            let shown = shown_name(overview.save);
-            lines.push(faint(&format!("still showing {shown}")));
+            lines.push(faint(&format!("still showing {}", shown_name(overview.save))));
         }
         self.write(&lines)
     }
@@ -97,12 +93,11 @@ impl Display for PlainDisplay<'_> {
                 let shown = shown_name(overview.save);
                 self.line(&format!("fixed: {shown} still holds"), GOOD)
             }
-            WatchEvent::Planned => match planned(overview) {
-                Some(plan) => self.line(&plan, Style::new()),
-                None => Ok(()),
-            },
-            WatchEvent::Paused => self.block(&heading(overview), &held_block(board, width)),
-            WatchEvent::Evaluated => self.block(&heading(overview), &block(board, width)),
+            WatchEvent::Planned => {
+                planned(overview).map_or(Ok(()), |plan| self.line(&plan, Style::new()))
+            }
+            WatchEvent::Paused => self.block(&heading(overview), &block(board, true, width)),
+            WatchEvent::Evaluated => self.block(&heading(overview), &block(board, false, width)),
             WatchEvent::Waiting(wait) => self.line(wait, DOUBTFUL),
             WatchEvent::Note(note) => self.line(note, Style::new()),
             WatchEvent::Ended => self.block(&ended::heading(board), &ended::lines(board, width)),
@@ -127,14 +122,20 @@ fn heading(overview: &Overview) -> String {
     heading
 }
 
-/// What stands below the heading once everything is there that will be.
-fn block(board: &dyn Board, width: usize) -> Vec<String> {
+/// What stands below the heading once everything is there that will be, or the rest waits for a word of the user.
+fn block(board: &dyn Board, is_held: bool, width: usize) -> Vec<String> {
     let overview = board.overview();
     let mut lines = facts(overview, width);
     lines.extend(agreement::headlines(overview, width));
-    lines.extend(gate_lines(overview, width));
+    if !is_held {
+        lines.extend(gate_lines(overview, width));
+    }
     lines.extend(metrics::lines_of(overview, width));
     lines.extend(moved::lines(board, width));
+    if is_held {
+        lines.extend(prose(&held(overview), TITLE, width));
+        return lines;
+    }
     lines.extend(agreement::lines(board, width));
     for note in &overview.notes {
         lines.extend(prose(note, Style::new(), width));
@@ -142,17 +143,6 @@ fn block(board: &dyn Board, width: usize) -> Vec<String> {
     if let Activity::Stopped(why) = &overview.state {
         lines.extend(prose(&format!("stopped: {why}"), DOUBTFUL, width));
     }
-    lines
-}
-
-/// What stands there while the rest waits for a word of the user.
-fn held_block(board: &dyn Board, width: usize) -> Vec<String> {
-    let overview = board.overview();
-    let mut lines = facts(overview, width);
-    lines.extend(agreement::headlines(overview, width));
-    lines.extend(metrics::lines_of(overview, width));
-    lines.extend(moved::lines(board, width));
-    lines.extend(prose(&held(overview), TITLE, width));
     lines
 }
 
@@ -218,10 +208,9 @@ fn gate_lines(overview: &Overview, width: usize) -> Vec<String> {
 
 /// `save 3: 20 of 1000 judgments to ask`; none if nothing is.
 fn planned(overview: &Overview) -> Option<String> {
-    let actions = &overview.actions;
-    let to_ask = actions.asked + actions.waiting;
-    let line = || format!("{}: {to_ask} of {} to ask", heading(overview), judgments(actions.total));
-    (to_ask > 0).then(line)
+    let ActionCounts { asked, waiting, total, .. } = overview.actions;
+    let to_ask = asked + waiting;
+    (to_ask > 0).then(|| format!("{}: {to_ask} of {} to ask", heading(overview), judgments(total)))
 }
 
 /// `20 of 1000 judgments asked; press Enter to ask the other 980 (about $0.12), or edit on`.
@@ -237,12 +226,9 @@ fn held(overview: &Overview) -> String {
         format!(", `n` for the next {NEXT_JUDGMENTS}{}", about(next.expected))
     });
     if asked == 0 {
-        let wait = if waiting == 1 {
-            "waits; press Enter to ask it"
-        } else {
-            "wait; press Enter to ask them"
-        };
-        return format!("{} {wait}{cost}{next}, or edit on{left}", judgments(waiting));
+        let (wait, them) = if waiting == 1 { ("waits", "it") } else { ("wait", "them") };
+        let all = judgments(waiting);
+        return format!("{all} {wait}; press Enter to ask {them}{cost}{next}, or edit on{left}");
     }
     let all = judgments(asked + waiting);
     format!(
@@ -253,8 +239,11 @@ fn held(overview: &Overview) -> String {
 /// What stays on a terminal once the screen is gone: what the session came to.
 pub fn closing_lines(board: &dyn Board, width: usize) -> Vec<String> {
     let width = width.max(MIN_WIDTH);
-    let mut lines = vec![format!("{TITLE}{}{TITLE:#}", cut(&ended::heading(board), width))];
-    let body = ended::lines(board, width - INDENT.len());
-    lines.extend(body.iter().map(|line| format!("{INDENT}{line}")));
-    lines
+    block_lines(&ended::heading(board), &ended::lines(board, width - INDENT.len()), width)
+}
+
+fn block_lines(heading: &str, body: &[String], width: usize) -> Vec<String> {
+    let heading = format!("{TITLE}{}{TITLE:#}", cut(heading, width));
+    let body = body.iter().map(|line| format!("{INDENT}{line}"));
+    [heading].into_iter().chain(body).collect()
 }

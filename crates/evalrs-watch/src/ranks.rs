@@ -22,7 +22,6 @@ const DOUBTFUL: u8 = 1;
 /// Verdicts of samples that the user marked.
 pub(super) const MARKED: u8 = 2;
 
-/// Ranks by what was known before a save.
 #[derive(Debug)]
 pub(super) struct Ranks {
     then: Option<Arc<Snapshot>>,
@@ -45,11 +44,9 @@ impl Ranks {
 
     /// The last verdict on a case that is known.
     fn known(&self, case: CaseId, grader: &str) -> Option<Cell> {
-        let of_then = || {
-            let then = self.then.as_ref()?;
-            then.cell(case, then.grader(grader)?).filter(|cell| cell.is_known())
-        };
-        of_then().or_else(|| self.before.cell(case, grader))
+        let then = self.then.as_ref();
+        let cell = then.and_then(|then| then.cell(case, then.grader(grader)?));
+        cell.filter(|cell| cell.is_known()).or_else(|| self.before.cell(case, grader))
     }
 }
 
@@ -63,26 +60,20 @@ impl Ranking for Ranks {
             return DOUBTFUL;
         };
         let is_doubtful = |grader: &Grader<'_>| {
-            let cells =
-                then.grader(grader.name(db)).and_then(|then_at| then.cells(ordinal, then_at));
+            let at = then.grader(grader.name(db));
+            let Some(cells) = at.and_then(|at| then.cells(ordinal, at)) else { return true };
             let labels = labels::labels(db, chunk, *grader);
             let Threshold(threshold) = grader.pass_threshold(db);
-            cells.is_none_or(|cells| {
-                cells.iter().any(|cell| {
-                    matches!(
-                        cell.state,
-                        CellState::Pending | CellState::Failed | CellState::Errored
-                    )
-                }) || cells.iter().zip(labels).any(|(cell, label)| {
-                    label.is_some_and(|label| disagrees(*cell, label, threshold).is_some())
-                })
+            cells.iter().any(|cell| {
+                matches!(cell.state, CellState::Pending | CellState::Failed | CellState::Errored)
+            }) || cells.iter().zip(labels).any(|(cell, label)| {
+                label.is_some_and(|label| disagrees(*cell, label, threshold).is_some())
             })
         };
+        let has_mark = || rows.iter().flatten().any(|id| self.marked.contains(id));
         if queries::graders(db, chunk.root(db)).iter().any(is_doubtful) {
             DOUBTFUL
-        } else if !self.marked.is_empty()
-            && rows.iter().flatten().any(|id| self.marked.contains(id))
-        {
+        } else if !self.marked.is_empty() && has_mark() {
             MARKED
         } else {
             LAST
@@ -91,21 +82,19 @@ impl Ranking for Ranks {
 
     fn of(&self, db: &Database, cell: CellId) -> u8 {
         let CellId { chunk, case: at, grader } = cell;
-        let rank = || {
-            let case = case_ids(db, chunk).get(at).copied().flatten()?;
-            let grader = *queries::graders(db, chunk.root(db)).get(grader)?;
-            let Threshold(threshold) = grader.pass_threshold(db);
-            let is_doubtful = self.known(case, grader.name(db)).is_some_and(|cell| {
-                let label = || results::label_of(db, chunk, at, grader);
-                cell.state != CellState::Passed
-                    || label().is_some_and(|label| disagrees(cell, label, threshold).is_some())
-            });
-            Some(match (is_doubtful, self.marked.contains(&case)) {
-                (true, _) => DOUBTFUL,
-                (false, true) => MARKED,
-                (false, false) => LAST,
-            })
-        };
-        rank().unwrap_or(LAST)
+        let case = case_ids(db, chunk).get(at).copied().flatten();
+        let grader = queries::graders(db, chunk.root(db)).get(grader).copied();
+        let Some((case, grader)) = case.zip(grader) else { return LAST };
+        let Threshold(threshold) = grader.pass_threshold(db);
+        let is_doubtful = self.known(case, grader.name(db)).is_some_and(|cell| {
+            let label = || results::label_of(db, chunk, at, grader);
+            cell.state != CellState::Passed
+                || label().is_some_and(|label| disagrees(cell, label, threshold).is_some())
+        });
+        match (is_doubtful, self.marked.contains(&case)) {
+            (true, _) => DOUBTFUL,
+            (false, true) => MARKED,
+            (false, false) => LAST,
+        }
     }
 }

@@ -90,13 +90,10 @@ fn saved_declared(row: &DeclaredMetricRow) -> (String, MetricValue) {
 /// The digests of the rubrics, by grader.
 pub(super) fn rubrics(session: &Session) -> OrderedMap<String> {
     let db = &session.db;
-    let graders = queries::graders(db, session.root).iter();
-    let rubrics = graders.filter_map(|grader| match grader.kind(db) {
-        GraderKind::Rubric(rubric) => {
-            let digest = blake3::hash(rubric.prompt.as_bytes()).to_hex().to_string();
-            Some((grader.name(db).clone(), digest))
-        }
-        GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
+    let rubrics = session.graders().iter().filter_map(|grader| {
+        let GraderKind::Rubric(rubric) = grader.kind(db) else { return None };
+        let digest = blake3::hash(rubric.prompt.as_bytes()).to_hex().to_string();
+        Some((grader.name(db).clone(), digest))
     });
     OrderedMap(rubrics.collect())
 }
@@ -124,12 +121,12 @@ impl CaseNames {
             if self.known.contains_key(&case) {
                 continue;
             }
-            let Some(chunk) = chunks.get(at.chunk) else { continue };
-            let who = queries::checked(db, *chunk).whos.get(at.case);
-            if let Some((who, place)) = who.zip(queries::places(db, *chunk).get(at.case)) {
-                let identity = &who.identity;
+            if let Some(chunk) = chunks.get(at.chunk)
+                && let Some(who) = queries::checked(db, *chunk).whos.get(at.case)
+                && let Some(place) = queries::places(db, *chunk).get(at.case)
+            {
                 let sample = named(who.id(), place.occurrence);
-                self.known.insert(case, (sample, identity.model.clone(), identity.trial));
+                self.known.insert(case, (sample, who.identity.model.clone(), who.identity.trial));
             }
         }
         self.last = Some(index);
@@ -149,7 +146,9 @@ impl Serialize for MovedVerdicts<'_> {
         let mut list = serializer.serialize_seq(None)?;
         if let Some(now) = self.now {
             self.of_graders_now(now, &mut list)?;
-            self.last.map_or(Ok(()), |last| self.of_what_went(now, last, &mut list))?;
+            if let Some(last) = self.last {
+                self.of_what_went(now, last, &mut list)?;
+            }
         }
         list.end()
     }
@@ -172,7 +171,7 @@ impl MovedVerdicts<'_> {
             let others = now.index.chunks().enumerate().filter(|(chunk, _)| is_other(*chunk));
             for (case, _) in others.flat_map(|(_, cases)| cases) {
                 let before = then.and_then(|(last, at)| grade(last, case, at));
-                self.add(list, case, &grader.name, before, grade(now, case, ordinal))?;
+                self.add(list, case, &grader.name, [before, grade(now, case, ordinal)])?;
             }
         }
         Ok(())
@@ -192,7 +191,7 @@ impl MovedVerdicts<'_> {
             }
             let cases = last.index.cases().map(|(case, _)| case);
             for case in cases.filter(|case| !is_left || now.index.place(*case).is_none()) {
-                self.add(list, case, &grader.name, grade(last, case, ordinal), None)?;
+                self.add(list, case, &grader.name, [grade(last, case, ordinal), None])?;
             }
         }
         Ok(())
@@ -203,13 +202,10 @@ impl MovedVerdicts<'_> {
         list: &mut L,
         case: CaseId,
         grader: &str,
-        before: Option<SavedGrade>,
-        now: Option<SavedGrade>,
+        [before, now]: [Option<SavedGrade>; 2],
     ) -> Result<(), L::Error> {
-        let Some((sample_id, model, trial)) = self.names.known.get(&case).filter(|_| before != now)
-        else {
-            return Ok(());
-        };
+        let known = self.names.known.get(&case).filter(|_| before != now);
+        let Some((sample_id, model, trial)) = known else { return Ok(()) };
         list.serialize_element(&SavedVerdict {
             sample_id: sample_id.clone(),
             model: model.clone(),

@@ -9,7 +9,6 @@ use super::board::{MetricRow, SaveRow};
 use super::shown_evaluation::ShownEvaluation;
 use super::totals::GraderLabels;
 use evalrs_engine::session::Session;
-use evalrs_graph::queries;
 use evalrs_graph::snapshot::{Snapshot, case_index};
 use evalrs_metrics::metric::labels::LabelAgreement;
 
@@ -19,10 +18,10 @@ pub(super) fn save_rows<'a>(
     all: impl Iterator<Item = &'a ShownEvaluation>,
 ) -> Vec<SaveRow> {
     let db = &session.db;
-    let graders = queries::graders(db, session.root).iter();
+    let graders = session.graders().iter();
     let labels: Vec<(&String, GraderLabels<'_>)> =
         graders.map(|grader| (grader.name(db), GraderLabels::of(db, *grader))).collect();
-    let row = |shown: &ShownEvaluation| {
+    let rows = all.map(|shown| {
         let overview = &shown.overview;
         let metrics = overview.metrics.iter().map(|metric| {
             let own = labels.iter().find(|(name, _)| **name == metric.grader);
@@ -44,8 +43,8 @@ pub(super) fn save_rows<'a>(
             spent: overview.spent.save,
             has_verdicts: shown.snapshot.is_some(),
         }
-    };
-    all.map(row).collect()
+    });
+    rows.collect()
 }
 
 /// How far the verdicts of a grader agreed, by the labels of now.

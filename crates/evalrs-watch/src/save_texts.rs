@@ -36,7 +36,7 @@ impl SaveTexts {
         let db = &session.db;
         let root = session.root;
         let mut rubrics = Vec::new();
-        for grader in queries::graders(db, root) {
+        for grader in session.graders() {
             if let GraderKind::Rubric(rubric) = grader.kind(db) {
                 let name = grader.name(db).clone();
                 let held = before.rubric(&name).filter(|held| ***held == *rubric.prompt);
@@ -65,7 +65,7 @@ impl SaveTexts {
 
     /// The files that were read both times and say something else.
     fn file_changes(&self, before: &Self) -> Vec<RubricChange> {
-        let change = |(path, now): (&String, &Arc<str>)| {
+        let changes = self.files.iter().filter_map(|(path, now)| {
             let then = before.files.get(path).filter(|then| *then != now)?;
             Some(RubricChange {
                 rubrics: vec![path.clone()],
@@ -73,8 +73,8 @@ impl SaveTexts {
                 before: Some(Arc::clone(then)),
                 now: Some(Arc::clone(now)),
             })
-        };
-        self.files.iter().filter_map(change).collect()
+        });
+        changes.collect()
     }
 
     /// The rubrics that are others than in `before`, came or went. Those that changed alike are named together.
@@ -124,11 +124,9 @@ impl SaveTexts {
 fn files(session: &Session) -> BTreeMap<String, Arc<str>> {
     let db = &session.db;
     let small = db.files().into_iter().filter(|(_, file)| !session.is_big(*file));
-    let texts = small.filter_map(|(path, file)| match file.text(db) {
-        FileText::Text(text) => Some((path, Arc::clone(text))),
-        FileText::Unread | FileText::Missing | FileText::Unreadable(_) | FileText::NoText(_) => {
-            None
-        }
+    let texts = small.filter_map(|(path, file)| {
+        let FileText::Text(text) = file.text(db) else { return None };
+        Some((path, Arc::clone(text)))
     });
     texts.collect()
 }

@@ -11,7 +11,7 @@ use evalrs_engine::inspect::explain::{Layers, winning};
 use evalrs_engine::inspect::sent::sent_judgments;
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::CellId;
-use evalrs_graph::{queries, results};
+use evalrs_graph::results;
 use evalrs_metrics::explain::sent::SentCase;
 use evalrs_report::explain::sent::write_case;
 
@@ -53,7 +53,6 @@ impl SentView {
         self.loaded.as_ref().is_some_and(|loaded| loaded.id == id && loaded.version == version)
     }
 
-    /// Takes in what was loaded.
     pub(crate) fn set(&mut self, id: VerdictId, version: u64, text: String) {
         self.loaded = Some(LoadedSent { id, version, text });
     }
@@ -62,7 +61,7 @@ impl SentView {
 /// What the judges of a verdict were sent and replied, as `explain --prompt` writes it of this grader.
 pub(super) fn sent_text(session: &Session, cell: CellId, layers: &mut Layers) -> Option<String> {
     let db = &session.db;
-    let grader = *queries::graders(db, session.root).get(cell.grader)?;
+    let grader = session.grader(cell.grader)?;
     let head = results::head(db, cell.chunk, cell.case)?;
     let judgments = sent_judgments(session, cell, grader, &mut |key| winning(layers, key))?;
     let graders = OrderedMap(vec![(grader.name(db).clone(), judgments)]);

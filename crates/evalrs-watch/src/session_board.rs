@@ -3,34 +3,26 @@
 use std::sync::Arc;
 
 use super::board::{
-    Board, CaseId, HiddenLabel, IngredientRow, ListFacts, Overview, RowText, RubricChange, SaveRow,
+    Board, HiddenLabel, IngredientRow, ListFacts, Overview, RowText, RubricChange, SaveRow,
     VerdictDetail, VerdictId, VerdictRow,
 };
 use super::board_state::BoardState;
 use super::list_query::ListQuery;
 use super::save_rows::save_rows;
 use super::save_texts::SaveTexts;
-use super::session_list::{LabelledCase, SessionList, label_of, shown_value};
+use super::session_list::{ListedCase, SessionList, shown_value};
+use super::totals::MovedVerdict;
 use evalrs_engine::session::Session;
 use evalrs_eval::dataset::people::UNKNOWN;
-use evalrs_graph::inputs::Chunk;
-use evalrs_graph::labels;
 use evalrs_graph::labels::disputed::disputed_case;
 use evalrs_graph::labels::queue::to_label;
-use evalrs_graph::queries;
 use evalrs_graph::queries::Grader;
 use evalrs_graph::selection::named;
-use evalrs_graph::snapshot::case_index;
-use evalrs_graph::{Database, Db, results};
-use evalrs_metrics::metric::label_change::AgreementMove;
-use evalrs_metrics::metric::labels::disagrees;
-use evalrs_metrics::results::GradeLine;
-use evalrs_metrics::results::usable_labels;
-use evalrs_model::delta::{Cell, Movement};
-use evalrs_model::key::{ActionKey, Ingredient};
+use evalrs_graph::{Database, Db, labels, queries, results};
+use evalrs_metrics::results::{GradeLine, usable_labels};
+use evalrs_model::key::Ingredient;
 use evalrs_model::spec::{Label, LabelPick};
 
-/// The board.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct SessionBoard<'a> {
     views: &'a BoardState,
@@ -38,82 +30,43 @@ pub(super) struct SessionBoard<'a> {
 }
 
 impl<'a> SessionBoard<'a> {
-    /// The board of what `views` say over `session`.
     pub(crate) fn new(views: &'a BoardState, session: &'a Session) -> Self {
         Self { views, session }
     }
 
-    fn db(&self) -> &Database {
+    fn db(&self) -> &'a Database {
         &self.session.db
     }
 
-    /// Where a case stands now.
-    fn place(&self, case: CaseId) -> Option<(Chunk, usize)> {
-        let place = case_index(self.db(), self.session.root).place(case)?;
-        Some((*self.session.root.chunks(self.db()).get(place.chunk)?, place.case))
-    }
-
-    fn grader(&self, ordinal: usize) -> Option<Grader<'_>> {
-        let graders = queries::graders(self.db(), self.session.root);
-        match self.views.looked_back_at() {
-            None => graders.get(ordinal).copied(),
-            Some(then) => {
-                let name = &then.snapshot.as_ref()?.graders.get(ordinal)?.name;
-                graders.iter().find(|grader| grader.name(self.db()) == name).copied()
-            }
-        }
-    }
-
-    /// The verdict as it is shown: of the newest evaluation, as it is by now.
-    fn cell(&self, id: VerdictId) -> Option<Cell> {
-        if let Some(then) = self.views.looked_back_at() {
-            return then.snapshot.as_ref()?.cell(id.case, id.grader);
-        }
-        let (chunk, at) = self.place(id.case)?;
-        queries::cells(self.db(), chunk, self.grader(id.grader)?).cells.get(at).copied()
-    }
-
-    /// What a person says of a case.
-    fn label(&self, id: VerdictId) -> Option<LabelledCase> {
-        let (chunk, at) = self.place(id.case)?;
-        label_of(self.db(), chunk, at, self.grader(id.grader)?)
+    fn list(&self) -> SessionList<'a> {
+        SessionList::new(self.views, self.session)
     }
 
     /// What each person says of a case on which they differ.
-    fn dispute(&self, chunk: Chunk, case: usize, grader: Grader<'_>) -> Vec<(String, Label)> {
-        if disputed_case(self.db(), chunk, grader, case).is_none() {
+    fn dispute(&self, case: ListedCase<'_>) -> Vec<(String, Label)> {
+        let ListedCase { chunk, at, grader } = case;
+        if disputed_case(self.db(), chunk, grader, at).is_none() {
             return Vec::new();
         }
-        let said = labels::people(self.db(), chunk, grader).get(case).into_iter().flatten();
+        let said = labels::people(self.db(), chunk, grader).get(at).into_iter().flatten();
         said.map(|(who, label)| (who.as_deref().unwrap_or(UNKNOWN).to_owned(), *label)).collect()
     }
 
     /// Why the label that people gave for a case without a shown one is not shown.
-    fn hidden_label(&self, chunk: Chunk, case: usize, grader: Grader<'_>) -> Option<HiddenLabel> {
+    fn hidden_label(&self, case: ListedCase<'_>) -> Option<HiddenLabel> {
+        let ListedCase { chunk, at, grader } = case;
         let held_out = labels::held_out_labels(self.db(), chunk, grader);
-        if held_out.iter().any(|(at, _)| *at == case) {
+        if held_out.iter().any(|(case, _)| *case == at) {
             return Some(HiddenLabel::HeldOut);
         }
-        let is_stale = labels::stale_labels(self.db(), chunk, grader).contains(&case);
+        let is_stale = labels::stale_labels(self.db(), chunk, grader).contains(&at);
         is_stale.then_some(HiddenLabel::Stale)
     }
 
-    fn list(&self) -> SessionList<'_> {
-        SessionList::new(self.views, self.session)
-    }
-
-    fn kept(&self, key: ActionKey) -> Option<&[Ingredient]> {
-        let (of, ingredients) = self.views.kept.as_ref()?;
-        (*of == key).then_some(ingredients)
-    }
-
-    fn ingredients(&self, id: VerdictId) -> Option<Vec<Ingredient>> {
-        let (chunk, at) = self.place(id.case)?;
-        let grader = self.grader(id.grader)?;
-        let planned = queries::plans(self.db(), chunk, grader).get(at)?;
-        let (ballot, _) = *planned.keys().first()?;
-        let action = results::action_of(self.db(), chunk, at, grader, ballot)?;
-        Some(action.ingredients())
+    fn ingredients(&self, case: ListedCase<'_>) -> Option<Vec<Ingredient>> {
+        let ListedCase { chunk, at, grader } = case;
+        let (ballot, _) = *queries::plans(self.db(), chunk, grader).get(at)?.keys().first()?;
+        Some(results::action_of(self.db(), chunk, at, grader, ballot)?.ingredients())
     }
 }
 
@@ -143,16 +96,11 @@ impl Board for SessionBoard<'_> {
     }
 
     fn graders(&self) -> Vec<String> {
-        match self.views.looked_back_at() {
-            Some(then) => {
-                let graders = then.snapshot.iter().flat_map(|then| &then.graders);
-                graders.map(|grader| grader.name.clone()).collect()
-            }
-            None => {
-                let graders = queries::graders(self.db(), self.session.root).iter();
-                graders.map(|grader| grader.name(self.db()).clone()).collect()
-            }
+        if let Some(then) = self.views.looked_back_at() {
+            let graders = then.snapshot.iter().flat_map(|then| &then.graders);
+            return graders.map(|grader| grader.name.clone()).collect();
         }
+        self.session.graders().iter().map(|grader| grader.name(self.db()).clone()).collect()
     }
 
     fn text(&self, id: VerdictId) -> Option<RowText> {
@@ -160,15 +108,15 @@ impl Board for SessionBoard<'_> {
     }
 
     fn row(&self, id: VerdictId) -> Option<VerdictRow> {
-        let (chunk, at) = self.place(id.case)?;
-        let grader = self.grader(id.grader)?;
+        let list = self.list();
+        let case = list.case(id)?;
+        let ListedCase { chunk, at, grader } = case;
         let who = queries::checked(self.db(), chunk).whos.get(at)?;
         let place = queries::places(self.db(), chunk).get(at)?;
-        let now = self.cell(id)?;
+        let now = list.cell(id)?;
         let before = self.views.shown().before.cell(id.case, grader.name(self.db()));
-        let label = self.label(id);
-        let distance = label.and_then(|of| disagrees(now, of.label, of.threshold));
-        let moved = label.and_then(|of| AgreementMove::of(before, now, of.label, of.threshold));
+        let label = list.label(id);
+        let moved = MovedVerdict::of(id, before, now, label);
         Some(VerdictRow {
             id,
             sample_id: named(who.id(), place.occurrence),
@@ -177,29 +125,28 @@ impl Board for SessionBoard<'_> {
             grader: display_name(self.session, grader),
             before,
             now,
-            movement: Movement::of(before, now),
+            movement: moved.movement,
             label: label.map(|of| of.label),
-            dispute: self.dispute(chunk, at, grader),
-            hidden_label: label.is_none().then(|| self.hidden_label(chunk, at, grader)).flatten(),
-            disagrees: distance.is_some(),
-            agreement: moved,
+            dispute: self.dispute(case),
+            hidden_label: if label.is_none() { self.hidden_label(case) } else { None },
+            disagrees: label.is_some_and(|of| of.differs_from(now)),
+            agreement: moved.agreement,
             pinned: self.views.pinned.contains(&id.case),
             under_way: self.views.under_way.contains(&id),
         })
     }
 
     fn to_label(&self, id: VerdictId) -> Option<LabelPick> {
-        let (chunk, case) = self.place(id.case)?;
-        let queue = to_label(self.db(), self.grader(id.grader)?).iter();
-        let mut own = queue.filter(|queued| queued.chunk == chunk && queued.case == case);
-        Some(own.next()?.picked)
+        let ListedCase { chunk, at, grader } = self.list().case(id)?;
+        let mut queue = to_label(self.db(), grader).iter();
+        Some(queue.find(|queued| queued.chunk == chunk && queued.case == at)?.picked)
     }
 
     fn detail(&self, id: VerdictId) -> Option<VerdictDetail> {
         let row = self.row(id)?;
-        let (chunk, at) = self.place(id.case)?;
-        let name = self.grader(id.grader)?.name(self.db());
-        let line = results::line(self.db(), chunk, at)?;
+        let case = self.list().case(id)?;
+        let name = case.grader.name(self.db());
+        let line = results::line(self.db(), case.chunk, case.at)?;
         let outcomes = |key| self.db().outcome(key);
         let before = self.views.shown().before.known(id.case, name);
         let rationale_before = before.as_ref().and_then(|known| known.grade(&outcomes));
@@ -214,7 +161,9 @@ impl Board for SessionBoard<'_> {
                 graded.map(|graded| graded.grade.rationale.into_owned())
             }
         };
-        let old = before.and_then(|known| known.key()).and_then(|key| self.kept(key));
+        let key = before.and_then(|known| known.key());
+        let old = self.views.kept.as_ref().filter(|(of, _)| Some(*of) == key);
+        let old = old.map(|(_, ingredients)| ingredients.as_slice());
         Some(VerdictDetail {
             input: shown_value(&line.input),
             ground_truth: Some(shown_value(&line.ground_truth)).filter(|text| !text.is_empty()),
@@ -222,7 +171,7 @@ impl Board for SessionBoard<'_> {
             rationale,
             rationale_before: rationale_before.map(|graded| graded.grade.rationale.into_owned()),
             key: line.grades.get(name).and_then(|grade| grade.key.clone()),
-            ingredients: self.ingredients(id).map_or_else(Vec::new, |now| rows_of(now, old)),
+            ingredients: self.ingredients(case).map_or_else(Vec::new, |now| rows_of(now, old)),
             row,
         })
     }
@@ -245,34 +194,29 @@ impl Board for SessionBoard<'_> {
     }
 
     fn files_to_take_back(&self, save: u32) -> Vec<String> {
-        let edits = self.views.edits_to(save).into_iter();
-        edits.map(|edit| edit.path).collect()
+        self.views.edits_to(save).into_iter().map(|edit| edit.path).collect()
     }
 }
 
-/// A grader's name for people.
 pub(super) fn display_name(session: &Session, grader: Grader<'_>) -> String {
     let name = grader.name(&session.db);
     let graders = session.suite().map_or(&[][..], |suite| &suite.graders);
-    let names: Vec<(&str, Option<&str>)> =
-        graders.iter().map(|spec| (spec.name.as_str(), spec.display_name.as_deref())).collect();
-    usable_labels(&names).get(name).unwrap_or(name).clone()
+    let names = graders.iter().map(|spec| (spec.name.as_str(), spec.display_name.as_deref()));
+    usable_labels(&names.collect::<Vec<_>>()).get(name).unwrap_or(name).clone()
 }
 
 /// Why, in the words of the grader; of an error, its message.
 fn rationale_of(grade: &GradeLine) -> String {
-    match &grade.error {
-        Some(error) => error.message.clone(),
-        None => grade.rationale.clone(),
-    }
+    grade.error.as_ref().map_or(&grade.rationale, |error| &error.message).clone()
 }
 
 /// The ingredients of a key; those that differ from the ones before are marked.
 fn rows_of(now: Vec<Ingredient>, before: Option<&[Ingredient]>) -> Vec<IngredientRow> {
-    let row = |part: Ingredient| IngredientRow {
-        is_new: before.is_some_and(|before| !before.contains(&part)),
-        name: part.name,
-        preview: part.preview.unwrap_or_else(|| "(none)".to_owned()),
-    };
-    now.into_iter().map(row).collect()
+    now.into_iter()
+        .map(|part| IngredientRow {
+            is_new: before.is_some_and(|before| !before.contains(&part)),
+            name: part.name,
+            preview: part.preview.unwrap_or_else(|| "(none)".to_owned()),
+        })
+        .collect()
 }

@@ -3,6 +3,7 @@
 //! A list may be of a hundred thousand verdicts: what all of them share is looked up once. What is read of a verdict is
 //! read by the order that wants it, and by no other.
 
+use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 
@@ -11,26 +12,27 @@ use serde_json::Value;
 use super::board::{ListFacts, RowText, TagCount, VerdictFilter, VerdictId};
 use super::board_state::BoardState;
 use super::list_query::{ListOrder, ListQuery, arranged};
-use super::totals::MovedVerdict;
+use super::shown_evaluation::ShownEvaluation;
+use super::totals::{LabelledCase, MovedVerdict};
 use evalrs_engine::session::Session;
 use evalrs_eval::evaluate::Submission;
-use evalrs_graph::inputs::Chunk;
+use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::labels::disputed::disputed_case;
 use evalrs_graph::labels::queue::{QueuedCase, to_label};
 use evalrs_graph::queries::{GradedTexts, Grader, Threshold};
 use evalrs_graph::snapshot::{CaseIndex, case_ids, case_index};
 use evalrs_graph::{Database, queries, results};
-use evalrs_metrics::metric::label_change::AgreementMove;
-use evalrs_metrics::metric::labels::{disagrees, label_distance};
+use evalrs_metrics::metric::labels::label_distance;
 use evalrs_model::delta::{Cell, CellState, Movement};
-use evalrs_model::spec::{GraderKind, Label};
+use evalrs_model::spec::GraderKind;
 
 /// The most characters of the beginning of a submission.
 const MAX_BEGINNING: usize = 240;
 
-/// The verdicts of a session, to be listed.
 pub(super) struct SessionList<'a> {
     views: &'a BoardState,
+    /// The earlier evaluation that is listed; none for the newest.
+    then: Option<&'a ShownEvaluation>,
     db: &'a Database,
     index: Arc<CaseIndex>,
     chunks: &'a [Chunk],
@@ -38,51 +40,44 @@ pub(super) struct SessionList<'a> {
     graders: Vec<Option<Grader<'a>>>,
 }
 
-/// Where a verdict stands.
 #[derive(Clone, Copy)]
-struct ListedCase<'a> {
-    chunk: Chunk,
-    at: usize,
-    grader: Grader<'a>,
+pub(super) struct ListedCase<'a> {
+    pub chunk: Chunk,
+    pub at: usize,
+    pub grader: Grader<'a>,
 }
 
-/// What a person says of a case, and which scores pass.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct LabelledCase {
-    pub label: Label,
-    /// The least score that passes.
-    pub threshold: f64,
-}
-
-/// What a person says of a case.
-pub(super) fn label_of<'a>(
-    db: &'a Database,
-    chunk: Chunk,
-    at: usize,
-    grader: Grader<'a>,
-) -> Option<LabelledCase> {
-    let label = results::label_of(db, chunk, at, grader)?;
-    let Threshold(threshold) = grader.pass_threshold(db);
-    Some(LabelledCase { label, threshold })
+/// The verdict of a cell of the session.
+pub(super) fn verdict_at(db: &Database, cell: CellId) -> Option<VerdictId> {
+    let case = case_ids(db, cell.chunk).get(cell.case).copied().flatten()?;
+    Some(VerdictId { case, grader: cell.grader })
 }
 
 impl<'a> SessionList<'a> {
+    /// The evaluation that is looked at.
     pub(crate) fn new(views: &'a BoardState, session: &'a Session) -> Self {
-        let db = &session.db;
-        let own = queries::graders(db, session.root);
-        let graders = match views.looked_back_at() {
-            None => own.iter().copied().map(Some).collect(),
-            Some(then) => {
-                let named = |name: &String| own.iter().find(|grader| grader.name(db) == name);
-                let then = then.snapshot.iter().flat_map(|then| &then.graders);
-                then.map(|then| named(&then.name).copied()).collect()
-            }
-        };
-        let chunks = session.root.chunks(db);
-        Self { views, db, index: case_index(db, session.root), chunks, graders }
+        let Some(then) = views.looked_back_at() else { return Self::of_now(views, session) };
+        let own = session.graders().iter();
+        let named = then.snapshot.iter().flat_map(|then| &then.graders);
+        let graders = named
+            .map(|then| own.clone().find(|own| *own.name(&session.db) == then.name).copied())
+            .collect();
+        Self { then: Some(then), graders, ..Self::of_now(views, session) }
     }
 
-    /// The verdicts that a query lists, those of pinned samples first.
+    /// The newest evaluation.
+    pub(crate) fn of_now(views: &'a BoardState, session: &'a Session) -> Self {
+        let db = &session.db;
+        Self {
+            views,
+            then: None,
+            db,
+            index: case_index(db, session.root),
+            chunks: session.root.chunks(db),
+            graders: session.graders().iter().copied().map(Some).collect(),
+        }
+    }
+
     pub(crate) fn rows(&self, query: &ListQuery) -> Vec<VerdictId> {
         let mut rows = self.filtered(query.filter);
         self.narrow(&mut rows, query);
@@ -95,24 +90,27 @@ impl<'a> SessionList<'a> {
         rows
     }
 
-    fn case(&self, id: VerdictId) -> Option<ListedCase<'a>> {
+    pub(crate) fn case(&self, id: VerdictId) -> Option<ListedCase<'a>> {
         let place = self.index.place(id.case)?;
         let grader = self.graders.get(id.grader).copied().flatten()?;
         Some(ListedCase { chunk: *self.chunks.get(place.chunk)?, at: place.case, grader })
     }
 
     /// The verdict as it is shown: of the newest evaluation, as it is by now.
-    fn cell(&self, id: VerdictId) -> Option<Cell> {
-        if let Some(then) = self.views.looked_back_at() {
+    pub(crate) fn cell(&self, id: VerdictId) -> Option<Cell> {
+        if let Some(then) = self.then {
             return then.snapshot.as_ref()?.cell(id.case, id.grader);
         }
         let ListedCase { chunk, at, grader } = self.case(id)?;
         queries::cells(self.db, chunk, grader).cells.get(at).copied()
     }
 
-    fn label(&self, id: VerdictId) -> Option<LabelledCase> {
+    /// What a person says of its case.
+    pub(crate) fn label(&self, id: VerdictId) -> Option<LabelledCase> {
         let ListedCase { chunk, at, grader } = self.case(id)?;
-        label_of(self.db, chunk, at, grader)
+        let label = results::label_of(self.db, chunk, at, grader)?;
+        let Threshold(threshold) = grader.pass_threshold(self.db);
+        Some(LabelledCase { label, threshold })
     }
 
     /// Every verdict of the evaluation, in dataset order, grader by grader within a case.
@@ -124,73 +122,71 @@ impl<'a> SessionList<'a> {
 
     /// What a filter lists: what moved in its own order, all others in dataset order.
     fn filtered(&self, filter: VerdictFilter) -> Vec<VerdictId> {
-        let with_state = |states: &[CellState]| {
-            let has =
-                |id: &VerdictId| self.cell(*id).is_some_and(|cell| states.contains(&cell.state));
-            self.all().filter(has).collect()
-        };
-        let disagreeing =
-            |passes: Option<bool>| self.all().filter(|id| self.disagrees(*id, passes)).collect();
-        match filter {
+        let lists: &dyn Fn(VerdictId) -> bool = match filter {
             VerdictFilter::Moved => {
-                self.views.shown().moved.iter().map(|moved| moved.row).collect()
+                return self.shown().moved.iter().map(|moved| moved.row).collect();
             }
-            VerdictFilter::Failing => with_state(&[CellState::Errored, CellState::Failed]),
-            VerdictFilter::Disagreeing => disagreeing(None),
-            VerdictFilter::FalsePass => disagreeing(Some(true)),
-            VerdictFilter::FalseFail => disagreeing(Some(false)),
-            VerdictFilter::Disputed => self.all().filter(|id| self.is_disputed(*id)).collect(),
-            VerdictFilter::ToLabel => self.to_label(),
-            VerdictFilter::Errors => with_state(&[CellState::Errored]),
-            VerdictFilter::All => self.all().collect(),
-        }
+            VerdictFilter::ToLabel => return self.to_label(),
+            VerdictFilter::Failing => {
+                &|id| self.has_state(id, &[CellState::Errored, CellState::Failed])
+            }
+            VerdictFilter::Disagreeing => &|id| self.disagrees(id, None),
+            VerdictFilter::FalsePass => &|id| self.disagrees(id, Some(true)),
+            VerdictFilter::FalseFail => &|id| self.disagrees(id, Some(false)),
+            VerdictFilter::Disputed => &|id| self.is_disputed(id),
+            VerdictFilter::Errors => &|id| self.has_state(id, &[CellState::Errored]),
+            VerdictFilter::All => &|_| true,
+        };
+        self.all().filter(|id| lists(*id)).collect()
+    }
+
+    fn shown(&self) -> &'a ShownEvaluation {
+        self.then.unwrap_or(&self.views.now)
+    }
+
+    fn has_state(&self, id: VerdictId, states: &[CellState]) -> bool {
+        self.cell(id).is_some_and(|cell| states.contains(&cell.state))
     }
 
     /// What to label next, grader by grader in turns. Labels are of the answers of now.
     fn to_label(&self) -> Vec<VerdictId> {
-        if self.views.looked_back_at().is_some() {
+        if self.then.is_some() {
             return Vec::new();
         }
+        // Of what a recorded score or a comparison says people have no other opinion.
         let queue = |grader: &Option<Grader<'a>>| match grader {
-            Some(grader) if is_judge(grader.kind(self.db)) => &**to_label(self.db, *grader),
+            Some(grader) if matches!(grader.kind(self.db), GraderKind::Rubric(_)) => {
+                &**to_label(self.db, *grader)
+            }
             _ => &[],
         };
         let queues: Vec<&[QueuedCase]> = self.graders.iter().map(queue).collect();
         let longest = queues.iter().map(|queue| queue.len()).max().unwrap_or(0);
-        let turns = (0..longest).flat_map(|turn| {
-            let in_turn = queues.iter().enumerate();
-            in_turn.filter_map(move |(grader, queue)| Some((grader, *queue.get(turn)?)))
-        });
-        let id = |(grader, queued): (usize, QueuedCase)| {
-            let case = case_ids(self.db, queued.chunk).get(queued.case).copied().flatten()?;
-            Some(VerdictId { case, grader })
+        let in_turn = |turn| {
+            queues.iter().enumerate().filter_map(move |(grader, queue)| {
+                let QueuedCase { chunk, case, .. } = *queue.get(turn)?;
+                verdict_at(self.db, CellId { chunk, case, grader })
+            })
         };
-        turns.filter_map(id).collect()
+        (0..longest).flat_map(in_turn).collect()
     }
 
     /// Whether a verdict says something else than a person; with `passes`, whether it is a false pass or a false fail.
     fn disagrees(&self, id: VerdictId, passes: Option<bool>) -> bool {
-        let now = self.cell(id).filter(|now| passes.is_none_or(|it| it == now.passes()));
-        let Some(now) = now else { return false };
-        self.label(id).is_some_and(|LabelledCase { label, threshold }| {
-            disagrees(now, label, threshold).is_some()
-        })
+        self.cell(id)
+            .filter(|now| passes.is_none_or(|it| it == now.passes()))
+            .is_some_and(|now| self.label(id).is_some_and(|label| label.differs_from(now)))
     }
 
     fn is_disputed(&self, id: VerdictId) -> bool {
-        let case = self.case(id);
-        case.is_some_and(|ListedCase { chunk, at, grader }| {
-            disputed_case(self.db, chunk, grader, at).is_some()
-        })
+        self.case(id).is_some_and(|of| disputed_case(self.db, of.chunk, of.grader, of.at).is_some())
     }
 
     /// Leaves what has the tag, is of the grader, and holds what is searched.
     fn narrow(&self, rows: &mut Vec<VerdictId>, query: &ListQuery) {
         if let Some(name) = &query.grader {
-            let at = self
-                .graders
-                .iter()
-                .position(|grader| grader.is_some_and(|grader| grader.name(self.db) == name));
+            let is_named = |of: &Option<Grader<'_>>| of.is_some_and(|of| of.name(self.db) == name);
+            let at = self.graders.iter().position(is_named);
             rows.retain(|id| Some(id.grader) == at);
         }
         if let Some(tag) = &query.tag {
@@ -203,11 +199,9 @@ impl<'a> SessionList<'a> {
     }
 
     fn has_tag(&self, id: VerdictId, tag: &str) -> bool {
-        let has = |ListedCase { chunk, at, .. }: ListedCase<'_>| {
-            let who = queries::checked(self.db, chunk).whos.get(at);
-            who.is_some_and(|who| who.identity.tags.iter().any(|own| own == tag))
-        };
-        self.case(id).is_some_and(has)
+        self.case(id)
+            .and_then(|of| queries::checked(self.db, of.chunk).whos.get(of.at))
+            .is_some_and(|who| who.identity.tags.iter().any(|own| own == tag))
     }
 
     /// Whether id, grader, input or submission hold `needle`, which is in lower case; none if the verdict is gone.
@@ -232,13 +226,7 @@ impl<'a> SessionList<'a> {
             ListOrder::Dataset if !is_moved && !is_reversed => rows,
             ListOrder::Turn if is_reversed => rows.into_iter().rev().collect(),
             ListOrder::Turn => rows,
-            ListOrder::Dataset => {
-                let place = |id: VerdictId| {
-                    let place = self.index.place(id.case)?;
-                    Some([place.chunk, place.case, id.grader])
-                };
-                arranged(rows, is_reversed, place, Ord::cmp)
-            }
+            ListOrder::Dataset => arranged(rows, is_reversed, |id| self.place(id), Ord::cmp),
             ListOrder::Movement => {
                 arranged(rows, is_reversed, |id| self.movement(id), MovedVerdict::order)
             }
@@ -246,51 +234,47 @@ impl<'a> SessionList<'a> {
                 arranged(rows, is_reversed, |id| self.cell(id).and_then(score), f64::total_cmp)
             }
             ListOrder::Distance => {
-                let farness = |id: VerdictId| {
-                    let LabelledCase { label, threshold } = self.label(id)?;
-                    Some(-label_distance(self.cell(id)?, label, threshold)?)
-                };
-                arranged(rows, is_reversed, farness, f64::total_cmp)
+                arranged(rows, is_reversed, |id| Some(-self.distance(id)?), f64::total_cmp)
             }
             ListOrder::Length => {
                 let lengths = self.lengths(&rows);
-                let length = |id| lengths.get(&id).map(|length| std::cmp::Reverse(*length));
-                arranged(rows, is_reversed, length, Ord::cmp)
+                arranged(rows, is_reversed, |id| Some(Reverse(*lengths.get(&id)?)), Ord::cmp)
             }
         }
+    }
+
+    fn place(&self, id: VerdictId) -> Option<[usize; 3]> {
+        let place = self.index.place(id.case)?;
+        Some([place.chunk, place.case, id.grader])
+    }
+
+    /// How far the verdict is from the label of a person.
+    fn distance(&self, id: VerdictId) -> Option<f64> {
+        let LabelledCase { label, threshold } = self.label(id)?;
+        label_distance(self.cell(id)?, label, threshold)
     }
 
     /// How a verdict moved, if it is known.
-    fn movement(&self, id: VerdictId) -> Option<MovedVerdict> {
+    pub(crate) fn movement(&self, id: VerdictId) -> Option<MovedVerdict> {
         let now = self.cell(id)?;
         let grader = self.graders.get(id.grader).copied().flatten()?;
-        let then = self.views.shown().before.cell(id.case, grader.name(self.db));
-        let movement = Movement::of(then, now);
-        let agreement = self.label(id).and_then(|LabelledCase { label, threshold }| {
-            AgreementMove::of(then, now, label, threshold)
-        });
-        let distance = then.map_or(0.0, |then| (now.score - then.score).abs());
-        let is_known = movement != Movement::Pending;
-        is_known.then_some(MovedVerdict { agreement, movement, distance, row: id })
+        let then = self.shown().before.cell(id.case, grader.name(self.db));
+        let moved = MovedVerdict::of(id, then, now, self.label(id));
+        (moved.movement != Movement::Pending).then_some(moved)
     }
 
-    /// The characters of submissions, where there are any.
     fn lengths(&self, rows: &[VerdictId]) -> HashMap<VerdictId, usize> {
         let mut texts: HashMap<(Chunk, usize), GradedTexts<'_>> = HashMap::new();
-        let mut lengths = HashMap::with_capacity(rows.len());
-        for id in rows {
-            let Some(ListedCase { chunk, at, grader }) = self.case(*id) else { continue };
+        let lengths = rows.iter().filter_map(|id| {
+            let ListedCase { chunk, at, grader } = self.case(*id)?;
             let texts = texts
                 .entry((chunk, id.grader))
                 .or_insert_with(|| queries::graded_texts(self.db, chunk, grader));
-            if let Some(length) = texts.get(at).as_ref().and_then(length_of) {
-                lengths.insert(*id, length);
-            }
-        }
-        lengths
+            Some((*id, length_of(&texts.get(at)?)?))
+        });
+        lengths.collect()
     }
 
-    /// What is told of a verdict's texts in its line.
     pub(crate) fn text(&self, id: VerdictId) -> Option<RowText> {
         let ListedCase { chunk, at, grader } = self.case(id)?;
         let texts = queries::graded_texts(self.db, chunk, grader);
@@ -307,15 +291,13 @@ impl<'a> SessionList<'a> {
         Some(RowText { beginning: beginning(&input.unwrap_or_default()), is_input: true, length })
     }
 
-    /// What there is to choose from.
     pub(crate) fn facts(&self) -> ListFacts {
         let mut tags: BTreeMap<&str, usize> = BTreeMap::new();
         let mut models = BTreeSet::new();
         for (_, place) in self.index.cases() {
-            let Some(chunk) = self.chunks.get(place.chunk) else { continue };
-            let Some(who) = queries::checked(self.db, *chunk).whos.get(place.case) else {
-                continue;
-            };
+            let chunk = self.chunks.get(place.chunk);
+            let who = chunk.and_then(|of| queries::checked(self.db, *of).whos.get(place.case));
+            let Some(who) = who else { continue };
             models.insert(who.identity.model.as_deref());
             let own: BTreeSet<&str> = who.identity.tags.iter().map(String::as_str).collect();
             for tag in own {
@@ -334,11 +316,6 @@ pub(super) fn shown_value(value: &Value) -> String {
         Value::Null => String::new(),
         other => other.to_string(),
     }
-}
-
-/// Whether people may have another opinion: of what a recorded score or a comparison says they have none.
-fn is_judge(kind: &GraderKind) -> bool {
-    matches!(kind, GraderKind::Rubric(_))
 }
 
 /// What is sorted by score: errors before the lowest.

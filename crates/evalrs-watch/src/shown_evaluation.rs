@@ -39,8 +39,7 @@ impl ShownEvaluation {
     pub fn take(&mut self, totals: EvaluationTotals) {
         let mut metrics = totals.metrics;
         for metric in &mut metrics {
-            let held = self.overview.metrics.iter().find(|held| held.grader == metric.grader);
-            if let Some(held) = held {
+            if let Some(held) = self.overview.metrics.iter().find(|of| of.grader == metric.grader) {
                 metric.history.clone_from(&held.history);
                 metric.label.clone_from(&held.label);
                 metric.held_out = held.held_out;
@@ -50,8 +49,7 @@ impl ShownEvaluation {
         for metric in &mut declared {
             metric.since_last = metric.change_from(&self.declared_before);
             metric.since_start = metric.change_from(&self.declared_at_start);
-            let held = self.overview.declared.iter().find(|held| held.name == metric.name);
-            if let Some(held) = held {
+            if let Some(held) = self.overview.declared.iter().find(|of| of.name == metric.name) {
                 metric.history.clone_from(&held.history);
             }
         }
@@ -83,13 +81,8 @@ impl ShownEvaluation {
         }
         for row in &mut overview.declared {
             let DeclaredMetricRow { name, definition, kind, history, .. } = std::mem::take(row);
-            *row = DeclaredMetricRow {
-                name,
-                definition,
-                kind,
-                history,
-                ..DeclaredMetricRow::default()
-            };
+            let none = DeclaredMetricRow::default();
+            *row = DeclaredMetricRow { name, definition, kind, history, ..none };
         }
         overview.counts = MovementCounts::default();
         let gate = &mut overview.gate;

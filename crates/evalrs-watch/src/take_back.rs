@@ -24,15 +24,15 @@ pub struct FileEdit {
 
 /// The files that said something else in `wanted` than when they were read last; `newest_first` are the texts of all saves.
 pub(super) fn edits(wanted: &SaveTexts, newest_first: &[&SaveTexts]) -> Vec<FileEdit> {
-    let edit = |(path, text): (&String, &Arc<str>)| {
+    let edits = wanted.files().filter_map(|(path, text)| {
         let expected = newest_first.iter().find_map(|texts| texts.file(path))?;
         (expected != text).then(|| FileEdit {
             path: path.clone(),
             expected: Arc::clone(expected),
             text: Arc::clone(text),
         })
-    };
-    wanted.files().filter_map(edit).collect()
+    });
+    edits.collect()
 }
 
 /// Writes the files, each of them whole, if none says anything else than expected. An error is a sentence.

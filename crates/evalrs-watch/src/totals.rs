@@ -8,21 +8,18 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 use super::board::{DeclaredMetricRow, MetricRow, VerdictId};
-use super::chunk_moves::{
-    ComparedCells, EarlierCells, MemoPlace, MovedCase, MovesMemo, PairedMeans,
-};
+use super::chunk_moves::{ComparedCells, EarlierCells, MovesMemo, PairedMeans};
 use super::prior_verdicts::PriorVerdicts;
 use evalrs_graph::declared::{DeclaredMetric, declared_metrics, metric_value};
 use evalrs_graph::inputs::Root;
-use evalrs_graph::labels;
 use evalrs_graph::labels::disputed::disputed_cases;
-use evalrs_graph::queries;
-use evalrs_graph::queries::Grader;
+use evalrs_graph::queries::{Grader, Threshold};
 use evalrs_graph::snapshot::{CasePlace, Snapshot};
-use evalrs_graph::{Database, folds};
+use evalrs_graph::{Database, folds, labels, queries};
 use evalrs_metrics::gate::GateReport;
 use evalrs_metrics::metric::label_change::{AgreementChange, AgreementMove};
-use evalrs_model::delta::{Movement, MovementCounts};
+use evalrs_metrics::metric::labels::disagrees;
+use evalrs_model::delta::{Cell, Movement, MovementCounts};
 use evalrs_model::spec::Label;
 
 /// The aggregates of a whole evaluation.
@@ -59,33 +56,54 @@ pub struct MovedVerdict {
     pub row: VerdictId,
 }
 
-impl MovedVerdict {
-    /// The order in which they are listed: what does not agree with people any more first, then what came to agree with
-    /// them; of the others what broke first, then the farthest. Equals stay in dataset order.
-    pub fn order(&self, other: &Self) -> std::cmp::Ordering {
-        let by_agreement = || {
-            let rank = |moved: &Self| (moved.agreement.is_none(), moved.agreement);
-            rank(self).cmp(&rank(other))
-        };
-        let by_distance = || other.distance.total_cmp(&self.distance);
-        by_agreement().then(self.movement.cmp(&other.movement)).then_with(by_distance)
+/// What a person says of a case, and which scores pass.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct LabelledCase {
+    pub label: Label,
+    /// The least score that passes.
+    pub threshold: f64,
+}
+
+impl LabelledCase {
+    pub(super) fn differs_from(&self, now: Cell) -> bool {
+        disagrees(now, self.label, self.threshold).is_some()
     }
 }
 
-/// What totals are wanted of.
+impl MovedVerdict {
+    /// How a verdict moved, also against the label of a person.
+    pub(super) fn of(
+        row: VerdictId,
+        then: Option<Cell>,
+        now: Cell,
+        label: Option<LabelledCase>,
+    ) -> Self {
+        Self {
+            agreement: label.and_then(|of| AgreementMove::of(then, now, of.label, of.threshold)),
+            movement: Movement::of(then, now),
+            distance: then.map_or(0.0, |then| (now.score - then.score).abs()),
+            row,
+        }
+    }
+
+    /// The order in which they are listed: what does not agree with people any more first, then what came to agree with
+    /// them; of the others what broke first, then the farthest. Equals stay in dataset order.
+    pub fn order(&self, other: &Self) -> std::cmp::Ordering {
+        let rank = |moved: &Self| (moved.agreement.is_none(), moved.agreement, moved.movement);
+        rank(self).cmp(&rank(other)).then_with(|| other.distance.total_cmp(&self.distance))
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct TotalsRequest {
     /// Identifies the state of the session.
     pub of: u64,
-    /// The suite.
     pub root: Root,
-    /// What was before.
     pub before: Arc<PriorVerdicts>,
     /// What was when the session began.
     pub start: Option<Arc<Snapshot>>,
 }
 
-/// Evaluates everything.
 pub(super) fn totals(
     db: &Database,
     wanted: &TotalsRequest,
@@ -94,29 +112,37 @@ pub(super) fn totals(
     let began = Instant::now();
     let TotalsRequest { of, root, before, start } = wanted;
     let snapshot = Arc::new(Snapshot::take(db, *root));
-    let comparing = SnapshotComparison { snapshot: &snapshot, before, start: start.as_ref() };
     let graders = queries::graders(db, *root);
     memo.cut(graders.len(), root.chunks(db).len());
     let mut counts = MovementCounts::default();
     let mut moved = Vec::new();
     let mut metrics = Vec::new();
     for (at, grader) in graders.iter().enumerate() {
-        let own = ComparedGrader {
+        let own = GraderComparison {
             at,
             name: Arc::from(grader.name(db).as_str()),
             labels: GraderLabels::of(db, *grader),
+            snapshot: &snapshot,
+            before,
+            start: start.as_ref(),
         };
-        let moves = comparing.moves(&own, memo);
+        let moves = own.moves(memo);
         counts.join(moves.counts);
-        moved.extend(moves.moved.iter().copied());
-        metrics.push(comparing.metric(db, *grader, &own, &moves));
+        metrics.push(own.metric(db, *grader, &moves));
+        moved.extend(moves.moved);
     }
     moved.sort_by(MovedVerdict::order);
-    let gate = folds::gate_report(db, *root).clone();
     let declared = declared_metrics(db, *root).iter().map(|metric| declared_row(db, *metric));
-    let declared = declared.collect();
-    let took = began.elapsed();
-    EvaluationTotals { of: *of, snapshot, metrics, declared, counts, moved, gate, took }
+    EvaluationTotals {
+        of: *of,
+        declared: declared.collect(),
+        gate: folds::gate_report(db, *root).clone(),
+        snapshot,
+        metrics,
+        counts,
+        moved,
+        took: began.elapsed(),
+    }
 }
 
 fn declared_row<'db>(db: &'db Database, metric: DeclaredMetric<'db>) -> DeclaredMetricRow {
@@ -134,21 +160,17 @@ fn declared_row<'db>(db: &'db Database, metric: DeclaredMetric<'db>) -> Declared
     }
 }
 
-struct SnapshotComparison<'a> {
+/// A grader of the evaluation, what people say of its verdicts, and what these are compared with.
+struct GraderComparison<'a> {
+    /// Its ordinal in the evaluation.
+    at: usize,
+    name: Arc<str>,
+    labels: GraderLabels<'a>,
     snapshot: &'a Snapshot,
     before: &'a Arc<PriorVerdicts>,
     start: Option<&'a Arc<Snapshot>>,
 }
 
-/// A grader of the evaluation, and what people say of its verdicts.
-struct ComparedGrader<'a> {
-    /// Its ordinal in the evaluation.
-    at: usize,
-    name: Arc<str>,
-    labels: GraderLabels<'a>,
-}
-
-/// How the verdicts of a grader moved.
 #[derive(Default)]
 struct GraderMoves {
     counts: MovementCounts,
@@ -159,7 +181,6 @@ struct GraderMoves {
     since_start: PairedMeans,
 }
 
-/// The labels that people gave for a grader.
 pub(super) struct GraderLabels<'a> {
     /// By chunk; empty where there are none.
     by_chunk: Vec<&'a [Option<Label>]>,
@@ -168,15 +189,13 @@ pub(super) struct GraderLabels<'a> {
 }
 
 impl<'a> GraderLabels<'a> {
-    /// Those of now.
     pub(crate) fn of(db: &'a Database, grader: Grader<'a>) -> Self {
-        let queries::Threshold(threshold) = grader.pass_threshold(db);
-        let chunks = grader.root(db).chunks(db).iter();
-        let by_chunk = if folds::label_agreement(db, grader).is_none() {
-            Vec::new()
-        } else {
-            chunks.map(|chunk| &**labels::labels(db, *chunk, grader)).collect()
-        };
+        let Threshold(threshold) = grader.pass_threshold(db);
+        let mut by_chunk = Vec::new();
+        if folds::label_agreement(db, grader).is_some() {
+            let chunks = grader.root(db).chunks(db).iter();
+            by_chunk.extend(chunks.map(|chunk| &**labels::labels(db, *chunk, grader)));
+        }
         Self { by_chunk, threshold }
     }
 
@@ -186,49 +205,47 @@ impl<'a> GraderLabels<'a> {
     }
 }
 
-impl SnapshotComparison<'_> {
-    /// How the verdicts of a grader moved.
-    fn moves(&self, grader: &ComparedGrader<'_>, memo: &mut MovesMemo) -> GraderMoves {
+impl GraderComparison<'_> {
+    fn moves(&self, memo: &mut MovesMemo) -> GraderMoves {
         let mut all = GraderMoves::default();
         for chunk in 0..self.snapshot.index.chunk_count() {
-            let Some(compared) = self.compared(grader, chunk) else { continue };
-            let own = memo.moves(MemoPlace { grader: grader.at, chunk }, compared);
+            let ids = self.snapshot.index.ids(chunk);
+            let Some((ids, now)) = ids.zip(self.snapshot.shared_cells(chunk, self.at)) else {
+                continue;
+            };
+            let compared = ComparedCells {
+                ids: Arc::clone(ids),
+                now: Arc::clone(now),
+                last: self.last(chunk),
+                start: self.at_start(chunk),
+            };
+            let own = memo.moves(self.at, chunk, compared);
             all.counts.join(own.counts);
             all.errors += own.errors;
             all.since_last.join(&own.since_last);
             all.since_start.join(&own.since_start);
-            all.moved.extend(own.moved.iter().map(|moved| grader.moved(chunk, moved)));
+            all.moved.extend(own.moved.iter().map(|moved| {
+                let label = self.labels.at(CasePlace { chunk, case: moved.at });
+                let threshold = self.labels.threshold;
+                let label = label.map(|label| LabelledCase { label, threshold });
+                let row = VerdictId { case: moved.case, grader: self.at };
+                MovedVerdict::of(row, moved.then, moved.now, label)
+            }));
         }
         all
     }
 
-    /// The verdicts of a grader on a chunk, now and before.
-    fn compared(&self, grader: &ComparedGrader<'_>, chunk: usize) -> Option<ComparedCells> {
-        Some(ComparedCells {
-            ids: Arc::clone(self.snapshot.index.ids(chunk)?),
-            now: Arc::clone(self.snapshot.shared_cells(chunk, grader.at)?),
-            last: self.last(grader, chunk),
-            start: self.at_start(grader, chunk),
-        })
+    fn last(&self, chunk: usize) -> EarlierCells {
+        EarlierCells::before_save(self.before, &self.name, self.snapshot, chunk)
     }
 
-    fn last(&self, grader: &ComparedGrader<'_>, chunk: usize) -> EarlierCells {
-        EarlierCells::before_save(self.before, &grader.name, self.snapshot, chunk)
-    }
-
-    fn at_start(&self, grader: &ComparedGrader<'_>, chunk: usize) -> EarlierCells {
+    fn at_start(&self, chunk: usize) -> EarlierCells {
         self.start.map_or(EarlierCells::Nothing, |start| {
-            EarlierCells::of_evaluation(start, &grader.name, self.snapshot, chunk)
+            EarlierCells::of_evaluation(start, &self.name, self.snapshot, chunk)
         })
     }
 
-    fn metric(
-        &self,
-        db: &Database,
-        of: Grader<'_>,
-        grader: &ComparedGrader<'_>,
-        moves: &GraderMoves,
-    ) -> MetricRow {
+    fn metric(&self, db: &Database, of: Grader<'_>, moves: &GraderMoves) -> MetricRow {
         let metric = folds::metric(db, of);
         MetricRow {
             grader: of.name(db).clone(),
@@ -247,44 +264,25 @@ impl SnapshotComparison<'_> {
             labels: folds::label_agreement(db, of)
                 .filter(|labels| labels.n + labels.without_verdict + labels.stale > 0),
             disputed: disputed_cases(db, of).len(),
-            labels_since_last: self.agreement_change(grader, |chunk| self.last(grader, chunk)),
-            labels_since_start: self.agreement_change(grader, |chunk| self.at_start(grader, chunk)),
+            labels_since_last: self.agreement_change(|chunk| self.last(chunk)),
+            labels_since_start: self.agreement_change(|chunk| self.at_start(chunk)),
             people: folds::people_estimate(db, of),
             held_out: None,
         }
     }
 
-    /// How far the agreement of a grader with people moved from what was `then` of a chunk.
-    fn agreement_change(
-        &self,
-        grader: &ComparedGrader<'_>,
-        then: impl Fn(usize) -> EarlierCells,
-    ) -> Option<AgreementChange> {
+    /// How far the agreement with people moved from what was `then` of a chunk.
+    fn agreement_change(&self, then: impl Fn(usize) -> EarlierCells) -> Option<AgreementChange> {
         let mut labelled = Vec::new();
-        for (chunk, labels) in grader.labels.by_chunk.iter().enumerate() {
+        for (chunk, labels) in self.labels.by_chunk.iter().enumerate() {
             let then = then(chunk);
             let ids = self.snapshot.index.ids(chunk)?;
-            let now = self.snapshot.cells(chunk, grader.at)?;
+            let now = self.snapshot.cells(chunk, self.at)?;
             let cases = ids.iter().zip(now).zip(*labels).enumerate();
             labelled.extend(cases.filter_map(|(at, ((id, now), label))| {
                 Some((then.cell((*id)?, at)?, *now, (*label)?))
             }));
         }
-        AgreementChange::of(labelled.into_iter(), grader.labels.threshold)
-    }
-}
-
-impl ComparedGrader<'_> {
-    /// A verdict that moved, with what people say of it.
-    fn moved(&self, chunk: usize, moved: &MovedCase) -> MovedVerdict {
-        let MovedCase { at, case, movement, then, now } = *moved;
-        let label = self.labels.at(CasePlace { chunk, case: at });
-        MovedVerdict {
-            agreement: label
-                .and_then(|label| AgreementMove::of(then, now, label, self.labels.threshold)),
-            movement,
-            distance: then.map_or(0.0, |then| (now.score - then.score).abs()),
-            row: VerdictId { case, grader: self.at },
-        }
+        AgreementChange::of(labelled.into_iter(), self.labels.threshold)
     }
 }

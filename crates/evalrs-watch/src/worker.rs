@@ -14,12 +14,10 @@ pub(super) struct EvaluationWorker<T> {
 }
 
 impl<T: Send + 'static> EvaluationWorker<T> {
-    /// Evaluates nothing yet.
     pub(crate) fn new() -> Self {
         Self { running: None }
     }
 
-    /// Whether it is evaluating.
     pub(super) fn is_busy(&self) -> bool {
         self.running.is_some()
     }

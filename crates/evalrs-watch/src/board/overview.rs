@@ -52,7 +52,6 @@ pub struct Overview {
     pub has_no_verdicts: bool,
 }
 
-/// The number of an evaluation, in words.
 pub(crate) fn save_name(save: u32) -> String {
     if save == 0 { "start".to_owned() } else { format!("save {save}") }
 }
@@ -69,7 +68,6 @@ impl Overview {
         self.labelled(None).is_some() || self.has_disputes()
     }
 
-    /// Whether people differ on any case.
     pub(crate) fn has_disputes(&self) -> bool {
         self.metrics.iter().any(|metric| metric.disputed > 0)
     }
@@ -116,9 +114,7 @@ pub(crate) struct NextHeld {
 /// How many verdicts moved towards labels, and how many away from them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct AgreementMoves {
-    /// They agree now.
     pub now_agree: usize,
-    /// They do not any more.
     pub no_longer_agree: usize,
 }
 

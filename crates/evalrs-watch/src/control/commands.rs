@@ -53,7 +53,6 @@ impl Control<'_> {
         Ok(None)
     }
 
-    /// Shows the evaluation of a save.
     fn look_at(&mut self, save: u32) -> std::io::Result<()> {
         if self.views.look_at(save) {
             return self.tell(&WatchEvent::Evaluated);
@@ -104,8 +103,7 @@ impl Control<'_> {
     /// Finds what the judgment was made of that a verdict rested on before.
     pub(super) fn look_up_kept(&mut self, row: VerdictId) {
         let session = self.live.session();
-        let graders = queries::graders(&session.db, session.root);
-        let Some(grader) = graders.get(row.grader) else { return };
+        let Some(grader) = session.grader(row.grader) else { return };
         let known = self.views.now.before.known(row.case, grader.name(&session.db));
         let key = known.and_then(|known| known.key());
         self.views.kept = key.and_then(|key| Some((key, self.live.kept(key)?)));
@@ -129,19 +127,14 @@ impl Control<'_> {
         let board = SessionBoard::new(&self.views, self.live.session());
         self.front.resume(&board)?;
         self.is_dirty = true;
-        match done {
-            Ok(()) => Ok(()),
-            Err(why) => self.tell(&WatchEvent::Note(why)),
-        }
+        done.or_else(|why| self.tell(&WatchEvent::Note(why)))
     }
 }
 
 /// The file that the rubric of a grader is written in; of one without, that of the first that has one, else the suite.
 fn rubric_path(session: &Session, grader: usize) -> String {
     let files = &queries::suite(&session.db, session.root).rubric_files;
-    let name = queries::graders(&session.db, session.root).get(grader);
-    let own =
-        name.and_then(|grader| files.iter().find(|(name, _)| name == grader.name(&session.db)));
-    let suite = || session.root.suite(&session.db).path(&session.db).clone();
-    own.or(files.first()).map_or_else(suite, |(_, path)| path.clone())
+    let name = session.grader(grader).map(|grader| grader.name(&session.db));
+    let own = files.iter().find(|(of, _)| Some(of) == name).or(files.first());
+    own.map_or_else(|| session.root.suite(&session.db).path(&session.db), |(_, path)| path).clone()
 }

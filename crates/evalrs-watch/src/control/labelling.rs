@@ -24,23 +24,18 @@ impl Control<'_> {
         picked: LabelPick,
     ) -> std::io::Result<()> {
         let Some(cell) = self.cell(row) else { return Ok(()) };
-        let written = new_label(self.live.session(), cell, given).and_then(|label| {
+        let session = self.live.session();
+        let written = new_label(session, cell, given).and_then(|label| {
             let label = NewLabel { picked: Some(picked), ..label };
-            let session = self.live.session();
-            let path = labels::file(&session.db, session.root).path(&session.db).clone();
+            let path = labels::file(&session.db, session.root).path(&session.db);
             let layout = labels::file_layout(&session.db, session.root);
             let told = told(&label);
-            self.context.label(&path, &layout, label).map(|()| told)
+            self.context.label(path, &layout, label).map(|()| told)
         });
-        match written {
-            Ok(told) => {
-                if self.live.reload_labels() {
-                    self.compare_anew();
-                }
-                self.tell(&WatchEvent::Note(told))
-            }
-            Err(why) => self.tell(&WatchEvent::Note(why)),
+        if written.is_ok() && self.live.reload_labels() {
+            self.compare_anew();
         }
+        self.tell(&WatchEvent::Note(written.unwrap_or_else(|why| why)))
     }
 
     /// Asks once a save how far the verdicts agree with held-out labels: labels that are given meanwhile are no further query.
@@ -74,13 +69,13 @@ impl Control<'_> {
 
 /// The label for the file; an error, a sentence, where there is none to be given.
 fn new_label(session: &Session, cell: CellId, given: LabelInput) -> Result<NewLabel, String> {
+    const GONE: &str = "the verdict is gone";
     let CellId { chunk, case, grader } = cell;
     let db = &session.db;
-    let gone = || "the verdict is gone".to_owned();
-    let grader = *queries::graders(db, session.root).get(grader).ok_or_else(gone)?;
+    let grader = session.grader(grader).ok_or(GONE)?;
     let name = grader.name(db);
-    let who = queries::checked(db, chunk).whos.get(case).ok_or_else(gone)?;
-    let place = queries::places(db, chunk).get(case).ok_or_else(gone)?;
+    let who = queries::checked(db, chunk).whos.get(case).ok_or(GONE)?;
+    let place = queries::places(db, chunk).get(case).ok_or(GONE)?;
     let scales = labels::scales(db, session.root);
     let scale = scales.iter().find(|(of, _)| of == name).map_or(Scale::UNIT, |(_, scale)| *scale);
     let label = match given {
@@ -112,17 +107,18 @@ fn new_label(session: &Session, cell: CellId, given: LabelInput) -> Result<NewLa
 /// Whether a label has to say which trial it is of.
 fn has_trials(session: &Session) -> bool {
     let chunks = session.root.chunks(&session.db).iter();
-    chunks
-        .flat_map(|chunk| &queries::checked(&session.db, *chunk).whos)
-        .any(|who| who.identity.trial > 0)
+    let mut whos = chunks.flat_map(|chunk| &queries::checked(&session.db, *chunk).whos);
+    whos.any(|who| who.identity.trial > 0)
 }
 
 /// That a key is none on the scale of a grader, and which are.
 fn not_on(scale: Scale, grader: &str, key: char) -> String {
-    let keys = label_keys(scale).into_iter();
-    let scores = keys.filter(|known| matches!(known.says, KeyLabel::Score(_)));
-    let keys: Vec<String> = scores.map(|known| format!("`{}`", known.key)).collect();
     let Scale { min, max } = scale;
+    let keys: Vec<String> = label_keys(scale)
+        .into_iter()
+        .filter(|known| matches!(known.says, KeyLabel::Score(_)))
+        .map(|known| format!("`{}`", known.key))
+        .collect();
     format!(
         "{key} is not on the scale of `{grader}`, from {min} to {max}: its keys are {}",
         enumerated(&keys, "and")

@@ -9,27 +9,24 @@ use std::pin::Pin;
 use std::sync::{Arc, PoisonError};
 use std::time::Duration;
 
+use futures_util::future::OptionFuture;
 use tokio::time::Instant;
 
 use self::state::{FilesState, Phase, RecordState, TotalsState, VerdictQuota};
-use super::board::{VerdictId, WatchEvent};
+use super::board::WatchEvent;
 use super::board_state::BoardState;
 use super::endpoint_status::ToldWaits;
 use super::frontend::{Frontend, SessionEnd, UserInput, WatchContext};
 use super::session_board::{SessionBoard, display_name};
+use super::session_list::{SessionList, verdict_at};
 use super::totals::{EvaluationTotals, MovedVerdict, TotalsRequest, totals};
 use super::worker::EvaluationWorker;
 use crate::fs_watch::FileWatch;
 use evalrs_engine::resolve::live::{Live, ResolveState};
 use evalrs_graph::inputs::CellId;
-use evalrs_graph::queries;
-use evalrs_graph::results::label_of;
-use evalrs_graph::snapshot::{Snapshot, case_ids};
-use evalrs_metrics::metric::label_change::AgreementMove;
-use evalrs_model::delta::Movement;
+use evalrs_graph::snapshot::Snapshot;
 use evalrs_model::key::ActionKey;
-use evalrs_model::outcome::ActionTally;
-use evalrs_model::outcome::Usage;
+use evalrs_model::outcome::{ActionTally, Usage};
 use evalrs_system::changed_paths::ChangedPaths;
 
 mod commands;
@@ -47,7 +44,6 @@ const FRAME: Duration = Duration::from_millis(33);
 /// Verdicts of a save that are told one by one; totals tell of the others.
 const MAX_LISTED: usize = 1_000;
 
-/// What happens next.
 enum LoopEvent {
     ChangedPaths(ChangedPaths),
     Input(UserInput),
@@ -174,8 +170,8 @@ impl<'a> Control<'a> {
                     self.is_dirty = true;
                     let board = SessionBoard::new(&self.views, self.live.session());
                     let command = self.front.command(input, &board)?;
-                    if let Some(ending) =
-                        command.map_or(Ok(None), |command| self.carry_out(&command))?
+                    if let Some(command) = command
+                        && let Some(ending) = self.carry_out(&command)?
                     {
                         return Ok(ending);
                     }
@@ -192,26 +188,17 @@ impl<'a> Control<'a> {
     async fn next(&mut self, more: bool) -> LoopEvent {
         let due = self.due();
         let Self { live, front, watch, worker, editor, .. } = self;
-        let edited = async {
-            match editor {
-                Some(editor) => editor.as_mut().await,
-                None => std::future::pending().await,
-            }
-        };
-        let wait = async {
-            match due {
-                Some(due) => tokio::time::sleep_until(due).await,
-                None => std::future::pending().await,
-            }
-        };
+        // A branch that has nothing to wait for is not ready.
+        let edited = OptionFuture::from(editor.as_mut());
+        let wait = OptionFuture::from(due.map(tokio::time::sleep_until));
         tokio::select! {
             biased;
             touched = watch.touched() => LoopEvent::ChangedPaths(touched),
             input = front.input() => LoopEvent::Input(input),
-            done = edited => LoopEvent::Edited(done),
+            Some(done) = edited => LoopEvent::Edited(done),
             done = worker.done() => LoopEvent::Totals(done.flatten().map(Box::new)),
             () = live.wait() => LoopEvent::Changed,
-            () = wait => LoopEvent::Changed,
+            Some(()) = wait => LoopEvent::Changed,
             // Gives the others a chance to be ready first.
             () = tokio::task::yield_now(), if more => LoopEvent::Nothing,
         }
@@ -223,10 +210,7 @@ impl<'a> Control<'a> {
         let frame = may_draw.then_some(self.next_frame);
         let may_evaluate = self.phase.is_planned() && !self.worker.is_busy();
         let totals = (may_evaluate && !self.has_totals()).then_some(self.totals.next);
-        let again = match &self.files {
-            FilesState::Broken(broken) => broken.again,
-            FilesState::Valid | FilesState::Preflight(_) => None,
-        };
+        let again = if let FilesState::Broken(broken) = &self.files { broken.again } else { None };
         frame.into_iter().chain(totals).chain(again).min()
     }
 
@@ -249,7 +233,7 @@ impl<'a> Control<'a> {
         if self.phase == Phase::Planning && self.live.standing() != ResolveState::Planning {
             self.phase = Phase::Evaluating;
             // Only now it is known what programs load.
-            self.look_at_files()?;
+            self.look_at_files(false)?;
             self.tell(&WatchEvent::Planned)?;
         }
         self.want_totals();
@@ -271,36 +255,23 @@ impl<'a> Control<'a> {
         self.views.changed();
         self.fill();
         for cell in cells {
-            let Some((row, moved)) = self.moved(cell) else { continue };
+            let Some(moved) = self.moved(cell) else { continue };
             self.quota.urgent = self.quota.urgent.saturating_sub(1);
             if self.quota.listed == MAX_LISTED {
                 break;
             }
             self.quota.listed += 1;
             self.views.now.list(moved);
-            let board = SessionBoard::new(&self.views, self.live.session());
-            self.front.display().event(&WatchEvent::Verdict(row), &board)?;
+            self.display(&WatchEvent::Verdict(moved.row))?;
         }
         self.tell_waits()
     }
 
     /// A verdict that is known now, and how it moved.
-    fn moved(&self, id: CellId) -> Option<(VerdictId, MovedVerdict)> {
-        let CellId { chunk, case, grader } = id;
+    fn moved(&self, id: CellId) -> Option<MovedVerdict> {
         let session = self.live.session();
-        let db = &session.db;
-        let of = *queries::graders(db, session.root).get(grader)?;
-        let cell = *queries::cells(db, chunk, of).cells.get(case)?;
-        let case = case_ids(db, chunk).get(case).copied().flatten()?;
-        let then = self.views.now.before.cell(case, of.name(db));
-        let movement = Movement::of(then, cell);
-        let row = VerdictId { case, grader };
-        let distance = then.map_or(0.0, |then| (cell.score - then.score).abs());
-        let queries::Threshold(threshold) = of.pass_threshold(db);
-        let label = label_of(db, chunk, id.case, of);
-        let agreement = label.and_then(|label| AgreementMove::of(then, cell, label, threshold));
-        let moved = MovedVerdict { agreement, movement, distance, row };
-        (movement != Movement::Pending).then_some((row, moved))
+        let row = verdict_at(&session.db, id)?;
+        SessionList::of_now(&self.views, session).movement(row)
     }
 
     /// What the session holds is settled anew.
@@ -322,11 +293,9 @@ impl<'a> Control<'a> {
 
     /// Has everything evaluated, if that is worth while by now.
     fn want_totals(&mut self) {
-        let is_settled = matches!(
-            self.live.standing(),
-            ResolveState::Done | ResolveState::Held(_) | ResolveState::Stopped(_)
-        );
-        let is_early = self.totals.is_resting(Instant::now()) && !is_settled;
+        let comes_more =
+            matches!(self.live.standing(), ResolveState::Planning | ResolveState::Asking);
+        let is_early = self.totals.is_resting(Instant::now()) && comes_more;
         if self.has_totals() || is_early || self.worker.is_busy() || !self.phase.is_planned() {
             return;
         }
@@ -352,19 +321,19 @@ impl<'a> Control<'a> {
         }
         self.views.now.take(totals);
         let session = self.live.session();
+        let is_start = self.views.now.overview.save == 0;
         for metric in &mut self.views.now.overview.metrics {
-            let graders = queries::graders(&session.db, session.root).iter();
-            let mut own = graders.filter(|grader| *grader.name(&session.db) == metric.grader);
-            if let Some(grader) = own.next() {
-                metric.label = display_name(session, *grader);
+            let mut graders = session.graders().iter();
+            if let Some(own) = graders.find(|own| *own.name(&session.db) == metric.grader) {
+                metric.label = display_name(session, *own);
             }
-        }
-        if self.views.now.overview.save == 0 {
-            // Nothing has moved since it began.
-            for metric in &mut self.views.now.overview.metrics {
+            if is_start {
+                // Nothing has moved since it began.
                 metric.since_start = None;
                 metric.labels_since_start = None;
             }
+        }
+        if is_start {
             self.start.clone_from(&self.views.now.snapshot);
         }
         self.views.changed();
@@ -385,12 +354,12 @@ impl<'a> Control<'a> {
             ResolveState::Held(_) => Phase::Paused,
             ResolveState::Done | ResolveState::Stopped(_) => Phase::Settled,
         };
-        let is_known = self.has_totals() && !self.live.has_arrived();
-        if is_known && self.phase == phase && std::mem::take(&mut self.is_relabelled) {
-            return self.tell(&WatchEvent::Evaluated);
-        }
-        if !is_known || self.phase == phase {
+        if !self.has_totals() || self.live.has_arrived() {
             return Ok(());
+        }
+        if self.phase == phase {
+            let is_told = !std::mem::take(&mut self.is_relabelled);
+            return if is_told { Ok(()) } else { self.tell(&WatchEvent::Evaluated) };
         }
         self.phase = phase;
         self.is_dirty = true;
@@ -411,7 +380,7 @@ impl<'a> Control<'a> {
         self.record_now()?;
         self.forget();
         // Programs may have loaded more when they were called.
-        self.look_at_files()?;
+        self.look_at_files(false)?;
         self.tell(&WatchEvent::Evaluated)
     }
 
@@ -431,12 +400,16 @@ impl<'a> Control<'a> {
     async fn finish(self, ending: SessionEnd) -> EndedSession {
         let live = self.live;
         let done = live.progressed();
-        let tallies = live.tallies().to_vec();
-        let conversations = live.conversations();
-        let asked = live.asked().to_vec();
+        let ended = EndedSession {
+            ending,
+            tallies: live.tallies().to_vec(),
+            conversations: live.conversations(),
+            asked: live.asked().to_vec(),
+            spent: done.used,
+            saved: done.tally.saved,
+            closing: Vec::new(),
+        };
         live.finish().await;
-        let saved = done.tally.saved;
-        let closing = Vec::new();
-        EndedSession { ending, tallies, conversations, asked, spent: done.used, saved, closing }
+        ended
     }
 }

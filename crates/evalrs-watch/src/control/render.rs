@@ -3,22 +3,20 @@
 use tokio::time::Instant;
 
 use super::{Control, FRAME};
-use crate::board::{ActionCounts, Activity, Overview, Spending, VerdictId, WatchEvent};
+use crate::board::{ActionCounts, Activity, Overview, Spending, WatchEvent};
 use crate::endpoint_status::ToldWaits;
 use crate::sent_view::sent_text;
 use crate::session_board::SessionBoard;
+use crate::session_list::verdict_at;
 use evalrs_base::price::Cost;
 use evalrs_engine::resolve::live::{ResolveProgress, ResolveState};
-use evalrs_graph::inputs::CellId;
-use evalrs_graph::snapshot::case_ids;
 
 impl Control<'_> {
     /// Tells the display what happened, with the board as it is now.
     pub fn tell(&mut self, event: &WatchEvent) -> std::io::Result<()> {
         self.fill();
         self.mark_under_way();
-        let board = SessionBoard::new(&self.views, self.live.session());
-        self.front.display().event(event, &board)?;
+        self.display(event)?;
         if *event == WatchEvent::Saved {
             self.told_waits = ToldWaits::default();
             return Ok(());
@@ -26,13 +24,17 @@ impl Control<'_> {
         self.tell_waits()
     }
 
+    /// Shows the terminal and pages what happened.
+    pub(super) fn display(&mut self, event: &WatchEvent) -> std::io::Result<()> {
+        let board = SessionBoard::new(&self.views, self.live.session());
+        self.front.display().event(event, &board)?;
+        self.context.pages().map_or(Ok(()), |pages| pages.event(event, &board))
+    }
+
     /// Tells what is waited for and was not told since the last save.
     pub(super) fn tell_waits(&mut self) -> std::io::Result<()> {
-        let board = SessionBoard::new(&self.views, self.live.session());
-        for wait in self.told_waits.news(&self.views.now.overview.waiting) {
-            self.front.display().event(&WatchEvent::Waiting(wait), &board)?;
-        }
-        Ok(())
+        let news = self.told_waits.news(&self.views.now.overview.waiting);
+        news.into_iter().try_for_each(|wait| self.display(&WatchEvent::Waiting(wait)))
     }
 
     /// Draws the board, if something changed since it was drawn last and it may be drawn again.
@@ -45,8 +47,7 @@ impl Control<'_> {
         self.mark_under_way();
         self.is_dirty = false;
         self.next_frame = now + FRAME;
-        let lines = self.context.lines();
-        for line in lines {
+        for line in self.context.lines() {
             self.tell(&WatchEvent::Note(line))?;
         }
         self.tell_waits()?;
@@ -72,8 +73,8 @@ impl Control<'_> {
     pub(super) fn fill(&mut self) {
         let done = self.live.progressed();
         let has_totals = self.has_totals();
+        let limits = self.live.limits();
         let overview = &mut self.views.now.overview;
-        let before = overview.spent;
         overview.actions = ActionCounts {
             total: done.tally.total,
             cached: done.tally.cached,
@@ -88,16 +89,14 @@ impl Control<'_> {
             session: done.used,
             calls: done.calls,
             saved: done.tally.saved,
-            ..before
+            budget: limits.max_cost,
+            max_calls: limits.max_calls,
         };
         overview.state = match state(&self.live.standing(), &done) {
             // What is shown is not yet of what there is.
             Activity::Idle if !has_totals => Activity::Planning,
             state => state,
         };
-        let limits = self.live.limits();
-        overview.spent.budget = limits.max_cost;
-        overview.spent.max_calls = limits.max_calls;
         overview.waiting = self.context.waiting();
         overview.notes = self.warnings.iter().cloned().chain(self.live.notes()).collect();
         if let (Activity::Paused { .. }, 1..) = (&overview.state, overview.save) {
@@ -116,15 +115,9 @@ impl Control<'_> {
 
     /// Notes which verdicts judges are being asked for.
     fn mark_under_way(&mut self) {
-        self.views.under_way = self
-            .live
-            .under_way()
-            .into_iter()
-            .filter_map(|CellId { chunk, case, grader }| {
-                let case = case_ids(&self.live.session().db, chunk).get(case).copied().flatten()?;
-                Some(VerdictId { case, grader })
-            })
-            .collect();
+        let db = &self.live.session().db;
+        let cells = self.live.under_way().into_iter();
+        self.views.under_way = cells.filter_map(|cell| verdict_at(db, cell)).collect();
     }
 }
 
@@ -134,8 +127,7 @@ fn state(standing: &ResolveState, done: &ResolveProgress) -> Activity {
         ResolveState::Asking => Activity::Asking,
         ResolveState::Held(waiting) => {
             let landed = done.tally.asked.saturating_sub(done.under_way);
-            let mean =
-                done.tally.spent.cost.map(Cost::nanos).and_then(|cost| cost.checked_div(landed));
+            let mean = done.tally.spent.cost.and_then(|cost| cost.nanos().checked_div(landed));
             let expected = mean.map(|mean| Cost::from_nanos(mean.saturating_mul(*waiting)));
             Activity::Paused { waiting: *waiting, expected }
         }

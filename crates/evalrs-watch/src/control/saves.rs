@@ -8,8 +8,7 @@ use super::state::{BrokenSave, FilesState, Phase, PreflightSave, UnrecordedSave,
 use super::{Control, GRACE, SAVES_TO_FORGET};
 use crate::board::WatchEvent;
 use crate::ranks::Ranks;
-use crate::recording::FinishedSave;
-use crate::recording::rubrics;
+use crate::recording::{FinishedSave, rubrics};
 use crate::save_texts::SaveTexts;
 use crate::shown_evaluation::ShownEvaluation;
 use evalrs_base::diagnostic::Diagnostic;
@@ -53,14 +52,12 @@ impl Control<'_> {
 
     /// Puts the evaluation that is shown aside for the record, once: writing it would keep a save waiting.
     pub(super) fn record_later(&mut self) {
-        if !std::mem::take(&mut self.record.is_due) {
-            return;
+        if std::mem::take(&mut self.record.is_due) {
+            let shown = self.views.now.clone();
+            let last = self.record.last.clone();
+            self.record.last = shown.snapshot.clone().or_else(|| last.clone());
+            self.record.unwritten.push(UnrecordedSave { shown, last });
         }
-        let shown = self.views.now.clone();
-        let snapshot = shown.snapshot.clone();
-        let last = self.record.last.clone();
-        self.record.unwritten.push(UnrecordedSave { shown, last });
-        self.record.last = snapshot.or(self.record.last.take());
     }
 
     /// Drops the outcomes that no shown evaluation rests on; the store still has them. Which ones those are takes a look
@@ -75,19 +72,15 @@ impl Control<'_> {
         let mut want = |key| _ = wanted.insert(key);
         for shown in self.views.past.iter().chain([&self.views.now]) {
             shown.before.each_key(&mut want);
-            if let Some(snapshot) = &shown.snapshot {
-                snapshot.each_key(&mut want);
-            }
+            shown.snapshot.iter().for_each(|snapshot| snapshot.each_key(&mut want));
         }
         // Records and submissions are read again whenever something that rests on them changes.
         let session = self.live.session_mut();
         let db = &session.db;
         for chunk in session.root.chunks(db) {
-            wanted.extend(answers::conversation_keys(db, *chunk).into_iter().flatten());
+            answers::conversation_keys(db, *chunk).into_iter().flatten().for_each(&mut want);
             for grader in session.graders() {
-                programs::each_extraction(db, *chunk, *grader, &mut |_, _, key| {
-                    wanted.insert(key);
-                });
+                programs::each_extraction(db, *chunk, *grader, &mut |_, _, key| want(key));
             }
         }
         session.db.keep_outcomes(&wanted);
@@ -106,7 +99,7 @@ impl Control<'_> {
         let environment = match self.context.read_again(&save.touched) {
             Ok(environment) => environment,
             Err(problems) => {
-                self.look_at_files()?;
+                self.look_at_files(false)?;
                 return self.found_broken(save, problems);
             }
         };
@@ -125,10 +118,7 @@ impl Control<'_> {
                 let touched = std::mem::take(&mut broken.touched);
                 PreflightSave { touched, has_new_context: false, broken: Some(broken) }
             }
-            FilesState::Valid => {
-                let touched = ChangedPaths::default();
-                PreflightSave { touched, has_new_context: false, broken: None }
-            }
+            FilesState::Valid => PreflightSave::default(),
         }
     }
 
@@ -150,8 +140,7 @@ impl Control<'_> {
     ) -> std::io::Result<()> {
         // A trial decides what is looked at. What is looked at anew is reported as touched: to drop what a broken program
         // is looked at for, and to look at it once more when it is broken still, would go round for ever.
-        let is_decided = !matches!(reloaded, ReloadResult::NeedsPreflight(_));
-        self.look_at_files_and(!is_decided)?;
+        self.look_at_files(matches!(reloaded, ReloadResult::NeedsPreflight(_)))?;
         match reloaded {
             ReloadResult::NeedsPreflight(_) => {
                 // Workers of the program as it was are gone.
@@ -162,12 +151,13 @@ impl Control<'_> {
             ReloadResult::Broken { problems, .. } => self.found_broken(save, problems),
             ReloadResult::Changed { files, warnings } => {
                 self.mend();
+                let warnings = warnings.iter().map(Diagnostic::brief).collect();
                 if self.phase != Phase::Loading && self.are_labels(&files) {
-                    self.warnings = sentences(&warnings);
+                    self.warnings = warnings;
                     self.compare_anew();
                     return Ok(());
                 }
-                self.save(then, files, &warnings)
+                self.save(then, files, warnings)
             }
             ReloadResult::Same => {
                 self.mend();
@@ -199,22 +189,15 @@ impl Control<'_> {
         }
     }
 
-    /// Looks at every file that was read or looked for, from now on.
-    pub(super) fn look_at_files(&mut self) -> std::io::Result<()> {
-        self.look_at_files_and(false)
-    }
-
     /// Looks at every file that was read or looked for, and also at those of before if `keeps` says so.
-    fn look_at_files_and(&mut self, keeps: bool) -> std::io::Result<()> {
+    pub(super) fn look_at_files(&mut self, keeps: bool) -> std::io::Result<()> {
         let mut paths = self.live.session().paths();
         paths.extend(self.context.paths().iter().cloned());
         if keeps {
             paths.extend(self.watch.looked_at().map(str::to_owned));
         }
-        for warning in self.watch.look_at(&paths) {
-            self.tell(&WatchEvent::Note(warning))?;
-        }
-        Ok(())
+        let warnings = self.watch.look_at(&paths).into_iter();
+        warnings.map(WatchEvent::Note).try_for_each(|warning| self.tell(&warning))
     }
 
     /// What was saved cannot be evaluated. A file may be half written: it is shown once it is broken for a moment.
@@ -253,16 +236,16 @@ impl Control<'_> {
         &mut self,
         then: Option<&Arc<Snapshot>>,
         files: Vec<String>,
-        warnings: &[Diagnostic],
+        warnings: Vec<String>,
     ) -> std::io::Result<()> {
         let is_first = self.phase == Phase::Loading;
         let mut overview = self.views.now.overview.clone();
         if !is_first {
             if let Some(then) = then {
                 self.views.now.snapshot = Some(Arc::clone(then));
-            }
-            if overview.save == 0 {
-                self.start = then.cloned().or(self.start.take());
+                if overview.save == 0 {
+                    self.start = Some(Arc::clone(then));
+                }
             }
             self.fill();
             overview = self.views.now.overview.clone();
@@ -289,7 +272,7 @@ impl Control<'_> {
         overview.metrics.iter_mut().for_each(|metric| metric.held_out = None);
         overview.files = if is_first { Vec::new() } else { files };
         overview.suite = self.live.session().suite().map_or_else(String::new, |s| s.name.clone());
-        self.warnings = sentences(warnings);
+        self.warnings = warnings;
         self.views.now.overview = overview;
         self.views.looked_at = None;
         self.record.is_due = true;
@@ -328,9 +311,4 @@ impl Control<'_> {
             });
         }
     }
-}
-
-/// What is probably not meant, a sentence each.
-fn sentences(warnings: &[Diagnostic]) -> Vec<String> {
-    warnings.iter().map(Diagnostic::brief).collect()
 }

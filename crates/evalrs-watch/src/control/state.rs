@@ -61,9 +61,8 @@ impl BrokenSave {
 }
 
 /// What was saved, while its programs are loaded.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct PreflightSave {
-    /// What was touched.
     pub touched: ChangedPaths,
     /// Whether the environment or a setting changed.
     pub(super) has_new_context: bool,
@@ -73,7 +72,6 @@ pub(super) struct PreflightSave {
 
 /// The least time between two evaluations of everything while verdicts come in.
 const BETWEEN_TOTALS: Duration = Duration::from_millis(100);
-/// The most time between them.
 const MAX_BETWEEN_TOTALS: Duration = Duration::from_secs(2);
 /// How long totals rest at least, in times of what they took: a tenth of a core computes them while verdicts come in.
 const TOTALS_REST: u32 = 9;
@@ -94,8 +92,7 @@ pub(super) struct TotalsState {
 
 impl TotalsState {
     pub(super) fn new(now: Instant) -> Self {
-        let memo = Arc::default();
-        Self { changes: 0, of: None, begun_at: 0, next: now, memo }
+        Self { changes: 0, of: None, begun_at: 0, next: now, memo: Arc::default() }
     }
 
     /// A save begins at this version of the session: its first totals need not rest.

@@ -42,7 +42,6 @@ struct OpenFile {
     file: PathBuf,
 }
 
-/// When a file was written first and last.
 #[derive(Clone, Copy, Debug)]
 struct WriteSpan {
     first: Duration,
@@ -76,7 +75,6 @@ impl Debounce {
         self.touch(moment, path);
     }
 
-    /// Adds a path that was touched.
     pub(crate) fn touch(&mut self, moment: Duration, path: &str) {
         if self.is_everything || !self.is_held(path) {
             self.extend(moment);

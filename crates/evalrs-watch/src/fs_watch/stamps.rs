@@ -16,7 +16,6 @@ pub(crate) const SETTLING: Duration = Duration::from_millis(50);
 /// How long a file may be written before it is reported all the same.
 const MAX_SETTLING: Duration = Duration::from_secs(10);
 
-/// The stamps of paths.
 #[derive(Debug)]
 pub(crate) struct Stamps<S> {
     known: BTreeMap<Arc<str>, SeenStamp<S>>,

@@ -14,7 +14,6 @@ const MAX_LINKS: usize = 40;
 /// What stands at a path, without following it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum EntryKind {
-    /// A folder.
     Folder,
     /// A link, and what it says.
     Link(PathBuf),

@@ -2,7 +2,8 @@
 //!
 //! Pure: an index over [`PathTrail`]s. What it does not let through wakes nobody, as evalrs' own writes beside the suite.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
+use std::collections::btree_map::{BTreeMap, Entry};
 use std::ops::Bound::{Included, Unbounded};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -10,14 +11,15 @@ use std::sync::Arc;
 use super::trail::PathTrail;
 
 type WatchedNames = BTreeSet<Arc<str>>;
+type TrailPaths = BTreeMap<PathBuf, WatchedNames>;
 
 /// The trails of all paths that are looked at, by what they are made of.
 #[derive(Debug, Default)]
 pub(crate) struct TrailIndex {
     trails: BTreeMap<Arc<str>, PathTrail>,
-    entries: BTreeMap<PathBuf, WatchedNames>,
-    folders: BTreeMap<PathBuf, WatchedNames>,
-    listed: BTreeMap<PathBuf, WatchedNames>,
+    entries: TrailPaths,
+    folders: TrailPaths,
+    listed: TrailPaths,
 }
 
 impl TrailIndex {
@@ -27,34 +29,38 @@ impl TrailIndex {
             return;
         }
         self.forget(name);
-        for (index, paths) in
-            [(&mut self.entries, &trail.entries), (&mut self.folders, &trail.folders)]
-        {
+        for (index, paths) in self.parts(trail.clone()) {
             for path in paths {
-                index.entry(path.clone()).or_default().insert(name.clone());
+                index.entry(path).or_default().insert(name.clone());
             }
-        }
-        if let Some(listed) = &trail.listed {
-            self.listed.entry(listed.clone()).or_default().insert(name.clone());
         }
         self.trails.insert(name.clone(), trail);
     }
 
-    /// Looks at `name` no more.
+    /// Each index with what a trail has in it.
+    fn parts(&mut self, trail: PathTrail) -> [(&mut TrailPaths, BTreeSet<PathBuf>); 3] {
+        let PathTrail { entries, folders, listed } = trail;
+        [
+            (&mut self.entries, entries),
+            (&mut self.folders, folders),
+            (&mut self.listed, listed.into_iter().collect()),
+        ]
+    }
+
     pub(crate) fn forget(&mut self, name: &str) {
         let Some(trail) = self.trails.remove(name) else { return };
-        for path in &trail.entries {
-            drop_from(&mut self.entries, path, name);
-        }
-        for path in &trail.folders {
-            drop_from(&mut self.folders, path, name);
-        }
-        if let Some(path) = &trail.listed {
-            drop_from(&mut self.listed, path, name);
+        for (index, paths) in self.parts(trail) {
+            for path in paths {
+                if let Entry::Occupied(mut names) = index.entry(path) {
+                    names.get_mut().remove(name);
+                    if names.get().is_empty() {
+                        names.remove();
+                    }
+                }
+            }
         }
     }
 
-    /// The folders to watch.
     pub(crate) fn folders(&self) -> impl Iterator<Item = &PathBuf> {
         self.folders.keys()
     }
@@ -64,12 +70,8 @@ impl TrailIndex {
         &'a self,
         folders: impl IntoIterator<Item = &'a PathBuf>,
     ) -> WatchedNames {
-        folders
-            .into_iter()
-            .filter_map(|folder| self.folders.get(folder))
-            .flatten()
-            .cloned()
-            .collect()
+        let needing = folders.into_iter().filter_map(|folder| self.folders.get(folder));
+        needing.flatten().cloned().collect()
     }
 
     /// The watched folders at or below `path`: when that is replaced, so are they.
@@ -85,15 +87,6 @@ impl TrailIndex {
         let lists_it = path.parent().and_then(|folder| self.listed.get(folder));
         let through_it = self.below(path).filter_map(|folder| self.folders.get(folder));
         itself.into_iter().chain(lists_it).chain(through_it).flatten()
-    }
-}
-
-fn drop_from(index: &mut BTreeMap<PathBuf, WatchedNames>, path: &Path, name: &str) {
-    if let Some(names) = index.get_mut(path) {
-        names.remove(name);
-        if names.is_empty() {
-            index.remove(path);
-        }
     }
 }
 

@@ -17,7 +17,6 @@ use evalrs_model::spec::Label;
 use evalrs_report::human::coefficient;
 use evalrs_report::terminal_page::{BAD, GOOD, TITLE, faint, title};
 
-/// The most disagreements that are listed.
 const MAX_ROWS: usize = 10;
 
 /// The columns of a grader's name in a sentence.
@@ -26,87 +25,70 @@ const GRADER: usize = 24;
 /// A line a grader with labels: how far it agrees with people, and how that changed. It is read first.
 pub(super) fn headlines(overview: &Overview, width: usize) -> Vec<String> {
     let mut shown = Vec::new();
+    let mut tell = |text: String, style| shown.extend(prose(&text, style, width));
     for metric in &overview.metrics {
         let grader = cut(&metric.label, GRADER);
         if metric.disputed > 0 {
-            let told =
-                format!("labels of {grader}: people differ on {}", count(metric.disputed, "case"));
-            shown.extend(prose(&told, Style::new(), width));
+            let cases = count(metric.disputed, "case");
+            tell(format!("labels of {grader}: people differ on {cases}"), Style::new());
         }
         let Some(labels) = &metric.labels else { continue };
-        let last = metric.labels_since_last;
-        let style = last.map_or(Style::new(), |change| direction(&change));
-        let told = format!("labels of {grader}: {}", sentence(labels));
-        shown.extend(prose(&told, Style::new(), width));
+        tell(format!("labels of {grader}: {}", sentence(labels)), Style::new());
         if let Some(held_out) = &metric.held_out {
             let n = count(held_out.n, "label");
-            let told = format!("{INDENT}held out: {} on {n}", held_out.shown());
-            shown.extend(prose(&told, Style::new(), width));
+            tell(format!("{INDENT}held out: {} on {n}", held_out.shown()), Style::new());
         }
-        if let Some(change) = &last {
-            let told = format!("{INDENT}since last: {}", change_sentence(change, labels));
-            shown.extend(prose(&told, style, width));
-        }
+        let last = metric.labels_since_last;
         // After the first save both are the same.
-        if let Some(change) = metric.labels_since_start.filter(|start| Some(*start) != last) {
-            let told = format!("{INDENT}since start: {}", change_sentence(&change, labels));
-            shown.extend(prose(&told, direction(&change), width));
+        let start = metric.labels_since_start.filter(|start| Some(*start) != last);
+        for (since, change) in [("last", last), ("start", start)] {
+            if let Some(change) = change {
+                let (text, style) = change_sentence(&change, labels);
+                tell(format!("{INDENT}since {since}: {text}"), style);
+            }
         }
     }
     shown
 }
 
-fn direction(change: &AgreementChange) -> Style {
-    match change.by() {
-        Some(by) if by > 0.0 => GOOD,
-        Some(by) if by < 0.0 => BAD,
-        _ => Style::new(),
-    }
-}
-
 /// `agrees less, 60.0% -> 46.7%, kappa 0.10 -> -0.07, false passes +5, false fails -1; 1 now agrees, 5 no longer agree`.
-fn change_sentence(change: &AgreementChange, labels: &LabelAgreement) -> String {
-    let AgreementChange { before, now, .. } = change;
-    let word = match change.by() {
-        Some(by) if by > 0.0 => "agrees more",
-        Some(by) if by < 0.0 => "agrees less",
-        _ => "agrees as much",
+fn change_sentence(change: &AgreementChange, labels: &LabelAgreement) -> (String, Style) {
+    let AgreementChange { before, now, now_agrees, no_longer_agrees, .. } = change;
+    let (mut told, style) = match change.by() {
+        Some(by) if by > 0.0 => ("agrees more".to_owned(), GOOD),
+        Some(by) if by < 0.0 => ("agrees less".to_owned(), BAD),
+        _ => ("agrees as much".to_owned(), Style::new()),
     };
-    let arrow = |before: String, now: String| format!("{before} → {now}");
-    let mut parts = vec![
-        word.to_owned(),
-        arrow(percent(before.accuracy), percent(now.accuracy)),
-        format!("kappa {}", arrow(coefficient(before.kappa), coefficient(now.kappa))),
-    ];
+    let _ = write!(told, ", {} → {}", percent(before.accuracy), percent(now.accuracy));
+    let _ = write!(told, ", kappa {} → {}", coefficient(before.kappa), coefficient(now.kappa));
     for (name, by) in [
         ("false passes", change.more(|of| of.false_pass)),
         ("false fails", change.more(|of| of.false_fail)),
     ] {
-        parts.extend((by != 0).then(|| format!("{name} {by:+}")));
+        if by != 0 {
+            let _ = write!(told, ", {name} {by:+}");
+        }
     }
-    let agree = |n: usize| if n == 1 { "agrees" } else { "agree" };
-    let mut told = format!(
-        "{}; {} now {}, {} no longer {}",
-        parts.join(", "),
-        change.now_agrees,
-        agree(change.now_agrees),
-        change.no_longer_agrees,
-        agree(change.no_longer_agrees)
-    );
+    let [now_agree, agree] = [*now_agrees, *no_longer_agrees].map(agree);
+    let _ = write!(told, "; {now_agrees} now {now_agree}, {no_longer_agrees} no longer {agree}");
     let all = labels.n + labels.without_verdict;
     if change.n < all {
         let _ = write!(told, " (of {} of {all} labels: those judged both times)", change.n);
     }
-    told
+    (told, style)
+}
+
+fn agree(n: usize) -> &'static str {
+    if n == 1 { "agrees" } else { "agree" }
 }
 
 /// Who passes what, then where verdicts say something else than people.
 pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
     let overview = board.overview();
+    let is_named = overview.metrics.len() > 1;
     let mut shown = Vec::new();
     for metric in &overview.metrics {
         let Some(labels) = metric.labels.filter(|labels| labels.n > 0) else { continue };
-        let is_named = overview.metrics.len() > 1;
         let grader = if is_named { cut(&metric.label, GRADER) } else { "grader".to_owned() };
         shown.extend(confusion(&grader, &labels, width));
     }
@@ -121,8 +103,7 @@ fn sentence(labels: &LabelAgreement) -> String {
     let mut parts = Vec::new();
     if labels.n > 0 {
         let verdicts = count(labels.n, "verdict");
-        let agree = if labels.n == 1 { "agrees" } else { "agree" };
-        parts.push(format!("{} of {verdicts} {agree}", percent(labels.accuracy)));
+        parts.push(format!("{} of {verdicts} {}", percent(labels.accuracy), agree(labels.n)));
         let kappa = coefficient(labels.kappa);
         let interval = labels.kappa_interval.map_or_else(String::new, |(low, high)| {
             format!(" ({:.2} to {:.2})", low + 0.0, high + 0.0)
@@ -136,10 +117,8 @@ fn sentence(labels: &LabelAgreement) -> String {
         parts.push(format!("{} without a verdict", count(labels.without_verdict, "label")));
     }
     if labels.stale > 0 {
-        parts.push(format!(
-            "{} of earlier answers, which do not count",
-            count(labels.stale, "label")
-        ));
+        let stale = count(labels.stale, "label");
+        parts.push(format!("{stale} of earlier answers, which do not count"));
     }
     if parts.is_empty() { "no verdict has one".to_owned() } else { parts.join(", ") }
 }
@@ -192,15 +171,12 @@ fn disagreements(board: &dyn Board, width: usize) -> Vec<String> {
 }
 
 fn verdict(row: &VerdictRow) -> String {
-    let word = match row.now.state {
-        CellState::Passed => "pass",
-        CellState::Failed => "fail",
-        CellState::Errored => return "error".to_owned(),
-        CellState::Pending | CellState::Skipped | CellState::NotApplicable => {
-            return "-".to_owned();
-        }
-    };
-    format!("{} {word}", score(row.now.score))
+    match row.now.state {
+        CellState::Passed => format!("{} pass", score(row.now.score)),
+        CellState::Failed => format!("{} fail", score(row.now.score)),
+        CellState::Errored => "error".to_owned(),
+        CellState::Pending | CellState::Skipped | CellState::NotApplicable => "-".to_owned(),
+    }
 }
 
 fn label(label: Label) -> String {

@@ -4,7 +4,7 @@ use super::words::session;
 use crate::board::{Board, MetricRow, Overview, SaveRow};
 use evalrs_base::text::table::{TableCell, lines as table_lines, number, words};
 use evalrs_base::text::{count, percent, score_or_dash};
-use evalrs_metrics::gate::{GateReport, GateStatus};
+use evalrs_metrics::gate::GateReport;
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_report::intervals::{kappa_or_dash, or_dash};
 use evalrs_report::terminal_page::{TITLE, title};
@@ -53,7 +53,9 @@ fn grader_lines(start: &SaveRow, overview: &Overview, width: usize) -> Vec<Strin
     let mut rows = vec![head];
     for metric in metrics {
         let before = start.metrics.iter().find(|then| then.grader == metric.grader);
-        let mut row = vec![words(&metric.label), mean(metric, before)];
+        let before = before.map(|before| score_or_dash(before.mean));
+        let mean = number(change(before, score_or_dash(metric.mean)));
+        let mut row = vec![words(&metric.label), mean];
         if has_labels {
             row.extend(agreement(metric));
         }
@@ -61,11 +63,6 @@ fn grader_lines(start: &SaveRow, overview: &Overview, width: usize) -> Vec<Strin
         rows.push(row);
     }
     table_lines(&rows, width)
-}
-
-fn mean(metric: &MetricRow, before: Option<&MetricRow>) -> TableCell {
-    let before = before.map(|before| score_or_dash(before.mean));
-    number(change(before, score_or_dash(metric.mean)))
 }
 
 /// The agreement at the start and at the end, both with the labels of now, over the cases judged both times.
@@ -85,12 +82,9 @@ fn agreement(metric: &MetricRow) -> [TableCell; 3] {
 /// `gate FAILED → PASSED`; nothing without a gate.
 fn gate_line(start: &SaveRow, gate: &GateReport) -> Option<String> {
     gate.status?;
-    let shout = |status: Option<GateStatus>| {
-        let gate = GateReport { status, ..GateReport::default() };
-        verdict::word(&gate).to_uppercase()
-    };
-    let before = start.gate.map(|status| shout(Some(status)));
-    Some(format!("gate {}", change(before, shout(gate.status))))
+    let before = GateReport { status: start.gate, ..GateReport::default() };
+    let [before, now] = [&before, gate].map(|gate| verdict::word(gate).to_uppercase());
+    Some(format!("gate {}", change(start.gate.map(|_| before), now)))
 }
 
 /// `0.720 → 0.830`; what is as it was is said once.

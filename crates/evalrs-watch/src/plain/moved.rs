@@ -16,7 +16,6 @@ use evalrs_model::delta::{Cell as Grade, CellState, Movement, MovementCounts};
 use evalrs_report::digest::case_name;
 use evalrs_report::terminal_page::{BAD, DOUBTFUL, FAINT, GOOD, faint};
 
-/// The most verdicts that are listed.
 const MAX_ROWS: usize = 20;
 
 /// The most lines that a rationale takes.
@@ -42,13 +41,10 @@ pub(super) fn lines(board: &dyn Board, width: usize) -> Vec<String> {
     let ids = board.rows(&ListQuery::of(VerdictFilter::Moved));
     let details: Vec<VerdictDetail> =
         ids.iter().take(MAX_ROWS).filter_map(|id| board.detail(*id)).collect();
-    let rows: Vec<&VerdictRow> = details.iter().map(|detail| &detail.row).collect();
-    for (line, detail) in row_lines(&rows, width).into_iter().zip(&details) {
+    for (line, detail) in row_lines(&details, width).into_iter().zip(&details) {
         shown.push(line);
-        let room = width.saturating_sub(INDENT.len() * 2);
-        shown.extend(
-            rationale_lines(detail, room).iter().map(|line| format!("{INDENT}{INDENT}{line}")),
-        );
+        let rationale = rationale_lines(detail, width.saturating_sub(INDENT.len() * 2));
+        shown.extend(rationale.iter().map(|line| format!("{INDENT}{INDENT}{line}")));
     }
     if ids.len() > MAX_ROWS {
         shown.push(faint(&format!("… and {} more", ids.len() - MAX_ROWS)));
@@ -80,10 +76,9 @@ pub(super) fn counts(counts: &MovementCounts) -> String {
         (counts.not_applicable, "not applicable", "not applicable"),
     ];
     let some = all.into_iter().filter(|(number, ..)| *number > 0);
-    let some: Vec<String> = some
-        .map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }))
-        .collect();
-    let some = some.join(", ");
+    let some = some
+        .map(|(number, one, many)| format!("{number} {}", if number == 1 { one } else { many }));
+    let some = some.collect::<Vec<_>>().join(", ");
     match (counts.moved(), some.is_empty()) {
         (0, true) => "no verdict moved".to_owned(),
         (0, false) => format!("no verdict moved: {some}"),
@@ -92,9 +87,9 @@ pub(super) fn counts(counts: &MovementCounts) -> String {
 }
 
 /// A line a row: `broken  quality  gift-card  1.000 → 0.500  (-0.500)`.
-fn row_lines(rows: &[&VerdictRow], width: usize) -> Vec<String> {
-    let trials = rows.iter().any(|row| row.trial > 0);
-    let cells = |row: &&VerdictRow| {
+fn row_lines(details: &[VerdictDetail], width: usize) -> Vec<String> {
+    let trials = details.iter().any(|detail| detail.row.trial > 0);
+    let rows = details.iter().map(|VerdictDetail { row, .. }| {
         let (name, style) = match row.agreement {
             Some(AgreementMove::NowAgrees) => ("now agrees", GOOD),
             Some(AgreementMove::NoLongerAgrees) => ("no longer agrees", BAD),
@@ -111,8 +106,8 @@ fn row_lines(rows: &[&VerdictRow], width: usize) -> Vec<String> {
             cells.push(change(row));
         }
         cells
-    };
-    table_lines(&rows.iter().map(cells).collect::<Vec<_>>(), width)
+    });
+    table_lines(&rows.collect::<Vec<_>>(), width)
 }
 
 /// The name of what was graded.
@@ -137,6 +132,11 @@ fn movement(movement: Movement) -> (&'static str, Style) {
     }
 }
 
+/// The verdict before, where both are verdicts.
+fn verdict_before(row: &VerdictRow) -> Option<Grade> {
+    row.before.filter(|before| before.is_verdict() && row.now.is_verdict())
+}
+
 /// The score of a verdict, or the word for what is not one.
 fn grade(grade: Grade) -> String {
     match grade.state {
@@ -149,19 +149,16 @@ fn grade(grade: Grade) -> String {
 }
 
 fn change(row: &VerdictRow) -> TableCell {
-    let before = row.before.filter(|before| before.is_verdict() && row.now.is_verdict());
-    let text = before
-        .map_or_else(String::new, |before| format!("({})", signed(row.now.score - before.score)));
-    number(text).styled(FAINT)
+    let by = verdict_before(row).map(|before| signed(row.now.score - before.score));
+    number(by.map_or_else(String::new, |by| format!("({by})"))).styled(FAINT)
 }
 
 /// What the rationale says otherwise than before, in a line or two. Of an error its message, for it has nothing in
 /// common with what a judge said; nothing where the words are the same.
 fn rationale_lines(detail: &VerdictDetail, width: usize) -> Vec<String> {
     let Some(now) = &detail.rationale else { return Vec::new() };
-    let row = &detail.row;
-    let before = row.before.filter(|before| before.is_verdict() && row.now.is_verdict());
-    let Some(before) = before.and(detail.rationale_before.as_deref()) else {
+    let before = verdict_before(&detail.row).and(detail.rationale_before.as_deref());
+    let Some(before) = before else {
         let line = cut(beginning(now), width);
         return if line.is_empty() { Vec::new() } else { vec![faint(&line)] };
     };
@@ -179,17 +176,16 @@ fn first_change(pieces: Vec<Piece>, width: usize) -> Vec<String> {
     let room = width.saturating_sub("[--] …".len());
     let is_change = |piece: &Piece| !matches!(piece, Piece::Same(_));
     let mut rest = pieces.into_iter().skip_while(|piece| !is_change(piece));
-    let shorter = |piece: Piece| match piece {
-        Piece::Same(text) => Piece::Same(text),
-        Piece::Removed(text) => Piece::Removed(cut(&text, room)),
-        Piece::Added(text) => Piece::Added(cut(&text, room)),
-    };
-    let first: Vec<Piece> = rest.by_ref().take_while(is_change).map(shorter).collect();
-    let mut lines: Vec<String> = first
-        .iter()
-        .flat_map(|piece| render(std::slice::from_ref(piece), width, 0))
-        .take(MAX_LINES)
-        .collect();
+    let mut lines = Vec::new();
+    for piece in rest.by_ref().take_while(is_change) {
+        let shorter = match piece {
+            Piece::Same(text) => Piece::Same(text),
+            Piece::Removed(text) => Piece::Removed(cut(&text, room)),
+            Piece::Added(text) => Piece::Added(cut(&text, room)),
+        };
+        lines.extend(render(&[shorter], width, 0));
+    }
+    lines.truncate(MAX_LINES);
     if rest.any(|piece| is_change(&piece))
         && let Some(last) = lines.last_mut()
     {

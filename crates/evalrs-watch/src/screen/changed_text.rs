@@ -9,7 +9,6 @@ use evalrs_base::text::{count, sanitize};
 /// The most bytes that are shown of one text.
 const MAX_TEXT: usize = 64 << 10;
 
-/// The columns that a tab becomes.
 const TAB: &str = "    ";
 
 /// The lines around a change that are shown of a long text.

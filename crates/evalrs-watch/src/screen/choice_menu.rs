@@ -1,11 +1,9 @@
 //! A menu over the screen, of which one is chosen: a tag or a grader. What is typed leaves those that hold it.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span, Text};
-use ratatui::widgets::{Block, BorderType, Clear, Padding, Widget};
 
-use super::paint::{cut_line, scrollbar};
+use super::paint::{Canvas, boxed, cut_line, middle};
 use super::theme::{STRONG, Theme};
 use evalrs_base::text::{columns, cut, grouped, sanitize};
 
@@ -16,12 +14,9 @@ const HEIGHT: u16 = 16;
 /// The columns of a count.
 const COUNT: usize = 8;
 
-/// What is chosen from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum ChoiceKind {
-    /// Tags of samples.
     Tag,
-    /// Graders.
     Grader,
 }
 
@@ -34,18 +29,20 @@ impl ChoiceKind {
     }
 }
 
-/// One that can be chosen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct MenuEntry {
     /// What is chosen by it; none lists all.
     pub value: Option<String>,
-    /// What it is called.
-    pub name: String,
     /// How many there are, if that is told.
     pub count: Option<usize>,
 }
 
-/// The menu.
+impl MenuEntry {
+    fn name(&self) -> &str {
+        self.value.as_deref().unwrap_or("all")
+    }
+}
+
 #[derive(Clone, Debug)]
 pub(super) struct ChoiceMenu {
     pub kind: ChoiceKind,
@@ -58,7 +55,7 @@ pub(super) struct ChoiceMenu {
 impl ChoiceMenu {
     /// A menu of these entries, and before them one for all; it points at what is chosen now.
     pub(super) fn new(kind: ChoiceKind, entries: Vec<MenuEntry>, chosen: Option<&str>) -> Self {
-        let all = MenuEntry { value: None, name: "all".to_owned(), count: None };
+        let all = MenuEntry { value: None, count: None };
         let entries: Vec<MenuEntry> = std::iter::once(all).chain(entries).collect();
         let at = entries.iter().position(|entry| entry.value.as_deref() == chosen).unwrap_or(0);
         Self { kind, entries, typed: String::new(), at }
@@ -67,7 +64,7 @@ impl ChoiceMenu {
     /// Those that hold what is typed, in whatever case.
     fn left(&self) -> Vec<&MenuEntry> {
         let needle = self.typed.to_lowercase();
-        self.entries.iter().filter(|entry| entry.name.to_lowercase().contains(&needle)).collect()
+        self.entries.iter().filter(|entry| entry.name().to_lowercase().contains(&needle)).collect()
     }
 
     /// The entry that is pointed at; none if none is left.
@@ -81,30 +78,23 @@ impl ChoiceMenu {
         self.at = self.at.saturating_add_signed(by).min(last);
     }
 
-    /// Adds to what is typed.
     pub(super) fn typed(&mut self, text: &str) {
         self.typed.push_str(&sanitize(text));
         self.at = 0;
     }
 
-    /// Takes the last character back.
     pub(super) fn backspace(&mut self) {
         self.typed.pop();
         self.at = 0;
     }
 
     /// Draws it in the middle of the area.
-    pub(super) fn draw(&self, buffer: &mut Buffer, area: Rect, theme: Theme) {
+    pub(super) fn draw(&self, canvas: &mut Canvas<'_>, area: Rect) {
+        let theme = canvas.theme;
         let left = self.left();
         let entries = u16::try_from(self.entries.len()).unwrap_or(u16::MAX).min(HEIGHT);
-        let place = area.centered(
-            Constraint::Length(WIDTH.min(area.width)),
-            Constraint::Length((entries + 2).min(area.height)),
-        );
-        let mut block = Block::bordered()
-            .border_type(BorderType::Rounded)
-            .border_style(theme.accent())
-            .padding(Padding::horizontal(1))
+        let place = middle(area, WIDTH, entries + 2);
+        let mut block = boxed(theme.accent())
             .title(self.kind.title())
             .title_style(STRONG)
             .title_bottom(" type to find · Enter lists · Esc closes ");
@@ -113,26 +103,23 @@ impl ChoiceMenu {
             let typed = format!(" {}▏", cut(&self.typed, room.saturating_sub(3)));
             block = block.title_top(Line::styled(typed, theme.accent()).right_aligned());
         }
-        Clear.render(place, buffer);
-        let inner = block.inner(place);
-        block.render(place, buffer);
+        let inner = canvas.over(place, block);
         let height = usize::from(inner.height);
         let offset = (self.at + 1).saturating_sub(height);
         let width = usize::from(inner.width).saturating_sub(1);
         let lines = left.iter().enumerate().skip(offset).take(height);
-        let lines = lines.map(|(at, entry)| cut_line(self.line(entry, at, width, theme), width));
-        let lines: Text<'_> = if left.is_empty() {
-            Text::styled("nothing holds that", theme.faint())
-        } else {
-            lines.collect()
-        };
-        lines.render(inner, buffer);
-        scrollbar(buffer, inner, offset, left.len(), theme.faint());
+        let mut lines: Text<'_> =
+            lines.map(|(at, entry)| cut_line(self.line(entry, at, width, theme), width)).collect();
+        if left.is_empty() {
+            lines = Text::styled("nothing holds that", theme.faint());
+        }
+        canvas.render(lines, inner);
+        canvas.scrollbar(inner, offset, left.len());
     }
 
     fn line(&self, entry: &MenuEntry, at: usize, width: usize, theme: Theme) -> Line<'static> {
         let is_pointed = at == self.at;
-        let name = cut(&entry.name, width.saturating_sub(COUNT + 2));
+        let name = cut(entry.name(), width.saturating_sub(COUNT + 2));
         let gap = width.saturating_sub(columns(&name) + COUNT + 2);
         let count = entry.count.map_or_else(String::new, |count| grouped(count as u64));
         let line = Line::from_iter([
@@ -149,16 +136,13 @@ mod tests {
     use super::{ChoiceKind, ChoiceMenu, MenuEntry};
 
     fn menu(chosen: Option<&str>) -> ChoiceMenu {
-        let entries = ["refund", "Return", "vip"].map(|name| MenuEntry {
-            value: Some(name.to_owned()),
-            name: name.to_owned(),
-            count: Some(1),
-        });
+        let entries = ["refund", "Return", "vip"]
+            .map(|name| MenuEntry { value: Some(name.to_owned()), count: Some(1) });
         ChoiceMenu::new(ChoiceKind::Tag, entries.to_vec(), chosen)
     }
 
     fn pointed(menu: &ChoiceMenu) -> Option<&str> {
-        menu.pointed().map(|entry| entry.name.as_str())
+        menu.pointed().map(MenuEntry::name)
     }
 
     #[test]

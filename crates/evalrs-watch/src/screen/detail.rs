@@ -1,15 +1,14 @@
 //! Everything behind the selected verdict: why it is what it is, and what changed in that.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, Widget};
+use ratatui::widgets::Block;
 
 use super::changed_text::{beginning, difference, harmless};
 use super::list_columns::{DISPUTED, model_and_trial, score_change};
-use super::paint::{flowed, panel};
-use super::scrolled::ScrolledLines;
+use super::paint::{Canvas, flowed, panel};
+use super::scrolled::{ScrolledPage, ScrolledPane};
 use super::theme::{STRONG, Theme, label};
 use crate::board::{HiddenLabel, IngredientRow, VerdictDetail, VerdictRow};
 use evalrs_base::text::{columns, count, cut, cut_middle, grouped, sanitize, score};
@@ -19,7 +18,6 @@ use evalrs_model::delta::{Cell, CellState};
 const NAME: usize = 20;
 const KEY: usize = 16;
 
-/// Where the detail stands.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct DetailPlace {
     /// Whether the list stands beside it.
@@ -30,58 +28,54 @@ pub(super) struct DetailPlace {
     pub(super) is_alone: bool,
 }
 
-/// A detail as it was laid out.
+/// How much is seen of the selected verdict.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum DetailView {
+    /// Its detail, beside the list or below it.
+    #[default]
+    WithList,
+    /// Its detail, in the place of the list too.
+    Alone,
+    /// What judges were sent about it and replied, in the place of both.
+    AsSent,
+}
+
+/// A verdict, and whether all there is to say of it is shown.
 #[derive(Debug, PartialEq)]
-struct LaidOutDetail {
+pub(super) struct ShownDetail {
     detail: VerdictDetail,
-    width: u16,
     is_whole: bool,
 }
 
-/// What is seen of the selected verdict.
-#[derive(Debug, Default)]
-pub(super) struct DetailPane {
-    /// The lines and where one is in them.
-    pub shown: ScrolledLines,
-    /// What was laid out last, for which width: a long text is compared and broken into lines once.
-    laid_out: Option<LaidOutDetail>,
-}
+impl ScrolledPage for ShownDetail {
+    fn follows(&self, before: &Self) -> bool {
+        self.detail.row.id == before.detail.row.id
+    }
 
-impl DetailPane {
-    /// Draws a title and as many lines as fit, beside the list or below it; none is selected without a detail.
-    pub(super) fn draw(
-        &mut self,
-        buffer: &mut Buffer,
-        area: Rect,
-        place: DetailPlace,
-        detail: Option<VerdictDetail>,
-        theme: Theme,
-    ) {
-        let row = detail.as_ref().map(|detail| &detail.row);
-        let block = match row {
-            Some(row) => titled(row, area.width, place, theme),
-            None => panel(area.width, place.is_beside, Line::default(), Line::default(), theme),
-        };
-        let before = self.laid_out.as_ref().map(|laid_out| laid_out.detail.row.id);
-        if before != row.map(|row| row.id) {
-            self.shown.restart();
-        }
-        self.shown.area = block.inner(area);
-        block.render(area, buffer);
-        let width = self.shown.area.width;
-        let is_whole = place.is_alone;
-        let wanted = detail.map(|detail| LaidOutDetail { detail, width, is_whole });
-        if self.laid_out != wanted {
-            let room = usize::from(ScrolledLines::room(width));
-            let lines = |wanted: &LaidOutDetail| lines(&wanted.detail, is_whole, room, theme);
-            self.shown.set(wanted.as_ref().map_or_else(Vec::new, lines));
-            self.laid_out = wanted;
-        }
-        self.shown.draw(buffer, theme);
+    fn lines(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        lines(&self.detail, self.is_whole, width, theme)
     }
 }
 
-/// The panel with the names of sample, model and grader.
+impl ScrolledPane<ShownDetail> {
+    /// Draws the selected verdict beside the list or below it; none is selected without a detail.
+    pub(super) fn draw_detail(
+        &mut self,
+        canvas: &mut Canvas<'_>,
+        area: Rect,
+        place: DetailPlace,
+        detail: Option<VerdictDetail>,
+    ) {
+        let theme = canvas.theme;
+        let panel = match &detail {
+            Some(detail) => titled(&detail.row, area.width, place, theme),
+            None => panel(area.width, place.is_beside, Line::default(), Line::default(), theme),
+        };
+        let page = detail.map(|detail| ShownDetail { detail, is_whole: place.is_alone });
+        self.draw(canvas, area, panel, page);
+    }
+}
+
 fn titled(row: &VerdictRow, width: u16, place: DetailPlace, theme: Theme) -> Block<'static> {
     let grader = Line::styled(format!(" {} ", cut(&row.grader, 24)), theme.faint());
     let model = match model_and_trial(row) {
@@ -108,20 +102,17 @@ fn lines(detail: &VerdictDetail, is_whole: bool, width: usize, theme: Theme) -> 
     page.lines.extend(person(&detail.row, theme));
     page.lines.extend(dispute(&detail.row, theme));
     let is_error = detail.row.now.state == CellState::Errored;
-    match (&detail.rationale, &detail.rationale_before) {
-        (Some(now), Some(before)) if now != before && !is_error => {
+    let before = detail.rationale_before.as_deref();
+    match (&detail.rationale, before) {
+        (Some(error), _) if is_error => page.text("error", error, theme.doubtful()),
+        (Some(now), Some(before)) if now != before => {
             page.section("why, and what changed in it", &difference(before, now, theme));
         }
-        (Some(now), before) => {
-            let title = if is_error { "error" } else { "why" };
-            let style = if is_error { theme.doubtful() } else { Style::new() };
-            page.text(title, now, style);
-            if let Some(before) = before.as_ref().filter(|_| is_error) {
-                page.text("why, before", before, theme.faint());
-            }
-        }
-        (None, Some(before)) => page.text("why, before", before, theme.faint()),
-        (None, None) => {}
+        (Some(now), _) => page.text("why", now, Style::new()),
+        (None, _) => {}
+    }
+    if let Some(before) = before.filter(|_| is_error || detail.rationale.is_none()) {
+        page.text("why, before", before, theme.faint());
     }
     page.text("submission", &detail.submission, Style::new());
     if let Some(truth) = &detail.ground_truth {
@@ -172,21 +163,20 @@ fn words(cell: Cell) -> String {
 
 /// What a person says, and whether the verdict came to say the same or ceased to.
 fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
-    let hidden = row.hidden_label.map(|why| match why {
-        HiddenLabel::Stale => "  the label of a person is of an earlier answer: it does not count",
-        HiddenLabel::HeldOut => "  the label of a person is held out, and not shown",
-    });
-    if let Some(hidden) = hidden {
-        return Some(Line::styled(hidden, theme.faint()));
+    if let Some(why) = row.hidden_label {
+        let hidden = match why {
+            HiddenLabel::Stale => "is of an earlier answer: it does not count",
+            HiddenLabel::HeldOut => "is held out, and not shown",
+        };
+        return Some(Line::styled(format!("  the label of a person {hidden}"), theme.faint()));
     }
     let says = label(row.label?);
-    let mut line = if row.disagrees {
-        Line::styled(format!("≠ a person says {says}"), theme.bad())
-    } else if row.now.is_verdict() {
-        Line::styled(format!("✓ a person says {says}"), theme.good())
-    } else {
-        Line::styled(format!("  a person says {says}"), theme.faint())
+    let (sign, style) = match (row.disagrees, row.now.is_verdict()) {
+        (true, _) => ("≠", theme.bad()),
+        (false, true) => ("✓", theme.good()),
+        (false, false) => (" ", theme.faint()),
     };
+    let mut line = Line::styled(format!("{sign} a person says {says}"), style);
     if let Some(moved) = row.agreement {
         let (_, word, style) = theme.agreement(moved);
         line.push_span(Span::styled(format!("   {word}"), STRONG.patch(style)));
@@ -196,11 +186,13 @@ fn person(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
 
 /// Who says what, where people differ.
 fn dispute(row: &VerdictRow, theme: Theme) -> Option<Line<'static>> {
+    if row.dispute.is_empty() {
+        return None;
+    }
     let said = row.dispute.iter().map(|(who, says)| format!("{} {}", cut(who, 24), label(*says)));
-    let said: Vec<String> = said.collect();
     let tie = if row.label.is_none() { ", a tie" } else { "" };
-    let text = format!("{DISPUTED} people differ{tie}: {}", said.join(", "));
-    (!said.is_empty()).then(|| Line::styled(text, theme.doubtful()))
+    let said = said.collect::<Vec<_>>().join(", ");
+    Some(Line::styled(format!("{DISPUTED} people differ{tie}: {said}"), theme.doubtful()))
 }
 
 struct DetailPage {
@@ -222,12 +214,11 @@ impl DetailPage {
 
     fn text(&mut self, title: &'static str, text: &str, style: Style) {
         let (shown, left) = beginning(text);
-        let shown = harmless(shown.trim_end());
-        if shown.is_empty() {
-            self.section(title, &[("(empty)".to_owned(), self.theme.faint())]);
-        } else {
-            self.section(title, &[(shown, style)]);
-        }
+        let part = match harmless(shown.trim_end()) {
+            empty if empty.is_empty() => ("(empty)".to_owned(), self.theme.faint()),
+            shown => (shown, style),
+        };
+        self.section(title, &[part]);
         if left > 0 {
             let more = format!("… {} more bytes", grouped(left as u64));
             self.lines.push(Line::styled(more, self.theme.faint()));
@@ -247,10 +238,14 @@ impl DetailPage {
             let name = cut(&row.name, width);
             let gap = " ".repeat(width - columns(&name) + 2);
             let preview = cut(&row.preview, self.width.saturating_sub(width + 4));
+            let (mark, of_name, of_preview) = match row.is_new {
+                true => ("* ", theme.accent(), Style::new()),
+                false => ("  ", theme.faint(), theme.faint()),
+            };
             self.lines.push(Line::from_iter([
-                Span::styled(if row.is_new { "* " } else { "  " }, theme.accent()),
-                Span::styled(name + &gap, if row.is_new { theme.accent() } else { theme.faint() }),
-                Span::styled(preview, if row.is_new { Style::new() } else { theme.faint() }),
+                Span::styled(mark, theme.accent()),
+                Span::styled(name + &gap, of_name),
+                Span::styled(preview, of_preview),
             ]));
         }
         if ingredients.iter().any(|row| row.is_new) {

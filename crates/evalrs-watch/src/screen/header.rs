@@ -1,16 +1,13 @@
 //! The first lines: which suite and save, what the gate says, what it cost, and what goes on.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::agreement::headlines;
-use super::paint::{sides, span};
+use super::paint::{Canvas, span};
 use super::theme::{STRONG, Theme, used};
-use crate::board::{
-    ActionCounts, Activity, MetricRow, NEXT_JUDGMENTS, Overview, Spending, save_name,
-};
+use crate::board::{ActionCounts, Activity, NEXT_JUDGMENTS, Overview, Spending, save_name};
 use evalrs_base::price::Cost;
 use evalrs_base::text::{count, cut, grouped};
 use evalrs_metrics::gate::GateStatus;
@@ -36,24 +33,25 @@ pub(super) struct HeaderContext<'a> {
 
 /// Draws as many of the lines as the area has. Where labels are, agreement stands before the gate.
 pub(super) fn draw(
-    buffer: &mut Buffer,
+    canvas: &mut Canvas<'_>,
     area: Rect,
     overview: &Overview,
     context: HeaderContext<'_>,
-    theme: Theme,
 ) {
+    let theme = canvas.theme;
     let area = area.inner(Margin::new(1, 0));
-    let faint = |text: String| Line::from(Span::styled(text, theme.faint()));
+    let width = usize::from(area.width);
+    let beside = |rights: &[Line<'_>]| rights.last().map_or(0, |shortest| shortest.width() + 3);
     let notes = notes(overview, context.message, theme);
+    let faint = |text: String| Line::from(Span::styled(text, theme.faint()));
     let actions = actions(&overview.actions).map(faint);
-    let beside = actions.last().map_or(0, |shortest| shortest.width() + 3);
-    let room = usize::from(area.width).saturating_sub(beside);
+    let room = width.saturating_sub(beside(&actions));
     let labelled = overview.labelled(context.selected);
-    let agreement = labelled.and_then(|metric| agreement(overview, metric, room, theme));
+    let is_named = overview.metrics.len() > 1;
+    let agreement = labelled.map(|metric| longest(headlines(metric, is_named, theme), room));
     let gates = [gate(overview, room / 2, theme), gate(overview, 0, theme)];
     let gates: &[Line<'_>] = if agreement.is_some() { &gates } else { &[] };
-    let beside = gates.last().map_or(0, |shortest| shortest.width() + 3);
-    let room_of_state = usize::from(area.width).saturating_sub(beside);
+    let room_of_state = width.saturating_sub(beside(gates));
     let mut state = state(overview, room_of_state, theme);
     if area.height < 4 {
         state = with_notes(state, &notes, context.message.is_some(), room_of_state);
@@ -68,7 +66,7 @@ pub(super) fn draw(
         _ => vec![(title, &spent), (lead, &actions), (state, gates), (notes, &[])],
     };
     for (area, (left, rights)) in area.rows().zip(lines) {
-        sides(buffer, area, left, rights);
+        canvas.sides(area, left, rights);
     }
 }
 
@@ -84,18 +82,6 @@ fn title(overview: &Overview, theme: Theme) -> Line<'static> {
     title
 }
 
-/// The longest headline of a grader's agreement that fits, else the shortest.
-fn agreement(
-    overview: &Overview,
-    metric: &MetricRow,
-    room: usize,
-    theme: Theme,
-) -> Option<Line<'static>> {
-    let mut lines = headlines(metric, overview.metrics.len() > 1, theme);
-    let shortest = lines.pop();
-    lines.into_iter().find(|line| line.width() <= room).or(shortest)
-}
-
 /// What the gate says. Beside agreement with people it has no colour: a rubric that passes more may be a worse one.
 fn gate(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let has_labels = overview.has_labels();
@@ -105,7 +91,7 @@ fn gate(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let mut line = Line::from(Span::styled(format!("{gate}{sign}{word}"), STRONG.patch(style)));
     let before = overview.gate_before.status;
     if before.is_some() && before != overview.gate.status {
-        let (_, word, _) = gate_status(overview.gate_before.status, theme);
+        let (_, word, _) = gate_status(before, theme);
         line.push_span(Span::styled(format!(" (was {word})"), style));
     }
     let room = width.saturating_sub(line.width() + 2);
@@ -116,7 +102,6 @@ fn gate(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     line
 }
 
-/// The sign, the word and the style of what a gate says.
 pub(super) fn gate_status(
     status: Option<GateStatus>,
     theme: Theme,
@@ -209,20 +194,26 @@ fn held(overview: &Overview, width: usize, theme: Theme) -> Line<'static> {
     let left = left.map_or_else(String::new, |left| format!("; the limit leaves {left}"));
     let long = format!("{rest}{rest_costs}{left}){more}{next_costs}");
     let style = theme.doubtful();
-    let line = |held: &str, keys: &str| {
+    let line = |(held, keys): (&str, String)| {
         Line::from_iter([
             Span::styled(held.to_owned(), style),
-            Span::styled(keys.to_owned(), STRONG.patch(style)),
+            Span::styled(keys, STRONG.patch(style)),
         ])
     };
-    let shortest = line("held: ", "Enter: the rest");
     let all = [
-        line(&judged, &long),
-        line("held: ", &long),
-        line("held: ", &format!("{rest}{left}){more}")),
-        line("held: ", &format!("{rest}{left})")),
+        (&*judged, long.clone()),
+        ("held: ", long),
+        ("held: ", format!("{rest}{left}){more}")),
+        ("held: ", format!("{rest}{left})")),
+        ("held: ", "Enter: the rest".to_owned()),
     ];
-    all.into_iter().find(|line| line.width() <= width).unwrap_or(shortest)
+    longest(all.map(line), width)
+}
+
+/// The first of lines, ever shorter, that fits; else the last.
+fn longest(mut all: [Line<'static>; 5], width: usize) -> Line<'static> {
+    let at = all.iter().position(|line| line.width() <= width).unwrap_or(all.len() - 1);
+    std::mem::take(&mut all[at])
 }
 
 fn asking(actions: &ActionCounts, theme: Theme) -> Line<'static> {

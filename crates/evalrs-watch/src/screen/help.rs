@@ -1,12 +1,11 @@
 //! Which keys there are: those that matter now in the last line, all of them over the screen.
 
-use ratatui::buffer::Buffer;
-use ratatui::layout::{Constraint, Rect};
+use ratatui::layout::Rect;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Clear, Padding, Paragraph, Widget};
+use ratatui::widgets::Paragraph;
 
-use super::detail_view::DetailView;
-use super::paint::fitting;
+use super::detail::DetailView;
+use super::paint::{Canvas, boxed, fitting, middle};
 use super::theme::{STRONG, Theme};
 use crate::board::{Activity, Overview, VerdictFilter};
 use evalrs_base::text::{columns, cut, enumerated, sanitize};
@@ -77,7 +76,8 @@ const KEY: usize = 14;
 const WIDTH: u16 = 64;
 
 /// Draws all keys in the middle of the area, from the line `offset` on. Returns the offset that was possible.
-pub(super) fn draw(buffer: &mut Buffer, area: Rect, offset: usize, theme: Theme) -> usize {
+pub(super) fn draw(canvas: &mut Canvas<'_>, area: Rect, offset: usize) -> usize {
+    let theme = canvas.theme;
     let line = |(key, words): &(&str, &'static str)| {
         if key.is_empty() {
             return Line::styled(*words, STRONG.patch(theme.accent()));
@@ -86,25 +86,15 @@ pub(super) fn draw(buffer: &mut Buffer, area: Rect, offset: usize, theme: Theme)
         Line::from_iter([Span::styled(format!(" {key}{gap}"), STRONG), Span::raw(*words)])
     };
     let height = KEYS.len() as u16 + 2;
-    let place = area.centered(
-        Constraint::Length(WIDTH.min(area.width)),
-        Constraint::Length(height.min(area.height)),
-    );
+    let place = middle(area, WIDTH, height);
     let offset = offset.min(usize::from(height.saturating_sub(place.height)));
-    let block = Block::bordered()
-        .border_type(BorderType::Rounded)
-        .border_style(theme.accent())
-        .padding(Padding::horizontal(1))
+    let scrolls = if place.height < height { "j k PgDn PgUp scroll, " } else { "" };
+    let block = boxed(theme.accent())
         .title(" keys of evalrs watch ")
         .title_style(STRONG)
-        .title_bottom(if place.height < height {
-            " j k PgDn PgUp scroll, ? or Esc closes "
-        } else {
-            " ? or Esc closes "
-        });
-    Clear.render(place, buffer);
-    let lines: Vec<Line<'_>> = KEYS[offset..].iter().map(line).collect();
-    Paragraph::new(lines).block(block).render(place, buffer);
+        .title_bottom(format!(" {scrolls}? or Esc closes "));
+    let inner = canvas.over(place, block);
+    canvas.render(Paragraph::new(KEYS[offset..].iter().map(line).collect::<Vec<_>>()), inner);
     offset
 }
 
@@ -127,7 +117,6 @@ pub(super) fn search(search: &str, width: usize, theme: Theme) -> Line<'static> 
     line
 }
 
-/// The keys of a menu.
 pub(super) fn menu(theme: Theme) -> Line<'static> {
     let mut line = Line::from(" ");
     for (key, word) in [("↑ ↓", "choose"), ("Enter", "list these"), ("Esc", "close")] {
@@ -140,15 +129,12 @@ pub(super) fn menu(theme: Theme) -> Line<'static> {
 /// What the last line has to know.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct HelpState {
-    /// Whether a verdict is selected.
     pub(super) has_selection: bool,
     /// How much is seen of it.
     pub view: DetailView,
-    /// What is listed.
     pub filter: VerdictFilter,
     /// Whether only a part of what the filter lists is shown.
     pub is_narrowed: bool,
-    /// Whether any sample has a tag.
     pub(super) has_tags: bool,
     /// Whether what a save changed in the rubric stands in place of the detail.
     pub(super) shows_rubric: bool,
@@ -176,9 +162,9 @@ pub(super) fn footer(
         DetailView::AsSent => "list",
     };
     let lists = |filter: VerdictFilter| has_list && now.filter != filter;
-    let agreements = || overview.metrics.iter().filter_map(|metric| metric.labels);
-    let has_false_passes = agreements().any(|labels| labels.false_pass > 0);
-    let has_false_fails = agreements().any(|labels| labels.false_fail > 0);
+    let mut labels = overview.metrics.iter().filter_map(|metric| metric.labels);
+    let has_false_passes = labels.clone().any(|labels| labels.false_pass > 0);
+    let has_false_fails = labels.any(|labels| labels.false_fail > 0);
     let has_errors = overview.metrics.iter().any(|metric| metric.errors > 0);
     // Whether it matters, its rank, the key, what it does.
     let all = [
@@ -195,7 +181,7 @@ pub(super) fn footer(
         (lists(VerdictFilter::FalseFail) && has_false_fails, 18, "F", "false fails"),
         (lists(VerdictFilter::Disputed) && overview.has_disputes(), 18, "c", "disputed"),
         (lists(VerdictFilter::ToLabel) && is_newest, 11, "L", "to label"),
-        (lists(VerdictFilter::Moved) && overview.newest > 0, 5, "m", "moved"),
+        (lists(VerdictFilter::Moved) && has_saves, 5, "m", "moved"),
         (lists(VerdictFilter::Failing), 4, "f", "failing"),
         (lists(VerdictFilter::Errors) && has_errors, 16, "E", "errors"),
         (lists(VerdictFilter::All), 5, "a", "all"),
@@ -218,7 +204,6 @@ pub(super) fn footer(
     keys(matter.collect(), width, theme)
 }
 
-/// The keys of the list of saves.
 pub(super) fn saves_footer(
     selected: u32,
     overview: &Overview,
@@ -259,7 +244,6 @@ pub(super) fn question(save: u32, files: &[String], width: usize, theme: Theme) 
     ])
 }
 
-/// A key in the last line.
 #[derive(Clone, Copy, Debug)]
 struct FooterKey {
     /// The greater, the earlier it is left out.

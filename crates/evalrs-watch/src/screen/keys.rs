@@ -7,8 +7,8 @@ use ratatui::layout::Position;
 use unicode_width::UnicodeWidthChar;
 
 use super::choice_menu::{ChoiceKind, ChoiceMenu, MenuEntry};
-use super::detail_view::DetailView;
-use super::list_title::{FILTERS, is_of_use};
+use super::detail::DetailView;
+use super::list_title::{FILTERS, filters_of_use};
 use super::scrolled::ScrolledLines;
 use super::{InputMode, Screen};
 use crate::board::{
@@ -23,7 +23,7 @@ use evalrs_model::spec::LabelPick;
 const WHEEL: isize = 3;
 
 /// The lines of help that a page scrolls.
-const HELP_PAGE: usize = 10;
+const HELP_PAGE: isize = 10;
 
 /// The most characters of a search.
 const MAX_SEARCH: usize = 200;
@@ -93,12 +93,16 @@ impl Screen {
             }
             KeyCode::Char('v' | 'l') | KeyCode::Enter | KeyCode::Right => {
                 self.list.choose();
-                self.view = self.view.more();
+                let is_first = self.view == DetailView::WithList;
+                self.view = if is_first { DetailView::Alone } else { DetailView::AsSent };
             }
             KeyCode::Char('h') | KeyCode::Left if self.is_rubric_alone() => {
                 self.shows_rubric = false;
             }
-            KeyCode::Char('h') | KeyCode::Left => self.view = self.view.less(),
+            KeyCode::Char('h') | KeyCode::Left => {
+                let is_last = self.view == DetailView::AsSent;
+                self.view = if is_last { DetailView::Alone } else { DetailView::WithList };
+            }
             KeyCode::Char('s') => self.list_saves(board),
             KeyCode::Char('D') => self.toggle_rubric(),
             KeyCode::Esc if self.view != DetailView::WithList => self.view = DetailView::WithList,
@@ -113,8 +117,10 @@ impl Screen {
             KeyCode::Char('J') => self.text().scroll(1),
             KeyCode::Char('K') => self.text().scroll(-1),
             KeyCode::Char(' ') => _ = self.next_unlabelled(board),
-            KeyCode::Char(char) if self.filtered(char, board) => {}
-            _ => self.moved(code),
+            _ => match FILTERS.iter().find(|(_, key, _)| code == KeyCode::Char(*key)) {
+                Some((filter, ..)) => self.filter(*filter, board),
+                None => self.moved(code),
+            },
         }
         None
     }
@@ -122,44 +128,43 @@ impl Screen {
     /// What is for the loop to do.
     fn command_of(&mut self, code: KeyCode, board: &dyn Board) -> Option<UserCommand> {
         let selected = self.list.selected();
-        let command = match code {
-            KeyCode::Char('q') => UserCommand::Quit,
-            KeyCode::Char('u') => UserCommand::Undo,
-            KeyCode::Char('[' | ']') => return self.command_of_saves(code, board),
-            KeyCode::Char('e') => UserCommand::Edit(selected),
-            KeyCode::Char('y') => return self.label(LabelInput::Pass(true), board),
-            KeyCode::Char('n') => return self.label(LabelInput::Pass(false), board),
-            KeyCode::Char(REMOVE) => return self.label(LabelInput::Nothing, board),
-            KeyCode::Char(key @ ('0'..='9' | TOP)) => {
-                return self.label(LabelInput::Score(key), board);
-            }
-            KeyCode::Char('r') => UserCommand::Refresh(selected?),
-            KeyCode::Char('p') => UserCommand::Pin(selected?),
-            KeyCode::Enter if matches!(board.overview().state, Activity::Paused { .. }) => {
-                UserCommand::RunRest
-            }
-            KeyCode::Char('N') if matches!(board.overview().state, Activity::Paused { .. }) => {
-                UserCommand::RunNext(NEXT_JUDGMENTS)
-            }
-            _ => return None,
-        };
-        Some(command)
+        let is_paused = matches!(board.overview().state, Activity::Paused { .. });
+        match code {
+            KeyCode::Char('q') => Some(UserCommand::Quit),
+            KeyCode::Char('u') => Some(UserCommand::Undo),
+            KeyCode::Char('[' | ']') => self.command_of_saves(code, board),
+            KeyCode::Char('e') => Some(UserCommand::Edit(selected)),
+            KeyCode::Char('y') => self.label(LabelInput::Pass(true), board),
+            KeyCode::Char('n') => self.label(LabelInput::Pass(false), board),
+            KeyCode::Char(REMOVE) => self.label(LabelInput::Nothing, board),
+            KeyCode::Char(key @ ('0'..='9' | TOP)) => self.label(LabelInput::Score(key), board),
+            KeyCode::Char('r') => selected.map(UserCommand::Refresh),
+            KeyCode::Char('p') => selected.map(UserCommand::Pin),
+            KeyCode::Enter if is_paused => Some(UserCommand::RunRest),
+            KeyCode::Char('N') if is_paused => Some(UserCommand::RunNext(NEXT_JUDGMENTS)),
+            _ => None,
+        }
     }
 
     /// What a person says of the selected verdict. The next one without a label follows, unless a label is taken back.
     fn label(&mut self, label: LabelInput, board: &dyn Board) -> Option<UserCommand> {
         let row = self.list.selected()?;
         // Labels are of the answers of now.
-        if board.overview().save != board.overview().newest {
-            self.message =
-                Some("u goes back to the newest save; labels are given there".to_owned());
+        let overview = board.overview();
+        if overview.save != overview.newest {
+            self.say("u goes back to the newest save; labels are given there");
             return None;
         }
         let next = if label == LabelInput::Nothing { None } else { self.next_unlabelled(board) };
-        let is_listed_for_it = self.query(board.overview()).filter == VerdictFilter::ToLabel;
+        let is_listed_for_it = self.query(overview).filter == VerdictFilter::ToLabel;
         let why = if is_listed_for_it { board.to_label(row) } else { None };
         let picked = why.unwrap_or(LabelPick::Chosen);
         Some(UserCommand::Label { row, label, picked, next })
+    }
+
+    /// Shows a sentence until the next key or save.
+    pub(super) fn say(&mut self, text: &str) {
+        self.message = Some(text.to_owned());
     }
 
     /// Selects the next verdict of the same grader that has no label, if one follows.
@@ -171,7 +176,7 @@ impl Screen {
             })
         });
         if next.is_none() {
-            self.message = Some("no verdict without a label follows in this list".to_owned());
+            self.say("no verdict without a label follows in this list");
         }
         next
     }
@@ -211,37 +216,22 @@ impl Screen {
     }
 
     fn half_page(&mut self, code: KeyCode) {
+        let text = self.text();
+        let half = (text.page() / 2).max(1);
         match code {
-            KeyCode::Char('d') => self.half_down(1),
-            KeyCode::Char('u') => self.half_down(-1),
+            KeyCode::Char('d') => text.scroll(half),
+            KeyCode::Char('u') => text.scroll(-half),
             KeyCode::Char('f') => self.moved(KeyCode::PageDown),
             KeyCode::Char('b') => self.moved(KeyCode::PageUp),
             _ => {}
         }
     }
 
-    fn half_down(&mut self, sign: isize) {
-        let text = self.text();
-        text.scroll(sign * (text.page() / 2).max(1));
-    }
-
-    fn filtered(&mut self, key: char, board: &dyn Board) -> bool {
-        let filter = FILTERS.iter().find(|(_, of, _)| *of == key);
-        if let Some((filter, ..)) = filter {
-            self.filter(*filter, board);
-        }
-        filter.is_some()
-    }
-
     fn cycle(&mut self, is_forward: bool, board: &dyn Board) {
-        let now = self.query(board.overview()).filter;
-        let has_labels = board.overview().has_labels();
-        let has_disputes = board.overview().has_disputes();
-        let of_use: Vec<VerdictFilter> = FILTERS
-            .iter()
-            .map(|(filter, ..)| *filter)
-            .filter(|filter| *filter == now || is_of_use(*filter, has_labels, has_disputes))
-            .collect();
+        let overview = board.overview();
+        let now = self.query(overview).filter;
+        let of_use: Vec<VerdictFilter> =
+            filters_of_use(now, overview).map(|(filter, ..)| *filter).collect();
         let at = of_use.iter().position(|filter| *filter == now).unwrap_or(0);
         let to = (at + if is_forward { 1 } else { of_use.len() - 1 }) % of_use.len();
         self.filter(of_use[to], board);
@@ -258,7 +248,7 @@ impl Screen {
         if self.query(board.overview()).filter != filter {
             self.list.restart();
         }
-        self.list.choices.filter = Some(filter);
+        self.list.filter = Some(filter);
         self.list_rows(board);
     }
 
@@ -281,13 +271,13 @@ impl Screen {
     /// Chooses the next order, or turns that of now round. What comes first by it is seen.
     fn reorder(&mut self, is_other: bool, board: &dyn Board) {
         let overview = board.overview();
-        let filter = self.query(overview).filter;
-        let choices = &mut self.list.choices;
+        let mut query = self.query(overview);
         if is_other {
-            choices.next_order(filter, overview.has_labels());
+            query.next_order(overview.has_labels());
         } else {
-            choices.is_reversed = !choices.is_reversed;
+            query.is_reversed = !query.is_reversed;
         }
+        self.list.choices = query;
         self.view = DetailView::WithList;
         self.list.restart();
         self.list_rows(board);
@@ -296,14 +286,11 @@ impl Screen {
     fn choose_tag(&mut self, board: &dyn Board) {
         let facts = board.facts();
         if facts.tags.is_empty() {
-            self.message = Some("no sample has a tag".to_owned());
-            return;
+            return self.say("no sample has a tag");
         }
-        let entries = facts.tags.iter().map(|of| MenuEntry {
-            value: Some(of.tag.clone()),
-            name: of.tag.clone(),
-            count: Some(of.samples),
-        });
+        let tags = facts.tags.iter();
+        let entries =
+            tags.map(|of| MenuEntry { value: Some(of.tag.clone()), count: Some(of.samples) });
         let chosen = self.list.choices.tag.as_deref();
         self.menu = Some(ChoiceMenu::new(ChoiceKind::Tag, entries.collect(), chosen));
         self.mode = InputMode::Choose;
@@ -312,14 +299,10 @@ impl Screen {
     fn choose_grader(&mut self, board: &dyn Board) {
         let graders = board.graders();
         if graders.len() < 2 {
-            self.message = Some("the suite has one grader".to_owned());
-            return;
+            return self.say("the suite has one grader");
         }
-        let entries = graders.into_iter().map(|grader| MenuEntry {
-            value: Some(grader.clone()),
-            name: grader,
-            count: None,
-        });
+        let entries =
+            graders.into_iter().map(|grader| MenuEntry { value: Some(grader), count: None });
         let chosen = self.list.choices.grader.as_deref();
         self.menu = Some(ChoiceMenu::new(ChoiceKind::Grader, entries.collect(), chosen));
         self.mode = InputMode::Choose;
@@ -385,18 +368,18 @@ impl Screen {
     }
 
     fn helped(&mut self, code: KeyCode, offset: usize) {
-        self.mode = match code {
-            KeyCode::Down | KeyCode::Char('j') => {
-                InputMode::Help { offset: offset.saturating_add(1) }
+        let by = match code {
+            KeyCode::Down | KeyCode::Char('j') => 1,
+            KeyCode::Up | KeyCode::Char('k') => -1,
+            KeyCode::PageDown => HELP_PAGE,
+            KeyCode::PageUp => -HELP_PAGE,
+            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('?' | 'q') => {
+                self.mode = InputMode::Browse;
+                return;
             }
-            KeyCode::Up | KeyCode::Char('k') => {
-                InputMode::Help { offset: offset.saturating_sub(1) }
-            }
-            KeyCode::PageDown => InputMode::Help { offset: offset.saturating_add(HELP_PAGE) },
-            KeyCode::PageUp => InputMode::Help { offset: offset.saturating_sub(HELP_PAGE) },
-            KeyCode::Esc | KeyCode::Enter | KeyCode::Char('?' | 'q') => InputMode::Browse,
             _ => return,
         };
+        self.mode = InputMode::Help { offset: offset.saturating_add_signed(by) };
     }
 
     fn pointed(&mut self, mouse: MouseEvent) {

@@ -3,17 +3,15 @@
 //! The board is asked for the rows that are seen and no others. The selection is a row, not a line: whatever comes in
 //! above it, it stays where it is on the screen.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::{Line, Span, Text};
-use ratatui::widgets::{Row, StatefulWidget, TableState, Widget};
+use ratatui::widgets::Row;
 
-use super::choices::ListChoices;
 use super::list_columns::{ColumnWidths, ListedRow};
-use super::list_context::ListContext;
-use super::list_title::{ListPlace, list_panel, nothing};
-use super::paint::{cut_line, fitted, row, scrollbar, table, titles};
+use super::list_title::{ListContext, ListPlace, list_panel, nothing};
+use super::paint::{Canvas, cut_line, fitted, row, table, titles};
 use crate::board::{Board, VerdictFilter, VerdictId};
+use crate::list_query::ListQuery;
 
 /// From this height on the columns have titles.
 const TITLES_FROM: u16 = 10;
@@ -24,8 +22,10 @@ const MOST_LOOKED_AT: usize = 10_000;
 /// What is listed, and what of it is seen.
 #[derive(Debug, Default)]
 pub(super) struct VerdictList {
-    /// What the user chose to be listed, and how.
-    pub choices: ListChoices,
+    /// The filter that the user chose; before one is chosen, what is worth seeing is listed.
+    pub filter: Option<VerdictFilter>,
+    /// What else the user chose.
+    pub choices: ListQuery,
     /// Where its rows were drawn; empty while they are not.
     pub area: Rect,
     /// How many rows were seen when it was drawn last.
@@ -47,12 +47,10 @@ pub(super) struct VerdictList {
 }
 
 impl VerdictList {
-    /// The selected row.
     pub(super) fn selected(&self) -> Option<VerdictId> {
         self.shown
     }
 
-    /// Whether the selected row is one of the list.
     pub(super) fn is_listed(&self) -> bool {
         self.is_listed
     }
@@ -125,8 +123,7 @@ impl VerdictList {
         let at = at.min(self.rows.len().saturating_sub(1));
         if let Some(row) = self.rows.get(at) {
             self.shown = Some(*row);
-            self.chosen = Some(*row);
-            self.keeps_chosen = true;
+            self.choose();
             self.is_listed = true;
             self.at = at;
             self.follow();
@@ -180,16 +177,16 @@ impl VerdictList {
     /// Draws the filters, the titles and the rows that fit.
     pub(super) fn draw(
         &mut self,
-        buffer: &mut Buffer,
+        canvas: &mut Canvas<'_>,
         area: Rect,
         look: ListContext<'_>,
         board: &dyn Board,
     ) {
-        let theme = look.theme;
+        let theme = canvas.theme;
         let place = ListPlace { at: self.is_listed.then_some(self.at), all: self.rows.len() };
-        let panel = list_panel(area.width, &self.choices, look, place);
+        let panel = list_panel(area.width, look, place, theme);
         let inner = panel.inner(area);
-        panel.render(area, buffer);
+        canvas.render(panel, area);
         let has_titles = area.height >= TITLES_FROM;
         let titles_height = Constraint::Length(u16::from(has_titles));
         let [_, rows] = Layout::vertical([titles_height, Constraint::Fill(1)]).areas(inner);
@@ -203,13 +200,14 @@ impl VerdictList {
         self.offset = self.offset.min(self.last_offset());
         let seen = self.rows.iter().skip(self.offset).take(self.height);
         let is_to_label = look.query.filter == VerdictFilter::ToLabel;
-        let listed = |id: &VerdictId| {
-            let row = board.row(*id)?;
-            let text = board.text(*id).unwrap_or_default();
-            let to_label = if is_to_label { board.to_label(*id) } else { None };
-            Some(ListedRow { row, text, to_label })
-        };
-        let rows: Vec<Option<ListedRow>> = seen.map(listed).collect();
+        let rows = seen.map(|id| {
+            Some(ListedRow {
+                row: board.row(*id)?,
+                text: board.text(*id).unwrap_or_default(),
+                to_label: if is_to_label { board.to_label(*id) } else { None },
+            })
+        });
+        let rows: Vec<Option<ListedRow>> = rows.collect();
         self.widths.grow(rows.iter().flatten());
         let columns = fitted(self.widths.columns(look, usize::from(area.width)), area.width);
         let rows = rows.iter().map(|of| match of {
@@ -222,15 +220,15 @@ impl VerdictList {
         }
         let selected = self.at.checked_sub(self.offset);
         let selected = selected.filter(|line| *line < self.height && self.is_listed);
-        let mut state = TableState::new().with_selected(selected);
         // The selection is not that of the scroll bar.
         let inner = Rect { width: inner.width.saturating_sub(1), ..inner };
-        StatefulWidget::render(table, inner, buffer, &mut state);
+        canvas.table(table, inner, selected);
         if self.rows.is_empty() {
-            let nothing = cut_line(nothing(&self.choices, look), usize::from(self.area.width));
-            Text::from_iter([Line::default(), nothing]).render(self.area, buffer);
+            let nothing = Span::styled(nothing(look), theme.faint()).into();
+            let nothing = cut_line(nothing, usize::from(self.area.width));
+            canvas.render(Text::from_iter([Line::default(), nothing]), self.area);
         }
-        scrollbar(buffer, self.area, self.offset, self.rows.len(), theme.faint());
+        canvas.scrollbar(self.area, self.offset, self.rows.len());
     }
 }
 

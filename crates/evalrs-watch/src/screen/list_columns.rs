@@ -3,7 +3,7 @@
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
-use super::list_context::ListContext;
+use super::list_title::ListContext;
 use super::paint::{TableColumn, span};
 use super::theme::{Theme, label};
 use crate::board::{HiddenLabel, RowText, VerdictFilter, VerdictRow};
@@ -89,12 +89,13 @@ impl ColumnWidths {
         width: usize,
     ) -> Vec<TableColumn<ListedRow>> {
         let Self { sample, model, grader } = self;
+        let has_labels = look.overview.has_labels();
         let is_of_moves = look.query.filter == VerdictFilter::Moved;
         let ranks = if is_of_moves { [6, 7, 8] } else { [7, 8, 6] };
         let [by_rank, moved_rank, text_rank] = ranks;
         let mut all = vec![TableColumn::text("", 3, 3, 0, verdict)];
-        if look.has_saves {
-            let most = if look.has_labels { 16 } else { 8 };
+        if look.overview.newest > 0 {
+            let most = if has_labels { 16 } else { 8 };
             all.push(TableColumn::text("moved", 8, most, moved_rank, moved));
             all.push(TableColumn::number("before    now", 13, 2, scores));
             all.push(TableColumn::number("by", 6, by_rank, change));
@@ -103,7 +104,7 @@ impl ColumnWidths {
         }
         if look.query.filter == VerdictFilter::ToLabel {
             all.push(TableColumn::text("why", 8, 9, 3, why));
-        } else if look.has_labels {
+        } else if has_labels {
             all.push(TableColumn::text("person", 6, 6, 3, person));
         }
         if look.query.order() == ListOrder::Length {
@@ -117,7 +118,7 @@ impl ColumnWidths {
                 Span::styled(cut_middle(&model_and_trial(&listed.row), width), theme.faint()).into()
             }));
         }
-        if look.has_graders {
+        if look.overview.metrics.len() > 1 && look.query.grader.is_none() {
             let grader = grader.min(width / 6);
             all.push(TableColumn::text("grader", grader, grader, 5, |listed, width, theme| {
                 Span::styled(cut(&listed.row.grader, width), theme.faint()).into()
@@ -138,10 +139,10 @@ fn is_told(row: &VerdictRow) -> bool {
 /// say whether the verdict agrees with it, not whether it passes.
 fn verdict(ListedRow { row, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {
     let (sign, style) = theme.verdict(row.now, row.under_way);
-    let style = match row.label {
-        Some(_) if row.now.is_verdict() && !row.under_way && row.disagrees => theme.bad(),
-        Some(_) if row.now.is_verdict() && !row.under_way => theme.good(),
-        _ => style,
+    let style = match row.label.filter(|_| row.now.is_verdict() && !row.under_way) {
+        Some(_) if row.disagrees => theme.bad(),
+        Some(_) => theme.good(),
+        None => style,
     };
     let (movement, _, moved) = movement_of(row, theme);
     let movement = if is_told(row) && row.movement != Movement::Errored { movement } else { "" };
@@ -173,10 +174,10 @@ fn moved(ListedRow { row, .. }: &ListedRow, width: usize, theme: Theme) -> Line<
 
 /// Old score and new one; the old one only where it is another.
 fn scores(ListedRow { row, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {
-    let number = |cell: Cell| match cell {
-        cell if cell.is_verdict() => score(cell.score),
-        cell if cell.is_known() => "error".to_owned(),
-        _ => "-".to_owned(),
+    let number = |cell: Cell| match (cell.is_verdict(), cell.is_known()) {
+        (true, _) => score(cell.score),
+        (false, true) => "error".to_owned(),
+        (false, false) => "-".to_owned(),
     };
     let before = row.before.filter(|before| before.is_known() && Some(row.now) != row.before);
     let before = before.map_or_else(String::new, |before| format!("{} → ", number(before)));
@@ -193,7 +194,6 @@ fn change(ListedRow { row, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'st
     Span::styled(text, theme.change(by).style).into()
 }
 
-/// How long the submission is.
 fn length(ListedRow { text, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {
     let length = text.length.map_or_else(String::new, |length| grouped(length as u64));
     Span::styled(length, theme.faint()).into()
@@ -209,7 +209,6 @@ fn text(ListedRow { text, .. }: &ListedRow, width: usize, theme: Theme) -> Line<
     span(&beginning, theme.faint()).into()
 }
 
-/// Why a verdict is to be labelled.
 fn why(ListedRow { to_label, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {
     let why = match to_label {
         Some(LabelPick::Random) => "random",
@@ -221,20 +220,18 @@ fn why(ListedRow { to_label, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'
 }
 
 fn person(ListedRow { row, .. }: &ListedRow, _: usize, theme: Theme) -> Line<'static> {
-    match row.hidden_label {
+    let says = match row.hidden_label {
         Some(HiddenLabel::Stale) => return Span::styled("  old", theme.faint()).into(),
         Some(HiddenLabel::HeldOut) => return Span::styled("  held", theme.faint()).into(),
-        None => {}
-    }
-    let says = row.label.map(label).unwrap_or_default();
+        None => row.label.map(label).unwrap_or_default(),
+    };
     let dispute = if row.dispute.is_empty() { " " } else { DISPUTED };
-    if row.disagrees {
-        Span::styled(format!("≠{dispute}{says}"), theme.bad()).into()
-    } else if row.dispute.is_empty() {
-        Span::styled(format!("  {says}"), theme.faint()).into()
-    } else {
-        Span::styled(format!(" {dispute}{says}"), theme.doubtful()).into()
-    }
+    let (sign, style) = match (row.disagrees, row.dispute.is_empty()) {
+        (true, _) => ("≠", theme.bad()),
+        (false, true) => (" ", theme.faint()),
+        (false, false) => (" ", theme.doubtful()),
+    };
+    Span::styled(format!("{sign}{dispute}{says}"), style).into()
 }
 
 fn sample_id(ListedRow { row, .. }: &ListedRow, width: usize, theme: Theme) -> Line<'static> {

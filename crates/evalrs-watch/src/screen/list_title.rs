@@ -3,11 +3,9 @@
 use ratatui::text::{Line, Span};
 use ratatui::widgets::Block;
 
-use super::choices::ListChoices;
-use super::list_context::ListContext;
 use super::paint::panel;
-use super::theme::STRONG;
-use crate::board::{Overview, VerdictFilter};
+use super::theme::{STRONG, Theme};
+use crate::board::{Activity, Overview, VerdictFilter};
 use crate::list_query::{ListOrder, ListQuery};
 use evalrs_base::text::{cut, grouped};
 use evalrs_metrics::metric::label_queue::narrowed;
@@ -39,7 +37,7 @@ pub(super) fn more_labels(overview: &Overview) -> Option<String> {
 }
 
 /// Every filter with its key and its name, in the order of the tab key.
-pub(super) const FILTERS: [(VerdictFilter, char, &str); 9] = [
+pub(super) static FILTERS: [(VerdictFilter, char, &str); 9] = [
     (VerdictFilter::Moved, 'm', "moved"),
     (VerdictFilter::Failing, 'f', "failing"),
     (VerdictFilter::Disagreeing, 'd', "disagree"),
@@ -51,21 +49,37 @@ pub(super) const FILTERS: [(VerdictFilter, char, &str); 9] = [
     (VerdictFilter::All, 'a', "all"),
 ];
 
-/// Whether a filter may list something: some do only where there are labels, or people differ.
-pub(super) fn is_of_use(filter: VerdictFilter, has_labels: bool, has_disputes: bool) -> bool {
-    match filter {
+/// The filters that may list something, and the one of `now`: some do only where there are labels, or people differ.
+pub(super) fn filters_of_use(
+    now: VerdictFilter,
+    overview: &Overview,
+) -> impl Iterator<Item = &'static (VerdictFilter, char, &'static str)> {
+    let has_labels = overview.has_labels();
+    let has_disputes = overview.has_disputes();
+    FILTERS.iter().filter(move |(filter, ..)| match filter {
+        filter if *filter == now => true,
         VerdictFilter::FalsePass | VerdictFilter::FalseFail => has_labels,
         VerdictFilter::Disputed => has_disputes,
         _ => true,
-    }
+    })
 }
 
-/// Where in the list one is.
+/// What the whole list has in common.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct ListContext<'a> {
+    pub overview: &'a Overview,
+    /// What is listed now.
+    pub query: &'a ListQuery,
+    /// Whether samples are of several models.
+    pub(super) has_models: bool,
+    /// What more labels would tell, where those to label are listed.
+    pub(super) more_labels: Option<&'a str>,
+}
+
 #[derive(Clone, Copy, Debug)]
 pub(super) struct ListPlace {
     /// The line of the selected row, from 0; none while that is not listed.
     pub at: Option<usize>,
-    /// How many rows there are.
     pub all: usize,
 }
 
@@ -83,19 +97,18 @@ impl ListPlace {
 /// The filters on a line across, what narrows them, by what they are ordered, and which of how many rows is selected.
 pub(super) fn list_panel(
     width: u16,
-    choices: &ListChoices,
     look: ListContext<'_>,
     place: ListPlace,
+    theme: Theme,
 ) -> Block<'static> {
-    let theme = look.theme;
-    let narrowings = narrowings(choices).into_iter();
+    let narrowings = narrowings(look.query).into_iter();
     let mut parts: Vec<Span<'static>> = narrowings
         .map(|text| Span::styled(format!(" {} ", cut(&text, NARROWING)), theme.accent()))
         .collect();
     // There is room for it where the orders are left out.
     let more = look.more_labels.filter(|more| usize::from(width) >= more.len() + MIN_BESIDE);
     parts.extend(more.map(|more| Span::styled(format!(" {more} "), theme.accent())));
-    let has_own = choices.order.is_some() || choices.is_reversed;
+    let has_own = look.query.order.is_some() || look.query.is_reversed;
     let style = if has_own { theme.accent() } else { theme.faint() };
     // On the narrowest screens the order that a filter has by itself is not worth the filters.
     if has_own || (width >= MIN_WITH_ORDER && more.is_none()) {
@@ -111,37 +124,27 @@ pub(super) fn list_panel(
         at_right.push_span(part);
     }
     let room = usize::from(width).saturating_sub(at_right.width() + 2);
-    panel(width, false, tabs(look, room), at_right, theme)
+    panel(width, false, tabs(look, room, theme), at_right, theme)
 }
 
 /// The filters of use in `room` columns: by their names as far as there is room, the others by their keys.
-fn tabs(look: ListContext<'_>, room: usize) -> Line<'static> {
+fn tabs(look: ListContext<'_>, room: usize, theme: Theme) -> Line<'static> {
     let filter = look.query.filter;
-    let shown = FILTERS
-        .iter()
-        .filter(|(of, ..)| *of == filter || is_of_use(*of, look.has_labels, look.has_disputes));
-    let all: Vec<_> = shown.collect();
-    let shortest = |(of, _, name): &(VerdictFilter, char, &str)| {
-        if *of == filter { name.len() } else { 1 }
-    };
-    let short: usize = all.iter().map(|tab| shortest(tab) + 2).sum();
-    let mut left = room.saturating_sub(short);
-    let tabs = all.into_iter().map(|tab| {
-        let (of, key, name) = tab;
-        let more = name.len() - shortest(tab);
+    let all: Vec<_> = filters_of_use(filter, look.overview).collect();
+    let short = all.iter().map(|(of, _, name)| if *of == filter { name.len() } else { 1 } + 2);
+    let mut left = room.saturating_sub(short.sum());
+    let tabs = all.into_iter().map(|(of, key, name)| {
         if *of == filter {
-            Span::styled(format!("[{name}]"), STRONG.patch(look.theme.accent()))
-        } else if more <= left {
-            left -= more;
-            Span::styled(format!(" {name} "), look.theme.faint())
-        } else {
-            Span::styled(format!(" {key} "), look.theme.faint())
+            return Span::styled(format!("[{name}]"), STRONG.patch(theme.accent()));
         }
+        let with_name = left.checked_sub(name.len() - 1);
+        left = with_name.unwrap_or(left);
+        let shown = if with_name.is_some() { format!(" {name} ") } else { format!(" {key} ") };
+        Span::styled(shown, theme.faint())
     });
     tabs.collect()
 }
 
-/// By what a list is ordered.
 fn order(query: &ListQuery) -> String {
     let reversed = if query.is_reversed { ", reversed" } else { "" };
     match query.order() {
@@ -151,34 +154,36 @@ fn order(query: &ListQuery) -> String {
 }
 
 /// What leaves only a part of the list.
-fn narrowings(choices: &ListChoices) -> Vec<String> {
-    let search = (!choices.search.is_empty()).then(|| format!("/{}", choices.search));
-    let tag = choices.tag.as_ref().map(|tag| format!("tag {tag}"));
-    let grader = choices.grader.as_ref().map(|grader| format!("grader {grader}"));
+fn narrowings(query: &ListQuery) -> Vec<String> {
+    let search = (!query.search.is_empty()).then(|| format!("/{}", query.search));
+    let tag = query.tag.as_ref().map(|tag| format!("tag {tag}"));
+    let grader = query.grader.as_ref().map(|grader| format!("grader {grader}"));
     search.into_iter().chain(tag).chain(grader).collect()
 }
 
 /// Why nothing is listed.
-pub(super) fn nothing(choices: &ListChoices, look: ListContext<'_>) -> Line<'static> {
-    let narrowings = narrowings(choices);
-    let text = if narrowings.is_empty() {
-        let so_far = if look.is_open { " so far" } else { "" };
-        format!("   {}{so_far}", nothing_of(look))
-    } else {
-        let narrowings: Vec<String> = narrowings.iter().map(|text| cut(text, NARROWING)).collect();
-        format!("   nothing here matches {}; Esc shows all", narrowings.join(", "))
-    };
-    Span::styled(text, look.theme.faint()).into()
+pub(super) fn nothing(look: ListContext<'_>) -> String {
+    let overview = look.overview;
+    let narrowings: Vec<String> =
+        narrowings(look.query).iter().map(|text| cut(text, NARROWING)).collect();
+    if !narrowings.is_empty() {
+        return format!("   nothing here matches {}; Esc shows all", narrowings.join(", "));
+    }
+    let is_open = overview.save == overview.newest
+        && matches!(overview.state, Activity::Planning | Activity::Asking);
+    let so_far = if is_open { " so far" } else { "" };
+    format!("   {}{so_far}", nothing_of(look.query.filter, overview))
 }
 
-fn nothing_of(look: ListContext<'_>) -> &'static str {
-    match look.query.filter {
-        _ if look.has_no_verdicts => "the verdicts of this save are not kept",
+fn nothing_of(filter: VerdictFilter, overview: &Overview) -> &'static str {
+    let has_labels = overview.has_labels();
+    match filter {
+        _ if overview.has_no_verdicts => "the verdicts of this save are not kept",
         VerdictFilter::Moved => "nothing moved",
         VerdictFilter::Failing => "nothing fails",
-        VerdictFilter::Disagreeing if look.has_labels => "nothing disagrees with its label",
-        VerdictFilter::FalsePass if look.has_labels => "nothing passes that a person fails",
-        VerdictFilter::FalseFail if look.has_labels => "nothing fails that a person passes",
+        VerdictFilter::Disagreeing if has_labels => "nothing disagrees with its label",
+        VerdictFilter::FalsePass if has_labels => "nothing passes that a person fails",
+        VerdictFilter::FalseFail if has_labels => "nothing fails that a person passes",
         VerdictFilter::Disagreeing | VerdictFilter::FalsePass | VerdictFilter::FalseFail => {
             "no row has a label"
         }

@@ -1,20 +1,19 @@
 //! The graders: their aggregates, how these moved, and how far they agree with people.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Alignment, Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span, Text};
-use ratatui::widgets::{Row, StatefulWidget, Table, TableState, Widget};
+use ratatui::widgets::{Row, Table};
 
+use super::agreement::{judged_of_all, kappa_within};
 use super::agreement_columns;
-use super::paint::{TableColumn, fitted, panel, row, table, titles};
+use super::paint::{Canvas, TableColumn, fitted, panel, row, table, titles};
 use super::theme::{STRONG, Theme, curve};
 use crate::board::{AgreementMoves, DeclaredMetricRow, MetricRow, Overview};
 use evalrs_base::text::{columns, cut, grouped, percent, sanitize};
 use evalrs_metrics::metric::label_change::AgreementMove;
 use evalrs_model::delta::{Movement, MovementCounts};
-use evalrs_report::intervals::value_or_dash;
-use evalrs_report::intervals::{percent_interval, value_interval};
+use evalrs_report::intervals::{percent_interval, value_interval, value_or_dash};
 
 /// The fewest and the most columns of a grader's name, and of a curve.
 const GRADER: (usize, usize) = (10, 28);
@@ -40,7 +39,6 @@ pub(super) fn height(overview: &Overview, width: u16) -> u16 {
 pub(super) struct MetricsTable {
     /// Where they were drawn; empty while they are not.
     pub area: Rect,
-    /// The first.
     pub(super) offset: usize,
     /// The one of the selected verdict.
     pub selected: Option<usize>,
@@ -58,8 +56,8 @@ impl MetricsTable {
         }
     }
 
-    /// Draws the panel.
-    pub(super) fn draw(&self, buffer: &mut Buffer, overview: &Overview, theme: Theme) {
+    pub(super) fn draw(&self, canvas: &mut Canvas<'_>, overview: &Overview) {
+        let theme = canvas.theme;
         let metrics = rows_of(overview);
         let has_confusion = has_confusion(overview, self.area.width) && self.area.height >= 4;
         let confusion_width = Constraint::Length(if has_confusion { CONFUSION } else { 0 });
@@ -71,22 +69,17 @@ impl MetricsTable {
         // How many more there are stands beside the first title.
         let more = if hidden > 0 { format!("+{hidden} ") } else { String::new() };
         let title = Line::styled(format!(" grader {more}"), theme.faint());
-        panel(area.width, false, title, Line::default(), theme).render(area, buffer);
+        canvas.render(panel(area.width, false, title, Line::default(), theme), area);
         let columns = fitted(all_columns(&metrics, overview.has_labels()), area.width);
         let rows = metrics.iter().skip(offset).take(height);
         let table = table(&columns, rows.map(|metric| row(&columns, metric, theme)), "▸", theme)
             .header(titles(&columns, theme));
         let selected = self.selected.and_then(|at| at.checked_sub(offset));
-        let selected = selected.filter(|line| *line < height);
-        let mut state = TableState::new().with_selected(selected);
-        StatefulWidget::render(table, area, buffer, &mut state);
-        if has_confusion {
-            let selected = self.selected.and_then(|at| metrics.get(at));
-            let labelled =
-                selected.or_else(|| metrics.iter().find(|metric| metric.labels.is_some()));
-            if let Some(metric) = labelled {
-                draw_confusion(buffer, confusion, metric, theme);
-            }
+        canvas.table(table, area, selected.filter(|line| *line < height));
+        let selected = self.selected.and_then(|at| metrics.get(at));
+        let labelled = selected.or_else(|| metrics.iter().find(|metric| metric.labels.is_some()));
+        if let Some(metric) = labelled.filter(|_| has_confusion) {
+            draw_confusion(canvas, confusion, metric);
         }
     }
 }
@@ -117,8 +110,8 @@ fn all_columns(metrics: &[MetricRow], has_labels: bool) -> Vec<TableColumn<Metri
     let pass_interval = widest_of(|metric| percent_interval(metric.pass_rate_interval)).max(5);
     let names = metrics.iter().map(|metric| columns(&sanitize(&metric.label)));
     let widest = names.max().unwrap_or(0).min(GRADER.1);
-    let judged = metrics.iter().map(|metric| grouped(metric.total as u64).len() * 2 + 1);
-    let judged = judged.max().unwrap_or(0).max(6);
+    let judged_width = metrics.iter().map(|metric| grouped(metric.total as u64).len() * 2 + 1);
+    let judged_width = judged_width.max().unwrap_or(0).max(6);
     let mut columns = vec![
         TableColumn::text("", GRADER.0, widest, 0, |metric: &MetricRow, width, _| {
             Span::styled(cut(&metric.label, width), STRONG).into()
@@ -139,18 +132,20 @@ fn all_columns(metrics: &[MetricRow], has_labels: bool) -> Vec<TableColumn<Metri
         TableColumn::number("95 %", pass_interval, 5, |metric, _, theme| {
             Span::styled(percent_interval(metric.pass_rate_interval), theme.faint()).into()
         }),
-        TableColumn::number("judged", judged, 7, judged_of_all),
+        TableColumn::number("judged", judged_width, 7, judged),
         TableColumn::text("means", CURVE.0, CURVE.1, 10, |metric, width, theme| {
             Span::styled(curve(&metric.history, width), theme.accent()).into()
         }),
     ];
-    if metrics.iter().any(|metric| metric.errors > 0) {
-        columns.insert(columns.len() - 1, TableColumn::number("errors", 6, 6, errors_of));
-    }
+    let before_means = columns.len() - 1;
     if metrics.iter().any(|metric| metric.not_applicable > 0) {
-        let of =
-            |metric: &MetricRow, _: usize, _: Theme| grouped(metric.not_applicable as u64).into();
-        columns.insert(columns.len() - 1, TableColumn::number("n/a", 5, 6, of));
+        let column = TableColumn::number("n/a", 5, 6, |metric: &MetricRow, _, _| {
+            grouped(metric.not_applicable as u64).into()
+        });
+        columns.insert(before_means, column);
+    }
+    if metrics.iter().any(|metric| metric.errors > 0) {
+        columns.insert(before_means, TableColumn::number("errors", 6, 6, errors_of));
     }
     if has_labels {
         let others = columns.split_off(1);
@@ -172,20 +167,19 @@ fn errors_of(metric: &MetricRow, _: usize, theme: Theme) -> Line<'static> {
     }
 }
 
-fn judged_of_all(metric: &MetricRow, _: usize, theme: Theme) -> Line<'static> {
-    let judged = grouped(metric.judged as u64);
-    let total = grouped(metric.total as u64);
+fn judged(metric: &MetricRow, _: usize, theme: Theme) -> Line<'static> {
     let is_whole = metric.judged + metric.errors == metric.total;
     let style = if is_whole { theme.faint() } else { theme.accent() };
-    Span::styled(format!("{judged}/{total}"), style).into()
+    Span::styled(judged_of_all(metric), style).into()
 }
 
 /// How often the grader and people say the same, two by two.
-fn draw_confusion(buffer: &mut Buffer, area: Rect, metric: &MetricRow, theme: Theme) {
+fn draw_confusion(canvas: &mut Canvas<'_>, area: Rect, metric: &MetricRow) {
+    let theme = canvas.theme;
     let labels = metric.labels.unwrap_or_default();
     let block = panel(area.width, true, Line::default(), Line::default(), theme);
     let inner = block.inner(area);
-    block.render(area, buffer);
+    canvas.render(block, area);
     let cell = |text: String, style: Style| {
         Line::styled(format!("{text} "), style).alignment(Alignment::Right)
     };
@@ -209,19 +203,15 @@ fn draw_confusion(buffer: &mut Buffer, area: Rect, metric: &MetricRow, theme: Th
     let widths = [19, 9, 9];
     let on_line = Rect { y: area.y, height: area.height, ..inner };
     let table = Table::new(rows.map(Row::new), widths).header(Row::new(header)).column_spacing(0);
-    Widget::render(table, on_line, buffer);
-    let kappa = if labels.kappa.is_some() {
-        agreement_columns::kappa_within(&labels)
-    } else {
-        "not defined".to_owned()
-    };
+    canvas.render(table, on_line);
+    let kappa = labels.kappa.map_or_else(|| "not defined".to_owned(), |_| kappa_within(&labels));
     let mut notes = vec![format!("  kappa {kappa} of {}", grouped(labels.n as u64))];
     if labels.without_verdict > 0 {
         let more = grouped(labels.without_verdict as u64);
         notes.push(format!("  {more} more without a verdict"));
     }
     let [_, below] = Layout::vertical([Constraint::Length(2), Constraint::Fill(1)]).areas(inner);
-    Text::from_iter(notes).style(theme.faint()).render(below, buffer);
+    canvas.render(Text::from_iter(notes).style(theme.faint()), below);
 }
 
 /// How many verdicts moved in which way, the important ones first, as many as fit into `width` columns. Where labels are,

@@ -8,15 +8,12 @@ mod agreement;
 mod agreement_columns;
 mod changed_text;
 mod choice_menu;
-mod choices;
 mod detail;
-mod detail_view;
 mod header;
 mod help;
 mod keys;
 mod list;
 mod list_columns;
-mod list_context;
 mod list_title;
 mod metrics;
 mod paint;
@@ -32,24 +29,23 @@ mod tests;
 mod theme;
 
 use ratatui::Frame;
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::text::Line;
-use ratatui::widgets::{Clear, Widget};
+use ratatui::widgets::Clear;
 
 use self::choice_menu::ChoiceMenu;
-use self::detail::DetailPlace;
-use self::detail_view::DetailView;
+use self::detail::{DetailPlace, DetailView, ShownDetail};
 use self::header::HeaderContext;
 use self::list::VerdictList;
-use self::list_context::ListContext;
-use self::list_title::more_labels;
+use self::list_title::{ListContext, more_labels};
 use self::metrics::MetricsTable;
-use self::paint::cut_line;
-use self::rubric_pane::{RubricContext, RubricPane};
+use self::paint::{Canvas, cut_line};
+use self::rubric_pane::RubricPage;
 use self::saves_list::SavesList;
+use self::scrolled::ScrolledPane;
+use self::sent::SentText;
 use self::theme::{STRONG, Theme};
-use super::board::{Activity, Board, Overview, VerdictFilter, VerdictId, WatchEvent};
+use super::board::{Board, Overview, VerdictFilter, VerdictId, WatchEvent};
 use super::list_query::ListQuery;
 
 /// Below this nothing useful can be drawn.
@@ -72,10 +68,11 @@ const MIN_BODY: u16 = 7;
 enum InputMode {
     #[default]
     Browse,
-    /// A search is typed.
     Search,
     /// All keys are shown, from this line on.
-    Help { offset: usize },
+    Help {
+        offset: usize,
+    },
     /// One of a menu is chosen.
     Choose,
     /// Saves are listed in place of verdicts.
@@ -93,10 +90,10 @@ pub(crate) struct Screen {
     list: VerdictList,
     /// What was selected last, should nothing be now.
     looked_at: Option<VerdictId>,
-    detail: detail::DetailPane,
-    sent: sent::SentPane,
+    detail: ScrolledPane<ShownDetail>,
+    sent: ScrolledPane<SentText>,
     saves: SavesList,
-    rubric: RubricPane,
+    rubric: ScrolledPane<RubricPage>,
     /// Whether what a save changed in the rubric stands in place of the detail.
     shows_rubric: bool,
     /// Whether list and detail were drawn side by side.
@@ -117,10 +114,10 @@ impl Screen {
             view: DetailView::default(),
             list: VerdictList::default(),
             looked_at: None,
-            detail: detail::DetailPane::default(),
-            sent: sent::SentPane::default(),
+            detail: ScrolledPane::default(),
+            sent: ScrolledPane::default(),
             saves: SavesList::default(),
-            rubric: RubricPane::default(),
+            rubric: ScrolledPane::default(),
             shows_rubric: false,
             is_beside: false,
             metrics: MetricsTable::default(),
@@ -133,9 +130,7 @@ impl Screen {
     pub(crate) fn event(&mut self, event: &WatchEvent) {
         match event {
             WatchEvent::Note(text) => self.message = Some(text.clone()),
-            WatchEvent::Restored => {
-                self.message = Some("the files are as they were before".to_owned());
-            }
+            WatchEvent::Restored => self.say("the files are as they were before"),
             WatchEvent::Saved | WatchEvent::Broken => self.message = None,
             WatchEvent::Planned
             | WatchEvent::Verdict(_)
@@ -149,9 +144,8 @@ impl Screen {
     /// Draws everything. The board is asked for the rows that are seen, and for one detail.
     pub(crate) fn draw(&mut self, frame: &mut Frame<'_>, board: &dyn Board) {
         let area = frame.area();
-        let buffer = frame.buffer_mut();
+        let canvas = &mut Canvas { buffer: frame.buffer_mut(), theme: self.theme };
         let overview = board.overview();
-        let theme = self.theme;
         self.list_rows(board);
         self.list.area = Rect::default();
         self.detail.shown.area = Rect::default();
@@ -161,37 +155,32 @@ impl Screen {
         self.metrics.area = Rect::default();
         if area.width < MIN_SCREEN.0 || area.height < MIN_SCREEN.1 {
             let notice = Line::styled("terminal too small", STRONG);
-            cut_line(notice, usize::from(area.width)).render(area, buffer);
-            return;
+            return canvas.render(cut_line(notice, usize::from(area.width)), area);
         }
         let [header, metrics, counts, body, footer] = areas(area, overview);
         let selected = self.list.selected().map(|id| id.grader);
         let context = HeaderContext { message: self.message.as_deref(), selected };
-        header::draw(buffer, header, overview, context, theme);
+        header::draw(canvas, header, overview, context);
         self.metrics.area = metrics;
         self.metrics.follow(selected);
-        self.metrics.draw(buffer, overview, theme);
+        self.metrics.draw(canvas, overview);
         let width = usize::from(area.width);
-        metrics::counts(overview, width, theme).render(counts, buffer);
-        let body = self.draw_problems(buffer, body, overview);
+        canvas.render(metrics::counts(overview, width, self.theme), counts);
+        let body = draw_problems(canvas, body, overview);
         self.is_beside = body.width >= WIDE_FROM;
-        if self.lists_saves() {
-            self.draw_saves(buffer, body, board);
-        } else {
-            self.draw_body(buffer, body, board);
+        match (body.height, self.lists_saves()) {
+            (0, _) => {}
+            (_, true) => self.draw_saves(canvas, body, board),
+            (_, false) => self.draw_body(canvas, body, board),
         }
-        self.footer(board, width).render(footer, buffer);
-        match self.mode {
-            InputMode::Help { offset } => {
-                let offset = help::draw(buffer, area, offset, theme);
+        canvas.render(self.footer(board, width), footer);
+        match (self.mode, &self.menu) {
+            (InputMode::Help { offset }, _) => {
+                let offset = help::draw(canvas, area, offset);
                 self.mode = InputMode::Help { offset };
             }
-            InputMode::Choose => {
-                if let Some(menu) = &self.menu {
-                    menu.draw(buffer, area, theme);
-                }
-            }
-            InputMode::Browse | InputMode::Search | InputMode::Saves | InputMode::TakeBack(_) => {}
+            (InputMode::Choose, Some(menu)) => menu.draw(canvas, area),
+            _ => {}
         }
     }
 
@@ -199,7 +188,7 @@ impl Screen {
     fn query(&self, overview: &Overview) -> ListQuery {
         let unasked =
             if overview.save == 0 { VerdictFilter::Failing } else { VerdictFilter::Moved };
-        self.list.choices.query(unasked)
+        ListQuery { filter: self.list.filter.unwrap_or(unasked), ..self.list.choices.clone() }
     }
 
     /// Lists the rows of now. The selected one stays.
@@ -209,93 +198,58 @@ impl Screen {
         self.list.set(board.rows(&query), |id| board.row(id).is_some());
     }
 
-    /// Draws what is wrong, if anything is, and returns the area that is left.
-    fn draw_problems(&self, buffer: &mut Buffer, body: Rect, overview: &Overview) -> Rect {
-        if overview.problems.is_empty() {
-            return body;
-        }
-        // Some results stay on the screen, unless that leaves no room to say what is wrong.
-        let most = body.height.saturating_sub(4).max(body.height.min(5));
-        let (panel, height) = problems::panel(&overview.problems, body.width, most, self.theme);
-        let [area, rest] = top(body, height);
-        Clear.render(area, buffer);
-        panel.render(area, buffer);
-        rest
-    }
-
-    fn draw_body(&mut self, buffer: &mut Buffer, body: Rect, board: &dyn Board) {
-        if body.height == 0 {
-            return;
+    fn draw_body(&mut self, canvas: &mut Canvas<'_>, body: Rect, board: &dyn Board) {
+        if self.view == DetailView::AsSent {
+            return self.draw_sent(canvas, body, board);
         }
         let overview = board.overview();
-        let query = self.query(overview);
-        let is_to_label = query.filter == VerdictFilter::ToLabel;
-        let more_labels = is_to_label.then(|| more_labels(overview)).flatten();
-        let look = ListContext {
-            theme: self.theme,
-            query: &query,
-            has_labels: overview.has_labels(),
-            has_disputes: overview.has_disputes(),
-            has_graders: overview.metrics.len() > 1 && query.grader.is_none(),
-            has_models: board.facts().has_models,
-            has_saves: overview.newest > 0,
-            is_open: overview.save == overview.newest
-                && matches!(overview.state, Activity::Planning | Activity::Asking),
-            has_no_verdicts: overview.has_no_verdicts,
-            more_labels: more_labels.as_deref(),
-        };
-        if self.view == DetailView::AsSent {
-            self.draw_sent(buffer, body, board);
-            return;
-        }
         let is_alone = self.view == DetailView::Alone || self.is_rubric_alone();
         let [list, detail] =
             if is_alone { [Rect::default(), body] } else { split(body, body.height / 2) };
         if !list.is_empty() {
-            self.list.draw(buffer, list, look, board);
+            let query = self.query(overview);
+            let is_to_label = query.filter == VerdictFilter::ToLabel;
+            let more_labels = if is_to_label { more_labels(overview) } else { None };
+            let has_models = board.facts().has_models;
+            let more_labels = more_labels.as_deref();
+            let look = ListContext { overview, query: &query, has_models, more_labels };
+            self.list.draw(canvas, list, look, board);
         }
         let is_beside = self.is_beside && !is_alone;
         if self.shows_rubric {
-            let files = &overview.files;
-            let context =
-                RubricContext { save: overview.save, files, is_beside, theme: self.theme };
-            self.rubric.draw(buffer, detail, context, board);
+            let page = RubricPage::of(overview.save, &overview.files, board);
+            let panel = page.panel(detail.width, is_beside, self.theme);
+            self.rubric.draw(canvas, detail, panel, Some(page));
         } else if !detail.is_empty() {
             let place = DetailPlace { is_beside, is_listed: self.list.is_listed(), is_alone };
             let shown = self.list.selected().and_then(|id| board.detail(id));
-            self.detail.draw(buffer, detail, place, shown, self.theme);
+            self.detail.draw_detail(canvas, detail, place, shown);
         }
     }
 
     /// Draws what judges were sent about the selected verdict. It is known of the newest evaluation.
-    fn draw_sent(&mut self, buffer: &mut Buffer, body: Rect, board: &dyn Board) {
+    fn draw_sent(&mut self, canvas: &mut Canvas<'_>, body: Rect, board: &dyn Board) {
         let overview = board.overview();
-        let row = self.list.selected().and_then(|id| board.row(id));
-        let text = match &row {
-            _ if overview.save != overview.newest => {
-                Some("u goes back to the newest save; what was sent is shown there")
-            }
-            Some(row) => board.sent(row.id),
-            None => None,
+        let Some(row) = self.list.selected().and_then(|id| board.row(id)) else { return };
+        let text = if overview.save == overview.newest {
+            board.sent(row.id)
+        } else {
+            Some("u goes back to the newest save; what was sent is shown there")
         };
-        self.sent.draw(buffer, body, row.as_ref(), text, self.theme);
+        self.sent.draw_sent(canvas, body, &row, text);
     }
 
     /// The saves, and what the selected one changed in the rubric.
-    fn draw_saves(&mut self, buffer: &mut Buffer, body: Rect, board: &dyn Board) {
-        if body.height == 0 {
-            return;
-        }
+    fn draw_saves(&mut self, canvas: &mut Canvas<'_>, body: Rect, board: &dyn Board) {
         let saves = board.saves();
         let rows = u16::try_from(saves.len()).unwrap_or(u16::MAX).saturating_add(2);
         let [list, rubric] = split(body, (body.height / 2).min(rows.max(5)));
-        self.saves.draw(buffer, list, &saves, board.overview(), self.theme);
+        self.saves.draw(canvas, list, &saves, board.overview());
         let selected = saves.iter().find(|row| row.save == self.saves.selected);
         if let Some(row) = selected.filter(|_| !rubric.is_empty()) {
-            let is_beside = self.is_beside;
-            let context =
-                RubricContext { save: row.save, files: &row.files, is_beside, theme: self.theme };
-            self.rubric.draw(buffer, rubric, context, board);
+            let page = RubricPage::of(row.save, &row.files, board);
+            let panel = page.panel(rubric.width, self.is_beside, self.theme);
+            self.rubric.draw(canvas, rubric, panel, Some(page));
         }
     }
 
@@ -310,32 +264,42 @@ impl Screen {
 
     fn footer(&self, board: &dyn Board, width: usize) -> Line<'static> {
         let overview = board.overview();
+        let theme = self.theme;
         match self.mode {
-            InputMode::Search => {
-                return help::search(&self.list.choices.search, width, self.theme);
-            }
+            InputMode::Search => help::search(&self.list.choices.search, width, theme),
             InputMode::TakeBack(save) => {
-                let files = board.files_to_take_back(save);
-                return help::question(save, &files, width, self.theme);
+                help::question(save, &board.files_to_take_back(save), width, theme)
             }
-            InputMode::Saves => {
-                return help::saves_footer(self.saves.selected, overview, width, self.theme);
+            InputMode::Saves => help::saves_footer(self.saves.selected, overview, width, theme),
+            InputMode::Choose => help::menu(theme),
+            InputMode::Browse | InputMode::Help { .. } => {
+                let now = help::HelpState {
+                    has_selection: self.list.selected().is_some(),
+                    view: self.view,
+                    filter: self.query(overview).filter,
+                    is_narrowed: self.list.choices.is_narrowed(),
+                    has_tags: !board.facts().tags.is_empty(),
+                    shows_rubric: self.shows_rubric,
+                    is_rubric_alone: self.is_rubric_alone(),
+                };
+                help::footer(overview, now, width, theme)
             }
-            InputMode::Choose => return help::menu(self.theme),
-            InputMode::Browse | InputMode::Help { .. } => {}
         }
-        let facts = board.facts();
-        let now = help::HelpState {
-            has_selection: self.list.selected().is_some(),
-            view: self.view,
-            filter: self.query(overview).filter,
-            is_narrowed: self.list.choices.is_narrowed(),
-            has_tags: !facts.tags.is_empty(),
-            shows_rubric: self.shows_rubric,
-            is_rubric_alone: self.is_rubric_alone(),
-        };
-        help::footer(overview, now, width, self.theme)
     }
+}
+
+/// Draws what is wrong, if anything is, and returns the area that is left.
+fn draw_problems(canvas: &mut Canvas<'_>, body: Rect, overview: &Overview) -> Rect {
+    if overview.problems.is_empty() {
+        return body;
+    }
+    // Some results stay on the screen, unless that leaves no room to say what is wrong.
+    let most = body.height.saturating_sub(4).max(body.height.min(5));
+    let (panel, height) = problems::panel(&overview.problems, body.width, most, canvas.theme);
+    let [area, rest] = top(body, height);
+    canvas.render(Clear, area);
+    canvas.render(panel, area);
+    rest
 }
 
 /// Header, metrics, counts, body and footer. Who gets how many lines depends on the size and on how many graders there

@@ -9,8 +9,8 @@ use ratatui::style::Style;
 use ratatui::symbols::border;
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{
-    Block, Borders, HighlightSpacing, Row, Scrollbar, ScrollbarOrientation, ScrollbarState,
-    StatefulWidget, Table, Widget,
+    Block, BorderType, Borders, Clear, HighlightSpacing, Padding, Row, Scrollbar,
+    ScrollbarOrientation, ScrollbarState, StatefulWidget, Table, TableState, Widget,
 };
 
 use super::theme::Theme;
@@ -53,29 +53,80 @@ fn cut_between_words(line: Line<'static>, width: usize) -> Line<'static> {
 
 /// Harmless text as lines of at most `width` columns.
 pub(super) fn flowed(text: &[(String, Style)], width: usize) -> Vec<Line<'static>> {
-    let lines = flow(text, width).into_iter();
-    lines
-        .map(|line| line.into_iter().map(|(text, style)| Span::styled(text, style)).collect())
-        .collect()
+    let styled = |(text, style)| Span::styled(text, style);
+    flow(text, width).into_iter().map(|line| line.into_iter().map(styled).collect()).collect()
 }
 
-/// Draws `left` at the left of a line and the first of `rights` that fits beside it at the right. If none does, the last
-/// is drawn as long as it takes no more than half of the line, and the left one is cut.
-pub(super) fn sides(
-    buffer: &mut Buffer,
-    area: Rect,
-    left: Line<'static>,
-    rights: &[Line<'static>],
-) {
-    let room = usize::from(area.width);
-    let fits = |right: &&Line<'_>| left.width() + 3 + right.width() <= room;
-    let shortest = || rights.last().filter(|right| right.width() * 2 <= room);
-    let mut room_left = room;
-    if let Some(right) = rights.iter().find(fits).or_else(shortest) {
-        room_left = room.saturating_sub(right.width() + 2);
-        right.clone().right_aligned().render(area, buffer);
+/// What is drawn on, and how.
+pub(super) struct Canvas<'a> {
+    pub buffer: &'a mut Buffer,
+    pub theme: Theme,
+}
+
+impl Canvas<'_> {
+    pub(super) fn render(&mut self, widget: impl Widget, area: Rect) {
+        widget.render(area, self.buffer);
     }
-    cut_between_words(left, room_left).render(area, buffer);
+
+    /// Draws `left` at the left of a line and the first of `rights` that fits beside it at the right. If none does, the
+    /// last is drawn as long as it takes no more than half of the line, and the left one is cut.
+    pub(super) fn sides(&mut self, area: Rect, left: Line<'static>, rights: &[Line<'static>]) {
+        let room = usize::from(area.width);
+        let fits = |right: &&Line<'_>| left.width() + 3 + right.width() <= room;
+        let shortest = || rights.last().filter(|right| right.width() * 2 <= room);
+        let mut room_left = room;
+        if let Some(right) = rights.iter().find(fits).or_else(shortest) {
+            room_left = room.saturating_sub(right.width() + 2);
+            self.render(right.clone().right_aligned(), area);
+        }
+        self.render(cut_between_words(left, room_left), area);
+    }
+
+    /// Draws which part of something long is seen, from the line `offset` on, into the last column of its area; nothing if
+    /// all of it is.
+    pub(super) fn scrollbar(&mut self, area: Rect, offset: usize, total: usize) {
+        let height = usize::from(area.height);
+        if total > height {
+            let mut state = ScrollbarState::new(total - height + 1)
+                .position(offset)
+                .viewport_content_length(height);
+            Scrollbar::new(ScrollbarOrientation::VerticalRight)
+                .begin_symbol(None)
+                .end_symbol(None)
+                .track_symbol(None)
+                .thumb_symbol("▐")
+                .style(self.theme.faint())
+                .render(area, self.buffer, &mut state);
+        }
+    }
+
+    /// Draws a table, of which the line `selected` is marked.
+    pub(super) fn table(&mut self, table: Table<'static>, area: Rect, selected: Option<usize>) {
+        let mut state = TableState::new().with_selected(selected);
+        StatefulWidget::render(table, area, self.buffer, &mut state);
+    }
+
+    /// Draws a block in the middle of an area, over whatever is there, and returns the area in it.
+    pub(super) fn over(&mut self, place: Rect, block: Block<'_>) -> Rect {
+        let inner = block.inner(place);
+        self.render(Clear, place);
+        self.render(block, place);
+        inner
+    }
+}
+
+/// A block with a round border.
+pub(super) fn boxed(style: Style) -> Block<'static> {
+    let block = Block::bordered().border_type(BorderType::Rounded).border_style(style);
+    block.padding(Padding::horizontal(1))
+}
+
+/// The middle of an area.
+pub(super) fn middle(area: Rect, width: u16, height: u16) -> Rect {
+    area.centered(
+        Constraint::Length(width.min(area.width)),
+        Constraint::Length(height.min(area.height)),
+    )
 }
 
 /// A panel of `width` columns: below a line with a title at either end, and beside a line if it stands beside something.
@@ -101,33 +152,8 @@ pub(super) fn panel(
         .title_top(at_right.right_aligned())
 }
 
-/// Draws which part of something long is seen, from the line `offset` on, into the last column of its area; nothing if
-/// all of it is.
-pub(super) fn scrollbar(
-    buffer: &mut Buffer,
-    area: Rect,
-    offset: usize,
-    total: usize,
-    style: Style,
-) {
-    let height = usize::from(area.height);
-    if total > height {
-        let mut state = ScrollbarState::new(total - height + 1)
-            .position(offset)
-            .viewport_content_length(height);
-        Scrollbar::new(ScrollbarOrientation::VerticalRight)
-            .begin_symbol(None)
-            .end_symbol(None)
-            .track_symbol(None)
-            .thumb_symbol("▐")
-            .style(style)
-            .render(area, buffer, &mut state);
-    }
-}
-
-/// A column of a table of `R`s.
 pub(super) struct TableColumn<R> {
-    title: &'static str,
+    pub title: &'static str,
     width: usize,
     /// Its width where there is room left.
     max_width: usize,
@@ -160,7 +186,6 @@ impl<R> TableColumn<R> {
         Self { alignment: Alignment::Right, ..Self::text(title, width, width, rank, cell) }
     }
 
-    /// How early it is left out: the greater, the earlier.
     pub(super) fn rank(&self) -> u8 {
         self.rank
     }
@@ -187,7 +212,7 @@ impl<R> TableColumn<R> {
 pub(super) fn fitted<R>(all: Vec<TableColumn<R>>, width: u16) -> Vec<TableColumn<R>> {
     let mut room = usize::from(width).saturating_sub(2);
     let mut columns = fitting(all, room, |column| (column.taken(), column.rank));
-    room -= columns.iter().map(|column| column.width + PADDING).sum::<usize>();
+    room -= columns.iter().map(TableColumn::taken).sum::<usize>();
     for column in &mut columns {
         let wider = column.max_width.saturating_sub(column.width).min(room);
         column.width += wider;
@@ -196,7 +221,6 @@ pub(super) fn fitted<R>(all: Vec<TableColumn<R>>, width: u16) -> Vec<TableColumn
     columns
 }
 
-/// What one row of a table says.
 pub(super) fn row<R>(columns: &[TableColumn<R>], of: &R, theme: Theme) -> Row<'static> {
     columns.iter().map(|column| column.padded((column.cell)(of, column.width, theme))).collect()
 }
@@ -217,19 +241,17 @@ pub(super) fn table<R>(
     mark: &'static str,
     theme: Theme,
 ) -> Table<'static> {
-    let widths = columns.iter().map(|column| column.width + PADDING);
-    let widths = widths.map(|width| Constraint::Length(u16::try_from(width).unwrap_or(u16::MAX)));
-    Table::new(rows, widths)
+    let widths = columns.iter().map(|column| u16::try_from(column.taken()).unwrap_or(u16::MAX));
+    Table::new(rows, widths.map(Constraint::Length))
         .column_spacing(0)
         .highlight_spacing(HighlightSpacing::Always)
         .highlight_symbol(Span::styled(mark, theme.accent()))
 }
 
 /// Which of all, each a width and a rank, fit into `room`: those of the lowest ranks, in the order as they are given.
-pub(super) fn fitting<T>(all: Vec<T>, room: usize, size: impl Fn(&T) -> (usize, u8)) -> Vec<T> {
+pub(super) fn fitting<T>(all: Vec<T>, mut room: usize, size: impl Fn(&T) -> (usize, u8)) -> Vec<T> {
     let mut ranked: Vec<(usize, T)> = all.into_iter().enumerate().collect();
     ranked.sort_by_key(|(_, part)| size(part).1);
-    let mut room = room;
     ranked.retain(|(_, part)| {
         let left = room.checked_sub(size(part).0);
         room = left.unwrap_or(room);
@@ -246,7 +268,8 @@ mod tests {
     use ratatui::style::Style;
     use ratatui::text::Line;
 
-    use super::{cut_between_words, cut_line, fitting, scrollbar, sides, span};
+    use super::super::theme::Theme;
+    use super::{Canvas, cut_between_words, cut_line, fitting, span};
 
     fn drawn(buffer: &Buffer) -> String {
         let cells: String = buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect();
@@ -279,7 +302,8 @@ mod tests {
         for (width, expected) in cases {
             let mut buffer = Buffer::empty(Rect::new(0, 0, width, 1));
             let area = buffer.area;
-            sides(&mut buffer, area, "left".into(), &["long one".into(), "short".into()]);
+            let mut canvas = Canvas { buffer: &mut buffer, theme: Theme::new(false) };
+            canvas.sides(area, "left".into(), &["long one".into(), "short".into()]);
             assert_eq!(drawn(&buffer), expected);
         }
     }
@@ -312,7 +336,8 @@ mod tests {
         let bar = |offset, total| {
             let mut buffer = Buffer::empty(Rect::new(0, 0, 1, 4));
             let area = buffer.area;
-            scrollbar(&mut buffer, area, offset, total, Style::new());
+            let mut canvas = Canvas { buffer: &mut buffer, theme: Theme::new(false) };
+            canvas.scrollbar(area, offset, total);
             buffer.content.iter().map(ratatui::buffer::Cell::symbol).collect::<String>()
         };
         assert_eq!([bar(0, 4), bar(0, 8), bar(4, 8)], ["    ", "▐▐  ", "  ▐▐"]);

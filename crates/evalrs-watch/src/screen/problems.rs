@@ -2,9 +2,9 @@
 
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Block, BorderType, Padding, Paragraph};
+use ratatui::widgets::Paragraph;
 
-use super::paint::{cut_line, flowed};
+use super::paint::{boxed, cut_line, flowed};
 use super::theme::{STRONG, Theme};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::text::{columns, count, sanitize};
@@ -35,18 +35,12 @@ pub(super) fn panel(
     }
     let wanted = u16::try_from(lines.len() + FRAME).unwrap_or(u16::MAX);
     let height = wanted.min(most);
-    let mut block = Block::bordered()
-        .border_type(BorderType::Rounded)
-        .border_style(theme.bad())
-        .padding(Padding::horizontal(1))
-        .title(Span::styled(
-            format!(" {}, not evaluated ", count(problems.len(), "problem")),
-            STRONG.patch(theme.bad()),
-        ));
+    let title = format!(" {}, not evaluated ", count(problems.len(), "problem"));
+    let mut block = boxed(theme.bad()).title(Span::styled(title, STRONG.patch(theme.bad())));
     let hidden = wanted - height;
     if hidden > 0 {
-        block = block
-            .title_bottom(Line::styled(format!("─ {} more ", count(hidden, "line")), theme.bad()));
+        let more = format!("─ {} more ", count(hidden, "line"));
+        block = block.title_bottom(Line::styled(more, theme.bad()));
     }
     (Paragraph::new(lines).block(block), height)
 }

@@ -2,7 +2,7 @@
 
 use crossterm::event::KeyCode;
 
-use super::detail_view::DetailView;
+use super::detail::DetailView;
 use super::{InputMode, Screen};
 use crate::board::{Board, UserCommand, save_name};
 
@@ -19,18 +19,19 @@ impl Screen {
             KeyCode::Char(']') => Some(overview.save + 1).filter(|save| *save <= overview.newest),
             _ => return None,
         };
-        if save.is_none() {
-            let end = if overview.save == 0 {
+        let Some(save) = save else {
+            let is_start = overview.save == 0;
+            self.say(if is_start {
                 "no save is before the start"
             } else {
                 "this is the newest save"
-            };
-            self.message = Some(end.to_owned());
-        }
-        if let Some(save) = save.filter(|_| self.lists_saves()) {
+            });
+            return None;
+        };
+        if self.lists_saves() {
             self.saves.selected = save;
         }
-        save.map(UserCommand::LookAt)
+        Some(UserCommand::LookAt(save))
     }
 
     /// Lists saves, beginning with the one that is looked at.
@@ -40,7 +41,6 @@ impl Screen {
         self.mode = InputMode::Saves;
     }
 
-    /// A key in the list of saves.
     pub(super) fn chose_save(&mut self, code: KeyCode, board: &dyn Board) -> Option<UserCommand> {
         if let Some(command) = self.command_of_saves(code, board) {
             return Some(command);

@@ -1,14 +1,12 @@
 //! The list of saves, the newest first: what each came to, by one grader, and which of them is looked at.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Constraint, Layout, Rect};
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::{Row, StatefulWidget, TableState, Widget};
 
-use super::agreement::kappa;
+use super::agreement::{judged_of_all, kappa, points};
 use super::header::gate_status;
-use super::paint::{TableColumn, fitted, panel, row, scrollbar, table, titles};
+use super::paint::{Canvas, TableColumn, fitted, panel, row, table, titles};
 use super::theme::{STRONG, Theme, used};
 use crate::board::{MetricRow, Overview, SaveRow};
 use evalrs_base::text::{cut, grouped, percent, score_or_dash};
@@ -22,19 +20,17 @@ const FILES: usize = 60;
 pub(super) struct SavesList {
     /// Where its rows were drawn; empty while they are not.
     pub area: Rect,
-    /// The selected save.
     pub selected: u32,
     /// The grader whose numbers are shown.
     pub grader: usize,
-    /// The newest save.
     newest: u32,
     offset: usize,
 }
 
 /// A save and what one grader came to in it.
-struct SaveLine {
-    save: SaveRow,
-    metric: Option<MetricRow>,
+struct SaveLine<'a> {
+    save: &'a SaveRow,
+    metric: Option<&'a MetricRow>,
     /// How far the share of verdicts that agree moved since the save before, where both are of as many labels.
     agreement_change: Option<f64>,
     is_shown: bool,
@@ -73,49 +69,42 @@ impl SavesList {
     /// Draws the titles and the saves that fit.
     pub(super) fn draw(
         &mut self,
-        buffer: &mut Buffer,
+        canvas: &mut Canvas<'_>,
         area: Rect,
         saves: &[SaveRow],
         overview: &Overview,
-        theme: Theme,
     ) {
+        let theme = canvas.theme;
         self.newest = overview.newest;
         self.selected = self.selected.min(self.newest);
         let name = overview.metrics.get(self.grader).map(|metric| metric.label.as_str());
         let of_grader = name.filter(|_| overview.metrics.len() > 1);
         let block = panel(area.width, false, title(of_grader, theme), kept(saves, theme), theme);
         let inner = block.inner(area);
-        block.render(area, buffer);
+        canvas.render(block, area);
         let [_, rows] = Layout::vertical([Constraint::Length(1), Constraint::Fill(1)]).areas(inner);
         self.area = rows;
         let height = usize::from(rows.height).max(1);
         let selected = (self.newest - self.selected) as usize;
         self.offset = self.offset.clamp((selected + 1).saturating_sub(height), selected);
         self.offset = self.offset.min(saves.len().saturating_sub(height));
-        let lines: Vec<SaveLine> = lines(saves, self.grader, overview.save);
+        let lines: Vec<SaveLine<'_>> = lines(saves, self.grader, overview.save);
         let has_labels = lines.iter().any(|line| line.labels().is_some());
         let columns = fitted(columns(has_labels), area.width);
-        let seen: Vec<Row<'_>> = lines
-            .iter()
-            .rev()
-            .skip(self.offset)
-            .take(height)
-            .map(|line| row(&columns, line, theme))
-            .collect();
-        let table = table(&columns, seen.into_iter(), "▌", theme)
+        let seen = lines.iter().rev().skip(self.offset).take(height);
+        let table = table(&columns, seen.map(|line| row(&columns, line, theme)), "▌", theme)
             .row_highlight_style(theme.selected())
             .header(titles(&columns, theme));
-        let mut state = TableState::new().with_selected(selected.checked_sub(self.offset));
         // The selection is not that of the scroll bar.
         let inner = Rect { width: inner.width.saturating_sub(1), ..inner };
-        StatefulWidget::render(table, inner, buffer, &mut state);
-        scrollbar(buffer, rows, self.offset, saves.len(), theme.faint());
+        canvas.table(table, inner, selected.checked_sub(self.offset));
+        canvas.scrollbar(rows, self.offset, saves.len());
     }
 }
 
-impl SaveLine {
-    fn labels(&self) -> Option<&LabelAgreement> {
-        self.metric.as_ref()?.labels.as_ref()
+impl<'a> SaveLine<'a> {
+    fn labels(&self) -> Option<&'a LabelAgreement> {
+        self.metric?.labels.as_ref()
     }
 }
 
@@ -134,26 +123,25 @@ fn kept(saves: &[SaveRow], theme: Theme) -> Line<'static> {
 }
 
 /// The saves with the numbers of one grader, the first evaluation first.
-fn lines(saves: &[SaveRow], grader: usize, shown: u32) -> Vec<SaveLine> {
+fn lines(saves: &[SaveRow], grader: usize, shown: u32) -> Vec<SaveLine<'_>> {
     let name = saves.last().and_then(|newest| newest.metrics.get(grader)).map(|of| &of.grader);
-    let mut lines: Vec<SaveLine> = Vec::with_capacity(saves.len());
+    let mut lines: Vec<SaveLine<'_>> = Vec::with_capacity(saves.len());
     for save in saves {
-        let metric = save.metrics.iter().find(|metric| Some(&metric.grader) == name).cloned();
+        let metric = save.metrics.iter().find(|metric| Some(&metric.grader) == name);
+        let mut line =
+            SaveLine { save, metric, agreement_change: None, is_shown: save.save == shown };
         let before = lines.last().and_then(SaveLine::labels);
-        let both = metric.as_ref().and_then(|now| now.labels.as_ref()).zip(before);
-        let comparable = both.filter(|(now, then)| now.n == then.n);
-        let agreement_change =
-            comparable.and_then(|(now, then)| Some(now.accuracy? - then.accuracy?));
-        let is_shown = save.save == shown;
-        lines.push(SaveLine { save: save.clone(), metric, agreement_change, is_shown });
+        let both = line.labels().zip(before).filter(|(now, then)| now.n == then.n);
+        line.agreement_change = both.and_then(|(now, then)| Some(now.accuracy? - then.accuracy?));
+        lines.push(line);
     }
     lines
 }
 
 /// All columns, the most telling ones with the lowest ranks.
-fn columns(has_labels: bool) -> Vec<TableColumn<SaveLine>> {
+fn columns<'a>(has_labels: bool) -> Vec<TableColumn<SaveLine<'a>>> {
     let mut all = vec![
-        TableColumn::text("", 1, 1, 0, |line: &SaveLine, _, theme| {
+        TableColumn::text("", 1, 1, 0, |line: &SaveLine<'_>, _, theme| {
             Span::styled(if line.is_shown { "●" } else { "" }, theme.accent()).into()
         }),
         TableColumn::text("save", 5, 5, 0, number),
@@ -166,17 +154,19 @@ fn columns(has_labels: bool) -> Vec<TableColumn<SaveLine>> {
             let share = line.labels().and_then(|labels| labels.accuracy);
             Span::styled(percent(share), STRONG).into()
         }));
-        all.push(TableColumn::number("by", 7, 3, agreement_change));
+        all.push(TableColumn::number("by", 7, 3, |line, _, theme| {
+            points(line.agreement_change, theme)
+        }));
         all.push(TableColumn::number("kappa", 5, 4, |line, _, _| {
             line.labels().map_or_else(|| "-".to_owned(), kappa).into()
         }));
     }
     all.push(TableColumn::number("mean", 5, 2, |line, _, _| {
-        score_or_dash(line.metric.as_ref().and_then(|metric| metric.mean)).into()
+        score_or_dash(line.metric.and_then(|metric| metric.mean)).into()
     }));
     all.push(TableColumn::number("by", 8, 5, |line, _, theme| {
         let theme = if line.labels().is_some() { theme.neutral() } else { theme };
-        theme.change(line.metric.as_ref().and_then(|metric| metric.since_last)).into()
+        theme.change(line.metric.and_then(|metric| metric.since_last)).into()
     }));
     all.push(TableColumn::text("gate", 11, 11, 6, gate));
     all.push(TableColumn::number("judged", 9, 8, judged));
@@ -192,33 +182,20 @@ fn columns(has_labels: bool) -> Vec<TableColumn<SaveLine>> {
     all
 }
 
-fn number(line: &SaveLine, _: usize, theme: Theme) -> Line<'static> {
+fn number(line: &SaveLine<'_>, _: usize, theme: Theme) -> Line<'static> {
     let name = if line.save.save == 0 { "start".to_owned() } else { line.save.save.to_string() };
     let style = if line.save.has_verdicts { Style::new() } else { theme.faint() };
     Span::styled(name, style).into()
 }
 
-/// By how many percentage points it agrees more or less.
-fn agreement_change(line: &SaveLine, _: usize, theme: Theme) -> Line<'static> {
-    match line.agreement_change {
-        None => Span::styled("-", theme.faint()).into(),
-        Some(by) if by.abs() < 0.000_5 => Span::styled("=", theme.faint()).into(),
-        Some(by) if by > 0.0 => Span::styled(format!("▲ {:+.1}", by * 100.0), theme.good()).into(),
-        Some(by) => Span::styled(format!("▼ {:+.1}", by * 100.0), theme.bad()).into(),
-    }
-}
-
 /// What the gate said: in colour where there is no agreement with people to go by.
-fn gate(line: &SaveLine, width: usize, theme: Theme) -> Line<'static> {
+fn gate(line: &SaveLine<'_>, width: usize, theme: Theme) -> Line<'static> {
     let theme = if line.labels().is_some() { theme.neutral() } else { theme };
     let (sign, word, style) = gate_status(line.save.gate, theme);
     Span::styled(cut(&format!("{sign}{word}"), width), style).into()
 }
 
-fn judged(line: &SaveLine, _: usize, theme: Theme) -> Line<'static> {
-    let of = |metric: &MetricRow| {
-        format!("{}/{}", grouped(metric.judged as u64), grouped(metric.total as u64))
-    };
-    let judged = line.metric.as_ref().map_or_else(|| "-".to_owned(), of);
+fn judged(line: &SaveLine<'_>, _: usize, theme: Theme) -> Line<'static> {
+    let judged = line.metric.map_or_else(|| "-".to_owned(), judged_of_all);
     Span::styled(judged, theme.faint()).into()
 }

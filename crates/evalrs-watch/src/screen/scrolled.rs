@@ -1,14 +1,62 @@
 //! Lines of which as many are seen as there is room for, and where in them one is.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::{Margin, Rect};
 use ratatui::text::{Line, Text};
-use ratatui::widgets::Widget;
+use ratatui::widgets::Block;
 
-use super::paint::{cut_line, scrollbar};
+use super::paint::{Canvas, cut_line};
 use super::theme::Theme;
 
-/// Lines, and which of them are seen.
+/// What is shown as lines.
+pub(super) trait ScrolledPage: PartialEq {
+    /// Whether one goes on where one is when this page takes the place of `before`.
+    fn follows(&self, before: &Self) -> bool;
+
+    /// The page as lines of at most `width` columns.
+    fn lines(&self, width: usize, theme: Theme) -> Vec<Line<'static>>;
+}
+
+/// A page in a panel, laid out once for each width: long texts are compared and broken into lines.
+#[derive(Debug)]
+pub(super) struct ScrolledPane<P> {
+    pub shown: ScrolledLines,
+    laid_out: Option<(P, u16)>,
+}
+
+impl<P> Default for ScrolledPane<P> {
+    fn default() -> Self {
+        Self { shown: ScrolledLines::default(), laid_out: None }
+    }
+}
+
+impl<P: ScrolledPage> ScrolledPane<P> {
+    /// Draws a panel and as many lines of a page as fit; without a page the panel alone.
+    pub(super) fn draw(
+        &mut self,
+        canvas: &mut Canvas<'_>,
+        area: Rect,
+        panel: Block<'_>,
+        page: Option<P>,
+    ) {
+        self.shown.area = panel.inner(area);
+        canvas.render(panel, area);
+        let width = self.shown.area.width;
+        let page = page.map(|page| (page, width));
+        let before = self.laid_out.as_ref().zip(page.as_ref());
+        if !before.is_some_and(|((before, _), (page, _))| page.follows(before)) {
+            self.shown.offset = 0;
+        }
+        if self.laid_out != page {
+            // Lines as wide as the area would touch the scroll bar.
+            let room = usize::from(width.saturating_sub(3));
+            let lines = page.as_ref().map(|(page, _)| page.lines(room, canvas.theme));
+            self.shown.lines = lines.unwrap_or_default();
+            self.laid_out = page;
+        }
+        self.shown.draw(canvas);
+    }
+}
+
 #[derive(Debug, Default)]
 pub(crate) struct ScrolledLines {
     /// Where they were drawn; empty while they are not.
@@ -18,19 +66,9 @@ pub(crate) struct ScrolledLines {
 }
 
 impl ScrolledLines {
-    /// The columns that lines may take in an area of `width` columns: one as wide as the area would touch the scroll bar.
-    pub(super) fn room(width: u16) -> u16 {
-        width.saturating_sub(3)
-    }
-
     /// Shows what is so many lines further down.
     pub(super) fn scroll(&mut self, by: isize) {
         self.offset = self.offset.saturating_add_signed(by).min(self.last_offset());
-    }
-
-    /// Shows the first lines.
-    pub(super) fn restart(&mut self) {
-        self.offset = 0;
     }
 
     /// The lines that are seen at once.
@@ -38,22 +76,16 @@ impl ScrolledLines {
         isize::try_from(self.area.height).unwrap_or(1).max(1)
     }
 
-    /// Shows other lines from where it is.
-    pub(crate) fn set(&mut self, lines: Vec<Line<'static>>) {
-        self.lines = lines;
-    }
-
     fn last_offset(&self) -> usize {
         self.lines.len().saturating_sub(usize::from(self.area.height))
     }
 
-    /// Draws as many lines as fit into [`Self::area`].
-    pub(crate) fn draw(&mut self, buffer: &mut Buffer, theme: Theme) {
+    fn draw(&mut self, canvas: &mut Canvas<'_>) {
         let inner = self.area.inner(Margin::new(1, 0));
         self.offset = self.offset.min(self.last_offset());
         let seen = self.lines.iter().skip(self.offset).take(usize::from(inner.height));
         let seen = seen.map(|line| cut_line(line.clone(), usize::from(inner.width)));
-        seen.collect::<Text<'_>>().render(inner, buffer);
-        scrollbar(buffer, self.area, self.offset, self.lines.len(), theme.faint());
+        canvas.render(seen.collect::<Text<'_>>(), inner);
+        canvas.scrollbar(self.area, self.offset, self.lines.len());
     }
 }

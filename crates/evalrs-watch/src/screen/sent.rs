@@ -3,14 +3,12 @@
 //! The text is complete, and harmless where it comes from; only its lines are broken, below their own indentation. It is
 //! laid out once for a width.
 
-use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
-use ratatui::widgets::Widget;
 
-use super::paint::{flowed, panel};
-use super::scrolled::ScrolledLines;
+use super::paint::{Canvas, flowed, panel};
+use super::scrolled::{ScrolledPage, ScrolledPane};
 use super::theme::{STRONG, Theme};
 use crate::board::{VerdictId, VerdictRow};
 use evalrs_base::text::{cut, cut_middle};
@@ -18,26 +16,33 @@ use evalrs_base::text::{cut, cut_middle};
 /// The fewest columns that a line keeps of its own, however far it is indented.
 const MIN_ROOM: usize = 20;
 
-/// What is seen of what was sent.
-#[derive(Debug, Default)]
-pub(super) struct SentPane {
-    /// The lines and where one is in them.
-    pub shown: ScrolledLines,
-    /// What was laid out last, of which verdict and for which width.
-    laid_out: Option<(VerdictId, u16, String)>,
+/// What was sent about a verdict.
+#[derive(Debug, PartialEq)]
+pub(super) struct SentText {
+    of: VerdictId,
+    text: String,
 }
 
-impl SentPane {
-    /// Draws a title and as many lines of the `text` as fit; without one that it is being loaded.
-    pub(super) fn draw(
+impl ScrolledPage for SentText {
+    fn follows(&self, before: &Self) -> bool {
+        self.of == before.of
+    }
+
+    fn lines(&self, width: usize, theme: Theme) -> Vec<Line<'static>> {
+        lines(&self.text, width, theme)
+    }
+}
+
+impl ScrolledPane<SentText> {
+    /// Draws the `text` that was sent; without one that it is being loaded.
+    pub(super) fn draw_sent(
         &mut self,
-        buffer: &mut Buffer,
+        canvas: &mut Canvas<'_>,
         area: Rect,
-        row: Option<&VerdictRow>,
+        row: &VerdictRow,
         text: Option<&str>,
-        theme: Theme,
     ) {
-        let Some(row) = row else { return };
+        let theme = canvas.theme;
         let grader = Line::styled(format!(" {} ", cut(&row.grader, 24)), theme.faint());
         let taken = grader.width() + 16;
         let sample_id = cut_middle(&row.sample_id, usize::from(area.width).saturating_sub(taken));
@@ -45,24 +50,8 @@ impl SentPane {
             Span::styled(format!(" {sample_id} "), STRONG),
             Span::styled("as sent ", theme.accent()),
         ]);
-        let block = panel(area.width, false, title, grader, theme);
-        self.shown.area = block.inner(area);
-        block.render(area, buffer);
-        let text = text.unwrap_or("loading");
-        let width = self.shown.area.width;
-        let held = self.laid_out.as_ref();
-        let is_same = |(id, of, held): &(VerdictId, u16, String)| {
-            *id == row.id && *of == width && held == text
-        };
-        if !held.is_some_and(is_same) {
-            if held.is_none_or(|(id, ..)| *id != row.id) {
-                self.shown.restart();
-            }
-            let room = usize::from(ScrolledLines::room(width));
-            self.shown.set(lines(text, room, theme));
-            self.laid_out = Some((row.id, width, text.to_owned()));
-        }
-        self.shown.draw(buffer, theme);
+        let page = SentText { of: row.id, text: text.unwrap_or("loading").to_owned() };
+        self.draw(canvas, area, panel(area.width, false, title, grader, theme), Some(page));
     }
 }
 
@@ -86,13 +75,12 @@ fn lines(text: &str, width: usize, theme: Theme) -> Vec<Line<'static>> {
 fn styled(line: &str, theme: Theme) -> Vec<(String, Style)> {
     let mut runs = Vec::new();
     for (at, part) in line.split('\u{1b}').enumerate() {
-        let style = match part {
-            _ if at == 0 => Style::new(),
-            _ if part.starts_with("[1m") => STRONG,
-            _ if part.starts_with("[2m") => theme.faint(),
-            _ => Style::new(),
+        let (text, style) = match part.split_once('m') {
+            _ if at == 0 => (part, Style::new()),
+            Some(("[1", text)) => (text, STRONG),
+            Some(("[2", text)) => (text, theme.faint()),
+            sequence => (sequence.map_or("", |(_, text)| text), Style::new()),
         };
-        let text = if at == 0 { part } else { part.split_once('m').map_or("", |(_, text)| text) };
         runs.push((text.to_owned(), style));
     }
     runs

@@ -40,17 +40,14 @@ impl Theme {
         self.color
     }
 
-    /// Success.
     pub(super) fn good(self) -> Style {
         self.tinted(Color::Green)
     }
 
-    /// Failure.
     pub(crate) fn bad(self) -> Style {
         self.tinted(Color::Red)
     }
 
-    /// A warning.
     pub(super) fn doubtful(self) -> Style {
         self.tinted(Color::Yellow)
     }
@@ -76,17 +73,14 @@ impl Theme {
         self.doubtful().add_modifier(Modifier::BOLD | Modifier::REVERSED)
     }
 
-    /// Words that are not there any more.
     pub(super) fn removed(self) -> Style {
         if self.color { self.bad().add_modifier(Modifier::CROSSED_OUT) } else { Style::new() }
     }
 
-    /// Words that are new.
     pub(super) fn added(self) -> Style {
         if self.color { self.good().add_modifier(Modifier::UNDERLINED) } else { Style::new() }
     }
 
-    /// The sign of a verdict.
     pub(crate) fn verdict(self, cell: Cell, under_way: bool) -> (&'static str, Style) {
         match cell.state {
             _ if under_way => ("…", self.accent()),
