@@ -14,7 +14,6 @@ use crate::console::Console;
 use crate::error::{Error, ExitStatus};
 use crate::progress::bar::RunBar;
 use crate::progress::plain::PlainProgress;
-use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::join;
 use evalrs_base::text::{count, sanitize};
 use evalrs_engine::progress::{Progress, Quiet};
@@ -123,7 +122,6 @@ fn say_below(judges: &[&str], summary: &Summary, err: &mut dyn Write) -> Result<
     Ok(status)
 }
 
-/// The file of a suite's calibration.
 struct OwnCalibration {
     /// Where it is, or is to be written.
     path: String,
@@ -177,14 +175,13 @@ fn calibration_at(
     system: &dyn System,
 ) -> Result<Option<CalibrationFile>, Error> {
     let shown = surroundings.in_workspace(path, system);
-    let broken = |diagnostic: Diagnostic| Error::Diagnostics(vec![diagnostic]);
     match system.read(path) {
         FileBytes::Missing => Ok(None),
         // Where there is no folder there is no file in it; that nothing can be kept there is said when something is.
         FileBytes::Unreadable(_) if system.list(&surroundings.committed_dir).is_none() => Ok(None),
         FileBytes::Bytes(bytes) => {
             let text = String::from_utf8_lossy(&bytes);
-            CalibrationFile::read(&shown, &text, suite).map(Some).map_err(broken)
+            Ok(Some(CalibrationFile::read(&shown, &text, suite)?))
         }
         FileBytes::Folder => Err(Error::plain(format!("`{shown}` is a folder"), "remove it")),
         FileBytes::Unreadable(why) => Err(Error::plain(
@@ -209,10 +206,9 @@ pub(super) fn add_calibration(
 /// The graders of a run that ask a judge.
 fn judges<'a>(session: &'a Session, header: &ReportHeader) -> Vec<&'a str> {
     let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
-    let judges = graders.filter(|grader| match &grader.kind {
-        GraderKind::Rubric(rubric) => rubric.embedding.is_none(),
-        GraderKind::Tool(_) | GraderKind::Program(_) | GraderKind::Reward(_) => false,
-    });
+    let judges = graders.filter(
+        |grader| matches!(&grader.kind, GraderKind::Rubric(rubric) if rubric.embedding.is_none()),
+    );
     let names = judges.map(|grader| grader.name.as_str());
     names.filter(|name| header.graders().any(|(graded, _)| graded == *name)).collect()
 }

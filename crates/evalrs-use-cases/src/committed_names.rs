@@ -109,13 +109,10 @@ fn is_looked_into(name: &str) -> bool {
 
 impl Files for Search<'_> {
     fn text(&self, path: &str) -> FileText {
-        match self.system.read(path).into_bytes() {
-            Ok(bytes) if bytes.len() <= LARGEST => match String::from_utf8(bytes) {
-                Ok(text) => FileText::Text(text.into()),
-                Err(_) => FileText::Missing,
-            },
-            _ => FileText::Missing,
-        }
+        let bytes = self.system.read(path).into_bytes().ok();
+        let bytes = bytes.filter(|bytes| bytes.len() <= LARGEST);
+        let text = bytes.and_then(|bytes| String::from_utf8(bytes).ok());
+        text.map_or(FileText::Missing, |text| FileText::Text(text.into()))
     }
 
     fn env(&self, name: &str) -> Option<String> {

@@ -58,18 +58,16 @@ impl SuiteContext {
 
     /// `path` seen from the root of the workspace; from that of the file system where it is not inside.
     pub fn in_workspace(&self, path: &str, system: &dyn System) -> String {
-        let whole = |path: &str| without_parents(&system.absolute(non_empty(path)));
-        let path = whole(path);
-        let root = whole(&self.root);
+        let path = whole(path, system);
+        let root = whole(&self.root, system);
         let inside = path.strip_prefix(root.trim_end_matches('/'));
         inside.and_then(|rest| rest.strip_prefix('/')).unwrap_or(&path).to_owned()
     }
 
     /// The files of committed judgments: the workspace's wherever the store lies, and those beside the store.
     pub fn committed_files(&self, system: &dyn System) -> Vec<String> {
-        let whole = |path: &str| without_parents(&system.absolute(non_empty(path)));
         let mut files = committed_files(&self.committed_dir, system);
-        if whole(&self.committed_dir) != whole(&self.cache_dir) {
+        if whole(&self.committed_dir, system) != whole(&self.cache_dir, system) {
             files.extend(committed_files(&self.cache_dir, system));
         }
         files
@@ -133,9 +131,7 @@ impl SuiteContext {
         let segments = SegmentStore::open(&self.cache_dir);
         Ok(Arc::new(LayeredStore::new(Box::new(segments), committed)))
     }
-}
 
-impl SuiteContext {
     /// The layers that [`Self::store`] puts together, each with its name. What cannot be read is left out.
     pub fn layers(&self, system: &dyn System) -> Layers {
         let mut layers: Layers = Vec::new();
@@ -186,10 +182,7 @@ fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace)
             // Folders above may be somebody else's.
             FileBytes::Unreadable(reason) if shown == folder => {
                 let message = format!("cannot read the settings: {reason}");
-                return Err(Error::Diagnostics(vec![Diagnostic::error(
-                    Place::file(path),
-                    message,
-                )]));
+                return Err(Diagnostic::error(Place::file(path), message).into());
             }
             _ => {}
         }
@@ -199,8 +192,7 @@ fn workspace_of(folder: &str, system: &dyn System) -> Result<(String, Workspace)
 
 /// A folder and those above it, absolute, from the innermost out.
 fn folders_up(folder: &str, system: &dyn System) -> impl Iterator<Item = String> {
-    let innermost = without_parents(&system.absolute(non_empty(folder)));
-    std::iter::successors(Some(innermost), |inner| {
+    std::iter::successors(Some(whole(folder, system)), |inner| {
         let parent = folder_of(inner);
         (parent != inner && !parent.is_empty()).then(|| parent.to_owned())
     })
@@ -220,6 +212,11 @@ pub fn context_files(suite: &str, system: &dyn System) -> BTreeSet<String> {
     files
 }
 
+/// A path from the root of the file system.
+pub fn whole(path: &str, system: &dyn System) -> String {
+    without_parents(&system.absolute(non_empty(path)))
+}
+
 /// An absolute path with every `..` carried out: the folder above `/a/../b` is `/`.
 pub(crate) fn without_parents(absolute: &str) -> String {
     let mut names: Vec<&str> = Vec::new();
@@ -234,7 +231,7 @@ pub(crate) fn without_parents(absolute: &str) -> String {
 }
 
 fn settings(path: &str, bytes: &[u8]) -> Result<Workspace, Error> {
-    let text = decode(path, bytes).map_err(|problem| Error::Diagnostics(vec![problem]))?;
+    let text = decode(path, bytes)?;
     let (workspace, diagnostics) = read_workspace(path, text);
     if diagnostics.iter().any(Diagnostic::is_error) {
         return Err(Error::Diagnostics(diagnostics));

@@ -4,7 +4,7 @@
 
 use std::collections::HashMap;
 
-use serde::Deserialize;
+use serde_json::Value;
 
 use super::context::SuiteContext;
 use super::open::new_session;
@@ -86,24 +86,10 @@ impl LabelSource<'_> {
     /// The suite file that the record of the run names.
     fn recorded(self, system: &dyn System) -> Option<String> {
         let bytes = system.read(&join(&self.past.folder, "run.json")).into_bytes().ok()?;
-        let facts: RecordedFacts = serde_json::from_slice(&bytes).ok()?;
-        let suite = facts.origin.suite;
-        (!suite.is_empty()).then(|| join(folder_of(self.home), &suite))
+        let facts: Value = serde_json::from_slice(&bytes).ok()?;
+        let suite = facts["origin"]["suite"].as_str().filter(|suite| !suite.is_empty())?;
+        Some(join(folder_of(self.home), suite))
     }
-}
-
-/// What is read of `run.json`.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct RecordedFacts {
-    origin: SuiteOrigin,
-}
-
-/// Where the results of a run came from, as far as labels are found by it.
-#[derive(Default, Deserialize)]
-#[serde(default)]
-struct SuiteOrigin {
-    suite: String,
 }
 
 /// The labels of all cases, for each grader that has some.

@@ -17,21 +17,15 @@ pub(super) fn environment(
 ) -> Result<BTreeMap<String, String>, Error> {
     let mut environment = system.environment();
     let beside = join(folder, ".env");
-    let mut paths = vec![beside.as_str()];
-    if beside != ".env" {
-        paths.push(".env");
-    }
-    for path in paths {
+    let own = Some(".env").filter(|own| *own != beside);
+    for path in [beside.as_str()].into_iter().chain(own) {
         match system.read(path) {
             FileBytes::Bytes(bytes) => read_env(path, &bytes, &mut environment)?,
             // A folder of that name is a virtual environment of Python.
             FileBytes::Missing | FileBytes::Folder => {}
             FileBytes::Unreadable(reason) => {
                 let message = format!("cannot read the environment file: {reason}");
-                return Err(Error::Diagnostics(vec![Diagnostic::error(
-                    Place::file(path),
-                    message,
-                )]));
+                return Err(Diagnostic::error(Place::file(path), message).into());
             }
         }
     }
@@ -46,7 +40,7 @@ fn read_env(
     let text = decode(path, bytes).map_err(|mut problem| {
         // Every line may hold a secret, and the parser's error would quote it.
         problem.place = problem.place.map(|place| bare_place(path, place.line));
-        Error::Diagnostics(vec![problem])
+        problem
     })?;
     let lines = Lines { text, given: Rc::default() };
     let given = Rc::clone(&lines.given);
@@ -59,7 +53,7 @@ fn read_env(
             let line = given.get().saturating_sub(before);
             let message = "this is not `NAME=value`";
             let hint = "quote a value that contains spaces, quotes or `#`, and close every quote";
-            Error::Diagnostics(vec![Diagnostic::error(bare_place(path, line), message).hint(hint)])
+            Diagnostic::error(bare_place(path, line), message).hint(hint)
         })?;
         environment.entry(name).or_insert(value);
     }

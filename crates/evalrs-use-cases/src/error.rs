@@ -107,6 +107,12 @@ impl Error {
     }
 }
 
+impl From<Diagnostic> for Error {
+    fn from(problem: Diagnostic) -> Self {
+        Self::Diagnostics(vec![problem])
+    }
+}
+
 impl From<std::io::Error> for Error {
     fn from(error: std::io::Error) -> Self {
         Self::Io(error)

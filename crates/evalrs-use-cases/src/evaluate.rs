@@ -84,14 +84,11 @@ pub fn evaluate_within(
     let mut loaded = Vec::new();
     for suite in &suites {
         let overrides = Overrides { labels: args.labels.clone(), ..overrides(&args.select) };
-        let (surroundings, session) = loaded_session(suite, &args.store, overrides, console)?;
-        loaded.push((surroundings, session));
+        loaded.push(loaded_session(suite, &args.store, overrides, console)?);
     }
     check_refreshed(&args.refresh, loaded.iter().filter_map(|(_, session)| session.suite()))?;
-    let rollup = match &args.rollup {
-        Some(path) => Some(RollupFile::read(path, &loaded, console)?),
-        None => None,
-    };
+    let rollup = args.rollup.as_ref().map(|path| RollupFile::read(path, &loaded, console));
+    let rollup = rollup.transpose()?;
     let options =
         ReportOptions { width: console.width, failures: args.failures, rolls_up: rollup.is_some() };
     let mut reports = Reports::new(args.format, options, console.system);
@@ -110,7 +107,6 @@ pub fn evaluate_within(
     ended
 }
 
-/// What is evaluated, and for whom.
 struct RunCommand<'a> {
     args: &'a EvaluateArgs,
     watched: Option<&'a EvaluationFollower>,
@@ -146,30 +142,27 @@ fn run_all(
             break;
         }
     }
-    match command.rollup {
-        Some(rollup) => {
-            Ok(status.and(rollup.report(&done.evaluated, reports, command.args.quiet, console)?))
-        }
-        None => Ok(status),
+    if let Some(rollup) = command.rollup {
+        status =
+            status.and(rollup.report(&done.evaluated, reports, command.args.quiet, console)?);
     }
+    Ok(status)
 }
 
 /// Some results hold one suite and no more.
 fn check_one_document(args: &EvaluateArgs, several: bool) -> Result<(), Error> {
-    let hint = "run the suites one by one; every record is also under `.evalrs/runs`";
-    match (&args.output, args.format) {
-        (Some(output), _) if several => Err(Error::plain(
-            format!("`--output {output}` would hold the record of the last suite alone"),
-            hint,
-        )),
-        (None, format) if several && !format.joins_suites && args.rollup.is_none() => {
-            Err(Error::plain(
-                format!("`--format {}` is one document, for one suite", format.name),
-                hint,
-            ))
+    let message = match (&args.output, args.format) {
+        _ if !several => return Ok(()),
+        (Some(output), _) => {
+            format!("`--output {output}` would hold the record of the last suite alone")
         }
-        _ => Ok(()),
-    }
+        (None, format) if !format.joins_suites && args.rollup.is_none() => {
+            format!("`--format {}` is one document, for one suite", format.name)
+        }
+        _ => return Ok(()),
+    };
+    let hint = "run the suites one by one; every record is also under `.evalrs/runs`";
+    Err(Error::plain(message, hint))
 }
 
 /// Without its gate a run passes whatever it finds, so that is said.
@@ -185,7 +178,6 @@ fn say_left_out(session: &Session, err: &mut dyn Write) -> std::io::Result<()> {
     Ok(())
 }
 
-/// A suite of the command.
 struct SuiteRun<'a> {
     args: &'a EvaluateArgs,
     watched: Option<&'a EvaluationFollower>,
@@ -310,11 +302,12 @@ fn calibrated(
     Ok(ExitStatus::Incomplete)
 }
 
-/// The id of the record.
 fn run_id(one: &SuiteRun<'_>, started: Timestamp, system: &dyn System) -> String {
-    let last = || record::last_id(system, &one.surroundings.records());
-    let new = || record::run_id(started, last().as_deref());
-    one.watched.map_or_else(new, |watched| watched.id.clone())
+    if let Some(watched) = one.watched {
+        return watched.id.clone();
+    }
+    let last = record::last_id(system, &one.surroundings.records());
+    record::run_id(started, last.as_deref())
 }
 
 /// Adds the run to the history of its suite. It is none the worse for a history that cannot be written.
@@ -327,12 +320,9 @@ fn add_to_history(
     if args.frozen || args.no_record {
         return Ok(());
     }
-    match remember(ended, questions, console.system) {
-        Ok(()) => Ok(()),
-        Err(error) => {
-            writeln!(console.err, "warning: cannot add the run to its history: {error}")
-        }
-    }
+    remember(ended, questions, console.system).or_else(|error| {
+        writeln!(console.err, "warning: cannot add the run to its history: {error}")
+    })
 }
 
 /// What is asked for, within what is left of the limits of the command.
@@ -411,10 +401,10 @@ fn only_targets(settled: &Settlement, console: &mut Console<'_>) -> Result<ExitS
 
 /// Unfinished work comes first: a gate over part of the grades has not decided.
 fn status_of(settled: &Settlement, summary: &Summary) -> ExitStatus {
-    let pending = all_tallies(settled).any(|tally| tally.pending > 0);
     if settled.interrupted {
         return ExitStatus::Interrupted;
     }
+    let pending = all_tallies(settled).any(|tally| tally.pending > 0);
     let in_vain = !settled.in_vain.is_empty();
     if settled.write_error.is_some() || settled.out_of_budget || pending || in_vain {
         return ExitStatus::Incomplete;
@@ -431,8 +421,7 @@ fn status_of(settled: &Settlement, summary: &Summary) -> ExitStatus {
 }
 
 fn warn(settled: &Settlement, err: &mut dyn Write) -> std::io::Result<()> {
-    let shown = settled.warnings.iter().take(10);
-    for warning in shown {
+    for warning in settled.warnings.iter().take(10) {
         writeln!(err, "warning: {warning}")?;
     }
     if settled.warnings.len() > 10 {

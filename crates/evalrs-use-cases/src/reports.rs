@@ -8,8 +8,7 @@ use super::context::{SuiteContext, without_parents};
 use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_graph::exports::{self, ExportedResult};
-use evalrs_graph::queries;
-use evalrs_graph::queries::gate_rule;
+use evalrs_graph::queries::{self, gate_rule};
 use evalrs_model::outcome::ActionTally;
 use evalrs_report::ending::RunEnding;
 use evalrs_report::labels::labelled;
@@ -37,7 +36,6 @@ pub(crate) struct Reports {
 }
 
 impl Reports {
-    /// Nothing yet.
     pub(crate) fn new(
         format: &'static ReportFormat,
         options: ReportOptions,
@@ -63,19 +61,14 @@ impl Reports {
         system: &dyn System,
     ) -> std::io::Result<()> {
         self.has_any = true;
-        let mut page = Vec::new();
-        let mut sink =
-            ReportSink { out, page: self.page.is_some().then_some(&mut page as &mut dyn Write) };
-        let writer = &mut self.writer;
-        match self.format.audience {
-            Audience::Programs => writer.add(run, &mut sink)?,
+        let audience = self.format.audience;
+        self.write(out, system, |writer, sink| match audience {
+            Audience::Programs => writer.add(run, sink),
             _ => labelled(run.report, |report| {
                 let origin = run.origin.renamed(&report.summary.labels);
-                let facts = run.facts;
-                writer.add(&ReportedRun { report, facts, origin: &origin }, &mut sink)
-            })?,
-        }
-        self.page.as_ref().map_or(Ok(()), |path| system.append(path, &page))
+                writer.add(&ReportedRun { report, facts: run.facts, origin: &origin }, sink)
+            }),
+        })
     }
 
     /// Writes what several suites came to together, or keeps it for the end.
@@ -85,14 +78,23 @@ impl Reports {
         out: &mut dyn Write,
         system: &dyn System,
     ) -> std::io::Result<()> {
-        let mut page = Vec::new();
-        let mut sink =
-            ReportSink { out, page: self.page.is_some().then_some(&mut page as &mut dyn Write) };
-        self.writer.add_rollup(rollup, &mut sink)?;
-        self.page.as_ref().map_or(Ok(()), |path| system.append(path, &page))
+        self.write(out, system, |writer, sink| writer.add_rollup(rollup, sink))
     }
 
-    /// Who reads the format.
+    fn write(
+        &mut self,
+        out: &mut dyn Write,
+        system: &dyn System,
+        add: impl FnOnce(&mut dyn ReportWriter, &mut ReportSink<'_>) -> std::io::Result<()>,
+    ) -> std::io::Result<()> {
+        let Some(path) = &self.page else {
+            return add(self.writer.as_mut(), &mut ReportSink { out, page: None });
+        };
+        let mut page = Vec::new();
+        add(self.writer.as_mut(), &mut ReportSink { out, page: Some(&mut page) })?;
+        system.append(path, &page)
+    }
+
     pub(crate) fn audience(&self) -> Audience {
         self.format.audience
     }
@@ -110,21 +112,18 @@ pub fn recorded_origin(
     session: &Session,
     system: &dyn System,
 ) -> RecordedOrigin {
-    let gate = gate_rule(&session.db, session.root);
-    let gated = gate.as_ref().map(|gate| {
-        evalrs_metrics::gate::graders(gate).into_iter().map(str::to_owned).collect::<Vec<String>>()
-    });
+    let place = |path: &str| surroundings.in_workspace(path, system);
+    let gate = gate_rule(&session.db, session.root).as_ref();
+    let gated = gate.map(|gate| evalrs_metrics::gate::graders(gate).into_iter());
     let (dataset, lines) = session.rows();
     let rubrics = queries::suite(&session.db, session.root).rubric_files.iter();
-    let rubrics =
-        rubrics.map(|(grader, path)| (grader.clone(), surroundings.in_workspace(path, system)));
     RecordedOrigin {
         command: suite.to_owned(),
-        suite: surroundings.in_workspace(suite, system),
-        dataset: dataset.map(|path| surroundings.in_workspace(path, system)),
+        suite: place(suite),
+        dataset: dataset.map(place),
         lines: RowLines::new(&lines),
-        gated,
-        rubrics: rubrics.collect(),
+        gated: gated.map(|graders| graders.map(str::to_owned).collect()),
+        rubrics: rubrics.map(|(grader, path)| (grader.clone(), place(path))).collect(),
     }
 }
 
@@ -137,17 +136,14 @@ pub(crate) fn report_origin(
 ) -> ReportOrigin {
     let roots = Roots::of(audience, system);
     let shown = |path: &str| roots.shown(&join(root, path), system);
+    let rubrics = recorded.rubrics.iter();
     ReportOrigin {
         command: recorded.command.clone(),
         suite: shown(&recorded.suite),
         dataset: recorded.dataset.as_deref().and_then(shown),
         lines: recorded.lines.all(),
         gated: recorded.gated.clone(),
-        rubrics: recorded
-            .rubrics
-            .iter()
-            .filter_map(|(grader, path)| Some((grader.clone(), shown(path)?)))
-            .collect(),
+        rubrics: rubrics.filter_map(|(of, path)| Some((of.clone(), shown(path)?))).collect(),
     }
 }
 

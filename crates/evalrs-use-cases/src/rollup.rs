@@ -44,14 +44,10 @@ impl RollupFile {
         let suites: Vec<RollableSuite> =
             loaded.iter().map(|(_, session)| rollable(session)).collect();
         let RollupReading { rollup, diagnostics } = reading(path, Some(&suites), console.system);
-        match rollup {
-            Some(spec) => {
-                say(&diagnostics, console.err)?;
-                let home = SuiteContext::find(path, None, console.system)?.records();
-                Ok(Self { path: path.to_owned(), spec, home, suites: suites.len() })
-            }
-            None => Err(Error::Diagnostics(diagnostics)),
-        }
+        let Some(spec) = rollup else { return Err(Error::Diagnostics(diagnostics)) };
+        say(&diagnostics, console.err)?;
+        let home = SuiteContext::find(path, None, console.system)?.records();
+        Ok(Self { path: path.to_owned(), spec, home, suites: suites.len() })
     }
 
     /// Reports and records what the suites came to together.
@@ -109,10 +105,8 @@ pub fn rollable(session: &Session) -> RollableSuite {
     let db = &session.db;
     let graders: Vec<String> =
         session.graders().iter().map(|grader| grader.name(db).to_owned()).collect();
-    let metrics: Vec<String> = declared_metrics(db, session.root)
-        .iter()
-        .map(|metric| metric.spec(db).name.clone())
-        .collect();
+    let metrics = declared_metrics(db, session.root).iter();
+    let metrics: Vec<String> = metrics.map(|metric| metric.spec(db).name.clone()).collect();
     let all_graders = suite.graders.iter().map(|grader| &grader.name);
     let all = all_graders.chain(suite.metrics.iter().map(|metric| &metric.name));
     let left_out = all.filter(|name| !graders.contains(name) && !metrics.contains(name));
@@ -127,17 +121,14 @@ pub fn rollable(session: &Session) -> RollableSuite {
 
 /// Reads the roll-up at `path`; what it names is checked where the suites are known.
 pub fn reading(path: &str, suites: Option<&[RollableSuite]>, system: &dyn System) -> RollupReading {
-    let refused = |problem: Diagnostic| RollupReading { rollup: None, diagnostics: vec![problem] };
-    let bytes = match system.read(path).into_bytes() {
-        Ok(bytes) => bytes,
-        Err(reason) => {
-            let message = format!("cannot read the roll-up: {reason}");
-            return refused(Diagnostic::error(Place::file(path), message));
-        }
-    };
-    match decode(path, &bytes) {
+    let bytes = system.read(path).into_bytes().map_err(|reason| {
+        let message = format!("cannot read the roll-up: {reason}");
+        Diagnostic::error(Place::file(path), message)
+    });
+    let text = bytes.as_deref().map_err(Clone::clone).and_then(|bytes| decode(path, bytes));
+    match text {
         Ok(text) => read_rollup(path, text, suites),
-        Err(problem) => refused(problem),
+        Err(problem) => RollupReading { rollup: None, diagnostics: vec![problem] },
     }
 }
 

@@ -94,13 +94,10 @@ pub fn history_file(name: &str, surroundings: &SuiteContext) -> String {
 pub(super) struct HistoryEntry<'a, 'r> {
     /// The suite as it was named.
     pub suite: &'a str,
-    /// What surrounds it.
     pub surroundings: &'a SuiteContext,
-    /// What was evaluated.
     pub session: &'a Session,
     /// What was found.
     pub report: &'a Report<'r>,
-    /// What belongs to the process.
     pub facts: &'a RunFacts,
 }
 

@@ -45,10 +45,8 @@ pub(super) fn write_record(
     let home = surroundings.records();
     let folder = join(&record::runs_of(&home), &facts.id);
     let written = write_or_share_report(session, report, &home, &facts.id, system)?;
-    let results = written.origin.map(|results| {
-        if let Some(questions_then) = results.questions {
-            questions.know(questions_then);
-        }
+    let results = written.origin.map(|mut results| {
+        results.questions.take().into_iter().for_each(|digest| questions.know(digest));
         ResultsOrigin { questions: questions.digest_if_wanted(session), ..results }
     });
     let results_digest = Some(written.digest);
@@ -93,8 +91,6 @@ pub(super) fn remove_old_records(
     let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
     let named: Vec<&str> = graders.filter_map(GraderSpec::compared_run).collect();
     let home = surroundings.records();
-    match remove_old(console.system, &home, most, &named) {
-        Ok(()) => Ok(()),
-        Err(error) => writeln!(console.err, "warning: cannot remove an old record: {error}"),
-    }
+    let removed = remove_old(console.system, &home, most, &named);
+    removed.or_else(|error| writeln!(console.err, "warning: cannot remove an old record: {error}"))
 }

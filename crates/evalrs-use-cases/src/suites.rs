@@ -83,12 +83,8 @@ fn others(folder: &str, system: &dyn System) -> Vec<String> {
 
 /// Whether a name is surely not that of a folder with suites: most files are not even looked at.
 fn is_file(name: &str) -> bool {
-    name.rsplit_once('.').is_some_and(|(_, extension)| {
-        matches!(
-            extension,
-            "json" | "jsonl" | "csv" | "txt" | "md" | "py" | "yaml" | "yml" | "toml"
-        )
-    })
+    const FILES: [&str; 9] = ["json", "jsonl", "csv", "txt", "md", "py", "yaml", "yml", "toml"];
+    name.rsplit_once('.').is_some_and(|(_, extension)| FILES.contains(&extension))
 }
 
 fn matching(pattern: &str, system: &dyn System) -> Result<Vec<String>, Error> {

@@ -6,7 +6,6 @@ use std::io::Write;
 use evalrs_base::text::{count, sanitize};
 use evalrs_engine::progress::{Event, Progress};
 
-/// Writes lines to a stream.
 #[derive(Debug)]
 pub(crate) struct PlainProgress<W> {
     out: W,
@@ -21,7 +20,6 @@ pub(crate) struct PlainProgress<W> {
 }
 
 impl<W: Write> PlainProgress<W> {
-    /// A display on `out`.
     pub(crate) fn new(out: W) -> Self {
         Self {
             out,
