@@ -29,7 +29,6 @@ use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::open::loaded_session;
 
-/// Compares what two sides say of the cases of a suite.
 pub(crate) fn agree(args: &AgreeArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let overrides = Overrides { labels: args.labels.clone(), ..Overrides::default() };
     let (surroundings, mut session) = loaded_session(&args.suite, &args.store, overrides, console)?;

@@ -26,7 +26,6 @@ pub const VARIABLE: &str = "EVALRS_COMPLETE";
 /// More candidates than a shell shows with profit.
 const MOST: usize = 1000;
 
-/// Prints what makes a shell ask for completions.
 pub(crate) fn completions(
     args: &CompletionsArgs,
     console: &mut Console<'_>,
@@ -69,7 +68,6 @@ struct NamedSuite {
     system: &'static (dyn System + Sync),
 }
 
-/// What a suite names.
 #[derive(Clone, Copy)]
 enum SuiteName {
     Sample,

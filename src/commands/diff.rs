@@ -1,5 +1,6 @@
 //! `evalrs diff`: what moved between two recorded evaluations. Reads records, and of the suite as it is now only its labels.
 
+use std::collections::BTreeSet;
 use std::io::Write;
 
 use crate::cli::{DiffArgs, DiffFormat};
@@ -68,15 +69,13 @@ fn labels(
     LabelSource { past, suite, labels: args.labels.as_deref(), home, cache_dir: None }.read(console)
 }
 
-/// The results of two models of one side.
 fn models(side: &DiffSide, names: [&String; 2]) -> Result<[DiffSide; 2], Error> {
     let of_model = |name: &String| {
         side.of_model(name).ok_or_else(|| {
-            let mut known: Vec<&str> =
-                side.cases.iter().filter_map(|case| case.name.model.as_deref()).collect();
-            known.sort_unstable();
-            known.dedup();
-            let hint = match known.as_slice() {
+            let cases = side.cases.iter();
+            let known: BTreeSet<&str> =
+                cases.filter_map(|case| case.name.model.as_deref()).collect();
+            let hint = match Vec::from_iter(known).as_slice() {
                 [] => "its rows name no model".to_owned(),
                 known => format!("there is `{}`", known.join("`, `")),
             };
@@ -113,19 +112,20 @@ fn evaluations(
         let new = Reference::parse(new);
         return Ok([before, (record(&new.run, home, console)?, new.save)]);
     }
-    let saves = read_saves(console.system, &before.0.folder).records.len();
-    if old.save.is_none() && saves >= 2 {
-        let past = before.0;
-        return Ok([(past.clone(), Some(SaveAt::FromEnd(2))), (past, Some(SaveAt::FromEnd(1)))]);
+    if old.save.is_none() {
+        if read_saves(console.system, &before.0.folder).records.len() >= 2 {
+            let at = |save| (before.0.clone(), Some(SaveAt::FromEnd(save)));
+            return Ok([at(2), at(1)]);
+        }
+        let last = record(LATEST, home, console)?;
+        if last.id != before.0.id {
+            return Ok([before, (last, None)]);
+        }
     }
-    let last = if old.save.is_none() { Some(record(LATEST, home, console)?) } else { None };
-    let Some(last) = last.filter(|last| last.id != before.0.id) else {
-        return Err(Error::plain(
-            format!("nothing to compare `{}` with", sanitize(named)),
-            "name two runs, as in `evalrs diff latest~1 latest`; `evalrs diff` alone compares the last two runs of a suite",
-        ));
-    };
-    Ok([before, (last, None)])
+    Err(Error::plain(
+        format!("nothing to compare `{}` with", sanitize(named)),
+        "name two runs, as in `evalrs diff latest~1 latest`; `evalrs diff` alone compares the last two runs of a suite",
+    ))
 }
 
 /// The run of the same suite that `now` is compared with.
@@ -175,11 +175,9 @@ fn only_known_grader(args: &DiffArgs, sides: [&DiffSide; 2]) -> Result<(), Error
     if sides.iter().any(|side| side.graders.contains(wanted)) {
         return Ok(());
     }
-    let known: Vec<&str> =
-        sides.iter().flat_map(|side| &side.graders).map(String::as_str).collect();
     let mut unique: Vec<&str> = Vec::new();
-    for name in known {
-        if !unique.contains(&name) {
+    for name in sides.iter().flat_map(|side| &side.graders) {
+        if !unique.contains(&name.as_str()) {
             unique.push(name);
         }
     }

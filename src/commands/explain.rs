@@ -27,7 +27,6 @@ use evalrs_use_cases::open::session_of_sample;
 /// How many earlier runs are looked through for one that differs.
 const MOST_RUNS: usize = 50;
 
-/// Explains the sample's grades.
 pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let overrides = Overrides {
         samples: vec![args.sample.clone()],

@@ -10,7 +10,6 @@ use evalrs_use_cases::context::SuiteContext;
 use evalrs_use_cases::error::{Error, ExitStatus};
 use evalrs_use_cases::run_history::history_of;
 
-/// Shows the runs of a suite.
 pub(crate) fn history(args: &HistoryArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let surroundings = SuiteContext::find(&args.suite, None, console.system)?;
     let mut found = history_of(&args.suite, &surroundings, console.system)?;

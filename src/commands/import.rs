@@ -14,7 +14,6 @@ use evalrs_system::{FileBytes, MISSING, System};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
-/// Imports a source into a folder.
 pub(crate) fn import(
     args: &ImportSourceArgs,
     console: &mut Console<'_>,

@@ -11,13 +11,13 @@ use evalrs_base::file_path::{folder_of, non_empty};
 use evalrs_import::database::{self, DatabaseRows};
 use evalrs_import::source::SourceFiles;
 use evalrs_system::{FileBytes, System, is_stream};
+use evalrs_use_cases::context::whole;
 
 /// The most bytes of all files together.
 const MAX_BYTES: usize = 2 * 1024 * 1024 * 1024;
 
 const TOO_MUCH: &str = "all files together have more than 2 GB";
 
-/// Files below a folder.
 pub(super) struct RootedFiles<'a> {
     system: &'a dyn System,
     /// Absolute and plain.
@@ -31,7 +31,7 @@ impl<'a> RootedFiles<'a> {
     /// The files below `root`, or else below what `source` is a part of.
     pub(super) fn new(source: &str, root: Option<&str>, system: &'a dyn System) -> Self {
         let root = match root {
-            Some(root) => plain(&system.absolute(non_empty(root))),
+            Some(root) => whole(root, system),
             None => root_of(source, system),
         };
         let linked_root = system.resolved(&root);
@@ -48,7 +48,7 @@ impl<'a> RootedFiles<'a> {
     /// Refuses what is not below the root, or only by name.
     pub(super) fn check(&self, path: &str) -> Result<(), String> {
         let root = &self.root;
-        if !is_below(&plain(&self.system.absolute(non_empty(path))), root) {
+        if !is_below(&whole(path, self.system), root) {
             return Err(format!("it is outside of `{root}`; `--root DIR` allows more"));
         }
         let root = &self.linked_root;
@@ -97,7 +97,7 @@ impl SourceFiles for RootedFiles<'_> {
 
 /// The nearest folder upwards that is a git repository, else the source's own.
 fn root_of(source: &str, system: &dyn System) -> String {
-    let absolute = plain(&system.absolute(non_empty(source)));
+    let absolute = whole(source, system);
     let own = match system.list(&absolute) {
         Some(_) => absolute,
         None => folder_of(&absolute).to_owned(),
@@ -115,19 +115,6 @@ fn root_of(source: &str, system: &dyn System) -> String {
 fn is_below(path: &str, folder: &str) -> bool {
     let rest = path.strip_prefix(folder.trim_end_matches('/'));
     rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
-}
-
-/// An absolute path without `.` and `..`.
-fn plain(path: &str) -> String {
-    let mut parts: Vec<&str> = Vec::new();
-    for part in path.split('/') {
-        match part {
-            "" | "." => {}
-            ".." => _ = parts.pop(),
-            part => parts.push(part),
-        }
-    }
-    format!("/{}", parts.join("/"))
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ const NAME: &str = "GRADER";
 /// A record to try a grader with.
 const RECORD: &str = r#"{"input":"test","output":"hello world","hint":"world"}"#;
 
-/// A grader to start from.
 struct StarterGrader {
     file: &'static str,
     text: &'static str,
@@ -42,7 +41,6 @@ struct StarterGrader {
     is_executable: bool,
 }
 
-/// A file to be written.
 struct StarterFile {
     path: String,
     text: String,
@@ -130,7 +128,6 @@ fn plain(dir: &str, name: &str, text: impl Into<String>) -> StarterFile {
     StarterFile { path: join(dir, name), text: text.into(), is_executable: false }
 }
 
-/// What agents are told.
 fn skill(dir: &str) -> Vec<StarterFile> {
     SKILL_FOLDERS.map(|folder| plain(&join(dir, folder), "SKILL.md", SKILL)).into()
 }

@@ -8,7 +8,6 @@ use evalrs_suite::registry;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
-/// Prints the registry.
 pub(crate) fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let entries = match args.what {
         ListedKind::Graders => registry::graders(),

@@ -56,7 +56,6 @@ pub(crate) fn mcp(
     Ok(ExitStatus::Success)
 }
 
-/// A session.
 struct McpServer<'a> {
     args: &'a McpArgs,
     dispatch: &'a Dispatch,
@@ -64,7 +63,6 @@ struct McpServer<'a> {
     used: Cell<SpentLimits>,
 }
 
-/// Why a request has no result.
 struct McpError {
     code: i32,
     message: String,
@@ -76,7 +74,6 @@ impl McpError {
     }
 }
 
-/// What a command came to.
 struct CommandOutput {
     code: u8,
     out: String,
@@ -122,7 +119,6 @@ impl McpServer<'_> {
         }
     }
 
-    /// What can be called.
     fn tools(&self) -> Vec<Value> {
         let suite = json!({"type": "string", "description": "the path of the suite file"});
         let text = |description: &str| json!({"type": "string", "description": description});
@@ -273,7 +269,6 @@ impl McpServer<'_> {
     }
 }
 
-/// What a client is greeted with.
 fn greeting(params: &Value) -> Value {
     let wanted = params["protocolVersion"].as_str().unwrap_or_default();
     let version = VERSIONS.into_iter().find(|version| *version == wanted);
@@ -285,7 +280,6 @@ fn greeting(params: &Value) -> Value {
     })
 }
 
-/// The description of a tool.
 fn tool(
     name: &str,
     description: &str,
@@ -306,7 +300,6 @@ fn tool(
     })
 }
 
-/// What a tool is called with.
 struct ToolArguments<'a>(Option<&'a Map<String, Value>>);
 
 impl<'a> ToolArguments<'a> {

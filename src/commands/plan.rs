@@ -155,32 +155,24 @@ fn reasons(session: &Session, preview: &Preview, history: &History) -> Reasons {
 
 /// Puts the parts together, and sums them up.
 fn assembled(suite: String, preview: &Preview, reasons: &Reasons, forecast: &Forecast) -> Plan {
-    let none = BTreeMap::new();
     let mut graders = Vec::new();
-    let mut all = PlanCounts::default();
-    let mut all_reasons = BTreeMap::new();
-    let mut bill = Bill::default();
-    let mut all_following = FollowingBill::default();
+    let mut all = PlannedActions::default();
     for (at, (name, tally)) in preview.tallies.iter().enumerate() {
-        let own = reasons.get(&at).unwrap_or(&none);
-        let own_bill = forecast.graders.get(at).copied().unwrap_or_default();
-        let failures = preview.failures.get(at).copied().unwrap_or_default();
-        let is_open = preview.is_open.get(at).copied().unwrap_or_default();
-        let counts = PlanCounts { total: tally.total, cached: tally.cached, failures, is_open };
-        let following = forecast.following.get(at).cloned().unwrap_or_default();
-        all_following.judgments += following.judgments;
-        all_following.bill = all_following.bill.and(following.bill);
-        all_following.models.extend(following.models.iter().cloned());
-        graders.push((name.clone(), with_following(line(counts, own, own_bill), following)));
-        all.add(counts);
-        for (reason, n) in own {
-            *all_reasons.entry(*reason).or_default() += n;
-        }
-        bill = bill.and(own_bill);
+        let own = PlannedActions {
+            total: tally.total,
+            cached: tally.cached,
+            failures: preview.failures.get(at).copied().unwrap_or_default(),
+            is_open: preview.is_open.get(at).copied().unwrap_or_default(),
+            reasons: reasons.get(&at).cloned().unwrap_or_default(),
+            bill: forecast.graders.get(at).copied().unwrap_or_default(),
+            following: forecast.following.get(at).cloned().unwrap_or_default(),
+        };
+        all.add(&own);
+        graders.push((name.clone(), own.line()));
     }
     let target = preview.conversations.map(|tally| target_line(tally, preview.conversations_used));
-    let totals = with_following(line(all, &all_reasons, bill), all_following);
-    Plan { suite, target, graders: OrderedMap(graders), totals, labels: OrderedMap::default() }
+    let graders = OrderedMap(graders);
+    Plan { suite, target, graders, totals: all.line(), labels: OrderedMap::default() }
 }
 
 /// What the target would be run for. What a conversation costs is the mean of those that are stored.
@@ -205,52 +197,58 @@ fn covered(session: &Session) -> Option<String> {
     })
 }
 
-/// How many actions there are, are stored, and are stored as failures; and whether there will be more.
-#[derive(Clone, Copy, Default)]
-struct PlanCounts {
+/// How many actions there are, are stored, and are stored as failures; whether there will be more, and what they cost.
+#[derive(Default)]
+struct PlannedActions {
     total: u64,
     cached: u64,
     failures: u64,
     is_open: bool,
+    reasons: BTreeMap<Reason, u64>,
+    bill: Bill,
+    following: FollowingBill,
 }
 
-impl PlanCounts {
-    fn add(&mut self, other: Self) {
+impl PlannedActions {
+    fn add(&mut self, other: &Self) {
         self.total += other.total;
         self.cached += other.cached;
         self.failures += other.failures;
         self.is_open |= other.is_open;
+        for (reason, n) in &other.reasons {
+            *self.reasons.entry(*reason).or_default() += n;
+        }
+        self.bill = self.bill.and(other.bill);
+        self.following.judgments += other.following.judgments;
+        self.following.bill = self.following.bill.and(other.following.bill);
+        self.following.models.extend(other.following.models.iter().cloned());
     }
-}
 
-fn line(counts: PlanCounts, reasons: &BTreeMap<Reason, u64>, bill: Bill) -> PlanLine {
-    let PlanCounts { total, cached, failures, is_open } = counts;
-    let named = reasons.iter().map(|(reason, n)| (reason.name().to_owned(), *n));
-    PlanLine {
-        total,
-        cached,
-        failures,
-        to_ask: total - cached,
-        at_least: is_open,
-        reasons: OrderedMap(named.collect()),
-        tokens: TokenEstimate { input: bill.input, output: bill.output },
-        cost: bill.cost,
-        following: None,
+    fn line(self) -> PlanLine {
+        let named = self.reasons.iter().map(|(reason, n)| (reason.name().to_owned(), *n));
+        let line = PlanLine {
+            total: self.total,
+            cached: self.cached,
+            failures: self.failures,
+            to_ask: self.total - self.cached,
+            at_least: self.is_open,
+            reasons: OrderedMap(named.collect()),
+            tokens: TokenEstimate { input: self.bill.input, output: self.bill.output },
+            cost: self.bill.cost,
+            following: None,
+        };
+        let FollowingBill { judgments, models, bill } = self.following;
+        if judgments == 0 {
+            return line;
+        }
+        let following = FollowingJudgments {
+            at_most: judgments,
+            models: models.into_iter().collect(),
+            tokens: TokenEstimate { input: bill.input, output: bill.output },
+            cost: bill.cost,
+        };
+        // Where nothing but the judgments that follow can be priced, zero is not what the grader costs.
+        let cost = if line.asks_judges() { line.cost } else { None };
+        PlanLine { cost, following: Some(following), ..line }
     }
-}
-
-/// With the judgments that follow. Where nothing but those can be priced, zero is not what the grader costs.
-fn with_following(line: PlanLine, following: FollowingBill) -> PlanLine {
-    let FollowingBill { judgments, models, bill } = following;
-    if judgments == 0 {
-        return line;
-    }
-    let following = FollowingJudgments {
-        at_most: judgments,
-        models: models.into_iter().collect(),
-        tokens: TokenEstimate { input: bill.input, output: bill.output },
-        cost: bill.cost,
-    };
-    let cost = if line.asks_judges() { line.cost } else { None };
-    PlanLine { cost, following: Some(following), ..line }
 }

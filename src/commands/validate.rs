@@ -23,7 +23,6 @@ use evalrs_use_cases::rollup::{self, is_rollup_file, reading, rollable};
 use evalrs_use_cases::say::say;
 use evalrs_use_cases::suites::suite_files;
 
-/// Checks every suite and says what is wrong.
 pub(crate) fn validate(
     args: &ValidateArgs,
     console: &mut Console<'_>,

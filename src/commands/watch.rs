@@ -1,8 +1,6 @@
 //! `evalrs watch`: evaluate, stay, and evaluate again with every save.
 
 mod frontends;
-#[cfg(feature = "serve")]
-mod on_page;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -23,13 +21,11 @@ use evalrs_engine::resolve::settings::{AskPolicy, Settings};
 use evalrs_engine::session::Session;
 use evalrs_eval::dataset::label_edit::NewLabel;
 use evalrs_graph::inputs::Overrides;
-use evalrs_graph::results;
 use evalrs_metrics::metric::holdout::HeldOutAgreement;
-use evalrs_metrics::results::report::Report;
 use evalrs_model::record_format::FORMAT;
 use evalrs_model::spec::LabelsSpec;
 #[cfg(feature = "serve")]
-use evalrs_serve::session::{SessionServer, WatchedSuite};
+use evalrs_serve::session::{SessionEvents, SessionServer, WatchedSuite};
 use evalrs_store::record;
 use evalrs_store::record::label_writer::{UnwrittenLabel, check_writable, write_label};
 use evalrs_store::record::saves::SaveLog;
@@ -40,9 +36,7 @@ use evalrs_use_cases::args::LimitArgs;
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::context::{SuiteContext, context_files};
 use evalrs_use_cases::error::{Error, ExitStatus};
-use evalrs_use_cases::header::header;
-#[cfg(feature = "serve")]
-use evalrs_use_cases::header::with_report;
+use evalrs_use_cases::header::{header, with_report};
 use evalrs_use_cases::holdout;
 use evalrs_use_cases::open::{ExecutorSettings, check_selected, executor, new_session, overrides};
 use evalrs_use_cases::reports::recorded_origin;
@@ -51,6 +45,8 @@ use evalrs_use_cases::run_history::name_of;
 use evalrs_use_cases::run_record::write_or_share_report;
 use evalrs_use_cases::settling::closed;
 use evalrs_use_cases::usage::note_used;
+#[cfg(feature = "serve")]
+use evalrs_watch::board::Display;
 use evalrs_watch::control::{Control, EndedSession};
 use evalrs_watch::endpoint_status::EndpointStatus;
 use evalrs_watch::frontend::{FinishedSave, SessionEnd, WatchContext};
@@ -60,7 +56,6 @@ use evalrs_watch::json::JsonDisplay;
 use evalrs_watch::recording::save_record;
 use evalrs_watch::take_back::{FileEdit, write_edits};
 
-/// Evaluates a suite, and again with every save, until the user has seen enough.
 pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let system = console.system;
     check_there(&args.suite, system)?;
@@ -88,9 +83,14 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
         system,
         endpoints: endpoints.clone(),
         layers: None,
+        #[cfg(feature = "serve")]
+        pages: None,
     };
     #[cfg(feature = "serve")]
-    here.keeper.serve(args, &here.surroundings, console)?;
+    {
+        here.keeper.serve(args, &here.surroundings, console)?;
+        here.pages = here.keeper.page.as_ref().map(|page| JsonDisplay::new(page.events()));
+    }
     let mut progress = endpoints;
     if let Some(url) = here.keeper.url() {
         progress.event(&Event::Line(format!("serving {url}")));
@@ -101,23 +101,14 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
     let context = runtime.enter();
     let mut front = front(args, console)?;
     drop(context);
-    #[cfg(feature = "serve")]
-    if let Some(page) = &here.keeper.page {
-        front =
-            Box::new(on_page::OnPage { terminal: front, pages: JsonDisplay::new(page.events()) });
-    }
-    let world = Effects {
-        system,
-        executor: executor.as_ref(),
-        progress: &mut progress,
-        grades: &mut Quiet,
-    };
+    let executor = executor.as_ref();
+    let world = Effects { system, executor, progress: &mut progress, grades: &mut Quiet };
     let live = Live::new(&mut session, store, world, settings);
     let control = Control::new(live, front.as_mut(), &mut here, files, preview);
     let ended = runtime.block_on(control.run());
     // The screen goes before anything else is said.
     drop(front);
-    for left in runtime.block_on(closed(executor.as_ref(), true)) {
+    for left in runtime.block_on(closed(executor, true)) {
         writeln!(console.err, "warning: {}", sanitize(&left))?;
     }
     let ended = ended?;
@@ -136,13 +127,11 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
 }
 
 fn check_there(suite: &str, system: &dyn System) -> Result<(), Error> {
-    if system.read(suite) == FileBytes::Missing {
-        return Err(Error::plain(
-            format!("{suite}: the suite file does not exist"),
-            "a suite that is watched may be broken, but the file has to exist",
-        ));
+    if system.read(suite) != FileBytes::Missing {
+        return Ok(());
     }
-    Ok(())
+    let hint = "a suite that is watched may be broken, but the file has to exist";
+    Err(Error::plain(format!("{suite}: the suite file does not exist"), hint))
 }
 
 /// What the command line selects of a suite that can be read: no edit is meant to mend a selection of nothing. What the
@@ -178,6 +167,8 @@ struct Here<'a> {
     endpoints: EndpointStatus,
     /// The layers of the store, once somebody looks at what judges were sent.
     layers: Option<Layers>,
+    #[cfg(feature = "serve")]
+    pages: Option<JsonDisplay<SessionEvents>>,
 }
 
 impl WatchContext for Here<'_> {
@@ -253,6 +244,11 @@ impl WatchContext for Here<'_> {
 
     fn write(&mut self, edits: &[FileEdit]) -> Result<(), String> {
         write_edits(self.system, edits)
+    }
+
+    #[cfg(feature = "serve")]
+    fn pages(&mut self) -> Option<&mut dyn Display> {
+        self.pages.as_mut().map(|pages| pages as &mut dyn Display)
     }
 
     fn time_of_day(&self) -> String {
@@ -361,7 +357,6 @@ impl<'a> Keeper<'a> {
         Ok(())
     }
 
-    /// Where its page is.
     #[cfg(feature = "serve")]
     fn url(&self) -> Option<&str> {
         self.page.as_ref().map(|page| page.url.as_str())
@@ -406,17 +401,15 @@ impl<'a> Keeper<'a> {
         ended: EndedSession,
     ) -> std::io::Result<()> {
         let warning = note_used(session, surroundings, self.system);
-        let summary = results::summary(&session.db, session.root);
-        let header = header(session);
-        let lines = || -> evalrs_metrics::results::report::Results<'_> {
-            Box::new(results::lines(&session.db, session.root))
-        };
-        let report = Report { header: &header, summary: &summary, results: &lines, briefs: None };
-        let written = write_or_share_report(session, &report, &self.home, &self.id, self.system)?;
+        let (written, usage) = with_report(session, |report| {
+            let kept = write_or_share_report(session, report, &self.home, &self.id, self.system);
+            (kept, report.summary.all_usage)
+        });
+        let written = written?;
         let facts = RunFacts {
             format: FORMAT,
             id: self.id.clone(),
-            suite: header.suite.clone(),
+            suite: session.suite().map(|suite| suite.name.clone()).unwrap_or_default(),
             started: self.started.to_string(),
             finished: self.system.now().to_string(),
             evalrs: env!("CARGO_PKG_VERSION").to_owned(),
@@ -428,7 +421,7 @@ impl<'a> Keeper<'a> {
             target: ended.conversations,
             spent: ended.spent,
             saved: ended.saved,
-            usage: summary.all_usage,
+            usage,
             warnings: warning.into_iter().collect(),
             results: written.origin,
             results_digest: Some(written.digest),

@@ -5,7 +5,6 @@ use jiff::tz::TimeZone;
 
 use evalrs_use_cases::error::Error;
 
-/// The seconds of a day.
 pub(super) const DAY: i64 = 86_400;
 
 /// A moment (RFC 3339) in seconds of Unix time.
@@ -79,7 +78,6 @@ pub(super) fn bytes(count: u64) -> String {
     }
 }
 
-/// A number of entries with its noun.
 pub(super) fn entries(count: u64) -> String {
     if count == 1 { "1 entry".to_owned() } else { format!("{count} entries") }
 }

@@ -69,7 +69,6 @@ pub(super) fn bind(args: &ImportArgs, console: &mut Console<'_>) -> Result<ExitS
     ImportReport { suite, grader, tallies, bound }.say(args, console)
 }
 
-/// The grader that the suite calls `name`.
 fn named_grader<'a>(session: &'a Session, name: &str) -> Result<Grader<'a>, Error> {
     let db = &session.db;
     let graders = queries::graders(db, session.root);

@@ -6,16 +6,13 @@ use serde_json::json;
 
 use super::cases_by_id::{CasesById, NoEntry, Unbound, UnboundJudgment};
 use super::import_tally::RefusedScore;
+use super::judgments_file::each_judgment;
 use evalrs_base::diagnostic::{Diagnostic, clipped};
-use evalrs_base::path::Row;
 use evalrs_engine::session::Session;
-use evalrs_engine::session::shortened::shortened;
-use evalrs_eval::dataset::split;
-use evalrs_eval::dataset::split::RecordStart;
 use evalrs_eval::evaluate::{BallotId, GradePlan, Method};
 use evalrs_eval::judge::question::{Order, Question};
 use evalrs_eval::judge::{Ballot, Judge, reply};
-use evalrs_eval::votes::judgments::{Judgment, JudgmentLayout, JudgmentReader};
+use evalrs_eval::votes::judgments::{Judgment, JudgmentLayout};
 use evalrs_eval::votes::score_map::VoteValue;
 use evalrs_graph::queries::Grader;
 use evalrs_graph::{queries, results};
@@ -23,17 +20,14 @@ use evalrs_model::key::KeyMap;
 use evalrs_model::outcome::{
     Failure, FailureKind, JudgmentOrigin, Outcome, Reply, StoredOutcome, read_body,
 };
-use evalrs_model::spec::{DatasetFormat, Scale};
+use evalrs_model::spec::Scale;
 use evalrs_store::{Entry, OutcomeStore};
 use evalrs_use_cases::error::Error;
 
-/// A file whose judgments are bound.
 pub(super) struct JudgmentFile<'a> {
     /// Its path as typed.
     pub path: &'a str,
-    /// Its bytes.
     pub bytes: &'a [u8],
-    /// How it is read.
     pub layout: &'a JudgmentLayout,
     /// When it is imported.
     pub at: &'a str,
@@ -60,12 +54,11 @@ impl JudgedRow {
     /// What is wrong where the sample `id` has another score for the same judgment.
     fn in_contrast_to(&self, id: &str) -> String {
         let Self { id: first, value, place } = self;
-        let same = match value {
-            VoteValue::Score(score) => {
-                format!("the same judgment has the score {score} in `{place}`")
-            }
-            VoteValue::Failed(_) => format!("the same judgment has no score in `{place}`"),
+        let score = match value {
+            VoteValue::Score(score) => format!("the score {score}"),
+            VoteValue::Failed(_) => "no score".to_owned(),
         };
+        let same = format!("the same judgment has {score} in `{place}`");
         if first == id {
             return same;
         }
@@ -90,7 +83,6 @@ impl ReadRows {
 pub(super) struct BoundFile {
     /// The judgments that are bound.
     pub entries: Vec<BoundJudgment>,
-    /// Judgments in the file.
     pub judgments: usize,
     /// Judgments that are failures, among the entries.
     pub failures: usize,
@@ -106,7 +98,6 @@ pub(super) struct BoundJudgment {
     pub id: String,
     /// The file and line of its row.
     pub place: String,
-    /// What is kept.
     pub entry: Entry,
 }
 
@@ -127,7 +118,6 @@ enum ImportComparison {
     },
 }
 
-/// Binds judgments to the actions of a grader.
 pub(super) struct Binder<'a> {
     session: &'a Session,
     grader: Grader<'a>,
@@ -138,22 +128,15 @@ pub(super) struct Binder<'a> {
 impl<'a> Binder<'a> {
     /// A binder for a grader that asks judges for scores.
     pub(super) fn new(session: &'a Session, grader: Grader<'a>) -> Result<Self, Error> {
-        let name = grader.name(&session.db);
         let db = &session.db;
-        let judge = match &queries::ready(db, grader).method {
-            Method::Judge(judge) if matches!(judge.question(), Question::Score(_)) => judge,
-            Method::Judge(_) => {
-                let message =
-                    format!("`{name}` compares two submissions; only scores can be imported");
-                return Err(Error::Plain { message, hint: None });
+        let why = match &queries::ready(db, grader).method {
+            Method::Judge(judge) if matches!(judge.question(), Question::Score(_)) => {
+                return Ok(Self { session, grader, judge, cases: CasesById::new(session) });
             }
-            _ => {
-                let message = format!("`{name}` asks no judge, so it has no judgments");
-                return Err(Error::Plain { message, hint: None });
-            }
+            Method::Judge(_) => "compares two submissions; only scores can be imported",
+            _ => "asks no judge, so it has no judgments",
         };
-        let cases = CasesById::new(session);
-        Ok(Self { session, grader, judge, cases })
+        Err(Error::Plain { message: format!("`{}` {why}", grader.name(db)), hint: None })
     }
 
     /// Whether true and false are scores: 1 and 0.
@@ -167,64 +150,33 @@ impl<'a> Binder<'a> {
         file: &JudgmentFile<'_>,
         seen: &mut ReadRows,
     ) -> Result<BoundFile, Vec<Diagnostic>> {
-        let text = split::decode(file.path, file.bytes).map_err(|problem| vec![problem])?;
-        let format = DatasetFormat::of_name(file.path).unwrap_or(DatasetFormat::Jsonl);
-        let rows = split::split(file.path, text, format)?;
-        let reader = JudgmentReader::new(file.layout, &rows.iter().map(|row| row.text.as_ref()));
         let mut bound = BoundFile::default();
-        let mut problems = Vec::new();
-        for row in &rows {
-            let mut problem = |start: RecordStart, message: String| {
-                let place = split::line_place(file.path, text, start);
-                problems.push(Diagnostic::error(place, message));
-            };
-            match reader.judgments(Row::new(&row.text)) {
-                Ok(read) => {
-                    for judgment in read {
-                        let told = self.take(judgment, file, row.start, seen, &mut bound);
-                        told.unwrap_or_else(|message| problem(row.start, message));
-                    }
+        each_judgment(file.path, file.bytes, file.layout, &mut |judgment, start| {
+            bound.judgments += 1;
+            let next = |judge| seen.next_vote(&judgment, judge);
+            let entry = match self.entry(&judgment, next, file) {
+                Ok(entry) => entry,
+                Err(NoEntry::Wrong(message)) => return Err(message),
+                Err(NoEntry::Unbound(why)) => {
+                    let id = judgment.id;
+                    bound.unbound.push(UnboundJudgment { id, line: start.line, why });
+                    return Ok(());
                 }
-                Err(message) => problem(row.start, message),
+            };
+            let Judgment { id, value, .. } = judgment;
+            match seen.rows.entry(entry.key) {
+                hash_map::Entry::Vacant(vacant) => {
+                    let place = format!("{}:{}", file.path, start.line);
+                    bound.failures += usize::from(matches!(value, VoteValue::Failed(_)));
+                    vacant.insert(JudgedRow { id: id.clone(), value, place: place.clone() });
+                    bound.entries.push(BoundJudgment { id, place, entry });
+                }
+                hash_map::Entry::Occupied(held) if held.get().value == value => bound.twice += 1,
+                hash_map::Entry::Occupied(held) => return Err(held.get().in_contrast_to(&id)),
             }
-        }
-        if problems.is_empty() { Ok(bound) } else { Err(shortened(problems)) }
-    }
-
-    /// Takes one judgment into what is `bound`, or says what is wrong with it.
-    fn take(
-        &self,
-        judgment: Judgment,
-        file: &JudgmentFile<'_>,
-        start: RecordStart,
-        seen: &mut ReadRows,
-        bound: &mut BoundFile,
-    ) -> Result<(), String> {
-        bound.judgments += 1;
-        let next = |judge| seen.next_vote(&judgment, judge);
-        let entry = match self.entry(&judgment, next, file) {
-            Ok(entry) => entry,
-            Err(NoEntry::Wrong(message)) => return Err(message),
-            Err(NoEntry::Unbound(why)) => {
-                let id = judgment.id;
-                bound.unbound.push(UnboundJudgment { id, line: start.line, why });
-                return Ok(());
-            }
-        };
-        match seen.rows.entry(entry.key) {
-            hash_map::Entry::Vacant(vacant) => {
-                let place = format!("{}:{}", file.path, start.line);
-                bound.failures += usize::from(matches!(judgment.value, VoteValue::Failed(_)));
-                let id = judgment.id.clone();
-                vacant.insert(JudgedRow { id, value: judgment.value, place: place.clone() });
-                bound.entries.push(BoundJudgment { id: judgment.id, place, entry });
-            }
-            hash_map::Entry::Occupied(held) if held.get().value == judgment.value => {
-                bound.twice += 1;
-            }
-            hash_map::Entry::Occupied(held) => return Err(held.get().in_contrast_to(&judgment.id)),
-        }
-        Ok(())
+            Ok(())
+        })?;
+        Ok(bound)
     }
 
     /// The entries that are to be kept; those of another score are `refused` unless they replace what is there.
@@ -252,12 +204,9 @@ impl<'a> Binder<'a> {
     }
 
     fn against(&self, entry: &Entry, held: Option<&Entry>) -> ImportComparison {
-        let score = |entry: &Entry| match read_body(&entry.body) {
-            Ok(Outcome::Reply(found)) => {
-                let verdict = reply::read(&found.text, self.judge.question()).ok()?;
-                Some(verdict.native)
-            }
-            Ok(Outcome::Failure(_)) | Err(_) => None,
+        let score = |entry: &Entry| {
+            let Ok(Outcome::Reply(found)) = read_body(&entry.body) else { return None };
+            Some(reply::read(&found.text, self.judge.question()).ok()?.native)
         };
         let Some(held) = held else { return ImportComparison::New(entry.clone()) };
         let over = Entry { generation: held.generation.saturating_add(1), ..entry.clone() };
@@ -321,20 +270,15 @@ impl<'a> Binder<'a> {
 
     fn seat(&self, judgment: &Judgment) -> Result<usize, String> {
         let judges = &self.judge.rubric.judges;
-        match &judgment.judge {
-            Some(model) => {
-                let mut named =
-                    judges.iter().enumerate().filter(|(_, judge)| judge.model == *model);
-                match (named.next(), named.next()) {
-                    (Some((at, _)), None) => Ok(at),
-                    (None, _) => Err(format!("the grader has no judge `{}`", clipped(model))),
-                    (Some(_), Some(_)) => Err(format!("several judges are called `{model}`")),
-                }
-            }
-            None if judges.len() == 1 => Ok(0),
-            None => {
-                Err("the grader has several judges; say which: `--fields judge=PATH`".to_owned())
-            }
+        let Some(model) = &judgment.judge else {
+            let several = "the grader has several judges; say which: `--fields judge=PATH`";
+            return if judges.len() == 1 { Ok(0) } else { Err(several.to_owned()) };
+        };
+        let mut named = judges.iter().enumerate().filter(|(_, judge)| judge.model == *model);
+        match (named.next(), named.next()) {
+            (Some((at, _)), None) => Ok(at),
+            (None, _) => Err(format!("the grader has no judge `{}`", clipped(model))),
+            (Some(_), Some(_)) => Err(format!("several judges are called `{model}`")),
         }
     }
 }
@@ -348,12 +292,6 @@ fn not_asked(planned: Option<&GradePlan>) -> Option<Unbound> {
             Some(Unbound::EmptySubmission)
         }
         Some(GradePlan::Graded(grade)) => Some(Unbound::Graded(grade.rationale.to_string())),
-        Some(
-            GradePlan::Extract(_)
-            | GradePlan::Converse(_)
-            | GradePlan::Blocked
-            | GradePlan::Skipped,
-        )
-        | None => Some(Unbound::Unanswered),
+        _ => Some(Unbound::Unanswered),
     }
 }

@@ -1,9 +1,9 @@
 //! The cases of a suite by what others call them: id, model, trial; and why a judgment is of none.
 
 use std::collections::BTreeMap;
-use std::fmt;
 
 use evalrs_base::diagnostic::clipped;
+use evalrs_base::text::count;
 use evalrs_engine::session::Session;
 use evalrs_eval::votes::judgments::Judgment;
 use evalrs_graph::inputs::Chunk;
@@ -15,36 +15,34 @@ pub(super) struct UnboundJudgment {
     pub id: String,
     /// The line of the file on which its row begins.
     pub line: u32,
-    /// Why.
     pub why: Unbound,
 }
 
 /// Why a judgment belongs to nothing that the suite asks for.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, thiserror::Error)]
 pub(super) enum Unbound {
-    /// The suite does not evaluate the sample.
+    #[error("the suite evaluates no such sample")]
     NoSample,
-    /// The sample has answers of other models only.
+    #[error("the sample has no answer of the model `{}`", clipped(.0))]
     OtherModel(String),
-    /// The sample was not run so often.
+    #[error("the sample has no trial {0}")]
     NoTrial(u32),
-    /// The grader has fewer votes; of a judge or of all.
+    /// Of a judge or of all.
+    #[error("the grader asks for {} of a judge", count(*.0 as usize, "vote"))]
     NoVote(u32),
-    /// The submission is empty, so that nobody is asked.
+    #[error("the submission is empty, and no judge is asked about it")]
     EmptySubmission,
-    /// Each turn is graded by itself.
+    #[error("each turn of the sample is judged by itself")]
     ByTurn,
-    /// The answer is not there yet.
+    #[error("the target has not answered")]
     Unanswered,
-    /// It is graded without a judge, or cannot be: why.
+    #[error("no judge is asked: {}", clipped(.0))]
     Graded(String),
 }
 
 /// Why there is no entry for a judgment.
 pub(super) enum NoEntry {
-    /// It belongs to nothing.
     Unbound(Unbound),
-    /// Something is wrong with it.
     Wrong(String),
 }
 
@@ -67,45 +65,18 @@ impl Unbound {
     }
 }
 
-impl fmt::Display for Unbound {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoSample => f.write_str("the suite evaluates no such sample"),
-            Self::OtherModel(model) => {
-                write!(f, "the sample has no answer of the model `{}`", clipped(model))
-            }
-            Self::NoTrial(trial) => write!(f, "the sample has no trial {trial}"),
-            Self::NoVote(votes) => {
-                let votes = evalrs_base::text::count(*votes as usize, "vote");
-                write!(f, "the grader asks for {votes} of a judge")
-            }
-            Self::EmptySubmission => {
-                f.write_str("the submission is empty, and no judge is asked about it")
-            }
-            Self::ByTurn => f.write_str("each turn of the sample is judged by itself"),
-            Self::Unanswered => f.write_str("the target has not answered"),
-            Self::Graded(why) => write!(f, "no judge is asked: {}", clipped(why)),
-        }
-    }
-}
-
 /// A case of a sample: its model and trial, and where it is planned.
 pub(super) struct PlannedCase {
-    /// The model that was run.
     pub model: Option<String>,
-    /// The repetition of the target.
     pub trial: u32,
-    /// The chunk that holds it.
     pub chunk: Chunk,
     /// Its place among the cases of the chunk.
     pub at: usize,
 }
 
-/// The cases that a suite evaluates, by sample.
 pub(super) struct CasesById(BTreeMap<String, Vec<PlannedCase>>);
 
 impl CasesById {
-    /// Those of a session that is loaded.
     pub(super) fn new(session: &Session) -> Self {
         let mut cases: BTreeMap<String, Vec<PlannedCase>> = BTreeMap::new();
         for (id, who, chunk, at) in results::cases(&session.db, session.root) {

@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use super::amounts::{DAY, seconds};
@@ -17,12 +17,12 @@ const AGES: [(i64, &str, &str); 3] =
 #[derive(Debug, Default)]
 pub(super) struct StoreDigest {
     now: i64,
-    models: BTreeMap<String, ModelTotals>,
+    pub models: BTreeMap<String, ModelTotals>,
     replies: u64,
     failures: BTreeMap<String, u64>,
     /// Bodies that are not an outcome of this version.
     not_understood: u64,
-    kinds: BTreeMap<String, KindTotals>,
+    pub kinds: BTreeMap<String, KindTotals>,
     origins: BTreeMap<String, u64>,
     /// Judgments within each of [`AGES`].
     ages: [u64; 3],
@@ -30,20 +30,20 @@ pub(super) struct StoreDigest {
     span: Option<[(i64, String); 2]>,
 }
 
-/// The judgments of one model.
-#[derive(Debug, Default, PartialEq)]
+#[derive(Debug, Default, PartialEq, Serialize)]
 pub(super) struct ModelTotals {
     pub judgments: u64,
     /// Tokens sent.
+    #[serde(rename = "input_tokens")]
     pub input: u64,
     /// Tokens received.
+    #[serde(rename = "output_tokens")]
     pub output: u64,
     /// US dollars, as far as they were recorded.
     pub cost: Option<f64>,
 }
 
-/// The outcomes of one kind of action.
-#[derive(Debug, Default, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq, Serialize)]
 pub(super) struct KindTotals {
     pub outcomes: u64,
     /// How many of them are kept as blobs.
@@ -100,21 +100,16 @@ impl StoreDigest {
         kind.outcomes += 1;
         kind.large += u64::from(large_bytes.is_some());
         kind.large_bytes += large_bytes.unwrap_or_default();
-        let side = match (body.outcome.reply, body.outcome.failure) {
-            (Some(reply), _) => {
-                self.replies += 1;
-                reply
-            }
+        let count = match (&body.outcome.reply, &body.outcome.failure) {
+            (Some(_), _) => &mut self.replies,
             (None, Some(failure)) => {
                 let kind = failure.kind.as_deref().unwrap_or("unknown").to_owned();
-                *self.failures.entry(kind).or_default() += 1;
-                failure
+                self.failures.entry(kind).or_default()
             }
-            (None, None) => {
-                self.not_understood += 1;
-                StoredSide::default()
-            }
+            (None, None) => &mut self.not_understood,
         };
+        *count += 1;
+        let side = body.outcome.reply.or(body.outcome.failure).unwrap_or_default();
         *self.origins.entry(origin(&body.origin)).or_default() += 1;
         let model = side.model.or_else(|| ingredient(&body.ingredients, "model"));
         let model = self.models.entry(model.unwrap_or_else(|| "unknown".to_owned())).or_default();
@@ -141,22 +136,11 @@ impl StoreDigest {
         });
     }
 
-    /// The kinds of actions by name.
-    pub(super) fn kinds(&self) -> &BTreeMap<String, KindTotals> {
-        &self.kinds
-    }
-
-    /// The models by name.
-    pub(super) fn models(&self) -> &BTreeMap<String, ModelTotals> {
-        &self.models
-    }
-
     /// Replies, and failures by kind.
     pub(super) fn outcomes(&self) -> Vec<(String, u64)> {
-        let named = |name: &str, count| (name.to_owned(), count);
-        let mut counts = vec![named("reply", self.replies)];
+        let mut counts = vec![("reply".to_owned(), self.replies)];
         counts.extend(rows(&self.failures));
-        counts.push(named("not understood", self.not_understood));
+        counts.push(("not understood".to_owned(), self.not_understood));
         counts.retain(|(_, count)| *count > 0);
         counts
     }
@@ -178,29 +162,7 @@ impl StoreDigest {
         self.span.as_ref().map(|[oldest, newest]| (oldest.1.as_str(), newest.1.as_str()))
     }
 
-    /// The same as JSON.
     pub(super) fn to_json(&self) -> Value {
-        let models: serde_json::Map<String, Value> = self
-            .models
-            .iter()
-            .map(|(name, model)| {
-                let ModelTotals { judgments, input, output, cost } = model;
-                let object = json!({
-                    "judgments": judgments, "input_tokens": input, "output_tokens": output, "cost": cost,
-                });
-                (name.clone(), object)
-            })
-            .collect();
-        let kinds: serde_json::Map<String, Value> = self
-            .kinds
-            .iter()
-            .map(|(name, kind)| {
-                let KindTotals { outcomes, large, large_bytes } = kind;
-                let large =
-                    json!({"outcomes": outcomes, "large": large, "large_bytes": large_bytes});
-                (name.clone(), large)
-            })
-            .collect();
         let mut age = json!({
             "oldest": self.span().map(|(oldest, _)| oldest),
             "newest": self.span().map(|(_, newest)| newest),
@@ -209,8 +171,8 @@ impl StoreDigest {
             age[*name] = json!(count);
         }
         json!({
-            "kinds": kinds,
-            "models": models,
+            "kinds": self.kinds,
+            "models": self.models,
             "outcomes": {
                 "replies": self.replies, "failures": self.failures, "not_understood": self.not_understood,
             },
@@ -243,7 +205,6 @@ fn ingredient(ingredients: &[Value], name: &str) -> Option<String> {
 /// What the last run found in the store.
 #[derive(Debug, PartialEq, Eq)]
 pub(super) struct LastRun {
-    /// The suite's name.
     pub suite: String,
     id: String,
     /// Grader → what it found, in the order of the suite.
@@ -255,7 +216,6 @@ pub(super) struct LastRun {
 pub(super) struct Hits {
     /// Found in the store.
     pub cached: u64,
-    /// All.
     pub total: u64,
 }
 
@@ -292,7 +252,6 @@ impl LastRun {
         })
     }
 
-    /// The same as JSON.
     pub(super) fn to_json(&self) -> Value {
         let graders: serde_json::Map<String, Value> =
             self.graders.iter().map(|(name, hits)| (name.clone(), hits.to_json())).collect();
@@ -339,7 +298,7 @@ mod tests {
             ("unknown", model(1, 0, 0, None)),
         ];
         let found: Vec<_> =
-            digest.models().iter().map(|(name, model)| (name.as_str(), model)).collect();
+            digest.models.iter().map(|(name, model)| (name.as_str(), model)).collect();
         assert_eq!(found, expected.each_ref().map(|(name, model)| (*name, model)));
     }
 
@@ -379,7 +338,7 @@ mod tests {
         let kind = |outcomes, large, large_bytes| KindTotals { outcomes, large, large_bytes };
         let expected =
             [("judge", kind(1, 0, 0)), ("target", kind(3, 2, 300_000)), ("unknown", kind(1, 0, 0))];
-        assert_eq!(digest.kinds(), &expected.map(|(name, kind)| (name.to_owned(), kind)).into());
+        assert_eq!(digest.kinds, expected.map(|(name, kind)| (name.to_owned(), kind)).into());
     }
 
     #[test]

@@ -13,7 +13,6 @@ use evalrs_store::{EntryLine, Sweep, SweepError, SweptEntries};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
-/// Sweeps the store.
 pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let now = console.system.now().as_second();
     let unused_since = args.unused_since.as_deref().map(|text| amounts::since(text, now));

@@ -112,10 +112,7 @@ fn merge(entries: &[Entry], store: &dyn OutcomeStore) -> Result<usize, StoreErro
 /// Notes the imported as used today: they may have been asked for long ago, and no run has needed them here yet.
 fn note_imported(dir: &str, keys: &[ActionKey], console: &mut Console<'_>) -> std::io::Result<()> {
     let noted = store::note_used(Path::new(dir), "imported", None, console.system.now(), keys);
-    match noted {
-        Ok(()) => Ok(()),
-        Err(error) => writeln!(console.err, "warning: {error}"),
-    }
+    noted.or_else(|error| writeln!(console.err, "warning: {error}"))
 }
 
 #[cfg(test)]

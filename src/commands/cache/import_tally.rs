@@ -29,11 +29,9 @@ pub(super) struct RefusedScore<'a> {
     pub new: f64,
 }
 
-/// What came of one file.
+#[derive(Default)]
 pub(super) struct ImportTally<'a> {
-    /// Its path.
     pub path: &'a str,
-    /// Judgments in it.
     pub judgments: usize,
     /// Judgments that are kept.
     pub new: usize,
@@ -47,13 +45,9 @@ pub(super) struct ImportTally<'a> {
     pub unbound: &'a [UnboundJudgment],
 }
 
-/// What came of an import.
 pub(super) struct ImportReport<'a> {
-    /// The suite.
     pub suite: &'a str,
-    /// The grader.
     pub grader: &'a str,
-    /// What came of each file.
     pub tallies: Vec<ImportTally<'a>>,
     /// Judgments that belong to something.
     pub bound: usize,
@@ -69,16 +63,14 @@ impl ImportReport<'_> {
         let Self { suite, grader, tallies, .. } = self;
         if args.json {
             let files: Vec<Value> = tallies.iter().map(ImportTally::json).collect();
-            console.write_json(
-                &json!({"format": 1, "suite": suite, "grader": grader, "files": files}),
-            )?;
+            let all = json!({"format": 1, "suite": suite, "grader": grader, "files": files});
+            console.write_json(&all)?;
         } else {
             tallies.iter().try_for_each(|tally| tally.say(console))?;
         }
         if self.bound == 0 {
-            let message = "no judgment belongs to a sample of the suite";
             return Err(Error::plain(
-                message,
+                "no judgment belongs to a sample of the suite",
                 "check the ids, and say where fields stand: `--fields id=ID,score=SCORE`",
             ));
         }
@@ -157,11 +149,10 @@ fn say_refused(
     }
     let judgments = count(refused.len(), "judgment");
     let have = if refused.len() == 1 { "has" } else { "have" };
-    let row = |one: &&RefusedScore<'_>| {
-        let RefusedScore { id, place, held, new } = one;
+    let shown = refused.iter().take(SHOWN_ROWS).map(|RefusedScore { id, place, held, new }| {
         format!("`{}` in {place}: {held} in the store, {new} in the file", clipped(id))
-    };
-    let shown: Vec<String> = refused.iter().take(SHOWN_ROWS).map(row).collect();
+    });
+    let shown: Vec<String> = shown.collect();
     let rest = if refused.len() > shown.len() { "; …" } else { "" };
     writeln!(
         console.err,

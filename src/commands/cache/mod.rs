@@ -23,7 +23,6 @@ use crate::cli::{CacheArgs, CacheCommand, PlaceArgs};
 use evalrs_use_cases::console::Console;
 use evalrs_use_cases::error::{Error, ExitStatus};
 
-/// Runs the subcommand.
 pub(crate) fn cache(args: &CacheArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     match &args.command {
         CacheCommand::Export(args) => export::export(args, console),

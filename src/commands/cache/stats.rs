@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use serde_json::{Value, json};
 
 use super::amounts;
-use super::digest::{KindTotals, LastRun, StoreDigest};
+use super::digest::{LastRun, StoreDigest};
 use super::place::surroundings_of;
 use crate::cli::PlaceArgs;
 use evalrs_base::file_path::join;
@@ -21,7 +21,6 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 /// Bodies that are in memory together.
 const AT_ONCE: usize = 2048;
 
-/// Everything that is shown.
 struct Stats {
     dir: String,
     totals: Totals,
@@ -42,12 +41,11 @@ pub(super) fn stats(args: &PlaceArgs, console: &mut Console<'_>) -> Result<ExitS
     let winning = local.keys().len();
     // What is wrong with it is said once, when all layers are read.
     drop(local);
-    let committed = surroundings.committed_files(console.system).into_iter();
-    let committed = committed.map(|path| {
+    let mut committed = Vec::new();
+    for path in surroundings.committed_files(console.system) {
         let judgments = judgments(&path, console.system);
-        (path, judgments)
-    });
-    let committed = committed.collect();
+        committed.push((path, judgments));
+    }
     let store = surroundings.store(console)?;
     let digest = digest(store.as_ref(), console.system.now());
     let last_run = last_run(&surroundings.root, console.system);
@@ -137,23 +135,21 @@ impl Stats {
 
     /// Of judges and programs alone the other tables say enough.
     fn kinds(&self) -> Vec<Vec<TableCell>> {
-        let kinds = self.digest.kinds();
+        let kinds = &self.digest.kinds;
         if !kinds.contains_key(TARGET) {
             return Vec::new();
         }
-        let row = |name: &str, kind: &KindTotals| {
-            let size = amounts::bytes(kind.large_bytes);
+        let mut rows =
+            vec![vec![words("kind"), number("outcomes"), number("large"), number("uncompressed")]];
+        rows.extend(kinds.iter().map(|(name, kind)| {
             vec![
                 words(name),
                 number(kind.outcomes.to_string()),
                 number(kind.large.to_string()),
-                number(size),
+                number(amounts::bytes(kind.large_bytes)),
             ]
-        };
-        let head = ["outcomes", "large", "uncompressed"].map(number);
-        let head = [words("kind")].into_iter().chain(head).collect();
-        let rows = kinds.iter().map(|(name, kind)| row(name, kind));
-        [head].into_iter().chain(rows).collect()
+        }));
+        rows
     }
 
     fn models(&self) -> Vec<Vec<TableCell>> {
@@ -164,7 +160,7 @@ impl Stats {
             number("out"),
             number("cost"),
         ]];
-        for (name, model) in self.digest.models() {
+        for (name, model) in &self.digest.models {
             let cost = model.cost.map_or_else(|| "-".to_owned(), |cost| format!("${cost:.4}"));
             rows.push(vec![
                 words(name),
@@ -195,17 +191,16 @@ impl Stats {
         if let (Value::Object(object), Value::Object(digest)) = (&mut object, self.digest.to_json())
         {
             object.extend(digest);
-            object
-                .insert("last_run".to_owned(), json!(self.last_run.as_ref().map(LastRun::to_json)));
         }
+        object["last_run"] = json!(self.last_run.as_ref().map(LastRun::to_json));
         object
     }
 }
 
 fn counted(title: &str, counts: &[(String, u64)]) -> Vec<Vec<TableCell>> {
-    let row = |(name, count): &(String, u64)| vec![words(name), number(count.to_string())];
-    let head = vec![words(title), number("judgments")];
-    [head].into_iter().chain(counts.iter().map(row)).collect()
+    let mut rows = vec![vec![words(title), number("judgments")]];
+    rows.extend(counts.iter().map(|(name, n)| vec![words(name), number(n.to_string())]));
+    rows
 }
 
 fn last_run_rows(run: &LastRun) -> Vec<Vec<TableCell>> {

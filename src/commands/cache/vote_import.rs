@@ -9,13 +9,13 @@ use serde_json::{Map, Value, json};
 use super::cases_by_id::{CasesById, NoEntry, Unbound, UnboundJudgment};
 use super::fields_args::layout;
 use super::import_tally::{ImportReport, ImportTally, RefusedScore};
-use super::judgments_file::read;
+use super::judgments_file::{each_judgment, read};
 use crate::cli::ImportArgs;
 use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_base::path::Row;
 use evalrs_engine::session::Session;
-use evalrs_engine::session::shortened::shortened;
 use evalrs_eval::dataset::split;
+use evalrs_eval::dataset::split::RecordStart;
 use evalrs_eval::evaluate::Submission;
 use evalrs_eval::grade::recorded_scale;
 use evalrs_eval::votes::answer_digest;
@@ -58,7 +58,6 @@ struct ImportedVote {
     place: String,
 }
 
-/// What one file holds.
 #[derive(Default)]
 struct ReadVotes {
     votes: Vec<ImportedVote>,
@@ -84,10 +83,8 @@ pub(super) fn import(
     let mut files = Vec::new();
     for path in &args.files {
         let bytes = read(path, console)?;
-        files.push((
-            path,
-            reader.file(path, &bytes, &layout, &mut next).map_err(Error::Diagnostics)?,
-        ));
+        let votes = reader.file(path, &bytes, &layout, &mut next).map_err(Error::Diagnostics)?;
+        files.push((path, votes));
     }
     // Whoever imports at the same time waits, and then sees what is there.
     let _alone = lock_imports(Path::new(&surroundings.cache_dir));
@@ -129,11 +126,8 @@ fn own_file(session: &Session, grader: Grader<'_>) -> Result<String, Error> {
 }
 
 fn scale(session: &Session, grader: Grader<'_>) -> Scale {
-    let of_tool = match grader.kind(&session.db) {
-        GraderKind::Tool(tool) => recorded_scale(tool),
-        GraderKind::Rubric(_) | GraderKind::Program(_) | GraderKind::Reward(_) => None,
-    };
-    of_tool.unwrap_or(Scale::UNIT)
+    let GraderKind::Tool(tool) = grader.kind(&session.db) else { return Scale::UNIT };
+    recorded_scale(tool).unwrap_or(Scale::UNIT)
 }
 
 /// Reads files of votes for a grader.
@@ -153,51 +147,28 @@ impl VoteReader<'_> {
         layout: &JudgmentLayout,
         next: &mut BTreeMap<VoteId, u32>,
     ) -> Result<ReadVotes, Vec<Diagnostic>> {
-        let text = split::decode(path, bytes).map_err(|problem| vec![problem])?;
-        let format = DatasetFormat::of_name(path).unwrap_or(DatasetFormat::Jsonl);
-        let rows = split::split(path, text, format)?;
-        let reader = JudgmentReader::new(layout, &rows.iter().map(|row| row.text.as_ref()));
         let mut read = ReadVotes::default();
-        let mut problems = Vec::new();
         let mut seen: BTreeMap<VoteId, (VoteValue, u32)> = BTreeMap::new();
-        for row in &rows {
-            let mut problem = |message: String| {
-                let place = split::line_place(path, text, row.start);
-                problems.push(Diagnostic::error(place, message));
-            };
-            let judgments = match reader.judgments(Row::new(&row.text)) {
-                Ok(judgments) => judgments,
-                Err(message) => {
-                    problem(message);
-                    continue;
+        each_judgment(path, bytes, layout, &mut |judgment, RecordStart { line, .. }| {
+            read.judgments += 1;
+            let id = judgment.id.clone();
+            let (of, vote) = match self.vote(judgment, next) {
+                Ok(vote) => vote,
+                Err(NoEntry::Wrong(message)) => return Err(message),
+                Err(NoEntry::Unbound(why)) => {
+                    read.unbound.push(UnboundJudgment { id, line, why });
+                    return Ok(());
                 }
             };
-            for judgment in judgments {
-                read.judgments += 1;
-                let line = row.start.line;
-                let id = judgment.id.clone();
-                match self.vote(judgment, next) {
-                    Ok((of, vote)) => {
-                        let before = seen.insert(of.clone(), (vote.value.clone(), line));
-                        match before.filter(|(value, _)| *value != vote.value) {
-                            Some((_, first)) => problem(format!(
-                                "`{}` has another score for the same vote in line {first}",
-                                clipped(&id)
-                            )),
-                            None => {
-                                let place = format!("{path}:{line}");
-                                read.votes.push(ImportedVote { of, vote, place });
-                            }
-                        }
-                    }
-                    Err(NoEntry::Wrong(message)) => problem(message),
-                    Err(NoEntry::Unbound(why)) => {
-                        read.unbound.push(UnboundJudgment { id, line, why });
-                    }
-                }
+            let before = seen.insert(of.clone(), (vote.value.clone(), line));
+            if let Some((_, first)) = before.filter(|(value, _)| *value != vote.value) {
+                let id = clipped(&id);
+                return Err(format!("`{id}` has another score for the same vote in line {first}"));
             }
-        }
-        if problems.is_empty() { Ok(read) } else { Err(shortened(problems)) }
+            read.votes.push(ImportedVote { of, vote, place: format!("{path}:{line}") });
+            Ok(())
+        })?;
+        Ok(read)
     }
 
     fn vote(
@@ -235,8 +206,7 @@ impl VoteReader<'_> {
             of.vote = Some(*count);
             *count += 1;
         }
-        let rationale = judgment.rationale;
-        Ok((of, KeptVote { value: judgment.value, rationale, answer }))
+        Ok((of, KeptVote { value: judgment.value, rationale: judgment.rationale, answer }))
     }
 }
 
@@ -247,15 +217,8 @@ fn take<'a>(
     replace: bool,
     kept: &mut BTreeMap<VoteId, KeptVote>,
 ) -> ImportTally<'a> {
-    let mut tally = ImportTally {
-        path,
-        judgments: read.judgments,
-        new: 0,
-        there: 0,
-        failures: 0,
-        refused: Vec::new(),
-        unbound: &read.unbound,
-    };
+    let (judgments, unbound) = (read.judgments, &*read.unbound);
+    let mut tally = ImportTally { path, judgments, unbound, ..ImportTally::default() };
     for ImportedVote { of, vote, place } in &read.votes {
         tally.failures += usize::from(matches!(vote.value, VoteValue::Failed(_)));
         // A vote on another answer is not the same vote.
@@ -278,12 +241,10 @@ fn take<'a>(
 
 /// The votes that are kept in the file by now.
 fn kept_votes(path: &str, console: &Console<'_>) -> Result<BTreeMap<VoteId, KeptVote>, Error> {
-    let bytes = match console.system.read(path) {
-        FileBytes::Missing => return Ok(BTreeMap::new()),
-        bytes => bytes.into_bytes().map_err(|reason| {
-            Error::plain(format!("cannot read `{path}`: {reason}"), "nothing was imported")
-        })?,
-    };
+    if console.system.read(path) == FileBytes::Missing {
+        return Ok(BTreeMap::new());
+    }
+    let bytes = read(path, console)?;
     let text = split::decode(path, &bytes).map_err(|problem| Error::Diagnostics(vec![problem]))?;
     if text.trim().is_empty() {
         return Ok(BTreeMap::new());
@@ -306,7 +267,6 @@ fn kept_votes(path: &str, console: &Console<'_>) -> Result<BTreeMap<VoteId, Kept
     Ok(kept)
 }
 
-/// A line of the file.
 fn line(of: &VoteId, vote: &KeptVote) -> String {
     let mut line = Map::new();
     let mut put = |name: &str, value: Value| {

@@ -36,7 +36,6 @@ pub(super) fn front<'c>(
     Ok(Box::new(InLines { display, requests, interrupted: Box::pin(interrupted()) }))
 }
 
-/// A screen.
 struct OnScreen {
     display: ScreenDisplay,
     interrupted: Pin<Box<dyn Future<Output = ()>>>,
@@ -94,7 +93,6 @@ fn is_stop(event: &TerminalEvent) -> bool {
         && key.modifiers == KeyModifiers::CONTROL
 }
 
-/// Lines, for a pipe.
 struct InLines<'c> {
     display: Box<dyn Display + 'c>,
     requests: CommandReader,
