@@ -15,8 +15,6 @@ mod cache;
 #[cfg(not(feature = "harness"))]
 mod calibrate;
 mod command;
-#[cfg(feature = "import")]
-mod imports;
 mod records;
 mod setup;
 pub mod usage_code;
@@ -25,9 +23,9 @@ pub use agree::AgreeArgs;
 pub use cache::{CacheArgs, CacheCommand, ExportArgs, GcArgs, ImportArgs, PlaceArgs};
 #[cfg(not(feature = "harness"))]
 pub use calibrate::CalibrateSuiteArgs;
-#[cfg(feature = "import")]
-pub use imports::ImportSourceArgs;
 pub use records::{HistoryArgs, ReportArgs, ReportKind};
+#[cfg(feature = "import")]
+pub use setup::ImportSourceArgs;
 pub use setup::{CompletionsArgs, InitArgs, ManArgs, McpArgs, StarterLanguage};
 
 /// Evaluates AI agents the way a build system builds programs: only what changed is graded again.

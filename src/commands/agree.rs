@@ -14,8 +14,6 @@ use evalrs_graph::declared::metric_table;
 use evalrs_graph::inputs::Overrides;
 use evalrs_graph::labels::disputed::disputed_cases;
 use evalrs_graph::labels::has_labels;
-use evalrs_graph::queries;
-use evalrs_graph::queries::Grader;
 use evalrs_metrics::metric::annotators::DisputedCase;
 use evalrs_metrics::metric::declared::{GroupName, MetricTable, Reading};
 use evalrs_metrics::metric::sides::{SideAgreement, side_pairs};
@@ -78,11 +76,10 @@ fn report(
             places.entry(group).or_default().push(at);
         }
     }
-    let is_said =
-        |agreement: &SideAgreement| agreement.n + agreement.only_one + agreement.only_other > 0;
     let groups = places.into_iter().filter_map(|(group, places)| {
         let agreement = SideAgreement::of(&side_pairs(spec, table, places));
-        is_said(&agreement).then(|| (group.name.clone(), agreement))
+        let is_said = agreement.n + agreement.only_one + agreement.only_other > 0;
+        is_said.then(|| (group.name.clone(), agreement))
     });
     let groups = groups.collect();
     AgreementReport {
@@ -99,12 +96,10 @@ fn report(
 /// The cases on which people differ whose labels are a side.
 fn disputed(session: &Session, spec: &MetricSpec) -> Vec<DisputedCase> {
     let db = &session.db;
-    let is_side = |grader: &&Grader<'_>| {
-        spec.series().any(
-            |side| matches!(&side.source, SeriesSource::Labels(name) if name == grader.name(db)),
-        )
-    };
-    let graders = queries::graders(db, session.root).iter().filter(is_side);
+    let graders = session.graders().iter().filter(|grader| {
+        let own = SeriesSource::Labels(grader.name(db).clone());
+        spec.series().any(|side| side.source == own)
+    });
     graders.flat_map(|grader| disputed_cases(db, *grader).iter().cloned()).collect()
 }
 
@@ -116,7 +111,7 @@ struct SideReader<'a> {
 
 impl<'a> SideReader<'a> {
     fn of(session: &'a Session) -> Self {
-        let graders = queries::graders(&session.db, session.root).iter();
+        let graders = session.graders().iter();
         Self { session, graders: graders.map(|grader| grader.name(&session.db).as_str()).collect() }
     }
 
@@ -160,7 +155,7 @@ impl<'a> SideReader<'a> {
     /// The labels of the first grader that has some.
     fn labels_of_any(&self) -> Series {
         let db = &self.session.db;
-        let graders = queries::graders(db, self.session.root);
+        let graders = self.session.graders();
         let labelled = graders.iter().find(|grader| has_labels(db, **grader));
         let name = labelled.or(graders.first()).map(|grader| grader.name(db).clone());
         Series { source: SeriesSource::Labels(name.unwrap_or_default()), model: None }
@@ -190,22 +185,21 @@ fn refuse_without_labels(
 ) -> Result<(), Error> {
     let readings = std::iter::once(&table.of).chain(&table.against);
     for (series, readings) in spec.series().zip(readings) {
-        let is_empty = readings.iter().all(|reading| *reading == Reading::Missing);
-        if let (SeriesSource::Labels(name), true, false) =
-            (&series.source, is_empty, disputed.is_empty())
-        {
-            let told = disputed_line(name, disputed, "`evalrs explain` tells who says what");
-            return Err(Error::plain(
-                sanitize(&format!("people differ on everything that they labelled; {told}")),
-                "one more label settles a tie",
-            ));
+        let SeriesSource::Labels(name) = &series.source else { continue };
+        if readings.iter().any(|reading| *reading != Reading::Missing) {
+            continue;
         }
-        if let (SeriesSource::Labels(name), true) = (&series.source, is_empty) {
+        if disputed.is_empty() {
             return Err(Error::plain(
                 sanitize(&format!("there are no labels for `{name}`")),
                 "`--labels FILE` names a file of labels; rows have them as `label`",
             ));
         }
+        let told = disputed_line(name, disputed, "`evalrs explain` tells who says what");
+        return Err(Error::plain(
+            sanitize(&format!("people differ on everything that they labelled; {told}")),
+            "one more label settles a tie",
+        ));
     }
     Ok(())
 }

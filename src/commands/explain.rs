@@ -40,7 +40,10 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let places = places(args, &session)?;
     let suite = session.suite().map(|suite| suite.name.clone()).unwrap_or_default();
     let home = surroundings.records();
-    let earlier = earlier(args, &home, &suite, console.system)?;
+    let earlier: Vec<PastRun> = match &args.run {
+        None => runs(console.system, &home, &suite).take(MOST_RUNS).collect(),
+        Some(named) => vec![named_run(named, &home, console.system)?],
+    };
     let store = surroundings.store(console)?;
     let mut found = preview(&mut session, store.as_ref(), console.system, &Settings::default());
     found.look_elsewhere(&session, store.as_ref());
@@ -48,12 +51,11 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     drop(store);
     let mut layers = surroundings.layers(console.system);
     if args.prompt {
-        let sent = |place: (Chunk, usize)| {
-            sent_case(&session, place.0, place.1, &mut |key| winning(&mut layers, key))
-        };
-        let results = places.into_iter().filter_map(sent).collect();
-        let sample_id = args.sample.clone();
-        let report = SentReport { format: FORMAT, suite, sample_id, results };
+        let results = places.into_iter().filter_map(|(chunk, at)| {
+            sent_case(&session, chunk, at, &mut |key| winning(&mut layers, key))
+        });
+        let results = results.collect();
+        let report = SentReport { format: FORMAT, suite, sample_id: args.sample.clone(), results };
         if args.json {
             console.write_json(&report)?;
         } else {
@@ -68,10 +70,9 @@ pub(crate) fn explain(args: &ExplainArgs, console: &mut Console<'_>) -> Result<E
     let earlier = EarlierRuns { pasts: &earlier, lines: &lines };
     let mut explaining = ExplanationSource::new(&session, &mut layers, &reasons, Some(earlier));
     explaining.elsewhere = found.elsewhere;
-    let explained =
-        places.into_iter().filter_map(|place| explaining.case(place.0, place.1)).collect();
+    let results = places.into_iter().filter_map(|(chunk, at)| explaining.case(chunk, at)).collect();
     let explanation =
-        ExplainReport { format: FORMAT, suite, sample_id: args.sample.clone(), results: explained };
+        ExplainReport { format: FORMAT, suite, sample_id: args.sample.clone(), results };
     if args.json {
         console.write_json(&explanation)?;
     } else {
@@ -90,12 +91,11 @@ fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<(Chunk, usize)>, 
             all.extend(results::head(db, *chunk, case).map(|head| ((*chunk, case), head)));
         }
     }
-    let is_wanted = |head: &results::Head| {
+    let wanted = all.iter().filter(|(_, head)| {
         args.trial.is_none_or(|trial| trial == head.trial)
-            && args.model.as_ref().is_none_or(|model| Some(model) == head.model.as_ref())
-    };
-    let wanted: Vec<(Chunk, usize)> =
-        all.iter().filter(|(_, head)| is_wanted(head)).map(|(place, _)| *place).collect();
+            && (args.model.is_none() || args.model == head.model)
+    });
+    let wanted: Vec<(Chunk, usize)> = wanted.map(|(place, _)| *place).collect();
     if !wanted.is_empty() {
         return Ok(wanted);
     }
@@ -108,19 +108,6 @@ fn places(args: &ExplainArgs, session: &Session) -> Result<Vec<(Chunk, usize)>, 
         format!("`{}` has no such trial or model", args.sample),
         format!("there is {}", there.join(", ")),
     ))
-}
-
-/// The earlier runs that are compared with, the newest first.
-fn earlier(
-    args: &ExplainArgs,
-    home: &str,
-    suite: &str,
-    system: &dyn System,
-) -> Result<Vec<PastRun>, Error> {
-    Ok(match &args.run {
-        None => runs(system, home, suite).take(MOST_RUNS).collect(),
-        Some(named) => vec![named_run(named, home, system)?],
-    })
 }
 
 /// The run with this id, else the record in this folder.

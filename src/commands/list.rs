@@ -21,16 +21,13 @@ pub(crate) fn list(args: &ListArgs, console: &mut Console<'_>) -> Result<ExitSta
     }
     let indent = entries.iter().map(|entry| entry.id.len()).max().unwrap_or_default() + 2;
     for entry in &entries {
-        write!(console.out, "{:indent$}", entry.id)?;
-        write_wrapped(entry.description, indent, console)?;
+        write_wrapped(entry.id, entry.description, indent, console)?;
         let options = entry.option_names();
         if !options.is_empty() {
-            write!(console.out, "{:indent$}", "")?;
-            write_wrapped(&format!("options: {}", options.join(", ")), indent, console)?;
+            write_wrapped("", &format!("options: {}", options.join(", ")), indent, console)?;
         }
         for (name, fact) in &entry.facts {
-            write!(console.out, "{:indent$}", "")?;
-            write_wrapped(&format!("{name}: {}", in_words(fact)), indent, console)?;
+            write_wrapped("", &format!("{name}: {}", in_words(fact)), indent, console)?;
         }
     }
     Ok(ExitStatus::Success)
@@ -49,8 +46,14 @@ fn in_words(fact: &Value) -> String {
     }
 }
 
-/// Ends a line that is written up to column `indent` with `text`, in as many lines as the terminal needs.
-fn write_wrapped(text: &str, indent: usize, console: &mut Console<'_>) -> std::io::Result<()> {
+/// Writes `head` and, from column `indent` on, `text`, in as many lines as the terminal needs.
+fn write_wrapped(
+    head: &str,
+    text: &str,
+    indent: usize,
+    console: &mut Console<'_>,
+) -> std::io::Result<()> {
+    write!(console.out, "{head:indent$}")?;
     let mut column = indent;
     for (at, word) in text.split(' ').enumerate() {
         let words = columns(word);

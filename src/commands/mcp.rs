@@ -112,10 +112,10 @@ impl McpServer<'_> {
             "ping" => Ok(json!({})),
             "tools/list" => Ok(json!({"tools": self.tools()})),
             "tools/call" => self.call(params, console),
-            _ => Err(McpError {
-                code: UNKNOWN_METHOD,
-                message: format!("there is no method `{method}`"),
-            }),
+            _ => {
+                let message = format!("there is no method `{method}`");
+                Err(McpError { code: UNKNOWN_METHOD, message })
+            }
         }
     }
 
@@ -254,13 +254,11 @@ impl McpServer<'_> {
         };
         let status = match &cli.command {
             Command::Run(args) => {
-                match evaluate_within(&args.evaluate, None, &self.used, &mut inner) {
-                    Ok(status) => status,
-                    Err(error) => {
-                        err.extend(error.to_string().into_bytes());
-                        error.status()
-                    }
-                }
+                let ended = evaluate_within(&args.evaluate, None, &self.used, &mut inner);
+                ended.unwrap_or_else(|error| {
+                    err.extend(error.to_string().into_bytes());
+                    error.status()
+                })
             }
             _ => (self.dispatch)(&cli, &mut inner),
         };
@@ -316,11 +314,9 @@ impl<'a> ToolArguments<'a> {
     }
 
     fn optional(&self, name: &str) -> Result<Option<String>, McpError> {
-        let text = |value: &Value| {
-            let wrong = || McpError::arguments(format!("`{name}` is not a text"));
-            value.as_str().map(str::to_owned).ok_or_else(wrong)
-        };
-        self.get(name).map(text).transpose()
+        let Some(value) = self.get(name) else { return Ok(None) };
+        let wrong = || McpError::arguments(format!("`{name}` is not a text"));
+        value.as_str().map(|text| Some(text.to_owned())).ok_or_else(wrong)
     }
 
     fn text(&self, name: &str) -> Result<String, McpError> {
@@ -372,15 +368,13 @@ fn harmless_text(text: &str) -> String {
 
 /// The result of a tool: JSON, or what evalrs says is wrong.
 fn tool_result(name: &str, done: &CommandOutput) -> Value {
-    let value: Option<Value> = serde_json::from_str(&done.out).ok();
-    let value = match value {
-        Some(report) if name == "run" => Some(run_result(&report, done)),
-        value => value,
-    };
-    let Some(value) = value else {
+    let Ok(mut value) = serde_json::from_str::<Value>(&done.out) else {
         let text = [done.out.trim(), done.err.trim()].join("\n");
         return json!({"content": [{"type": "text", "text": text.trim()}], "isError": true});
     };
+    if name == "run" {
+        value = run_result(&value, done);
+    }
     // Structured content is an object.
     let structured = if value.is_object() { value } else { json!({"items": value}) };
     json!({

@@ -59,16 +59,12 @@ pub(crate) fn validate(
         let known: Option<Vec<RollableSuite>> = known.into_iter().collect();
         all.extend(validate_rollup(path, known.as_deref(), args, console)?);
     }
+    let is_valid = !all.iter().any(Diagnostic::is_error);
     if args.json {
-        let valid = !all.iter().any(Diagnostic::is_error);
-        let object = serde_json::json!({"format": 1, "valid": valid, "diagnostics": all});
+        let object = serde_json::json!({"format": 1, "valid": is_valid, "diagnostics": all});
         writeln!(console.out, "{object:#}")?;
     }
-    Ok(if all.iter().any(Diagnostic::is_error) {
-        ExitStatus::UserError
-    } else {
-        ExitStatus::Success
-    })
+    Ok(if is_valid { ExitStatus::Success } else { ExitStatus::UserError })
 }
 
 /// Checks a roll-up: what it names, too, where all suites are known.
@@ -166,16 +162,15 @@ fn how(grader: &GraderSpec) -> String {
 fn what_is_graded(grader: &GraderSpec) -> String {
     let extractor = &grader.extractor.name;
     match &grader.kind {
-        GraderKind::Tool(tool) => match grade::find(&tool.function) {
-            Some(_) if grade::reads_trajectory(tool) => {
-                format!("{} of the trajectory", tool.function)
-            }
-            // Functions that only may look at the row grade the submission.
-            Some(info) if grade::reads_row(tool) && !info.needs_ground_truth => {
-                format!("{} of the row", tool.function)
-            }
-            _ => format!("{} of {extractor}", tool.function),
-        },
+        GraderKind::Tool(tool) => {
+            let what = match grade::find(&tool.function) {
+                Some(_) if grade::reads_trajectory(tool) => "the trajectory",
+                // Functions that only may look at the row grade the submission.
+                Some(info) if grade::reads_row(tool) && !info.needs_ground_truth => "the row",
+                _ => extractor.as_str(),
+            };
+            format!("{} of {what}", tool.function)
+        }
         GraderKind::Rubric(rubric) => {
             let models = rubric.judges.iter().map(|judge| judge.model.as_str()).collect::<Vec<_>>();
             let task = match (&rubric.embedding, &rubric.compare_to) {

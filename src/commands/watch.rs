@@ -26,10 +26,9 @@ use evalrs_model::record_format::FORMAT;
 use evalrs_model::spec::LabelsSpec;
 #[cfg(feature = "serve")]
 use evalrs_serve::session::{SessionEvents, SessionServer, WatchedSuite};
-use evalrs_store::record;
 use evalrs_store::record::label_writer::{UnwrittenLabel, check_writable, write_label};
 use evalrs_store::record::saves::SaveLog;
-use evalrs_store::record::{RunFacts, SessionActions};
+use evalrs_store::record::{self, RunFacts, SessionActions};
 use evalrs_system::changed_paths::ChangedPaths;
 use evalrs_system::{FileBytes, System};
 use evalrs_use_cases::args::LimitArgs;

@@ -46,8 +46,7 @@ use evalrs_model::outcome::ActionTally;
 use evalrs_model::record_format::FORMAT;
 use evalrs_report::usage::target_lines;
 use evalrs_report::{Audience, ReportOptions, ReportedRun};
-use evalrs_store::record;
-use evalrs_store::record::RunFacts;
+use evalrs_store::record::{self, RunFacts};
 use evalrs_system::System;
 
 /// Who follows an evaluation, and may stop it.

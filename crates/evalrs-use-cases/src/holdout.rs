@@ -9,8 +9,7 @@ use evalrs_graph::labels::held_out::questions;
 use evalrs_graph::results;
 use evalrs_metrics::metric::holdout::HeldOutAgreement;
 use evalrs_metrics::results::Summary;
-use evalrs_store::record::holdout_log;
-use evalrs_store::record::holdout_log::LogOwner;
+use evalrs_store::record::holdout_log::{self, LogOwner};
 use evalrs_system::System;
 
 /// The summary of an evaluation, with what is told of its held-out labels; why nothing is told is a warning.

@@ -109,9 +109,8 @@ pub fn check_selected(session: &Session, suite: &str, wanted: Vec<String>) -> Re
     let selection = queries::selection(&session.db, session.root);
     if selection.samples == 0 {
         let all = count(selection.all_samples, "sample");
-        let message = format!("{suite}: none of the {all} is selected");
         return Err(Error::plain(
-            message,
+            format!("{suite}: none of the {all} is selected"),
             "check `where` of the dataset, `--tags`, `sample_tags`, `max_samples`, `--trials` and `num_runs`; trials count from 0",
         ));
     }
@@ -128,14 +127,12 @@ pub fn check_refreshed<'a>(
     let names = suites.iter().flat_map(|suite| &suite.graders);
     let names = names.map(|grader| grader.name.as_str());
     let known: Vec<&str> = names.chain(is_live.then_some(TARGET)).collect();
-    let wanted = refresh.iter().filter(|name| !name.is_empty());
-    match wanted.into_iter().find(|name| !known.contains(&name.as_str())) {
-        None => Ok(()),
-        Some(name) => Err(Error::plain(
-            format!("`--refresh={name}` names no grader"),
-            format!("there is `{}`", known.join("`, `")),
-        )),
-    }
+    let mut wanted = refresh.iter().filter(|name| !name.is_empty());
+    let unknown = wanted.find(|name| !known.contains(&name.as_str()));
+    unknown.map_or(Ok(()), |name| {
+        let hint = format!("there is `{}`", known.join("`, `"));
+        Err(Error::plain(format!("`--refresh={name}` names no grader"), hint))
+    })
 }
 
 /// What `--refresh` calls the target, which is run anew for its name alone: that may cost much more than judges.

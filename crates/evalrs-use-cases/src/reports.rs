@@ -17,9 +17,8 @@ use evalrs_report::{
     Audience, ProcessFacts, ReportFormat, ReportOptions, ReportSink, ReportWriter, ReportedRollup,
     ReportedRun,
 };
-use evalrs_store::record;
-use evalrs_store::record::RunFacts;
 use evalrs_store::record::origin::{RecordedOrigin, RowLines};
+use evalrs_store::record::{self, RunFacts};
 use evalrs_suite::canonical;
 use evalrs_system::System;
 

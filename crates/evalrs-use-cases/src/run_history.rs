@@ -12,7 +12,6 @@ use super::usage::is_narrowed;
 use crate::error::Error;
 use evalrs_base::file_path::join;
 use evalrs_base::ordered_map::OrderedMap;
-use evalrs_base::price::Cost;
 use evalrs_base::text::sanitize;
 use evalrs_engine::session::Session;
 use evalrs_eval::target::TargetAction;
@@ -107,43 +106,38 @@ pub(super) fn remember(
     questions: &Questions,
     system: &dyn System,
 ) -> std::io::Result<()> {
-    let Some(suite) = run.session.suite() else { return Ok(()) };
-    let header =
-        PastHeader { settings: run.report.header.settings.clone(), ..PastHeader::default() };
-    let graders: OrderedMap<GraderDigests> = OrderedMap(
-        header.graders().map(|(name, of)| (name.to_owned(), GraderDigests::of(of))).collect(),
-    );
-    let tallies = run.facts.actions.0.iter().map(|(_, tally)| tally).chain(&run.facts.target);
-    let is_part =
-        is_narrowed(run.session) || run.session.root.overrides(&run.session.db).cached.is_some();
-    if is_part || run.facts.interrupted || tallies.map(|tally| tally.pending).sum::<u64>() > 0 {
+    let HistoryEntry { suite: path, surroundings, session, report, facts } = *run;
+    let Some(suite) = session.suite() else { return Ok(()) };
+    let mut tallies = facts.actions.0.iter().map(|(_, tally)| tally).chain(&facts.target);
+    let is_part = is_narrowed(session) || session.root.overrides(&session.db).cached.is_some();
+    if is_part || facts.interrupted || tallies.any(|tally| tally.pending > 0) {
         return Ok(());
     }
-    let spent = |tally: Option<Cost>| tally.unwrap_or(Cost::ZERO);
-    let of_target = run.facts.target.and_then(|tally| tally.spent.cost);
-    let cost =
-        run.facts.spent.cost.or(of_target).map(|_| spent(run.facts.spent.cost) + spent(of_target));
-    let summary = run.report.summary;
+    let header = PastHeader { settings: report.header.settings.clone(), ..PastHeader::default() };
+    let digests = header.graders().map(|(name, of)| (name.to_owned(), GraderDigests::of(of)));
+    let costs = [facts.spent.cost, facts.target.and_then(|tally| tally.spent.cost)];
+    let cost = costs.into_iter().flatten().reduce(|all, cost| all + cost);
+    let summary = report.summary;
     let metrics =
         summary.metrics.0.iter().map(|(name, of)| {
             (name.clone(), HistoryMetric::of(of, summary.label_agreement.get(name)))
         });
-    let declared = run.report.summary.declared.0.iter();
+    let declared = summary.declared.0.iter();
     let declared = declared.map(|(name, of)| (name.clone(), HistoryDeclared::of(of)));
     let line = HistoryLine {
         format: HISTORY_FORMAT,
-        id: run.facts.id.clone(),
-        suite: run.surroundings.in_workspace(run.suite, system),
-        started: run.facts.started.clone(),
+        id: facts.id.clone(),
+        suite: surroundings.in_workspace(path, system),
+        started: facts.started.clone(),
         metrics: OrderedMap(metrics.collect()),
         declared: OrderedMap(declared.collect()),
-        gate: run.report.summary.gate.clone(),
-        digests: graders,
-        dataset: Some(questions.digest(run.session)),
-        target: target(run.session),
+        gate: summary.gate.clone(),
+        digests: OrderedMap(digests.collect()),
+        dataset: Some(questions.digest(session)),
+        target: target(session),
         cost,
     };
-    append(system, &history_file(&suite.name, run.surroundings), &line)
+    append(system, &history_file(&suite.name, surroundings), &line)
 }
 
 /// What was asked, each question once and in any order, whatever came of it: put down while results pass by.
@@ -196,11 +190,11 @@ impl Questions {
     fn digest(&self, session: &Session) -> String {
         let mut asked = self.asked.borrow_mut();
         let digest = asked.get_or_insert_with(|| {
-            let heads = heads(&session.db, session.root);
-            let of = |Head { sample_id, model, input, ground_truth, .. }: Head| {
+            let all = heads(&session.db, session.root).map(|head| {
+                let Head { sample_id, model, input, ground_truth, .. } = head;
                 question(&sample_id, model.as_deref(), &input, &ground_truth)
-            };
-            digest_of_all(&heads.map(of).collect())
+            });
+            digest_of_all(&all.collect())
         });
         digest.clone()
     }
@@ -225,13 +219,8 @@ fn target(session: &Session) -> Option<String> {
     let identity = answers::target(&session.db, session.root).as_ref().ok()?.clone()?;
     let own = std::iter::once(None).chain(identity.spec.models.iter().cloned().map(Some));
     let keys = own.map(|model| {
-        let action = TargetAction {
-            identity: identity.clone(),
-            model,
-            handed: String::new(),
-            trial: 0,
-            sample: String::new(),
-        };
+        let (handed, sample) = (String::new(), String::new());
+        let action = TargetAction { identity: identity.clone(), model, handed, trial: 0, sample };
         hashed(|to| action.walk(to)).to_string()
     });
     Some(digest(&keys.collect::<Vec<_>>().join(" ")))

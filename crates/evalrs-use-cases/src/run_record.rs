@@ -10,9 +10,8 @@ use evalrs_base::file_path::join;
 use evalrs_engine::session::Session;
 use evalrs_metrics::results::report::Report;
 use evalrs_model::spec::GraderSpec;
-use evalrs_store::record;
 use evalrs_store::record::keep::{DEFAULT, RunLimit, remove_old};
-use evalrs_store::record::{ResultsOrigin, RunFacts, WrittenResults};
+use evalrs_store::record::{self, ResultsOrigin, RunFacts, WrittenResults};
 use evalrs_system::System;
 
 /// Writes what is known of a run when it begins: what goes on can be looked at.

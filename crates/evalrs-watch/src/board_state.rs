@@ -6,10 +6,9 @@ use std::sync::Arc;
 
 use super::board::{CaseId, ListFacts, SaveRow, VerdictId};
 use super::list_query::ListQuery;
-use super::past_saves::PastSaves;
 use super::save_texts::SaveTexts;
 use super::sent_view::SentView;
-use super::shown_evaluation::ShownEvaluation;
+use super::shown_evaluation::{PastSaves, ShownEvaluation};
 use super::take_back::{FileEdit, edits};
 use evalrs_model::key::{ActionKey, Ingredient};
 

@@ -8,7 +8,7 @@
 //! - [`control`] is the loop. [`fs_watch`] tells it what was saved, `worker` evaluates everything (`totals`, `chunk_moves`)
 //!   beside it, `prior_verdicts` knows what verdicts were, `ranks` which judgments are asked first.
 //! - `board_state` is what a session shows and remembers, `session_board` draws the board from it and from the session, with
-//!   the lists of `session_list`. `past_saves`, `save_texts`, `save_rows` and [`take_back`] are about earlier saves.
+//!   the lists of `session_list`. `shown_evaluation`, `save_texts`, `save_rows` and [`take_back`] are about earlier saves.
 //! - [`screen`], [`plain`] and [`json`] are the displays. They know neither graph nor engine: they draw a [`board::Board`],
 //!   receive [`board::WatchEvent`]s, and return [`board::UserCommand`]s.
 //! - [`frontend`] is what the loop needs from the command that starts it; [`recording`] what the record of a session keeps.
@@ -28,7 +28,6 @@ pub mod json;
 pub mod line_input;
 pub mod list_query;
 pub mod plain;
-mod past_saves;
 mod prior_verdicts;
 mod ranks;
 pub mod recording;

@@ -14,8 +14,8 @@ use evalrs_eval::judge::question::{Order, Question};
 use evalrs_eval::judge::{Ballot, Judge, reply};
 use evalrs_eval::votes::judgments::{Judgment, JudgmentLayout};
 use evalrs_eval::votes::score_map::VoteValue;
-use evalrs_graph::queries::Grader;
-use evalrs_graph::{queries, results};
+use evalrs_graph::queries::{self, Grader};
+use evalrs_graph::results;
 use evalrs_model::key::KeyMap;
 use evalrs_model::outcome::{
     Failure, FailureKind, JudgmentOrigin, Outcome, Reply, StoredOutcome, read_body,

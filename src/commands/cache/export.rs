@@ -47,21 +47,17 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
     let needed = wanted.into_iter().filter(|action| action.stored != StoredKind::Missing);
     let needed: Vec<WantedAction> = needed.collect();
     let missing = all - needed.len();
+    let are = if missing == 1 { "is" } else { "are" };
+    let lacks = format!("{} {are} not stored yet", count(missing, "judgment"));
     if args.prune && missing > 0 {
-        let are = if missing == 1 { "is" } else { "are" };
-        let missing = count(missing, "judgment");
-        writeln!(
-            console.err,
-            "error: {missing} {are} not stored yet, so nothing is dropped: run the suite first"
-        )?;
+        writeln!(console.err, "error: {lacks}, so nothing is dropped: run the suite first")?;
         return Ok(ExitStatus::Incomplete);
     }
     let committed = &surroundings.committed_dir;
+    let own = || committed_name(&session, &surroundings, console.system, args.prune);
     let path = match &args.output {
         Some(path) => path.clone(),
-        None => {
-            join(committed, &committed_name(&session, &surroundings, console.system, args.prune)?)
-        }
+        None => join(committed, &own()?),
     };
     let is_committed = args.output.is_none()
         || surroundings.in_workspace(folder_of(&path), console.system)
@@ -101,9 +97,7 @@ pub(super) fn export(args: &ExportArgs, console: &mut Console<'_>) -> Result<Exi
         tell_git(args, &path, is_committed && is_new, &surroundings, console)?;
     }
     if missing > 0 {
-        let are = if missing == 1 { "is" } else { "are" };
-        let missing = count(missing, "judgment");
-        writeln!(console.err, "warning: {missing} {are} not stored yet: run the suite first")?;
+        writeln!(console.err, "warning: {lacks}: run the suite first")?;
         return Ok(ExitStatus::Incomplete);
     }
     Ok(ExitStatus::Success)
@@ -128,13 +122,13 @@ fn bound_to_environment(session: &Session) -> Vec<String> {
             }
         }
     }
-    let warning = |((variable, endpoint), graders): ((&str, &str), Vec<&str>)| {
+    let warnings = graders.into_iter().map(|((variable, endpoint), graders)| {
+        let graders = graders.join("`, `");
         format!(
-            "the judgments of `{}` are stored for the endpoint `{endpoint}`, which came from {variable}: where that is not set they are not found; write `endpoint: {endpoint}` in the suite",
-            graders.join("`, `")
+            "the judgments of `{graders}` are stored for the endpoint `{endpoint}`, which came from {variable}: where that is not set they are not found; write `endpoint: {endpoint}` in the suite"
         )
-    };
-    graders.into_iter().map(warning).collect()
+    });
+    warnings.collect()
 }
 
 /// The suite's file holds all that the suite needs.
@@ -147,15 +141,12 @@ fn check_narrowing(args: &ExportArgs) -> Result<(), Error> {
         ("--grader", !select.graders.is_empty()),
         ("--trials", select.trials.is_some()),
     ];
-    match narrowing.iter().find(|(_, is_given)| *is_given) {
-        Some((flag, _)) if args.output.is_none() => Err(Error::plain(
-            format!(
-                "`{flag}` would leave part of the suite out of its file of committed judgments"
-            ),
-            "write a file of its own with `-o FILE`, or leave the flag out",
-        )),
-        _ => Ok(()),
-    }
+    let given = narrowing.iter().find(|(_, is_given)| *is_given && args.output.is_none());
+    let Some((flag, _)) = given else { return Ok(()) };
+    Err(Error::plain(
+        format!("`{flag}` would leave part of the suite out of its file of committed judgments"),
+        "write a file of its own with `-o FILE`, or leave the flag out",
+    ))
 }
 
 /// The right entries of the committed file at `path`, if there is one. What else it holds would be lost, so unless it is
@@ -219,10 +210,8 @@ impl ExportedJudgments {
     /// What is in the file then.
     fn summary(&self, prune: bool) -> String {
         let targets = self.targets();
-        let conversations = match targets {
-            0 => String::new(),
-            targets => format!(", {}", count(targets, "conversation")),
-        };
+        let conversations = format!(", {}", count(targets, "conversation"));
+        let conversations = if targets > 0 { conversations } else { String::new() };
         let others = match (self.others.len(), prune) {
             (0, _) => String::new(),
             (others, true) => format!("; {others} dropped"),
@@ -240,14 +229,10 @@ fn others(held: Vec<Entry>, found: &[WantedAction]) -> Vec<Entry> {
     let mut others: Vec<Entry> = held;
     others.retain(|entry| found.binary_search_by_key(&entry.key, |found| found.key).is_err());
     others.sort_by_key(|entry| entry.key);
-    others
-        .chunk_by(|left, right| left.key == right.key)
-        .filter_map(|same| {
-            same.iter()
-                .reduce(|best, entry| if entry.wins_over(best) { entry } else { best })
-                .cloned()
-        })
-        .collect()
+    let winners = others.chunk_by(|left, right| left.key == right.key).filter_map(|same| {
+        same.iter().reduce(|best, entry| if entry.wins_over(best) { entry } else { best })
+    });
+    winners.cloned().collect()
 }
 
 /// The lines of the file, sorted by key. What the suite needs is read from the store when its line is wanted: together the

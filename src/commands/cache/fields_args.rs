@@ -13,11 +13,8 @@ pub(super) fn layout(fields: &[String], map: &[String]) -> Result<JudgmentLayout
     let scores = columns(JudgmentField::Score).unwrap_or(1);
     for (field, paths) in &fields {
         if paths.len() > 1 && paths.len() != scores {
-            let message = format!(
-                "`--fields` has {} paths for `{}` and {scores} for `score`",
-                paths.len(),
-                field.name()
-            );
+            let (n, name) = (paths.len(), field.name());
+            let message = format!("`--fields` has {n} paths for `{name}` and {scores} for `score`");
             return Err(Error::plain(message, "name one a vote, in the order of the scores"));
         }
         if fields.iter().filter(|(other, _)| other == field).count() > 1 {
@@ -79,8 +76,8 @@ fn meaning(text: &str) -> Result<(String, VoteMeaning), Error> {
     let read = || {
         let (value, meaning) = text.rsplit_once('=')?;
         let value = value.trim();
-        (!value.is_empty()).then_some(())?;
-        Some((value.to_owned(), VoteMeaning::of(meaning)?))
+        let meaning = VoteMeaning::of(meaning).filter(|_| !value.is_empty())?;
+        Some((value.to_owned(), meaning))
     };
     read().ok_or_else(|| {
         Error::plain(

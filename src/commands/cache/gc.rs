@@ -16,14 +16,9 @@ use evalrs_use_cases::error::{Error, ExitStatus};
 pub(super) fn gc(args: &GcArgs, console: &mut Console<'_>) -> Result<ExitStatus, Error> {
     let now = console.system.now().as_second();
     let unused_since = args.unused_since.as_deref().map(|text| amounts::since(text, now));
-    let max_size = args.max_size.as_deref().map(amounts::size);
-    let sweep = Sweep {
-        unused_since: unused_since.transpose()?,
-        max_size: max_size.transpose()?,
-        made: &made,
-        now,
-        dry_run: args.dry_run,
-    };
+    let unused_since = unused_since.transpose()?;
+    let max_size = args.max_size.as_deref().map(amounts::size).transpose()?;
+    let sweep = Sweep { unused_since, max_size, made: &made, now, dry_run: args.dry_run };
     let dir = surroundings_of(&args.place, console)?.cache_dir;
     let swept = match store::sweep(Path::new(&dir), &sweep) {
         Ok(swept) => swept,
@@ -71,11 +66,8 @@ fn summary(swept: &SweptEntries, dry_run: bool) -> String {
         (swept.unused, "unused"),
         (swept.over_size, "beyond --max-size"),
     ];
-    let reasons: Vec<String> = reasons
-        .iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, reason)| format!("{count} {reason}"))
-        .collect();
+    let reasons = reasons.iter().filter(|(count, _)| *count > 0);
+    let reasons: Vec<String> = reasons.map(|(count, why)| format!("{count} {why}")).collect();
     let entries = format!("{} ({})", amounts::entries(dropped), reasons.join(", "));
     let blobs = count(swept.blobs as usize, "blob");
     let what = match (dropped, swept.blobs) {
@@ -83,12 +75,8 @@ fn summary(swept: &SweptEntries, dry_run: bool) -> String {
         (0, _) => format!("{blobs} that no entry names"),
         (_, _) => format!("{entries} and {blobs}"),
     };
-    format!(
-        "{} {what}, {}; {} {kept}",
-        if dry_run { "would drop" } else { "dropped" },
-        amounts::bytes(swept.dropped_bytes),
-        if dry_run { "would keep" } else { "kept" },
-    )
+    let (drops, keeps) = if dry_run { ("would drop", "would keep") } else { ("dropped", "kept") };
+    format!("{drops} {what}, {}; {keeps} {kept}", amounts::bytes(swept.dropped_bytes))
 }
 
 fn to_json(dir: &str, swept: &SweptEntries, dry_run: bool) -> Value {

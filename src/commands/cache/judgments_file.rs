@@ -3,8 +3,7 @@
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::path::Row;
 use evalrs_engine::session::shortened::shortened;
-use evalrs_eval::dataset::split;
-use evalrs_eval::dataset::split::RecordStart;
+use evalrs_eval::dataset::split::{self, RecordStart};
 use evalrs_eval::votes::judgments::{Judgment, JudgmentLayout, JudgmentReader};
 use evalrs_model::spec::DatasetFormat;
 use evalrs_use_cases::console::Console;

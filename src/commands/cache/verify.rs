@@ -35,14 +35,12 @@ pub(super) fn verify(args: &PlaceArgs, console: &mut Console<'_>) -> Result<Exit
         committed.push((path, keys.len(), report));
     }
     if args.json {
-        let committed: Vec<Value> = committed
-            .iter()
-            .map(|(path, judgments, report)| {
-                let mut object = report_json("path", path, report);
-                object["judgments"] = json!(judgments);
-                object
-            })
-            .collect();
+        let committed = committed.iter().map(|(path, judgments, report)| {
+            let mut object = report_json("path", path, report);
+            object["judgments"] = json!(judgments);
+            object
+        });
+        let committed: Vec<Value> = committed.collect();
         let store = report_json("dir", dir, &store);
         console.write_json(&json!({"format": 1, "store": store, "committed": committed}))?;
     } else {

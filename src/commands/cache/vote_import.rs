@@ -14,8 +14,7 @@ use crate::cli::ImportArgs;
 use evalrs_base::diagnostic::{Diagnostic, clipped};
 use evalrs_base::path::Row;
 use evalrs_engine::session::Session;
-use evalrs_eval::dataset::split;
-use evalrs_eval::dataset::split::RecordStart;
+use evalrs_eval::dataset::split::{self, RecordStart};
 use evalrs_eval::evaluate::Submission;
 use evalrs_eval::grade::recorded_scale;
 use evalrs_eval::votes::answer_digest;
@@ -23,8 +22,7 @@ use evalrs_eval::votes::judgments::{
     Judgment, JudgmentLayout, JudgmentReader, NO_SCORE, OF_ANSWER,
 };
 use evalrs_eval::votes::score_map::VoteValue;
-use evalrs_graph::queries;
-use evalrs_graph::queries::Grader;
+use evalrs_graph::queries::{self, Grader};
 use evalrs_graph::votes::{VotePath, vote_path};
 use evalrs_model::spec::{DatasetFormat, GraderKind, Scale};
 use evalrs_store::lock_imports;

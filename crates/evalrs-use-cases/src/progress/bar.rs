@@ -82,18 +82,17 @@ impl RunBar {
         line.set_message(sanitize(&short(doing)));
     }
 
-    fn message(&self) -> String {
+    fn tell(&self) {
         // What matters most comes first, for a narrow terminal cuts the line at its end.
         let mut parts: Vec<String> = self.waits.values().map(|what| short(what)).collect();
         if self.failed > 0 {
             parts.push(format!("{} failed: {}", self.failed, short(&self.last_failure)));
         }
-        let under_way = self.under_way;
-        let cached = self.cached;
-        let cost = self.used.cost.map_or_else(String::new, |cost| format!("{cost}, "));
-        let tokens = count(self.used.input + self.used.output, "token");
+        let Self { under_way, cached, used, .. } = self;
+        let cost = used.cost.map_or_else(String::new, |cost| format!("{cost}, "));
+        let tokens = count(used.input + used.output, "token");
         parts.push(format!("{under_way} under way, {cached} cached, {cost}{tokens}"));
-        parts.join("; ")
+        self.drawn.set_message(parts.join("; "));
     }
 }
 
@@ -119,13 +118,13 @@ impl Progress for RunBar {
             Event::Cached(cached) => {
                 self.cached = *cached;
                 self.drawn.set_length(self.total.saturating_sub(*cached));
-                self.drawn.set_message(self.message());
+                self.tell();
             }
             Event::Asked => {
                 self.under_way += 1;
                 // Redrawn while nothing lands, so that a slow judge does not look like a stuck program.
                 self.drawn.enable_steady_tick(Duration::from_millis(200));
-                self.drawn.set_message(self.message());
+                self.tell();
             }
             Event::Landed { failure, usage } => {
                 self.under_way = self.under_way.saturating_sub(1);
@@ -134,16 +133,16 @@ impl Progress for RunBar {
                     self.failed += 1;
                     self.last_failure.clone_from(message);
                 }
-                self.drawn.set_message(self.message());
+                self.tell();
                 self.drawn.inc(1);
             }
             Event::Waiting { endpoint, what, .. } => {
                 self.waits.insert(*endpoint, what.clone());
-                self.drawn.set_message(self.message());
+                self.tell();
             }
             Event::Going { endpoint } => {
                 self.waits.remove(endpoint);
-                self.drawn.set_message(self.message());
+                self.tell();
             }
             Event::Line(line) => self.drawn.println(sanitize(line)),
             Event::Tick => {}

@@ -1,16 +1,20 @@
-//! What a display shows at once: the state of the session, its numbers, and what each grader and metric came to.
+//! What a display shows at once: the state of the session, its numbers, and what each grader and metric came to; and the
+//! row of each save.
+
+use std::sync::Arc;
 
 use serde::Serialize;
 
-use super::spending::Spending;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::price::Cost;
-use evalrs_metrics::gate::GateReport;
+use evalrs_base::text::count;
+use evalrs_metrics::gate::{GateReport, GateStatus};
 use evalrs_metrics::metric::holdout::HeldOutAgreement;
 use evalrs_metrics::metric::label_change::AgreementChange;
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_metrics::metric::people::PeopleEstimate;
 use evalrs_model::delta::MovementCounts;
+use evalrs_model::outcome::Usage;
 use evalrs_statistics::interval::ConfidenceInterval;
 
 /// Everything that is shown at once.
@@ -245,3 +249,69 @@ impl DeclaredMetricRow {
 
 /// The most means that a metric remembers.
 pub const MAX_HISTORY: usize = 64;
+
+/// What was spent.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Spending {
+    /// Since the last save.
+    pub save: Usage,
+    /// Since the session began.
+    pub session: Usage,
+    /// Judgments sent since the session began.
+    pub calls: u64,
+    /// What the judgments found in the store had used when they were asked.
+    pub saved: Usage,
+    /// What the session may spend.
+    pub budget: Option<Cost>,
+    /// How many judgments it may send.
+    pub max_calls: Option<u64>,
+}
+
+impl Spending {
+    /// What the limits of the session leave where that is less than so many judgments take, which will probably cost so much, in
+    /// words: `$0.0004` or `3 judgments`.
+    pub fn left(&self, waiting: u64, expected: Option<Cost>) -> Option<String> {
+        let spent = self.session.cost.unwrap_or(Cost::ZERO).nanos();
+        let money = self.budget.map(|most| Cost::from_nanos(most.nanos().saturating_sub(spent)));
+        let money = money.filter(|left| expected.is_some_and(|cost| cost > *left));
+        let calls = self.max_calls.map(|most| most.saturating_sub(self.calls));
+        let calls = calls.filter(|left| waiting > *left).map(|left| count(left, "judgment"));
+        let left: Vec<String> =
+            money.map(|cost| cost.to_string()).into_iter().chain(calls).collect();
+        (!left.is_empty()).then(|| left.join(" and "))
+    }
+}
+
+/// One save in the list of saves.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct SaveRow {
+    /// Its number; 0 is the first evaluation.
+    pub save: u32,
+    /// The time of day, as `14:05`.
+    pub time: String,
+    /// The files that were saved.
+    pub files: Vec<String>,
+    /// One for each grader that it had, without a history. Agreement is with the labels of now where its verdicts are kept.
+    pub metrics: Vec<MetricRow>,
+    /// What the gate said; none without a gate.
+    pub gate: Option<GateStatus>,
+    /// What became of its judgments.
+    pub actions: ActionCounts,
+    /// What it had spent when the next one came.
+    pub spent: Usage,
+    /// Whether its verdicts are kept, so that they can be listed.
+    pub has_verdicts: bool,
+}
+
+/// What a save changed in the text of a rubric; where it changed none, in a file of the suite.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RubricChange {
+    /// The graders it is the rubric of, or the path that rows name it by; else the file.
+    pub rubrics: Vec<String>,
+    /// Whether it is a file as it was written, and no rubric.
+    pub is_file: bool,
+    /// The text before; none where there was none.
+    pub before: Option<Arc<str>>,
+    /// The text now; none where there is none any more.
+    pub now: Option<Arc<str>>,
+}

@@ -15,10 +15,9 @@ use evalrs_base::diagnostic::Diagnostic;
 use evalrs_engine::resolve::live::ResolveState;
 use evalrs_engine::resolve::plan_beside::{MAX_CHUNKS_ALONE, plan_from_the_end};
 use evalrs_engine::session::reload::ReloadResult;
-use evalrs_graph::answers;
 use evalrs_graph::labels::file as labels_file;
-use evalrs_graph::programs;
 use evalrs_graph::snapshot::Snapshot;
+use evalrs_graph::{answers, programs};
 use evalrs_model::key::KeySet;
 use evalrs_system::changed_paths::ChangedPaths;
 

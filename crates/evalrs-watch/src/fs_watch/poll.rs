@@ -14,8 +14,9 @@ use std::time::{Duration, SystemTime};
 use super::shared::SharedWatch;
 use super::stamps::{SETTLING, Stamps};
 
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Debug, Default, PartialEq, Eq)]
 enum PathStamp {
+    #[default]
     Nothing,
     File(FileStamp),
     /// The folder and its entries.
@@ -63,13 +64,11 @@ fn look_on(shared: &SharedWatch, wake: &Receiver<()>, every: Duration) {
         if is_whole {
             next = moment + every;
         }
-        let looked_at = polled.iter().filter(|(name, _)| is_whole || !stamps.is_settled_at(name));
-        let looked_at: Vec<_> = looked_at.collect();
-        let touched = looked_at
-            .into_iter()
-            .filter(|(name, path)| stamps.is_touched(moment, name, stamp(path)))
-            .map(|(name, _)| &**name);
-        shared.touch(touched);
+        let touched = polled.iter().filter(|(name, path)| {
+            (is_whole || !stamps.is_settled_at(name))
+                && stamps.is_touched(moment, name, stamp(path))
+        });
+        shared.touch(touched.map(|(name, _)| &**name));
     }
 }
 

@@ -16,7 +16,7 @@ pub(crate) const SETTLING: Duration = Duration::from_millis(50);
 /// How long a file may be written before it is reported all the same.
 const MAX_SETTLING: Duration = Duration::from_secs(10);
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Stamps<S> {
     known: BTreeMap<Arc<str>, SeenStamp<S>>,
 }
@@ -36,12 +36,6 @@ struct SettlingSpan {
     first: Duration,
     /// When it was last another one than before.
     last: Duration,
-}
-
-impl<S> Default for Stamps<S> {
-    fn default() -> Self {
-        Self { known: BTreeMap::new() }
-    }
 }
 
 impl<S: PartialEq> Stamps<S> {

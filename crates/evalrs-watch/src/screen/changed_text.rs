@@ -84,30 +84,22 @@ fn runs(before: &str, now: &str, theme: Theme) -> Vec<TextRun> {
     let before = beginning(before).0;
     let now = beginning(now).0;
     let pieces = word_diff(before, now);
-    let brackets = |text: String, start: &str, end: &str| {
-        if theme.has_color() {
-            return text;
-        }
-        // They stand on the lines of the words.
-        let words = text.trim_end_matches('\n');
-        format!("{start}{words}{end}{}", &text[words.len()..])
-    };
     let mut runs: Vec<TextRun> = Vec::new();
     for (at, piece) in pieces.iter().enumerate() {
         let previous = at.checked_sub(1).and_then(|at| pieces.get(at));
-        runs.push(match piece {
-            Piece::Same(text) => {
-                TextRun { text: harmless(text), style: Style::new(), is_change: false }
-            }
+        let (mut text, style, [start, end]) = match piece {
+            Piece::Same(text) => (harmless(text), Style::new(), ["", ""]),
             Piece::Removed(text) => {
-                let text = brackets(changed(text, pieces.get(at + 1)), "[-", "-]");
-                TextRun { text, style: theme.removed(), is_change: true }
+                (changed(text, pieces.get(at + 1)), theme.removed(), ["[-", "-]"])
             }
-            Piece::Added(text) => {
-                let text = brackets(changed(text, previous), "{+", "+}");
-                TextRun { text, style: theme.added(), is_change: true }
-            }
-        });
+            Piece::Added(text) => (changed(text, previous), theme.added(), ["{+", "+}"]),
+        };
+        if !theme.has_color() {
+            // They stand on the lines of the words.
+            let words = text.trim_end_matches('\n');
+            text = format!("{start}{words}{end}{}", &text[words.len()..]);
+        }
+        runs.push(TextRun { text, style, is_change: !start.is_empty() });
         // Removed and added words that touch would read as one.
         let touches = matches!(piece, Piece::Removed(text) if !text.ends_with(char::is_whitespace))
             && matches!(pieces.get(at + 1), Some(Piece::Added(_)));

@@ -108,10 +108,9 @@ fn all_columns(metrics: &[MetricRow], has_labels: bool) -> Vec<TableColumn<Metri
     let mean = widest_of(|metric| value_or_dash(metric.mean)).max(5);
     let interval = widest_of(|metric| value_interval(metric.interval)).max(5);
     let pass_interval = widest_of(|metric| percent_interval(metric.pass_rate_interval)).max(5);
-    let names = metrics.iter().map(|metric| columns(&sanitize(&metric.label)));
-    let widest = names.max().unwrap_or(0).min(GRADER.1);
-    let judged_width = metrics.iter().map(|metric| grouped(metric.total as u64).len() * 2 + 1);
-    let judged_width = judged_width.max().unwrap_or(0).max(6);
+    let widest = widest_of(|metric| sanitize(&metric.label)).min(GRADER.1);
+    let total_width = widest_of(|metric| grouped(metric.total as u64));
+    let judged_width = (total_width * 2 + 1).max(6);
     let mut columns = vec![
         TableColumn::text("", GRADER.0, widest, 0, |metric: &MetricRow, width, _| {
             Span::styled(cut(&metric.label, width), STRONG).into()
@@ -237,18 +236,16 @@ pub(super) fn counts(overview: &Overview, width: usize, theme: Theme) -> Line<'s
 
 fn agreement_moves(moves: AgreementMoves, theme: Theme) -> [Span<'static>; 2] {
     let AgreementMoves { now_agree, no_longer_agree } = moves;
-    let agrees = |n: usize| if n == 1 { "agrees" } else { "agree" };
-    let part = |n: usize, moved: AgreementMove, words: String| {
+    [
+        (now_agree, AgreementMove::NowAgrees, "now"),
+        (no_longer_agree, AgreementMove::NoLongerAgrees, "no longer"),
+    ]
+    .map(|(n, moved, when)| {
         let (sign, _, style) = theme.agreement(moved);
         let style = if n > 0 { STRONG.patch(style) } else { theme.faint() };
-        Span::styled(format!("{sign} {} {words}", grouped(n as u64)), style)
-    };
-    let now = format!("now {}", agrees(now_agree));
-    let no_longer = format!("no longer {}", agrees(no_longer_agree));
-    [
-        part(now_agree, AgreementMove::NowAgrees, now),
-        part(no_longer_agree, AgreementMove::NoLongerAgrees, no_longer),
-    ]
+        let agree = if n == 1 { "agrees" } else { "agree" };
+        Span::styled(format!("{sign} {} {when} {agree}", grouped(n as u64)), style)
+    })
 }
 
 fn movements(counts: &MovementCounts, theme: Theme) -> Vec<Span<'static>> {
@@ -267,11 +264,11 @@ fn movements(counts: &MovementCounts, theme: Theme) -> Vec<Span<'static>> {
     let shown = all.into_iter().filter(|(movement, n, _)| {
         *n > 0 || !matches!(movement, Movement::Answered | Movement::New)
     });
-    let part = |(movement, n, word): (Movement, usize, &str)| {
+    let parts = shown.map(|(movement, n, word)| {
         let (sign, _, style) = theme.movement(movement);
         let is_loud = n > 0 && !matches!(movement, Movement::Same | Movement::Pending);
         let style = if is_loud { STRONG.patch(style) } else { theme.faint() };
         Span::styled(format!("{sign} {} {word}", grouped(n as u64)), style)
-    };
-    shown.map(part).collect()
+    });
+    parts.collect()
 }
