@@ -114,6 +114,7 @@ fn settle_and_fold(
     store: Arc<dyn OutcomeStore>,
 ) -> (usize, Arc<dyn OutcomeStore>) {
     let world = Effects {
+        store: Arc::clone(&store),
         system: &OsSystem,
         executor: &Instantly,
         progress: &mut Quiet,
@@ -121,8 +122,7 @@ fn settle_and_fold(
     };
     let settings = Settings { max_concurrent: 64, ..Settings::default() };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let shared = Arc::clone(&store);
-    let settling = settle(session, shared, world, &settings, plans, std::future::pending());
+    let settling = settle(session, world, &settings, plans, std::future::pending());
     let settled = runtime.block_on(settling).unwrap();
     let summary = results::summary(&session.db, session.root);
     assert_eq!(summary.metrics.0.iter().map(|(_, metric)| metric.errors).sum::<usize>(), 0);

@@ -70,16 +70,16 @@ fn ask_with_evalrs(folder: &Path) -> [f64; 2] {
     assert!(session.load(&OsSystem).is_empty());
     let executor = HttpExecutor::new(CONCURRENCY);
     let world = Effects {
+        store: Arc::new(SegmentStore::open(folder.join("cache"))),
         system: &OsSystem,
         executor: &executor,
         progress: &mut Quiet,
         grades: &mut Quiet,
     };
     let settings = Settings { max_concurrent: CONCURRENCY, ..Settings::default() };
-    let store = Arc::new(SegmentStore::open(folder.join("cache")));
     let mut plans = SettledPlans::default();
     let stop = std::future::pending();
-    let settling = settle(&mut session, store, world, &settings, &mut plans, stop);
+    let settling = settle(&mut session, world, &settings, &mut plans, stop);
     let settled = runtime().block_on(settling).unwrap();
     let summary = results::summary(&session.db, session.root);
     assert_eq!(settled.asked.len(), summary.samples);

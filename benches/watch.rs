@@ -344,12 +344,13 @@ fn watch(script: &mut Script) {
     let mut around = Nothing::default();
     let mut quiet = Quiet;
     let world = Effects {
+        store: store(&folder),
         system: &OsSystem,
         executor: &Instantly,
         progress: &mut quiet,
         grades: &mut Quiet,
     };
-    let live = Live::new(&mut session, store(&folder), world, settings());
+    let live = Live::new(&mut session, world, settings());
     let files = FileWatch::new(None).unwrap();
     let control = Control::new(live, script, &mut around, files, u64::MAX);
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
@@ -362,6 +363,7 @@ fn run(folder: &Path) -> f64 {
     let mut session = session(folder);
     assert!(session.load(&OsSystem).is_empty());
     let world = Effects {
+        store: store(folder),
         system: &OsSystem,
         executor: &Instantly,
         progress: &mut Quiet,
@@ -371,7 +373,7 @@ fn run(folder: &Path) -> f64 {
     let settings = settings();
     let mut plans = SettledPlans::default();
     let stop = std::future::pending();
-    let settling = settle(&mut session, store(folder), world, &settings, &mut plans, stop);
+    let settling = settle(&mut session, world, &settings, &mut plans, stop);
     assert!(runtime.block_on(settling).is_ok());
     let _ = results::summary(&session.db, session.root);
     start.elapsed().as_secs_f64() * 1e3

@@ -101,8 +101,8 @@ pub(crate) fn watch(args: &WatchArgs, console: &mut Console<'_>) -> Result<ExitS
     let mut front = front(args, console)?;
     drop(context);
     let executor = executor.as_ref();
-    let world = Effects { system, executor, progress: &mut progress, grades: &mut Quiet };
-    let live = Live::new(&mut session, store, world, settings);
+    let world = Effects { store, system, executor, progress: &mut progress, grades: &mut Quiet };
+    let live = Live::new(&mut session, world, settings);
     let control = Control::new(live, front.as_mut(), &mut here, files, preview);
     let ended = runtime.block_on(control.run());
     // The screen goes before anything else is said.

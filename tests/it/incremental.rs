@@ -188,6 +188,7 @@ impl Loop {
             asked: std::cell::RefCell::default(),
         };
         let world = Effects {
+            store: Arc::clone(&self.store),
             system: &self.system,
             executor: &executor,
             progress: &mut Quiet,
@@ -195,14 +196,8 @@ impl Loop {
         };
         let settings = Settings::default();
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-        let settling = settle(
-            &mut self.session,
-            Arc::clone(&self.store),
-            world,
-            &settings,
-            &mut self.plans,
-            std::future::pending(),
-        );
+        let settling =
+            settle(&mut self.session, world, &settings, &mut self.plans, std::future::pending());
         runtime.block_on(settling).unwrap();
         let summary = results::summary(&self.session.db, self.session.root);
         assert_eq!(summary.metrics.0.iter().map(|(_, metric)| metric.errors).sum::<usize>(), 0);

@@ -9,8 +9,8 @@
 //! - `session`: the database of one suite. It brings files in, and again while they change (`reload`). What is known of the
 //!   programs of a suite stands in `session/programs`; what a session does with it, in the files `program_…` beside;
 //! - `resolve`: from pending keys to outcomes. `settle` does it once, `live` as long as files change; both drive a `resolver`.
-//!   `waiting` says what is wanted, `look_up` what the store has, `admission` what may start (`queues`, `budget` and
-//!   `allowance` are its parts), `launch` how, `in_flight` what is under way, `persist` what is kept;
+//!   `waiting` says what is wanted, `look_up` what the store has, `admission` what may start (`queues` and `budget`
+//!   are its parts), `launch` how, `in_flight` what is under way, `persist` what is kept;
 //! - `resolve/calls` and `resolve/sequences`: the same for commands without a suite, which have no graph;
 //! - `inspect`: what would be asked, what that takes, why, and what a verdict rests on. It writes nothing;
 //! - `lines_ahead`: result lines in the order of the dataset, put together on several threads;

@@ -13,7 +13,6 @@ use evalrs_metrics::results::ResultLine;
 /// Chunks whose results one thread puts together before several are worth while.
 const MAX_CHUNKS_ALONE: usize = 64;
 
-/// The most threads.
 const MAX_THREADS: usize = 4;
 
 /// Chunks whose results are ready on each thread.
@@ -55,7 +54,6 @@ impl ChunkLines {
         Self { lines: Some(lines), thread: Some(std::thread::spawn(work)) }
     }
 
-    /// The results of its next chunk.
     fn next_chunk(&mut self) -> Vec<ResultLine> {
         let received = self.lines.as_ref().and_then(|lines| lines.recv().ok());
         received.unwrap_or_else(|| {

@@ -143,15 +143,15 @@ impl Evaluation {
     fn asked(&mut self) -> Vec<String> {
         let executor = Scripted::default();
         let world = Effects {
+            store: Arc::clone(&self.store),
             system: &self.system,
             executor: &executor,
             progress: &mut Quiet,
             grades: &mut Quiet,
         };
-        let store = Arc::clone(&self.store);
         let settings = Settings::default();
         let stop = std::future::pending();
-        let settling = settle(&mut self.session, store, world, &settings, &mut self.plans, stop);
+        let settling = settle(&mut self.session, world, &settings, &mut self.plans, stop);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(settling).unwrap();
         let mut asked = executor.0.into_inner();
@@ -239,13 +239,17 @@ fn displays_are_told_that_time_passes_while_nothing_lands() {
     assert!(!session.load(&system).iter().any(Diagnostic::is_error));
     let executor = Slow(Scripted::default());
     let mut ticks = Ticks::default();
-    let world =
-        Effects { system: &system, executor: &executor, progress: &mut ticks, grades: &mut Quiet };
-    let store: Arc<dyn OutcomeStore> = Arc::new(MemoryStore::default());
+    let world = Effects {
+        store: Arc::new(MemoryStore::default()),
+        system: &system,
+        executor: &executor,
+        progress: &mut ticks,
+        grades: &mut Quiet,
+    };
     let mut plans = SettledPlans::default();
     let settings = Settings::default();
     let stop = std::future::pending();
-    let settling = settle(&mut session, store, world, &settings, &mut plans, stop);
+    let settling = settle(&mut session, world, &settings, &mut plans, stop);
     let mut runtime = tokio::runtime::Builder::new_current_thread();
     let runtime = runtime.enable_time().start_paused(true).build().unwrap();
     runtime.block_on(settling).unwrap();

@@ -125,10 +125,8 @@ pub fn answers(db: &dyn Db, chunk: Chunk) -> Arc<[CaseAnswer]> {
 /// looked at for a while is not forgotten, because to know it again their answers would be read again.
 #[salsa::interned(revisions = usize::MAX)]
 pub(crate) struct ChunkCase<'db> {
-    /// The chunk.
     #[returns(copy)]
     pub chunk: Chunk,
-    /// The case among those of the chunk.
     #[returns(copy)]
     pub case: usize,
 }

@@ -12,8 +12,7 @@ use super::inputs::{Chunk, File, Root};
 use super::selection::named;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_text::FileText;
-use evalrs_eval::evaluate::baseline;
-use evalrs_eval::evaluate::baseline::{RecordedRun, RecordedSubmission};
+use evalrs_eval::evaluate::baseline::{self, RecordedRun, RecordedSubmission};
 use evalrs_model::spec::{CompareTo, GraderKind};
 
 /// A recorded run and everything that is wrong with it.
@@ -98,7 +97,6 @@ impl<'db> Baselines<'db> {
         Self(run_of(db, grader).map_or(&[], |_| submitted(db, chunk, grader)))
     }
 
-    /// That of a case.
     pub(crate) fn case(self, at: usize) -> Option<&'db RecordedSubmission> {
         self.0.get(at)?.as_ref()
     }

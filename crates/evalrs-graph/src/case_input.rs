@@ -17,12 +17,10 @@ use evalrs_eval::dataset::row::RowRecord;
 use evalrs_eval::evaluate::{HeldSubmission, Submission, UnansweredCase};
 use evalrs_model::outcome::{Outcome, Reply, Usage};
 
-/// The cases of a chunk.
 #[derive(Clone, Copy)]
 pub(crate) struct ChunkRows<'db> {
     db: &'db dyn Db,
     chunk: Chunk,
-    /// How its rows are read.
     pub spec: &'db RowSpec,
     records: &'db Arc<Records>,
 }
@@ -75,7 +73,6 @@ impl<'db> ChunkRows<'db> {
 
 /// One case, and what its target answered where it is run.
 pub(crate) struct CaseInput<'db> {
-    /// Where it is from.
     pub source: ChunkRows<'db>,
     /// Its place among the cases of its chunk.
     pub at: usize,
@@ -85,7 +82,6 @@ pub(crate) struct CaseInput<'db> {
 }
 
 impl<'db> CaseInput<'db> {
-    /// Case `at` of a chunk; none if there is no such case.
     pub(crate) fn of(db: &'db dyn Db, chunk: Chunk, at: usize) -> Option<Self> {
         ChunkRows::of(db, chunk)?.case(at)
     }

@@ -10,8 +10,7 @@ use evalrs_eval::dataset::condition::is_left_out;
 use evalrs_eval::dataset::content_id::content_id;
 use evalrs_eval::dataset::fields::{RowProblem, RowSpec};
 use evalrs_eval::dataset::join::NOT_RECORDED;
-use evalrs_eval::dataset::row;
-use evalrs_eval::dataset::row::{OpenedRow, RowId, RowRecord};
+use evalrs_eval::dataset::row::{self, OpenedRow, RowId, RowRecord};
 use evalrs_eval::evaluate::needs::RowNeeds;
 use evalrs_model::expression::RowCondition;
 
@@ -127,7 +126,6 @@ pub fn record_of(db: &dyn Db, chunk: Chunk, case: usize) -> Option<RowRecord<'_>
     record_at(chunk.records(db), spec, case)
 }
 
-/// The same of some records.
 pub(super) fn record_at<'a>(
     records: &'a Records,
     spec: &RowSpec,
@@ -214,7 +212,6 @@ pub fn selection(db: &dyn Db, root: Root) -> Selection {
     select(&chunks, narrowing(db, root))
 }
 
-/// The ordinals of the chunks, for what folds over all of them.
 #[salsa::tracked]
 fn ordinals(db: &dyn Db, root: Root) -> std::collections::HashMap<Chunk, usize> {
     root.chunks(db).iter().enumerate().map(|(at, chunk)| (*chunk, at)).collect()

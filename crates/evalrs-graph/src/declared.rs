@@ -36,7 +36,6 @@ pub struct DeclaredMetric<'db> {
     pub spec: MetricSpec,
 }
 
-/// A dotted path into rows.
 #[salsa::interned]
 struct RowPath<'db> {
     path: String,

@@ -16,11 +16,9 @@ use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places}
 use super::selection::SelectedOrdinals;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
-use evalrs_eval::evaluate;
-use evalrs_eval::evaluate::{Method, each_wanted};
+use evalrs_eval::evaluate::{self, Method, each_wanted};
 use evalrs_eval::judge::question::Question;
-use evalrs_metrics::gate;
-use evalrs_metrics::gate::{GateInputs, GateReport};
+use evalrs_metrics::gate::{self, GateInputs, GateReport};
 use evalrs_metrics::metric::agreement::Agreement;
 use evalrs_metrics::metric::annotators::{AnnotatorAgreement, LabelCount};
 use evalrs_metrics::metric::labels::LabelAgreement;
@@ -89,7 +87,6 @@ pub fn metric<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Metric {
     Metric::among(results, observations(db, grader)).on(scale(db, grader))
 }
 
-/// The scale of the grader.
 fn scale(db: &dyn Db, grader: Grader<'_>) -> Scale {
     let all = scales(db, grader.root(db));
     let own = all.iter().find(|(name, _)| name == grader.name(db));
@@ -143,7 +140,6 @@ pub fn by_model(db: &dyn Db, root: Root) -> OrderedMap<OrderedMap<Metric>> {
     OrderedMap(named.collect())
 }
 
-/// How many results of a model are evaluated.
 fn results_of(db: &dyn Db, root: Root, model: u32) -> usize {
     let places = root.chunks(db).iter().flat_map(|chunk| places(db, *chunk));
     places.filter(|place| place.selected.is_some_and(|selected| selected.model == model)).count()

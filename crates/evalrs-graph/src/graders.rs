@@ -10,23 +10,21 @@ use super::inputs::{File, ProgramState, Root};
 use evalrs_base::file_path;
 use evalrs_base::file_text::FileText;
 use evalrs_eval::dataset::fields::{LiveCases, RowSpec};
-use evalrs_eval::evaluate::ReadyReward;
 use evalrs_eval::evaluate::scope::GraderScope;
-use evalrs_eval::evaluate::{Method, ReadyGrader, ReadyTool};
+use evalrs_eval::evaluate::{Method, ReadyGrader, ReadyReward, ReadyTool};
 use evalrs_eval::grade;
 use evalrs_eval::grade::reference::ReferencePattern;
 use evalrs_eval::grade::votes::is_of_votes;
-use evalrs_eval::judge::provider;
-use evalrs_eval::judge::{BaseUrls, Judge};
+use evalrs_eval::judge::{BaseUrls, Judge, provider};
 use evalrs_eval::program::ProgramIdentity;
 use evalrs_metrics::gate;
 use evalrs_model::expression::RowCondition;
 use evalrs_model::spec::{
     ExtractorSpec, Gate, GraderKind, ProgramSpec, RewardSpec, RubricSpec, Suite, TargetSpec,
 };
-use evalrs_suite::registry;
-use evalrs_suite::{Files, Registry, RowRubric, SuiteReading};
-use evalrs_suite::{read_suite, row_rubric as read_row_rubric};
+use evalrs_suite::{
+    Files, Registry, RowRubric, SuiteReading, read_suite, registry, row_rubric as read_row_rubric,
+};
 
 /// The least score that passes.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -164,7 +162,6 @@ pub(super) fn environment_base_urls(db: &dyn Db, root: Root) -> Vec<(&'static st
     named.collect()
 }
 
-/// The base URL that the environment names for a provider.
 pub(super) fn model_base_url(db: &dyn Db, root: Root, provider: &str) -> Option<String> {
     let named = environment_base_urls(db, root).iter();
     named.into_iter().find(|(id, _)| *id == provider).map(|(_, url)| url.clone())
@@ -220,7 +217,6 @@ fn includes_subagents<'db>(db: &'db dyn Db, grader: Grader<'db>) -> bool {
     grader.extractor(db).include_subagents
 }
 
-/// The rubric in a file that rows name.
 #[salsa::tracked]
 fn rubric_of_rows(db: &dyn Db, root: Root, file: File) -> RowRubric {
     let folder = file_path::folder_of(root.suite(db).path(db));
@@ -254,7 +250,6 @@ pub(crate) fn identity(
     }
 }
 
-/// How a grader grades that is a program.
 fn method(
     db: &dyn Db,
     spec: &ProgramSpec,

@@ -1,11 +1,10 @@
 //! Warnings about the target and about rubrics: a query a grader, so that a save looks again at the rubrics that it changed alone.
 
-use super::Db;
 use super::cases::selection;
 use super::graders::{Grader, graders, suite};
 use super::inputs::Root;
 use super::rows::in_vain;
-use super::shared_conversations;
+use super::{Db, shared_conversations};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_eval::evaluate::sought::SoughtName;
 use evalrs_eval::lint::rubric_places::RubricPlaces;
@@ -19,7 +18,6 @@ pub(crate) struct WrittenRubric {
     places: RubricPlaces,
 }
 
-/// What the suite says of a grader with a rubric, and where.
 #[salsa::tracked]
 fn written_rubric<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<WrittenRubric> {
     let reading = suite(db, grader.root(db));
@@ -56,7 +54,6 @@ fn row_facts<'db>(db: &'db dyn Db, grader: Grader<'db>) -> RowFacts {
     facts
 }
 
-/// What is probably not meant in the rubric of a grader.
 #[salsa::tracked]
 fn rubric_lints<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Diagnostic> {
     let Some(written) = written_rubric(db, grader) else { return Vec::new() };

@@ -147,7 +147,6 @@ impl OutcomeTable {
     }
 }
 
-/// The digest of a reply.
 fn digest(outcome: &Outcome) -> u64 {
     match outcome {
         Outcome::Reply(reply) => xxh3_64(reply.text.as_bytes()),

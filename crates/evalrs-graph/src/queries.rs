@@ -32,13 +32,10 @@ use evalrs_model::spec::GraderKind;
 /// A case of a target that is run, and what grades it. It stays: see [`ChunkCase`].
 #[salsa::interned(revisions = usize::MAX)]
 struct GradedCase<'db> {
-    /// The chunk.
     #[returns(copy)]
     chunk: Chunk,
-    /// The case among those of the chunk.
     #[returns(copy)]
     case: usize,
-    /// What grades it.
     #[returns(copy)]
     grader: Grader<'db>,
 }

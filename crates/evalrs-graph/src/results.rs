@@ -23,18 +23,16 @@ use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::action::Action;
 use evalrs_eval::dataset::row::{self, OpenedRow};
 use evalrs_eval::dataset::{GroundTruth, Input};
-use evalrs_eval::evaluate;
 use evalrs_eval::evaluate::programs::extraction_action;
 use evalrs_eval::evaluate::rewards::reward_action;
-use evalrs_eval::evaluate::{BallotId, Case, FinishedGrade, Purpose, Submission};
+use evalrs_eval::evaluate::{self, BallotId, Case, FinishedGrade, Purpose, Submission};
 use evalrs_eval::grade::Grade;
 use evalrs_metrics::metric::trials::TrialFindings;
 use evalrs_metrics::results::trials::{NamedResult, SplitResult, TrialsSummary};
 use evalrs_metrics::results::{GradeLine, ResultLine, Summary, TurnLine, usable_labels};
 use evalrs_model::key::KeyVersion;
 use evalrs_model::record_format::{FORMAT, LINE_FORMAT};
-use evalrs_model::spec::GraderKind;
-use evalrs_model::spec::Label;
+use evalrs_model::spec::{GraderKind, Label};
 use evalrs_trajectory::Trajectory;
 
 /// The aggregates of everything that is graded by now.
@@ -107,7 +105,6 @@ impl<'a> FoundTrials<'a> {
     }
 }
 
-/// What trials tell of each grader that has several of a sample.
 fn trials(db: &Database, root: Root) -> OrderedMap<TrialsSummary> {
     let graders = queries::graders(db, root).iter();
     let found: Vec<FoundTrials<'_>> =

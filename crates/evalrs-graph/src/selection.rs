@@ -103,10 +103,8 @@ pub struct Narrowing {
     pub cases_per_record: usize,
 }
 
-/// The cases of a chunk.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ChunkCases<'a> {
-    /// Who they are.
     pub whos: &'a [SelectableCase],
     /// Which of them the condition of the dataset leaves out; nothing if there is no condition.
     pub left_out: &'a [bool],
@@ -146,7 +144,6 @@ struct SelectionFold<'a> {
 enum SampleState {
     /// No trial of it is in so far.
     Undecided,
-    /// It is not evaluated.
     Out,
     /// It is evaluated, and has this ordinal.
     In(u32),

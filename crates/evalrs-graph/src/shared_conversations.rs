@@ -12,7 +12,6 @@ use evalrs_eval::evaluate::conversation;
 use evalrs_eval::target::handed::{HandedInput, IdUse, KnownOfSample};
 use evalrs_model::spec::Lint;
 
-/// Samples that share conversations.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SharedConversations {
     /// The ids of the first two that share one.
@@ -48,7 +47,6 @@ fn handed_digests(db: &dyn Db, chunk: Chunk) -> Box<[Option<u128>]> {
     (0..chunk.records(db).len()).map(digest).collect()
 }
 
-/// The samples that share conversations.
 #[salsa::tracked]
 fn shared_conversations(db: &dyn Db, root: Root) -> Option<SharedConversations> {
     handed_with_ids(db, root).as_ref()?;
@@ -78,7 +76,6 @@ fn shared_conversations(db: &dyn Db, root: Root) -> Option<SharedConversations> 
     shared
 }
 
-/// Warns of it, once.
 pub(super) fn warning(db: &dyn Db, root: Root) -> Option<Diagnostic> {
     let SharedConversations { ids: [first, second], others } =
         shared_conversations(db, root).as_ref()?;

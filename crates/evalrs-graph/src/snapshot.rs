@@ -10,8 +10,7 @@ use super::inputs::{Chunk, Root};
 use super::queries::{self, Threshold, cells, graders, plans};
 use super::selection::case_id;
 use super::{Database, Db};
-use evalrs_eval::evaluate;
-use evalrs_eval::evaluate::{FinishedGrade, GradePlan, Outcomes, ReadyGrader};
+use evalrs_eval::evaluate::{self, FinishedGrade, GradePlan, Outcomes, ReadyGrader};
 use evalrs_model::delta::{CaseId, Cell};
 use evalrs_model::key::ActionKey;
 

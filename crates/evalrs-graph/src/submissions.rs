@@ -12,22 +12,18 @@ use super::graders::{Grader, SharedExtractor, identity, row_spec};
 use super::inputs::Chunk;
 use evalrs_eval::dataset::chunk::Records;
 use evalrs_eval::dataset::fields::RowSpec;
-use evalrs_eval::evaluate;
 use evalrs_eval::evaluate::programs::{ReadyExtractor, extraction};
-use evalrs_eval::evaluate::{HeldSubmission, Submission, UnansweredCase};
+use evalrs_eval::evaluate::{self, HeldSubmission, Submission, UnansweredCase};
 use evalrs_eval::extract::{ExtractError, Extractor};
 use evalrs_model::spec::ExtractorSpec;
 
 /// A case of a target that is run, and what picks a submission of it. It stays: see [`super::answers::ChunkCase`].
 #[salsa::interned(revisions = usize::MAX)]
 struct ExtractedCase<'db> {
-    /// The chunk.
     #[returns(copy)]
     chunk: Chunk,
-    /// The case among those of the chunk.
     #[returns(copy)]
     case: usize,
-    /// What picks the submission.
     #[returns(copy)]
     extractor: SharedExtractor<'db>,
 }
@@ -61,7 +57,6 @@ impl SubmissionPicker {
     }
 }
 
-/// The extractor of a grader, where it is a program.
 pub(crate) fn ready_extractor(db: &dyn Db, spec: &ExtractorSpec) -> Option<ReadyExtractor> {
     let program = identity(db, spec.program.as_deref()?);
     let config = spec.options();

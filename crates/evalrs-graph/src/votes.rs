@@ -15,8 +15,7 @@ use super::selection::named;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::file_text::FileText;
 use evalrs_base::text::count;
-use evalrs_eval::dataset::vote_file;
-use evalrs_eval::dataset::vote_file::VoteReading;
+use evalrs_eval::dataset::vote_file::{self, VoteReading};
 use evalrs_eval::grade::votes::{VoteFileSpec, vote_file};
 use evalrs_eval::votes::GivenVotes;
 use evalrs_model::spec::GraderKind;
@@ -96,7 +95,6 @@ pub fn vote_reading<'db>(db: &'db dyn Db, grader: Grader<'db>) -> VoteReading {
     }
 }
 
-/// Says which votes are of no sample.
 fn unused_of(db: &dyn Db, grader: Grader<'_>) -> Option<Diagnostic> {
     let (file, _) = file_of(db, grader)?;
     let mut unused: BTreeSet<&str> = vote_reading(db, grader).table.samples().collect();
@@ -145,7 +143,6 @@ impl<'db> ChunkVotes<'db> {
         Self(file_of(db, grader).map_or(&[], |_| given(db, chunk, grader)))
     }
 
-    /// Those on a case.
     pub(crate) fn case(self, at: usize) -> Option<&'db GivenVotes> {
         self.0.get(at)?.as_ref()
     }

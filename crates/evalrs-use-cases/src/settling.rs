@@ -41,7 +41,7 @@ pub fn settle_session(
         verbosity,
         identical_failures: settings.max_identical_failures,
     });
-    let world = Effects { system, executor: executor.as_ref(), progress, grades };
+    let world = Effects { store, system, executor: executor.as_ref(), progress, grades };
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
     // Listened to from now on, and not from when somebody waits.
     let stop = stop.unwrap_or_else(|| {
@@ -49,7 +49,7 @@ pub fn settle_session(
         Box::pin(interrupted())
     });
     let mut plans = SettledPlans::default();
-    let settled = runtime.block_on(settle(session, store, world, settings, &mut plans, stop));
+    let settled = runtime.block_on(settle(session, world, settings, &mut plans, stop));
     let was_interrupted = settled.as_ref().is_ok_and(|settled| settled.interrupted);
     let left = runtime.block_on(closed(executor.as_ref(), was_interrupted));
     let settled = settled.map(|settled| Settlement {

@@ -9,18 +9,15 @@ use serde_json::{Map, Value};
 use super::preview::ToAsk;
 use super::reasons::{AskReasons, grader_settings};
 use super::sent::FoundJudgment;
-use crate::resolve::elsewhere::OtherEndpoint;
-use crate::resolve::superseded::earlier_key;
+use crate::resolve::elsewhere::{OtherEndpoint, earlier_key};
 use crate::session::Session;
 use evalrs_base::ordered_map::OrderedMap;
-use evalrs_eval::evaluate;
-use evalrs_eval::evaluate::{GradePlan, Purpose, ReadyGrader, each_wanted};
+use evalrs_eval::evaluate::{self, GradePlan, Purpose, ReadyGrader, each_wanted};
 use evalrs_eval::grade;
 use evalrs_eval::judge::question::{Order, Question};
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::labels::{labels, people};
-use evalrs_graph::queries;
-use evalrs_graph::queries::{Grader, Threshold};
+use evalrs_graph::queries::{self, Grader, Threshold};
 use evalrs_graph::{Db, results};
 use evalrs_metrics::explain::{
     Against, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, ExplainedOutcome,
@@ -347,7 +344,6 @@ impl NowLine<'_> {
         texts.is_empty() && self.differs(past, &texts).is_empty()
     }
 
-    /// The texts that differ.
     fn texts(&self, past: &PastRun, line: &PastLine) -> Vec<TextChange> {
         let of_json = |text: &str| {
             let value: Value = serde_json::from_str(text).unwrap_or_default();
@@ -413,7 +409,6 @@ impl NowLine<'_> {
     }
 }
 
-/// The settings of the first judge of a grader.
 fn first_judge(settings: &Map<String, Value>) -> Option<&Map<String, Value>> {
     settings.get("judges")?.get(0)?.as_object()
 }

@@ -18,8 +18,8 @@ use evalrs_eval::evaluate::{BallotId, Method};
 use evalrs_graph::following::each_following;
 use evalrs_graph::inputs::CellId;
 use evalrs_graph::planned_actions::planned_actions;
-use evalrs_graph::queries::Grader;
-use evalrs_graph::{queries, results};
+use evalrs_graph::queries::{self, Grader};
+use evalrs_graph::results;
 use evalrs_model::key::KeySet;
 
 /// Tokens received for a judgment where none is recorded: a verdict with a rationale of some sentences.
@@ -88,7 +88,6 @@ impl Bill {
     }
 }
 
-/// What recorded judgments used.
 #[derive(Clone, Copy, Debug, Default)]
 struct RecordedUsage {
     judgments: u64,
@@ -118,7 +117,6 @@ impl RecordedUsage {
     }
 }
 
-/// A judge of a grader, by their ordinals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct JudgeRef {
     grader: usize,
@@ -176,7 +174,6 @@ fn following(session: &Session) -> BTreeMap<JudgeRef, Estimator> {
     asked
 }
 
-/// The tokens that an answer is taken to have.
 fn answer_tokens(preview: &Preview) -> u64 {
     let (conversations, used) = preview.conversations_used;
     match used.output.checked_div(conversations) {
@@ -225,13 +222,11 @@ impl<'a> Pricing<'a> {
     }
 }
 
-/// What recorded judgments used, by judge and by model.
 struct Averages {
     judges: BTreeMap<JudgeRef, RecordedUsage>,
     models: BTreeMap<String, RecordedUsage>,
 }
 
-/// Whose recorded judgments an average is of.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum AverageSource {
     Judge(JudgeRef),
@@ -315,7 +310,6 @@ fn recorded(session: &Session, preview: &Preview) -> BTreeMap<JudgeRef, Recorded
     usage
 }
 
-/// Everything that is sent to a judge for an action.
 fn prompt_of(
     session: &Session,
     cell: CellId,

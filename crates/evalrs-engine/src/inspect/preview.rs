@@ -7,25 +7,21 @@
 use std::cell::OnceCell;
 use std::sync::Arc;
 
-use crate::resolve::elsewhere::{OtherEndpoint, stored_elsewhere};
+use crate::resolve::elsewhere::{OtherEndpoint, stored_elsewhere, superseded};
 use crate::resolve::settings::Settings;
 use crate::resolve::stored::StoredReader;
-use crate::resolve::superseded::superseded;
 use crate::resolve::waiting::{FoundOutcomes, RefreshedActions, WaitList, WaitingAction};
 use crate::session::Session;
 use evalrs_base::price::Cost;
-use evalrs_eval::evaluate::ReadyReward;
-use evalrs_eval::evaluate::{BallotId, Method, Purpose};
+use evalrs_eval::evaluate::{BallotId, Method, Purpose, ReadyReward};
 use evalrs_graph::answers;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::planned_actions::actions_of_grader;
-use evalrs_graph::queries;
-use evalrs_graph::queries::Grader;
+use evalrs_graph::queries::{self, Grader};
 use evalrs_metrics::reason::StoreMiss;
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
-use evalrs_model::outcome::ActionTally;
-use evalrs_model::outcome::{Outcome, Reply, Usage, read_body};
+use evalrs_model::outcome::{ActionTally, Outcome, Reply, Usage, read_body};
 use evalrs_store::{Entry, OutcomeStore};
 use evalrs_system::System;
 
@@ -254,7 +250,6 @@ impl StoreLookup {
     }
 }
 
-/// What the conversation of a case costs by the prices in force.
 fn conversation_cost(
     session: &Session,
     waiting: &WaitingAction,

@@ -11,8 +11,8 @@ use evalrs_eval::judge::request_url::url;
 use evalrs_eval::judge::sent::{open_headers, requests};
 use evalrs_eval::judge::without_secrets;
 use evalrs_graph::inputs::{CellId, Chunk};
-use evalrs_graph::queries::{Grader, Threshold};
-use evalrs_graph::{Db, queries, results};
+use evalrs_graph::queries::{self, Grader, Threshold};
+use evalrs_graph::{Db, results};
 use evalrs_metrics::explain::sent::{SentCase, SentJudgment, SentOrigin};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{Outcome, StoredOutcome};
@@ -25,7 +25,6 @@ pub struct FoundJudgment {
     pub generation: u32,
 }
 
-/// Gives what is stored under a key.
 pub(crate) type FindJudgment<'a> = &'a mut dyn FnMut(ActionKey) -> Option<FoundJudgment>;
 
 /// What the judges of a case were sent and replied, grader by grader. The session has what the store has.

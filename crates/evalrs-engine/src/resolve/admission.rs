@@ -1,47 +1,38 @@
 //! May this start? The one place that decides it, of everything that a session has queued: what somebody allows, what may be
 //! spent, what endpoints and the disk have room for.
 //!
-//! It counts what it lets start, so that nothing else has to know of allowances, budgets and queues. Commands without a
-//! session have no queue and no budget: their [`Places`] give the same kind of answer.
+//! It counts what it lets start, so that nothing else has to know of allowances, budgets and queues.
 
 use std::sync::Arc;
 
-use super::allowance::{Allowance, Obstacle};
 use super::budget::{Budget, SpendingLimits};
 use super::queues::{ClosedQueue, MayStart, Next, Queues};
 use super::settings::Settings;
 use super::waiting::WaitingAction;
 use evalrs_base::price::{Cost, Prices};
 use evalrs_eval::evaluate::Purpose;
-use evalrs_exec::{EndpointId, ExecutionLimits, JudgeLaunch, Launch, Room};
+use evalrs_exec::{EndpointId, ExecutionLimits, JudgeLaunch, Launch};
 use evalrs_model::outcome::{FailureKind, Usage};
 
-/// Whether something may start.
+/// What stands in the way of more actions, if it is neither the disk nor an endpoint.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Obstacle {
+    /// The budget is used up.
+    Budget,
+    /// As many were launched as are allowed for now.
+    Held,
+}
+
+/// Whether a queued action may start.
 #[derive(Debug)]
-pub(crate) enum StartVerdict<S, N> {
-    /// Now: this. It counts as under way from here on.
-    Start(S),
+pub(crate) enum StartVerdict {
+    /// Now: this, with what it is expected to cost. It counts as under way from here on.
+    Start(WaitingAction, Box<Launch>),
     /// Not before something lands, is written or is allowed.
     Wait,
-    /// Never, and why.
-    Never(N),
-}
-
-/// An action that starts.
-#[derive(Debug)]
-pub(crate) struct AdmittedAction {
-    /// Who waits for it, with what it is expected to cost.
-    pub waiting: WaitingAction,
-    /// How it is executed.
-    pub launch: Launch,
-}
-
-/// Why queued actions never start.
-#[derive(Debug)]
-pub(crate) enum NeverStarts {
-    /// Their endpoint is asked no more, or their model there.
+    /// Never: its endpoint is asked no more, or its model there.
     Closed(ClosedQueue<WaitingAction>),
-    /// This one cannot be rendered: a promise of the graph does not hold.
+    /// Never: it cannot be rendered, because this promise of the graph does not hold.
     Broken(WaitingAction, &'static str),
 }
 
@@ -50,20 +41,21 @@ pub(crate) type Render<'a> = &'a dyn Fn(&WaitingAction, EndpointId) -> Result<La
 
 /// Decides which of the queued actions of a session start, and counts those that did.
 pub(crate) struct Admission<'a> {
-    /// The limits of endpoints, which the executor keeps.
     limits: &'a dyn ExecutionLimits,
-    /// What waits.
     pub queues: Queues<WaitingAction>,
-    /// How many actions may still be launched.
-    allowance: Allowance,
-    budget: Budget,
+    /// How many actions of judges may begin before somebody allows more. Calls of programs cost nothing, and always may.
+    judges_left: u64,
+    /// The same of conversations.
+    conversations_left: u64,
+    pub budget: Budget,
     spending: SpendingLimits,
     prices: Arc<Prices>,
     /// What was found to be closed in this round and was not told yet, the last first.
     closed: Vec<ClosedQueue<WaitingAction>>,
-    blocked: Option<Obstacle>,
-    /// Whether the store cannot be written.
-    cannot_keep: bool,
+    /// What stood in the way of more paid actions when last something was to start.
+    pub blocked: Option<Obstacle>,
+    /// Whether the store cannot be written: no conversation begins any more, and no endpoint is opened again.
+    pub cannot_keep: bool,
 }
 
 impl<'a> Admission<'a> {
@@ -72,7 +64,8 @@ impl<'a> Admission<'a> {
         Self {
             limits,
             queues: Queues::new(),
-            allowance: Allowance::ALL,
+            judges_left: u64::MAX,
+            conversations_left: u64::MAX,
             budget: Budget::default(),
             spending: settings.limits,
             prices: Arc::clone(&settings.prices),
@@ -86,7 +79,8 @@ impl<'a> Admission<'a> {
     /// allow; what was spent stays spent.
     pub(crate) fn start_over(&mut self, settings: &Settings, judges: u64) {
         self.queues.drop_queue();
-        self.allowance = Allowance { judges, conversations: settings.target_allowance };
+        self.judges_left = judges;
+        self.conversations_left = settings.target_allowance;
         self.spending = settings.limits;
         self.prices = Arc::clone(&settings.prices);
         self.blocked = None;
@@ -95,41 +89,26 @@ impl<'a> Admission<'a> {
         }
     }
 
-    /// Everything that was held back may start.
-    pub(crate) fn allow_all(&mut self) {
-        self.allowance = Allowance::ALL;
-    }
-
     /// So many more of either kind may start.
     pub(crate) fn allow_more(&mut self, more: u64) {
-        self.allowance.allow_more(more);
+        self.judges_left = self.judges_left.saturating_add(more);
+        self.conversations_left = self.conversations_left.saturating_add(more);
     }
 
     /// One more action of judges may start: somebody asked for that very one.
     pub(crate) fn allow_one(&mut self) {
-        self.allowance.allow_one();
+        self.judges_left = self.judges_left.saturating_add(1);
     }
 
     /// Nothing that is under way is sent any more, and no conversation begins: what comes of them cannot be kept.
     pub(crate) fn halt(&mut self, reason: &str) {
-        self.forbid_paid();
+        self.cannot_keep = true;
         self.limits.halt(reason);
     }
 
-    /// What comes of actions cannot be kept: no conversation begins any more, and no endpoint is opened again.
-    pub(crate) fn forbid_paid(&mut self) {
-        self.cannot_keep = true;
-    }
-
-    /// Whether something limits how many actions start.
+    /// Whether something limits how many actions start. Without a limit as many are allowed as can be counted.
     pub(crate) fn is_limited(&self) -> bool {
-        self.spending != SpendingLimits::default() || self.allowance.is_limited()
-    }
-
-    /// What stood in the way of more paid actions when last something was to start, if it was neither the disk nor an
-    /// endpoint.
-    pub(crate) fn blocked(&self) -> Option<Obstacle> {
-        self.blocked
+        self.spending != SpendingLimits::default() || self.judges_left < u64::MAX / 2
     }
 
     /// Why the budget allows nothing more, if it does not.
@@ -137,46 +116,42 @@ impl<'a> Admission<'a> {
         self.budget.refusal(self.spending)
     }
 
-    /// How many actions were begun that count against limits.
-    pub(crate) fn calls(&self) -> u64 {
-        self.budget.calls()
-    }
-
     /// Looks anew at what is in the way; [`Self::next`] is asked after this until it says that the rest waits. Nothing is
     /// found to be closed once all `is_stopped`: what is left then was not asked for that reason.
     pub(crate) fn begin_round(&mut self, is_stopped: bool) {
-        self.blocked = self.allowance.blocked();
+        self.blocked = self.held();
         if !is_stopped {
             self.closed = self.queues.take_closed(self.limits);
             self.closed.reverse();
         }
     }
 
+    /// Why no judge may be asked, if none may.
+    fn held(&self) -> Option<Obstacle> {
+        (self.judges_left == 0).then_some(Obstacle::Held)
+    }
+
     /// The next of the queued actions, and whether it may start; the disk `has_room` for what comes of it.
-    pub(crate) fn next(
-        &mut self,
-        has_room: bool,
-        render: Render<'_>,
-    ) -> StartVerdict<Box<AdmittedAction>, NeverStarts> {
+    pub(crate) fn next(&mut self, has_room: bool, render: Render<'_>) -> StartVerdict {
         if let Some(closed) = self.closed.pop() {
-            return StartVerdict::Never(NeverStarts::Closed(closed));
+            return StartVerdict::Closed(closed);
         }
         while has_room && let Some(next) = self.queues.next(self.limits, self.may_start()) {
             let launch = match render(&next.action, next.endpoint) {
                 Ok(launch) => launch,
                 Err(broken) => {
                     self.queues.landed(next.endpoint);
-                    return StartVerdict::Never(NeverStarts::Broken(next.action, broken));
+                    return StartVerdict::Broken(next.action, broken);
                 }
             };
             if let Some(waiting) = self.pay(&next, &launch) {
-                return StartVerdict::Start(Box::new(AdmittedAction { waiting, launch }));
+                return StartVerdict::Start(waiting, Box::new(launch));
             }
             // Programs cost nothing: they may start nevertheless.
             self.queues.put_back(next);
             self.blocked = Some(Obstacle::Budget);
         }
-        let is_held = self.allowance.conversations == 0 && self.queues.has_conversations();
+        let is_held = self.conversations_left == 0 && self.queues.has_conversations();
         let blocked = self.blocked.or(is_held.then_some(Obstacle::Held));
         self.blocked = blocked.filter(|_| self.queues.has_paid_to_ask());
         StartVerdict::Wait
@@ -184,7 +159,7 @@ impl<'a> Admission<'a> {
 
     /// Whose actions may start, as far as the executor has no say.
     fn may_start(&self) -> MayStart {
-        let is_allowed = self.allowance.conversations > 0 && self.blocked != Some(Obstacle::Budget);
+        let is_allowed = self.conversations_left > 0 && self.blocked != Some(Obstacle::Budget);
         MayStart { judges: self.blocked.is_none(), target: is_allowed && !self.cannot_keep }
     }
 
@@ -198,8 +173,10 @@ impl<'a> Admission<'a> {
             return None;
         }
         self.budget.sent(expected);
-        self.allowance.take(launch);
-        self.blocked = self.blocked.or(self.allowance.blocked());
+        let is_judge = matches!(launch, Launch::Judge(_));
+        let left = if is_judge { &mut self.judges_left } else { &mut self.conversations_left };
+        *left = left.saturating_sub(1);
+        self.blocked = self.blocked.or(self.held());
         Some(WaitingAction { expected, ..next.action })
     }
 
@@ -248,40 +225,8 @@ impl<'a> Admission<'a> {
         if self.blocked.is_some() { Vec::new() } else { self.queues.full(self.limits) }
     }
 
-    /// Makes every endpoint of the queue known to the executor.
     pub(crate) fn open_endpoints(&mut self) {
         self.queues.open(self.limits);
-    }
-}
-
-/// Places for what a command without a session has under way.
-#[derive(Clone, Copy)]
-pub(crate) struct Places<'a> {
-    limits: &'a dyn ExecutionLimits,
-    most: usize,
-}
-
-impl<'a> Places<'a> {
-    /// So many places, at least one, by the limits of an executor.
-    pub(crate) fn new(limits: &'a dyn ExecutionLimits, most: usize) -> Self {
-        Self { limits, most: most.max(1) }
-    }
-
-    /// Whether a sequence of actions may begin where so many are under way. What its actions wait for, the executor knows.
-    pub(crate) fn sequence(&self, under_way: usize) -> StartVerdict<(), String> {
-        if under_way < self.most { StartVerdict::Start(()) } else { StartVerdict::Wait }
-    }
-
-    /// Whether a program may be called where so many calls are under way; the disk `has_room` for what comes of it.
-    pub(crate) fn call(&self, under_way: usize, has_room: bool) -> StartVerdict<(), String> {
-        if under_way >= self.most || !has_room {
-            return StartVerdict::Wait;
-        }
-        match self.limits.room(EndpointId::Program) {
-            Room::Now => StartVerdict::Start(()),
-            Room::Full | Room::Later => StartVerdict::Wait,
-            Room::Closed(reason) => StartVerdict::Never(reason),
-        }
     }
 }
 
@@ -290,8 +235,7 @@ mod tests {
     use std::collections::BTreeMap;
     use std::sync::Arc;
 
-    use super::{Admission, AdmittedAction, NeverStarts, Places, StartVerdict};
-    use crate::resolve::allowance::Obstacle;
+    use super::{Admission, Obstacle, StartVerdict};
     use crate::resolve::budget::SpendingLimits;
     use crate::resolve::queues::{PROGRAM_LIMITS, QueueOwner};
     use crate::resolve::settings::Settings;
@@ -411,14 +355,9 @@ mod tests {
         admission.begin_round(false);
         loop {
             match admission.next(has_room, &render) {
-                StartVerdict::Start(action) => {
-                    let AdmittedAction { waiting, .. } = *action;
-                    started.push(waiting.key.0[0]);
-                }
-                StartVerdict::Never(NeverStarts::Broken(waiting, _)) => {
-                    broken.push(waiting.key.0[0]);
-                }
-                StartVerdict::Never(NeverStarts::Closed(_)) => unreachable!("nothing is closed"),
+                StartVerdict::Start(waiting, _) => started.push(waiting.key.0[0]),
+                StartVerdict::Broken(waiting, _) => broken.push(waiting.key.0[0]),
+                StartVerdict::Closed(_) => unreachable!("nothing is closed"),
                 StartVerdict::Wait => break,
             }
         }
@@ -440,7 +379,7 @@ mod tests {
         ] {
             let mut admission = queued(judges, limits, &all);
             assert_eq!(round(&mut admission, true), [started.to_vec(), NONE]);
-            assert_eq!(admission.blocked(), blocked, "{judges} {limits:?}");
+            assert_eq!(admission.blocked, blocked, "{judges} {limits:?}");
             assert_eq!(admission.queues.len(), all.len() - started.len());
         }
     }
@@ -451,11 +390,11 @@ mod tests {
         assert_eq!(round(&mut admission, true), [NONE, NONE]);
         admission.allow_one();
         assert_eq!(round(&mut admission, false), [NONE, NONE]);
-        assert_eq!(admission.blocked(), None, "the disk is all that it waits for");
+        assert_eq!(admission.blocked, None, "the disk is all that it waits for");
         assert_eq!(round(&mut admission, true), [vec![1], NONE]);
-        admission.allow_all();
+        admission.allow_more(u64::MAX);
         assert_eq!(round(&mut admission, true), [vec![2, 3], NONE]);
-        assert_eq!((admission.calls(), admission.is_limited()), (3, false));
+        assert_eq!((admission.budget.calls(), admission.is_limited()), (3, false));
     }
 
     #[test]
@@ -468,16 +407,6 @@ mod tests {
             Usage::default(),
             None,
         );
-        assert_eq!(admission.calls(), 1);
-    }
-
-    #[test]
-    fn commands_have_so_many_places_and_no_call_without_room_on_the_disk() {
-        let places = Places::new(&NoLimits, 0);
-        assert!(matches!(places.call(0, true), StartVerdict::Start(())));
-        assert!(matches!(places.call(1, true), StartVerdict::Wait), "there is one place at least");
-        assert!(matches!(places.call(0, false), StartVerdict::Wait));
-        assert!(matches!(places.sequence(0), StartVerdict::Start(())));
-        assert!(matches!(places.sequence(1), StartVerdict::Wait));
+        assert_eq!(admission.budget.calls(), 1);
     }
 }

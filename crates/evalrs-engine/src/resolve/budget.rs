@@ -20,7 +20,6 @@ pub struct SpendingLimits {
     pub max_cost: Option<Cost>,
 }
 
-/// What was spent and is reserved.
 #[derive(Debug, Default)]
 pub(crate) struct Budget {
     calls: u64,
@@ -33,7 +32,6 @@ pub(crate) struct Budget {
 }
 
 impl Budget {
-    /// Whether the limits allow one more action that is expected to cost `expected`.
     pub(crate) fn allows(&self, expected: Cost, limits: SpendingLimits) -> bool {
         let calls_left = limits.max_calls.is_none_or(|most| self.calls < most);
         let cost_left =
@@ -41,7 +39,6 @@ impl Budget {
         calls_left && cost_left
     }
 
-    /// An action was sent that is expected to cost `expected`.
     pub(crate) fn sent(&mut self, expected: Cost) {
         self.calls += 1;
         self.reserved += expected;
@@ -56,7 +53,6 @@ impl Budget {
         }
     }
 
-    /// A conversation of the target landed, which was expected to cost `expected`.
     pub(crate) fn conversation_landed(&mut self, expected: Cost, usage: Usage) {
         let cost = usage.cost.unwrap_or(expected);
         self.conversations += 1;
@@ -70,7 +66,6 @@ impl Budget {
         Cost::from_nanos(mean.unwrap_or(0))
     }
 
-    /// How many actions were sent.
     pub(crate) fn calls(&self) -> u64 {
         self.calls
     }

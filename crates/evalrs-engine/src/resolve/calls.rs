@@ -10,18 +10,17 @@ use std::ops::ControlFlow;
 use std::pin::{Pin, pin};
 use std::sync::Arc;
 
-use super::admission::{Places, StartVerdict};
 use super::in_flight::{InFlight, InFlightEvent, WrittenAction};
 use super::prepare::PreparedProgram;
 use super::settings::{ActionKind, AskPolicy};
+use super::stored::standing;
 use crate::session::programs::outputs::program_now;
-use evalrs_base::price::Prices;
 use evalrs_eval::action::Action;
 use evalrs_eval::program::ProgramAction;
-use evalrs_exec::{Executor, Launch, Notice, ProgramLaunch};
+use evalrs_exec::{EndpointId, Executor, Launch, Notice, ProgramLaunch, Room};
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
-use evalrs_model::outcome::{Failure, FailureKind, Outcome, read_body};
-use evalrs_store::{OutcomeStore, StoreError};
+use evalrs_model::outcome::{Failure, FailureKind, Outcome};
+use evalrs_store::{Entry, OutcomeStore, StoreError};
 use evalrs_system::System;
 
 /// Calls looked up at once.
@@ -47,10 +46,10 @@ pub struct Calls<'a> {
     pub refresh: bool,
 }
 
-/// What takes the outcomes.
-pub trait Receiver {
-    /// Takes the outcome of the next call. No other is wanted after a break.
-    fn receive(&mut self, outcome: Outcome) -> ControlFlow<()>;
+/// What takes outcomes of calls, or sequences that are over.
+pub trait Receiver<T> {
+    /// Takes the next. No other is wanted after a break.
+    fn receive(&mut self, next: T) -> ControlFlow<()>;
     /// Hears what the executor has to say.
     fn notice(&mut self, notice: Notice);
 }
@@ -85,7 +84,7 @@ pub async fn call_in_order<'a>(
     calls: &'a Calls<'a>,
     store: Arc<dyn OutcomeStore>,
     actions: impl Iterator<Item = ProgramAction>,
-    receiver: &mut dyn Receiver,
+    receiver: &mut dyn Receiver<Outcome>,
     stop: impl Future<Output = ()>,
 ) -> CallsEnd {
     let mut stop = pin!(stop);
@@ -96,12 +95,9 @@ pub async fn call_in_order<'a>(
             break Ok(End::Refused);
         }
         let is_more = ordered.look_up();
-        calls
-            .executor
-            .limits()
-            .take_notices()
-            .into_iter()
-            .for_each(|notice| receiver.notice(notice));
+        for notice in calls.executor.limits().take_notices() {
+            receiver.notice(notice);
+        }
         ordered.write_landed();
         ordered.launch();
         if ordered.is_over() {
@@ -128,7 +124,6 @@ struct OrderedCalls<'a, I> {
     calls: &'a Calls<'a>,
     actions: I,
     is_read: bool,
-    /// The outcomes so far.
     outcomes: VecDeque<Option<Outcome>>,
     /// The ordinal of the first of these.
     first: usize,
@@ -136,8 +131,6 @@ struct OrderedCalls<'a, I> {
     /// The ordinals that wait for a key which is not durable yet.
     waiting: KeyMap<Vec<usize>>,
     in_flight: InFlight<'a, ()>,
-    /// Programs have none.
-    prices: Arc<Prices>,
     store: Arc<dyn OutcomeStore>,
     /// What was executed and is durable by now: it is not called anew once more.
     executed_keys: KeySet,
@@ -159,7 +152,6 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             missing: VecDeque::new(),
             waiting: KeyMap::default(),
             in_flight: InFlight::new(Arc::clone(&store), calls.executor),
-            prices: Arc::default(),
             store,
             executed_keys: KeySet::default(),
             seen: KeySet::default(),
@@ -186,60 +178,50 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             if self.seen.insert(key) {
                 self.keys.push(key);
             }
-            let is_last = held.as_ref().is_some_and(|held| held.generation == u32::MAX);
-            let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
-            let stored = held.and_then(|held| read_body(&held.body).ok());
-            self.answer(MissingCall { action, key, generation }, stored, is_last);
+            let answer = self.answer(key, action, held);
+            self.outcomes.push_back(answer);
         }
         !self.is_read
     }
 
-    /// Answers a call from the store, or queues it. A result of the last generation there is could not be replaced, so it
-    /// stands.
-    fn answer(&mut self, call: MissingCall, stored: Option<Outcome>, is_last: bool) {
-        let key = call.key;
+    /// Answers a call from the store, or queues it.
+    fn answer(
+        &mut self,
+        key: ActionKey,
+        action: ProgramAction,
+        held: Option<Entry>,
+    ) -> Option<Outcome> {
         let ordinal = self.first + self.outcomes.len();
         if let Some(ordinals) = self.waiting.get_mut(&key) {
             ordinals.push(ordinal);
-            return self.outcomes.push_back(None);
+            return None;
         }
+        let Calls { ask, refresh, .. } = *self.calls;
         let was_executed = self.executed_keys.contains(&key);
-        let is_usable = |outcome: &Outcome| match outcome {
-            Outcome::Reply(_) => was_executed || is_last || !self.calls.refresh,
-            Outcome::Failure(_) => was_executed || !self.calls.ask.may_ask(ActionKind::Program),
-        };
-        let flag = self.calls.ask.flag();
-        let found = match (stored.filter(is_usable), flag) {
-            (Some(outcome), _) => {
-                self.cached += 1;
-                Some(outcome)
-            }
-            (None, Some(flag)) => Some(Outcome::Failure(Failure::new(
-                FailureKind::NotStored,
-                format!("no stored grade, and {flag} forbids calling the grader"),
-            ))),
-            (None, None) => {
-                self.waiting.insert(key, vec![ordinal]);
-                self.missing.push_back(call);
-                None
-            }
-        };
-        self.outcomes.push_back(found);
+        let (stored, generation) =
+            standing(held, was_executed, refresh, ask.may_ask(ActionKind::Program));
+        if stored.is_some() {
+            self.cached += 1;
+            return stored;
+        }
+        if let Some(flag) = ask.flag() {
+            let message = format!("no stored grade, and {flag} forbids calling the grader");
+            return Some(Outcome::Failure(Failure::new(FailureKind::NotStored, message)));
+        }
+        self.waiting.insert(key, vec![ordinal]);
+        self.missing.push_back(MissingCall { action, key, generation });
+        None
     }
 
     /// Gives the receiver what is next as long as that is known.
-    fn hand_over(&mut self, receiver: &mut dyn Receiver) -> ControlFlow<()> {
-        while let Some(Some(_)) = self.outcomes.front() {
-            let outcome = self.outcomes.pop_front().flatten();
+    fn hand_over(&mut self, receiver: &mut dyn Receiver<Outcome>) -> ControlFlow<()> {
+        while let Some(outcome) = self.outcomes.pop_front_if(|next| next.is_some()).flatten() {
             self.first += 1;
-            if let Some(outcome) = outcome {
-                receiver.receive(outcome)?;
-            }
+            receiver.receive(outcome)?;
         }
         ControlFlow::Continue(())
     }
 
-    /// Sends what has landed to the disk, unless a batch is on its way.
     fn write_landed(&mut self) {
         // What a program loads is durable before what it gave.
         let discovered = self.calls.executor.loader().take_discovered();
@@ -253,12 +235,14 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
     }
 
     fn launch(&mut self) {
-        let places = Places::new(self.calls.executor.limits(), self.calls.max_concurrent);
-        while !self.missing.is_empty() {
-            match places.call(self.in_flight.executing(), self.in_flight.has_room()) {
-                StartVerdict::Start(()) => {}
-                StartVerdict::Wait => return,
-                StartVerdict::Never(reason) => return self.give_up(&reason),
+        while self.in_flight.executing() < self.calls.max_concurrent.max(1)
+            && self.in_flight.has_room()
+            && !self.missing.is_empty()
+        {
+            match self.calls.executor.limits().room(EndpointId::Program) {
+                Room::Now => {}
+                Room::Full | Room::Later => return,
+                Room::Closed(reason) => return self.give_up(&reason),
             }
             let Some(MissingCall { action, key, generation }) = self.missing.pop_front() else {
                 return;
@@ -266,7 +250,7 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
             let start = Arc::clone(&self.calls.prepared.start);
             let launch = Launch::Program(ProgramLaunch { action, start });
             self.executed += 1;
-            self.in_flight.launch((), key, generation, launch, &self.prices);
+            self.in_flight.launch((), key, generation, launch);
         }
     }
 
@@ -295,22 +279,19 @@ impl<'a, I: Iterator<Item = ProgramAction>> OrderedCalls<'a, I> {
         is_more: bool,
     ) -> Result<ControlFlow<()>, StoreError> {
         let is_ready = is_more || matches!(self.outcomes.front(), Some(Some(_)));
-        let step = tokio::select! {
+        let event = tokio::select! {
             biased;
             () = stop => return Ok(ControlFlow::Break(())),
-            step = self.in_flight.next() => step,
+            event = self.in_flight.next() => event,
             () = tokio::task::yield_now(), if is_ready => return Ok(ControlFlow::Continue(())),
         };
-        match step {
-            InFlightEvent::Written(batch, result) => {
-                result?;
-                for WrittenAction { key, outcome, in_vain, .. } in batch {
-                    self.executed_keys.insert(key);
-                    self.in_vain.extend(in_vain);
-                    self.settle(key, &outcome);
-                }
+        if let InFlightEvent::Written(batch, result) = event {
+            result?;
+            for WrittenAction { key, outcome, in_vain, .. } in batch {
+                self.executed_keys.insert(key);
+                self.in_vain.extend(in_vain);
+                self.settle(key, &outcome);
             }
-            InFlightEvent::Landed(_) | InFlightEvent::Changed | InFlightEvent::Loaded(..) => {}
         }
         Ok(ControlFlow::Continue(()))
     }

@@ -6,14 +6,12 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::cannot_ask::CannotAsk;
 use super::settings::{ActionKind, Settings};
+use super::settled::CannotAsk;
 use super::waiting::WaitingAction;
 use crate::session::Session;
 use evalrs_eval::evaluate::Purpose;
-use evalrs_eval::judge::provider;
-use evalrs_eval::judge::provider::ProviderInfo;
-use evalrs_eval::judge::{Judge, JudgeEndpoint};
+use evalrs_eval::judge::{Judge, JudgeEndpoint, provider};
 use evalrs_exec::{Endpoint, LimitSettings, RequestHeader, Secret};
 use evalrs_graph::inputs::CellId;
 use evalrs_graph::{answers, queries};
@@ -22,14 +20,10 @@ use evalrs_model::spec::{AgentKind, GraderKind, HeaderSpec, HeaderValue, JudgeSp
 /// The headers in which APIs take keys; Azure's is the second.
 const KEY_HEADERS: [&str; 4] = ["authorization", "api-key", "x-api-key", "x-goog-api-key"];
 
-/// How one judge is reached.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct JudgeAccess<'a> {
-    /// What the suite says.
     pub spec: &'a JudgeSpec,
-    /// Where requests go.
     pub base_url: &'a str,
-    /// The environment.
     pub environment: &'a BTreeMap<String, String>,
 }
 
@@ -58,27 +52,26 @@ impl JudgeAccess<'_> {
         if self.spec.api_key_env.is_none() && self.has_key_header() {
             return None;
         }
-        key_variables(self.spec).into_iter().find_map(|name| self.variable(name))
+        let mut names = key_variables(self.spec).into_iter();
+        names.find_map(|name| variable(name, self.environment))
     }
 
     /// The further headers: those of the environment, then those of the suite, which win.
     pub(crate) fn headers(&self) -> Vec<RequestHeader> {
         let mut headers = Vec::new();
-        let from_environment = info(self.spec).and_then(|info| {
-            let lines = self.environment.get(info.headers_variable)?.lines();
-            Some(lines.filter_map(|line| line.split_once(':')))
-        });
-        for (name, value) in from_environment.into_iter().flatten() {
+        let lines = provider::info(&self.spec.provider)
+            .and_then(|info| self.environment.get(info.headers_variable))
+            .map_or("", String::as_str);
+        for (name, value) in lines.lines().filter_map(|line| line.split_once(':')) {
             put(&mut headers, name, Secret::new(value.trim().to_owned()), true);
         }
-        put_all(&mut headers, &self.spec.headers, self.environment);
-        headers
+        put_all(headers, &self.spec.headers, self.environment)
     }
 
     /// Whether nothing can be asked because the key is missing. Servers of one's own often take none; the makers' own
     /// always do.
     pub(crate) fn needs_key(&self) -> bool {
-        let is_first_party = info(self.spec)
+        let is_first_party = provider::info(&self.spec.provider)
             .is_some_and(|info| info.needs_key && self.base_url.starts_with(info.base_url));
         is_first_party && self.api_key().is_none() && !self.has_key_header()
     }
@@ -88,10 +81,6 @@ impl JudgeAccess<'_> {
             KEY_HEADERS.iter().any(|key_header| header.name.eq_ignore_ascii_case(key_header))
         })
     }
-
-    fn variable(&self, name: &str) -> Option<Secret> {
-        variable(name, self.environment)
-    }
 }
 
 fn variable(name: &str, environment: &BTreeMap<String, String>) -> Option<Secret> {
@@ -99,31 +88,23 @@ fn variable(name: &str, environment: &BTreeMap<String, String>) -> Option<Secret
     (!value.is_empty()).then(|| Secret::new(value.to_owned()))
 }
 
-/// The headers that a suite names.
-pub(crate) fn headers_of(
+/// Adds the headers that a suite names.
+pub(crate) fn put_all(
+    mut headers: Vec<RequestHeader>,
     specs: &[HeaderSpec],
     environment: &BTreeMap<String, String>,
 ) -> Vec<RequestHeader> {
-    let mut headers = Vec::new();
-    put_all(&mut headers, specs, environment);
-    headers
-}
-
-fn put_all(
-    headers: &mut Vec<RequestHeader>,
-    specs: &[HeaderSpec],
-    environment: &BTreeMap<String, String>,
-) {
     for HeaderSpec { name, value } in specs {
         match value {
-            HeaderValue::Text(text) => put(headers, name, Secret::new(text.clone()), false),
+            HeaderValue::Text(text) => put(&mut headers, name, Secret::new(text.clone()), false),
             HeaderValue::Variable(named) => {
                 if let Some(value) = variable(named, environment) {
-                    put(headers, name, value, true);
+                    put(&mut headers, name, value, true);
                 }
             }
         }
     }
+    headers
 }
 
 /// Nothing is asked while a key that is needed is missing, or may be needed to confirm what is asked.
@@ -175,11 +156,8 @@ fn check_target(
     settings: &Settings,
     queue: &[WaitingAction],
 ) -> Result<(), CannotAsk> {
-    if !settings.ask.may_ask(ActionKind::Conversation) {
-        return Ok(());
-    }
     let db = &session.db;
-    if !answers::is_live(db, session.root) {
+    if !settings.ask.may_ask(ActionKind::Conversation) || !answers::is_live(db, session.root) {
         return Ok(());
     }
     let Ok(Some(identity)) = answers::target(db, session.root) else { return Ok(()) };
@@ -191,19 +169,19 @@ fn check_target(
         let access = JudgeAccess { spec, base_url: &endpoint.base_url, environment };
         if access.needs_key() { Err(no_key(spec, who_asks)) } else { Ok(()) }
     };
-    let answers = queue.iter().filter(|waiting| waiting.purpose == Purpose::Answer);
-    let waiting: Vec<&WaitingAction> = answers.collect();
+    let waiting: Vec<&WaitingAction> =
+        queue.iter().filter(|waiting| waiting.purpose == Purpose::Answer).collect();
     if let AgentKind::Chat(chat) = &identity.spec.kind {
         let runs = &identity.spec.models;
         for (at, endpoint) in identity.models.iter().enumerate() {
             let spec = chat.model_of(runs.get(at));
-            let is_of_run = |waiting: &&&WaitingAction| {
+            let of_run = waiting.iter().filter(|waiting| {
                 let CellId { chunk, case, .. } = waiting.cell;
                 let who = queries::checked(db, chunk).whos.get(case);
                 let model = who.and_then(|who| who.identity.model.as_deref());
                 runs.is_empty() || model == Some(spec.model.as_str())
-            };
-            let count = waiting.iter().filter(is_of_run).count();
+            });
+            let count = of_run.count();
             if count > 0 {
                 check(&spec, endpoint, format!("the target has {count} conversations to hold"))?;
             }
@@ -237,7 +215,6 @@ pub(crate) fn judge_of<'s>(
     Some((judge, judge.ballot(waiting.ballot.ballot).judge))
 }
 
-/// Who executes `waiting`.
 pub(crate) fn kind_of(session: &Session, waiting: &WaitingAction) -> ActionKind {
     match judge_of(session, waiting) {
         _ if waiting.purpose == Purpose::Answer => ActionKind::Conversation,
@@ -252,16 +229,12 @@ pub(crate) fn calls_program(
     settings: &Settings,
     waiting: &WaitingAction,
 ) -> bool {
-    let kind = kind_of(session, waiting);
-    let is_judge = kind == ActionKind::Judgment;
-    let is_command = || {
-        let (judge, at) = judge_of(session, waiting)?;
-        judges_to_ask(judge, at).find(|at| judge.rubric.judges[*at].program.is_some())
-    };
-    settings.ask.may_ask(kind) && (!is_judge || is_command().is_some())
+    let is_called = judge_of(session, waiting).is_none_or(|(judge, at)| {
+        judges_to_ask(judge, at).any(|at| judge.rubric.judges[at].program.is_some())
+    });
+    is_called && settings.ask.may_ask(kind_of(session, waiting))
 }
 
-/// How the judge at `at` is reached.
 pub(crate) fn access<'s>(
     session: &'s Session,
     judge: &'s Judge,
@@ -274,16 +247,11 @@ pub(crate) fn access<'s>(
     })
 }
 
-/// The environment variables that may hold the key of a judge.
 pub(crate) fn key_variables(spec: &JudgeSpec) -> Vec<&str> {
     match &spec.api_key_env {
         Some(name) => vec![name],
-        None => info(spec).map(|info| info.key_variables.to_vec()).unwrap_or_default(),
+        None => provider::info(&spec.provider).map_or(Vec::new(), |it| it.key_variables.to_vec()),
     }
-}
-
-fn info(spec: &JudgeSpec) -> Option<&'static ProviderInfo> {
-    provider::info(&spec.provider)
 }
 
 /// Names of headers know no case.

@@ -1,4 +1,5 @@
-//! Judgments that are missing here and stored for another endpoint: the same model and prompt, asked elsewhere.
+//! Actions that are missing under their keys and stored under others: those of an earlier version, or those that they would
+//! have at another endpoint, where the same model was asked the same.
 //!
 //! Which endpoints there are is read off stored judgments; whether they answered is a look at the key that an action would
 //! have there.
@@ -12,16 +13,18 @@ use serde::Deserialize;
 use super::waiting::WaitingAction;
 use crate::session::Session;
 use evalrs_eval::action::Action;
-use evalrs_eval::evaluate::Purpose;
+use evalrs_eval::evaluate::{BallotId, Purpose};
 use evalrs_eval::judge::{JudgeAction, KIND};
-use evalrs_graph::{queries, results};
-use evalrs_model::key::{ActionKey, Ingredient, KeyMap};
+use evalrs_graph::inputs::CellId;
+use evalrs_graph::queries;
+use evalrs_graph::results::{self, RenderedAction};
+use evalrs_model::key::{ActionKey, Ingredient, KeyMap, KeySet, KeyVersion};
 use evalrs_store::OutcomeStore;
 
 /// How many stored judgments are read for their endpoints. Keys are spread evenly: an endpoint that answered one in a
 /// hundred is found.
 const READ: usize = 4_096;
-/// How many keys are looked up at once.
+/// Actions that are looked up at once.
 const LOOKED_UP: usize = 2_048;
 
 /// Where a judgment is stored, and where it would be asked.
@@ -34,50 +37,28 @@ pub struct OtherEndpoint {
 }
 
 /// The keys among those of `missing` whose actions are stored for another endpoint.
-pub(crate) fn stored_elsewhere<'a>(
+pub(crate) fn stored_elsewhere(
     session: &Session,
     store: &dyn OutcomeStore,
     endpoints: &OnceCell<StoredEndpoints>,
-    missing: impl IntoIterator<Item = &'a WaitingAction>,
+    missing: &[WaitingAction],
 ) -> KeyMap<Arc<OtherEndpoint>> {
+    let judgments: Vec<&WaitingAction> =
+        missing.iter().filter(|waiting| waiting.purpose == Purpose::Grade).collect();
     let mut found = KeyMap::default();
-    let judgments = missing.into_iter().filter(|waiting| waiting.purpose == Purpose::Grade);
-    let mut judgments = judgments.peekable();
-    if judgments.peek().is_none() {
-        return found;
-    }
-    let endpoints = endpoints.get_or_init(|| StoredEndpoints::of(store));
-    let mut pairs: BTreeMap<ActionKey, ElsewhereKey> = BTreeMap::new();
-    for waiting in judgments {
-        for (key, candidate) in candidates(session, waiting, endpoints) {
-            pairs.insert(key, candidate);
+    for batch in judgments.chunks(LOOKED_UP) {
+        let endpoints = endpoints.get_or_init(|| StoredEndpoints::of(store));
+        let mut pairs = BTreeMap::new();
+        for waiting in batch {
+            for (key, endpoint) in candidates(session, waiting, endpoints) {
+                pairs.insert(key, (waiting.key, endpoint));
+            }
         }
-        if pairs.len() >= LOOKED_UP {
-            look_up(&mut pairs, store, &mut found);
-        }
+        let keys: Vec<ActionKey> = pairs.keys().copied().collect();
+        let held = pairs.into_values().zip(store.lines_of(&keys));
+        found.extend(held.filter(|(_, line)| line.is_some()).map(|(candidate, _)| candidate));
     }
-    look_up(&mut pairs, store, &mut found);
     found
-}
-
-/// An action that is missing, as it would be stored elsewhere.
-struct ElsewhereKey {
-    missing: ActionKey,
-    endpoint: Arc<OtherEndpoint>,
-}
-
-fn look_up(
-    pairs: &mut BTreeMap<ActionKey, ElsewhereKey>,
-    store: &dyn OutcomeStore,
-    found: &mut KeyMap<Arc<OtherEndpoint>>,
-) {
-    let pairs = std::mem::take(pairs);
-    let keys: Vec<ActionKey> = pairs.keys().copied().collect();
-    for (candidate, line) in pairs.into_values().zip(store.lines_of(&keys)) {
-        if line.is_some() {
-            found.insert(candidate.missing, candidate.endpoint);
-        }
-    }
 }
 
 /// The keys that an action would have at the other endpoints of its model.
@@ -85,14 +66,13 @@ fn candidates(
     session: &Session,
     waiting: &WaitingAction,
     endpoints: &StoredEndpoints,
-) -> Vec<(ActionKey, ElsewhereKey)> {
-    let WaitingAction { cell, ballot, key: missing, .. } = *waiting;
+) -> Vec<(ActionKey, Arc<OtherEndpoint>)> {
+    let WaitingAction { cell, ballot, .. } = *waiting;
     let db = &session.db;
     let Some(grader) = session.grader(cell.grader) else { return Vec::new() };
     let Some(judge) = queries::ready(db, grader).judge() else { return Vec::new() };
     let Some(seat) = judge.seats.get(judge.ballot(ballot.ballot).judge) else { return Vec::new() };
-    let asked = seat.model_settings();
-    let others = endpoints.beside(asked);
+    let others = endpoints.beside(seat.model_settings());
     // Only where there are some is the prompt rendered again.
     if others.is_empty() {
         return Vec::new();
@@ -102,21 +82,17 @@ fn candidates(
     else {
         return Vec::new();
     };
-    let mut keyed = Vec::new();
-    for endpoint in others {
+    let keyed = others.into_iter().map(|endpoint| {
         action.endpoint.clone_from(&endpoint.stored);
-        let action = Action::Judge(action.clone());
-        keyed.push((action.key(), ElsewhereKey { missing, endpoint }));
-    }
-    keyed
+        (Action::Judge(action.clone()).key(), endpoint)
+    });
+    keyed.collect()
 }
 
-/// The endpoints of stored judgments, by provider and model.
 #[derive(Debug, Default)]
 pub(crate) struct StoredEndpoints(BTreeMap<(String, String), BTreeSet<String>>);
 
 impl StoredEndpoints {
-    /// Those of the judgments of a store.
     fn of(store: &dyn OutcomeStore) -> Self {
         let mut endpoints = Self::default();
         let keys = store.keys();
@@ -134,14 +110,10 @@ impl StoredEndpoints {
 
     /// Those that are not where `asked` goes.
     fn beside(&self, asked: &JudgeAction) -> Vec<Arc<OtherEndpoint>> {
-        let of = (asked.provider.clone(), asked.model.clone());
-        let all = self.0.get(&of).into_iter().flatten();
-        let others = all.filter(|stored| **stored != asked.endpoint);
-        let other = |stored: &String| OtherEndpoint {
-            asked: asked.endpoint.clone(),
-            stored: stored.clone(),
-        };
-        others.map(|stored| Arc::new(other(stored))).collect()
+        let all = self.0.get(&(asked.provider.clone(), asked.model.clone())).into_iter().flatten();
+        let others = all.filter(|stored| **stored != asked.endpoint).cloned();
+        let asked = &asked.endpoint;
+        others.map(|stored| Arc::new(OtherEndpoint { asked: asked.clone(), stored })).collect()
     }
 
     fn add(&mut self, ingredients: &[Ingredient]) {
@@ -162,4 +134,42 @@ impl StoredEndpoints {
 #[derive(Deserialize)]
 struct BodyIngredients {
     ingredients: Vec<Ingredient>,
+}
+
+/// The keys among those of `missing` whose actions have outcomes under earlier keys.
+pub(crate) fn superseded<'a>(
+    session: &Session,
+    store: &dyn OutcomeStore,
+    missing: impl IntoIterator<Item = &'a WaitingAction>,
+) -> KeySet {
+    let mut found = KeySet::default();
+    // A first run has no earlier judgments, and nothing need be rendered to know it.
+    if store.is_empty() {
+        return found;
+    }
+    let missing: Vec<&WaitingAction> = missing.into_iter().collect();
+    for batch in missing.chunks(LOOKED_UP) {
+        let pairs = batch.iter().filter_map(|waiting| {
+            let WaitingAction { cell, ballot, purpose, key, .. } = **waiting;
+            Some((earlier_key(session, cell, ballot, purpose)?, key))
+        });
+        let (earlier, current): (Vec<ActionKey>, Vec<ActionKey>) = pairs.unzip();
+        let held = current.into_iter().zip(store.lines_of(&earlier));
+        found.extend(held.filter(|(_, line)| line.is_some()).map(|(current, _)| current));
+    }
+    found
+}
+
+/// The key that an action of a grade had in the version before.
+pub(crate) fn earlier_key(
+    session: &Session,
+    cell: CellId,
+    ballot: BallotId,
+    purpose: Purpose,
+) -> Option<ActionKey> {
+    let CellId { chunk, case, grader } = cell;
+    let grader = session.grader(grader)?;
+    let wanted = RenderedAction { ballot, purpose, version: KeyVersion::Superseded };
+    let action = results::action_for(&session.db, chunk, case, grader, wanted)?;
+    Some(action.superseded_key())
 }

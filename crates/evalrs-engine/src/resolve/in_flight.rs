@@ -38,47 +38,35 @@ const MAX_UNPAID: usize = 2_000;
 /// So many of those are written at once; fewer wait a moment for more.
 const BATCH: usize = MAX_UNPAID / 2;
 
-/// What happened next.
 pub(crate) enum InFlightEvent<T> {
     /// An action landed; it is not durable yet.
     Landed(Arrival<T>),
     /// The executor has something new.
     Changed,
-    /// A program was loaded, or cannot be.
     Loaded(Program, Result<DiscoveredFiles, Failure>),
-    /// A batch was written, or could not be.
     Written(Vec<WrittenAction<T>>, Result<(), StoreError>),
 }
 
 /// An action whose outcome is durable, or cannot be kept.
 #[derive(Debug)]
 pub(crate) struct WrittenAction<T = WaitingAction> {
-    /// What waited for it.
     pub waiting: T,
-    /// Its key.
     pub key: ActionKey,
-    /// The key that it is kept under.
     pub(crate) kept_under: ActionKey,
-    /// What came of it.
     pub outcome: Outcome,
     /// Why it was asked again in vain, if a reply from before stands.
     pub in_vain: Option<String>,
-    /// Whether it was superseded.
     pub superseded: bool,
 }
 
 /// What is known of an action as soon as it lands.
 #[derive(Debug)]
 pub(crate) struct Arrival<T = WaitingAction> {
-    /// What waited for it.
     pub waiting: T,
-    /// Who was asked.
     pub endpoint: EndpointId,
-    /// What it used.
     pub usage: Usage,
     /// Why it has no reply, if it has none.
     pub failure: Option<(FailureKind, String)>,
-    /// Whether it was superseded.
     pub superseded: bool,
 }
 
@@ -89,11 +77,12 @@ type LoadingProgram<'a> =
 /// Actions being executed, and outcomes being written.
 pub(crate) struct InFlight<'a, T = WaitingAction> {
     executor: &'a dyn Executor,
+    /// What judges and models of targets cost.
+    pub prices: Arc<Prices>,
     executing: FuturesUnordered<Execution<'a>>,
     loading: FuturesOrdered<LoadingProgram<'a>>,
     /// Every action from its launch until it is durable.
     actions: KeyMap<ActionInFlight<T>>,
-    /// Actions launched so far.
     launched: u64,
     landed: Vec<LandedAction>,
     /// How many of those cost nothing.
@@ -117,10 +106,10 @@ struct ActionInFlight<T> {
 }
 
 impl<'a, T: Copy> InFlight<'a, T> {
-    /// Nothing yet; what lands is written to `store`.
     pub(crate) fn new(store: Arc<dyn OutcomeStore>, executor: &'a dyn Executor) -> Self {
         Self {
             executor,
+            prices: Arc::default(),
             executing: FuturesUnordered::new(),
             loading: FuturesOrdered::new(),
             actions: KeyMap::default(),
@@ -139,29 +128,21 @@ impl<'a, T: Copy> InFlight<'a, T> {
         !self.stopped && paid < MAX_UNWRITTEN && self.unpaid < MAX_UNPAID
     }
 
-    /// Whether no action will start any more.
     pub(crate) fn is_stopped(&self) -> bool {
         self.stopped
     }
 
     /// Starts the action under `key`, whose outcome is to be kept under `generation`.
-    pub(crate) fn launch(
-        &mut self,
-        waiting: T,
-        key: ActionKey,
-        generation: u32,
-        launch: Launch,
-        prices: &Arc<Prices>,
-    ) {
+    pub(crate) fn launch(&mut self, waiting: T, key: ActionKey, generation: u32, launch: Launch) {
         let launch = match launch {
-            Launch::Target(target) => Launch::Target(Box::new(target.priced(prices))),
+            Launch::Target(target) => Launch::Target(Box::new(target.priced(&self.prices))),
             launch @ (Launch::Judge(_) | Launch::Program(_)) => launch,
         };
         let action = launch.action();
         let endpoint = launch.endpoint();
         // It takes its place at once, before room is looked for again.
         let executing = self.executor.execute(launch);
-        let prices = Arc::clone(prices);
+        let prices = Arc::clone(&self.prices);
         let (executing, abort) = abortable(executing);
         let executing = async move {
             let outcome = executing.await?.priced(&prices, action.model());
@@ -180,13 +161,11 @@ impl<'a, T: Copy> InFlight<'a, T> {
         self.executing.push(Box::pin(executing));
     }
 
-    /// Loads a program.
     pub(crate) fn load(&mut self, program: Program, start: Arc<Start>, base: ActionKey) {
         let loading = self.executor.loader().load(start, base);
         self.loading.push_back(Box::pin(async move { (program, loading.await) }));
     }
 
-    /// Whether programs are being loaded.
     pub(crate) fn is_loading(&self) -> bool {
         !self.loading.is_empty()
     }
@@ -278,7 +257,6 @@ impl<'a, T: Copy> InFlight<'a, T> {
             && !self.writer.is_writing()
     }
 
-    /// How many actions are being executed.
     pub(crate) fn executing(&self) -> usize {
         self.executing.len()
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::credentials::{JudgeAccess, access, headers_of, judge_of};
+use super::credentials::{JudgeAccess, access, judge_of, put_all};
 use super::queues::PROGRAM_LIMITS;
 use super::settings::Settings;
 use super::waiting::WaitingAction;
@@ -16,14 +16,17 @@ use evalrs_exec::{
     EndpointId, JudgeLaunch, Launch, LimitSettings, ProgramLaunch, RequestHeader, Secret, Start,
 };
 use evalrs_graph::inputs::CellId;
-use evalrs_graph::results;
-use evalrs_graph::{answers, queries};
+use evalrs_graph::{answers, queries, results};
 use evalrs_letta::requests::PROJECT_HEADER;
 use evalrs_model::key::KeyVersion;
 use evalrs_model::spec::{AgentKind, GraderSpec, JudgeSpec, Role};
 
 /// Conversations under way at once where nobody says: agents are large, and their APIs have limits.
 const CONVERSATIONS: usize = 4;
+
+/// Variables that say how a Letta server is reached.
+const LETTA_API_KEY: &str = "LETTA_API_KEY";
+const LETTA_PROJECT_ID: &str = "LETTA_PROJECT_ID";
 
 /// Renders `waiting`. An error names the promise of the graph that does not hold.
 pub(crate) fn launch(
@@ -55,9 +58,8 @@ pub(crate) fn launch(
     let program = access.spec.program.as_ref();
     let start =
         program.map(|judge| session.start_of(&judge.program).ok_or("its command was not read"));
-    let start = start.transpose()?;
-    let sample = results::sample_id(db, chunk, case);
-    let what_for = format!("{} of {}", grader.name(db), sample.unwrap_or_default());
+    let sample = results::sample_id(db, chunk, case).unwrap_or_default();
+    let what_for = format!("{} of {sample}", grader.name(db));
     Ok(Launch::Judge(JudgeLaunch {
         action,
         endpoint,
@@ -67,7 +69,7 @@ pub(crate) fn launch(
         headers: access.headers(),
         patience: access.spec.patience.clone(),
         agent: access.spec.agent.clone(),
-        start,
+        start: start.transpose()?,
     }))
 }
 
@@ -98,33 +100,27 @@ fn conversation(
         AgentKind::Http(http) => Some(TargetAccess {
             base_url: String::new(),
             api_key: None,
-            headers: headers_of(&http.headers, environment),
+            headers: put_all(Vec::new(), &http.headers, environment),
             price: None,
         }),
         AgentKind::LettaAgent(letta) => {
-            let server = LettaServerNames {
-                base_url: identity.letta_server.as_ref(),
-                api_key_env: letta.api_key_env.as_deref(),
-                project_id: letta.project_id.as_ref(),
-            };
-            Some(server.access(environment))
+            let api_key = letta.api_key_env.as_deref().unwrap_or(LETTA_API_KEY);
+            let project = letta.project_id.as_ref();
+            Some(letta_access(identity.letta_server.as_ref(), api_key, project, environment))
         }
         AgentKind::LettaCode(_) => {
-            let base_url = identity.letta_server.as_ref();
-            let server = LettaServerNames { base_url, api_key_env: None, project_id: None };
-            start = server.told(&start, environment);
-            Some(server.access(environment))
+            let server = identity.letta_server.as_ref();
+            start = told_of_server(&start, server, environment);
+            Some(letta_access(server, LETTA_API_KEY, None, environment))
         }
         AgentKind::Command | AgentKind::Function | AgentKind::Headless(_) => None,
     };
     let user = identity.spec.user.as_ref().zip(identity.user.as_ref());
     let user = user.map(|(user, endpoint)| reached(&user.model, endpoint));
-    let setup = identity.spec.hooks.script.as_ref().map(|script| session.start_of(script));
-    let setup = match setup {
-        Some(None) => return Err("the script that prepares its server was not read"),
-        Some(start) => start,
-        None => None,
-    };
+    let setup = identity.spec.hooks.script.as_ref().map(|script| {
+        session.start_of(script).ok_or("the script that prepares its server was not read")
+    });
+    let setup = setup.transpose()?;
     let CellId { chunk, case, .. } = waiting.cell;
     let spec = queries::row_spec(db, session.root).as_ref().ok_or("its rows cannot be read")?;
     let who = queries::checked(db, chunk).whos.get(case).ok_or("its case is gone")?;
@@ -140,46 +136,41 @@ fn conversation(
     })))
 }
 
-/// The Letta server of a target.
-struct LettaServerNames<'a> {
-    base_url: Option<&'a String>,
-    api_key_env: Option<&'a str>,
-    project_id: Option<&'a String>,
+/// The start of a program that is told of a Letta server by its environment, as far as anybody says something.
+fn told_of_server(
+    start: &Start,
+    base_url: Option<&String>,
+    environment: &BTreeMap<String, String>,
+) -> Arc<Start> {
+    let mut told = start.clone();
+    for name in [LETTA_API_KEY, "LETTA_BASE_URL", LETTA_PROJECT_ID] {
+        let value = if name == "LETTA_BASE_URL" { base_url } else { environment.get(name) };
+        if let Some(value) = value {
+            told.env.retain(|(held, _)| held != name);
+            told.env.push((name.to_owned(), Secret::new(value.clone())));
+        }
+    }
+    Arc::new(told)
 }
 
-impl LettaServerNames<'_> {
-    /// The start of a program that is told of it by its environment, as far as anybody says something.
-    fn told(&self, start: &Arc<Start>, environment: &BTreeMap<String, String>) -> Arc<Start> {
-        let mut told = start.as_ref().clone();
-        for name in ["LETTA_API_KEY", "LETTA_BASE_URL", "LETTA_PROJECT_ID"] {
-            let is_server = name == "LETTA_BASE_URL";
-            let value = if is_server { self.base_url } else { environment.get(name) };
-            if let Some(value) = value {
-                told.env.retain(|(held, _)| held != name);
-                told.env.push((name.to_owned(), Secret::new(value.clone())));
-            }
-        }
-        Arc::new(told)
-    }
-
-    /// How it is reached in this environment.
-    fn access(&self, environment: &BTreeMap<String, String>) -> TargetAccess {
-        let name = self.api_key_env.unwrap_or("LETTA_API_KEY");
-        let api_key = environment.get(name).map(|key| Secret::new(key.clone()));
-        let project = self.project_id.or_else(|| environment.get("LETTA_PROJECT_ID"));
-        let header = |project: &String| RequestHeader {
-            name: PROJECT_HEADER.to_owned(),
-            value: Secret::new(project.clone()),
-            is_secret: false,
-        };
-        TargetAccess {
-            base_url: self
-                .base_url
-                .map_or_else(|| "http://localhost:8283".to_owned(), Clone::clone),
-            api_key,
-            headers: project.map(header).into_iter().collect(),
-            price: None,
-        }
+/// How the Letta server of a target is reached in this environment; `api_key` is the variable that holds its key.
+fn letta_access(
+    base_url: Option<&String>,
+    api_key: &str,
+    project: Option<&String>,
+    environment: &BTreeMap<String, String>,
+) -> TargetAccess {
+    let project = project.or_else(|| environment.get(LETTA_PROJECT_ID));
+    let headers = project.into_iter().map(|project| RequestHeader {
+        name: PROJECT_HEADER.to_owned(),
+        value: Secret::new(project.clone()),
+        is_secret: false,
+    });
+    TargetAccess {
+        base_url: base_url.map_or("http://localhost:8283", String::as_str).to_owned(),
+        api_key: environment.get(api_key).map(|key| Secret::new(key.clone())),
+        headers: headers.collect(),
+        price: None,
     }
 }
 
@@ -197,6 +188,5 @@ pub(crate) fn noun(session: &Session) -> &'static str {
     }
     let graders = session.suite().into_iter().flat_map(|suite| &suite.graders);
     let mut programs = graders.flat_map(GraderSpec::programs);
-    let is_called = programs.any(|program| program.role != Role::Judge);
-    if is_called { "call" } else { "judgment" }
+    if programs.any(|program| program.role != Role::Judge) { "call" } else { "judgment" }
 }

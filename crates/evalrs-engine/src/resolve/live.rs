@@ -8,25 +8,22 @@ use std::collections::{BTreeSet, HashSet, VecDeque};
 use std::sync::Arc;
 
 use super::budget::SpendingLimits;
-use super::cannot_ask::CannotAsk;
 use super::credentials::check_credentials;
 use super::in_flight::WrittenAction;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::Settings;
+use super::settled::CannotAsk;
 use super::waiting::{ScannedPlans, WaitingAction};
 use crate::session::Session;
 use evalrs_eval::evaluate::{BallotId, each_wanted};
-use evalrs_graph::answers;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::{CellId, Chunk};
-use evalrs_graph::queries;
-use evalrs_graph::queries::Threshold;
-use evalrs_graph::{Database, Db};
+use evalrs_graph::queries::{self, Threshold};
+use evalrs_graph::{Database, Db, answers};
 use evalrs_model::delta::Cell;
 use evalrs_model::key::{ActionKey, Ingredient, KeySet};
 use evalrs_model::outcome::{Outcome, StoredOutcome};
-use evalrs_store::OutcomeStore;
 
 mod preflight;
 mod preflights;
@@ -78,15 +75,10 @@ pub struct Live<'a> {
 }
 
 impl<'a> Live<'a> {
-    /// Settles `session` with `store`. Nothing is planned before [`Self::begin`].
-    pub fn new(
-        session: &'a mut Session,
-        store: Arc<dyn OutcomeStore>,
-        world: Effects<'a>,
-        settings: Settings,
-    ) -> Self {
+    /// Settles `session`. Nothing is planned before [`Self::begin`].
+    pub fn new(session: &'a mut Session, world: Effects<'a>, settings: Settings) -> Self {
         Self {
-            resolver: Resolver::new(session, store, world, settings),
+            resolver: Resolver::new(session, world, settings),
             to_plan: VecDeque::new(),
             ranking: None,
             urgent: HashSet::new(),
@@ -130,7 +122,7 @@ impl<'a> Live<'a> {
 
     /// Launches what was held back.
     pub fn allow_all(&mut self) {
-        self.resolver.admission.allow_all();
+        self.resolver.admission.allow_more(u64::MAX);
     }
 
     /// Launches so many of what was held back.
@@ -232,7 +224,7 @@ impl<'a> Live<'a> {
                     continue;
                 }
                 if !resolver.admission.queues.promote(0, &is_meant) {
-                    let held = resolver.store.get_many(&[key]).pop().flatten();
+                    let held = resolver.world.store.get_many(&[key]).pop().flatten();
                     let generation = held.map_or(0, |held| held.generation.saturating_add(1));
                     resolver
                         .list
@@ -385,7 +377,7 @@ impl<'a> Live<'a> {
 
     /// What the stored judgment under `key` was made of; none if the store does not have it.
     pub fn kept(&self, key: ActionKey) -> Option<Vec<Ingredient>> {
-        let entry = self.resolver.store.get_many(&[key]).pop()??;
+        let entry = self.resolver.world.store.get_many(&[key]).pop()??;
         serde_json::from_str::<StoredOutcome>(&entry.body).ok().map(|stored| stored.ingredients)
     }
 

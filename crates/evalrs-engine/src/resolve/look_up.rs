@@ -57,8 +57,8 @@ impl Resolver<'_> {
             outcome
         };
         let unapplied = self.list.take_unapplied(self.session);
-        let found = self.list.look_up(self.store.as_ref(), &mut usable);
-        let FoundOutcomes { outcomes, waiting, answers, has_more } = found;
+        let found = self.list.look_up(self.world.store.as_ref(), &mut usable);
+        let FoundOutcomes { outcomes, waiting, answers, has_more, .. } = found;
         let waiting = waiting.into_iter().chain(unapplied).collect::<HashSet<Chunk>>();
         let waiting: Vec<_> = waiting.into_iter().collect();
         for (key, size) in answers {

@@ -2,17 +2,14 @@
 //!
 //! Where a budget or a limit is set, all first verdicts come before all that confirms: see `resolver`.
 
-/// How much each grader waits for.
 #[derive(Debug, Default)]
 pub(crate) struct OutstandingCounts {
-    /// By the ordinal of the grader.
     waiting: Vec<u64>,
     /// Whether a grader has got all it waited for since the last call of `take_done`.
     is_one_done: bool,
 }
 
 impl OutstandingCounts {
-    /// The grader waits for one more action.
     pub(crate) fn add(&mut self, grader: usize) {
         if self.waiting.len() <= grader {
             self.waiting.resize(grader + 1, 0);

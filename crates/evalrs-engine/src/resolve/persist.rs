@@ -5,18 +5,13 @@ use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{Failure, FailureKind, Outcome, StoredOutcome, read_body};
 use evalrs_store::{BODY_LIMIT, Entry, OutcomeStore, StoreError};
 
-/// An action that landed.
 #[derive(Debug)]
 pub(crate) struct LandedAction {
-    /// Its key.
     pub key: ActionKey,
     /// The key that it is kept under: another one where the program was found to rest on less than was known.
     pub(crate) kept_under: ActionKey,
-    /// The generation its outcome is kept under.
     pub generation: u32,
-    /// The action.
     pub action: Action,
-    /// What came of it.
     pub outcome: Outcome,
     /// Why it was asked again in vain, if a reply from before stands.
     pub in_vain: Option<String>,
@@ -53,7 +48,6 @@ impl LandedAction {
         stands
     }
 
-    /// The entry of what came of it.
     fn entry(&mut self, held: Option<&Entry>, at: &str) -> Entry {
         // What other versions of evalrs look at is the generation alone.
         let beyond = held.map_or(0, |held| held.generation.saturating_add(1));
@@ -132,8 +126,7 @@ mod tests {
     use evalrs_eval::judge::{JudgeAction, reply};
     use evalrs_model::key::ActionKey;
     use evalrs_model::outcome::{Failure, FailureKind, Outcome, Reply, StoredOutcome, read_body};
-    use evalrs_model::spec::ReplyFormat;
-    use evalrs_model::spec::Scale;
+    use evalrs_model::spec::{ReplyFormat, Scale};
     use evalrs_store::{Entry, MemoryStore, OutcomeStore, StoreError};
 
     const KEY: ActionKey = ActionKey([1; 32]);

@@ -9,7 +9,6 @@ use evalrs_graph::{Database, queries};
 /// Chunks that one thread plans before several are worth while.
 pub const MAX_CHUNKS_ALONE: usize = 64;
 
-/// The most threads that plan.
 const MAX_THREADS: usize = 8;
 
 /// Does `work`, which needs the plans of all chunks in their order, while other threads plan from the other end.

@@ -22,20 +22,15 @@ type At = (u8, usize);
 /// Who executes the actions of a queue.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum QueueOwner {
-    /// Programs, on this machine.
     Programs,
-    /// The target.
     Target,
-    /// Judges at an endpoint.
     Judges(Endpoint),
 }
 
 /// Whose actions may start, as far as that is not for the executor to say. Those of programs cost nothing, and always may.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct MayStart {
-    /// Those of judges.
     pub judges: bool,
-    /// Those of the target.
     pub target: bool,
 }
 
@@ -49,7 +44,6 @@ impl MayStart {
     }
 }
 
-/// What is queued for all endpoints.
 #[derive(Debug)]
 pub(crate) struct Queues<T> {
     endpoints: Vec<EndpointQueue<T>>,
@@ -60,7 +54,6 @@ pub(crate) struct Queues<T> {
 /// The part of the queue that one endpoint is asked.
 #[derive(Debug)]
 struct EndpointQueue<T> {
-    /// Who executes them.
     owner: QueueOwner,
     /// None where the queue was dropped and the endpoint was not named since.
     limits: Option<LimitSettings>,
@@ -69,14 +62,12 @@ struct EndpointQueue<T> {
     under_way: usize,
 }
 
-/// The actions that wait for one model of an endpoint.
 #[derive(Debug)]
 struct ModelQueue<T> {
     model: String,
     actions: BTreeMap<At, T>,
 }
 
-/// Where actions of one model of an endpoint wait.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct QueueId {
     endpoint: usize,
@@ -86,11 +77,9 @@ pub(crate) struct QueueId {
 /// An action that may start.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Next<T> {
-    /// Who is asked.
     pub endpoint: EndpointId,
     queue: QueueId,
     at: At,
-    /// The action.
     pub action: T,
 }
 
@@ -99,7 +88,6 @@ pub(crate) struct Next<T> {
 pub(crate) struct ClosedQueue<T> {
     /// Why, in a sentence that names which.
     pub reason: String,
-    /// What was left.
     pub rest: Vec<T>,
 }
 
@@ -113,7 +101,6 @@ impl<T> EndpointQueue<T> {
         self.limits.is_some_and(|limits| self.under_way < limits.most)
     }
 
-    /// How many actions wait.
     fn len(&self) -> usize {
         self.models.iter().map(|model| model.actions.len()).sum()
     }
@@ -138,7 +125,6 @@ fn take_all<'a, T: 'a>(models: impl Iterator<Item = &'a mut ModelQueue<T>>) -> V
 }
 
 impl<T> Queues<T> {
-    /// An empty queue.
     pub(crate) fn new() -> Self {
         Self { endpoints: Vec::new(), count: 0 }
     }
@@ -201,7 +187,6 @@ impl<T> Queues<T> {
         }
     }
 
-    /// Whether nothing waits.
     pub(crate) fn is_empty(&self) -> bool {
         self.endpoints.iter().all(EndpointQueue::is_empty)
     }
@@ -211,12 +196,10 @@ impl<T> Queues<T> {
         self.endpoints.iter().any(|queue| !queue.is_free() && !queue.is_empty())
     }
 
-    /// Whether conversations of the target wait.
     pub(crate) fn has_conversations(&self) -> bool {
         self.endpoints.iter().any(|queue| queue.owner == QueueOwner::Target && !queue.is_empty())
     }
 
-    /// How many actions wait.
     pub(crate) fn len(&self) -> usize {
         self.endpoints.iter().map(EndpointQueue::len).sum()
     }

@@ -33,7 +33,6 @@ struct CalledAgain {
 #[derive(Default)]
 pub(crate) struct RepeatedCalls<'a> {
     calls: FuturesOrdered<Pin<Box<dyn Future<Output = CalledAgain> + 'a>>>,
-    /// The keys that were looked at.
     seen: KeySet,
 }
 
@@ -69,7 +68,6 @@ impl<'a> RepeatedCalls<'a> {
     }
 }
 
-/// What is repeated of what was asked.
 fn to_repeat(session: &Session, asked: &KeySet) -> Vec<WaitingAction> {
     let db = &session.db;
     let root = session.root;

@@ -9,7 +9,7 @@ use std::cell::OnceCell;
 use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
-use super::admission::{Admission, AdmittedAction, NeverStarts, StartVerdict};
+use super::admission::{Admission, StartVerdict};
 use super::complete_keys::complete_keys;
 use super::credentials::{access, judge_of, kind_of};
 use super::elsewhere::StoredEndpoints;
@@ -25,7 +25,7 @@ use crate::progress::{Event, Progress, Quiet};
 use crate::session::Session;
 use evalrs_base::text::count;
 use evalrs_eval::evaluate::Purpose;
-use evalrs_exec::Executor;
+use evalrs_exec::{Executor, Launch};
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::{Database, Db};
@@ -42,6 +42,8 @@ const UNWRITABLE: &str = "the store cannot be written";
 
 /// The outside, as far as resolving needs it.
 pub struct Effects<'a> {
+    /// Keeps outcomes.
+    pub store: Arc<dyn OutcomeStore>,
     /// Reads files that rows name, and the clock.
     pub system: &'a dyn System,
     /// Executes actions.
@@ -71,7 +73,6 @@ pub(crate) type RankOf<'a> = &'a dyn Fn(&Database, &WaitingAction) -> u8;
 /// A session, what it waits for, and what is being done about that.
 pub(crate) struct Resolver<'a> {
     pub session: &'a mut Session,
-    pub store: Arc<dyn OutcomeStore>,
     pub world: Effects<'a>,
     pub settings: Settings,
     pub list: WaitList,
@@ -86,7 +87,6 @@ pub(crate) struct Resolver<'a> {
     ungraded: usize,
     /// The chunks whose plans and grades may be others since somebody has looked at them.
     pub touched: Vec<Chunk>,
-    /// The answers of the target that the graph holds whole.
     pub(super) whole_answers: WholeAnswers,
     /// What was used so far, also by actions that were superseded before they landed.
     pub used: Usage,
@@ -96,18 +96,14 @@ pub(crate) struct Resolver<'a> {
 }
 
 impl<'a> Resolver<'a> {
-    pub(crate) fn new(
-        session: &'a mut Session,
-        store: Arc<dyn OutcomeStore>,
-        world: Effects<'a>,
-        settings: Settings,
-    ) -> Self {
-        session.db.set_archive(Arc::new(StoredReplies(Arc::clone(&store))));
+    pub(crate) fn new(session: &'a mut Session, world: Effects<'a>, settings: Settings) -> Self {
+        session.db.set_archive(Arc::new(StoredReplies(Arc::clone(&world.store))));
+        let mut in_flight = InFlight::new(Arc::clone(&world.store), world.executor);
+        in_flight.prices = Arc::clone(&settings.prices);
         Self {
             session,
             admission: Admission::new(world.executor.limits(), &settings),
-            in_flight: InFlight::new(Arc::clone(&store), world.executor),
-            store,
+            in_flight,
             world,
             list: WaitList::default(),
             arrived: Vec::new(),
@@ -127,6 +123,7 @@ impl<'a> Resolver<'a> {
     /// most `allowance` actions of judges are launched.
     pub(crate) fn start_over(&mut self, settings: Settings, allowance: u64) {
         self.in_flight.supersede();
+        self.in_flight.prices = Arc::clone(&settings.prices);
         self.admission.start_over(&settings, allowance);
         self.list.start_over(self.session);
         self.outstanding = OutstandingCounts::default();
@@ -139,8 +136,7 @@ impl<'a> Resolver<'a> {
     /// Whether anything may be asked by now.
     pub(crate) fn may_ask(&self) -> bool {
         let Settlement { interrupted, out_of_budget, write_error, .. } = &self.settled;
-        let kinds = [ActionKind::Program, ActionKind::Conversation];
-        let may = kinds.into_iter().any(|kind| self.settings.ask.may_ask(kind));
+        let may = self.settings.ask != AskPolicy::Frozen;
         may && !interrupted && !out_of_budget && write_error.is_none()
     }
 
@@ -151,7 +147,7 @@ impl<'a> Resolver<'a> {
             return false;
         }
         let system = self.world.system;
-        self.session.learn_dependencies(self.store.as_ref(), system);
+        self.session.learn_dependencies(self.world.store.as_ref(), system);
         if self.session.to_load().is_empty() {
             return true;
         }
@@ -182,12 +178,10 @@ impl<'a> Resolver<'a> {
 
     /// Takes what may not be asked out of the list.
     pub(crate) fn take_forbidden(&mut self) -> Vec<WaitingAction> {
-        let ask = self.settings.ask;
-        let may_ask = |waiting: &WaitingAction| ask.may_ask(kind_of(self.session, waiting));
-        let list = std::mem::take(&mut self.list.queue);
-        let (queue, forbidden) = list.into_iter().partition(may_ask);
-        self.list.queue = queue;
-        forbidden
+        let Self { session, list, settings, .. } = self;
+        let is_forbidden =
+            |waiting: &mut WaitingAction| !settings.ask.may_ask(kind_of(session, waiting));
+        list.queue.extract_if(.., is_forbidden).collect()
     }
 
     /// Queues the list by who is asked.
@@ -196,30 +190,25 @@ impl<'a> Resolver<'a> {
         for waiting in std::mem::take(&mut self.list.queue) {
             let grader = waiting.cell.grader;
             self.outstanding.add(grader);
-            let Some((judge, at)) = judge_of(self.session, &waiting) else {
-                let queue = match waiting.purpose {
-                    Purpose::Answer => {
-                        let limits = target_limits(self.session, &self.settings);
-                        self.admission.queues.queue(QueueOwner::Target, "", limits)
-                    }
-                    _ => self.admission.queues.queue(QueueOwner::Programs, "", PROGRAM_LIMITS),
-                };
-                self.admission.queues.push(queue, rank(&self.session.db, &waiting), waiting);
-                continue;
+            let queues = &mut self.admission.queues;
+            let queue = match judge_of(self.session, &waiting) {
+                Some((judge, at)) => {
+                    let Some(access) = access(self.session, judge, at) else {
+                        self.report_bug(waiting, "its judge is not on the panel");
+                        continue;
+                    };
+                    *known.entry((grader, at)).or_insert_with(|| {
+                        let owner = QueueOwner::Judges(access.endpoint());
+                        queues.queue(owner, &access.spec.model, access.limits(&self.settings))
+                    })
+                }
+                None if waiting.purpose == Purpose::Answer => {
+                    let limits = target_limits(self.session, &self.settings);
+                    queues.queue(QueueOwner::Target, "", limits)
+                }
+                None => queues.queue(QueueOwner::Programs, "", PROGRAM_LIMITS),
             };
-            let Some(access) = access(self.session, judge, at) else {
-                self.report_bug(waiting, "its judge is not on the panel");
-                continue;
-            };
-            let queue = known.entry((grader, at)).or_insert_with(|| {
-                let limits = access.limits(&self.settings);
-                self.admission.queues.queue(
-                    QueueOwner::Judges(access.endpoint()),
-                    &access.spec.model,
-                    limits,
-                )
-            });
-            self.admission.queues.push(*queue, rank(&self.session.db, &waiting), waiting);
+            queues.push(queue, rank(&self.session.db, &waiting), waiting);
         }
         self.admission.open_endpoints();
     }
@@ -229,7 +218,7 @@ impl<'a> Resolver<'a> {
     pub(crate) fn can_keep(&mut self) -> bool {
         let mut list = self.list.queue.iter();
         let is_paid = list.any(|waiting| kind_of(self.session, waiting) != ActionKind::Program);
-        let tried = if is_paid { self.store.try_writing() } else { Ok(()) };
+        let tried = if is_paid { self.world.store.try_writing() } else { Ok(()) };
         tried.map_err(|error| self.stop_asking(error)).is_ok()
     }
 
@@ -241,7 +230,7 @@ impl<'a> Resolver<'a> {
 
     /// Notes that the store could not be written; the first error stands.
     pub(crate) fn note_write_error(&mut self, error: StoreError) {
-        self.admission.forbid_paid();
+        self.admission.cannot_keep = true;
         self.settled.write_error.get_or_insert(error);
     }
 
@@ -256,7 +245,9 @@ impl<'a> Resolver<'a> {
         let session = &*self.session;
         let system = self.world.system;
         self.in_flight.write_landed(system, &|identity| session.program_now(identity, system));
-        self.show_notices();
+        for notice in self.world.executor.limits().take_notices() {
+            self.world.progress.event(&Event::from(notice));
+        }
     }
 
     /// Writes what has landed, and launches what may be launched.
@@ -265,26 +256,23 @@ impl<'a> Resolver<'a> {
         self.admission.begin_round(self.in_flight.is_stopped());
         loop {
             let session = &*self.session;
-            let render = |waiting: &WaitingAction, endpoint| launch(session, waiting, endpoint);
-            match self.admission.next(self.in_flight.has_room(), &render) {
-                StartVerdict::Start(admitted) => self.start(*admitted),
-                StartVerdict::Never(NeverStarts::Closed(closed)) => self.give_up_closed(closed),
-                StartVerdict::Never(NeverStarts::Broken(waiting, why)) => {
-                    self.report_bug(waiting, why);
-                }
+            match self.admission.next(self.in_flight.has_room(), &|waiting, endpoint| {
+                launch(session, waiting, endpoint)
+            }) {
+                StartVerdict::Start(waiting, launch) => self.start(waiting, *launch),
+                StartVerdict::Closed(closed) => self.give_up_closed(closed),
+                StartVerdict::Broken(waiting, why) => self.report_bug(waiting, why),
                 StartVerdict::Wait => return,
             }
         }
     }
 
-    /// Launches what was admitted.
-    fn start(&mut self, admitted: AdmittedAction) {
-        let AdmittedAction { waiting, launch } = admitted;
+    fn start(&mut self, waiting: WaitingAction, launch: Launch) {
         self.list.tally(&waiting).asked += 1;
         self.settled.asked.push(waiting.key);
         self.world.progress.event(&Event::Asked);
         let WaitingAction { key, generation, .. } = waiting;
-        self.in_flight.launch(waiting, key, generation, launch, &self.settings.prices);
+        self.in_flight.launch(waiting, key, generation, launch);
     }
 
     /// What was planned and cannot be launched is an error in the report: nothing else would say why its grade is missing.
@@ -295,19 +283,12 @@ impl<'a> Resolver<'a> {
         self.give_up(vec![waiting], FailureKind::NotAsked, &message);
     }
 
-    fn show_notices(&mut self) {
-        for notice in self.world.executor.limits().take_notices() {
-            self.world.progress.event(&Event::from(notice));
-        }
-    }
-
     /// Gives up what an endpoint will not be asked any more.
     fn give_up_closed(&mut self, ClosedQueue { reason, rest }: ClosedQueue<WaitingAction>) {
         for waiting in &rest {
             self.outstanding.remove(waiting.cell.grader);
         }
-        let stopped = told_closed(&rest, &reason);
-        self.settled.stopped.push(stopped);
+        self.settled.stopped.push(told_closed(&rest, &reason));
         self.give_up(rest, FailureKind::NotAsked, &format!("not asked: {reason}"));
     }
 
@@ -326,9 +307,7 @@ impl<'a> Resolver<'a> {
                 let entry = self.session.loaded(program, result, self.world.system);
                 self.in_flight.keep_also(entry.into_iter().collect());
             }
-            InFlightEvent::Landed(arrival) => {
-                self.count(arrival);
-            }
+            InFlightEvent::Landed(arrival) => self.count(arrival),
             InFlightEvent::Written(batch, result) => {
                 if let Err(error) = result {
                     self.stop_asking(error);
@@ -396,9 +375,9 @@ impl<'a> Resolver<'a> {
                 self.whole_answers.add(*key, size_of_reply(outcome));
             }
         }
-        let arrived = arrived.into_iter();
-        let outcomes = arrived.map(|written| (written.key, Arc::new(written.outcome)));
-        self.apply(outcomes.collect());
+        let outcomes =
+            arrived.into_iter().map(|written| (written.key, Arc::new(written.outcome))).collect();
+        self.apply(outcomes);
     }
 
     /// Whether the target has answered something that nobody has looked at.
@@ -441,19 +420,18 @@ impl<'a> Resolver<'a> {
         for waiting in rest {
             self.list.tally(&waiting).pending += 1;
             if self.session.db.outcome(waiting.key).is_none() {
-                let failure = Failure::new(kind, message);
-                given_up.push((waiting.key, Arc::new(Outcome::Failure(failure))));
+                let failure = Outcome::Failure(Failure::new(kind, message));
+                given_up.push((waiting.key, Arc::new(failure)));
             }
         }
         self.apply(given_up);
     }
 
-    /// See [`complete_keys`].
     pub(crate) fn complete_keys(&mut self) {
         if self.settled.write_error.is_none() {
             // Plans name other keys then.
             self.applied += u64::from(!self.session.outgrown().is_empty());
-            let store = self.store.as_ref();
+            let store = self.world.store.as_ref();
             if let Err(error) = complete_keys(self.session, store, self.world.system) {
                 self.note_write_error(error);
             }
@@ -461,7 +439,6 @@ impl<'a> Resolver<'a> {
     }
 }
 
-/// What is said where the rest of a queue is given up.
 fn told_closed(rest: &[WaitingAction], reason: &str) -> String {
     if rest.iter().any(|waiting| waiting.purpose == Purpose::Answer) {
         let count = count(rest.len(), "conversation");

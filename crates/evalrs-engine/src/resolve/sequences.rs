@@ -10,15 +10,14 @@ use std::ops::ControlFlow;
 use std::pin::pin;
 use std::sync::Arc;
 
-use super::admission::{Places, StartVerdict};
-use super::calls::End;
+use super::calls::{End, Receiver};
 use super::in_flight::{InFlight, InFlightEvent};
 use super::prepare::PreparedProgram;
+use super::stored::standing;
 use crate::session::programs::outputs::program_now;
-use evalrs_base::price::Prices;
-use evalrs_exec::{Executor, Launch, Notice};
+use evalrs_exec::{Executor, Launch};
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
-use evalrs_model::outcome::{Failure, FailureKind, Outcome, read_body};
+use evalrs_model::outcome::{Failure, FailureKind, Outcome};
 use evalrs_store::{OutcomeStore, StoreError};
 use evalrs_system::System;
 
@@ -61,14 +60,6 @@ pub struct SequenceRun<'a> {
     pub is_frozen: bool,
 }
 
-/// What takes sequences that are over, and hears what there is to say.
-pub trait SequenceReceiver<S> {
-    /// Takes a sequence. No other is wanted after a break.
-    fn receive(&mut self, sequence: S) -> ControlFlow<()>;
-    /// Hears what the executor has to say.
-    fn notice(&mut self, notice: Notice);
-}
-
 /// What became of sequences.
 pub struct SequencesEnd {
     /// How it ended; an error where outcomes could not be kept.
@@ -86,18 +77,15 @@ pub async fn run_sequences<S: Sequence>(
     run: &SequenceRun<'_>,
     store: Arc<dyn OutcomeStore>,
     sequences: impl Iterator<Item = S>,
-    receiver: &mut dyn SequenceReceiver<S>,
+    receiver: &mut dyn Receiver<S>,
     stop: impl Future<Output = ()>,
 ) -> SequencesEnd {
     let mut stop = pin!(stop);
     let mut sequences = sequences.enumerate().fuse();
     let mut under_way = SequencesUnderWay::new(run, store);
-    let places = Places::new(run.executor.limits(), run.max_concurrent);
     let end = loop {
         let mut flow = ControlFlow::Continue(());
-        while flow.is_continue()
-            && let StartVerdict::Start(()) = places.sequence(under_way.active.len())
-        {
+        while flow.is_continue() && under_way.active.len() < run.max_concurrent.max(1) {
             let Some((id, sequence)) = sequences.next() else { break };
             under_way.active.insert(id, sequence);
             flow = under_way.advance(id, None, receiver);
@@ -105,7 +93,9 @@ pub async fn run_sequences<S: Sequence>(
         if flow.is_break() {
             break Ok(End::Refused);
         }
-        run.executor.limits().take_notices().into_iter().for_each(|notice| receiver.notice(notice));
+        for notice in run.executor.limits().take_notices() {
+            receiver.notice(notice);
+        }
         under_way.write_landed();
         if under_way.active.is_empty() && under_way.in_flight.is_over() {
             break Ok(End::Done);
@@ -127,7 +117,6 @@ pub async fn run_sequences<S: Sequence>(
     ended
 }
 
-/// The sequences that are under way.
 struct SequencesUnderWay<'a, S> {
     run: &'a SequenceRun<'a>,
     active: BTreeMap<usize, S>,
@@ -135,7 +124,6 @@ struct SequencesUnderWay<'a, S> {
     waiting: KeyMap<Vec<usize>>,
     in_flight: InFlight<'a, ()>,
     store: Arc<dyn OutcomeStore>,
-    prices: Arc<Prices>,
     /// What was executed: it is not executed anew once more.
     executed: KeySet,
     seen: KeySet,
@@ -152,7 +140,6 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
             waiting: KeyMap::default(),
             in_flight: InFlight::new(Arc::clone(&store), run.executor),
             store,
-            prices: Arc::default(),
             executed: KeySet::default(),
             seen: KeySet::default(),
             keys: Vec::new(),
@@ -166,7 +153,7 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
         &mut self,
         id: usize,
         mut last: Option<SequenceStep>,
-        receiver: &mut dyn SequenceReceiver<S>,
+        receiver: &mut dyn Receiver<S>,
     ) -> ControlFlow<()> {
         loop {
             let Some(sequence) = self.active.get_mut(&id) else { return ControlFlow::Continue(()) };
@@ -193,17 +180,10 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
             return None;
         }
         let held = self.store.get_many(&[key]).pop().flatten();
-        let was_executed = self.executed.contains(&key);
-        let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
-        let is_last = held.as_ref().is_some_and(|held| held.generation == u32::MAX);
-        let stored = held.and_then(|held| read_body(&held.body).ok());
-        // A stored failure is no reason to fail again.
-        let stored = stored.filter(|outcome| match outcome {
-            Outcome::Reply(_) => was_executed || is_last || !anew,
-            Outcome::Failure(_) => was_executed || self.run.is_frozen,
-        });
+        let is_new = self.executed.contains(&key);
+        let (stored, generation) = standing(held, is_new, anew, !self.run.is_frozen);
         if let Some(outcome) = stored {
-            return Some(SequenceStep { outcome, is_new: was_executed });
+            return Some(SequenceStep { outcome, is_new });
         }
         if self.run.is_frozen {
             let message = "nothing is stored for it, and --frozen forbids running it";
@@ -211,15 +191,14 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
             return Some(SequenceStep { outcome, is_new: false });
         }
         self.waiting.insert(key, vec![id]);
-        self.in_flight.launch((), key, generation, launch, &self.prices);
+        self.in_flight.launch((), key, generation, launch);
         None
     }
 
-    /// Takes what happened.
     fn take(
         &mut self,
         event: InFlightEvent<()>,
-        receiver: &mut dyn SequenceReceiver<S>,
+        receiver: &mut dyn Receiver<S>,
     ) -> Result<ControlFlow<()>, StoreError> {
         let InFlightEvent::Written(batch, result) = event else {
             return Ok(ControlFlow::Continue(()));
@@ -243,7 +222,6 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
         Ok(ControlFlow::Continue(()))
     }
 
-    /// Sends what has landed to the disk, unless a batch is on its way.
     fn write_landed(&mut self) {
         let SequenceRun { executor, system, grader, agent, .. } = self.run;
         // What a program loads is durable before what it gave.

@@ -55,7 +55,6 @@ impl Default for Settings {
 }
 
 impl Settings {
-    /// The limits of every endpoint.
     pub(crate) fn of_endpoints(&self) -> LimitSettings {
         LimitSettings {
             most: self.max_concurrent.max(1),

@@ -9,26 +9,23 @@ use std::time::Duration;
 use tokio::task::yield_now;
 use tokio::time::{Instant, interval_at};
 
-use super::allowance::Obstacle;
-pub use super::cannot_ask::CannotAsk;
+use super::admission::Obstacle;
 use super::credentials::{calls_program, check_credentials};
-use super::elsewhere::{OtherEndpoint, stored_elsewhere};
+use super::elsewhere::{OtherEndpoint, stored_elsewhere, superseded};
 use super::in_flight::InFlightEvent;
 use super::plan_beside::plan_beside;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::{Refresh, Settings};
-pub use super::settled::Settlement;
-use super::superseded::superseded;
+pub use super::settled::{CannotAsk, Settlement};
 pub use super::waiting::SettledPlans;
 use super::waiting::{ScannedPlans, WaitingAction};
 use crate::progress::Event;
 use crate::session::Session;
 use evalrs_graph::{Db, answers};
-use evalrs_model::outcome::STORED_ELSEWHERE;
-use evalrs_model::outcome::{FailureKind, Outcome, read_body};
+use evalrs_model::outcome::{FailureKind, Outcome, STORED_ELSEWHERE, read_body};
 use evalrs_model::spec::SandboxKind;
-use evalrs_store::{Entry, OutcomeStore};
+use evalrs_store::Entry;
 
 /// Entries that are in memory together when others may have kept better ones.
 const LOOKED_AT: usize = 2_048;
@@ -43,13 +40,12 @@ const ALL_PLANS: ScannedPlans = ScannedPlans::From(0);
 /// is settled is passed over, if the same session was settled before.
 pub async fn settle<'a>(
     session: &'a mut Session,
-    store: Arc<dyn OutcomeStore>,
     world: Effects<'a>,
     settings: &Settings,
     plans: &mut SettledPlans,
     stop: impl Future<Output = ()>,
 ) -> Result<Settlement, CannotAsk> {
-    let mut resolver = Resolver::new(session, store, world, settings.clone());
+    let mut resolver = Resolver::new(session, world, settings.clone());
     resolver.list.settled = std::mem::take(plans);
     let mut stop = pin!(stop);
     load_programs(&mut resolver, stop.as_mut()).await?;
@@ -85,7 +81,7 @@ async fn load_programs(
 ) -> Result<(), CannotAsk> {
     let system = resolver.world.system;
     if resolver.settings.refresh == Refresh::All {
-        resolver.session.learn_dependencies(resolver.store.as_ref(), system);
+        resolver.session.learn_dependencies(resolver.world.store.as_ref(), system);
         let forgotten = resolver.session.forget_reads(system);
         write_now(resolver, &forgotten);
     }
@@ -121,11 +117,11 @@ async fn check_sandboxes(resolver: &Resolver<'_>) -> Result<(), CannotAsk> {
     if !list.queue.iter().any(|waiting| calls_program(session, settings, waiting)) {
         return Ok(());
     }
-    let starts = session.starts();
-    let sandboxed = starts.iter().filter(|it| it.spec.sandbox.kind == SandboxKind::Bubblewrap);
-    for start in sandboxed {
-        let checked = resolver.world.executor.loader().check_sandbox(start).await;
-        checked.map_err(|failure| CannotAsk::NoSandbox { message: failure.message })?;
+    for start in session.starts() {
+        if start.spec.sandbox.kind == SandboxKind::Bubblewrap {
+            let checked = resolver.world.executor.loader().check_sandbox(&start).await;
+            checked.map_err(|failure| CannotAsk::NoSandbox { message: failure.message })?;
+        }
     }
     Ok(())
 }
@@ -148,7 +144,7 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
     let mut ticks = interval_at(Instant::now() + TICK, TICK);
     loop {
         resolver.go_on();
-        let is_refused = resolver.admission.blocked() == Some(Obstacle::Budget);
+        let is_refused = resolver.admission.blocked == Some(Obstacle::Budget);
         let can_start = !resolver.admission.queues.is_empty()
             && !resolver.in_flight.is_stopped()
             && !is_refused;
@@ -193,20 +189,18 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
 }
 
 fn give_up_forbidden(resolver: &mut Resolver<'_>) {
-    let forbidden = resolver.take_forbidden();
-    if let Some(flag) = resolver.settings.ask.flag() {
-        let earlier = superseded(resolver.session, resolver.store.as_ref(), &forbidden);
-        let is_earlier = |waiting: &WaitingAction| earlier.contains(&waiting.key);
-        let (superseded, missing): (Vec<WaitingAction>, Vec<WaitingAction>) =
-            forbidden.into_iter().partition(is_earlier);
-        let missing = give_up_elsewhere(resolver, missing, flag);
-        let message = format!("no stored judgment, and {flag} forbids asking");
-        resolver.give_up(missing, FailureKind::NotStored, &message);
-        let message = format!(
-            "its judgment is stored under an earlier key version, and {flag} forbids asking again"
-        );
-        resolver.give_up(superseded, FailureKind::NotStored, &message);
-    }
+    let mut missing = resolver.take_forbidden();
+    let Some(flag) = resolver.settings.ask.flag() else { return };
+    let earlier = superseded(resolver.session, resolver.world.store.as_ref(), &missing);
+    let superseded: Vec<WaitingAction> =
+        missing.extract_if(.., |waiting| earlier.contains(&waiting.key)).collect();
+    let missing = give_up_elsewhere(resolver, missing, flag);
+    let message = format!("no stored judgment, and {flag} forbids asking");
+    resolver.give_up(missing, FailureKind::NotStored, &message);
+    let message = format!(
+        "its judgment is stored under an earlier key version, and {flag} forbids asking again"
+    );
+    resolver.give_up(superseded, FailureKind::NotStored, &message);
 }
 
 /// Gives up what is stored for another endpoint, and says so; the rest is left.
@@ -215,17 +209,19 @@ fn give_up_elsewhere(
     missing: Vec<WaitingAction>,
     flag: &str,
 ) -> Vec<WaitingAction> {
-    let found =
-        stored_elsewhere(resolver.session, resolver.store.as_ref(), &resolver.endpoints, &missing);
-    let (elsewhere, rest): (Vec<WaitingAction>, Vec<WaitingAction>) =
-        missing.into_iter().partition(|waiting| found.contains_key(&waiting.key));
+    let Resolver { session, world, endpoints, .. } = resolver;
+    let found = stored_elsewhere(session, world.store.as_ref(), endpoints, &missing);
     let mut by_message: BTreeMap<String, Vec<WaitingAction>> = BTreeMap::new();
-    for waiting in elsewhere {
-        let endpoint = found.get(&waiting.key).map(Arc::as_ref);
-        let message = endpoint.map(|OtherEndpoint { asked, stored }| {
-            format!("{STORED_ELSEWHERE} `{stored}`, not for `{asked}`, and {flag} forbids asking")
-        });
-        by_message.entry(message.unwrap_or_default()).or_default().push(waiting);
+    let mut rest = Vec::new();
+    for waiting in missing {
+        let Some(endpoint) = found.get(&waiting.key) else {
+            rest.push(waiting);
+            continue;
+        };
+        let OtherEndpoint { asked, stored } = endpoint.as_ref();
+        let message =
+            format!("{STORED_ELSEWHERE} `{stored}`, not for `{asked}`, and {flag} forbids asking");
+        by_message.entry(message).or_default().push(waiting);
     }
     for (message, waiting) in by_message {
         resolver.give_up(waiting, FailureKind::NotStored, &message);
@@ -249,13 +245,13 @@ fn give_up_rest(resolver: &mut Resolver<'_>) {
 /// Takes what other processes have kept under the keys that were asked here: all report what wins.
 fn look_again(resolver: &mut Resolver<'_>) {
     let is_sure = resolver.settled.write_error.is_none();
-    if !is_sure || resolver.settled.asked.is_empty() || !resolver.store.others_wrote() {
+    if !is_sure || resolver.settled.asked.is_empty() || !resolver.world.store.others_wrote() {
         return;
     }
     let asked = std::mem::take(&mut resolver.settled.asked);
     for keys in asked.chunks(LOOKED_AT) {
         let mut news = Vec::new();
-        for (key, entry) in keys.iter().zip(resolver.store.get_many(keys)) {
+        for (key, entry) in keys.iter().zip(resolver.world.store.get_many(keys)) {
             let Some(outcome) = entry.and_then(|entry| read_body(&entry.body).ok()) else {
                 continue;
             };
@@ -291,12 +287,12 @@ fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settlement {
     let told = resolver.session.take_told();
     let reads = resolver.session.undeclared_reads(resolver.world.system);
     let mut warnings = resolver.settled.warnings;
-    warnings.extend(resolver.store.take_warnings());
+    warnings.extend(resolver.world.store.take_warnings());
     warnings.extend(told.into_iter().chain(reads));
     resolver.world.progress.event(&Event::Finished);
     resolver.list.remember(resolver.session);
     *plans = resolver.list.settled;
-    let calls = resolver.admission.calls();
+    let calls = resolver.admission.budget.calls();
     let is_live = answers::is_live(&resolver.session.db, resolver.session.root);
     let conversations = is_live.then_some(resolver.list.conversations);
     Settlement {
@@ -310,7 +306,7 @@ fn finish(mut resolver: Resolver<'_>, plans: &mut SettledPlans) -> Settlement {
 }
 
 fn write_now(resolver: &mut Resolver<'_>, entries: &[Entry]) {
-    if let Err(error) = resolver.store.put_many(entries) {
+    if let Err(error) = resolver.world.store.put_many(entries) {
         resolver.note_write_error(error);
     }
 }

@@ -19,7 +19,6 @@ pub(crate) type WrittenBatch = (Vec<LandedAction>, Result<(), StoreError>);
 /// From one write to the next of what may wait for more: long beside a write, short for a person who watches.
 const BETWEEN_WRITES: Duration = Duration::from_millis(20);
 
-/// Writes to a store, one batch at a time.
 pub(crate) struct StoreWriter {
     store: Arc<dyn OutcomeStore>,
     writing: Option<JoinHandle<WrittenBatch>>,
@@ -28,12 +27,10 @@ pub(crate) struct StoreWriter {
 }
 
 impl StoreWriter {
-    /// Writes to `store`.
     pub(crate) fn new(store: Arc<dyn OutcomeStore>) -> Self {
         Self { store, writing: None, due: Instant::now() }
     }
 
-    /// Whether a batch is on its way to the disk.
     pub(crate) fn is_writing(&self) -> bool {
         self.writing.is_some()
     }

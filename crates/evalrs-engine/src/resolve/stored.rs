@@ -12,6 +12,24 @@ use evalrs_graph::queries;
 use evalrs_model::outcome::{Outcome, read_body};
 use evalrs_store::Entry;
 
+/// What a command without a suite takes of what is `held` of an action, and the generation that its outcome is kept under if
+/// it is executed. What was executed by the same command stands, as does a result of the last generation, which could not be
+/// replaced. A stored failure is no reason to fail again where that `may_run`.
+pub(crate) fn standing(
+    held: Option<Entry>,
+    was_executed: bool,
+    anew: bool,
+    may_run: bool,
+) -> (Option<Outcome>, u32) {
+    let Some(held) = held else { return (None, 0) };
+    let is_last = held.generation == u32::MAX;
+    let outcome = read_body(&held.body).ok().filter(|outcome| match outcome {
+        Outcome::Reply(_) => was_executed || is_last || !anew,
+        Outcome::Failure(_) => was_executed || !may_run,
+    });
+    (outcome, held.generation.saturating_add(1))
+}
+
 /// Reads stored entries as a session with these settings takes them.
 pub(crate) struct StoredReader<'a> {
     pub session: &'a Session,

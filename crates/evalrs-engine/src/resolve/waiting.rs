@@ -16,13 +16,11 @@ use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{BallotId, GradePlan, Outcomes, Purpose, each_wanted};
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::planned_actions::{actions_of_grader, planned_actions};
-use evalrs_graph::queries;
-use evalrs_graph::queries::{Grader, Threshold};
+use evalrs_graph::queries::{self, Grader, Threshold};
 use evalrs_graph::{Db, answers, programs};
 use evalrs_model::delta::CellState;
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
-use evalrs_model::outcome::ActionTally;
-use evalrs_model::outcome::Outcome;
+use evalrs_model::outcome::{ActionTally, Outcome};
 use evalrs_store::{Entry, OutcomeStore};
 
 /// Keys looked up at once: their lines are in memory together, and one large body.
@@ -43,11 +41,10 @@ pub struct SettledPlans(HashMap<Chunk, (Plans, Box<[u64]>)>);
 impl SettledPlans {
     /// How many actions the plans want, grader by grader, if they are settled.
     fn actions(&self, chunk: Chunk, plans: &Plans) -> Option<&[u64]> {
-        let is_same = |(left, right): (&(Arc<_>, Threshold), &(Arc<_>, Threshold))| {
-            Arc::ptr_eq(&left.0, &right.0) && left.1 == right.1
-        };
         let (settled, actions) = self.0.get(&chunk)?;
-        let are_same = settled.len() == plans.len() && settled.iter().zip(plans).all(is_same);
+        let mut both = settled.iter().zip(plans);
+        let are_same = settled.len() == plans.len()
+            && both.all(|(left, right)| Arc::ptr_eq(&left.0, &right.0) && left.1 == right.1);
         are_same.then_some(actions)
     }
 }
@@ -59,11 +56,8 @@ pub(crate) struct WaitingAction {
     pub cell: CellId,
     /// Which of the actions of that grade it is.
     pub ballot: BallotId,
-    /// The action.
     pub key: ActionKey,
-    /// The generation its outcome is kept under.
     pub generation: u32,
-    /// What it is for.
     pub purpose: Purpose,
     /// What it is expected to cost, while it is under way.
     pub expected: Cost,
@@ -86,30 +80,18 @@ pub(crate) struct RefreshedActions {
 }
 
 impl RefreshedActions {
-    /// Those that `refresh` asks for.
     pub(crate) fn of(session: &Session, settings: &Settings) -> Self {
-        let of_target = settings.refresh_target;
-        Self { of_graders: Self::of_graders(session, &settings.refresh), of_target }
-    }
-
-    fn of_graders(session: &Session, refresh: &Refresh) -> Option<KeySet> {
         let db = &session.db;
-        let root = session.root;
-        let mut keys = KeySet::default();
-        match refresh {
-            Refresh::All => return None,
-            Refresh::None => return Some(keys),
-            Refresh::Graders(_) => {}
-        }
-        for (ordinal, grader) in session.graders().iter().enumerate() {
-            if refresh.covers(grader.name(db)) {
-                keys.extend(actions_of_grader(db, root, ordinal).map(|action| action.key));
-            }
-        }
-        Some(keys)
+        let refresh = &settings.refresh;
+        let of_graders = (*refresh != Refresh::All).then(|| {
+            let graders = session.graders().iter().enumerate();
+            let covered = graders.filter(|(_, grader)| refresh.covers(grader.name(db)));
+            let actions = covered.flat_map(|(at, _)| actions_of_grader(db, session.root, at));
+            actions.map(|action| action.key).collect()
+        });
+        Self { of_graders, of_target: settings.refresh_target }
     }
 
-    /// Whether an action is one of them.
     pub(crate) fn has(&self, waiting: &WaitingAction) -> bool {
         match waiting.purpose {
             Purpose::Answer => self.of_target,
@@ -132,24 +114,17 @@ pub(crate) enum ScannedPlans {
 /// What the store has of what is wanted.
 #[derive(Debug, Default)]
 pub(crate) struct FoundOutcomes {
-    /// The outcomes.
     pub outcomes: Vec<(ActionKey, Arc<Outcome>)>,
     /// The chunks that waited for them. Nothing depends on their order: the epoch of each is raised once.
     pub waiting: HashSet<Chunk>,
     /// Which of them are answers of the target, and how large those are.
     pub answers: Vec<(ActionKey, usize)>,
+    /// The bytes of all of these.
+    answer_bytes: usize,
     /// Whether there is more to look up, once this is in the graph.
     pub(crate) has_more: bool,
 }
 
-impl FoundOutcomes {
-    /// The bytes of all answers of the target.
-    fn answer_bytes(&self) -> usize {
-        self.answers.iter().map(|(_, size)| size).sum()
-    }
-}
-
-/// What a session waits for.
 #[derive(Debug, Default)]
 pub(crate) struct WaitList {
     /// What is in no store, each key once: in the order of the scan, what confirms after what it may confirm.
@@ -172,22 +147,22 @@ pub(crate) struct WaitList {
     chunks: KeyMap<SmallVec<[Chunk; 2]>>,
     /// For each grader, whether what grades and what extracts is run in every evaluation: no store is asked for that.
     repeats: Vec<[bool; 2]>,
-    /// The same of the target.
     is_target_repeated: bool,
 }
 
 impl WaitList {
     /// Starts over with the graders of the session and nothing scanned yet.
     pub(crate) fn start_over(&mut self, session: &Session) {
+        let db = &session.db;
         let graders = session.graders().iter();
-        let tallies = graders
-            .clone()
-            .map(|grader| (grader.name(&session.db).clone(), ActionTally::default()))
-            .collect();
-        let repeats = graders.map(|grader| programs::repeats(&session.db, *grader)).collect();
-        let settled = std::mem::take(&mut self.settled);
-        let is_target_repeated = answers::is_repeated(&session.db, session.root);
-        *self = Self { tallies, settled, repeats, is_target_repeated, ..Self::default() };
+        let tally = |grader: &Grader<'_>| (grader.name(db).clone(), ActionTally::default());
+        *self = Self {
+            tallies: graders.clone().map(tally).collect(),
+            settled: std::mem::take(&mut self.settled),
+            repeats: graders.map(|grader| programs::repeats(db, *grader)).collect(),
+            is_target_repeated: answers::is_repeated(db, session.root),
+            ..Self::default()
+        };
     }
 
     /// What an action is counted in.
@@ -223,9 +198,7 @@ impl WaitList {
         for chunk in chunks {
             let plans: Plans = graders
                 .iter()
-                .map(|grader| {
-                    (queries::plans(db, *chunk, *grader).clone(), grader.pass_threshold(db))
-                })
+                .map(|of| (queries::plans(db, *chunk, *of).clone(), of.pass_threshold(db)))
                 .collect();
             let settled = self.settled.actions(*chunk, &plans);
             match settled.zip(known_extractions(session, *chunk)) {
@@ -247,7 +220,6 @@ impl WaitList {
         self.add_wanted(session, &places, &|_| true, &stays(session));
     }
 
-    /// Where plans stand in `scanned`.
     fn places_of(&self, plans: &ScannedPlans) -> Vec<usize> {
         match plans {
             ScannedPlans::From(from) => (*from..self.scanned.len()).collect(),
@@ -268,10 +240,6 @@ impl WaitList {
     ) -> bool {
         let places = self.places_of(plans);
         let graders = session.graders();
-        let confirms = |grader: usize| {
-            let judge = queries::ready(&session.db, graders[grader]).judge();
-            judge.is_some_and(|judge| judge.confirming_ballots() > 0)
-        };
         let goes_on = |grader: usize| programs::rests_on_outcomes(&session.db, graders[grader]);
         for place in &places {
             let (chunk, plans) = &mut self.scanned[*place];
@@ -279,7 +247,10 @@ impl WaitList {
                 plans[at].0 = Arc::clone(queries::plans(&session.db, *chunk, graders[at]));
             }
         }
-        let is_looked_at = |grader: usize| confirms(grader) || goes_on(grader);
+        let is_looked_at = |grader: usize| {
+            let judge = queries::ready(&session.db, graders[grader]).judge();
+            goes_on(grader) || judge.is_some_and(|judge| judge.confirming_ballots() > 0)
+        };
         if (0..graders.len()).any(is_looked_at) {
             self.add_wanted(session, &places, &is_looked_at, outcomes);
         }
@@ -352,14 +323,14 @@ impl WaitList {
 
     /// The chunks that still wait, though what they want is known by now: it came before they wanted it.
     pub(crate) fn take_unapplied(&mut self, session: &Session) -> Vec<Chunk> {
-        let db = &session.db;
-        let is_pending = |chunk: &Chunk| {
+        let mut known = std::mem::take(&mut self.known);
+        known.retain(|chunk| {
             session.graders().iter().any(|grader| {
-                let cells = queries::cells(db, *chunk, *grader).cells.iter();
-                cells.into_iter().any(|cell| cell.state == CellState::Pending)
+                let cells = &queries::cells(&session.db, *chunk, *grader).cells;
+                cells.iter().any(|cell| cell.state == CellState::Pending)
             })
-        };
-        std::mem::take(&mut self.known).into_iter().filter(is_pending).collect()
+        });
+        known
     }
 
     /// Looks up what was added, until that is much. Returns what the store has and is `usable`, with the chunks that
@@ -373,16 +344,18 @@ impl WaitList {
         let mut found = FoundOutcomes::default();
         let fresh = std::mem::take(&mut self.fresh);
         let mut rest = fresh.as_slice();
-        while !rest.is_empty() && found.answer_bytes() < MAX_FOUND {
+        while !rest.is_empty() && found.answer_bytes < MAX_FOUND {
             let batch;
             (batch, rest) = rest.split_at(batch_length(rest));
             let keys: Vec<ActionKey> = batch.iter().map(|waiting| waiting.key).collect();
             store.visit_many(&keys, &mut |place, entry| {
                 let waiting = &batch[place];
                 let entry = entry.filter(|_| !self.is_repeated(waiting));
-                match entry.as_ref().and_then(|entry| usable(entry, waiting)) {
-                    Some(outcome) => self.take_found(waiting, outcome, &mut found),
-                    None => self.queue_missing(waiting, entry.as_ref()),
+                if let Some(outcome) = entry.as_ref().and_then(|entry| usable(entry, waiting)) {
+                    self.take_found(waiting, outcome, &mut found);
+                } else {
+                    let generation = entry.map_or(0, |held| held.generation.saturating_add(1));
+                    self.queue.push(WaitingAction { generation, ..*waiting });
                 }
             });
         }
@@ -397,19 +370,14 @@ impl WaitList {
         tally.cached += 1;
         tally.saved = tally.saved + outcome.usage();
         if waiting.purpose == Purpose::Answer {
-            found.answers.push((waiting.key, size_of_reply(&outcome)));
+            let size = size_of_reply(&outcome);
+            found.answer_bytes += size;
+            found.answers.push((waiting.key, size));
         }
         found.outcomes.push((waiting.key, Arc::new(outcome)));
         found.waiting.extend(self.chunks.remove(&waiting.key).unwrap_or_default());
     }
 
-    /// Queues what the store does not have, to be kept in place of what it has there.
-    fn queue_missing(&mut self, waiting: &WaitingAction, held: Option<&Entry>) {
-        let generation = held.map_or(0, |held| held.generation.saturating_add(1));
-        self.queue.push(WaitingAction { generation, ..*waiting });
-    }
-
-    /// How many chunks were scanned.
     pub(crate) fn scanned(&self) -> usize {
         self.scanned.len()
     }
@@ -448,7 +416,6 @@ impl WaitList {
     }
 }
 
-/// How many of these are looked up at once.
 fn batch_length(rest: &[WaitingAction]) -> usize {
     let mut next = rest.iter().take(LOOKED_UP);
     let has_conversation = next.any(|waiting| waiting.purpose == Purpose::Answer);
@@ -459,7 +426,7 @@ fn batch_length(rest: &[WaitingAction]) -> usize {
 /// How many actions extract submissions of a chunk, grader by grader, if the outcome of each is known and stays. Plans are the
 /// same with an extractor that picks the same texts, and salsa may remember texts of which the outcomes were forgotten.
 fn known_extractions(session: &Session, chunk: Chunk) -> Option<Vec<u64>> {
-    let of_grader = |grader: &Grader<'_>| {
+    let of_graders = session.graders().iter().map(|grader| {
         let mut actions = 0;
         let mut stay = true;
         programs::each_extraction(&session.db, chunk, *grader, &mut |_, _, key| {
@@ -467,28 +434,28 @@ fn known_extractions(session: &Session, chunk: Chunk) -> Option<Vec<u64>> {
             stay &= session.db.is_kept(key);
         });
         stay.then_some(actions)
-    };
-    session.graders().iter().map(of_grader).collect()
+    });
+    of_graders.collect()
 }
 
 /// How many actions the plans want, grader by grader, if each of them has an outcome that stays.
 fn settled(session: &Session, plans: &Plans) -> Option<Box<[u64]>> {
     let known = stays(session);
-    let of_grader =
-        |(grader, (plans, Threshold(threshold))): (&Grader<'_>, &(Arc<[GradePlan]>, _))| {
-            let ready = queries::ready(&session.db, *grader);
-            let mut actions = 0;
-            let mut stay = true;
-            for planned in plans.iter() {
-                stay &= *planned != GradePlan::Blocked;
-                each_wanted(planned, ready, &known, *threshold, &mut |_, key| {
-                    actions += 1;
-                    stay &= known(key).is_some();
-                });
-            }
-            stay.then_some(actions)
-        };
-    session.graders().iter().zip(plans).map(of_grader).collect()
+    let graders = session.graders().iter().zip(plans);
+    let of_graders = graders.map(|(grader, (plans, Threshold(threshold)))| {
+        let ready = queries::ready(&session.db, *grader);
+        let mut actions = 0;
+        let mut stay = true;
+        for planned in plans.iter() {
+            stay &= *planned != GradePlan::Blocked;
+            each_wanted(planned, ready, &known, *threshold, &mut |_, key| {
+                actions += 1;
+                stay &= known(key).is_some();
+            });
+        }
+        stay.then_some(actions)
+    });
+    of_graders.collect()
 }
 
 /// What is known of actions and stays known. A failure that may pass is asked again, and has no say until then.

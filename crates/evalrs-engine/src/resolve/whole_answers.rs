@@ -39,7 +39,6 @@ pub(crate) struct WholeAnswers {
 }
 
 impl WholeAnswers {
-    /// An answer of some bytes is to be held that the store has.
     pub(crate) fn add(&mut self, key: ActionKey, bytes: usize) {
         self.bytes += bytes;
         self.held.push_back((key, bytes));

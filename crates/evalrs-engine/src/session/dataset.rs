@@ -4,26 +4,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::dataset_files;
-use super::dataset_files::{FoundFile, FoundFiles};
+use super::dataset_files::{self, FoundFile, FoundFiles};
 use super::digest::FileDigest;
 use super::read_trace::{ReadTrace, TracedFiles};
-use super::recordings;
-use super::recordings::RecordingSource;
+use super::recordings::{self, RecordingSource};
 use super::shortened::shortened;
 use evalrs_base::compression::{Compression, unpacked};
 use evalrs_base::diagnostic::{Diagnostic, Place};
-use evalrs_eval::dataset::chunk;
-use evalrs_eval::dataset::chunk::{ChunkedDataset, HeldChunks};
+use evalrs_eval::dataset::chunk::{self, ChunkedDataset, HeldChunks};
 use evalrs_eval::dataset::fields::RowSpec;
-use evalrs_eval::dataset::files;
-use evalrs_eval::dataset::files::{FileName, SourceFile, format_of};
+use evalrs_eval::dataset::files::{self, FileName, SourceFile, format_of};
 use evalrs_eval::dataset::id_search::IdSearch;
-use evalrs_eval::dataset::join;
-use evalrs_eval::dataset::join::{JoinedFiles, JoinedRow};
+use evalrs_eval::dataset::join::{self, JoinedFiles, JoinedRow};
 use evalrs_eval::dataset::layout::{Layout, Recut};
-use evalrs_eval::dataset::split;
-use evalrs_eval::dataset::split::{RawRecord, RecordStart};
+use evalrs_eval::dataset::split::{self, RawRecord, RecordStart};
 use evalrs_eval::dataset::trials;
 use evalrs_model::spec::{DatasetFormat, DatasetSpec, SampleUnit, TrialNumbers};
 use evalrs_system::System;
@@ -52,11 +46,9 @@ pub struct DatasetReading {
 pub(crate) struct RecordOrigins {
     /// The files, by number.
     pub files: Vec<OriginFile>,
-    /// Where each record starts.
     pub starts: Vec<RecordStart>,
 }
 
-/// A file that records were read from.
 pub(crate) struct OriginFile {
     pub path: String,
     file: Arc<String>,
@@ -148,7 +140,6 @@ struct DataFile {
 }
 
 impl DataFile {
-    /// Reads the file at `path`, or says why it cannot be.
     fn read(system: &dyn System, path: &str) -> Result<Self, String> {
         let bytes = system.read(path).into_bytes()?;
         let packed = Compression::of_name(path).map(|_| FileDigest::of(&bytes));
@@ -184,7 +175,6 @@ fn read_file(
     found.read(trace, wanted, held, Some(&file))
 }
 
-/// Reads the files of a dataset, one after the other.
 fn read_several(
     trace: &ReadTrace<'_>,
     wanted: &DatasetSource<'_>,
@@ -355,7 +345,6 @@ fn join_with<'a>(
 }
 
 impl HeldDataset {
-    /// Whether it is several files.
     pub(crate) fn is_several(&self) -> bool {
         self.several.is_some()
     }

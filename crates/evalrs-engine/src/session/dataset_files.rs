@@ -25,11 +25,9 @@ pub(crate) struct FoundFile {
     pub name: String,
     /// How many parts of that are the folder which is its sample, where one is.
     pub depth: usize,
-    /// What it says.
     pub bytes: Vec<u8>,
 }
 
-/// The files of a dataset.
 #[derive(Debug)]
 pub(crate) struct FoundFiles {
     pub files: Vec<FoundFile>,
@@ -141,7 +139,6 @@ fn sample_depth(pattern: &str, name: &str) -> usize {
     if fixed == above.len() { folders } else { folders.saturating_sub(fixed) }
 }
 
-/// Reads the files that were found.
 struct FileReader<'a> {
     dataset: &'a DatasetSpec,
     trace: &'a ReadTrace<'a>,

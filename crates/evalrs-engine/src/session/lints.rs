@@ -59,7 +59,6 @@ impl SuiteLint {
     }
 }
 
-/// The rows that graders look at.
 struct LintedRows<'a> {
     spec: &'a RowSpec,
     first: Option<RowFields<'a>>,

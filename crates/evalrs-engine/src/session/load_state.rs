@@ -8,10 +8,8 @@ use std::sync::Arc;
 
 use evalrs_system::changed_paths::ChangedPaths;
 
-/// Names and values of the environment.
 pub(crate) type Environment = Arc<BTreeMap<String, String>>;
 
-/// How what a session holds compares to what its files say.
 #[derive(Debug, Default)]
 pub(crate) struct LoadState {
     /// Whether what it holds is good.

@@ -212,7 +212,6 @@ impl Session {
         diagnostics
     }
 
-    /// Loads the programs, runs, rows and labels of a good suite.
     fn load_what_it_names(&mut self, suite: &Suite, system: &dyn System) -> Vec<Diagnostic> {
         let mut diagnostics = Vec::new();
         self.read_all_programs(system);
@@ -234,7 +233,6 @@ impl Session {
         self.row_file_problems()
     }
 
-    /// What is wrong with recorded runs and votes.
     fn row_file_problems(&self) -> Vec<Diagnostic> {
         let files = run_files(&self.db, self.root);
         let readings = files.iter().map(|file| recorded_run(&self.db, *file));
@@ -272,7 +270,6 @@ impl Session {
         self.set_small(vec![(path, small)]);
     }
 
-    /// Every small file that the database holds.
     pub(crate) fn small_files(&self) -> Vec<(String, SmallFile)> {
         let small = |(path, file): (String, File)| {
             let text = file.text(&self.db).clone();
@@ -350,7 +347,6 @@ impl Session {
         diagnostics
     }
 
-    /// What the suite says of its dataset.
     pub(crate) fn wanted_dataset<'a>(&'a self, suite: &'a Suite) -> DatasetSource<'a> {
         let said = queries::suite(&self.db, self.root).dataset_place.clone();
         let source = self.recordings_of(suite);

@@ -36,7 +36,6 @@ impl Preflight {
     }
 }
 
-/// What pre-flight loads came to.
 #[derive(Debug, Default)]
 pub(crate) struct PreflightLog {
     /// Whether nothing may be executed.
@@ -60,7 +59,6 @@ pub(crate) struct PassedPreflight {
     pub(super) discovered: Option<DiscoveredFiles>,
 }
 
-/// A program that could not be loaded.
 #[derive(Debug)]
 pub(crate) struct FailedPreflight {
     pub spec: ProgramSpec,

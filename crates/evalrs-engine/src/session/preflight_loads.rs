@@ -78,7 +78,6 @@ impl Session {
         read.loading(&depfile_of(known), &SeenFiles::new(), self.folder(), system) == *known
     }
 
-    /// Notes what a pre-flight load came to.
     pub(crate) fn finish_preflight(
         &mut self,
         preflight: Preflight,

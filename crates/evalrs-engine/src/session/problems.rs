@@ -24,7 +24,6 @@ use evalrs_suite::{RowRubric, label_of};
 /// A dataset that the database holds, and where it came from.
 pub(crate) struct LoadedRows<'a> {
     pub session: (&'a Database, Root),
-    /// Where its records were read.
     pub origins: &'a RecordOrigins,
 }
 
@@ -86,7 +85,6 @@ impl LoadedRows<'_> {
         found
     }
 
-    /// What is wrong with single rows.
     fn of_rows(&self, dataset: &DatasetSpec) -> Vec<Diagnostic> {
         let (db, root) = self.session;
         let mut found = Vec::new();
@@ -175,7 +173,6 @@ impl LoadedRows<'_> {
         }
     }
 
-    /// Where record `at` starts.
     fn start(&self, at: usize) -> RecordStart {
         self.origins.starts.get(at).copied().unwrap_or_default()
     }
@@ -240,7 +237,6 @@ fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
     found
 }
 
-/// Which class is probably meant.
 fn class_hint(class: &str, classes: &BTreeSet<String>) -> String {
     const SOME: usize = 5;
     if let Some(near) = suggest(class, classes.iter().map(String::as_str)) {
@@ -257,9 +253,7 @@ fn class_hint(class: &str, classes: &BTreeSet<String>) -> String {
 
 /// Why a row's rubric cannot be read.
 pub(crate) enum Unreadable<'a> {
-    /// The file cannot be.
     Whole(&'a str),
-    /// It can, and this is wrong in it.
     Inside(&'a [Diagnostic]),
 }
 

@@ -127,7 +127,6 @@ impl Session {
     }
 }
 
-/// The file of a program, if it has one.
 fn own_file(spec: &ProgramSpec) -> Option<String> {
     (!spec.path.is_empty()).then(|| spec.path.clone())
 }

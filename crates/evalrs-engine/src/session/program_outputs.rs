@@ -56,7 +56,6 @@ impl Session {
         std::mem::take(&mut self.programs.told)
     }
 
-    /// What became of the files of a program since its key was made.
     pub(crate) fn program_now(
         &self,
         identity: &ProgramIdentity,

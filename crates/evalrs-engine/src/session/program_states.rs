@@ -11,8 +11,7 @@ use super::programs::outputs::outputs_key;
 use super::programs::program_context::ProgramContext;
 use super::programs::program_set::known_of;
 use super::programs::read_program::{ReadProgram, dependencies_action};
-use evalrs_base::diagnostic;
-use evalrs_base::diagnostic::Diagnostic;
+use evalrs_base::diagnostic::{self, Diagnostic};
 use evalrs_base::file_path::join;
 use evalrs_eval::program::{Depfile, ProgramIdentity, Uncallable, UncallablePart};
 use evalrs_exec::{DiscoveredFiles, SeenFiles, Start, see};
@@ -257,7 +256,6 @@ impl Session {
         self.named_programs().into_iter().filter_map(start).collect()
     }
 
-    /// How a program is started, by what the suite says of it.
     pub(crate) fn start_of(&self, spec: &ProgramSpec) -> Option<Arc<Start>> {
         let program = self.db.program(spec);
         self.programs.read(program).map(|read| Arc::clone(&read.start))
@@ -272,7 +270,6 @@ impl Session {
         }
     }
 
-    /// The programs of the suite that cannot be called.
     pub(crate) fn program_problems(&self) -> Vec<Diagnostic> {
         let broken = |program: Program| match program.state(&self.db) {
             ProgramState::Broken(why) => {
@@ -285,7 +282,6 @@ impl Session {
     }
 }
 
-/// Says that a program of the suite cannot be called.
 pub(crate) fn uncallable(
     spec: &ProgramSpec,
     place: diagnostic::Place,

@@ -11,8 +11,7 @@ use evalrs_eval::dataset::fields::RowSpec;
 use evalrs_eval::evaluate::sought::{SoughtName, found_in};
 use evalrs_graph::inputs::Chunk;
 use evalrs_graph::labels::are_rows_labelled;
-use evalrs_graph::queries;
-use evalrs_graph::queries::CheckedRecords;
+use evalrs_graph::queries::{self, CheckedRecords};
 use evalrs_graph::rows;
 use evalrs_graph::selection::SelectableCase;
 

@@ -23,7 +23,6 @@ pub struct TracedFiles {
 }
 
 impl<'a> ReadTrace<'a> {
-    /// Nothing is seen yet.
     pub(crate) fn new(system: &'a dyn System) -> Self {
         Self { system, seen: RefCell::default() }
     }
@@ -48,7 +47,6 @@ impl<'a> ReadTrace<'a> {
         names
     }
 
-    /// The files that were read.
     pub(crate) fn files_read(&self) -> BTreeSet<String> {
         self.seen.borrow().files.keys().cloned().collect()
     }

@@ -17,8 +17,7 @@ use evalrs_base::json_syntax::slip;
 use evalrs_eval::dataset::fields::{RowFields, RowProblem, RowSpec, deep_problem, parsed_cells};
 use evalrs_eval::dataset::join::{Owner, RecordedTrajectory, RunIdentity};
 use evalrs_eval::dataset::row::check_recording;
-use evalrs_eval::dataset::split;
-use evalrs_eval::dataset::split::{RECORD_LIMIT, RecordStart};
+use evalrs_eval::dataset::split::{self, RECORD_LIMIT, RecordStart};
 use evalrs_model::spec::{DatasetFormat, FieldMap, JoinBy, MissingAnswer, RecordingJoin};
 use evalrs_trajectory::letta_dir;
 
@@ -105,7 +104,6 @@ fn decoded(path: &str, bytes: &[u8]) -> Result<String, Vec<Diagnostic>> {
     split::decode(path, bytes).map(str::to_owned).map_err(|diagnostic| vec![diagnostic])
 }
 
-/// The text of a file inside the source.
 fn text_of(path: &str, trace: &ReadTrace<'_>) -> Result<String, Vec<Diagnostic>> {
     let unreadable = |reason: String| {
         let message = format!("cannot read the trajectories: {reason}");
@@ -234,7 +232,6 @@ fn letta_problem(file: &str, text: &str, problem: &letta_dir::LettaProblem) -> D
     )
 }
 
-/// Where every line of a file starts.
 fn line_starts(text: &str) -> Vec<RecordStart> {
     let offsets =
         std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));

@@ -12,15 +12,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Session;
 use super::dataset::{DatasetReading, Reread};
-use super::lints;
 use super::load_state::Environment;
 pub use super::preflight::Preflight;
 use super::problems::unreadable;
 use super::programs::needed::needed;
 use super::programs::read_program::ReadProgram;
 use super::small_file::SmallFile;
+use super::{Session, lints};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{folder_of, non_empty};
 use evalrs_base::file_text::FileText;

@@ -15,7 +15,6 @@ const BIG_FILE_LIMIT: usize = 512 << 20;
 /// A suite, rubric or other small file that was read.
 #[derive(Clone, Debug)]
 pub(crate) struct SmallFile {
-    /// What it says.
     pub text: FileText,
     /// The digest of its bytes, if it could be read.
     pub digest: Option<FileDigest>,

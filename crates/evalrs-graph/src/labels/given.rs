@@ -16,8 +16,7 @@ use crate::selection::named;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_text::FileText;
 use evalrs_eval::dataset::fields::{RowProblem, RowSpec};
-use evalrs_eval::dataset::label_file;
-use evalrs_eval::dataset::label_file::{LabelLine, LabelReading, LabelTable};
+use evalrs_eval::dataset::label_file::{self, LabelLine, LabelReading, LabelTable};
 use evalrs_eval::dataset::label_value::LabelValue;
 use evalrs_eval::dataset::labels as said;
 use evalrs_eval::dataset::labels::LabelExtents;
@@ -42,7 +41,6 @@ fn scale_of(kind: &GraderKind) -> Scale {
     .unwrap_or(Scale::UNIT)
 }
 
-/// What the suite says of labels.
 #[salsa::tracked]
 fn labels_section(db: &dyn Db, root: Root) -> Option<LabelsSpec> {
     suite(db, root).suite.as_ref()?.labels.clone()

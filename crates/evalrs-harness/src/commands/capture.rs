@@ -12,10 +12,8 @@ use crate::capture::trials_record;
 use crate::json::to_json;
 use crate::lines::JsonRecord;
 use evalrs_base::text::{count, sanitize};
-use evalrs_engine::resolve::calls::End;
-use evalrs_engine::resolve::sequences::{
-    SequenceReceiver, SequenceRun, SequencesEnd, run_sequences,
-};
+use evalrs_engine::resolve::calls::{End, Receiver};
+use evalrs_engine::resolve::sequences::{SequenceRun, SequencesEnd, run_sequences};
 use evalrs_exec::Notice;
 use evalrs_system::System;
 use evalrs_use_cases::console::Console;
@@ -223,7 +221,7 @@ fn told(run: &PromptRun<'_>) -> String {
     run.done.iter().map(one).collect::<Vec<_>>().join("; ")
 }
 
-impl<'a> SequenceReceiver<PromptRun<'a>> for PromptRecordWriter<'_> {
+impl<'a> Receiver<PromptRun<'a>> for PromptRecordWriter<'_> {
     fn receive(&mut self, run: PromptRun<'a>) -> ControlFlow<()> {
         match self.write(&run) {
             Ok(()) => ControlFlow::Continue(()),

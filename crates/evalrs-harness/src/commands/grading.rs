@@ -252,7 +252,7 @@ impl TakenRecords<'_> {
     }
 }
 
-impl Receiver for TakenRecords<'_> {
+impl Receiver<Outcome> for TakenRecords<'_> {
     fn receive(&mut self, outcome: Outcome) -> ControlFlow<()> {
         match self.take(outcome) {
             Ok(()) => ControlFlow::Continue(()),

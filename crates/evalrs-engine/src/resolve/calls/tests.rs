@@ -70,7 +70,7 @@ struct Taken {
     most: usize,
 }
 
-impl Receiver for Taken {
+impl Receiver<Outcome> for Taken {
     fn receive(&mut self, outcome: Outcome) -> ControlFlow<()> {
         self.texts.push(match outcome {
             Outcome::Reply(reply) => reply.text,
@@ -92,11 +92,19 @@ struct Setting<'a> {
     refresh: bool,
     most: usize,
     stop_after: Option<usize>,
+    max_concurrent: usize,
 }
 
 impl<'a> Setting<'a> {
     fn of(executor: &'a Scripted) -> Self {
-        Self { executor, ask: AskPolicy::Ask, refresh: false, most: usize::MAX, stop_after: None }
+        Self {
+            executor,
+            ask: AskPolicy::Ask,
+            refresh: false,
+            most: usize::MAX,
+            stop_after: None,
+            max_concurrent: 8,
+        }
     }
 }
 
@@ -120,7 +128,7 @@ fn call(
         executor: setting.executor,
         system: &system,
         prepared: &prepared,
-        max_concurrent: 8,
+        max_concurrent: setting.max_concurrent,
         ask: setting.ask,
         refresh: setting.refresh,
     };
@@ -177,6 +185,15 @@ fn outcomes_come_in_the_order_of_the_calls() {
         assert_eq!((texts, again.executed), (grades(&inputs), 0), "all is stored");
         assert_eq!(again.cached, inputs.len() as u64);
     }
+}
+
+#[test]
+fn there_is_one_place_at_least() {
+    let executor = Scripted::new(|_| 1);
+    let setting = Setting { max_concurrent: 0, ..Setting::of(&executor) };
+    let inputs = inputs(0..5);
+    let (_, texts) = call(&setting, &in_memory(), &inputs);
+    assert_eq!((texts, executor.most.get()), (grades(&inputs), 1));
 }
 
 #[test]

@@ -78,9 +78,9 @@ impl Live<'_> {
     /// What is read for the first time can take nothing from the screen; so its programs are loaded when it is read. Those
     /// of which the store knows what they load are not.
     fn first_preflights(&mut self, changed: ReloadResult) -> ReloadResult {
-        let Resolver { session, store, world, .. } = &mut self.resolver;
+        let Resolver { session, world, .. } = &mut self.resolver;
         let system = world.system;
-        session.learn_dependencies(store.as_ref(), system);
+        session.learn_dependencies(world.store.as_ref(), system);
         let programs = session.not_loaded();
         match session.needed_preflights(&programs, system) {
             Ok(preflights) if preflights.is_empty() => changed,

@@ -13,7 +13,6 @@ use evalrs_model::outcome::Failure;
 
 type LoadedProgram = (Preflight, Result<DiscoveredFiles, Failure>);
 
-/// Programs that are loaded before the session may hold them.
 #[derive(Default)]
 pub(crate) struct Preflights<'a> {
     pub loading: FuturesUnordered<Pin<Box<dyn Future<Output = LoadedProgram> + 'a>>>,
@@ -24,7 +23,6 @@ pub(crate) struct Preflights<'a> {
 }
 
 impl<'a> Preflights<'a> {
-    /// Begins to load these.
     pub(super) fn begin(&mut self, preflights: &[Preflight], loader: &'a dyn ProgramLoader) {
         for preflight in preflights.iter().cloned() {
             let loading = loader.load(preflight.start(), preflight.base());

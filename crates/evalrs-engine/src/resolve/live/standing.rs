@@ -2,7 +2,7 @@
 
 use super::Live;
 use super::resolve_state::{ResolveProgress, ResolveState};
-use crate::resolve::allowance::Obstacle;
+use crate::resolve::admission::Obstacle;
 use evalrs_graph::answers;
 use evalrs_model::outcome::ActionTally;
 
@@ -25,7 +25,7 @@ impl Live<'_> {
         if let Some(cannot) = &self.cannot {
             return ResolveState::Stopped(cannot.to_string());
         }
-        match resolver.admission.blocked() {
+        match resolver.admission.blocked {
             Some(Obstacle::Budget) => {
                 ResolveState::Stopped(resolver.admission.refusal().to_owned())
             }
@@ -47,7 +47,7 @@ impl Live<'_> {
             under_way,
             waiting: resolver.admission.queues.len() as u64 + tally.pending,
             superseded,
-            calls: resolver.admission.calls(),
+            calls: resolver.admission.budget.calls(),
             used: resolver.used,
         }
     }

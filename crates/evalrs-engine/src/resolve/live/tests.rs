@@ -129,10 +129,15 @@ fn one_judgment_that_nobody_waits_for_makes_room_and_no_more() {
     assert_eq!(session.load(&system), []);
     let executor = Silent::default();
     let mut quiet = Quiet;
-    let world =
-        Effects { system: &system, executor: &executor, progress: &mut quiet, grades: &mut Quiet };
+    let world = Effects {
+        store: Arc::new(MemoryStore::default()),
+        system: &system,
+        executor: &executor,
+        progress: &mut quiet,
+        grades: &mut Quiet,
+    };
     let settings = || Settings { max_concurrent: MOST, ..Settings::default() };
-    let mut live = Live::new(&mut session, Arc::new(MemoryStore::default()), world, settings());
+    let mut live = Live::new(&mut session, world, settings());
     live.begin(Box::new(Alike), u64::MAX, settings());
     while live.go_on() {}
     assert_eq!((executor.asked.get(), executor.under_way.get()), (2, 2));
@@ -163,10 +168,14 @@ fn a_promise_of_the_graph_that_does_not_hold_is_reported() {
     assert_eq!(session.load(&system), []);
     let executor = Silent::default();
     let mut quiet = Quiet;
-    let world =
-        Effects { system: &system, executor: &executor, progress: &mut quiet, grades: &mut Quiet };
-    let store = Arc::new(MemoryStore::default());
-    let mut live = Live::new(&mut session, store, world, Settings::default());
+    let world = Effects {
+        store: Arc::new(MemoryStore::default()),
+        system: &system,
+        executor: &executor,
+        progress: &mut quiet,
+        grades: &mut Quiet,
+    };
+    let mut live = Live::new(&mut session, world, Settings::default());
     live.begin(Box::new(Alike), u64::MAX, Settings::default());
     live.plan_slice();
     // Rows go away, and nobody says that what was planned is to be dropped.
@@ -247,10 +256,14 @@ async fn an_extractor_that_reads_the_world_is_called_again_once_it_is_named_agai
     assert_eq!(session.load(&system), []);
     let executor = Extracting::default();
     let mut quiet = Quiet;
-    let world =
-        Effects { system: &system, executor: &executor, progress: &mut quiet, grades: &mut Quiet };
-    let store = Arc::new(MemoryStore::default());
-    let mut live = Live::new(&mut session, store, world, Settings::default());
+    let world = Effects {
+        store: Arc::new(MemoryStore::default()),
+        system: &system,
+        executor: &executor,
+        progress: &mut quiet,
+        grades: &mut Quiet,
+    };
+    let mut live = Live::new(&mut session, world, Settings::default());
     settle(&mut live).await;
     for suite in [without.as_str(), with] {
         system.set("suite.yaml", suite);
@@ -275,10 +288,14 @@ async fn an_extractor_that_is_named_again_may_have_turned_out_to_load_more() {
     assert_eq!(session.load(&system), []);
     let executor = Extracting::default();
     let mut quiet = Quiet;
-    let world =
-        Effects { system: &system, executor: &executor, progress: &mut quiet, grades: &mut Quiet };
-    let store = Arc::new(MemoryStore::default());
-    let mut live = Live::new(&mut session, store, world, Settings::default());
+    let world = Effects {
+        store: Arc::new(MemoryStore::default()),
+        system: &system,
+        executor: &executor,
+        progress: &mut quiet,
+        grades: &mut Quiet,
+    };
+    let mut live = Live::new(&mut session, world, Settings::default());
     assert!(settle(&mut live).await.is_whole());
     assert_eq!(executor.called.borrow().len(), 3);
     for suite in [without.as_str(), with] {

@@ -122,15 +122,15 @@ impl Evaluation {
     fn settled(&mut self) -> (usize, usize, Vec<String>) {
         let executor = Scripted::default();
         let world = Effects {
+            store: Arc::<Counted>::clone(&self.store),
             system: &self.system,
             executor: &executor,
             progress: &mut Quiet,
             grades: &mut Quiet,
         };
-        let store: Arc<dyn OutcomeStore> = Arc::<Counted>::clone(&self.store);
         let settings = Settings::default();
         let stop = std::future::pending();
-        let settling = settle(&mut self.session, store, world, &settings, &mut self.plans, stop);
+        let settling = settle(&mut self.session, world, &settings, &mut self.plans, stop);
         let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
         runtime.block_on(settling).unwrap();
         let reads = self.store.reads.swap(0, Ordering::Relaxed);

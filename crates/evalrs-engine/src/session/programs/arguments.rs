@@ -7,8 +7,7 @@ use super::program_context::ProgramContext;
 use evalrs_base::file_path::{join, non_empty};
 use evalrs_eval::program::{runtime_name, tells_version};
 use evalrs_model::spec::{Language, ProgramSpec, Role};
-use evalrs_system::glob;
-use evalrs_system::{FileBytes, System};
+use evalrs_system::{FileBytes, System, glob};
 
 /// The arguments that name files, seen from the suite's folder: an agent that is `python3 agent.py` is that file. They
 /// are looked for where the command runs.

@@ -10,8 +10,7 @@ use evalrs_base::file_path::{join, non_empty};
 use evalrs_eval::program::{FOLDER, Uncallable, UncallablePart};
 use evalrs_model::spec::ProgramSpec;
 use evalrs_system::System;
-use evalrs_system::glob;
-use evalrs_system::glob::ExpandedPatterns;
+use evalrs_system::glob::{self, ExpandedPatterns};
 
 /// What the owner of most files may do: read and write.
 const USUAL_MODE: u32 = 6;
@@ -24,7 +23,6 @@ pub(super) struct DeclaredInputs {
     pub empty: Vec<String>,
 }
 
-/// Finds what a program declares.
 pub(super) fn declared(
     spec: &ProgramSpec,
     place: &ProgramContext<'_>,

@@ -38,7 +38,6 @@ pub(crate) fn is_outgrown(known: &ProgramFingerprint, depfile: &Depfile) -> bool
     depfile.files.len() + depfile.missed.len() != known_count || !depfile.files.iter().all(is_file)
 }
 
-/// All that is known of what a program loads.
 pub(crate) fn depfile_of(known: &ProgramFingerprint) -> Depfile {
     let files = known.dependencies.iter().map(|(path, _)| path.clone()).collect();
     Depfile { files, missed: known.missed.as_ref().clone(), ..Depfile::default() }

@@ -18,7 +18,6 @@ use evalrs_model::key::ActionKey;
 use evalrs_store::{Entry, OutcomeStore};
 use evalrs_system::System;
 
-/// The outputs of a program that are known.
 #[derive(Clone, Debug, Default)]
 pub struct KnownOutputs {
     /// Their paths from the suite's folder.
@@ -30,7 +29,6 @@ pub struct KnownOutputs {
 /// What became of the files of a program since its key was made.
 #[derive(Debug)]
 pub enum ProgramNow {
-    /// They are the same.
     Same,
     /// This one is another.
     Changed(String),
@@ -62,7 +60,6 @@ impl KnownOutputs {
         seen.filter(|path| self.paths.insert(path.clone())).collect()
     }
 
-    /// The entry that lists them.
     fn entry(&mut self, read: &ReadProgram, at: Timestamp) -> Entry {
         let text = serde_json::to_string(&self.paths).unwrap_or_default();
         let entry = listings::entry_of(&action(read), text, self.generation, at);

@@ -10,10 +10,8 @@ use evalrs_eval::program::{Depfile, ProgramFingerprint};
 use evalrs_graph::inputs::{Program, ProgramState};
 use evalrs_model::key::{ActionKey, KeyMap};
 
-/// The programs of a session.
 #[derive(Debug, Default)]
 pub struct ProgramSet {
-    /// Those whose files were read.
     pub read: HashMap<Program, ReadProgram>,
     /// What is listed under the base key of each, also of those that were edited since: calls of these may be under way,
     /// and the edit may be taken back.
@@ -33,7 +31,6 @@ impl ProgramSet {
         self.read.get(&program)
     }
 
-    /// Takes a program as it was read.
     pub fn keep(&mut self, program: Program, read: ReadProgram) {
         self.read.insert(program, read);
     }
@@ -55,7 +52,6 @@ impl ProgramSet {
         self.listings.get(&self.base(program)?)
     }
 
-    /// Notes that a program was seen to load files.
     pub(crate) fn see(&mut self, program: Program, depfile: &Depfile) {
         self.seen.entry(program).or_default().extend(depfile);
     }
@@ -65,7 +61,6 @@ impl ProgramSet {
     }
 }
 
-/// What is known of a program in this state.
 pub(crate) fn known_of(state: &ProgramState) -> Option<&Arc<ProgramFingerprint>> {
     match state {
         ProgramState::Known(known) | ProgramState::Read(known) => Some(known),

@@ -4,9 +4,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::file_state::{Folders, hex, seen_from, state};
-use super::inputs::DeclaredInputs;
+use super::inputs::{self, DeclaredInputs};
 use super::program_context::ProgramContext;
-use super::{arguments, imports, inputs};
+use super::{arguments, imports};
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::file_path::{folder_of, join, non_empty};
 use evalrs_eval::action::Action;
@@ -17,15 +17,13 @@ use evalrs_eval::program::{
 use evalrs_exec::programs::environment_of;
 use evalrs_exec::{Runtime, Secret, SeenFiles, Start};
 use evalrs_model::spec::{Language, ProgramSpec, Variable};
-use evalrs_system::glob;
-use evalrs_system::{FileBytes, System};
+use evalrs_system::{FileBytes, System, glob};
 
 /// A program whose files were read.
 #[derive(Clone, Debug)]
 pub struct ReadProgram {
     /// What is known of it, without what it loads.
     pub known: Arc<ProgramFingerprint>,
-    /// How it is started.
     pub start: Arc<Start>,
     /// Its own file and its declared inputs: what it may read without being told of.
     pub paths: Vec<String>,
@@ -39,7 +37,6 @@ pub struct ReadProgram {
 }
 
 impl ReadProgram {
-    /// Reads the files of a program.
     pub fn read(
         spec: &ProgramSpec,
         place: &ProgramContext<'_>,
