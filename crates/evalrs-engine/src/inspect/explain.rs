@@ -12,13 +12,15 @@ use super::sent::FoundJudgment;
 use crate::resolve::elsewhere::{OtherEndpoint, earlier_key};
 use crate::session::Session;
 use evalrs_base::ordered_map::OrderedMap;
+use evalrs_eval::action::Action;
 use evalrs_eval::evaluate::{self, GradePlan, Purpose, ReadyGrader, each_wanted};
 use evalrs_eval::grade;
 use evalrs_eval::judge::question::{Order, Question};
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::labels::{labels, people};
 use evalrs_graph::queries::{self, Grader, Threshold};
-use evalrs_graph::{Db, results};
+use evalrs_graph::{Db, answers, results};
+use evalrs_metrics::explain::conversation::{ExplainedConversation, changes};
 use evalrs_metrics::explain::{
     Against, ExplainedAction, ExplainedGrade, ExplainedLabel, ExplainedOpinion, ExplainedOutcome,
     ExplainedResult, TextChange, ValueChange, changed_values, differing, short_ingredient,
@@ -288,6 +290,49 @@ impl<'a> ExplanationSource<'a> {
             }
         };
         Some(against)
+    }
+
+    /// The conversation of a case; none where the target is recorded.
+    pub fn conversation(
+        &mut self,
+        chunk: Chunk,
+        case: usize,
+        line: &ResultLine,
+    ) -> Option<ExplainedConversation> {
+        let db = &self.session.db;
+        let sample = results::sample_id(db, chunk, case)?;
+        let action = Action::Target(answers::conversation_of(db, chunk, case, sample)?);
+        let key = action.key();
+        let ingredients = action.ingredients();
+        let kept = self.stored(key);
+        let earlier = self.earlier_conversation(line);
+        let before = earlier.as_ref().and_then(|(_, key)| *key);
+        let differs = before.filter(|before| *before != key).and_then(|before| {
+            let held: Vec<Ingredient> = self.stored(before)?.stored.ingredients;
+            Some(changes(&held, &ingredients))
+        });
+        Some(ExplainedConversation {
+            key: key.to_string(),
+            ingredients,
+            outcome: kept.map(|found| {
+                let cost = action.cost(&found.stored.outcome, self.session.root.prices(db));
+                ExplainedOutcome::new(found.stored, found.layer, found.generation, cost)
+            }),
+            earlier: earlier.map(|(run, _)| run),
+            is_same: before == Some(key),
+            differs: differs.unwrap_or_default(),
+        })
+    }
+
+    /// The newest earlier run that held a conversation with the case, and its key.
+    fn earlier_conversation(&self, line: &ResultLine) -> Option<(String, Option<ActionKey>)> {
+        let is_it = |past: &&PastLine| past.model == line.model && past.trial == line.trial;
+        let earlier = self.earlier?;
+        earlier.pasts.iter().find_map(|past| {
+            let lines = earlier.lines.of(past);
+            let conversation = lines.iter().find(is_it)?.conversation.as_deref()?;
+            Some((past.id.clone(), ActionKey::parse(conversation)))
+        })
     }
 }
 

@@ -2,7 +2,6 @@
 
 pub mod sent;
 pub mod explain;
-mod explain_target;
 pub mod forecast;
 pub mod preview;
 pub mod reasons;

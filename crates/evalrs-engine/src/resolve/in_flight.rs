@@ -17,12 +17,13 @@ use super::persist::LandedAction;
 use super::store_writer::StoreWriter;
 use super::waiting::WaitingAction;
 use crate::session::programs::outputs::ProgramNow;
+use crate::session::programs::read_program::ReadProgram;
 use evalrs_base::price::Prices;
 use evalrs_eval::action::Action;
 use evalrs_eval::program::ProgramIdentity;
 use evalrs_eval::target::TargetIdentity;
 use evalrs_exec::programs::changed_meanwhile;
-use evalrs_exec::{DiscoveredFiles, EndpointId, Executor, Launch, Start};
+use evalrs_exec::{DiscoveredFiles, EndpointId, Executor, Launch};
 use evalrs_graph::inputs::Program;
 use evalrs_model::key::{ActionKey, KeyMap};
 use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage};
@@ -161,8 +162,8 @@ impl<'a, T: Copy> InFlight<'a, T> {
         self.executing.push(Box::pin(executing));
     }
 
-    pub(crate) fn load(&mut self, program: Program, start: Arc<Start>, base: ActionKey) {
-        let loading = self.executor.loader().load(start, base);
+    pub(crate) fn load(&mut self, program: Program, read: &ReadProgram) {
+        let loading = self.executor.loader().load(Arc::clone(&read.start), read.base());
         self.loading.push_back(Box::pin(async move { (program, loading.await) }));
     }
 
@@ -219,7 +220,7 @@ impl<'a, T: Copy> InFlight<'a, T> {
     }
 
     /// Has these entries written, before whatever lands from now on.
-    pub(crate) fn keep_also(&mut self, entries: Vec<Entry>) {
+    pub(crate) fn keep_also(&mut self, entries: impl IntoIterator<Item = Entry>) {
         self.also.extend(entries);
     }
 

@@ -294,8 +294,8 @@ impl<'a> Live<'a> {
         let Self { resolver, preflights, repeated, .. } = self;
         tokio::select! {
             biased;
-            Some((preflight, result)) = preflights.next() => {
-                resolver.session.finish_preflight(preflight, result, resolver.world.system);
+            Some((read, result)) = preflights.next() => {
+                resolver.session.finish_preflight(&read, result, resolver.world.system);
             }
             Some(difference) = repeated.next(resolver.session) => self.news.extend(difference),
             event = resolver.in_flight.next() => resolver.take(event),

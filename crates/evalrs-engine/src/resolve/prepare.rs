@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::complete_keys::MAX_MOVED;
-use crate::session::programs::listings::{FoundListing, Listing, entry, listed};
-use crate::session::programs::loads::{discovered_from, grown, is_outgrown, loaded_of};
+use crate::session::programs::listings::{
+    FoundListing, Listing, discovered_from, entry, grown, is_outgrown, listed, loaded_of,
+};
 use crate::session::programs::outputs::{KnownOutputs, ProgramNow, program_now};
 use crate::session::programs::program_context::ProgramContext;
 use crate::session::programs::read_program::{ReadProgram, dependencies_action};
@@ -91,7 +92,7 @@ async fn load(
     loader: &dyn ProgramLoader,
     system: &dyn System,
 ) -> Result<Listing, String> {
-    let base = read.dependencies_action().key();
+    let base = read.base();
     let loaded = loader.load(Arc::clone(&read.start), base).await;
     let discovered = loaded.map_err(|failure| match failure.stderr {
         Some(details) => format!("{}\n{}", failure.message, details.trim_end()),

@@ -148,19 +148,19 @@ impl<'a> Resolver<'a> {
         }
         let system = self.world.system;
         self.session.learn_dependencies(self.world.store.as_ref(), system);
-        if self.session.to_load().is_empty() {
+        if self.session.not_loaded().is_empty() {
             return true;
         }
         if !self.settings.ask.may_load() {
             self.session.assume_no_dependencies(system);
         }
-        for (program, start, base) in self.session.to_load() {
-            match self.session.discovered_in_preflight(program, system) {
+        for (program, read) in self.session.not_loaded() {
+            match self.session.discovered_in_preflight(&read, system) {
                 Some(discovered) => {
                     let entry = self.session.loaded(program, Ok(discovered), system);
-                    self.in_flight.keep_also(entry.into_iter().collect());
+                    self.in_flight.keep_also(entry);
                 }
-                None => self.in_flight.load(program, start, base),
+                None => self.in_flight.load(program, &read),
             }
         }
         !self.in_flight.is_loading()
@@ -305,7 +305,7 @@ impl<'a> Resolver<'a> {
             InFlightEvent::Changed => {}
             InFlightEvent::Loaded(program, result) => {
                 let entry = self.session.loaded(program, result, self.world.system);
-                self.in_flight.keep_also(entry.into_iter().collect());
+                self.in_flight.keep_also(entry);
             }
             InFlightEvent::Landed(arrival) => self.count(arrival),
             InFlightEvent::Written(batch, result) => {

@@ -236,7 +236,7 @@ impl<'a, S: Sequence> SequencesUnderWay<'a, S> {
         for (_, discovered) in written {
             let new = agent.and_then(|agent| agent.written(&discovered.outputs, *system));
             let Some((entry, told)) = new else { continue };
-            self.in_flight.keep_also(vec![entry]);
+            self.in_flight.keep_also([entry]);
             self.told.extend(told);
         }
         let none = BTreeSet::new();

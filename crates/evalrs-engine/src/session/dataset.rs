@@ -5,8 +5,7 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use super::dataset_files::{self, FoundFile, FoundFiles};
-use super::digest::FileDigest;
-use super::read_trace::{ReadTrace, TracedFiles};
+use super::files_read::{FileDigest, ReadTrace, TracedFiles};
 use super::recordings::{self, RecordingSource};
 use super::shortened::shortened;
 use evalrs_base::compression::{Compression, unpacked};
@@ -145,10 +144,6 @@ impl DataFile {
         let packed = Compression::of_name(path).map(|_| FileDigest::of(&bytes));
         Ok(Self { bytes: unpacked(path, bytes)?, packed })
     }
-
-    fn digest(&self) -> FileDigest {
-        self.packed.clone().unwrap_or_else(|| FileDigest::of(&self.bytes))
-    }
 }
 
 fn read_file(
@@ -187,8 +182,7 @@ fn read_several(
     let mut names = Vec::with_capacity(found.files.len());
     for FoundFile { shown, name, depth, bytes } in found.files {
         all.update(format!("{name}\0{}\n", blake3::hash(&bytes).to_hex()).as_bytes());
-        let is_text = split::decode(&shown, &bytes);
-        match is_text {
+        match split::decode(&shown, &bytes) {
             // A folder holds pictures and the like beside what is graded.
             Err(_) if dataset.sample == SampleUnit::Folder => continue,
             Err(problem) => return Err(vec![problem]),
@@ -234,14 +228,13 @@ fn rows_of(
     };
     if dataset.sample == SampleUnit::Folder {
         for group in folders(names) {
-            let first = &names[group.start];
-            let folder: Vec<&str> = first.0.split('/').take(first.1).collect();
-            let folder = folder.join("/");
-            let inside = |at: usize| {
+            let (first, depth) = &names[group.start];
+            let folder = first.split('/').take(*depth).collect::<Vec<&str>>().join("/");
+            let inside = group.map(|at| {
                 let name = names[at].0.strip_prefix(&folder).unwrap_or(&names[at].0);
                 (name.trim_start_matches('/'), source(at))
-            };
-            let files: Vec<(&str, SourceFile<'_>)> = group.map(inside).collect();
+            });
+            let files: Vec<(&str, SourceFile<'_>)> = inside.collect();
             let name = FileName { path: &folder, root };
             add(files::folder(name, &files, dataset).map(|record| vec![record]));
         }
@@ -352,10 +345,10 @@ impl HeldDataset {
     /// The digests of all that it was read from, by path. Many files of its own are one entry.
     pub fn digests(&self) -> Vec<(&String, &FileDigest)> {
         let own = self.several.as_ref();
-        let is_many = own.is_some_and(|own| own.len() > MAX_NAMED_FILES);
-        let is_named = |path: &String| !(is_many && own.is_some_and(|own| own.contains(path)));
-        let named = self.recordings.digests().filter(|(path, _)| is_named(path));
-        let one = (own.is_none() || is_many).then_some((&self.path, &self.digest));
+        let many = own.filter(|own| own.len() > MAX_NAMED_FILES);
+        let digests = self.recordings.digests();
+        let named = digests.filter(|(path, _)| many.is_none_or(|many| !many.contains(*path)));
+        let one = (own.is_none() || many.is_some()).then_some((&self.path, &self.digest));
         one.into_iter().chain(named).collect()
     }
 
@@ -423,7 +416,12 @@ impl HeldDataset {
                 return Reread::New(Box::new(DatasetReading { chunks, held, changed }));
             }
             None if self.layout.is_some() => {}
-            None if has_recordings && file.digest() == self.digest => return Reread::Same,
+            None if has_recordings => {
+                let digest = file.packed.clone().unwrap_or_else(|| FileDigest::of(&file.bytes));
+                if digest == self.digest {
+                    return Reread::Same;
+                }
+            }
             None => {}
         }
         match read_file(&ReadTrace::new(system), wanted, file, chunks()) {

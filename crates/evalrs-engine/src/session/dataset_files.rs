@@ -4,7 +4,7 @@
 
 use std::collections::BTreeMap;
 
-use super::read_trace::ReadTrace;
+use super::files_read::ReadTrace;
 use evalrs_base::archive::Archive;
 use evalrs_base::compression::{MAX_UNPACKED, unpacked_within};
 use evalrs_base::file_path::{join, non_empty};
@@ -76,14 +76,10 @@ fn pattern_of(dataset: &DatasetSpec, trace: &ReadTrace<'_>) -> Option<PathPatter
     let (folder, written) = dataset.path.split_at(dataset.folder.min(dataset.path.len()));
     let is_pattern = |part: &str| part.contains(['*', '?', '[', '{']);
     if !written.split('/').any(|part| is_pattern(part) || is_archive(part)) {
-        let is_folder = trace.list(non_empty(&dataset.path)).is_some();
+        trace.list(non_empty(&dataset.path))?;
         let folder = dataset.path.trim_end_matches('/').to_owned();
-        let pattern = || if dataset.sample == SampleUnit::Folder { "*/**" } else { "**" };
-        return is_folder.then(|| PathPattern {
-            folder,
-            pattern: pattern().to_owned(),
-            member: None,
-        });
+        let pattern = if dataset.sample == SampleUnit::Folder { "*/**" } else { "**" };
+        return Some(PathPattern { folder, pattern: pattern.to_owned(), member: None });
     }
     // A file may have the name of a pattern.
     if dataset.sample != SampleUnit::Folder && !is_archive(written) && trace.is_file(&dataset.path)
@@ -162,9 +158,8 @@ impl FileReader<'_> {
 
     fn file(&mut self, path: String, name: String, depth: usize) -> Result<(), String> {
         if self.wants(&name) {
-            let bytes = self.trace.read(&path);
-            let bytes = bytes.map_err(|reason| in_file(self.dataset, &path, reason))?;
-            let bytes = unpacked_within(&name, bytes, &mut self.left);
+            let read = self.trace.read(&path);
+            let bytes = read.and_then(|bytes| unpacked_within(&name, bytes, &mut self.left));
             let bytes = bytes.map_err(|reason| in_file(self.dataset, &path, reason))?;
             self.files.push(FoundFile { shown: path, name, depth, bytes });
         }

@@ -4,8 +4,8 @@
 //! called `label` can at most be none.
 
 use super::Session;
+use super::files_read::SmallFile;
 use super::shortened::shortened;
-use super::small_file::SmallFile;
 use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::file_text::FileText;
 use evalrs_eval::dataset::label_file::some_of;
@@ -62,9 +62,9 @@ impl Session {
         let scales = labels::scales(db, root);
         let extents = labels::row_extents(db, root);
         let is_mapped = labels::are_rows_labelled(db, root);
-        let is_read = scales.iter().any(|(name, scale)| extents.read_for(name, *scale));
-        let is_other = || uses_label(suite) || !extents.are_meant(scales);
-        if is_read || (!is_mapped && is_other()) {
+        if scales.iter().any(|(name, scale)| extents.read_for(name, *scale))
+            || !is_mapped && (uses_label(suite) || !extents.are_meant(scales))
+        {
             return None;
         }
         let message = if extents.is_empty() {
@@ -81,8 +81,12 @@ impl Session {
             let what = not_a_label(std::slice::from_ref(scale));
             format!("`label` of row {row} is {what}: labels are not compared")
         };
-        let place = Place::file(&suite.dataset.path);
-        Some(Diagnostic::warning(place, message).hint(hint(is_mapped)))
+        let hint = if is_mapped {
+            "name the grader that a label is for: {\"label\": {\"GRADER\": …}}"
+        } else {
+            "name the field that holds labels: `fields: {label: NAME}`"
+        };
+        Some(Diagnostic::warning(Place::file(&suite.dataset.path), message).hint(hint))
     }
 
     /// The number, from 1, of the row that a record was made of: a row with several recordings is several records.
@@ -90,12 +94,12 @@ impl Session {
         let chunks = self.root.chunks(&self.db).iter();
         let records = chunks.flat_map(|chunk| chunk.records(&self.db).iter()).take(record + 1);
         let mut before = None;
-        let is_first = |(row, recorded): &(&str, &str)| {
-            let is_same = !recorded.is_empty() && before.as_deref() == Some(*row);
-            before = Some((*row).to_owned());
+        let firsts = records.filter(|(row, recorded)| {
+            let is_same = !recorded.is_empty() && before == Some(*row);
+            before = Some(*row);
             !is_same
-        };
-        records.filter(is_first).count()
+        });
+        firsts.count()
     }
 }
 
@@ -110,24 +114,16 @@ fn unused_lines(db: &Database, root: Root) -> Option<Diagnostic> {
     Some(Diagnostic::warning(Place::file(path), message).hint("ids are those of results.jsonl"))
 }
 
-fn hint(is_mapped: bool) -> &'static str {
-    if is_mapped {
-        "name the grader that a label is for: {\"label\": {\"GRADER\": …}}"
-    } else {
-        "name the field that holds labels: `fields: {label: NAME}`"
-    }
-}
-
 /// The first row, from 0, whose label is none on the scale of a grader.
 fn first_unread(db: &Database, root: Root, name: &str, scale: Scale) -> Option<usize> {
     let mut before = 0;
     for chunk in root.chunks(db) {
         let said = labels::row_labels(db, *chunk).said.iter();
-        let mut own = said.map(|said| said.as_ref().map(|said| said.all_for(name)));
-        let is_unread = |said: Option<Vec<&LabelValue>>| {
-            said.is_some_and(|all| all.iter().any(|one| one.on(scale).is_none()))
-        };
-        if let Some(at) = own.position(is_unread) {
+        let mut unread = said.map(|said: &Option<LabelValue>| {
+            let mut all = said.iter().flat_map(|said| said.all_for(name));
+            all.any(|one| one.on(scale).is_none())
+        });
+        if let Some(at) = unread.position(|is_unread| is_unread) {
             return Some(before + at);
         }
         before += chunk.records(db).len();

@@ -10,7 +10,7 @@ use evalrs_graph::inputs::Root;
 use evalrs_graph::votes::unused_votes;
 use evalrs_graph::{Database, lints as rubric_lints, queries, rows};
 use evalrs_model::expression::RowCondition;
-use evalrs_model::spec::{GraderKind, GraderSpec, MetricSpec};
+use evalrs_model::spec::{GraderKind, GraderSpec};
 
 /// Everything that graders look for in vain.
 pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
@@ -18,45 +18,39 @@ pub(crate) fn lints(db: &Database, root: Root) -> Vec<Diagnostic> {
     else {
         return Vec::new();
     };
-    let first = rows::first(db, root, spec);
-    let looked_at = LintedRows { spec, first };
+    let looked_at = LintedRows { spec, first: rows::first(db, root, spec) };
     let in_vain = rows::in_vain(db, root);
-    let path = root.suite(db).path(db);
-    let of_grader = |grader: &GraderSpec| -> Vec<SuiteLint> {
+    let mut lints = Vec::new();
+    let mut by_condition = |name: &str, condition: Option<&RowCondition>| {
+        let missing = SoughtName::by_condition(condition).filter(|sought| in_vain.contains(sought));
+        lints.extend(missing.filter_map(|sought| unknown_field(name, &sought, OF_CONDITION)));
+    };
+    by_condition("`where` of the dataset", suite.dataset.condition.as_ref());
+    for grader in &suite.graders {
+        let name = format!("`only` of `{}`", clipped(&grader.name));
+        by_condition(&name, grader.only.as_ref());
+    }
+    for grader in &suite.graders {
         let sought = SoughtName::by_grader(grader).into_iter();
         let missing = sought.filter(|sought| in_vain.contains(sought));
-        let looked_for = missing.filter_map(|sought| doubt(grader, &looked_at, &sought));
-        looked_for.chain(no_tool_errors(db, root, grader)).collect()
-    };
-    let of_condition = |name: &str, condition: Option<&RowCondition>| -> Vec<SuiteLint> {
-        let missing = SoughtName::by_condition(condition).filter(|sought| in_vain.contains(sought));
-        missing.filter_map(|sought| unknown_field(name, &sought, OF_CONDITION)).collect()
-    };
-    let of_scope = |grader: &GraderSpec| {
-        of_condition(&format!("`only` of `{}`", clipped(&grader.name)), grader.only.as_ref())
-    };
-    let of_metric = |metric: &MetricSpec| -> Vec<SuiteLint> {
+        lints.extend(missing.filter_map(|sought| doubt(grader, &looked_at, &sought)));
+        lints.extend(no_tool_errors(db, root, grader));
+    }
+    for metric in &suite.metrics {
         let name = format!("the metric `{}`", clipped(&metric.name));
         let missing = SoughtName::by_metric(metric).filter(|sought| in_vain.contains(sought));
-        missing.filter_map(|sought| unknown_field(&name, &sought, OF_METRIC)).collect()
-    };
-    let of_dataset = of_condition("`where` of the dataset", suite.dataset.condition.as_ref());
-    let lints = suite.graders.iter().flat_map(of_grader);
-    let lints = of_dataset.into_iter().chain(suite.graders.iter().flat_map(of_scope)).chain(lints);
-    let lints = lints.chain(suite.metrics.iter().flat_map(of_metric));
-    let found = lints.map(|doubt| doubt.diagnostic(path)).chain(unused_votes(db, root));
-    found.chain(rubric_lints::all(db, root)).collect()
+        lints.extend(missing.filter_map(|sought| unknown_field(&name, &sought, OF_METRIC)));
+    }
+    let place = || Place::file(root.suite(db).path(db));
+    let found = lints
+        .into_iter()
+        .map(|SuiteLint { message, hint }| Diagnostic::warning(place(), message).hint(hint));
+    found.chain(unused_votes(db, root)).chain(rubric_lints::all(db, root)).collect()
 }
 
 struct SuiteLint {
     message: String,
     hint: String,
-}
-
-impl SuiteLint {
-    fn diagnostic(self, path: &str) -> Diagnostic {
-        Diagnostic::warning(Place::file(path), self.message).hint(self.hint)
-    }
 }
 
 struct LintedRows<'a> {
@@ -79,13 +73,10 @@ fn no_tool_errors(db: &Database, root: Root, grader: &GraderSpec) -> Option<Suit
 }
 
 fn doubt(grader: &GraderSpec, rows: &LintedRows<'_>, sought: &SoughtName) -> Option<SuiteLint> {
-    match (sought, &grader.kind) {
-        (SoughtName::GroundTruth, GraderKind::Tool(tool)) => {
-            Some(no_ground_truth(grader, &tool.function, rows))
-        }
-        (SoughtName::Trajectory, GraderKind::Tool(tool)) => {
-            Some(no_trajectory(grader, &tool.function))
-        }
+    let GraderKind::Tool(tool) = &grader.kind else { return None };
+    match sought {
+        SoughtName::GroundTruth => Some(no_ground_truth(grader, &tool.function, rows)),
+        SoughtName::Trajectory => Some(no_trajectory(grader, &tool.function)),
         _ => None,
     }
 }

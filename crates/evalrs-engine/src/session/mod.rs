@@ -5,7 +5,7 @@
 
 pub(crate) mod dataset;
 pub(crate) mod dataset_files;
-pub(crate) mod digest;
+pub(crate) mod files_read;
 pub(crate) mod labels;
 pub(crate) mod lints;
 pub(crate) mod load_state;
@@ -13,25 +13,19 @@ pub(crate) mod preflight;
 mod preflight_loads;
 pub mod problems;
 mod program_files;
-mod program_growth;
-mod program_outputs;
-mod program_paths;
-mod program_reads;
+mod program_seen;
 mod program_states;
 pub(crate) mod programs;
 pub(crate) mod quick_checks;
-pub(crate) mod read_trace;
 pub(crate) mod recordings;
 pub mod reload;
 pub mod shortened;
-pub(crate) mod small_file;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 use dataset::{DatasetSource, HeldDataset};
-use digest::FileDigest;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_path::folder_of;
 use evalrs_base::price::Prices;
@@ -44,15 +38,14 @@ use evalrs_graph::votes::{row_files, vote_mistakes};
 use evalrs_graph::{Database, Db, answers, queries, result_inputs, rows};
 use evalrs_model::spec::{RecordingJoin, Suite, TargetSpec};
 use evalrs_system::{System, is_stream};
+use files_read::{FileDigest, ReadTrace, SmallFile};
 use load_state::LoadState;
 use preflight::PreflightLog;
 use problems::LoadedRows;
-use programs::needed::needed;
+use programs::program_context::needed;
 use programs::program_set::ProgramSet;
-use read_trace::ReadTrace;
 use recordings::RecordingSource;
 use shortened::shortened;
-use small_file::SmallFile;
 
 /// A suite under evaluation.
 #[derive(Debug)]
@@ -130,9 +123,8 @@ impl Session {
 
     /// Reads all rows, if only some were read. What is wrong then; none if all were.
     pub fn load_all_rows(&mut self, system: &dyn System) -> Option<Vec<Diagnostic>> {
-        let is_read = self.dataset.is_some();
-        let is_part = |suite: &Suite| is_read && self.wanted_dataset(suite).only.is_some();
-        let is_part = self.suite().is_some_and(is_part);
+        let is_part = self.dataset.is_some()
+            && self.suite().is_some_and(|suite| self.wanted_dataset(suite).only.is_some());
         self.only = None;
         is_part.then(|| self.load_unread(system))
     }
@@ -202,8 +194,9 @@ impl Session {
     pub(crate) fn load_unread(&mut self, system: &dyn System) -> Vec<Diagnostic> {
         self.read_suite_files(system);
         let mut diagnostics = self.suite_problems();
-        let is_good = !diagnostics.iter().any(Diagnostic::is_error);
-        if let Some(suite) = self.suite().filter(|_| is_good).cloned() {
+        if let Some(suite) = self.suite().cloned()
+            && !diagnostics.iter().any(Diagnostic::is_error)
+        {
             diagnostics.extend(self.load_what_it_names(&suite, system));
         }
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
@@ -213,11 +206,9 @@ impl Session {
     }
 
     fn load_what_it_names(&mut self, suite: &Suite, system: &dyn System) -> Vec<Diagnostic> {
-        let mut diagnostics = Vec::new();
         self.read_all_programs(system);
-        diagnostics.extend(self.program_problems());
-        let specs = suite.programs();
-        self.load_state.looked_for.extend(needed(specs, system));
+        let mut diagnostics = self.program_problems();
+        self.load_state.looked_for.extend(needed(suite.programs(), system));
         diagnostics.extend(self.load_row_files(system));
         diagnostics.extend(self.load_dataset(system, suite));
         let is_good = !diagnostics.iter().any(Diagnostic::is_error);
@@ -234,9 +225,8 @@ impl Session {
     }
 
     fn row_file_problems(&self) -> Vec<Diagnostic> {
-        let files = run_files(&self.db, self.root);
-        let readings = files.iter().map(|file| recorded_run(&self.db, *file));
-        let runs = readings.flat_map(|reading| reading.problems.clone());
+        let files = run_files(&self.db, self.root).into_iter();
+        let runs = files.flat_map(|file| recorded_run(&self.db, file).problems.clone());
         runs.chain(vote_mistakes(&self.db, self.root)).collect()
     }
 
@@ -271,12 +261,12 @@ impl Session {
     }
 
     pub(crate) fn small_files(&self) -> Vec<(String, SmallFile)> {
-        let small = |(path, file): (String, File)| {
+        let small = self.db.files().into_iter().map(|(path, file)| {
             let text = file.text(&self.db).clone();
             let digest = self.digests.get(&path).cloned();
             (path, SmallFile { text, digest })
-        };
-        self.db.files().into_iter().map(small).collect()
+        });
+        small.collect()
     }
 
     /// Whether the file is of rows, and may be big: the results of a run, votes, or labels.
@@ -398,8 +388,8 @@ impl Session {
     /// Everything that is wrong with joined recordings, found again where they stand.
     fn recording_problems(&self, system: &dyn System, suite: &Suite) -> Vec<Diagnostic> {
         let first = self.root.chunks(&self.db).iter().find_map(|chunk| {
-            let problems = &queries::checked(&self.db, *chunk).problems;
-            problems.iter().map(|(_, problem)| problem).find(|problem| problem.recorded)
+            let mut problems = queries::checked(&self.db, *chunk).problems.iter();
+            problems.find_map(|(_, problem)| problem.recorded.then_some(problem))
         });
         let (Some(first), Ok(Some(source))) = (first.cloned(), self.recordings_of(suite)) else {
             return Vec::new();
@@ -439,14 +429,13 @@ impl Session {
 
     /// The dataset, and the line of each result's row in the order of the results; no lines once it was edited.
     pub fn rows(&self) -> (Option<&str>, Vec<u32>) {
-        let Some(dataset) = &self.dataset else { return (None, Vec::new()) };
-        let records = evalrs_graph::results::records(&self.db, self.root);
-        let line = |at: usize| dataset.lines.get(at).copied().unwrap_or_default();
         // Lines of several files mean nothing without their names.
-        if dataset.is_several() {
+        let Some(dataset) = self.dataset.as_ref().filter(|dataset| !dataset.is_several()) else {
             return (None, Vec::new());
-        }
-        (Some(&dataset.path), records.map(line).collect())
+        };
+        let records = evalrs_graph::results::records(&self.db, self.root);
+        let lines = records.map(|at| dataset.lines.get(at).copied().unwrap_or_default());
+        (Some(&dataset.path), lines.collect())
     }
 
     /// Which row of the dataset each of its records is of: a row has several where several were recorded of it. None of a
@@ -458,16 +447,15 @@ impl Session {
         let lines = &self.dataset.as_ref()?.lines;
         let chunks = self.root.chunks(&self.db).iter();
         let texts = chunks.flat_map(|chunk| chunk.records(&self.db).iter().map(|record| record.0));
-        let mut numbers = Vec::new();
+        let mut number = 0;
         let mut before = None;
-        for (at, text) in texts.enumerate() {
-            let row = Some((lines.get(at), text));
-            let last = numbers.last().copied();
-            let is_next = before != row;
-            numbers.push(last.map_or(0, |last: usize| last + usize::from(is_next)));
-            before = row;
-        }
-        Some(numbers)
+        let numbers = texts.enumerate().map(|(at, text)| {
+            let row = (lines.get(at), text);
+            number += usize::from(before.is_some_and(|before| before != row));
+            before = Some(row);
+            number
+        });
+        Some(numbers.collect())
     }
 
     /// The suite's folder.

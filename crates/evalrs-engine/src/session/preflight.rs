@@ -6,8 +6,7 @@ use std::sync::Arc;
 use super::programs::read_program::ReadProgram;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_eval::program::ProgramFingerprint;
-use evalrs_exec::{DiscoveredFiles, Start};
-use evalrs_model::key::ActionKey;
+use evalrs_exec::DiscoveredFiles;
 use evalrs_model::spec::ProgramSpec;
 use evalrs_system::changed_paths::ChangedPaths;
 
@@ -17,24 +16,6 @@ const MAX_PASSED: usize = 200;
 /// How often in a row a load is retried although only the folders beside the programs were touched. A program that
 /// writes there when it is loaded would be loaded for ever.
 const MAX_FUTILE_RELOADS: usize = 10;
-
-/// A program that is to be loaded before the session adopts it.
-#[derive(Clone, Debug)]
-pub struct Preflight {
-    pub read: ReadProgram,
-}
-
-impl Preflight {
-    /// How it is started.
-    pub fn start(&self) -> Arc<Start> {
-        Arc::clone(&self.read.start)
-    }
-
-    /// The key of what is known of it without what it loads.
-    pub fn base(&self) -> ActionKey {
-        self.read.dependencies_action().key()
-    }
-}
 
 #[derive(Debug, Default)]
 pub(crate) struct PreflightLog {
@@ -82,9 +63,8 @@ impl PreflightLog {
 
     pub(super) fn failure_of(&self, read: &ReadProgram) -> Option<&Diagnostic> {
         let mut failed = self.failed.iter();
-        let failed =
-            failed.find(|failed| failed.spec == read.start.spec && failed.known == read.known)?;
-        Some(&failed.problem)
+        let is_it = |it: &&FailedPreflight| it.spec == read.start.spec && it.known == read.known;
+        Some(&failed.find(is_it)?.problem)
     }
 
     /// Adds a successful load; the oldest is evicted where the cache is full.

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use super::Session;
-use super::preflight::{FailedPreflight, PassedPreflight, Preflight};
-use super::programs::loads::{depfile_of, discovered_from};
+use super::preflight::{FailedPreflight, PassedPreflight};
+use super::programs::listings::{depfile_of, discovered_from};
 use super::programs::read_program::ReadProgram;
 use evalrs_base::diagnostic::{Diagnostic, Place};
 use evalrs_base::file_path::join;
@@ -31,7 +31,7 @@ impl Session {
         &self,
         programs: &[(Program, ReadProgram)],
         system: &dyn System,
-    ) -> Result<Vec<Preflight>, Vec<Diagnostic>> {
+    ) -> Result<Vec<ReadProgram>, Vec<Diagnostic>> {
         let mut preflights = Vec::new();
         let mut problems = Vec::new();
         for (program, read) in programs {
@@ -44,7 +44,7 @@ impl Session {
             }
             match self.preflights.failure_of(read) {
                 Some(problem) => problems.push(problem.clone()),
-                None => preflights.push(Preflight { read: read.clone() }),
+                None => preflights.push(read.clone()),
             }
         }
         if problems.is_empty() { Ok(preflights) } else { Err(problems) }
@@ -52,10 +52,7 @@ impl Session {
 
     /// Whether the session holds the program as it was read, with all that it loads.
     fn is_held(&self, program: Program, read: &ReadProgram, system: &dyn System) -> bool {
-        match program.state(&self.db) {
-            ProgramState::Known(known) => self.is_unchanged(known, read, system),
-            ProgramState::Unread | ProgramState::Broken(_) | ProgramState::Read(_) => false,
-        }
+        matches!(program.state(&self.db), ProgramState::Known(known) if self.is_unchanged(known, read, system))
     }
 
     /// What came of loading the program, if it was loaded as it was read.
@@ -72,19 +69,16 @@ impl Session {
         system: &dyn System,
     ) -> bool {
         // Digesting what it loads reads files: only where all else is the same.
-        if !is_same_but_for_dependencies(known, &read.known) {
-            return false;
-        }
-        read.loading(&depfile_of(known), &SeenFiles::new(), self.folder(), system) == *known
+        is_same_but_for_dependencies(known, &read.known)
+            && read.loading(&depfile_of(known), &SeenFiles::new(), self.folder(), system) == *known
     }
 
     pub(crate) fn finish_preflight(
         &mut self,
-        preflight: Preflight,
+        read: &ReadProgram,
         result: Result<DiscoveredFiles, Failure>,
         system: &dyn System,
     ) {
-        let Preflight { read } = preflight;
         let spec = read.start.spec.clone();
         let discovered = match result {
             Ok(discovered) => Some(discovered),
@@ -121,11 +115,9 @@ impl Session {
     /// What a program was seen to load in its pre-flight load, if there was one.
     pub(crate) fn discovered_in_preflight(
         &self,
-        program: Program,
+        read: &ReadProgram,
         system: &dyn System,
     ) -> Option<DiscoveredFiles> {
-        let all = self.not_loaded();
-        let (_, read) = all.iter().find(|(other, _)| *other == program)?;
         self.loaded_as(read, system)?.discovered.clone()
     }
 }

@@ -66,13 +66,12 @@ impl LoadedRows<'_> {
             }
             _ => Vec::new(),
         };
-        let is_column = |path: &str| {
-            key_ends(path).any(|end| columns.iter().any(|column| path.get(..end) == Some(column)))
-        };
         let mut found = Vec::new();
         let first_row = || root.chunks(db).first()?.records(db).iter().next();
         for (name, path) in mapped {
-            if is_column(path) || !in_vain.contains(&SoughtName::Path(path.clone())) {
+            let is_column = key_ends(path)
+                .any(|end| columns.iter().any(|column| path.get(..end) == Some(column)));
+            if is_column || !in_vain.contains(&SoughtName::Path(path.clone())) {
                 continue;
             }
             let said = reading.field_places.iter().find(|(key, _)| *key == name);
@@ -89,9 +88,9 @@ impl LoadedRows<'_> {
         let (db, root) = self.session;
         let mut found = Vec::new();
         let mut seen = HashSet::new();
-        let is_unreadable =
-            |path: &String| unreadable(queries::row_rubric(db, root, path)).is_some();
-        let has_unreadable = rows::rubric_files(db, root).iter().any(is_unreadable);
+        let mut rubrics = rows::rubric_files(db, root).iter();
+        let has_unreadable =
+            rubrics.any(|path| unreadable(queries::row_rubric(db, root, path)).is_some());
         let mut before = 0;
         for chunk in root.chunks(db) {
             let problems = queries::checked(db, *chunk).problems.iter();
@@ -140,18 +139,16 @@ impl LoadedRows<'_> {
         let Some(suite) = &queries::suite(db, root).suite else { return Vec::new() };
         let known = || suite.graders.iter().map(|grader| grader.name.as_str());
         let unknown = named.iter().filter(|name| known().all(|known| known != name.as_str()));
-        let problem = |name: &String| {
-            let message = format!(
-                "the row names the grader `{}`, which the suite does not have",
-                clipped(name)
-            );
+        let problems = unknown.map(|name| {
+            let shown = clipped(name);
+            let message = format!("the row names the grader `{shown}`, which the suite does not have");
             let hint = match suggest(name, known()) {
                 Some(near) => format!("did you mean `{near}`?"),
                 None => "if `graders` of the rows means something else, say `fields: {graders: none}` in the suite".to_owned(),
             };
             self.of_row(dataset, at, &RowProblem::new(message).hint(hint))
-        };
-        unknown.map(problem).collect()
+        });
+        problems.collect()
     }
 
     /// What is wrong with record `at`. Of a CSV row that is too short, that is said first.
@@ -163,14 +160,10 @@ impl LoadedRows<'_> {
         let (Some(DatasetFormat::Csv), Some(file)) = (dataset.format, file) else {
             return problem.diagnostic(place);
         };
-        match short_row(file.text(), start) {
-            None => problem.diagnostic(place),
-            Some(short) => {
-                let message = format!("{short}: {}", problem.message);
-                let hint = "write a cell for every column, empty where there is nothing";
-                RowProblem { message, ..problem }.hint(hint).diagnostic(place)
-            }
-        }
+        let Some(short) = short_row(file.text(), start) else { return problem.diagnostic(place) };
+        let message = format!("{short}: {}", problem.message);
+        let hint = "write a cell for every column, empty where there is nothing";
+        RowProblem { message, ..problem }.hint(hint).diagnostic(place)
     }
 
     fn start(&self, at: usize) -> RecordStart {
@@ -179,13 +172,12 @@ impl LoadedRows<'_> {
 
     fn duplicates(&self) -> Vec<Diagnostic> {
         let (db, root) = self.session;
-        let diagnostic = |duplicate: &Duplicate| {
-            let [first, second] = [duplicate.first, duplicate.second].map(|at| self.start(at));
-            let model =
-                duplicate.model.as_deref().map(|model| format!(", model `{}`", clipped(model)));
-            let id = clipped(&duplicate.id);
-            let trial = duplicate.trial;
-            let case = format!("`{id}` (trial {trial}{})", model.unwrap_or_default());
+        let duplicates = queries::selection(db, root).duplicates.iter();
+        let problems = duplicates.map(|Duplicate { id, first, second, model, trial }| {
+            let [first, second] = [first, second].map(|at| self.start(*at));
+            let model = model.as_deref().map(|model| format!(", model `{}`", clipped(model)));
+            let model = model.unwrap_or_default();
+            let case = format!("`{}` (trial {trial}{model})", clipped(id));
             let message = if first == second {
                 format!("the sample {case} was recorded more than once")
             } else {
@@ -200,8 +192,8 @@ impl LoadedRows<'_> {
             Diagnostic::error(self.origins.place(second, None), message).hint(
                 "number the trials of one sample with \"trial\": 0, 1, …, or say `trials: by_order` in the suite; give other samples other ids",
             )
-        };
-        queries::selection(db, root).duplicates.iter().map(diagnostic).collect()
+        });
+        problems.collect()
     }
 }
 
@@ -225,12 +217,12 @@ fn metric_problems(db: &Database, root: Root) -> Vec<Diagnostic> {
                 found.push(Diagnostic { hint, ..Diagnostic::error(place(), message) });
             }
         }
-        let Some(class) = metric.class() else { continue };
-        if let Some(classes) = other_classes(db, root, metric) {
-            let message = format!(
-                "the metric `{name}` is of the class `{}`, which nothing has",
-                clipped(class)
-            );
+        if let Some(class) = metric.class()
+            && let Some(classes) = other_classes(db, root, metric)
+        {
+            let shown = clipped(class);
+            let message =
+                format!("the metric `{name}` is of the class `{shown}`, which nothing has");
             found.push(Diagnostic::error(place(), message).hint(class_hint(class, &classes)));
         }
     }

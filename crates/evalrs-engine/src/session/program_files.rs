@@ -1,4 +1,5 @@
-//! Programs of a session whose files change: read apart first, then taken.
+//! The files of programs of a session, and where others may be made; where they change, programs are read apart first, then
+//! taken.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -11,8 +12,8 @@ use super::programs::program_context::ProgramContext;
 use super::programs::program_set::known_of;
 use super::programs::read_program::ReadProgram;
 use evalrs_base::diagnostic::Diagnostic;
-use evalrs_base::file_path::join;
-use evalrs_eval::program::{MISSING, ProgramFingerprint};
+use evalrs_base::file_path::{join, non_empty};
+use evalrs_eval::program::{Depfile, MISSING, ProgramFingerprint};
 use evalrs_exec::SeenFiles;
 use evalrs_graph::Db;
 use evalrs_graph::inputs::{Program, ProgramState};
@@ -28,14 +29,12 @@ impl Session {
         named: &[(ProgramSpec, ProgramPlaces)],
         system: &dyn System,
     ) -> Result<Vec<(Program, ReadProgram)>, Vec<Diagnostic>> {
-        let folder = self.folder().to_owned();
-        let environment = self.load_state.environment.as_ref();
-        let is_other = environment.is_some_and(|new| new != self.root.environment(&self.db));
-        let environment = Arc::clone(environment.unwrap_or(self.root.environment(&self.db)));
+        let before = self.root.environment(&self.db);
+        let environment = self.load_state.environment.as_ref().unwrap_or(before);
         let place = ProgramContext {
-            folder: &folder,
+            folder: self.folder(),
             workspace: &self.workspace,
-            environment: &environment,
+            environment,
             sees_all: false,
         };
         let held = self.named_programs();
@@ -47,7 +46,7 @@ impl Session {
             let is_new = !held.contains(&program) || known_of(program.state(&self.db)).is_none();
             let is_known = edited.iter().any(|(other, _)| *other == program);
             let may_differ = is_new
-                || is_other
+                || environment != before
                 || self.paths_of(program).iter().any(is_stale)
                 || self.folders_of(program).iter().any(is_stale);
             if is_known || !may_differ {
@@ -82,28 +81,23 @@ impl Session {
             let of_before = self.programs.read(program).map(|read| Arc::clone(&read.known));
             // One that could not be loaded is loaded again, whatever has changed.
             let is_same = before.is_some() && of_before.as_ref() == Some(&read.known);
-            let known = Arc::clone(&read.known);
-            self.programs.read.insert(program, read);
-            match self.programs.listing(program).cloned() {
+            let spec = program.spec(&self.db);
+            match self.programs.listing(program) {
                 // What calls have loaded since completes keys when they are over: until then what was called stands.
-                Some(listing) if is_same && self.is_as_seen(program, &listing, system) => {}
+                Some(listing) if is_same && self.is_as_seen(program, listing, system) => {}
                 None if is_same => {}
-                Some(listing) if is_same => {
-                    let read = self.programs.read(program);
-                    let now = read.map(|read| {
-                        read.loading(&listing.depfile, &SeenFiles::new(), &folder, system)
-                    });
-                    let both = before.as_ref().zip(now.as_ref());
-                    let spec = program.spec(&self.db);
-                    files.extend(
-                        both.into_iter()
-                            .flat_map(|(before, now)| changed(spec, &folder, before, now)),
-                    );
+                listing => {
                     // It may load others now.
-                    self.set_state(program, ProgramState::Read(known));
+                    let listing = listing.filter(|_| is_same);
+                    if let (Some(listing), Some(before)) = (listing, &before) {
+                        let now =
+                            read.loading(&listing.depfile, &SeenFiles::new(), &folder, system);
+                        files.extend(changed(spec, &folder, before, &now));
+                    }
+                    self.set_state(program, ProgramState::Read(Arc::clone(&read.known)));
                 }
-                _ => self.set_state(program, ProgramState::Read(known)),
             }
+            self.programs.read.insert(program, read);
             let spec = program.spec(&self.db);
             match (before, known_of(program.state(&self.db))) {
                 (Some(before), Some(now)) => files.extend(changed(spec, &folder, &before, now)),
@@ -124,6 +118,47 @@ impl Session {
             let seen = held.get(path).or_else(|| listing.seen.get(path)?.as_ref());
             seen.or(is_missed(path)) == Some(&state(&join(folder, path), system))
         })
+    }
+
+    /// Every file that a program of the suite rests on.
+    pub(crate) fn program_paths(&self) -> BTreeSet<String> {
+        self.named_programs().into_iter().flat_map(|program| self.paths_of(program)).collect()
+    }
+
+    pub(crate) fn paths_of(&self, program: Program) -> BTreeSet<String> {
+        let folder = self.folder();
+        let spec = program.spec(&self.db);
+        let mut paths = BTreeSet::new();
+        paths.extend((!spec.path.is_empty()).then(|| spec.path.clone()));
+        paths.extend(spec.runtime_path().cloned());
+        // A folder or a pattern may match other files tomorrow: so its folder is looked at.
+        paths.extend(spec.inputs.iter().map(|input| join(folder, fixed_part(input))));
+        let known = known_of(program.state(&self.db));
+        let known = known.iter().flat_map(|known| known.inputs.iter().chain(&known.dependencies));
+        paths.extend(known.map(|(path, _)| join(folder, path)));
+        let seen = self.programs.seen(program).into_iter().flat_map(|seen| &seen.files);
+        paths.extend(seen.map(|path| join(folder, path)));
+        paths
+    }
+
+    /// The folders in which programs of the suite looked for files that were not there. What is made in one may be what
+    /// they load from then on.
+    pub(crate) fn program_folders(&self) -> BTreeSet<String> {
+        self.named_programs().into_iter().flat_map(|program| self.folders_of(program)).collect()
+    }
+
+    pub(crate) fn folders_of(&self, program: Program) -> BTreeSet<String> {
+        let folder = self.folder();
+        let seen = self.programs.seen(program).map(Depfile::folders).unwrap_or_default();
+        seen.into_iter().map(|path| non_empty(&join(folder, path)).to_owned()).collect()
+    }
+}
+
+/// The part of a pattern before the first of its folders that holds a wildcard.
+fn fixed_part(pattern: &str) -> &str {
+    match pattern.find(['*', '?', '[', '{']) {
+        None => pattern,
+        Some(at) => &pattern[..pattern[..at].rfind('/').unwrap_or(0)],
     }
 }
 

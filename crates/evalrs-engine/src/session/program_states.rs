@@ -5,8 +5,7 @@ use std::sync::Arc;
 use super::Session;
 use super::programs::file_state::state;
 use super::programs::inputs;
-use super::programs::listings::{FoundListing, Listing, entry, listed};
-use super::programs::loads::{discovered_from, loaded_of};
+use super::programs::listings::{FoundListing, Listing, discovered_from, entry, listed, loaded_of};
 use super::programs::outputs::outputs_key;
 use super::programs::program_context::ProgramContext;
 use super::programs::program_set::known_of;
@@ -49,8 +48,8 @@ impl Session {
 
     /// Reads the files of the programs that nobody has looked at. False if there are none.
     pub(crate) fn read_programs(&mut self, system: &dyn System) -> bool {
-        let unread = |program: &Program| *program.state(&self.db) == ProgramState::Unread;
-        let unread: Vec<Program> = self.named_programs().into_iter().filter(unread).collect();
+        let mut unread = self.named_programs();
+        unread.retain(|program| *program.state(&self.db) == ProgramState::Unread);
         for program in &unread {
             self.read_program(*program, system);
         }
@@ -58,16 +57,13 @@ impl Session {
     }
 
     fn read_program(&mut self, program: Program, system: &dyn System) {
-        let spec = program.spec(&self.db).clone();
-        let folder = self.folder().to_owned();
-        let environment = Arc::clone(self.root.environment(&self.db));
         let place = ProgramContext {
-            folder: &folder,
+            folder: self.folder(),
             workspace: &self.workspace,
-            environment: &environment,
+            environment: self.root.environment(&self.db),
             sees_all: false,
         };
-        let state = match ReadProgram::read(&spec, &place, system) {
+        let state = match ReadProgram::read(program.spec(&self.db), &place, system) {
             Err(problem) => {
                 self.programs.read.remove(&program);
                 ProgramState::Broken(problem)
@@ -89,11 +85,12 @@ impl Session {
 
     /// The programs of which it is not known which files they load.
     fn unloaded(&self) -> Vec<Program> {
-        let is_unloaded = |program: &Program| {
+        let mut programs = self.named_programs();
+        programs.retain(|program| {
             matches!(program.state(&self.db), ProgramState::Read(_))
                 && program.spec(&self.db).language.has_worker()
-        };
-        self.named_programs().into_iter().filter(is_unloaded).collect()
+        });
+        programs
     }
 
     /// Takes from the store which files programs load, where they are what they were when that was found out.
@@ -107,7 +104,7 @@ impl Session {
                     self.know(program, listing, system);
                 }
                 Some(FoundListing { listing, .. }) => {
-                    let base = read.dependencies_action().key();
+                    let base = read.base();
                     self.programs.listings.insert(base, listing);
                 }
                 None => {}
@@ -117,11 +114,10 @@ impl Session {
 
     /// Completes what is known of a program with the files that are listed.
     fn know(&mut self, program: Program, mut listing: Listing, system: &dyn System) {
-        let folder = self.folder().to_owned();
         let Some(read) = self.programs.read(program) else { return };
-        let base = read.dependencies_action().key();
+        let base = read.base();
         let seen = std::mem::take(&mut listing.seen);
-        let known = read.loading(&listing.depfile, &seen, &folder, system);
+        let known = read.loading(&listing.depfile, &seen, self.folder(), system);
         self.programs.see(program, &listing.depfile);
         self.programs.listings.insert(base, listing);
         self.set_state(program, ProgramState::Known(Arc::new(known)));
@@ -129,14 +125,14 @@ impl Session {
 
     /// The keys of the entries that list what programs load, and what commands write.
     pub fn listing_keys(&self) -> Vec<ActionKey> {
-        let key = |program: Program| {
+        let keys = self.named_programs().into_iter().filter_map(|program| {
             if program.spec(&self.db).language.has_worker() {
                 self.programs.base(program)
             } else {
                 self.programs.read(program).and_then(outputs_key)
             }
-        };
-        self.named_programs().into_iter().filter_map(key).collect()
+        });
+        keys.collect()
     }
 
     /// Takes it that programs load no other files than those which the store knows: none, then nothing of them is stored
@@ -150,17 +146,8 @@ impl Session {
 
     /// The programs that must be loaded before anything of them is keyed, with what their files say.
     pub(crate) fn not_loaded(&self) -> Vec<(Program, ReadProgram)> {
-        let read = |program: Program| Some((program, self.programs.read(program)?.clone()));
-        self.unloaded().into_iter().filter_map(read).collect()
-    }
-
-    /// The programs that must be loaded before anything of them is keyed, how, and the key of what is known of each.
-    pub(crate) fn to_load(&self) -> Vec<(Program, Arc<Start>, ActionKey)> {
-        let start = |program: Program| {
-            let read = self.programs.read(program)?;
-            Some((program, Arc::clone(&read.start), read.dependencies_action().key()))
-        };
-        self.unloaded().into_iter().filter_map(start).collect()
+        let programs = self.unloaded().into_iter();
+        programs.filter_map(|of| Some((of, self.programs.read(of)?.clone()))).collect()
     }
 
     /// A program was loaded, or cannot be. Returns the entry that is to be kept.
@@ -227,8 +214,7 @@ impl Session {
         discovered: DiscoveredFiles,
         system: &dyn System,
     ) -> (Depfile, SeenFiles) {
-        let folder = self.folder();
-        let (mut depfile, seen) = discovered_from(folder, discovered, system);
+        let (mut depfile, seen) = discovered_from(self.folder(), discovered, system);
         self.note_reads(program, &mut depfile, system);
         (depfile, seen)
     }
@@ -241,19 +227,16 @@ impl Session {
             let spec = program.spec(&self.db);
             let Some(known) = known_of(program.state(&self.db)) else { return false };
             let input = known.inputs.iter().find(is_it);
+            let mut loaded = known.dependencies.iter().filter(is_it);
             input.is_some_and(|(name, held)| inputs::state(spec, folder, name, system) == *held)
-                || known
-                    .dependencies
-                    .iter()
-                    .filter(is_it)
-                    .any(|(_, held)| state(path, system) == *held)
+                || loaded.any(|(_, held)| state(path, system) == *held)
         })
     }
 
     /// How the programs of the suite are started, as far as they can be.
     pub fn starts(&self) -> Vec<Arc<Start>> {
-        let start = |program| Some(Arc::clone(&self.programs.read(program)?.start));
-        self.named_programs().into_iter().filter_map(start).collect()
+        let programs = self.named_programs().into_iter();
+        programs.filter_map(|of| Some(Arc::clone(&self.programs.read(of)?.start))).collect()
     }
 
     pub(crate) fn start_of(&self, spec: &ProgramSpec) -> Option<Arc<Start>> {
@@ -271,14 +254,14 @@ impl Session {
     }
 
     pub(crate) fn program_problems(&self) -> Vec<Diagnostic> {
-        let broken = |program: Program| match program.state(&self.db) {
-            ProgramState::Broken(why) => {
+        let mut problems = Vec::new();
+        for program in self.named_programs() {
+            if let ProgramState::Broken(why) = program.state(&self.db) {
                 let spec = program.spec(&self.db);
-                Some(uncallable(spec, self.place_of(spec, &why.part), why))
+                problems.push(uncallable(spec, self.place_of(spec, &why.part), why));
             }
-            _ => None,
-        };
-        self.named_programs().into_iter().filter_map(broken).collect()
+        }
+        problems
     }
 }
 

@@ -15,8 +15,6 @@ pub(crate) mod file_state;
 mod imports;
 pub(crate) mod inputs;
 pub(crate) mod listings;
-pub(crate) mod loads;
-pub(crate) mod needed;
 pub(crate) mod outputs;
 pub(crate) mod program_context;
 pub(crate) mod program_set;

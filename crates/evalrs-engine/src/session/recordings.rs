@@ -4,11 +4,12 @@
 //! as it was last: older releases append to the files of the run before.
 
 use std::collections::{BTreeMap, HashMap};
+use std::ops::Range;
 use std::sync::Arc;
 
 use serde_json::{Map, Value, json};
 
-use super::read_trace::ReadTrace;
+use super::files_read::ReadTrace;
 use super::shortened::shortened;
 use evalrs_base::compression::unpacked;
 use evalrs_base::diagnostic::{Diagnostic, Place};
@@ -163,13 +164,13 @@ fn run_number(name: &str) -> Option<u32> {
 
 /// What each sample of a `suite.json` was given.
 fn sample_inputs(suite: &Value) -> HashMap<Owner, Value> {
-    let samples = suite.get("samples").and_then(Value::as_array);
-    let input = |sample: &Value| {
+    let samples = suite.get("samples").and_then(Value::as_array).into_iter().flatten();
+    let inputs = samples.filter_map(|sample| {
         let id = sample.get("id").or_else(|| sample.get("sample_id"))?;
         let id = id.as_str().map_or_else(|| id.to_string(), str::to_owned);
         Some((id_or_row(id), sample.get("input").filter(|input| !input.is_null())?.clone()))
-    };
-    samples.into_iter().flatten().filter_map(input).collect()
+    });
+    inputs.collect()
 }
 
 /// Ids are what the dataset says, and row numbers where it says nothing.
@@ -233,12 +234,9 @@ fn letta_problem(file: &str, text: &str, problem: &letta_dir::LettaProblem) -> D
 }
 
 fn line_starts(text: &str) -> Vec<RecordStart> {
-    let offsets =
-        std::iter::once(0).chain(memchr::memchr_iter(b'\n', text.as_bytes()).map(|at| at + 1));
-    offsets
-        .zip(1..)
-        .map(|(offset, line)| RecordStart { line, offset, ..RecordStart::default() })
-        .collect()
+    let breaks = memchr::memchr_iter(b'\n', text.as_bytes());
+    let offsets = std::iter::once(0).chain(breaks.map(|at| at + 1)).zip(1..);
+    offsets.map(|(offset, line)| RecordStart { line, offset, ..RecordStart::default() }).collect()
 }
 
 fn letta_recording(
@@ -304,32 +302,29 @@ fn from_folder(
     Ok(recordings)
 }
 
-fn parsed(file: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
+/// What a JSON text says; `place` is where some of its bytes stand.
+fn parsed_at(text: &str, place: impl Fn(Range<usize>) -> Place) -> Result<Value, Vec<Diagnostic>> {
     if let Some(at) = split::too_deep(text) {
-        return Err(vec![deep_problem(at).diagnostic(Place::in_text(file, text, at..at + 1))]);
+        return Err(vec![deep_problem(at).diagnostic(place(at..at + 1))]);
     }
     serde_json::from_str(text).map_err(|error| {
         let slip = slip(text, &error);
-        let place = Place::in_text(file, text, slip.span.clone());
+        let place = place(slip.span.clone());
         vec![slip.diagnostic("bad JSON", place)]
     })
+}
+
+fn parsed(file: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
+    parsed_at(text, |span| Place::in_text(file, text, span))
 }
 
 /// Messages or events, one a line.
 fn parsed_lines(file: &str, text: &str) -> Result<Value, Vec<Diagnostic>> {
     let rows = split::split(file, text, DatasetFormat::Jsonl).map_err(of_trajectories)?;
-    let value = |row: split::RawRecord<'_>| {
-        if let Some(at) = split::too_deep(&row.text) {
-            let place = split::record_place(file, text, row.start, Some(at..at + 1));
-            return Err(vec![deep_problem(at).diagnostic(place)]);
-        }
-        serde_json::from_str::<Value>(&row.text).map_err(|error| {
-            let slip = slip(&row.text, &error);
-            let place = split::record_place(file, text, row.start, Some(slip.span.clone()));
-            vec![slip.diagnostic("bad JSON", place)]
-        })
-    };
-    rows.into_iter().map(value).collect()
+    let values = rows.into_iter().map(|row| {
+        parsed_at(&row.text, |span| split::record_place(file, text, row.start, Some(span)))
+    });
+    values.collect()
 }
 
 /// A file of records with an id each.
@@ -435,17 +430,13 @@ fn owner(
         JoinBy::Id => (fields.raw("id"), "id"),
         JoinBy::Field(path) => (fields.at_path(path), path.as_str()),
     };
-    match raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) {
-        Some(Value::String(id)) => Ok((Owner::Id(id), RunIdentity::of(&fields))),
-        Some(Value::Number(id)) => Ok((Owner::Id(id.to_string()), RunIdentity::of(&fields))),
-        Some(_) => {
-            let message = format!("the `{name}` of the record is neither a string nor a number");
-            Err(no_id(message))
+    let message = match raw.and_then(|raw| serde_json::from_str::<Value>(raw.get()).ok()) {
+        Some(Value::String(id)) => return Ok((Owner::Id(id), RunIdentity::of(&fields))),
+        Some(Value::Number(id)) => {
+            return Ok((Owner::Id(id.to_string()), RunIdentity::of(&fields)));
         }
-        None => Err(no_id(format!("the record has no `{name}`, only {}", fields.some_names()))),
-    }
-}
-
-fn no_id(message: String) -> RowProblem {
-    RowProblem { hint: Some(HINT.to_owned()), ..RowProblem::new(message) }
+        Some(_) => format!("the `{name}` of the record is neither a string nor a number"),
+        None => format!("the record has no `{name}`, only {}", fields.some_names()),
+    };
+    Err(RowProblem { hint: Some(HINT.to_owned()), ..RowProblem::new(message) })
 }

@@ -13,12 +13,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::dataset::{DatasetReading, Reread};
+use super::files_read::SmallFile;
 use super::load_state::Environment;
-pub use super::preflight::Preflight;
 use super::problems::unreadable;
-use super::programs::needed::needed;
+use super::programs::program_context::needed;
 use super::programs::read_program::ReadProgram;
-use super::small_file::SmallFile;
 use super::{Session, lints};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{folder_of, non_empty};
@@ -49,7 +48,7 @@ pub enum ReloadResult {
     },
     /// What the files say can be evaluated if these programs can be loaded: then it is to be reloaded once more. The
     /// session still holds what they said before.
-    NeedsPreflight(Vec<Preflight>),
+    NeedsPreflight(Vec<ReadProgram>),
     /// What the files say cannot be evaluated. The session still holds what they said before, as far as it was good.
     Broken {
         /// The files that changed since they were good, as the session names them, sorted.
@@ -136,21 +135,23 @@ impl Session {
 
     /// The known files that are stale and say something new.
     fn edited_files(&self, system: &dyn System) -> Vec<(String, SmallFile)> {
-        let stale = self.db.files().into_iter().filter(|(path, _)| self.load_state.stale.has(path));
-        let edited = stale.filter_map(|(path, file)| {
-            let small = SmallFile::read(system, &path, self.is_big(file));
-            (small.text != *file.text(&self.db)).then_some((path, small))
-        });
-        edited.collect()
+        let mut edited = Vec::new();
+        for (path, file) in self.db.files() {
+            if self.load_state.stale.has(&path) {
+                let small = SmallFile::read(system, &path, self.is_big(file));
+                edited.extend((small.text != *file.text(&self.db)).then_some((path, small)));
+            }
+        }
+        edited
     }
 
     /// A session of its own that holds the suite as it is now, with these files, and nothing of what it names.
     fn suite_apart(&self, edited: Vec<(String, SmallFile)>, system: &dyn System) -> Self {
-        let root = self.root;
-        let held = root.environment(&self.db);
+        let db = &self.db;
+        let held = self.root.environment(db);
         let environment = self.load_state.environment.as_ref().unwrap_or(held).as_ref().clone();
-        let path = root.suite(&self.db).path(&self.db);
-        let overrides = root.overrides(&self.db).clone();
+        let path = self.root.suite(db).path(db);
+        let overrides = self.root.overrides(db).clone();
         let apart = Self::new(Database::default(), path, environment, overrides);
         let mut apart = apart.in_workspace(&self.workspace);
         apart.set_small(self.small_files());
@@ -171,8 +172,8 @@ impl Session {
         let root = self.root;
         let (Some(before), Some(suite)) = (self.suite(), apart.suite()) else { return false };
         let runs = |session: &Self| -> Vec<String> {
-            let files = row_files(&session.db, session.root);
-            files.iter().map(|file| file.path(&session.db).clone()).collect()
+            let files = row_files(&session.db, session.root).into_iter();
+            files.map(|file| file.path(&session.db).clone()).collect()
         };
         let is_of_rows = |path: &String| db.known_file(path).is_some_and(|file| self.is_big(file));
         let ask = |suite: &Suite| -> Vec<MetricSpec> {
@@ -193,20 +194,17 @@ impl Session {
         if !is_same {
             return false;
         }
-        let rubrics = rows::rubric_files(db, root);
-        apart.read_rubrics(rubrics, system);
-        let rubric = |path: &String| queries::row_rubric(&apart.db, apart.root, path);
-        rubrics.iter().all(|path| unreadable(rubric(path)).is_none())
+        let mut rubrics = rows::rubric_files(db, root).iter();
+        apart.read_rubrics(rubrics.as_slice(), system);
+        rubrics.all(|path| unreadable(queries::row_rubric(&apart.db, apart.root, path)).is_none())
     }
 
     /// Whether rubrics name nothing in braces but what those that are held name: a name that stands for nothing is
     /// an error, and only rows tell.
     fn are_names_known(&self, suite: &Suite) -> bool {
         let held = rows::sought(&self.db, self.root);
-        let sought = suite.graders.iter().flat_map(SoughtName::by_grader);
-        sought
-            .filter(|sought| matches!(sought, SoughtName::Name(_)))
-            .all(|name| held.contains(&name))
+        let mut sought = suite.graders.iter().flat_map(SoughtName::by_grader);
+        sought.all(|sought| !matches!(sought, SoughtName::Name(_)) || held.contains(&sought))
     }
 
     /// Programs cannot be called. What is named as the place of a problem may be what keeps one from being loaded, and so
@@ -217,10 +215,9 @@ impl Session {
         problems: Vec<Diagnostic>,
         system: &dyn System,
     ) -> ReloadResult {
-        let files = || named.iter().map(|(spec, _)| spec.path.clone());
-        let paths = || files().filter(|path| !path.is_empty());
+        let paths = || named.iter().map(|(spec, _)| &spec.path).filter(|path| !path.is_empty());
         let mut looked_for = self.program_paths();
-        looked_for.extend(paths());
+        looked_for.extend(paths().cloned());
         let places = problems.iter().filter_map(|problem| problem.place.as_ref());
         looked_for.extend(places.map(|place| place.path.clone()));
         looked_for.extend(needed(named.iter().map(|(spec, _)| spec), system));
@@ -228,8 +225,8 @@ impl Session {
         let is_edited =
             |path: &&String| self.load_state.stale.has(path) && !self.is_as_known(path, system);
         let files = looked_for.iter().filter(is_edited).cloned().collect();
-        let folder = |path: String| non_empty(folder_of(&path)).to_owned();
-        self.preflights.beside = paths().map(folder).collect();
+        self.preflights.beside =
+            paths().map(|path| non_empty(folder_of(path)).to_owned()).collect();
         looked_for.extend(self.preflights.beside.iter().cloned());
         looked_for.extend(self.program_folders());
         self.broken(files, problems, looked_for)
@@ -350,30 +347,23 @@ impl Session {
 
     fn take_over(&mut self, apart: Self) {
         let edited = apart.small_files();
-        let Self { db, root, mut dataset, .. } = apart;
+        let Self { db, root, dataset, .. } = apart;
         let environment = Some(Arc::clone(root.environment(&db)));
         let mut held = self.held_chunks();
-        let records: Vec<(&Arc<Records>, bool)> = root
-            .chunks(&db)
-            .iter()
-            .map(|chunk| chunk.records(&db))
-            .map(|records| (records, held.take(records.hash())))
-            .collect();
+        let records = root.chunks(&db).iter().map(|chunk| chunk.records(&db));
+        let records: Vec<(&Arc<Records>, bool)> =
+            records.map(|records| (records, held.take(records.hash()))).collect();
         let is_mostly_held = records.iter().filter(|(_, held)| *held).count() * 2 > records.len();
-        let chunk = |(records, is_held): &(&Arc<Records>, bool)| {
+        let chunks = records.iter().map(|(records, is_held)| {
             let fresh = || if is_mostly_held { records.detached() } else { (***records).clone() };
-            let hash = records.hash();
             let fresh = (!is_held).then(fresh);
-            ChunkedDataset { hash, records: records.len(), fresh }
-        };
-        let chunks: Vec<ChunkedDataset> = records.iter().map(chunk).collect();
-        if let Some(dataset) = &mut dataset {
-            dataset.let_go();
-        }
-        self.bring_in(
-            edited,
-            environment,
-            dataset.map(|held| Box::new(DatasetReading { chunks, held, changed: Vec::new() })),
-        );
+            ChunkedDataset { hash: records.hash(), records: records.len(), fresh }
+        });
+        let chunks: Vec<ChunkedDataset> = chunks.collect();
+        let reading = dataset.map(|mut held| {
+            held.let_go();
+            Box::new(DatasetReading { chunks, held, changed: Vec::new() })
+        });
+        self.bring_in(edited, environment, reading);
     }
 }

@@ -2,16 +2,17 @@
 
 use std::future::Future;
 use std::pin::Pin;
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use futures_util::stream::FuturesUnordered;
 
-use crate::session::preflight::Preflight;
+use crate::session::programs::read_program::ReadProgram;
 use crate::session::reload::ReloadResult;
 use evalrs_exec::{DiscoveredFiles, ProgramLoader};
 use evalrs_model::outcome::Failure;
 
-type LoadedProgram = (Preflight, Result<DiscoveredFiles, Failure>);
+type LoadedProgram = (ReadProgram, Result<DiscoveredFiles, Failure>);
 
 #[derive(Default)]
 pub(crate) struct Preflights<'a> {
@@ -23,10 +24,10 @@ pub(crate) struct Preflights<'a> {
 }
 
 impl<'a> Preflights<'a> {
-    pub(super) fn begin(&mut self, preflights: &[Preflight], loader: &'a dyn ProgramLoader) {
-        for preflight in preflights.iter().cloned() {
-            let loading = loader.load(preflight.start(), preflight.base());
-            self.loading.push(Box::pin(async move { (preflight, loading.await) }));
+    pub(super) fn begin(&mut self, programs: &[ReadProgram], loader: &'a dyn ProgramLoader) {
+        for read in programs.iter().cloned() {
+            let loading = loader.load(Arc::clone(&read.start), read.base());
+            self.loading.push(Box::pin(async move { (read, loading.await) }));
         }
     }
 

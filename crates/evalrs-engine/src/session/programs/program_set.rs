@@ -45,7 +45,7 @@ impl ProgramSet {
 
     /// The key of the entry that lists what a program loads as it is by now.
     pub fn base(&self, program: Program) -> Option<ActionKey> {
-        Some(self.read(program)?.dependencies_action().key())
+        Some(self.read(program)?.base())
     }
 
     pub(crate) fn listing(&self, program: Program) -> Option<&Listing> {

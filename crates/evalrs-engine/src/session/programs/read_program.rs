@@ -16,6 +16,7 @@ use evalrs_eval::program::{
 };
 use evalrs_exec::programs::environment_of;
 use evalrs_exec::{Runtime, Secret, SeenFiles, Start};
+use evalrs_model::key::ActionKey;
 use evalrs_model::spec::{Language, ProgramSpec, Variable};
 use evalrs_system::{FileBytes, System, glob};
 
@@ -105,6 +106,11 @@ impl ReadProgram {
     /// The action that finds out which files it loads.
     pub(crate) fn dependencies_action(&self) -> Action {
         dependencies_action(self.identity())
+    }
+
+    /// The key of what is known of it without what it loads.
+    pub(crate) fn base(&self) -> ActionKey {
+        self.dependencies_action().key()
     }
 
     /// What is known of it before it is known what it loads.

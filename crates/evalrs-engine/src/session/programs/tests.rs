@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use super::loads::grown;
+use super::listings::grown;
 use super::outputs::{ProgramNow, program_now};
 use super::program_context::ProgramContext;
 use super::read_program::ReadProgram;
