@@ -12,7 +12,7 @@ use evalrs_engine::resolve::settings::Settings;
 use evalrs_engine::session::Session;
 use evalrs_graph::declared::metric_table;
 use evalrs_graph::inputs::Overrides;
-use evalrs_graph::labels::disputed::disputed_cases;
+use evalrs_graph::labels::disputed_cases;
 use evalrs_graph::labels::has_labels;
 use evalrs_metrics::metric::annotators::DisputedCase;
 use evalrs_metrics::metric::declared::{GroupName, MetricTable, Reading};

@@ -6,14 +6,14 @@
 
 use std::sync::Arc;
 
+use super::Db;
 use super::cases::{cases, checked, occurrences, record_of};
-use super::db::Db;
 use super::graders::{identity, model_base_url, row_spec, suite};
 use super::inputs::{Chunk, Root};
 use super::selection::named;
 use evalrs_eval::action::Action;
 use evalrs_eval::dataset::fields::RowSpec;
-use evalrs_eval::dataset::row::{self, RowRecord};
+use evalrs_eval::dataset::row::RowId;
 use evalrs_eval::evaluate::UnansweredCase;
 use evalrs_eval::evaluate::conversation::conversation;
 use evalrs_eval::grade::ConversationCost;
@@ -28,13 +28,13 @@ pub fn target(db: &dyn Db, root: Root) -> Result<Option<Arc<TargetIdentity>>, St
     let suite = suite(db, root).suite.as_ref();
     let Some(live) = suite.and_then(|suite| suite.target.live()) else { return Ok(None) };
     let Some(program) = identity(db, &live.program)? else { return Ok(None) };
-    let setup = match &live.hooks.script {
-        None => None,
-        Some(script) => match identity(db, script)? {
-            Some(setup) => Some(setup),
-            None => return Ok(None),
-        },
-    };
+    let mut setup = None;
+    if let Some(script) = &live.hooks.script {
+        setup = identity(db, script)?;
+        if setup.is_none() {
+            return Ok(None);
+        }
+    }
     let base_url = |provider: &str| model_base_url(db, root, provider);
     Ok(Some(Arc::new(TargetIdentity::new(live.clone(), program, setup, &base_url))))
 }
@@ -72,15 +72,15 @@ fn conversations(db: &dyn Db, chunk: Chunk) -> Arc<[UnansweredCase]> {
         let occurrence = occurrences(db, chunk).get(case)?;
         Some(named(who.id(), *occurrence))
     };
-    let key = |case: usize, record: RowRecord<'_>| {
+    let cases = cases(chunk.records(db), spec).enumerate();
+    let keys = cases.map(|(case, (_, record))| {
         let in_key = if identity.has_ids_in_keys() { id(case) } else { None };
         match conversation(record, spec, identity, in_key.unwrap_or_default()) {
             Ok(action) => UnansweredCase::Pending(Action::Target(action).key()),
             Err(problem) => UnansweredCase::failed("data", &problem.message),
         }
-    };
-    let cases = cases(chunk.records(db), spec).enumerate();
-    cases.map(|(case, (_, record))| key(case, record)).collect()
+    });
+    keys.collect()
 }
 
 /// What is known of the conversation of a case.
@@ -106,7 +106,7 @@ pub fn answers(db: &dyn Db, chunk: Chunk) -> Arc<[CaseAnswer]> {
     }
     // Reading the epoch is what makes the query run again when outcomes arrive.
     let _ = chunk.epoch(db);
-    let known = |case: &UnansweredCase| {
+    let known = conversations.iter().map(|case| {
         let UnansweredCase::Pending(key) = case else {
             return CaseAnswer::Unanswered(case.clone());
         };
@@ -117,8 +117,8 @@ pub fn answers(db: &dyn Db, chunk: Chunk) -> Arc<[CaseAnswer]> {
             Some(Outcome::Failure(failure)) => UnansweredCase::of_failure(failure),
             Some(Outcome::Reply(_)) | None => case.clone(),
         })
-    };
-    conversations.iter().map(known).collect()
+    });
+    known.collect()
 }
 
 /// A case of a target that is run, by its place in a chunk. It stays, as chunks do: what is known of cases that nobody has
@@ -188,14 +188,10 @@ pub(crate) fn conversation_cost(
 }
 
 /// Who a case is, for people: its sample, and its model and trial where there are several.
-pub fn case_name(spec: &RowSpec, identity: &row::RowId, sample: &str) -> String {
+pub fn case_name(spec: &RowSpec, identity: &RowId, sample: &str) -> String {
     let Some(live) = spec.live.as_deref() else { return sample.to_owned() };
     let model = identity.model.as_deref().filter(|_| live.models.len() > 1);
     let trial = (live.trials > 1).then(|| format!("trial {}", identity.trial));
-    let mut name = sample.to_owned();
-    for part in model.map(str::to_owned).into_iter().chain(trial) {
-        name.push_str(", ");
-        name.push_str(&part);
-    }
-    name
+    let parts = [Some(sample.to_owned()), model.map(str::to_owned), trial];
+    parts.into_iter().flatten().collect::<Vec<String>>().join(", ")
 }

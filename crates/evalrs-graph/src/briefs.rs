@@ -5,8 +5,9 @@
 
 use std::sync::Arc;
 
+use super::cases::placed;
 use super::inputs::{Chunk, Root};
-use super::queries::{Cells, cells, checked, graders, places, plans};
+use super::queries::{Cells, cells, graders, plans};
 use super::results::line;
 use super::{Database, Db};
 use evalrs_eval::evaluate::GradePlan;
@@ -40,17 +41,14 @@ fn chunk_briefs<'a>(
     keep: usize,
     failed: &mut [usize],
 ) -> Vec<BriefResult<'a>> {
-    let of_graders = graders(db, chunk.root(db)).iter();
-    let parts: Vec<GraderPart<'a>> = of_graders
-        .map(|grader| GraderPart {
-            name: grader.name(db),
-            plans: plans(db, chunk, *grader),
-            cells: cells(db, chunk, *grader),
-        })
-        .collect();
-    let whos = checked(db, chunk).whos.iter().zip(places(db, chunk)).enumerate();
-    let evaluated = whos.filter(|(_, (_, place))| place.is_in());
-    let mut brief = |case: usize, trial: u32| {
+    let parts = graders(db, chunk.root(db)).iter().map(|grader| GraderPart {
+        name: grader.name(db),
+        plans: plans(db, chunk, *grader),
+        cells: cells(db, chunk, *grader),
+    });
+    let parts: Vec<GraderPart<'a>> = parts.collect();
+    let evaluated = placed(db, chunk).enumerate().filter(|(_, (_, place))| place.is_in());
+    let briefs = evaluated.filter_map(|(case, (who, _))| {
         let mut is_needed = false;
         let mut names = Vec::new();
         for (part, failed) in parts.iter().zip(failed.iter_mut()) {
@@ -64,11 +62,11 @@ fn chunk_briefs<'a>(
             }
         }
         if !is_needed {
-            return Some(BriefResult::Failed { trial, graders: names });
+            return Some(BriefResult::Failed { trial: who.identity.trial, graders: names });
         }
         line(db, chunk, case).map(|line| BriefResult::Whole(Box::new(line)))
-    };
-    evaluated.filter_map(|(case, (who, _))| brief(case, who.identity.trial)).collect()
+    });
+    briefs.collect()
 }
 
 /// Whether a grade may say that there was nothing to grade: a judge or a program may say so in the same words.

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
+use super::Db;
 use super::answers::{CaseAnswer, answer_of};
 use super::cases::record_at;
-use super::db::Db;
 use super::graders::row_spec;
 use super::inputs::Chunk;
 use evalrs_eval::dataset::chunk::Records;

@@ -1,9 +1,9 @@
 //! The cases of chunks: who they are, what is wrong with them, and which are evaluated.
 
 use super::Db;
-use super::graders::{row_spec, suite, with_graded};
+use super::graders::{left_graders, row_spec, suite};
 use super::inputs::{Chunk, Overrides, Root};
-use super::selection::{CaseOrdinals, ChunkCases, Narrowing, SelectableCase, Selection, select};
+use super::selection::{CaseOrdinals, Narrowing, SelectableCase, Selection, select};
 use evalrs_eval::dataset::Sample;
 use evalrs_eval::dataset::chunk::Records;
 use evalrs_eval::dataset::condition::is_left_out;
@@ -34,8 +34,8 @@ impl CheckedRecords {
     pub fn of(records: &Records, spec: &RowSpec, condition: Option<&RowCondition>) -> Self {
         let mut checked = Self::default();
         if condition.is_some() {
-            let is_left_out = |(_, record)| is_left_out(record, spec, condition);
-            checked.left_out = cases(records, spec).map(is_left_out).collect();
+            let cases = cases(records, spec);
+            checked.left_out = cases.map(|(_, it)| is_left_out(it, spec, condition)).collect();
         }
         for (case, (at, record)) in cases(records, spec).enumerate() {
             if checked.left_out.get(case) == Some(&true) {
@@ -87,8 +87,9 @@ impl CheckedRecords {
             return;
         }
         let named = OpenedRow::new(record, spec).ok().and_then(|row| row.named_graders());
-        let Some(named) = named else { return };
-        if !self.named_graders.iter().any(|(_, known)| *known == named) {
+        if let Some(named) = named
+            && !self.named_graders.iter().any(|(_, known)| *known == named)
+        {
             self.named_graders.push((at, named));
         }
     }
@@ -97,8 +98,8 @@ impl CheckedRecords {
 /// Who a case is that does not count, as far as that can be read.
 fn left_out(record: RowRecord<'_>, spec: &RowSpec) -> SelectableCase {
     let identity = OpenedRow::new(record, spec).and_then(|row| row.identity());
-    let unknown = |_| RowId { id: None, model: None, trial: 0, tags: Vec::new() };
-    let identity = identity.unwrap_or_else(unknown);
+    let unknown = RowId { id: None, model: None, trial: 0, tags: Vec::new() };
+    let identity = identity.unwrap_or(unknown);
     let content_id = identity.id.is_none().then(|| content_id(record, spec));
     SelectableCase { identity, content_id }
 }
@@ -168,12 +169,8 @@ pub fn unmet_in(
 /// What graders need of every row.
 #[salsa::tracked]
 pub fn row_needs(db: &dyn Db, root: Root) -> RowNeeds {
-    let suite = suite(db, root).suite.as_ref();
-    let Some(suite) = suite else { return RowNeeds::default() };
-    // Those that the command line leaves: none named leaves all.
-    let only = with_graded(suite, &root.overrides(db).graders);
-    let graders = suite.graders.iter();
-    RowNeeds::of(graders.filter(|grader| only.is_empty() || only.contains(&grader.name)))
+    let Some(suite) = &suite(db, root).suite else { return RowNeeds::default() };
+    RowNeeds::of(left_graders(suite, root.overrides(db)))
 }
 
 #[salsa::tracked]
@@ -204,12 +201,8 @@ pub fn row_condition(db: &dyn Db, root: Root) -> Option<RowCondition> {
 /// Which cases are evaluated.
 #[salsa::tracked]
 pub fn selection(db: &dyn Db, root: Root) -> Selection {
-    let of_chunk = |chunk: &Chunk| {
-        let checked = checked(db, *chunk);
-        ChunkCases { whos: &checked.whos, left_out: &checked.left_out }
-    };
-    let chunks: Vec<ChunkCases<'_>> = root.chunks(db).iter().map(of_chunk).collect();
-    select(&chunks, narrowing(db, root))
+    let chunks = root.chunks(db).iter().map(|chunk| checked(db, *chunk));
+    select(chunks.map(|checked| (&checked.whos[..], &checked.left_out[..])), narrowing(db, root))
 }
 
 #[salsa::tracked]
@@ -227,6 +220,20 @@ pub fn mask(db: &dyn Db, chunk: Chunk) -> Box<[bool]> {
 #[salsa::tracked]
 pub fn occurrences(db: &dyn Db, chunk: Chunk) -> Box<[u32]> {
     places(db, chunk).iter().map(|place| place.occurrence).collect()
+}
+
+/// Who a chunk's cases are, evaluated or not, each with its place.
+pub fn placed(db: &dyn Db, chunk: Chunk) -> impl Iterator<Item = (&SelectableCase, &CaseOrdinals)> {
+    checked(db, chunk).whos.iter().zip(places(db, chunk))
+}
+
+/// The same of one case.
+pub fn placed_at(
+    db: &dyn Db,
+    chunk: Chunk,
+    case: usize,
+) -> Option<(&SelectableCase, &CaseOrdinals)> {
+    Some((checked(db, chunk).whos.get(case)?, places(db, chunk).get(case)?))
 }
 
 /// The places of a chunk's cases.

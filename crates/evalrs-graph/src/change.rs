@@ -12,7 +12,7 @@ use super::inputs::{Chunk, File, Overrides, Program, ProgramState, Root};
 use evalrs_base::file_text::FileText;
 use evalrs_base::price::Prices;
 use evalrs_eval::dataset::chunk::{ChunkedDataset, Records};
-use evalrs_model::key::{ActionKey, KeySet};
+use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::Outcome;
 
 /// What happened outside.
@@ -78,24 +78,6 @@ impl Change {
     }
 }
 
-impl Database {
-    /// Drops these outcomes. The epochs of the chunks that have read them are to be raised.
-    pub fn drop_outcomes(&mut self, dropped: &KeySet) {
-        self.outcomes.retain(|key| !dropped.contains(key));
-    }
-
-    /// Whether outcomes came in of which a good part may be wanted no more.
-    pub fn has_outcomes_to_drop(&self) -> bool {
-        self.outcomes.has_grown()
-    }
-
-    /// Drops the outcomes of all actions but these. What is dropped must be in no plan: its cells would stay as they
-    /// are until an epoch is raised.
-    pub fn keep_outcomes(&mut self, wanted: &KeySet) {
-        self.outcomes.keep(|key| wanted.contains(key));
-    }
-}
-
 /// Keeps the slot of every chunk whose content is unchanged, wherever it moved; the others take slots that
 /// became free, and new ones only when none is left.
 fn set_chunks(db: &mut Database, root: Root, chunks: Vec<ChunkedDataset>) {
@@ -104,18 +86,15 @@ fn set_chunks(db: &mut Database, root: Root, chunks: Vec<ChunkedDataset>) {
     for slot in before.iter().rev() {
         by_hash.entry(slot.records(db).hash()).or_default().push(*slot);
     }
-    let mut kept = Vec::with_capacity(chunks.len());
-    for chunk in &chunks {
-        let slot = match chunk.fresh {
-            None => by_hash.get_mut(&chunk.hash).and_then(Vec::pop),
-            Some(_) => None,
-        };
-        kept.push(slot);
-    }
+    let kept = chunks.iter().map(|chunk| match chunk.fresh {
+        None => by_hash.get_mut(&chunk.hash).and_then(Vec::pop),
+        Some(_) => None,
+    });
+    let kept: Vec<Option<Chunk>> = kept.collect();
     let used: HashSet<Chunk> = kept.iter().flatten().copied().collect();
     let mut free: Vec<Chunk> =
         before.iter().rev().filter(|slot| !used.contains(slot)).copied().collect();
-    free.extend(db.take_spare_slots());
+    free.append(&mut db.spare_slots);
     let mut order = Vec::with_capacity(chunks.len());
     for (chunk, slot) in chunks.into_iter().zip(kept) {
         // Whoever names a chunk by its hash alone has counted it among these very slots, so rows cannot vanish here.
@@ -131,7 +110,7 @@ fn set_chunks(db: &mut Database, root: Root, chunks: Vec<ChunkedDataset>) {
     if order != before {
         root.set_chunks(db).to(order);
     }
-    db.keep_spare_slots(free);
+    db.spare_slots = free;
 }
 
 fn fill_slot(db: &mut Database, root: Root, slot: Option<Chunk>, records: Records) -> Chunk {

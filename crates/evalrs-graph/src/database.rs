@@ -6,9 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use salsa::Storage;
 
-use super::db::Db;
 use super::inputs::{Chunk, File, Program, ProgramState};
-use super::outcomes::{OutcomeTable, ReplyArchive};
+use super::outcomes::OutcomeTable;
 use evalrs_base::file_text::FileText;
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::Outcome;
@@ -19,6 +18,22 @@ pub fn unless_cancelled<T>(work: impl FnOnce() -> T) -> Option<T> {
     salsa::Cancelled::catch(AssertUnwindSafe(work)).ok()
 }
 
+/// What queries may ask of the database besides other queries.
+#[salsa::db]
+pub trait Db: salsa::Database {
+    /// The file at `path`, made on first ask with nothing read yet.
+    fn file(&self, path: &str) -> File;
+
+    /// The program that a suite names, made on first ask with nothing read yet.
+    fn program(&self, spec: &ProgramSpec) -> Program;
+
+    /// What came of an action, if it is known. Only for queries that have read their chunk's epoch.
+    fn outcome(&self, key: ActionKey) -> Option<Arc<Outcome>>;
+
+    /// The digest of what was replied to an action, if something was; its text may have been let go of.
+    fn reply_digest(&self, key: ActionKey) -> Option<u64>;
+}
+
 /// The one database.
 #[salsa::db]
 #[derive(Clone)]
@@ -26,8 +41,10 @@ pub struct Database {
     storage: Storage<Self>,
     files: Arc<Mutex<HashMap<String, File>>>,
     programs: Arc<Mutex<HashMap<ProgramSpec, Program>>>,
+    /// What came of actions.
     pub outcomes: Arc<OutcomeTable>,
-    spare_slots: Vec<Chunk>,
+    /// Chunks that were made and hold nothing by now.
+    pub(super) spare_slots: Vec<Chunk>,
     executed: Arc<Mutex<Vec<String>>>,
 }
 
@@ -86,14 +103,6 @@ impl Database {
         self.files.lock().unwrap_or_else(PoisonError::into_inner).get(path).copied()
     }
 
-    pub(super) fn take_spare_slots(&mut self) -> Vec<Chunk> {
-        std::mem::take(&mut self.spare_slots)
-    }
-
-    pub(super) fn keep_spare_slots(&mut self, slots: Vec<Chunk>) {
-        self.spare_slots = slots;
-    }
-
     /// Every file that was ever asked for, sorted by path.
     pub fn files(&self) -> Vec<(String, File)> {
         let files = self.files.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,32 +153,5 @@ impl Db for Database {
 
     fn reply_digest(&self, key: ActionKey) -> Option<u64> {
         self.outcomes.reply_digest(key)
-    }
-}
-
-impl Database {
-    /// Says where replies are that are let go of.
-    pub fn set_archive(&self, archive: Arc<dyn ReplyArchive>) {
-        self.outcomes.set_archive(Some(archive));
-    }
-
-    /// Lets go of the archive. Replies whose text is not held are lost from now on.
-    pub fn close_archive(&self) {
-        self.outcomes.set_archive(None);
-    }
-
-    /// Lets go of the text of a reply that the archive has.
-    pub fn release_reply(&self, key: ActionKey) {
-        self.outcomes.release(key);
-    }
-
-    /// Whether the reply under `key` was let go of and could not be brought back since the last call.
-    pub fn take_lost(&self, key: ActionKey) -> bool {
-        self.outcomes.take_lost(key)
-    }
-
-    /// Whether an action has an outcome that is kept.
-    pub fn is_kept(&self, key: ActionKey) -> bool {
-        self.outcomes.is_kept(key)
     }
 }

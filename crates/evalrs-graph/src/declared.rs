@@ -7,7 +7,7 @@ use std::collections::{BTreeSet, HashMap};
 use std::sync::Arc;
 
 use super::Db;
-use super::cases::{cases, checked, places, selection};
+use super::cases::{cases, checked, placed, places, selection};
 use super::graders::{Grader, graders, row_spec, suite};
 use super::inputs::{Chunk, Root};
 use super::labels::{labels, scales};
@@ -98,7 +98,7 @@ pub fn other_classes(db: &dyn Db, root: Root, spec: &MetricSpec) -> Option<BTree
 fn sample_seeds(db: &dyn Db, root: Root) -> Arc<[u64]> {
     let mut seeds = Vec::new();
     for chunk in root.chunks(db) {
-        for (who, place) in checked(db, *chunk).whos.iter().zip(places(db, *chunk)) {
+        for (who, place) in placed(db, *chunk) {
             let Some(selected) = place.selected else { continue };
             let at = selected.sample as usize;
             if seeds.len() <= at {
@@ -114,10 +114,9 @@ fn sample_seeds(db: &dyn Db, root: Root) -> Arc<[u64]> {
 #[salsa::tracked]
 fn values_at<'db>(db: &'db dyn Db, chunk: Chunk, path: RowPath<'db>) -> Arc<[Operand]> {
     let Some(spec) = row_spec(db, chunk.root(db)) else { return Arc::default() };
-    let value = |record| {
-        OpenedRow::new(record, spec).map_or(Operand::Nothing, |row| row.operand(path.path(db)))
-    };
-    cases(chunk.records(db), spec).map(|(_, record)| value(record)).collect()
+    let rows = cases(chunk.records(db), spec).map(|(_, record)| OpenedRow::new(record, spec));
+    let values = rows.map(|row| row.map_or(Operand::Nothing, |row| row.operand(path.path(db))));
+    values.collect()
 }
 
 struct TableMaker<'db> {
@@ -128,19 +127,17 @@ struct TableMaker<'db> {
 
 impl TableMaker<'_> {
     fn table(&self) -> MetricTable {
-        let models = &selection(self.db, self.root).models;
-        let name = |model: &Option<String>| model.clone().unwrap_or_else(|| "(none)".to_owned());
-        let models: Vec<String> = models.iter().map(name).collect();
-        let field = |path: &&str| ((*path).to_owned(), self.field(path));
-        let fields: HashMap<String, Vec<Operand>> = self.spec.paths().iter().map(field).collect();
+        let models =
+            selection(self.db, self.root).models.iter().map(named_model).collect::<Vec<_>>();
+        let paths = self.spec.paths().into_iter();
+        let fields: HashMap<String, Vec<Operand>> =
+            paths.map(|path| (path.to_owned(), self.field(path))).collect();
         let places = self.places(&fields);
         let aligned =
             SeriesReader { maker: self, places: &places, models: &models, fields: &fields };
-        let of = aligned.of();
-        let against = self.spec.against.iter().map(|series| aligned.against(series)).collect();
         MetricTable {
-            of,
-            against,
+            of: aligned.of(),
+            against: self.spec.against.iter().map(|series| aligned.against(series)).collect(),
             lengths: self.lengths(),
             scale: self.scale(),
             by_verdict: self.spec.series().any(|series| self.is_verdict(series)),
@@ -166,11 +163,7 @@ impl TableMaker<'_> {
         let models = &selection(db, self.root).models;
         let mut result = 0..;
         self.each(|chunk| {
-            let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
-            let place = |(who, place): (
-                &super::selection::SelectableCase,
-                &super::selection::CaseOrdinals,
-            )| {
+            let places = placed(db, chunk).map(|(who, place)| {
                 let Some(selected) = place.selected else { return ResultPlace::default() };
                 let at: usize = result.next().unwrap_or_default();
                 let groups = self.spec.by.iter().map(|dimension| match dimension {
@@ -181,8 +174,8 @@ impl TableMaker<'_> {
                         by_name(tags)
                     }
                     Dimension::Model => {
-                        let model = models.get(selected.model as usize).cloned().flatten();
-                        by_name(vec![model.unwrap_or_else(|| "(none)".to_owned())])
+                        let model = models.get(selected.model as usize).unwrap_or(&None);
+                        by_name(vec![named_model(model)])
                     }
                     Dimension::Sample => {
                         let name = named(who.id(), place.occurrence);
@@ -198,8 +191,8 @@ impl TableMaker<'_> {
                     trial: who.identity.trial,
                     groups: groups.collect(),
                 }
-            };
-            whos.map(place).collect()
+            });
+            places.collect()
         })
     }
 
@@ -234,11 +227,9 @@ impl TableMaker<'_> {
             SeriesSource::Grader(..) | SeriesSource::Field(_) => false,
             SeriesSource::Labels(name) => {
                 let Some(grader) = self.grader(name) else { return false };
-                let is_pass = |chunk: &Chunk| {
-                    let all = labels(self.db, *chunk, grader).iter();
-                    all.flatten().any(|label| matches!(label, Label::Pass(_)))
-                };
-                self.root.chunks(self.db).iter().any(is_pass)
+                let chunks = self.root.chunks(self.db).iter();
+                let mut all = chunks.flat_map(|chunk| labels(self.db, *chunk, grader));
+                all.any(|label| matches!(label, Some(Label::Pass(_))))
             }
         }
     }
@@ -250,12 +241,9 @@ impl TableMaker<'_> {
     ) -> Vec<Reading> {
         match source {
             SeriesSource::Field(path) => {
-                let values = fields.get(path).map(Vec::as_slice).unwrap_or_default();
-                let read = |value| ReadValue::of_field(value, &self.spec.map);
-                values
-                    .iter()
-                    .map(|value| read(value).map_or(Reading::Missing, Reading::Is))
-                    .collect()
+                let values = fields.get(path).into_iter().flatten();
+                let read = values.map(|value| ReadValue::of_field(value, &self.spec.map));
+                read.map(|read| read.map_or(Reading::Missing, Reading::Is)).collect()
             }
             SeriesSource::Labels(name) => self.labels_of(name),
             SeriesSource::Grader(name, GraderValue::Submission) => self.submissions_of(name),
@@ -330,6 +318,10 @@ impl TableMaker<'_> {
     }
 }
 
+fn named_model(model: &Option<String>) -> String {
+    model.clone().unwrap_or_else(|| "(none)".to_owned())
+}
+
 fn by_name(names: Vec<String>) -> Vec<GroupName> {
     names.into_iter().map(GroupName::from).collect()
 }
@@ -379,8 +371,7 @@ impl SeriesReader<'_, '_> {
         let own = readings.iter().zip(self.places).filter(|(_, place)| self.is_of(place, model));
         let found: HashMap<(u32, u32), &Reading> =
             own.map(|(reading, place)| ((place.sample, place.trial), reading)).collect();
-        let beside = |place: &ResultPlace| found.get(&(place.sample, place.trial));
-        let of_place = |place| beside(place).map_or(Reading::Missing, |reading| (*reading).clone());
-        self.places.iter().map(of_place).collect()
+        let beside = self.places.iter().map(|place| found.get(&(place.sample, place.trial)));
+        beside.map(|found| found.map_or(Reading::Missing, |it| (*it).clone())).collect()
     }
 }

@@ -1,6 +1,6 @@
 //! What files of other tools say of a result beyond its own line: what the sample handed over, and what the target did.
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 use super::case_input::CaseInput;
 use super::inputs::{Chunk, Root};
@@ -10,7 +10,6 @@ use evalrs_eval::dataset::fields::RowProblem;
 use evalrs_eval::dataset::row::{OpenedRow, RowRecord};
 use evalrs_metrics::letta_results::LettaCase;
 use evalrs_metrics::results::ResultLine;
-use evalrs_model::spec::Gate;
 
 /// A result line, and what a Letta result file says beyond it.
 #[derive(Clone, Debug)]
@@ -43,11 +42,6 @@ pub fn results<'a>(
     })
 }
 
-/// The gate that decides, if there is one.
-pub fn gate(db: &Database, root: Root) -> Option<&Gate> {
-    queries::gate_rule(db, root).as_ref()
-}
-
 /// The case, whose row is that in its chunk.
 fn exported(db: &Database, chunk: Chunk, at: usize) -> Option<LettaCase> {
     let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
@@ -57,7 +51,9 @@ fn exported(db: &Database, chunk: Chunk, at: usize) -> Option<LettaCase> {
     let opened = OpenedRow::new(record, spec).ok()?;
     let read = || -> Result<LettaCase, RowProblem> {
         let trajectory = opened.recorded()?.trajectory;
-        let ObservedAnswer { turns, agent_id } = observed(record);
+        let mut answer = observed(record);
+        let agent_id = answer.get("agent_id").and_then(Value::as_str).map(str::to_owned);
+        let turns = answer.remove("trajectory").filter(are_turns);
         Ok(LettaCase {
             row,
             agent_args: opened.object("agent_args")?,
@@ -74,23 +70,15 @@ fn exported(db: &Database, chunk: Chunk, at: usize) -> Option<LettaCase> {
 }
 
 /// What was noted of a target, as it was noted.
-#[derive(Default)]
-struct ObservedAnswer {
-    /// Its turns, if they are lists of Letta messages.
-    turns: Option<Value>,
-    agent_id: Option<String>,
+fn observed(record: RowRecord<'_>) -> Map<String, Value> {
+    serde_json::from_str(record.recorded).unwrap_or_default()
 }
 
-fn observed(record: RowRecord<'_>) -> ObservedAnswer {
-    let Ok(Value::Object(mut answer)) = serde_json::from_str(record.recorded) else {
-        return ObservedAnswer::default();
-    };
-    let agent_id = answer.get("agent_id").and_then(Value::as_str).map(str::to_owned);
+/// Whether these are lists of Letta messages.
+fn are_turns(turns: &Value) -> bool {
     let is_message = |message: &Value| message.get("message_type").is_some_and(Value::is_string);
-    let is_turn =
-        |turn: &Value| turn.as_array().is_some_and(|messages| messages.iter().all(is_message));
-    let turns = answer.remove("trajectory");
-    let turns =
-        turns.filter(|turns| turns.as_array().is_some_and(|turns| turns.iter().all(is_turn)));
-    ObservedAnswer { turns, agent_id }
+    turns.as_array().is_some_and(|turns| {
+        let mut turns = turns.iter().map(Value::as_array);
+        turns.all(|turn| turn.is_some_and(|messages| messages.iter().all(is_message)))
+    })
 }

@@ -1,4 +1,4 @@
-//! Folds over every chunk: aggregates, breakdowns and the gate.
+//! Folds over every chunk: aggregates, breakdowns, the gate, and what is asked of labels that are held out.
 //!
 //! Each is a query, so that an evaluation in which nothing changed aggregates nothing.
 
@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Db;
+use super::cases::{placed, placed_at};
 use super::declared::{declared_metrics, metric_value};
 use super::inputs::{Chunk, Root};
 use super::labels::drawn::{SampledLabel, sampled_label};
@@ -13,7 +14,7 @@ use super::labels::{
     has_labels, held_out_labels, held_out_share, labels, people, scales, stale_labels,
 };
 use super::queries::{self, Grader, Threshold, cells, gate_rule, graders, places};
-use super::selection::SelectedOrdinals;
+use super::selection::{SelectedOrdinals, named};
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{self, Method, each_wanted};
@@ -21,6 +22,7 @@ use evalrs_eval::judge::question::Question;
 use evalrs_metrics::gate::{self, GateInputs, GateReport};
 use evalrs_metrics::metric::agreement::Agreement;
 use evalrs_metrics::metric::annotators::{AnnotatorAgreement, LabelCount};
+use evalrs_metrics::metric::holdout::{HeldOutQuestion, HeldOutVerdict};
 use evalrs_metrics::metric::labels::LabelAgreement;
 use evalrs_metrics::metric::people::{JudgedCase, PeopleEstimate};
 use evalrs_metrics::metric::trials::TrialFindings;
@@ -31,6 +33,7 @@ use evalrs_model::delta::CellState;
 use evalrs_model::key::KeySet;
 use evalrs_model::outcome::Outcome;
 use evalrs_model::spec::{Label, Scale};
+use evalrs_statistics::reusable_holdout::AgreementCount;
 
 /// A grader's grades in dataset order, without results that it has nothing to say of.
 #[salsa::tracked]
@@ -43,16 +46,14 @@ pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observati
         all.extend(cells.zip(places).filter_map(|(cell, place)| {
             let SelectedOrdinals { sample, model } = place.selected?;
             let result = results.next()?;
-            let errored = matches!(cell.state, CellState::Errored | CellState::Pending);
-            let pass = cell.state == CellState::Passed;
             let applies = cell.state != CellState::NotApplicable;
-            applies.then_some(Observation {
+            applies.then(|| Observation {
                 result,
                 sample,
                 model,
                 score: cell.score,
-                pass,
-                errored,
+                pass: cell.state == CellState::Passed,
+                errored: matches!(cell.state, CellState::Errored | CellState::Pending),
             })
         }));
     }
@@ -64,20 +65,17 @@ pub fn observations<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<[Observati
 pub fn gate_report(db: &dyn Db, root: Root) -> GateReport {
     let Some(rule) = gate_rule(db, root) else { return GateReport::default() };
     let graders = graders(db, root);
-    let by_name = |name: &str| {
-        let grader = graders.iter().find(|grader| grader.name(db) == name)?;
-        Some(&observations(db, *grader)[..])
-    };
+    let grader = |name: &str| graders.iter().find(|grader| grader.name(db) == name).copied();
     let metrics = declared_metrics(db, root);
-    let metric = |name: &str| {
-        let metric = metrics.iter().find(|metric| metric.spec(db).name == name)?;
-        Some(metric_value(db, *metric))
+    let inputs = GateInputs {
+        grades: &|name| Some(&observations(db, grader(name)?)[..]),
+        metrics: &|name| {
+            let metric = metrics.iter().find(|metric| metric.spec(db).name == name)?;
+            Some(metric_value(db, *metric))
+        },
+        labels: &|name| label_agreement(db, grader(name)?),
     };
-    let labels = |name: &str| {
-        let grader = graders.iter().find(|grader| grader.name(db) == name)?;
-        label_agreement(db, *grader)
-    };
-    gate::decide_with(rule, GateInputs { grades: &by_name, metrics: &metric, labels: &labels })
+    gate::decide_with(rule, inputs)
 }
 
 /// A grader's aggregates.
@@ -124,20 +122,18 @@ pub fn split_results<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Vec<Sp
 /// Model → grader → aggregates, in the order models appear.
 #[salsa::tracked]
 pub fn by_model(db: &dyn Db, root: Root) -> OrderedMap<OrderedMap<Metric>> {
-    let models = &queries::selection(db, root).models;
-    let of_model = |ordinal: u32| {
-        let metrics = queries::graders(db, root).iter().map(|grader| {
+    let models = queries::selection(db, root).models.iter().zip(0..);
+    let by_model = models.map(|(model, ordinal)| {
+        let metrics = graders(db, root).iter().map(|grader| {
             let all = observations(db, *grader).iter();
             let own: Vec<Observation> = all.filter(|seen| seen.model == ordinal).copied().collect();
             let metric = Metric::among(results_of(db, root, ordinal), &own);
             (grader.name(db).clone(), metric.on(scale(db, *grader)))
         });
-        OrderedMap(metrics.collect())
-    };
-    let named = models.iter().zip(0..).map(|(model, ordinal)| {
-        (model.clone().unwrap_or_else(|| "(none)".to_owned()), of_model(ordinal))
+        let name = model.clone().unwrap_or_else(|| "(none)".to_owned());
+        (name, OrderedMap(metrics.collect()))
     });
-    OrderedMap(named.collect())
+    OrderedMap(by_model.collect())
 }
 
 fn results_of(db: &dyn Db, root: Root, model: u32) -> usize {
@@ -151,8 +147,7 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<OrderedMap<OrderedMap<Metric>>>
     let mut ordinals: BTreeMap<&str, Vec<u32>> = BTreeMap::new();
     let mut ordinal = 0;
     for chunk in root.chunks(db) {
-        let whos = queries::checked(db, *chunk).whos.iter();
-        for (who, _) in whos.zip(queries::places(db, *chunk)).filter(|(_, place)| place.is_in()) {
+        for (who, _) in placed(db, *chunk).filter(|(_, place)| place.is_in()) {
             for tag in &who.identity.tags {
                 let own = ordinals.entry(tag).or_default();
                 // A row may name a tag twice.
@@ -166,20 +161,17 @@ pub fn by_tag(db: &dyn Db, root: Root) -> Option<OrderedMap<OrderedMap<Metric>>>
     if ordinals.is_empty() {
         return None;
     }
-    let graders = queries::graders(db, root);
-    let of_tag = |results: &[u32]| {
-        let metrics = graders.iter().map(|grader| {
+    let by_tag = ordinals.into_iter().map(|(tag, results)| {
+        let metrics = graders(db, root).iter().map(|grader| {
             let all = observations(db, *grader);
             // Both are in the order of results.
             let find = |result: &u32| all.binary_search_by_key(result, |seen| seen.result).ok();
             let own: Vec<Observation> = results.iter().filter_map(find).map(|at| all[at]).collect();
             (grader.name(db).clone(), Metric::among(results.len(), &own).on(scale(db, *grader)))
         });
-        OrderedMap(metrics.collect())
-    };
-    Some(OrderedMap(
-        ordinals.into_iter().map(|(tag, own)| (tag.to_owned(), of_tag(&own))).collect(),
-    ))
+        (tag.to_owned(), OrderedMap(metrics.collect()))
+    });
+    Some(OrderedMap(by_tag.collect()))
 }
 
 /// What each ballot of a grader said, on the judges' own scale: one row for each submission that is judged, in dataset
@@ -280,12 +272,10 @@ pub fn people_estimate<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<Peop
         let cells = cells(db, chunk, grader).cells.iter().zip(places(db, chunk)).enumerate();
         cells.filter_map(move |(at, (cell, place))| {
             let SelectedOrdinals { sample, .. } = place.selected?;
-            let sampled = sampled_label(db, chunk, grader, at);
-            let is_chosen = sampled == Some(SampledLabel::Chosen);
-            let label = sampled.and_then(|sampled| match sampled {
-                SampledLabel::Drawn(label) => Some(label),
-                SampledLabel::Chosen => None,
-            });
+            let (label, is_chosen) = match sampled_label(db, chunk, grader, at) {
+                Some(SampledLabel::Drawn(label)) => (Some(label), false),
+                sampled => (None, sampled.is_some()),
+            };
             Some(JudgedCase { sample, cell: *cell, label, is_chosen })
         })
     };
@@ -344,8 +334,7 @@ pub fn label_count<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<LabelCou
         return None;
     }
     let mut names: BTreeSet<&str> = BTreeSet::new();
-    let count = |_| held_out(db, grader).count();
-    let held_out = held_out_share(db, grader.root(db)).map(count);
+    let held_out = held_out_share(db, grader.root(db)).map(|_| held_out(db, grader).count());
     let mut found = LabelCount { held_out, ..LabelCount::default() };
     for chunk in grader.root(db).chunks(db) {
         let labels = labels(db, *chunk, grader);
@@ -357,4 +346,44 @@ pub fn label_count<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<LabelCou
         }
     }
     Some(LabelCount { people: names.len(), ..found })
+}
+
+/// Of fewer held-out labels nothing is told: who narrows a suite down to a row would be told its label.
+const FEWEST: usize = 10;
+
+/// A question for each grader that has held-out labels and a verdict or an error for all of them. None where the command line
+/// leaves rows out: the agreement of a few is the labels of a few.
+pub fn held_out_questions(db: &dyn Db, root: Root) -> Vec<HeldOutQuestion> {
+    if !root.overrides(db).has_every_case() {
+        return Vec::new();
+    }
+    graders(db, root).iter().filter_map(|grader| held_out_question(db, *grader)).collect()
+}
+
+fn held_out_question<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<HeldOutQuestion> {
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let mut verdicts = Vec::new();
+    for (chunk, case, label) in held_out(db, grader) {
+        let cell = cells(db, chunk, grader).cells.get(case)?;
+        let verdict = match cell.state {
+            CellState::Pending => return None,
+            CellState::Skipped | CellState::NotApplicable | CellState::Errored => continue,
+            CellState::Passed => true,
+            CellState::Failed => false,
+        };
+        let (who, place) = placed_at(db, chunk, case)?;
+        let sample = named(who.id(), place.occurrence);
+        let identity = &who.identity;
+        verdicts.push(HeldOutVerdict {
+            case: format!("{sample}\n{:?}\n{}", identity.model, identity.trial),
+            label: label.passes(threshold),
+            verdict,
+        });
+    }
+    let shown = label_agreement(db, grader).unwrap_or_default();
+    (verdicts.len() >= FEWEST).then(|| HeldOutQuestion {
+        grader: grader.name(db).clone(),
+        shown: AgreementCount { agree: shown.both_pass + shown.both_fail, n: shown.n },
+        held_out: verdicts,
+    })
 }

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::Db;
-use super::inputs::{File, ProgramState, Root};
+use super::inputs::{File, Overrides, ProgramState, Root};
 use evalrs_base::file_path;
 use evalrs_base::file_text::FileText;
 use evalrs_eval::dataset::fields::{LiveCases, RowSpec};
@@ -20,7 +20,8 @@ use evalrs_eval::program::ProgramIdentity;
 use evalrs_metrics::gate;
 use evalrs_model::expression::RowCondition;
 use evalrs_model::spec::{
-    ExtractorSpec, Gate, GraderKind, ProgramSpec, RewardSpec, RubricSpec, Suite, TargetSpec,
+    ExtractorSpec, Gate, GraderKind, GraderSpec, ProgramSpec, RewardSpec, RubricSpec, Suite,
+    TargetSpec,
 };
 use evalrs_suite::{
     Files, Registry, RowRubric, SuiteReading, read_suite, registry, row_rubric as read_row_rubric,
@@ -114,28 +115,30 @@ pub fn row_spec(db: &dyn Db, root: Root) -> Option<RowSpec> {
 #[salsa::tracked]
 pub fn graders(db: &dyn Db, root: Root) -> Vec<Grader<'_>> {
     let Some(suite) = &suite(db, root).suite else { return Vec::new() };
-    let only = with_graded(suite, &root.overrides(db).graders);
-    let wanted =
-        suite.graders.iter().filter(|grader| only.is_empty() || only.contains(&grader.name));
-    wanted
-        .map(|grader| {
-            let pattern = grader.ground_truth_pattern.clone();
-            let extractor = grader.extractor.clone();
-            let kind = grader.kind.clone();
-            Grader::new(
-                db,
-                root,
-                grader.name.clone(),
-                extractor,
-                kind,
-                pattern,
-                grader.ground_truth.clone(),
-                grader.negated,
-                grader.only.clone(),
-                Threshold(grader.pass_threshold),
-            )
-        })
-        .collect()
+    let graders = left_graders(suite, root.overrides(db)).map(|grader| {
+        Grader::new(
+            db,
+            root,
+            grader.name.clone(),
+            grader.extractor.clone(),
+            grader.kind.clone(),
+            grader.ground_truth_pattern.clone(),
+            grader.ground_truth.clone(),
+            grader.negated,
+            grader.only.clone(),
+            Threshold(grader.pass_threshold),
+        )
+    });
+    graders.collect()
+}
+
+/// The graders of a suite that the command line leaves: none named leaves all.
+pub(super) fn left_graders<'a>(
+    suite: &'a Suite,
+    overrides: &Overrides,
+) -> impl Iterator<Item = &'a GraderSpec> {
+    let only = with_graded(suite, &overrides.graders);
+    suite.graders.iter().filter(move |grader| only.is_empty() || only.contains(&grader.name))
 }
 
 /// The gate of the suite; none if the command line leaves out a grader that it needs.
@@ -163,8 +166,8 @@ pub(super) fn environment_base_urls(db: &dyn Db, root: Root) -> Vec<(&'static st
 }
 
 pub(super) fn model_base_url(db: &dyn Db, root: Root, provider: &str) -> Option<String> {
-    let named = environment_base_urls(db, root).iter();
-    named.into_iter().find(|(id, _)| *id == provider).map(|(_, url)| url.clone())
+    let mut named = environment_base_urls(db, root).iter();
+    named.find(|(id, _)| *id == provider).map(|(_, url)| url.clone())
 }
 
 /// A grader made ready; never compared, because what it is made of is.
@@ -182,16 +185,13 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
                     records_votes: is_of_votes(spec),
                 })
             }
-            Err(problems) => Method::Broken(
-                problems.into_iter().map(|problem| problem.message).collect::<Vec<_>>().join("; "),
-            ),
+            Err(problems) => {
+                let messages = problems.into_iter().map(|problem| problem.message);
+                Method::Broken(messages.collect::<Vec<_>>().join("; "))
+            }
         },
         GraderKind::Rubric(rubric) => {
-            let named = environment_base_urls(db, grader.root(db));
-            let base_url = |provider: &str| {
-                named.iter().find(|(id, _)| *id == provider).map(|(_, url)| url.clone())
-            };
-            judge_method(db, rubric, &base_url)
+            judge_method(db, rubric, &|provider| model_base_url(db, grader.root(db), provider))
         }
         GraderKind::Program(spec) => method(db, spec, Method::Program),
         GraderKind::Reward(RewardSpec::Expression(expression)) => {
@@ -201,15 +201,15 @@ pub fn ready<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Arc<ReadyGrader> {
             method(db, spec, |identity| Method::Reward(ReadyReward::Program(identity)))
         }
     };
-    let reference = grader
-        .ground_truth_pattern(db)
-        .as_ref()
-        .and_then(|pattern| ReferencePattern::new(pattern).ok());
-    let include_subagents = includes_subagents(db, grader);
-    let ground_truth = grader.ground_truth(db).clone();
-    let negated = grader.negated(db);
-    let scope = GraderScope { name: grader.name(db).clone(), only: grader.only(db).clone() };
-    Arc::new(ReadyGrader { method, reference, ground_truth, negated, scope, include_subagents })
+    let pattern = grader.ground_truth_pattern(db).as_ref();
+    Arc::new(ReadyGrader {
+        method,
+        reference: pattern.and_then(|pattern| ReferencePattern::new(pattern).ok()),
+        ground_truth: grader.ground_truth(db).clone(),
+        negated: grader.negated(db),
+        scope: GraderScope { name: grader.name(db).clone(), only: grader.only(db).clone() },
+        include_subagents: includes_subagents(db, grader),
+    })
 }
 
 #[salsa::tracked(returns(copy))]
@@ -276,7 +276,7 @@ fn judge_method(db: &dyn Db, rubric: &RubricSpec, base_url: BaseUrls<'_>) -> Met
 }
 
 /// The graders that are meant by those that the command line names: a reward brings those that it is made of.
-pub(super) fn with_graded(suite: &Suite, only: &[String]) -> Vec<String> {
+fn with_graded(suite: &Suite, only: &[String]) -> Vec<String> {
     let mut names = only.to_vec();
     for grader in suite.graders.iter().filter(|grader| only.contains(&grader.name)) {
         match &grader.kind {

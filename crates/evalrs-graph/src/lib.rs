@@ -14,23 +14,20 @@
 //! Begin with `inputs` (what comes from outside), `change` (the one place that sets it) and `queries` (plans and grades). Between
 //! them stand `graders` (the suite), `cases` and `selection` (who is evaluated), `answers` (what targets that are run said),
 //! `case_input` (the one form in which queries read a case) and `submissions` (what is graded). Above are `labels`, aggregates
-//! (`folds`, `declared`), `results` and what others ask for: `following`, `briefs`, `exports`, `snapshot`.
+//! (`folds`, `declared`), `results` and what others ask for: `planned_actions`, `briefs`, `exports`, `snapshot`.
 //!
 //! Queries that take two arguments take chunks and graders alone, whose ids are reused: with ever-new ids they would intern
 //! their arguments for ever. Nothing here reads a file, the clock or the environment, and no query waits or fails.
 
 pub mod answers;
-pub mod baselines;
 pub mod briefs;
 mod case_input;
 pub mod cases;
 pub mod change;
 pub mod database;
-pub mod db;
 pub mod declared;
 pub mod exports;
 pub mod folds;
-pub mod following;
 pub mod graders;
 pub mod inputs;
 pub mod labels;
@@ -41,12 +38,10 @@ pub mod programs;
 pub mod queries;
 pub mod result_inputs;
 pub mod results;
+pub mod row_files;
 pub mod rows;
 pub mod selection;
-mod shared_conversations;
 pub mod snapshot;
 pub mod submissions;
-pub mod votes;
 
-pub use database::{Database, unless_cancelled};
-pub use db::Db;
+pub use database::{Database, Db, unless_cancelled};

@@ -1,15 +1,19 @@
 //! Warnings about the target and about rubrics: a query a grader, so that a save looks again at the rubrics that it changed alone.
 
-use super::cases::selection;
-use super::graders::{Grader, graders, suite};
-use super::inputs::Root;
+use super::cases::{checked, mask, record_of, selection};
+use super::graders::{Grader, graders, row_spec, suite};
+use super::inputs::{Chunk, Root};
 use super::rows::in_vain;
-use super::{Db, shared_conversations};
-use evalrs_base::diagnostic::Diagnostic;
+use std::collections::HashMap;
+
+use super::Db;
+use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
+use evalrs_eval::evaluate::conversation;
 use evalrs_eval::evaluate::sought::SoughtName;
 use evalrs_eval::lint::rubric_places::RubricPlaces;
 use evalrs_eval::lint::{self, RowFacts};
-use evalrs_model::spec::{GraderKind, GraderSpec};
+use evalrs_eval::target::handed::{HandedInput, IdUse, KnownOfSample};
+use evalrs_model::spec::{GraderKind, GraderSpec, Lint};
 
 /// A grader with a rubric, and where that is written.
 #[derive(Clone, Debug, PartialEq)]
@@ -64,9 +68,102 @@ fn rubric_lints<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Vec<Diagnostic> {
 pub fn all(db: &dyn Db, root: Root) -> Vec<Diagnostic> {
     let Some(spec) = &suite(db, root).suite else { return Vec::new() };
     let is_allowed = |name| spec.allow.iter().any(|lint| lint.name() == name);
-    let is_rubric = |grader: &&Grader<'_>| matches!(grader.kind(db), GraderKind::Rubric(_));
-    let of_rubrics = graders(db, root).iter().filter(is_rubric);
-    let of_rubrics = of_rubrics.flat_map(|grader| rubric_lints(db, *grader).iter().cloned());
-    let found = shared_conversations::warning(db, root).into_iter().chain(of_rubrics);
+    let graders = graders(db, root).iter();
+    let of_rubrics = graders
+        .filter(|grader| matches!(grader.kind(db), GraderKind::Rubric(_)))
+        .flat_map(|grader| rubric_lints(db, *grader).iter().cloned());
+    let found = shared_conversation(db, root).into_iter().chain(of_rubrics);
     found.filter(|found| !found.lint.is_some_and(is_allowed)).collect()
+}
+
+/// Samples that share a conversation though the target is told their ids, of which the suite does not say that answers rest
+/// on them.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct SharedConversations {
+    /// The ids of the first two that share one.
+    ids: [String; 2],
+    /// How many others share one with a sample before them.
+    others: usize,
+}
+
+/// What the target is handed of a sample, where it is told ids and the suite does not say that answers rest on them.
+#[salsa::tracked]
+fn handed_with_ids(db: &dyn Db, root: Root) -> Option<HandedInput> {
+    // Of recorded results nobody is told anything.
+    row_spec(db, root).as_ref()?.live.as_ref()?;
+    let known = KnownOfSample::of(suite(db, root).suite.as_ref()?.target.live()?);
+    (known.id == IdUse::Told).then_some(known.handed)
+}
+
+/// For each of a chunk's records, the digest of what the target is handed of it. None of one that is not evaluated or that has
+/// no id of its own.
+#[salsa::tracked]
+fn handed_digests(db: &dyn Db, chunk: Chunk) -> Box<[Option<u128>]> {
+    let root = chunk.root(db);
+    let (Some(spec), Some(wanted)) = (row_spec(db, root), handed_with_ids(db, root)) else {
+        return Box::default();
+    };
+    let digests = (0..chunk.records(db).len()).map(|record| {
+        let case = record * spec.cases();
+        checked(db, chunk).whos.get(case)?.identity.id.as_ref()?;
+        mask(db, chunk).get(case).filter(|is_in| **is_in)?;
+        let handed = conversation::handed(record_of(db, chunk, case)?, spec, wanted).ok()?;
+        Some(xxhash_rust::xxh3::xxh3_128(handed.as_bytes()))
+    });
+    digests.collect()
+}
+
+#[salsa::tracked]
+fn shared_conversations(db: &dyn Db, root: Root) -> Option<SharedConversations> {
+    handed_with_ids(db, root).as_ref()?;
+    let per_record = row_spec(db, root).as_ref()?.cases();
+    let id = |chunk: Chunk, record: usize| {
+        let who = checked(db, chunk).whos.get(record * per_record);
+        who.map(|who| who.id().to_owned()).unwrap_or_default()
+    };
+    let mut first_of: HashMap<u128, (Chunk, usize)> = HashMap::new();
+    let mut shared: Option<SharedConversations> = None;
+    for chunk in root.chunks(db) {
+        for (record, digest) in handed_digests(db, *chunk).iter().enumerate() {
+            let Some(digest) = digest else { continue };
+            let first = *first_of.entry(*digest).or_insert((*chunk, record));
+            if first == (*chunk, record) {
+                continue;
+            }
+            match &mut shared {
+                Some(shared) => shared.others += 1,
+                None => {
+                    let ids = [id(first.0, first.1), id(*chunk, record)];
+                    shared = Some(SharedConversations { ids, others: 0 });
+                }
+            }
+        }
+    }
+    shared
+}
+
+fn shared_conversation(db: &dyn Db, root: Root) -> Option<Diagnostic> {
+    let SharedConversations { ids: [first, second], others } =
+        shared_conversations(db, root).as_ref()?;
+    let more = match others {
+        0 => String::new(),
+        1 => ", and 1 other shares one too".to_owned(),
+        others => format!(", and {others} others share one too"),
+    };
+    let message = format!(
+        "the samples `{}` and `{}` share a conversation{more}: only their id tells them apart, which the target is told and no key holds",
+        clipped(first),
+        clipped(second),
+    );
+    let reading = suite(db, root);
+    let program = &reading.suite.as_ref()?.target.live()?.program;
+    let place = reading.program_places.iter().find(|(spec, _)| spec == program);
+    let place = place.map_or_else(
+        || Place::file(root.suite(db).path(db).as_str()),
+        |(_, places)| places.file.clone(),
+    );
+    let warning = Diagnostic::warning(place, message).lint(Lint::SharedConversation.name());
+    Some(warning.hint(
+        "say `sees: [id]` in `target` if its answers rest on the id; if not, `allow: [shared-conversation]`",
+    ))
 }

@@ -4,7 +4,7 @@
 //! an archive hands the text out again where something reads it after all. A text of another digest is none: the reply is
 //! then one that was lost, and whoever wants it waits for it as if it had never been there.
 
-use std::hash::{Hash, Hasher};
+use std::hash::Hash;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, RwLock};
 
@@ -47,12 +47,13 @@ impl OutcomeTable {
         self.known.write().unwrap_or_else(PoisonError::into_inner).extend(known);
     }
 
-    /// Drops those that are not `wanted`.
+    /// Drops those that are not `wanted`. The epochs of the chunks that have read them are to be raised.
     pub fn retain(&self, wanted: impl Fn(&ActionKey) -> bool) {
         self.known.write().unwrap_or_else(PoisonError::into_inner).retain(|key, _| wanted(key));
     }
 
-    /// Drops all that are not `wanted`, and gives memory back that is not used.
+    /// Drops all that are not `wanted`, and gives memory back that is not used. What is dropped must be in no plan: its
+    /// cells would stay as they are until an epoch is raised.
     pub fn keep(&self, wanted: impl Fn(&ActionKey) -> bool) {
         self.retain(wanted);
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
@@ -61,7 +62,7 @@ impl OutcomeTable {
     }
 
     /// Whether so many came since the last [`Self::keep`] that it is worth while to look at all of them.
-    pub(super) fn has_grown(&self) -> bool {
+    pub fn has_grown(&self) -> bool {
         const SHARE: usize = 32;
         let left = self.left.load(Ordering::Relaxed);
         self.known.read().unwrap_or_else(PoisonError::into_inner).len() > left + left / SHARE
@@ -77,16 +78,13 @@ impl OutcomeTable {
             }
             *digest
         };
-        let archived = self.archived(key).filter(|outcome| self::digest(outcome) == digest);
+        let archive = self.archive.read().unwrap_or_else(PoisonError::into_inner).clone();
+        let archived = archive.and_then(|archive| archive.reply(key));
+        let archived = archived.filter(|outcome| self::digest(outcome) == digest);
         if archived.is_none() {
             self.lose(key);
         }
         archived.map(Arc::new)
-    }
-
-    fn archived(&self, key: ActionKey) -> Option<Outcome> {
-        let archive = self.archive.read().unwrap_or_else(PoisonError::into_inner).clone();
-        archive.and_then(|archive| archive.reply(key))
     }
 
     fn lose(&self, key: ActionKey) {
@@ -109,15 +107,10 @@ impl OutcomeTable {
     /// The digest of all outcomes; none where the text of one was let go of.
     pub fn digest(&self) -> Option<u128> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        let digests = known.iter().map(|(key, KnownOutcome { outcome, .. })| {
-            outcome.as_ref().map(|outcome| digest_of(*key, outcome))
-        });
         // Their order is that of the hash, and a sum has none.
-        let mut sum = 0_u128;
-        for digest in digests {
-            sum = sum.wrapping_add(digest?);
-        }
-        Some(sum)
+        known.iter().try_fold(0_u128, |sum, (key, KnownOutcome { outcome, .. })| {
+            Some(sum.wrapping_add(digest_of(*key, outcome.as_ref()?)))
+        })
     }
 
     /// Says where the replies are that are let go of; nothing: those whose text is not held are lost from now on.
@@ -158,20 +151,8 @@ fn digest(outcome: &Outcome) -> u64 {
 fn digest_of(key: ActionKey, outcome: &Outcome) -> u128 {
     let mut hasher = Xxh3::new();
     hasher.update(&key.0);
-    outcome.hash(&mut HashWriter(&mut hasher));
+    outcome.hash(&mut hasher);
     hasher.digest128()
-}
-
-struct HashWriter<'a>(&'a mut Xxh3);
-
-impl Hasher for HashWriter<'_> {
-    fn write(&mut self, bytes: &[u8]) {
-        self.0.update(bytes);
-    }
-
-    fn finish(&self) -> u64 {
-        self.0.digest()
-    }
 }
 
 #[cfg(test)]

@@ -1,9 +1,12 @@
-//! The actions of plans: the one walk over chunks, graders, cases and keys.
+//! The actions of plans: the one walk over chunks, graders, cases and keys; and what judges will be asked once a target or an
+//! extractor has answered, as far as the rows tell.
 
-use super::Db;
 use super::inputs::{CellId, Chunk, Root};
-use super::queries::{Grader, graders, plans};
-use evalrs_eval::evaluate::{BallotId, GradePlan};
+use super::queries::{self, Grader, Threshold, graders, plans};
+use super::row_files::{Baselines, ChunkVotes};
+use super::{Database, Db};
+use evalrs_eval::evaluate::{self, BallotId, Case, GradePlan, Submission, each_wanted};
+use evalrs_eval::judge::JudgeAction;
 use evalrs_model::key::ActionKey;
 
 /// An action of a plan, whether it is wanted by now or not.
@@ -20,12 +23,10 @@ pub struct PlannedAction<'db> {
 /// The actions of all plans: chunk by chunk, grader by grader, case by case.
 pub fn planned_actions(db: &dyn Db, root: Root) -> impl Iterator<Item = PlannedAction<'_>> {
     let graders = graders(db, root);
-    let of_chunk = move |chunk: &Chunk| {
-        let chunk = *chunk;
+    root.chunks(db).iter().flat_map(move |chunk| {
         let all = graders.iter().enumerate();
-        all.flat_map(move |(ordinal, grader)| in_chunk(db, chunk, ordinal, *grader))
-    };
-    root.chunks(db).iter().flat_map(of_chunk)
+        all.flat_map(move |(ordinal, grader)| in_chunk(db, *chunk, ordinal, *grader))
+    })
 }
 
 /// The actions of the plans of one grader, in the order of the dataset.
@@ -35,11 +36,24 @@ pub fn actions_of_grader(
     ordinal: usize,
 ) -> impl Iterator<Item = PlannedAction<'_>> {
     let grader = graders(db, root).get(ordinal).copied();
-    let of_chunk = move |chunk: &Chunk| {
-        let chunk = *chunk;
-        grader.into_iter().flat_map(move |grader| in_chunk(db, chunk, ordinal, grader))
-    };
-    root.chunks(db).iter().flat_map(of_chunk)
+    root.chunks(db).iter().flat_map(move |chunk| {
+        grader.into_iter().flat_map(move |grader| in_chunk(db, *chunk, ordinal, grader))
+    })
+}
+
+/// The actions that the plan of a cell wants by what is known of outcomes.
+pub fn wanted(db: &Database, cell: CellId) -> Vec<(BallotId, ActionKey)> {
+    let mut wanted = Vec::new();
+    if let Some(grader) = graders(db, cell.chunk.root(db)).get(cell.grader)
+        && let Some(planned) = plans(db, cell.chunk, *grader).get(cell.case)
+    {
+        let ready = queries::ready(db, *grader);
+        let Threshold(threshold) = grader.pass_threshold(db);
+        each_wanted(planned, ready, &|key| db.outcome(key), threshold, &mut |ballot, key| {
+            wanted.push((ballot, key));
+        });
+    }
+    wanted
 }
 
 fn in_chunk<'db>(
@@ -53,4 +67,46 @@ fn in_chunk<'db>(
         let keys = planned.keys().into_iter();
         keys.map(move |(ballot, key)| PlannedAction { cell, grader, planned, ballot, key })
     })
+}
+
+/// Visits every judgment that follows what is to be asked, with nothing in the place of what is judged.
+pub fn each_following(
+    db: &Database,
+    root: Root,
+    visit: &mut dyn FnMut(CellId, BallotId, &JudgeAction),
+) {
+    for (ordinal, grader) in graders(db, root).iter().enumerate() {
+        if queries::ready(db, *grader).judge().is_none() {
+            continue;
+        }
+        for chunk in root.chunks(db) {
+            let plans = plans(db, *chunk, *grader);
+            let waiting = plans.iter().enumerate().filter(|(_, plan)| plan.waits_for_submission());
+            for (case, _) in waiting {
+                let cell = CellId { chunk: *chunk, case, grader: ordinal };
+                for (ballot, action) in following(db, *chunk, case, *grader).unwrap_or_default() {
+                    visit(cell, ballot, &action);
+                }
+            }
+        }
+    }
+}
+
+fn following(
+    db: &Database,
+    chunk: Chunk,
+    case: usize,
+    grader: Grader<'_>,
+) -> Option<Vec<(BallotId, JudgeAction)>> {
+    let root = chunk.root(db);
+    let case = Case {
+        record: queries::record_of(db, chunk, case)?,
+        spec: queries::row_spec(db, root).as_ref()?,
+        submission: &Submission::Pending(None),
+        baseline: Baselines::of(db, chunk, grader).case(case),
+        votes: ChunkVotes::of(db, chunk, grader).case(case),
+        cost: None,
+    };
+    let files = |path: &str| queries::row_file(db, root, path);
+    Some(evaluate::following(&case, queries::ready(db, grader), &files))
 }

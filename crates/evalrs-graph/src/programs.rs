@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
+use super::Db;
 use super::answers::is_live;
 use super::case_input::CaseInput;
 use super::cases::mask;
-use super::db::Db;
 use super::graders::{Grader, SharedExtractor, ready};
 use super::inputs::Chunk;
 use super::submissions::extractions;

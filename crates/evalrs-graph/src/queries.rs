@@ -8,22 +8,21 @@ use std::borrow::Cow;
 use std::cell::{LazyCell, OnceCell};
 use std::sync::Arc;
 
+use super::Db;
 use super::answers::{ChunkCase, conversation_cost};
-use super::baselines::Baselines;
 use super::case_input::{CaseInput, ChunkRows};
 pub use super::cases::{
     CheckedRecords, cases, checked, mask, narrowing, places, record_of, row_condition, row_needs,
     selection, unmet, unmet_in,
 };
-use super::db::Db;
 pub use super::graders::{
     Grader, SharedExtractor, Threshold, gate_rule, graders, ready, row_file, row_rubric, row_spec,
     suite,
 };
 use super::inputs::Chunk;
+use super::row_files::{Baselines, ChunkVotes};
 use super::submissions::held_texts;
 pub use super::submissions::{GradedTexts, graded_texts, submissions};
-use super::votes::ChunkVotes;
 use evalrs_eval::evaluate::rewards::{OtherGrade, plan_reward};
 use evalrs_eval::evaluate::{self, Case, GradePlan, HeldSubmission, ReadyGrader, Submission};
 use evalrs_model::delta::{Cell, CellState};
@@ -136,10 +135,8 @@ impl<'db> ChunkPlanner<'db> {
     /// The grades by all other graders: of a target that is run in the same way.
     fn other_grades(&self, case: &CaseInput<'db>) -> Cow<'db, [OtherGrade]> {
         if case.source.is_live() {
-            return Cow::Borrowed(other_grades_of(
-                self.db,
-                ChunkCase::new(self.db, self.chunk, case.at),
-            ));
+            let of = ChunkCase::new(self.db, self.chunk, case.at);
+            return Cow::Borrowed(other_grades_of(self.db, of));
         }
         Cow::Owned(other_grades(self.db, self.chunk, case.at))
     }
@@ -168,15 +165,14 @@ pub fn cells<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Cells {
         let _ = chunk.epoch(db);
     }
     let ready = ready(db, grader);
-    let outcomes = |key| db.outcome(key);
-    let cell = |planned: &GradePlan| {
+    let cells = plans.iter().map(|planned| {
         if *planned == GradePlan::Skipped {
             return Cell { score: 0.0, state: CellState::Skipped };
         }
-        evaluate::cell(planned, ready, &outcomes, threshold)
+        evaluate::cell(planned, ready, &|key| db.outcome(key), threshold)
             .unwrap_or(Cell { score: 0.0, state: CellState::Pending })
-    };
-    Cells { cells: plans.iter().map(cell).collect() }
+    });
+    Cells { cells: cells.collect() }
 }
 
 /// The grades of one case of a target that is run by all graders but rewards.
@@ -189,16 +185,15 @@ fn other_grades_of<'db>(db: &'db dyn Db, case: ChunkCase<'db>) -> Vec<OtherGrade
 pub(crate) fn other_grades(db: &dyn Db, chunk: Chunk, case: usize) -> Vec<OtherGrade> {
     // Reading the epoch is what makes a query run again when outcomes arrive.
     let _ = chunk.epoch(db);
-    let others = graders(db, chunk.root(db))
-        .iter()
-        .filter(|other| !matches!(other.kind(db), GraderKind::Reward(_)));
-    let grade = |other: &Grader<'_>| {
-        let outcomes = |key| db.outcome(key);
+    let graders = graders(db, chunk.root(db)).iter();
+    let others = graders.filter(|other| !matches!(other.kind(db), GraderKind::Reward(_)));
+    let grades = others.filter_map(|other| {
         let planned = plans(db, chunk, *other).get(case)?;
-        let threshold = other.pass_threshold(db).0;
-        let graded = evaluate::grade(planned, ready(db, *other), &outcomes, threshold);
+        let Threshold(threshold) = other.pass_threshold(db);
+        let ready = ready(db, *other);
+        let graded = evaluate::grade(planned, ready, &|key| db.outcome(key), threshold);
         let submission = graded_texts(db, chunk, *other).get(case)?.shown();
         Some((other.name(db).clone(), graded.map(|graded| graded.grade), submission))
-    };
-    others.filter_map(grade).collect()
+    });
+    grades.collect()
 }

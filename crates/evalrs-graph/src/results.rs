@@ -8,15 +8,15 @@ use std::collections::{BTreeMap, BTreeSet};
 use serde_json::{Map, Value, json};
 
 use super::answers::{conversation_key, conversation_of, is_unanswered};
-use super::baselines::Baselines;
 use super::case_input::CaseInput;
+use super::cases::{placed, placed_at};
 use super::declared::{declared_metrics, metric_value};
 use super::inputs::{Chunk, Root};
-use super::labels::disputed::disputed_cases;
+use super::labels::disputed_cases;
 use super::queries::{self, Grader};
+use super::row_files::{Baselines, ChunkVotes};
 use super::selection::{SelectableCase, named};
 use super::submissions::ready_extractor;
-use super::votes::ChunkVotes;
 use super::{Database, Db, folds};
 use evalrs_base::diagnostic::suggest;
 use evalrs_base::ordered_map::OrderedMap;
@@ -38,56 +38,47 @@ use evalrs_trajectory::Trajectory;
 /// The aggregates of everything that is graded by now.
 pub fn summary(db: &Database, root: Root) -> Summary {
     let selection = queries::selection(db, root);
-    let graders = queries::graders(db, root);
     let suite = queries::suite(db, root).suite.as_ref();
-    let name = |grader: &Grader<'_>| grader.name(db).clone();
-    let usage: Vec<_> = graders
-        .iter()
-        .filter_map(|grader| Some((name(grader), folds::usage(db, *grader).clone()?)))
-        .collect();
-    let agreement = graders
-        .iter()
-        .filter_map(|grader| Some((name(grader), folds::agreement(db, *grader).clone()?)));
-    let label_agreement = graders
-        .iter()
-        .filter_map(|grader| Some((name(grader), folds::label_agreement(db, *grader)?)));
-    let annotators =
-        graders.iter().filter_map(|grader| Some((name(grader), folds::annotators(db, *grader)?)));
-    let disputed = graders.iter().filter_map(|grader| {
-        let cases = disputed_cases(db, *grader).to_vec();
-        (!cases.is_empty()).then(|| (name(grader), cases))
-    });
-    let people = graders
-        .iter()
-        .filter_map(|grader| Some((name(grader), folds::people_estimate(db, *grader)?)));
-    let all_usage = *folds::usage_of_all(db, root);
     let declared = declared_metrics(db, root)
         .iter()
         .map(|metric| (metric.spec(db).name.clone(), metric_value(db, *metric).clone()));
-    let metrics = graders.iter().map(|grader| (name(grader), folds::metric(db, *grader).clone()));
+    let all_usage = *folds::usage_of_all(db, root);
     Summary {
         format: FORMAT,
         suite: suite.map(|suite| suite.name.clone()).unwrap_or_default(),
         samples: selection.samples,
         results: selection.cases,
-        metrics: OrderedMap(metrics.collect()),
+        metrics: of_each(db, root, |of| Some(folds::metric(db, of).clone())),
         labels: labels(db, root),
         by_model: (selection.models.len() > 1).then(|| folds::by_model(db, root).clone()),
         by_tag: folds::by_tag(db, root).clone(),
         declared: OrderedMap(declared.collect()),
         gate: folds::gate_report(db, root).clone(),
         trials: trials(db, root),
-        agreement: OrderedMap(agreement.collect()),
-        label_agreement: OrderedMap(label_agreement.collect()),
+        agreement: of_each(db, root, |of| folds::agreement(db, of).clone()),
+        label_agreement: of_each(db, root, |of| folds::label_agreement(db, of)),
         held_out: OrderedMap::default(),
         calibration: OrderedMap::default(),
-        annotators: OrderedMap(annotators.collect()),
-        disputed: OrderedMap(disputed.collect()),
-        people: OrderedMap(people.collect()),
-        usage: OrderedMap(usage),
+        annotators: of_each(db, root, |of| folds::annotators(db, of)),
+        disputed: of_each(db, root, |of| {
+            let cases = disputed_cases(db, of);
+            (!cases.is_empty()).then(|| cases.to_vec())
+        }),
+        people: of_each(db, root, |of| folds::people_estimate(db, of)),
+        usage: of_each(db, root, |of| folds::usage(db, of).clone()),
         cost: all_usage.cost,
         all_usage,
     }
+}
+
+/// What is found of each grader, without those of which nothing is.
+fn of_each<'db, T>(
+    db: &'db Database,
+    root: Root,
+    of: impl Fn(Grader<'db>) -> Option<T>,
+) -> OrderedMap<T> {
+    let graders = queries::graders(db, root).iter();
+    OrderedMap(graders.filter_map(|it| Some((it.name(db).clone(), of(*it)?))).collect())
 }
 
 /// What trials tell of a grader, its results by their places.
@@ -109,11 +100,11 @@ fn trials(db: &Database, root: Root) -> OrderedMap<TrialsSummary> {
     let graders = queries::graders(db, root).iter();
     let found: Vec<FoundTrials<'_>> =
         graders.filter_map(|grader| FoundTrials::of(db, *grader)).collect();
-    let places = |found: &FoundTrials<'_>| {
-        let split = found.split.into_iter().flatten().map(|split| split.at);
-        found.findings.flaky.iter().map(|group| group.at).chain(split).collect::<Vec<usize>>()
-    };
-    let wanted: BTreeSet<usize> = found.iter().flat_map(places).collect();
+    let wanted = found.iter().flat_map(|FoundTrials { findings, split, .. }| {
+        let split = split.unwrap_or_default().iter().map(|split| split.at);
+        findings.flaky.iter().map(|group| group.at).chain(split)
+    });
+    let wanted: BTreeSet<usize> = wanted.collect();
     let mut names: BTreeMap<usize, NamedResult> = BTreeMap::new();
     if !wanted.is_empty() {
         for (at, (sample_id, who, _, _)) in cases(db, root).enumerate() {
@@ -123,21 +114,19 @@ fn trials(db: &Database, root: Root) -> OrderedMap<TrialsSummary> {
             }
         }
     }
-    let name = |at: usize| names.get(&at).cloned();
-    let summary = |FoundTrials { grader, findings, split }: FoundTrials<'_>| {
-        (grader.to_owned(), TrialsSummary::new(findings, split, &name))
-    };
-    OrderedMap(found.into_iter().map(summary).collect())
+    let summaries = found.into_iter().map(|FoundTrials { grader, findings, split }| {
+        (grader.to_owned(), TrialsSummary::new(findings, split, &|at| names.get(&at).cloned()))
+    });
+    OrderedMap(summaries.collect())
 }
 
 /// The display names of the graders that are left.
 fn labels(db: &Database, root: Root) -> OrderedMap<String> {
     let Some(suite) = &queries::suite(db, root).suite else { return OrderedMap::default() };
     let is_left = |name: &str| queries::graders(db, root).iter().any(|left| left.name(db) == name);
-    let names = suite.graders.iter().filter(|grader| is_left(&grader.name));
-    let names: Vec<(&str, Option<&str>)> =
-        names.map(|grader| (grader.name.as_str(), grader.display_name.as_deref())).collect();
-    usable_labels(&names)
+    let left = suite.graders.iter().filter(|grader| is_left(&grader.name));
+    let names = left.map(|grader| (grader.name.as_str(), grader.display_name.as_deref()));
+    usable_labels(&names.collect::<Vec<_>>())
 }
 
 /// The results in dataset order, each read when it is asked for.
@@ -178,18 +167,16 @@ pub struct Head {
 
 /// The id of the sample of a case.
 pub fn sample_id(db: &dyn Db, chunk: Chunk, case: usize) -> Option<String> {
-    let place = queries::places(db, chunk).get(case)?;
-    let who = queries::checked(db, chunk).whos.get(case)?;
+    let (who, place) = placed_at(db, chunk, case)?;
     Some(named(who.id(), place.occurrence))
 }
 
 /// The head of the result line of a case; none of one that is not evaluated.
 pub fn head(db: &Database, chunk: Chunk, case: usize) -> Option<Head> {
-    let place = queries::places(db, chunk).get(case).filter(|place| place.is_in())?;
+    let (who, place) = placed_at(db, chunk, case).filter(|(_, place)| place.is_in())?;
     let spec = queries::row_spec(db, chunk.root(db)).as_ref()?;
     let record = queries::record_of(db, chunk, case)?;
     let opened = OpenedRow::new(record, spec).ok()?;
-    let who = queries::checked(db, chunk).whos.get(case)?;
     Some(Head {
         sample_id: named(who.id(), place.occurrence),
         input: match opened.given().ok()? {
@@ -226,16 +213,12 @@ pub fn case_record(db: &Database, chunk: Chunk, case: usize) -> Option<CaseRecor
     let record = input.record();
     let opened = OpenedRow::new(record, input.source.spec).ok()?;
     let who = queries::checked(db, chunk).whos.get(case)?;
+    let mut members: Map<String, Value> = serde_json::from_str(record.row).unwrap_or_default();
     Some(CaseRecord {
         trajectory: opened.recorded().ok().map(|recorded| recorded.trajectory),
-        metadata: metadata_of(record.row),
+        metadata: members.remove("metadata").unwrap_or_default(),
         tags: who.identity.tags.clone(),
     })
-}
-
-fn metadata_of(row: &str) -> Value {
-    let members: Option<Map<String, Value>> = serde_json::from_str(row).ok();
-    members.and_then(|mut members| members.remove("metadata")).unwrap_or_default()
 }
 
 /// The result line of a case; none of one that is not evaluated.
@@ -290,9 +273,8 @@ pub fn cases(
     root: Root,
 ) -> impl Iterator<Item = (String, &row::RowId, Chunk, usize)> {
     root.chunks(db).iter().flat_map(move |chunk| {
-        let whos = queries::checked(db, *chunk).whos.iter();
-        let placed = whos.zip(queries::places(db, *chunk)).enumerate();
-        placed.filter(|(_, (_, place))| place.is_in()).map(move |(at, (who, place))| {
+        let cases = placed(db, *chunk).enumerate().filter(|(_, (_, place))| place.is_in());
+        cases.map(move |(at, (who, place))| {
             (named(who.id(), place.occurrence), &who.identity, *chunk, at)
         })
     })
@@ -316,17 +298,16 @@ pub fn meant_samples(db: &Database, root: Root, unknown: &[String]) -> String {
     const MOST: usize = 20_000;
     const SHOWN: usize = 5;
     let ids = || {
-        let chunks = root.chunks(db).iter();
-        chunks
-            .flat_map(|chunk| queries::checked(db, *chunk).counted().map(SelectableCase::id))
-            .take(MOST)
+        let counted =
+            root.chunks(db).iter().flat_map(|chunk| queries::checked(db, *chunk).counted());
+        counted.map(SelectableCase::id).take(MOST)
     };
     let bare = |id: &str| id.replace(|c: char| c.is_ascii_digit(), "");
-    // Ids that differ in their number alone are no slips of one another.
-    let near = |id: &String| suggest(id, ids().filter(|near| bare(near) != bare(id)));
-    let near = unknown.iter().find_map(near);
-    if let Some(near) = near {
-        return format!("did you mean `{near}`?");
+    for id in unknown {
+        // Ids that differ in their number alone are no slips of one another.
+        if let Some(near) = suggest(id, ids().filter(|near| bare(near) != bare(id))) {
+            return format!("did you mean `{near}`?");
+        }
     }
     let mut some: Vec<&str> = Vec::new();
     for id in ids() {
@@ -351,9 +332,7 @@ pub fn unknown_samples(db: &Database, root: Root, mut ids: Vec<String>) -> Vec<S
         if ids.is_empty() {
             break;
         }
-        for (who, place) in
-            queries::checked(db, *chunk).whos.iter().zip(queries::places(db, *chunk))
-        {
+        for (who, place) in placed(db, *chunk) {
             ids.retain(|id| *id != named(who.id(), place.occurrence));
         }
     }
@@ -410,17 +389,12 @@ fn turn_lines(grades: Vec<Grade>, submission: &Submission) -> Vec<TurnLine> {
         Submission::Turns(turns) => turns.iter().map(Submission::shown).collect(),
         other => vec![other.shown()],
     };
-    grades
-        .into_iter()
-        .zip(texts)
-        .enumerate()
-        .map(|(turn, (grade, submission))| TurnLine {
-            turn,
-            score: grade.score,
-            rationale: grade.rationale.into_owned(),
-            submission,
-        })
-        .collect()
+    let turns = grades.into_iter().zip(texts).enumerate();
+    let lines = turns.map(|(turn, (grade, submission))| {
+        let rationale = grade.rationale.into_owned();
+        TurnLine { turn, score: grade.score, rationale, submission }
+    });
+    lines.collect()
 }
 
 /// Renders an action of the plan again, to be executed. While a program has still to extract the submission, that is

@@ -14,12 +14,12 @@ use evalrs_trajectory::CallMarks;
 
 /// The first row that counts, whose names hints tell.
 pub fn first<'db>(db: &'db dyn Db, root: Root, spec: &'db RowSpec) -> Option<RowFields<'db>> {
-    let counted = |chunk: &'db Chunk| {
-        let rows = chunk.records(db).iter().enumerate();
-        rows.filter(|(at, _)| !checked(db, *chunk).is_left_out(*at, spec)).map(|(_, (row, _))| row)
-    };
-    let row = root.chunks(db).iter().flat_map(counted).next()?;
-    RowFields::new(row, spec).ok()
+    let mut first = root.chunks(db).iter().filter_map(|chunk| {
+        let mut rows = chunk.records(db).iter().enumerate();
+        let counted = rows.find(|(at, _)| !checked(db, *chunk).is_left_out(*at, spec))?;
+        Some(counted.1.0)
+    });
+    RowFields::new(first.next()?, spec).ok()
 }
 
 /// What the suite looks for in rows, each once.

@@ -24,10 +24,8 @@ impl SelectableCase {
     /// Identifies sample, model and trial together within this process.
     pub fn case(&self) -> u128 {
         let model = self.identity.model.as_deref();
-        hash(
-            &[self.id(), if model.is_some() { "m" } else { "" }, model.unwrap_or_default()],
-            self.identity.trial,
-        )
+        let is_named = if model.is_some() { "m" } else { "" };
+        hash(&[self.id(), is_named, model.unwrap_or_default()], self.identity.trial)
     }
 }
 
@@ -103,19 +101,16 @@ pub struct Narrowing {
     pub cases_per_record: usize,
 }
 
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct ChunkCases<'a> {
-    pub whos: &'a [SelectableCase],
-    /// Which of them the condition of the dataset leaves out; nothing if there is no condition.
-    pub left_out: &'a [bool],
-}
-
-/// Selects over the cases of every chunk, in order.
-pub(crate) fn select(chunks: &[ChunkCases<'_>], narrowing: &Narrowing) -> Selection {
+/// Selects over the cases of every chunk, in order; of each, which of them the condition of the dataset leaves out: nothing if
+/// there is no condition.
+pub(crate) fn select<'a>(
+    chunks: impl Iterator<Item = (&'a [SelectableCase], &'a [bool])>,
+    narrowing: &Narrowing,
+) -> Selection {
     let mut selecting = SelectionFold::new(narrowing);
     let mut record = 0;
-    let mut places = Vec::with_capacity(chunks.len());
-    for ChunkCases { whos, left_out } in chunks {
+    let mut places = Vec::new();
+    for (whos, left_out) in chunks {
         let placed = whos.iter().enumerate().map(|(at, who)| {
             let record = record + at / narrowing.cases_per_record;
             match left_out.get(at) {
@@ -151,10 +146,13 @@ enum SampleState {
 
 impl<'a> SelectionFold<'a> {
     fn new(narrowing: &'a Narrowing) -> Self {
-        let samples = HashMap::new();
-        let cases = HashMap::new();
-        let models = HashMap::new();
-        Self { narrowing, samples, cases, models, done: Selection::default() }
+        Self {
+            narrowing,
+            samples: HashMap::new(),
+            cases: HashMap::new(),
+            models: HashMap::new(),
+            done: Selection::default(),
+        }
     }
 
     /// A case that does not count: it takes no id from another.
@@ -232,14 +230,11 @@ impl<'a> SelectionFold<'a> {
     }
 
     fn model(&mut self, model: Option<&String>) -> u32 {
-        let model = model.cloned();
-        if let Some(ordinal) = self.models.get(&model) {
-            return *ordinal;
-        }
-        let ordinal = self.done.models.len() as u32;
-        self.done.models.push(model.clone());
-        self.models.insert(model, ordinal);
-        ordinal
+        let models = &mut self.done.models;
+        *self.models.entry(model.cloned()).or_insert_with_key(|model| {
+            models.push(model.clone());
+            models.len() as u32 - 1
+        })
     }
 }
 
@@ -268,7 +263,7 @@ fn hash(texts: &[&str], number: u32) -> u128 {
 
 #[cfg(test)]
 mod tests {
-    use super::{ChunkCases, Narrowing, SelectableCase, Selection, select};
+    use super::{Narrowing, SelectableCase, Selection, select};
     use evalrs_eval::dataset::row::RowId;
 
     fn who(id: &str, model: Option<&str>, trial: u32, tags: &[&str]) -> SelectableCase {
@@ -286,8 +281,7 @@ mod tests {
     fn run(whos: &[SelectableCase], narrowing: &Narrowing) -> Selection {
         let narrowing = Narrowing { cases_per_record: 1, ..narrowing.clone() };
         let (left, right) = whos.split_at(whos.len() / 2);
-        let chunk = |whos| ChunkCases { whos, left_out: &[] };
-        select(&[chunk(left), chunk(right)], &narrowing)
+        select([(left, &[][..]), (right, &[][..])].into_iter(), &narrowing)
     }
 
     fn samples(selection: &Selection) -> Vec<Option<u32>> {
@@ -352,8 +346,7 @@ mod tests {
         let left_out = [true, false, true, true, false];
         let narrowing =
             Narrowing { max_samples: Some(2), cases_per_record: 1, ..Narrowing::default() };
-        let chunk = ChunkCases { whos: &whos, left_out: &left_out };
-        let selection = select(&[chunk], &narrowing);
+        let selection = select([(&whos[..], &left_out[..])].into_iter(), &narrowing);
         assert_eq!(samples(&selection), [None, Some(0), None, None, Some(1)]);
         assert_eq!((selection.samples, selection.cases, selection.all_samples), (2, 2, 4));
         // Who does not count takes no id from those that do.

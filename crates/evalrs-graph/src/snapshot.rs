@@ -6,19 +6,19 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
+use super::cases::placed;
 use super::inputs::{Chunk, Root};
-use super::queries::{self, Threshold, cells, graders, plans};
+use super::queries::{self, cells, graders, plans};
 use super::selection::case_id;
 use super::{Database, Db};
 use evalrs_eval::evaluate::{self, FinishedGrade, GradePlan, Outcomes, ReadyGrader};
-use evalrs_model::delta::{CaseId, Cell};
+use evalrs_model::delta::{CaseId, Cell, CellState};
 use evalrs_model::key::ActionKey;
 
 /// Who the cases of a chunk are; none of those that are not evaluated.
 #[salsa::tracked(returns(clone))]
 pub fn case_ids(db: &dyn Db, chunk: Chunk) -> Arc<[Option<CaseId>]> {
-    let whos = queries::checked(db, chunk).whos.iter();
-    let placed = whos.zip(queries::places(db, chunk));
+    let placed = placed(db, chunk);
     placed.map(|(who, place)| place.is_in().then(|| case_id(who, *place))).collect()
 }
 
@@ -47,18 +47,17 @@ impl CaseIndex {
 
     /// Every case, in dataset order.
     pub fn cases(&self) -> impl Iterator<Item = (CaseId, CasePlace)> {
-        self.chunks()
-            .enumerate()
+        let chunks = self.chunks().enumerate();
+        chunks
             .flat_map(|(chunk, cases)| cases.map(move |(id, case)| (id, CasePlace { chunk, case })))
     }
 
     /// The cases of each chunk, with their places in it; of those that are evaluated.
     pub fn chunks(&self) -> impl Iterator<Item = impl Iterator<Item = (CaseId, usize)>> {
-        let cases = |ids: &Arc<[Option<CaseId>]>| {
+        self.chunks.iter().map(|ids| {
             let ids = Arc::clone(ids);
             (0..ids.len()).filter_map(move |at| Some((ids[at]?, at)))
-        };
-        self.chunks.iter().map(cases)
+        })
     }
 
     /// The cases of one chunk, those that are not evaluated left empty.
@@ -159,18 +158,16 @@ impl Snapshot {
     /// What is known now. Evaluates what is not evaluated yet.
     pub fn take(db: &Database, root: Root) -> Self {
         let now = graders(db, root);
-        let then = now.iter().map(|grader| {
-            let Threshold(threshold) = grader.pass_threshold(db);
-            let ready = Arc::clone(queries::ready(db, *grader));
-            GraderThen { name: grader.name(db).clone(), threshold, ready }
+        let then = now.iter().map(|grader| GraderThen {
+            name: grader.name(db).clone(),
+            threshold: grader.pass_threshold(db).0,
+            ready: Arc::clone(queries::ready(db, *grader)),
         });
         let parts = root.chunks(db).iter().map(|chunk| ChunkSnapshot {
             plans: now.iter().map(|grader| plans(db, *chunk, *grader).clone()).collect(),
             cells: now.iter().map(|grader| Arc::clone(&cells(db, *chunk, *grader).cells)).collect(),
         });
-        let graders = then.collect();
-        let parts = parts.collect();
-        Self { graders, parts, index: case_index(db, root) }
+        Self { graders: then.collect(), parts: parts.collect(), index: case_index(db, root) }
     }
 
     /// The ordinal of a grader.
@@ -258,15 +255,13 @@ impl Snapshot {
 
     /// Whether every grade is known.
     pub fn is_whole(&self) -> bool {
-        let mut cells = self.parts.iter().flat_map(|part| part.cells.iter());
-        cells.all(|cells| {
-            cells.iter().all(|cell| cell.state != evalrs_model::delta::CellState::Pending)
-        })
+        let mut cells = self.parts.iter().flat_map(|part| &part.cells).flat_map(|it| it.iter());
+        cells.all(|cell| cell.state != CellState::Pending)
     }
 
     /// Visits the keys of every plan.
     pub fn each_key(&self, visit: &mut dyn FnMut(ActionKey)) {
-        for planned in self.parts.iter().flat_map(|part| part.plans.iter()).flat_map(|p| p.iter()) {
+        for planned in self.parts.iter().flat_map(|part| &part.plans).flat_map(|it| it.iter()) {
             planned.each_key(&mut |_, key| visit(key));
         }
     }

@@ -6,8 +6,8 @@
 use std::cell::LazyCell;
 use std::sync::Arc;
 
+use super::Db;
 use super::case_input::{CaseInput, ChunkRows};
-use super::db::Db;
 use super::graders::{Grader, SharedExtractor, identity, row_spec};
 use super::inputs::Chunk;
 use evalrs_eval::dataset::chunk::Records;

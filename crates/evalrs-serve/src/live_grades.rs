@@ -10,7 +10,7 @@ use super::job::EvaluationJob;
 use evalrs_engine::resolve::resolver::GradeFollower;
 use evalrs_engine::session::Session;
 use evalrs_graph::inputs::Chunk;
-use evalrs_graph::labels::disputed::disputed_case;
+use evalrs_graph::labels::disputed_case;
 use evalrs_graph::queries::{Grader, Threshold};
 use evalrs_graph::{queries, results};
 use evalrs_metrics::metric::label_change::AgreementMove;

@@ -5,7 +5,7 @@ use super::context::SuiteContext;
 use evalrs_base::file_path::join;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_engine::session::Session;
-use evalrs_graph::labels::held_out::questions;
+use evalrs_graph::folds::held_out_questions;
 use evalrs_graph::results;
 use evalrs_metrics::metric::holdout::HeldOutAgreement;
 use evalrs_metrics::results::Summary;
@@ -33,7 +33,7 @@ pub fn held_out(
     surroundings: &SuiteContext,
     system: &dyn System,
 ) -> Result<Vec<(String, HeldOutAgreement)>, String> {
-    let questions = questions(&session.db, session.root);
+    let questions = held_out_questions(&session.db, session.root);
     let Some(suite) = session.suite().filter(|_| !questions.is_empty()) else {
         return Ok(Vec::new());
     };

@@ -69,7 +69,7 @@ pub fn session_of_sample(
         let diagnostics = session.load_rows(IdSearch::of(sample), system);
         let db = &session.db;
         let mut chunks = session.root.chunks(db).iter();
-        let has_labels = chunks.any(|chunk| row_labels(db, *chunk).has_some());
+        let has_labels = chunks.any(|chunk| !row_labels(db, *chunk).said.is_empty());
         let is_there = queries::selection(db, session.root).cases > 0;
         let suffices = diagnostics.is_empty() && is_there && !has_labels;
         let all = if suffices { None } else { session.load_all_rows(system) };

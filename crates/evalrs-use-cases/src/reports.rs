@@ -191,7 +191,7 @@ pub(crate) fn write_letta(
     let record = record::letta::LettaRecord {
         suite: &suite.name,
         config: &canonical::config(suite, path),
-        gate: exports::gate(&session.db, session.root),
+        gate: gate_rule(&session.db, session.root).as_ref(),
         results: &results,
     };
     record::letta::write(system, output, &record)

@@ -19,7 +19,7 @@ pub fn note_used(
     let suite = session.suite()?.name.clone();
     let mut keys = planned_keys(session, system);
     let planned = keys.len();
-    keys.retain(|key| session.db.is_kept(*key));
+    keys.retain(|key| session.db.outcomes.is_kept(*key));
     let is_whole = keys.len() == planned && !is_narrowed(session);
     // Without them nobody would know the keys of what programs gave.
     keys.extend(session.listing_keys());

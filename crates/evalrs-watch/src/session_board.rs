@@ -14,7 +14,7 @@ use super::session_list::{ListedCase, SessionList, shown_value};
 use super::totals::MovedVerdict;
 use evalrs_engine::session::Session;
 use evalrs_eval::dataset::people::UNKNOWN;
-use evalrs_graph::labels::disputed::disputed_case;
+use evalrs_graph::labels::disputed_case;
 use evalrs_graph::labels::queue::to_label;
 use evalrs_graph::queries::{self, Grader};
 use evalrs_graph::selection::named;

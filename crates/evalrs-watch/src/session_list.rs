@@ -17,7 +17,7 @@ use super::totals::{LabelledCase, MovedVerdict};
 use evalrs_engine::session::Session;
 use evalrs_eval::evaluate::Submission;
 use evalrs_graph::inputs::{CellId, Chunk};
-use evalrs_graph::labels::disputed::disputed_case;
+use evalrs_graph::labels::disputed_case;
 use evalrs_graph::labels::queue::{QueuedCase, to_label};
 use evalrs_graph::queries::{self, GradedTexts, Grader, Threshold};
 use evalrs_graph::snapshot::{CaseIndex, case_ids, case_index};

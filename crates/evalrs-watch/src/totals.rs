@@ -12,7 +12,7 @@ use super::chunk_moves::{ComparedCells, EarlierCells, MovesMemo, PairedMeans};
 use super::prior_verdicts::PriorVerdicts;
 use evalrs_graph::declared::{DeclaredMetric, declared_metrics, metric_value};
 use evalrs_graph::inputs::Root;
-use evalrs_graph::labels::disputed::disputed_cases;
+use evalrs_graph::labels::disputed_cases;
 use evalrs_graph::queries::{self, Grader, Threshold};
 use evalrs_graph::snapshot::{CasePlace, Snapshot};
 use evalrs_graph::{Database, folds, labels};

@@ -23,7 +23,7 @@ use evalrs_eval::votes::judgments::{
 };
 use evalrs_eval::votes::score_map::VoteValue;
 use evalrs_graph::queries::{self, Grader};
-use evalrs_graph::votes::{VotePath, vote_path};
+use evalrs_graph::row_files::{VotePath, vote_path};
 use evalrs_model::spec::{DatasetFormat, GraderKind, Scale};
 use evalrs_store::lock_imports;
 use evalrs_system::FileBytes;

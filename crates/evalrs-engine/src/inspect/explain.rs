@@ -13,11 +13,12 @@ use crate::resolve::elsewhere::{OtherEndpoint, earlier_key};
 use crate::session::Session;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::action::Action;
-use evalrs_eval::evaluate::{self, GradePlan, Purpose, ReadyGrader, each_wanted};
+use evalrs_eval::evaluate::{self, GradePlan, Purpose, ReadyGrader};
 use evalrs_eval::grade;
 use evalrs_eval::judge::question::{Order, Question};
 use evalrs_graph::inputs::{CellId, Chunk};
 use evalrs_graph::labels::{labels, people};
+use evalrs_graph::planned_actions::wanted;
 use evalrs_graph::queries::{self, Grader, Threshold};
 use evalrs_graph::{Db, answers, results};
 use evalrs_metrics::explain::conversation::{ExplainedConversation, changes};
@@ -56,15 +57,16 @@ pub struct EarlierRuns<'a> {
 impl<'a> EarlierRuns<'a> {
     /// The case in the newest run that does not have it as it is now; if all have, in the newest. Reads no further.
     fn compared_with(self, now: &NowLine<'_>) -> Option<PastCase<'a>> {
-        let is_of_case = |line: &&PastLine| {
-            line.model == now.line.model
-                && line.trial == now.line.trial
-                && line.grades.contains_key(now.name)
-        };
         let mut newest = None;
         for past in self.pasts {
             let lines = self.lines.of(past);
-            let Some(line) = lines.iter().find(is_of_case) else { continue };
+            let Some(line) = lines.iter().find(|line| {
+                line.model == now.line.model
+                    && line.trial == now.line.trial
+                    && line.grades.contains_key(now.name)
+            }) else {
+                continue;
+            };
             let is_same = now.is_same(past, line);
             let found = || PastCase { past, line: line.clone(), is_same };
             if !is_same {
@@ -139,24 +141,20 @@ impl<'a> ExplanationSource<'a> {
         let mut actions = Vec::new();
         let ready = queries::ready(db, grader);
         let is_per_turn = matches!(planned, GradePlan::Turns(_));
-        // Ballots that confirm are no part of a verdict that needs no confirmation.
-        let outcomes = |key| db.outcome(key);
         let Threshold(threshold) = grader.pass_threshold(db);
-        let mut to_explain = Vec::new();
-        each_wanted(planned, ready, &outcomes, threshold, &mut |ballot, key| {
+        // Ballots that confirm are no part of a verdict that needs no confirmation.
+        for (ballot, key) in wanted(db, cell) {
             let purpose = planned.purpose(ballot.turn);
             // The conversation is explained once, for all graders.
             if purpose != Purpose::Answer {
-                let held = StoreMiss::Nothing;
-                to_explain.push(ToAsk { cell, ballot, key, purpose, held });
+                let to_ask = ToAsk { cell, ballot, key, purpose, held: StoreMiss::Nothing };
+                let mut action = self.action(grader, ready, &to_ask, head)?;
+                action.turn = is_per_turn.then_some(ballot.turn);
+                actions.push(action);
             }
-        });
-        for to_ask in to_explain {
-            let mut action = self.action(grader, ready, &to_ask, head)?;
-            action.turn = is_per_turn.then_some(to_ask.ballot.turn);
-            actions.push(action);
         }
-        let is_graded = evaluate::grade(planned, ready, &outcomes, threshold).is_some();
+        let is_graded =
+            evaluate::grade(planned, ready, &|key| db.outcome(key), threshold).is_some();
         let is_whole = is_graded && actions.iter().all(|action| action.outcome.is_some());
         let grade = line.grades.get(name).filter(|_| is_whole).cloned();
         let now = NowLine { line, name, settings: &settings, own_rubric: head.own_rubric };
@@ -326,12 +324,12 @@ impl<'a> ExplanationSource<'a> {
 
     /// The newest earlier run that held a conversation with the case, and its key.
     fn earlier_conversation(&self, line: &ResultLine) -> Option<(String, Option<ActionKey>)> {
-        let is_it = |past: &&PastLine| past.model == line.model && past.trial == line.trial;
         let earlier = self.earlier?;
         earlier.pasts.iter().find_map(|past| {
             let lines = earlier.lines.of(past);
-            let conversation = lines.iter().find(is_it)?.conversation.as_deref()?;
-            Some((past.id.clone(), ActionKey::parse(conversation)))
+            let mut own =
+                lines.iter().filter(|it| it.model == line.model && it.trial == line.trial);
+            Some((past.id.clone(), ActionKey::parse(own.next()?.conversation.as_deref()?)))
         })
     }
 }
@@ -403,18 +401,13 @@ impl NowLine<'_> {
         let rubrics = (is_known && !self.own_rubric)
             .then(|| ("rubric", rubric(before), rubric(Some(self.settings))));
         let submission = |text: Option<&str>| text.unwrap_or_default().to_owned();
+        let submissions = [line.submission_of(self.name), self.line.submission_of(self.name)];
+        let [before, after] = submissions.map(submission);
+        let ground_truth = self.line.ground_truth.to_string();
         let others = [
             ("input", of_json(line.input()), of_json(&self.line.input.to_string())),
-            (
-                "submission",
-                submission(line.submission_of(self.name)),
-                submission(self.line.submission_of(self.name)),
-            ),
-            (
-                "ground truth",
-                of_json(line.ground_truth()),
-                of_json(&self.line.ground_truth.to_string()),
-            ),
+            ("submission", before, after),
+            ("ground truth", of_json(line.ground_truth()), of_json(&ground_truth)),
         ];
         let all = rubrics.into_iter().chain(others);
         all.filter(|(_, before, after)| before != after)
@@ -446,9 +439,9 @@ impl NowLine<'_> {
     /// What of the settings `names` is short, as far as the record holds them.
     fn changed_values(&self, past: &PastRun, names: &[String]) -> Vec<ValueChange> {
         let before = past.header.grader(self.name);
-        let of = |settings: Option<&'_ Map<String, Value>>, name: &str| {
-            let of_judge = || first_judge(settings?)?.get(name);
-            short_setting(settings.and_then(|settings| settings.get(name)).or_else(of_judge))
+        let of = |settings: Option<&Map<String, Value>>, name: &str| {
+            let own = settings.and_then(|settings| settings.get(name));
+            short_setting(own.or_else(|| first_judge(settings?)?.get(name)))
         };
         changed_values(names, |name| of(before, name), |name| of(Some(self.settings), name))
     }

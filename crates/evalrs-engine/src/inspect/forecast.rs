@@ -15,12 +15,12 @@ use evalrs_base::price::{Cost, Prices};
 use evalrs_base::tokens::{Estimator, estimate};
 use evalrs_eval::action::Action;
 use evalrs_eval::evaluate::{BallotId, Method};
-use evalrs_graph::following::each_following;
 use evalrs_graph::inputs::CellId;
-use evalrs_graph::planned_actions::planned_actions;
+use evalrs_graph::planned_actions::{each_following, planned_actions};
 use evalrs_graph::queries::{self, Grader};
 use evalrs_graph::results;
 use evalrs_model::key::KeySet;
+use evalrs_model::spec::RubricSpec;
 
 /// Tokens received for a judgment where none is recorded: a verdict with a rationale of some sentences.
 pub const DEFAULT_OUTPUT: u64 = 150;
@@ -111,10 +111,6 @@ impl RecordedUsage {
         (self.compared_input > 0 && self.estimated_input > 0)
             .then(|| self.compared_input as f64 / self.estimated_input as f64)
     }
-
-    fn mean_output(self) -> Option<f64> {
-        (self.output > 0).then(|| self.output as f64 / self.judgments as f64)
-    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -142,7 +138,13 @@ pub fn forecast(session: &Session, preview: &Preview, prices: &Prices) -> Foreca
     if asked.is_empty() && following.is_empty() {
         return forecast;
     }
-    let mut pricing = Pricing::new(Averages::of(session, preview), prices);
+    let mut pricing = Pricing {
+        averages: Averages::of(session, preview),
+        prices,
+        sources: BTreeMap::new(),
+        is_assumed: false,
+        unpriced: BTreeSet::new(),
+    };
     for (judge, estimator) in &asked {
         let bill = pricing.bill(session, *judge, estimator, 0);
         let sum = &mut forecast.graders[judge.grader];
@@ -191,12 +193,7 @@ struct Pricing<'a> {
     unpriced: BTreeSet<String>,
 }
 
-impl<'a> Pricing<'a> {
-    fn new(averages: Averages, prices: &'a Prices) -> Self {
-        let sources = BTreeMap::new();
-        Self { averages, prices, sources, is_assumed: false, unpriced: BTreeSet::new() }
-    }
-
+impl Pricing<'_> {
     /// What it takes to send the prompts, each with `more` tokens, to a judge.
     fn bill(&mut self, session: &Session, judge: JudgeRef, prompts: &Estimator, more: u64) -> Bill {
         let model = model_of(session, judge);
@@ -251,8 +248,10 @@ impl Averages {
 
     /// How many tokens are received for a judgment, and of whose and how many judgments that is the mean.
     fn output(&self, judge: JudgeRef, model: &str) -> Option<(f64, AverageSource, u64)> {
-        let mean =
-            |used: &RecordedUsage, source| Some((used.mean_output()?, source, used.judgments));
+        let mean = |used: &RecordedUsage, source| {
+            let mean = used.output as f64 / used.judgments as f64;
+            (used.output > 0).then_some((mean, source, used.judgments))
+        };
         let own = self.judges.get(&judge).and_then(|used| mean(used, AverageSource::Judge(judge)));
         own.or_else(|| mean(self.models.get(model)?, AverageSource::Model(model.to_owned())))
     }
@@ -270,18 +269,17 @@ fn rendered(session: &Session, to_ask: &ToAsk) -> Option<(JudgeRef, String)> {
 
 /// Whether a model embeds texts, and writes none.
 fn embeds(session: &Session, asked: JudgeRef) -> bool {
-    session.grader(asked.grader).is_some_and(|grader| {
-        let judge = queries::ready(&session.db, grader).judge();
-        judge.is_some_and(|judge| judge.rubric.embedding.is_some())
-    })
+    rubric(session, asked).is_some_and(|rubric| rubric.embedding.is_some())
 }
 
 fn model_of(session: &Session, asked: JudgeRef) -> String {
-    let model = session.grader(asked.grader).and_then(|grader| {
-        let judge = queries::ready(&session.db, grader).judge()?;
-        judge.rubric.judges.get(asked.judge).map(|judge| judge.model.clone())
-    });
-    model.unwrap_or_default()
+    let judge = rubric(session, asked).and_then(|rubric| rubric.judges.get(asked.judge));
+    judge.map_or_else(String::new, |judge| judge.model.clone())
+}
+
+fn rubric(session: &Session, asked: JudgeRef) -> Option<&RubricSpec> {
+    let grader = session.grader(asked.grader)?;
+    queries::ready(&session.db, grader).judge().map(|judge| &judge.rubric)
 }
 
 /// What the stored judgments of each judge used, and the first of them beside what the tokenizer counts.

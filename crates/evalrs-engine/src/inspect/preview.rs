@@ -8,17 +8,16 @@ use std::cell::OnceCell;
 use std::sync::Arc;
 
 use crate::resolve::elsewhere::{OtherEndpoint, stored_elsewhere, superseded};
+use crate::resolve::look_up::StoredReader;
 use crate::resolve::settings::Settings;
-use crate::resolve::stored::StoredReader;
 use crate::resolve::waiting::{FoundOutcomes, RefreshedActions, WaitList, WaitingAction};
 use crate::session::Session;
 use evalrs_base::price::Cost;
 use evalrs_eval::evaluate::{BallotId, Method, Purpose, ReadyReward};
-use evalrs_graph::answers;
 use evalrs_graph::change::Change;
-use evalrs_graph::inputs::{CellId, Chunk};
+use evalrs_graph::inputs::CellId;
 use evalrs_graph::planned_actions::actions_of_grader;
-use evalrs_graph::queries::{self, Grader};
+use evalrs_graph::{answers, queries};
 use evalrs_metrics::reason::StoreMiss;
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};
 use evalrs_model::outcome::{ActionTally, Outcome, Reply, Usage, read_body};
@@ -52,10 +51,13 @@ pub struct Preview {
 impl Preview {
     /// Looks for what is missing among the judgments of other endpoints.
     pub fn look_elsewhere(&mut self, session: &Session, store: &dyn OutcomeStore) {
-        let is_missing =
-            |to_ask: &&ToAsk| to_ask.held == StoreMiss::Nothing && to_ask.purpose == Purpose::Grade;
-        let missing: Vec<WaitingAction> =
-            self.to_ask.iter().filter(is_missing).map(waiting).collect();
+        let missing = self
+            .to_ask
+            .iter()
+            .filter(|to_ask| to_ask.held == StoreMiss::Nothing && to_ask.purpose == Purpose::Grade);
+        let missing: Vec<WaitingAction> = missing
+            .map(|ToAsk { cell, ballot, key, .. }| WaitingAction::new(*cell, *ballot, *key))
+            .collect();
         self.elsewhere = stored_elsewhere(session, store, &OnceCell::new(), &missing);
         for to_ask in &mut self.to_ask {
             if self.elsewhere.contains_key(&to_ask.key) {
@@ -63,10 +65,6 @@ impl Preview {
             }
         }
     }
-}
-
-fn waiting(to_ask: &ToAsk) -> WaitingAction {
-    WaitingAction::new(to_ask.cell, to_ask.ballot, to_ask.key)
 }
 
 /// An action that would be asked.
@@ -119,8 +117,8 @@ pub fn preview(
     };
     let StoreLookup { mut preview, held, replayed, conversations: found, .. } = looking;
     preview.warnings.extend(store.take_warnings());
-    let is_nothing = |waiting: &&WaitingAction| !held.contains_key(&waiting.key);
-    let superseded = superseded(session, store, list.queue.iter().filter(is_nothing));
+    let nothing = list.queue.iter().filter(|waiting| !held.contains_key(&waiting.key));
+    let superseded = superseded(session, store, nothing);
     let to_ask = list.queue.iter().map(|waiting| ToAsk {
         cell: waiting.cell,
         ballot: waiting.ballot,
@@ -156,18 +154,15 @@ fn scan(session: &mut Session, system: &dyn System) -> WaitList {
 
 /// For each grader, how many of its actions are among `keys`, each key once.
 fn by_grader(session: &Session, keys: &KeySet) -> Vec<u64> {
-    let db = &session.db;
-    let root = session.root;
-    let mut counts = vec![0; session.graders().len()];
+    let ordinals = 0..session.graders().len();
     if keys.is_empty() {
-        return counts;
+        return ordinals.map(|_| 0).collect();
     }
-    for (ordinal, count) in counts.iter_mut().enumerate() {
-        let own = actions_of_grader(db, root, ordinal).map(|action| action.key);
-        let found: KeySet = own.filter(|key| keys.contains(key)).collect();
-        *count = found.len() as u64;
-    }
-    counts
+    let counts = ordinals.map(|ordinal| {
+        let own = actions_of_grader(&session.db, session.root, ordinal).map(|action| action.key);
+        own.filter(|key| keys.contains(key)).collect::<KeySet>().len() as u64
+    });
+    counts.collect()
 }
 
 /// For each grader, whether its plans want more, or may, once what is to be asked is there.
@@ -175,19 +170,17 @@ fn open_graders(session: &Session, to_ask: &[ToAsk]) -> Vec<bool> {
     let db = &session.db;
     let root = session.root;
     let missing: KeySet = to_ask.iter().map(|to_ask| to_ask.key).collect();
-    let is_open = |grader: &Grader<'_>| {
-        let method = &queries::ready(db, *grader).method;
-        let asks = match method {
+    let is_open = session.graders().iter().map(|grader| {
+        let asks = match &queries::ready(db, *grader).method {
             Method::Judge(_) | Method::Program(_) | Method::Reward(ReadyReward::Program(_)) => true,
             Method::Tool(_) | Method::Reward(_) | Method::Unread | Method::Broken(_) => false,
         };
-        let may_want_more = |chunk: &Chunk| {
-            let plans = queries::plans(db, *chunk, *grader);
-            plans.iter().any(|planned| planned.may_want_more(&|key| missing.contains(&key)))
-        };
-        asks && !missing.is_empty() && root.chunks(db).iter().any(may_want_more)
-    };
-    session.graders().iter().map(is_open).collect()
+        let chunks = root.chunks(db).iter();
+        let mut plans = chunks.flat_map(|chunk| queries::plans(db, *chunk, *grader).iter());
+        asks && !missing.is_empty()
+            && plans.any(|planned| planned.may_want_more(&|key| missing.contains(&key)))
+    });
+    is_open.collect()
 }
 
 #[derive(Default)]
@@ -228,11 +221,8 @@ impl StoreLookup {
         if found.is_none()
             && let Ok(outcome) = read_body(&entry.body)
         {
-            let held = if reader.refreshed.has(waiting) {
-                StoreMiss::Refreshed
-            } else {
-                StoreMiss::Failed
-            };
+            let is_refreshed = reader.refreshed.has(waiting);
+            let held = if is_refreshed { StoreMiss::Refreshed } else { StoreMiss::Failed };
             self.held.insert(entry.key, held);
             self.note(&[(entry.key, Arc::new(outcome))]);
         }

@@ -12,13 +12,13 @@ use evalrs_store::record::history::History;
 /// The settings of the graders that are left, as `header.json` holds them.
 pub fn grader_settings(session: &Session) -> Vec<Value> {
     let db = &session.db;
-    let relative = |path: &str| session.relative(path);
     let Some(suite) = session.suite() else { return Vec::new() };
-    let of = |grader: &queries::Grader<'_>| {
+    let settings = session.graders().iter().filter_map(|grader| {
         let spec = suite.graders.iter().find(|spec| spec.name == *grader.name(db))?;
-        Some(settings::of_grader(spec, queries::ready(db, *grader), &relative))
-    };
-    session.graders().iter().filter_map(of).collect()
+        let ready = queries::ready(db, *grader);
+        Some(settings::of_grader(spec, ready, &|path| session.relative(path)))
+    });
+    settings.collect()
 }
 
 /// Says why actions would be asked.

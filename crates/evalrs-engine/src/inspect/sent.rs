@@ -5,14 +5,15 @@
 use crate::session::Session;
 use evalrs_base::ordered_map::OrderedMap;
 use evalrs_eval::action::Action;
-use evalrs_eval::evaluate::{BallotId, GradePlan, each_wanted};
+use evalrs_eval::evaluate::GradePlan;
 use evalrs_eval::judge::question::{Order, Question};
 use evalrs_eval::judge::request_url::url;
 use evalrs_eval::judge::sent::{open_headers, requests};
 use evalrs_eval::judge::without_secrets;
 use evalrs_graph::inputs::{CellId, Chunk};
-use evalrs_graph::queries::{self, Grader, Threshold};
-use evalrs_graph::{Db, results};
+use evalrs_graph::planned_actions::wanted;
+use evalrs_graph::queries::{self, Grader};
+use evalrs_graph::results;
 use evalrs_metrics::explain::sent::{SentCase, SentJudgment, SentOrigin};
 use evalrs_model::key::ActionKey;
 use evalrs_model::outcome::{Outcome, StoredOutcome};
@@ -54,14 +55,9 @@ pub fn sent_judgments(
     let db = &session.db;
     let planned = queries::plans(db, cell.chunk, grader).get(cell.case)?;
     let ready = queries::ready(db, grader);
-    let Threshold(threshold) = grader.pass_threshold(db);
     let is_per_turn = matches!(planned, GradePlan::Turns(_));
-    let mut wanted: Vec<(BallotId, ActionKey)> = Vec::new();
-    each_wanted(planned, ready, &|key| db.outcome(key), threshold, &mut |ballot, key| {
-        wanted.push((ballot, key));
-    });
     let mut judgments = Vec::new();
-    for (ballot, key) in wanted {
+    for (ballot, key) in wanted(db, cell) {
         let action = results::action_of(db, cell.chunk, cell.case, grader, ballot)?;
         let (Action::Judge(action), Some(judge)) = (action, ready.judge()) else { continue };
         let which = judge.ballot(ballot.ballot);
@@ -71,9 +67,9 @@ pub fn sent_judgments(
         let base_url = judge.seats.get(which.judge).map(|seat| seat.base_url.as_str());
         let path = requests.first().and_then(|request| request.path.as_deref());
         let url = path.zip(base_url).map(|(path, base)| without_secrets(&url(base, path)));
-        let origin = found
-            .as_ref()
-            .map(|found| SentOrigin::new(&found.stored, found.layer.clone(), found.generation));
+        let origin = found.as_ref().map(|FoundJudgment { stored, layer, generation }| {
+            SentOrigin::new(stored, layer.clone(), *generation)
+        });
         let is_pair = judge.question() == Question::Compare;
         let judgment = SentJudgment {
             turn: is_per_turn.then_some(ballot.turn),

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use super::budget::{Budget, SpendingLimits};
-use super::queues::{ClosedQueue, MayStart, Next, Queues};
+use super::queues::{ClosedQueue, Next, QueueOwner, Queues};
 use super::settings::Settings;
 use super::waiting::WaitingAction;
 use evalrs_base::price::{Cost, Prices};
@@ -158,9 +158,15 @@ impl<'a> Admission<'a> {
     }
 
     /// Whose actions may start, as far as the executor has no say.
-    fn may_start(&self) -> MayStart {
+    fn may_start(&self) -> impl Fn(&QueueOwner) -> bool + use<> {
+        let judges = self.blocked.is_none();
         let is_allowed = self.conversations_left > 0 && self.blocked != Some(Obstacle::Budget);
-        MayStart { judges: self.blocked.is_none(), target: is_allowed && !self.cannot_keep }
+        let target = is_allowed && !self.cannot_keep;
+        move |owner| match owner {
+            QueueOwner::Programs => true,
+            QueueOwner::Target => target,
+            QueueOwner::Judges(_) => judges,
+        }
     }
 
     /// Reserves what an action will probably cost. None if the budget does not allow it.

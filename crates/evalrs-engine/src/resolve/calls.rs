@@ -11,9 +11,9 @@ use std::pin::{Pin, pin};
 use std::sync::Arc;
 
 use super::in_flight::{InFlight, InFlightEvent, WrittenAction};
+use super::look_up::standing;
 use super::prepare::PreparedProgram;
 use super::settings::{ActionKind, AskPolicy};
-use super::stored::standing;
 use crate::session::programs::outputs::program_now;
 use evalrs_eval::action::Action;
 use evalrs_eval::program::ProgramAction;

@@ -13,8 +13,7 @@ use futures_util::StreamExt;
 use futures_util::future::{AbortHandle, Aborted, abortable};
 use futures_util::stream::{FuturesOrdered, FuturesUnordered};
 
-use super::persist::LandedAction;
-use super::store_writer::StoreWriter;
+use super::persist::{LandedAction, StoreWriter};
 use super::waiting::WaitingAction;
 use crate::session::programs::outputs::ProgramNow;
 use crate::session::programs::read_program::ReadProgram;

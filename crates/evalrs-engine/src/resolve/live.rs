@@ -16,11 +16,10 @@ use super::settings::Settings;
 use super::settled::CannotAsk;
 use super::waiting::{ScannedPlans, WaitingAction};
 use crate::session::Session;
-use evalrs_eval::evaluate::{BallotId, each_wanted};
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::{CellId, Chunk};
-use evalrs_graph::queries::{self, Threshold};
-use evalrs_graph::{Database, Db, answers};
+use evalrs_graph::planned_actions::wanted;
+use evalrs_graph::{Database, Db, answers, queries};
 use evalrs_model::delta::Cell;
 use evalrs_model::key::{ActionKey, Ingredient, KeySet};
 use evalrs_model::outcome::{Outcome, StoredOutcome};
@@ -105,7 +104,7 @@ impl<'a> Live<'a> {
     }
 
     /// Begins anew, because the session has changed: what waits is dropped, everything is planned again, and of what
-    /// is missing at most `allowance` actions are launched until [`Self::allow_all`].
+    /// is missing at most `allowance` actions are launched until [`Self::allow_more`].
     pub fn begin(&mut self, ranking: Box<dyn Ranking>, allowance: u64, settings: Settings) {
         self.repeated = RepeatedCalls::default();
         self.again.clear();
@@ -118,11 +117,6 @@ impl<'a> Live<'a> {
         self.cannot = None;
         self.is_done = false;
         self.in_vain.clear();
-    }
-
-    /// Launches what was held back.
-    pub fn allow_all(&mut self) {
-        self.resolver.admission.allow_more(u64::MAX);
     }
 
     /// Launches so many of what was held back.
@@ -218,12 +212,11 @@ impl<'a> Live<'a> {
             self.urgent.insert(cell);
             for (ballot, key) in wanted(&resolver.session.db, cell) {
                 let waiting = WaitingAction::new(cell, ballot, key);
-                let is_meant = |waiting: &WaitingAction| waiting.key == key;
                 if resolver.in_flight.adopt(&waiting) {
                     resolver.list.wait_for(resolver.session, key);
                     continue;
                 }
-                if !resolver.admission.queues.promote(0, &is_meant) {
+                if !resolver.admission.queues.promote(0, &|waiting| waiting.key == key) {
                     let held = resolver.world.store.get_many(&[key]).pop().flatten();
                     let generation = held.map_or(0, |held| held.generation.saturating_add(1));
                     resolver
@@ -369,10 +362,7 @@ impl<'a> Live<'a> {
 
     /// Asks for a verdict as early as those of `rank`, if it is queued.
     pub fn prefer(&mut self, cell: CellId, rank: u8) {
-        self.resolver
-            .admission
-            .queues
-            .promote(rank, &|waiting: &WaitingAction| waiting.cell == cell);
+        self.resolver.admission.queues.promote(rank, &|waiting| waiting.cell == cell);
     }
 
     /// What the stored judgment under `key` was made of; none if the store does not have it.
@@ -410,12 +400,12 @@ fn forget_failed_conversations(session: &mut Session) {
     for chunk in session.root.chunks(db) {
         let keys = answers::conversation_keys(db, *chunk).into_iter().flatten();
         // Replies may have been let go of: nothing reads them again to see that they are kept.
-        let has_passed = |key: &ActionKey| !db.is_kept(*key) && db.outcome(*key).is_some();
+        let has_passed = |key: &ActionKey| !db.outcomes.is_kept(*key) && db.outcome(*key).is_some();
         let failed: Vec<ActionKey> = keys.filter(has_passed).collect();
         waiting.extend((!failed.is_empty()).then_some(*chunk));
         dropped.extend(failed);
     }
-    session.db.drop_outcomes(&dropped);
+    session.db.outcomes.retain(|key| !dropped.contains(key));
     Change { waiting, ..Change::default() }.apply(&mut session.db, session.root);
 }
 
@@ -424,26 +414,10 @@ fn cells_of(db: &Database, chunk: Chunk) -> Vec<Arc<[Cell]>> {
     graders.map(|grader| Arc::clone(&queries::cells(db, chunk, *grader).cells)).collect()
 }
 
-/// The actions that a verdict rests on.
-fn wanted(db: &Database, cell: CellId) -> Vec<(BallotId, ActionKey)> {
-    let CellId { chunk, case, grader } = cell;
-    let Some(grader) = queries::graders(db, chunk.root(db)).get(grader) else {
-        return Vec::new();
-    };
-    let Some(planned) = queries::plans(db, chunk, *grader).get(case) else { return Vec::new() };
-    let outcomes = |key| evalrs_graph::Db::outcome(db, key);
-    let Threshold(threshold) = grader.pass_threshold(db);
-    let mut wanted = Vec::new();
-    let mut visit = |ballot, key| wanted.push((ballot, key));
-    each_wanted(planned, queries::ready(db, *grader), &outcomes, threshold, &mut visit);
-    wanted
-}
-
 /// The chunks in the order in which they are planned: by their rank, then as they stand.
 fn chunks_by_rank(session: &Session, ranking: &dyn Ranking) -> VecDeque<Chunk> {
     let db = &session.db;
-    let root = session.root;
-    let chunks = root.chunks(db).iter().copied().enumerate();
+    let chunks = session.root.chunks(db).iter().copied().enumerate();
     let mut ordered: Vec<(u8, Chunk)> =
         chunks.map(|(at, chunk)| (ranking.of_chunk(db, at, chunk), chunk)).collect();
     ordered.sort_by_key(|(rank, _)| *rank);

@@ -1,8 +1,7 @@
 //! Resolves what a session waits for: looked up in the store, executed, made durable, brought into the graph.
 //!
 //! `resolver` has the steps, of which `look_up` brings in what the store has and `admission` says what may start; `settle` takes
-//! them once, and `live` over and over while files change; `plan_beside` plans on several threads. `whole_answers` says which
-//! conversations stay in memory.
+//! them once, and `live` over and over while files change. `whole_answers` says which conversations stay in memory.
 //!
 //! Where there is no graph, `prepare` finds out what a program is by now, and `calls` has it called and gives what came of
 //! it in the order of the calls; `sequences` does so with agents and what is made of their answers. For all, `in_flight` holds
@@ -19,7 +18,6 @@ pub mod live;
 pub(crate) mod look_up;
 pub(crate) mod outstanding;
 pub(crate) mod persist;
-pub mod plan_beside;
 pub mod prepare;
 pub(crate) mod queues;
 pub(crate) mod repeat;
@@ -28,8 +26,6 @@ pub mod sequences;
 pub mod settings;
 pub mod settle;
 pub mod settled;
-pub(crate) mod store_writer;
-pub(crate) mod stored;
 pub(crate) mod elsewhere;
 pub mod waiting;
 pub(crate) mod whole_answers;

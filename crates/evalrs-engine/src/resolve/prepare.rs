@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::complete_keys::MAX_MOVED;
 use crate::session::programs::listings::{
-    FoundListing, Listing, discovered_from, entry, grown, is_outgrown, listed, loaded_of,
+    FoundListing, Listing, discovered_from, grown, is_outgrown, listed,
 };
 use crate::session::programs::outputs::{KnownOutputs, ProgramNow, program_now};
 use crate::session::programs::program_context::ProgramContext;
@@ -69,8 +69,7 @@ pub async fn prepare(
             (found, Some(loader)) => {
                 let before = found.map(|found| found.listing);
                 let loads = load(&read, before, loader, system).await?;
-                let Listing { depfile, generation, .. } = &loads;
-                let entry = entry(&read.dependencies_action(), depfile, *generation, system.now());
+                let entry = loads.entry(&read.dependencies_action(), system.now());
                 store.put_many(&[entry]).map_err(|error| error.to_string())?;
                 loads
             }
@@ -92,18 +91,13 @@ async fn load(
     loader: &dyn ProgramLoader,
     system: &dyn System,
 ) -> Result<Listing, String> {
-    let base = read.base();
-    let loaded = loader.load(Arc::clone(&read.start), base).await;
+    let loaded = loader.load(Arc::clone(&read.start), read.base()).await;
     let discovered = loaded.map_err(|failure| match failure.stderr {
         Some(details) => format!("{}\n{}", failure.message, details.trim_end()),
         None => failure.message,
     })?;
     let (depfile, seen) = discovered_from("", discovered, system);
-    let generation = before.as_ref().map_or(0, |before| before.generation.saturating_add(1));
-    let before = before.unwrap_or_default().depfile;
-    let loaded = loaded_of(&depfile, &seen);
-    let depfile = depfile.loaded_anew(loaded, &before);
-    Ok(Listing { generation, depfile, seen })
+    Ok(Listing::anew(before, depfile, seen))
 }
 
 impl PreparedProgram {
@@ -126,7 +120,7 @@ impl PreparedProgram {
         }
         loads.generation += 1;
         let action = dependencies_action(Arc::clone(&self.identity));
-        vec![entry(&action, &loads.depfile, loads.generation, system.now())]
+        vec![loads.entry(&action, system.now())]
     }
 
     /// Notes what the program was seen to write. Returns the entry that is to be kept and what is to be said, if that is
@@ -160,24 +154,22 @@ impl PreparedProgram {
         if !is_outgrown(known, depfile) {
             return Ok(());
         }
-        let Some(grown) = grown(known, depfile, seen) else { return Ok(()) };
-        if grown.dependencies == known.dependencies {
+        let Some(known) =
+            grown(known, depfile, seen).filter(|grown| grown.dependencies != known.dependencies)
+        else {
             return Ok(());
-        }
-        let known = grown;
+        };
         let settings = Arc::new(ProgramIdentity { spec: spec.clone(), known }).settings();
         let whole = settings.iter().find(|part| part.name == "dependencies");
-        let moved = |entry: Entry| {
-            let mut stored: StoredOutcome = serde_json::from_str(&entry.body).ok()?;
-            let part = stored.ingredients.iter_mut().find(|part| part.name == "dependencies")?;
-            part.clone_from(whole?);
-            let key = stored.key()?;
-            Some(Entry { key, generation: 0, body: stored.to_body() })
-        };
         for keys in keys.chunks(MAX_MOVED) {
-            let entries = store.get_many(keys).into_iter().flatten();
-            let entries: Vec<Entry> = entries.filter_map(moved).collect();
-            store.put_many(&entries)?;
+            let entries = store.get_many(keys).into_iter().flatten().filter_map(|entry| {
+                let mut stored: StoredOutcome = serde_json::from_str(&entry.body).ok()?;
+                let part =
+                    stored.ingredients.iter_mut().find(|part| part.name == "dependencies")?;
+                part.clone_from(whole?);
+                Some(Entry { key: stored.key()?, generation: 0, body: stored.to_body() })
+            });
+            store.put_many(&entries.collect::<Vec<Entry>>())?;
         }
         Ok(())
     }

@@ -27,23 +27,6 @@ pub(crate) enum QueueOwner {
     Judges(Endpoint),
 }
 
-/// Whose actions may start, as far as that is not for the executor to say. Those of programs cost nothing, and always may.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct MayStart {
-    pub judges: bool,
-    pub target: bool,
-}
-
-impl MayStart {
-    fn allows(self, owner: &QueueOwner) -> bool {
-        match owner {
-            QueueOwner::Programs => true,
-            QueueOwner::Target => self.target,
-            QueueOwner::Judges(_) => self.judges,
-        }
-    }
-}
-
 #[derive(Debug)]
 pub(crate) struct Queues<T> {
     endpoints: Vec<EndpointQueue<T>>,
@@ -205,26 +188,27 @@ impl<T> Queues<T> {
     }
 
     /// Takes out the next action that may start. It counts as under way until `landed`.
-    pub(crate) fn next(&mut self, limits: &dyn ExecutionLimits, may: MayStart) -> Option<Next<T>> {
-        let has_room = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
-            may.allows(&queue.owner)
+    pub(crate) fn next(
+        &mut self,
+        limits: &dyn ExecutionLimits,
+        may_start: impl Fn(&QueueOwner) -> bool,
+    ) -> Option<Next<T>> {
+        let queues = self.endpoints.iter_mut().zip(0..).filter(|(queue, _)| {
+            may_start(&queue.owner)
                 && !queue.is_empty()
                 && queue.has_place()
                 && limits.room(queue.id) == Room::Now
-        };
-        let order = |(queue, _): &(&mut EndpointQueue<T>, usize)| {
+        });
+        let (queue, ordinal) = queues.min_by_key(|(queue, _)| {
             let ((rank, at), _) = queue.first().unwrap_or_default();
             (rank, queue.under_way, at)
-        };
-        let queues = self.endpoints.iter_mut().zip(0..);
-        let (queue, ordinal) = queues.filter(has_room).min_by_key(order)?;
+        })?;
         let (_, model) = queue.first()?;
         let (at, action) = queue.models[model].actions.pop_first()?;
         queue.under_way += 1;
         Some(Next { endpoint: queue.id, queue: QueueId { endpoint: ordinal, model }, at, action })
     }
 
-    /// Puts an action back in the place that it had.
     pub(crate) fn put_back(&mut self, next: Next<T>) {
         self.landed(next.endpoint);
         self.actions(next.queue).insert(next.at, next.action);
@@ -239,11 +223,11 @@ impl<T> Queues<T> {
 
     /// The endpoints for which something waits that could start if one under way landed.
     pub(crate) fn full(&self, limits: &dyn ExecutionLimits) -> Vec<EndpointId> {
-        let is_full = |queue: &&EndpointQueue<T>| {
+        let full = self.endpoints.iter().filter(|queue| {
             let room = limits.room(queue.id);
             !queue.is_empty() && (room == Room::Full || room == Room::Now && !queue.has_place())
-        };
-        self.endpoints.iter().filter(is_full).map(|queue| queue.id).collect()
+        });
+        full.map(|queue| queue.id).collect()
     }
 
     /// Moves what is meant up to the end of those of `rank`, if it stands behind them. Whether it was anywhere.
@@ -295,7 +279,7 @@ impl<T> Queues<T> {
 mod tests {
     use std::cell::RefCell;
 
-    use super::{ClosedQueue, MayStart, QueueOwner, Queues};
+    use super::{ClosedQueue, QueueOwner, Queues};
     use evalrs_exec::{
         ChangeFuture, Endpoint, EndpointId, ExecutionLimits, JudgeEndpointId, LimitSettings,
         Notice, Room,
@@ -349,7 +333,9 @@ mod tests {
         Endpoint { provider, base_url: url.to_owned(), api_key: None }
     }
 
-    const ALL: MayStart = MayStart { judges: true, target: true };
+    fn all(_owner: &QueueOwner) -> bool {
+        true
+    }
 
     /// A queue whose actions are named after their endpoints, `a` or `b`.
     fn queue(actions: &[&'static str]) -> (Doorkeeper, Queues<&'static str>) {
@@ -365,7 +351,7 @@ mod tests {
 
     /// Everything that starts before anything lands.
     fn started(executor: &Doorkeeper, queues: &mut Queues<&'static str>) -> Vec<&'static str> {
-        std::iter::from_fn(|| Some(queues.next(executor, ALL)?.action)).collect()
+        std::iter::from_fn(|| Some(queues.next(executor, all)?.action)).collect()
     }
 
     #[test]
@@ -403,7 +389,7 @@ mod tests {
     #[test]
     fn a_slow_endpoint_keeps_its_places_and_no_more() {
         let (executor, mut queues) = queue(&["a1", "a2", "a3", "b1", "b2", "b3"]);
-        let next = |queues: &mut Queues<_>| queues.next(&executor, ALL).map(|next| next.action);
+        let next = |queues: &mut Queues<_>| queues.next(&executor, all).map(|next| next.action);
         assert_eq!([next(&mut queues), next(&mut queues)], [Some("a1"), Some("b1")]);
         for expected in ["b2", "b3"] {
             queues.landed(EndpointId::Judge(JudgeEndpointId(1)));
@@ -433,7 +419,7 @@ mod tests {
         queues.push(closed, 0, "a3");
         let open = queues.queue(QueueOwner::Judges(endpoint("a")), "open", SETTINGS);
         queues.push(open, 0, "a4");
-        let first = queues.next(&executor, ALL).unwrap();
+        let first = queues.next(&executor, all).unwrap();
         queues.put_back(first);
         let closed = queues.take_closed(&executor);
         assert_eq!(closed.len(), 1);
@@ -458,16 +444,16 @@ mod tests {
     #[test]
     fn an_action_that_is_put_back_comes_next() {
         let (executor, mut queues) = queue(&["a1", "b1", "a2"]);
-        let next = queues.next(&executor, ALL).unwrap();
+        let next = queues.next(&executor, all).unwrap();
         queues.put_back(next);
-        assert_eq!(queues.next(&executor, ALL), Some(next));
+        assert_eq!(queues.next(&executor, all), Some(next));
         assert_eq!(queues.take_rest(), ["b1", "a2"]);
     }
 
     #[test]
     fn what_is_left_is_in_its_first_order() {
         let (executor, mut queues) = queue(&["a1", "b1", "a2", "b2", "a3"]);
-        queues.next(&executor, ALL);
+        queues.next(&executor, all);
         assert_eq!(queues.take_rest(), ["b1", "a2", "b2", "a3"]);
     }
 }

@@ -34,9 +34,6 @@ use evalrs_model::outcome::{Failure, FailureKind, Outcome, Usage};
 use evalrs_store::{OutcomeStore, StoreError};
 use evalrs_system::System;
 
-/// Answers of the target that may wait for a moment in which nothing lands: grading them holds up what could be asked.
-const MAX_UNGRADED: usize = 256;
-
 /// Why nothing is asked once a write has failed.
 const UNWRITABLE: &str = "the store cannot be written";
 
@@ -84,7 +81,7 @@ pub(crate) struct Resolver<'a> {
     pub endpoints: OnceCell<StoredEndpoints>,
     pub(crate) outstanding: OutstandingCounts,
     /// How many answers of the target have entered the graph that nobody has looked at.
-    ungraded: usize,
+    pub ungraded: usize,
     /// The chunks whose plans and grades may be others since somebody has looked at them.
     pub touched: Vec<Chunk>,
     pub(super) whole_answers: WholeAnswers,
@@ -97,7 +94,8 @@ pub(crate) struct Resolver<'a> {
 
 impl<'a> Resolver<'a> {
     pub(crate) fn new(session: &'a mut Session, world: Effects<'a>, settings: Settings) -> Self {
-        session.db.set_archive(Arc::new(StoredReplies(Arc::clone(&world.store))));
+        let archive = Arc::new(StoredReplies(Arc::clone(&world.store)));
+        session.db.outcomes.set_archive(Some(archive));
         let mut in_flight = InFlight::new(Arc::clone(&world.store), world.executor);
         in_flight.prices = Arc::clone(&settings.prices);
         Self {
@@ -151,7 +149,7 @@ impl<'a> Resolver<'a> {
         if self.session.not_loaded().is_empty() {
             return true;
         }
-        if !self.settings.ask.may_load() {
+        if self.settings.ask == AskPolicy::Frozen {
             self.session.assume_no_dependencies(system);
         }
         for (program, read) in self.session.not_loaded() {
@@ -378,16 +376,6 @@ impl<'a> Resolver<'a> {
         let outcomes =
             arrived.into_iter().map(|written| (written.key, Arc::new(written.outcome))).collect();
         self.apply(outcomes);
-    }
-
-    /// Whether the target has answered something that nobody has looked at.
-    pub(crate) fn has_answers(&self) -> bool {
-        self.ungraded > 0
-    }
-
-    /// Whether so much was answered that it is looked at before anything else.
-    pub(crate) fn has_many_answers(&self) -> bool {
-        self.ungraded >= MAX_UNGRADED
     }
 
     /// The plans that may want something else since the last call, if the target has answered something since then: that

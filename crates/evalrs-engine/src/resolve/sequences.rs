@@ -12,8 +12,8 @@ use std::sync::Arc;
 
 use super::calls::{End, Receiver};
 use super::in_flight::{InFlight, InFlightEvent};
+use super::look_up::standing;
 use super::prepare::PreparedProgram;
-use super::stored::standing;
 use crate::session::programs::outputs::program_now;
 use evalrs_exec::{Executor, Launch};
 use evalrs_model::key::{ActionKey, KeyMap, KeySet};

@@ -123,11 +123,6 @@ impl AskPolicy {
         }
     }
 
-    /// Whether programs may be loaded, so that it is known what their keys hold.
-    pub(crate) fn may_load(self) -> bool {
-        self != Self::Frozen
-    }
-
     /// The flag that forbids something, if something is forbidden.
     pub fn flag(self) -> Option<&'static str> {
         match self {

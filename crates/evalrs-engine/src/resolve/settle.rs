@@ -13,7 +13,6 @@ use super::admission::Obstacle;
 use super::credentials::{calls_program, check_credentials};
 use super::elsewhere::{OtherEndpoint, stored_elsewhere, superseded};
 use super::in_flight::InFlightEvent;
-use super::plan_beside::plan_beside;
 use super::repeat::RepeatedCalls;
 use super::resolver::{Effects, Resolver};
 use super::settings::{Refresh, Settings};
@@ -22,13 +21,22 @@ pub use super::waiting::SettledPlans;
 use super::waiting::{ScannedPlans, WaitingAction};
 use crate::progress::Event;
 use crate::session::Session;
-use evalrs_graph::{Db, answers};
+use evalrs_graph::inputs::Root;
+use evalrs_graph::{Database, Db, answers, queries};
 use evalrs_model::outcome::{FailureKind, Outcome, STORED_ELSEWHERE, read_body};
 use evalrs_model::spec::SandboxKind;
 use evalrs_store::Entry;
 
+/// Chunks that one thread plans before several are worth while.
+pub const MAX_CHUNKS_ALONE: usize = 64;
+
+const MAX_THREADS: usize = 8;
+
 /// Entries that are in memory together when others may have kept better ones.
 const LOOKED_AT: usize = 2_048;
+
+/// Answers of the target that may wait for a moment in which nothing lands: grading them holds up what could be asked.
+const MAX_UNGRADED: usize = 256;
 
 /// How often displays are told that time passes.
 const TICK: Duration = Duration::from_secs(30);
@@ -137,6 +145,30 @@ fn plan(resolver: &mut Resolver<'_>) {
     }
 }
 
+/// Does `work`, which needs the plans of all chunks in their order, while other threads plan from the other end: that is where
+/// a run that replays everything spends its time. Threads work on clones of the database, and a write would wait for them; so
+/// they are joined before anything is written.
+fn plan_beside<T>(db: &Database, root: Root, work: impl FnOnce() -> T) -> T {
+    let all = std::thread::available_parallelism().map_or(1, usize::from).min(MAX_THREADS);
+    let others = if root.chunks(db).len() > MAX_CHUNKS_ALONE { all - 1 } else { 0 };
+    std::thread::scope(|scope| {
+        for thread in 0..others {
+            let db = db.clone();
+            scope.spawn(move || plan_from_the_end(&db, root, others, thread));
+        }
+        work()
+    })
+}
+
+/// Plans the last chunk and every `step`th before it, those apart that come before the first: for one of so many threads.
+pub fn plan_from_the_end(db: &Database, root: Root, step: usize, first: usize) {
+    for chunk in root.chunks(db).iter().rev().skip(first).step_by(step) {
+        for grader in queries::graders(db, root) {
+            let _ = queries::plans(db, *chunk, *grader);
+        }
+    }
+}
+
 /// Executes what was not found, until all that landed is durable.
 #[tracing::instrument(level = "debug", skip_all, fields(queued = resolver.list.queue.len()))]
 async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Output = ()>>) {
@@ -148,12 +180,12 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
         let can_start = !resolver.admission.queues.is_empty()
             && !resolver.in_flight.is_stopped()
             && !is_refused;
-        if resolver.in_flight.is_over() && !can_start && !resolver.has_answers() {
+        if resolver.in_flight.is_over() && !can_start && resolver.ungraded == 0 {
             resolver.settled.out_of_budget = is_refused;
             resolver.list.queue.extend(resolver.admission.queues.take_rest());
             return;
         }
-        let has_answers = resolver.has_answers();
+        let has_answers = resolver.ungraded > 0;
         let is_idle = tokio::select! {
             biased;
             () = stop.as_mut(), if !resolver.settled.interrupted => {
@@ -171,7 +203,7 @@ async fn execute(resolver: &mut Resolver<'_>, mut stop: Pin<&mut impl Future<Out
         };
         resolver.apply_arrived();
         // What the target has answered is graded while it goes on with other samples, in moments in which nothing lands.
-        if resolver.has_answers() && !is_idle && !resolver.has_many_answers() {
+        if resolver.ungraded > 0 && !is_idle && resolver.ungraded < MAX_UNGRADED {
             continue;
         }
         let answered = resolver.take_answered();

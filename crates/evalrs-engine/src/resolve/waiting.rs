@@ -300,7 +300,7 @@ impl WaitList {
     /// Adds an action, unless it was added before: then another chunk waits for it too.
     fn add(&mut self, session: &Session, waiting: WaitingAction) {
         let is_new = self.seen.insert(waiting.key);
-        let is_known = session.db.is_kept(waiting.key);
+        let is_known = session.db.outcomes.is_kept(waiting.key);
         let tally = self.tally(&waiting);
         tally.total += u64::from(is_new);
         tally.cached += u64::from(is_new && is_known);
@@ -315,7 +315,8 @@ impl WaitList {
                 chunks.push(chunk);
             }
         }
-        let is_lost = waiting.purpose == Purpose::Answer && session.db.take_lost(waiting.key);
+        let is_lost =
+            waiting.purpose == Purpose::Answer && session.db.outcomes.take_lost(waiting.key);
         if (is_new || is_lost) && !is_known {
             self.fresh.push(waiting);
         }
@@ -431,7 +432,7 @@ fn known_extractions(session: &Session, chunk: Chunk) -> Option<Vec<u64>> {
         let mut stay = true;
         programs::each_extraction(&session.db, chunk, *grader, &mut |_, _, key| {
             actions += 1;
-            stay &= session.db.is_kept(key);
+            stay &= session.db.outcomes.is_kept(key);
         });
         stay.then_some(actions)
     });

@@ -50,7 +50,7 @@ impl WholeAnswers {
             && let Some((key, bytes)) = self.held.pop_front()
         {
             self.bytes -= bytes;
-            db.release_reply(key);
+            db.outcomes.release(key);
         }
     }
 }

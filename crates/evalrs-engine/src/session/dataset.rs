@@ -63,14 +63,10 @@ impl OriginFile {
 impl RecordOrigins {
     /// The bytes `span` of the record that starts at `start`; its first line if none, or if the record is not its text.
     pub(crate) fn place(&self, start: RecordStart, span: Option<Range<usize>>) -> Place {
-        place_in(&self.files, start, span)
+        let Some(file) = self.files.get(start.file as usize) else { return Place::file("") };
+        let span = span.filter(|_| !start.is_converted);
+        split::record_place(&file.path, file.text(), start, span)
     }
-}
-
-fn place_in(files: &[OriginFile], start: RecordStart, span: Option<Range<usize>>) -> Place {
-    let Some(file) = files.get(start.file as usize) else { return Place::file("") };
-    let span = span.filter(|_| !start.is_converted);
-    split::record_place(&file.path, file.text(), start, span)
 }
 
 /// What a session remembers of the dataset it holds.
@@ -283,27 +279,33 @@ impl FoundRows<'_> {
             rows.retain(|row| only.may_have(&row.text));
         }
         let source = wanted.source.as_ref().map_err(|diagnostic| vec![diagnostic.clone()])?;
-        let place = |start: RecordStart| place_in(&files, start, None);
+        let mut origins = RecordOrigins { files, starts: Vec::new() };
         let (mut joined, warnings) = match source {
             None => (join::alone(rows), Vec::new()),
-            Some(source) => join_with(source, trace, dataset, rows, &place)?,
+            Some(source) => {
+                join_with(source, trace, dataset, rows, &|start| origins.place(start, None))?
+            }
         };
         if dataset.trials == TrialNumbers::ByOrder {
             let spec = RowSpec::unnumbered(dataset);
             trials::number(&mut joined, &spec, dataset.condition.as_ref());
         }
-        let starts: Vec<RecordStart> = joined.iter().map(|record| record.start).collect();
+        origins.starts = joined.iter().map(|record| record.start).collect();
         let none = Arc::default();
         let chunks = chunk::chunks(&joined, held, shared.unwrap_or(&none));
         drop(joined);
         let is_cut_in_parts = source.is_none() && wanted.only.is_none() && is_lines(dataset);
         let layout = shared.filter(|_| is_cut_in_parts);
-        let layout = layout.map(|file| Layout::new(file, &chunks, &starts));
-        let path = dataset.path.clone();
-        let recordings = trace.take();
-        let lines = starts.iter().map(|start| start.line).collect();
-        let held = HeldDataset { path, digest, several, layout, recordings, warnings, lines };
-        Ok((DatasetReading { chunks, held, changed: Vec::new() }, RecordOrigins { files, starts }))
+        let held = HeldDataset {
+            path: dataset.path.clone(),
+            digest,
+            several,
+            layout: layout.map(|file| Layout::new(file, &chunks, &origins.starts)),
+            recordings: trace.take(),
+            warnings,
+            lines: origins.starts.iter().map(|start| start.line).collect(),
+        };
+        Ok((DatasetReading { chunks, held, changed: Vec::new() }, origins))
     }
 }
 

@@ -77,17 +77,16 @@ pub(crate) struct SmallFile {
 impl SmallFile {
     /// Reads the file at `path`. The results of a run may be larger than others.
     pub(crate) fn read(system: &dyn System, path: &str, is_run: bool) -> Self {
-        let text = match system.read(path) {
-            FileBytes::Missing => FileText::Missing,
-            FileBytes::Folder => FileText::Unreadable("it is a folder".to_owned()),
-            FileBytes::Unreadable(reason) => FileText::Unreadable(reason),
+        let (text, digest) = match system.read(path) {
+            FileBytes::Missing => (FileText::Missing, None),
+            FileBytes::Folder => (FileText::Unreadable("it is a folder".to_owned()), None),
+            FileBytes::Unreadable(reason) => (FileText::Unreadable(reason), None),
             FileBytes::Bytes(bytes) => {
                 let limit = if is_run { BIG_FILE_LIMIT } else { SMALL_FILE_LIMIT };
-                let text = small_text(path, &bytes, limit);
-                return Self { text, digest: Some(FileDigest::of(&bytes)) };
+                (small_text(path, &bytes, limit), Some(FileDigest::of(&bytes)))
             }
         };
-        Self { text, digest: None }
+        Self { text, digest }
     }
 }
 
@@ -168,14 +167,11 @@ impl<'a> ReadTrace<'a> {
 impl TracedFiles {
     /// Whether another reading would see the same, as far as `stale` leaves open.
     pub fn holds(&self, system: &dyn System, stale: &ChangedPaths) -> bool {
-        let is_same_folder = |(folder, names): (&String, &Option<Vec<String>>)| {
-            !stale.is_near(folder) || system.list(folder) == *names
-        };
-        let is_same_file = |(path, digest): (&String, &Result<FileDigest, String>)| {
-            let read = || system.read(path).into_bytes().map(|bytes| FileDigest::of(&bytes));
-            !stale.has(path) || read() == *digest
-        };
-        self.folders.iter().all(is_same_folder) && self.files.iter().all(is_same_file)
+        let digest = |path| system.read(path).into_bytes().map(|bytes| FileDigest::of(&bytes));
+        let mut folders = self.folders.iter();
+        let mut files = self.files.iter();
+        folders.all(|(path, names)| !stale.is_near(path) || system.list(path) == *names)
+            && files.all(|(path, held)| !stale.has(path) || digest(path) == *held)
     }
 
     /// The digests of the files that could be read.

@@ -7,7 +7,7 @@ use evalrs_eval::dataset::fields::{RowFields, RowSpec};
 use evalrs_eval::evaluate::sought::SoughtName;
 use evalrs_eval::grade;
 use evalrs_graph::inputs::Root;
-use evalrs_graph::votes::unused_votes;
+use evalrs_graph::row_files::unused_votes;
 use evalrs_graph::{Database, lints as rubric_lints, queries, rows};
 use evalrs_model::expression::RowCondition;
 use evalrs_model::spec::{GraderKind, GraderSpec};

@@ -31,10 +31,9 @@ use evalrs_base::file_path::folder_of;
 use evalrs_base::price::Prices;
 use evalrs_eval::dataset::chunk::HeldChunks;
 use evalrs_eval::dataset::id_search::IdSearch;
-use evalrs_graph::baselines::{recorded_run, run_files};
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::{Chunk, File, Overrides, Root};
-use evalrs_graph::votes::{row_files, vote_mistakes};
+use evalrs_graph::row_files::{recorded_run, row_files, run_files, vote_mistakes};
 use evalrs_graph::{Database, Db, answers, queries, result_inputs, rows};
 use evalrs_model::spec::{RecordingJoin, Suite, TargetSpec};
 use evalrs_system::{System, is_stream};
@@ -98,7 +97,7 @@ impl Session {
     /// Leaves the memory to the end of the process, which is near: to take a large graph apart value by value takes as
     /// long as to write its record. What it reads from is closed.
     pub fn end_with_process(self) {
-        self.db.close_archive();
+        self.db.outcomes.set_archive(None);
         let _stays = ManuallyDrop::new(self);
     }
 

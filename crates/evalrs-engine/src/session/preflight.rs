@@ -57,10 +57,6 @@ impl PreflightLog {
         }
     }
 
-    pub(super) fn passed_for(&self, read: &ReadProgram) -> impl Iterator<Item = &PassedPreflight> {
-        self.passed.iter().filter(|passed| passed.spec == read.start.spec)
-    }
-
     pub(super) fn failure_of(&self, read: &ReadProgram) -> Option<&Diagnostic> {
         let mut failed = self.failed.iter();
         let is_it = |it: &&FailedPreflight| it.spec == read.start.spec && it.known == read.known;

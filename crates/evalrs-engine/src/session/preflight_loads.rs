@@ -17,15 +17,9 @@ use evalrs_eval::program::{ProgramFingerprint, UncallablePart};
 use evalrs_exec::{DiscoveredFiles, SeenFiles, Start};
 use evalrs_graph::inputs::{Program, ProgramState};
 use evalrs_model::outcome::{Failure, FailureKind};
-use evalrs_system::changed_paths::ChangedPaths;
 use evalrs_system::{FileBytes, System};
 
 impl Session {
-    /// Files were saved: what could not be loaded is retried.
-    pub fn retry_preflights(&mut self, touched: &ChangedPaths) {
-        self.preflights.begin(touched);
-    }
-
     /// Which of the programs that were read are to be loaded first. An error says which cannot be.
     pub(crate) fn needed_preflights(
         &self,
@@ -57,9 +51,8 @@ impl Session {
 
     /// What came of loading the program, if it was loaded as it was read.
     fn loaded_as(&self, read: &ReadProgram, system: &dyn System) -> Option<&PassedPreflight> {
-        self.preflights
-            .passed_for(read)
-            .find(|passed| self.is_unchanged(&passed.known, read, system))
+        let mut passed = self.preflights.passed.iter();
+        passed.find(|it| it.spec == read.start.spec && self.is_unchanged(&it.known, read, system))
     }
 
     fn is_unchanged(

@@ -112,11 +112,10 @@ impl Session {
         let ProgramState::Known(known) = program.state(&self.db) else { return false };
         let folder = self.folder();
         let held: BTreeMap<_, _> = known.dependencies.iter().cloned().collect();
-        let missing = MISSING.to_owned();
-        let is_missed = |path: &String| known.missed.contains(path).then_some(&missing);
         listing.depfile.files.iter().chain(&listing.depfile.missed).all(|path| {
             let seen = held.get(path).or_else(|| listing.seen.get(path)?.as_ref());
-            seen.or(is_missed(path)) == Some(&state(&join(folder, path), system))
+            let missed = known.missed.contains(path).then_some(MISSING);
+            seen.map(String::as_str).or(missed) == Some(&state(&join(folder, path), system))
         })
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use super::Session;
 use super::programs::file_state::seen_from;
-use super::programs::listings::{Listing, entry, grown, is_outgrown};
+use super::programs::listings::{Listing, grown, is_outgrown};
 use super::programs::outputs::{KnownOutputs, ProgramNow, program_now};
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_base::file_path::{join, non_empty};
@@ -27,7 +27,7 @@ impl Session {
     /// edited meanwhile is none of them: it is not known what its results rest on, and the next evaluation calls it
     /// again.
     pub(crate) fn outgrown(&self) -> Vec<(Program, ProgramFingerprint)> {
-        let more = |program: Program| {
+        let outgrown = self.named_programs().into_iter().filter_map(|program| {
             let read = self.programs.read(program)?;
             if let ProgramState::Read(known) = program.state(&self.db)
                 && !read.outputs.is_empty()
@@ -38,16 +38,15 @@ impl Session {
             let Listing { depfile, seen, .. } = self.programs.listing(program)?;
             let is_more = is_outgrown(known, depfile);
             Some((program, is_more.then(|| grown(known, depfile, seen)).flatten()?))
-        };
-        self.named_programs().into_iter().filter_map(more).collect()
+        });
+        outgrown.collect()
     }
 
     /// Completes the keys of a program with everything that it was seen to load, or takes out what it writes.
     pub(crate) fn know_all(&mut self, program: Program, known: ProgramFingerprint) {
         let has_worker = program.spec(&self.db).language.has_worker();
         let state = if has_worker { ProgramState::Known } else { ProgramState::Read };
-        let state = state(Arc::new(known));
-        self.set_state(program, state);
+        self.set_state(program, state(Arc::new(known)));
     }
 
     /// Takes from the store what commands write that their words name.
@@ -98,10 +97,9 @@ impl Session {
         identity: &ProgramIdentity,
         system: &dyn System,
     ) -> ProgramNow {
-        let read = self.programs.read(self.db.program(&identity.spec));
         let none = BTreeSet::new();
-        let outputs = read.map_or(&none, |read| &read.outputs);
-        program_now(identity, outputs, self.folder(), system)
+        let read = self.programs.read(self.db.program(&identity.spec));
+        program_now(identity, read.map_or(&none, |read| &read.outputs), self.folder(), system)
     }
 
     /// Leaves of what a program was seen to read what it does not declare, and notes it.
@@ -118,8 +116,8 @@ impl Session {
             read.paths.iter().map(|path| seen_from(&home, &system.absolute(path))).collect();
         depfile.reads.retain(|path, _| !declared.contains(path));
         let name = program.spec(&self.db).shown();
-        let undeclared = depfile.reads.keys().map(|path| (name.clone(), path.clone()));
-        self.programs.undeclared.extend(undeclared);
+        let paths = depfile.reads.keys();
+        self.programs.undeclared.extend(paths.map(|path| (name.clone(), path.clone())));
         // Of what is too large nothing is kept.
         depfile.reads.retain(|_, digests| !digests.is_empty());
     }
@@ -134,7 +132,7 @@ impl Session {
             if !listing.depfile.reads.is_empty() {
                 listing.depfile.reads.clear();
                 listing.generation += 1;
-                entries.push(entry(&action, &listing.depfile, listing.generation, system.now()));
+                entries.push(listing.entry(&action, system.now()));
             }
         }
         entries
@@ -142,21 +140,20 @@ impl Session {
 
     /// What executables that are scripts of Python import without declaring it, a warning each.
     pub(crate) fn undeclared_imports(&self) -> Vec<Diagnostic> {
-        let read = |program| self.programs.read(program);
-        let programs = self.named_programs();
-        let all = programs.into_iter().filter_map(read).flat_map(|read| {
+        let mut found = Vec::new();
+        for read in self.named_programs().into_iter().filter_map(|of| self.programs.read(of)) {
             let spec = &read.start.spec;
-            read.imports.iter().map(move |path| {
+            for path in &read.imports {
                 let message = format!(
                     "`{}` imports `{path}`, which is not among its `inputs`: an edit of it grades nothing again",
                     spec.shown()
                 );
                 let place = self.place_of(spec, &UncallablePart::File);
-                let hint = Some(format!("add it: `inputs: [{path}]`"));
-                Diagnostic { hint, ..Diagnostic::warning(place, message) }
-            })
-        });
-        all.collect()
+                let hint = format!("add it: `inputs: [{path}]`");
+                found.push(Diagnostic::warning(place, message).hint(hint));
+            }
+        }
+        found
     }
 
     /// What programs read although it is not among their inputs, a sentence each: what they were seen to read in this

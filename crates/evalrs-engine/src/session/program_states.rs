@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::Session;
 use super::programs::file_state::state;
 use super::programs::inputs;
-use super::programs::listings::{FoundListing, Listing, discovered_from, entry, listed, loaded_of};
+use super::programs::listings::{FoundListing, Listing, discovered_from, listed};
 use super::programs::outputs::outputs_key;
 use super::programs::program_context::ProgramContext;
 use super::programs::program_set::known_of;
@@ -166,12 +166,9 @@ impl Session {
             Ok(discovered) => {
                 let (depfile, seen) = self.seen(program, discovered, system);
                 let action = self.programs.read(program)?.dependencies_action();
-                let held = self.programs.listing(program).cloned();
-                let generation = held.as_ref().map_or(0, |held| held.generation.saturating_add(1));
-                let loaded = loaded_of(&depfile, &seen);
-                let depfile = depfile.loaded_anew(loaded, &held.unwrap_or_default().depfile);
-                let entry = entry(&action, &depfile, generation, system.now());
-                self.know(program, Listing { generation, depfile, seen }, system);
+                let listing = Listing::anew(self.programs.listing(program).cloned(), depfile, seen);
+                let entry = listing.entry(&action, system.now());
+                self.know(program, listing, system);
                 Some(entry)
             }
         }
@@ -201,7 +198,7 @@ impl Session {
             see(&mut listing.seen, seen);
             if listing.depfile.extend(&depfile) {
                 listing.generation += 1;
-                entries.push(entry(&action, &listing.depfile, listing.generation, system.now()));
+                entries.push(listing.entry(&action, system.now()));
             }
         }
         entries

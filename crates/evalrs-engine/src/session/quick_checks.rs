@@ -61,36 +61,35 @@ impl Session {
         let rubrics = rows::rubric_files(&self.db, self.root);
         let suite = queries::suite(&self.db, self.root).suite.as_ref();
         let graders = suite.map(|suite| suite.graders.as_slice()).unwrap_or_default();
-        let is_grader = |name: &String| graders.iter().any(|grader| grader.name == *name);
-        let are_known = |checked: &CheckedRecords| {
-            checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path))
-                && checked.named_graders.iter().flat_map(|(_, named)| named).all(is_grader)
-        };
-        edit.checked.iter().all(|checked| checked.problems.is_empty() && are_known(checked))
-            && edit
-                .fresh
-                .iter()
-                .zip(&edit.checked)
-                .all(|(rows, checked)| queries::unmet_in(rows, spec, needs, checked).is_empty())
+        let mut fresh = edit.fresh.iter().zip(&edit.checked);
+        fresh.all(|(rows, checked)| {
+            let mut named = checked.named_graders.iter().flat_map(|(_, named)| named);
+            checked.problems.is_empty()
+                && checked.rubric_files.iter().all(|(_, path)| rubrics.contains(path))
+                && named.all(|name| graders.iter().any(|grader| grader.name == *name))
+                && queries::unmet_in(rows, spec, needs, checked).is_empty()
+        })
     }
 
     /// Whether every path that the suite maps stands in a row, a new one or one that stays, and every name that a rubric,
     /// a condition or a metric found in the rows before.
     fn is_every_name_found(&self, edit: &RowEdit<'_>, spec: &RowSpec) -> bool {
         let in_vain = rows::in_vain(&self.db, self.root);
-        let sought = rows::sought(&self.db, self.root).iter();
-        let names = sought.filter(|sought| !matches!(sought, SoughtName::Path(_)));
+        let all = rows::sought(&self.db, self.root);
+        let names = all.iter().filter(|sought| !matches!(sought, SoughtName::Path(_)));
         let names = names.filter(|name| !in_vain.contains(name)).cloned();
         let fields: Vec<SoughtName> = SoughtName::by_fields(spec).chain(names).collect();
-        let found = |(records, checked): (&&Records, &CheckedRecords)| {
+        let fresh = edit.fresh.iter().zip(&edit.checked);
+        let in_fresh = fresh.map(|(records, checked)| {
             found_in(records, spec, &fields, &|at| checked.is_left_out(at, spec))
-        };
-        let in_fresh: Vec<Box<[bool]>> = edit.fresh.iter().zip(&edit.checked).map(found).collect();
-        let all = rows::sought(&self.db, self.root);
+        });
+        let in_fresh: Vec<Box<[bool]>> = in_fresh.collect();
         fields.iter().enumerate().all(|(at, field)| {
             let ordinal = all.iter().position(|other| other == field);
-            let stays = |chunk: &Chunk| ordinal.is_some_and(|at| rows::found(&self.db, *chunk)[at]);
-            in_fresh.iter().any(|found| found[at]) || edit.stay.iter().any(stays)
+            in_fresh.iter().any(|found| found[at])
+                || ordinal.is_some_and(|at| {
+                    edit.stay.iter().any(|chunk| rows::found(&self.db, *chunk)[at])
+                })
         })
     }
 

@@ -27,7 +27,7 @@ use evalrs_eval::evaluate::sought::SoughtName;
 use evalrs_graph::change::Change;
 use evalrs_graph::inputs::Program;
 use evalrs_graph::labels::{are_rows_labelled, file as labels_file, scales};
-use evalrs_graph::votes::row_files;
+use evalrs_graph::row_files::row_files;
 use evalrs_graph::{Database, queries, rows};
 use evalrs_model::spec::{MetricSpec, ProgramSpec, Suite};
 use evalrs_suite::ProgramPlaces;

@@ -2,7 +2,7 @@
 
 use super::given::{label_picks, labels, submission_digest};
 use crate::Db;
-use crate::cases::{checked, places};
+use crate::cases::placed;
 use crate::inputs::Chunk;
 use crate::queries::Grader;
 use crate::selection::named;
@@ -13,7 +13,7 @@ use evalrs_model::spec::{Label, LabelPick};
 #[salsa::tracked]
 fn draws<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[u64]> {
     let mut numbers = Vec::new();
-    for (case, (who, place)) in checked(db, chunk).whos.iter().zip(places(db, chunk)).enumerate() {
+    for (case, (who, place)) in placed(db, chunk).enumerate() {
         let submission = submission_digest(db, chunk, grader, case).unwrap_or_default();
         numbers.push(draw_number(&named(who.id(), place.occurrence), submission));
     }

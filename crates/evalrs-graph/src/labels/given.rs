@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use crate::Db;
-use crate::cases::{checked, places};
+use crate::cases::{checked, placed, placed_at, places};
 use crate::graders::{Grader, row_spec, suite};
 use crate::inputs::{Chunk, File, Root};
 use crate::queries::{Threshold, graded_texts};
@@ -22,6 +22,7 @@ use evalrs_eval::dataset::labels as said;
 use evalrs_eval::dataset::labels::LabelExtents;
 use evalrs_eval::dataset::people::{label_of, opinions, pick_of};
 use evalrs_eval::votes::answer_digest;
+use evalrs_metrics::metric::annotators::DisputedCase;
 use evalrs_metrics::metric::holdout;
 use evalrs_model::spec::{GraderKind, Label, LabelPick, LabelsSpec, Scale};
 
@@ -54,10 +55,8 @@ fn named_file(db: &dyn Db, root: Root) -> Option<&str> {
 
 /// The file of labels: the one that is named, else the one beside the suite that has its name.
 pub fn file(db: &dyn Db, root: Root) -> File {
-    match named_file(db, root) {
-        Some(path) => db.file(path),
-        None => db.file(&label_file::beside(root.suite(db).path(db))),
-    }
+    let beside = || label_file::beside(root.suite(db).path(db));
+    db.file(&named_file(db, root).map_or_else(beside, str::to_owned))
 }
 
 /// How lines of the file of labels are written: as the suite says of the file that it names, else as evalrs writes them.
@@ -119,13 +118,6 @@ pub struct RowLabels {
     pub extents: LabelExtents,
 }
 
-impl RowLabels {
-    /// Whether a row has one.
-    pub fn has_some(&self) -> bool {
-        !self.said.is_empty()
-    }
-}
-
 /// What the rows of a chunk have for a label.
 #[salsa::tracked]
 pub fn row_labels(db: &dyn Db, chunk: Chunk) -> RowLabels {
@@ -158,11 +150,13 @@ pub fn label_problems(db: &dyn Db, chunk: Chunk) -> Vec<(usize, RowProblem)> {
         return Vec::new();
     };
     let section = section_of_rows(db, root);
-    let problem = |row| said::problem_of_row(row, spec, section, scales(db, root));
     let checked = checked(db, chunk);
     let rows = chunk.records(db).iter().enumerate();
     let rows = rows.filter(|(at, _)| !checked.is_left_out(*at, spec));
-    rows.filter_map(|(at, (row, _))| Some((at, problem(row)?))).collect()
+    let problems = rows.filter_map(|(at, (row, _))| {
+        Some((at, said::problem_of_row(row, spec, section, scales(db, root))?))
+    });
+    problems.collect()
 }
 
 /// What the labels of all rows have in common.
@@ -206,13 +200,8 @@ pub fn has_labels<'db>(db: &'db dyn Db, grader: Grader<'db>) -> bool {
 
 /// Whether a grader takes over what rows have as `label`.
 pub fn takes_label(kind: &GraderKind) -> bool {
-    match kind {
-        GraderKind::Tool(tool) => {
-            tool.function == "recorded_score"
-                && tool.config.get("path").is_some_and(|path| path == "label")
-        }
-        GraderKind::Rubric(_) | GraderKind::Program(_) | GraderKind::Reward(_) => false,
-    }
+    let GraderKind::Tool(tool) = kind else { return false };
+    tool.function == "recorded_score" && tool.config.get("path").is_some_and(|path| path == "label")
 }
 
 /// What the file says of the cases of a chunk, for each what says more first; empty if it says nothing.
@@ -220,8 +209,7 @@ pub fn takes_label(kind: &GraderKind) -> bool {
 fn file_labels(db: &dyn Db, chunk: Chunk) -> Box<[Box<[LabelLine]>]> {
     let table = table(db, chunk.root(db));
     let mut all = Vec::new();
-    let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
-    for (at, (who, place)) in whos.enumerate() {
+    for (at, (who, place)) in placed(db, chunk).enumerate() {
         let Some(lines) = table.samples.get(&*sample_id(who.id(), place.occurrence)) else {
             continue;
         };
@@ -241,10 +229,8 @@ pub(crate) fn case_opinions<'db>(
     case: usize,
 ) -> Vec<&'db LabelLine> {
     let lines: &[_] = if readable(db, grader).file { file_labels(db, chunk) } else { &[] };
-    let name = grader.name(db);
-    let is_of_it =
-        |line: &&LabelLine| is_for(line, name) && !is_stale(db, chunk, grader, case, line);
-    opinions(lines.get(case).into_iter().flatten().filter(is_of_it))
+    let own = lines.get(case).into_iter().flatten().filter(|line| is_for(line, grader.name(db)));
+    opinions(own.filter(|line| !is_stale(db, chunk, grader, case, line)))
 }
 
 /// What each person says of the cases of a chunk on the scale of a grader, by their names; nothing of cases where nobody says
@@ -253,9 +239,9 @@ pub(crate) fn case_opinions<'db>(
 pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[CasePeople]> {
     let Readable { file, scale, .. } = readable(db, grader);
     let lines: &[_] = if file { file_labels(db, chunk) } else { &[] };
-    let shown = |case: usize| -> CasePeople {
+    let shown = lines.iter().enumerate().map(|(case, lines)| -> CasePeople {
         // Most files name nobody, and then nobody's answer has to be looked at.
-        let is_named = lines[case].iter().any(|line| line.who.is_some());
+        let is_named = lines.iter().any(|line| line.who.is_some());
         if !is_named || is_held_out(db, chunk, grader, case) {
             return Box::default();
         }
@@ -267,8 +253,8 @@ pub fn people<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[C
         let mut labels: Vec<(Option<Box<str>>, Label)> = labels.collect();
         labels.sort_by(|(one, _), (other, _)| one.cmp(other));
         labels.into()
-    };
-    let all: Vec<CasePeople> = (0..lines.len()).map(shown).collect();
+    });
+    let all: Vec<CasePeople> = shown.collect();
     if all.iter().all(|said| said.is_empty()) { Box::default() } else { all.into() }
 }
 
@@ -282,9 +268,8 @@ fn sample_id(id: &str, occurrence: u32) -> Cow<'_, str> {
 /// The labels of a chunk's cases that are shown and counted: all but those that are held out. As [`found_labels`].
 #[salsa::tracked]
 pub fn labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Box<[Option<Label>]> {
-    let found = found_labels(db, chunk, grader);
-    let is_hidden = |case: usize| is_held_out(db, chunk, grader, case);
-    let shown = found.iter().enumerate().map(|(case, label)| label.filter(|_| !is_hidden(case)));
+    let found = found_labels(db, chunk, grader).iter().enumerate();
+    let shown = found.map(|(case, label)| label.filter(|_| !is_held_out(db, chunk, grader, case)));
     let shown: Vec<Option<Label>> = shown.collect();
     if shown.iter().all(Option::is_none) { Box::default() } else { shown.into() }
 }
@@ -315,9 +300,7 @@ pub(crate) fn is_held_out<'db>(
     case: usize,
 ) -> bool {
     let Some(Threshold(share)) = held_out_share(db, chunk.root(db)) else { return false };
-    let who = checked(db, chunk).whos.get(case);
-    let place = places(db, chunk).get(case);
-    who.zip(place).is_some_and(|(who, place)| {
+    placed_at(db, chunk, case).is_some_and(|(who, place)| {
         let submission = submission_digest(db, chunk, grader, case).unwrap_or_default();
         holdout::is_held_out(&sample_id(who.id(), place.occurrence), submission, share)
     })
@@ -371,8 +354,8 @@ pub fn label_picks<'db>(
     grader: Grader<'db>,
 ) -> Box<[Option<LabelPick>]> {
     let cases = if readable(db, grader).file { file_labels(db, chunk).len() } else { 0 };
-    let pick = |case: usize| pick_of(&case_opinions(db, chunk, grader, case));
-    let picks: Vec<_> = (0..cases).map(pick).collect();
+    let picks = (0..cases).map(|case| pick_of(&case_opinions(db, chunk, grader, case)));
+    let picks: Vec<_> = picks.collect();
     if picks.iter().all(Option::is_none) { Box::default() } else { picks.into() }
 }
 
@@ -401,16 +384,14 @@ pub fn stale_labels<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> 
     if !readable(db, grader).file {
         return Box::default();
     }
-    let name = grader.name(db);
     let labels = found_labels(db, chunk, grader);
-    let is_labelled = |case: usize| labels.get(case).is_some_and(Option::is_some);
-    let has_own = |lines: &[LabelLine]| lines.iter().any(|line| is_for(line, name));
-    let is_current = |case: usize| !case_opinions(db, chunk, grader, case).is_empty();
     let cases = file_labels(db, chunk).iter().enumerate();
-    cases
-        .filter(|(case, lines)| has_own(lines) && !is_labelled(*case) && !is_current(*case))
-        .map(|(case, _)| case)
-        .collect()
+    let stale = cases.filter(|(case, lines)| {
+        lines.iter().any(|line| is_for(line, grader.name(db)))
+            && labels.get(*case).is_none_or(Option::is_none)
+            && case_opinions(db, chunk, grader, *case).is_empty()
+    });
+    stale.map(|(case, _)| case).collect()
 }
 
 /// Lines of the file that are of no case, evaluated or not: how many, and some of their samples.
@@ -424,7 +405,7 @@ pub fn unused_lines(db: &dyn Db, root: Root) -> (usize, Vec<String>) {
         if left.is_empty() {
             break;
         }
-        for (who, place) in checked(db, *chunk).whos.iter().zip(places(db, *chunk)) {
+        for (who, place) in placed(db, *chunk) {
             let id = sample_id(who.id(), place.occurrence);
             let Some(lines) = left.get_mut(&*id) else { continue };
             lines.retain(|line| !line.is_of(who.identity.model.as_deref(), who.identity.trial));
@@ -435,4 +416,37 @@ pub fn unused_lines(db: &dyn Db, root: Root) -> (usize, Vec<String>) {
     }
     let some = left.keys().take(SOME).map(|id| (*id).to_owned()).collect();
     (left.values().map(Vec::len).sum(), some)
+}
+
+/// What people differ on of a case; none where they do not.
+pub fn disputed_case<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+    case: usize,
+) -> Option<DisputedCase> {
+    let said = people(db, chunk, grader).get(case)?;
+    let Threshold(threshold) = grader.pass_threshold(db);
+    let named_labels = said.iter().map(|(who, label)| (who.as_deref(), *label));
+    let found = DisputedCase::of(named_labels, threshold)?;
+    let (who, place) = placed_at(db, chunk, case)?;
+    Some(DisputedCase {
+        sample_id: named(who.id(), place.occurrence),
+        model: who.identity.model.clone(),
+        trial: who.identity.trial,
+        ..found
+    })
+}
+
+/// The selected cases on which people differ for a grader, in dataset order.
+#[salsa::tracked]
+pub fn disputed_cases<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Box<[DisputedCase]> {
+    let mut found = Vec::new();
+    for chunk in grader.root(db).chunks(db) {
+        for case in 0..people(db, *chunk, grader).len() {
+            let is_in = places(db, *chunk).get(case).is_some_and(|place| place.is_in());
+            found.extend(is_in.then(|| disputed_case(db, *chunk, grader, case)).flatten());
+        }
+    }
+    found.into()
 }

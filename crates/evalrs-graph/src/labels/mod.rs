@@ -1,16 +1,14 @@
 //! What people say of the cases, and what follows from that: no plan reads any of it.
 //!
-//! `given` reads labels from rows and files, for every case and grader. Of them `drawn` are a random part, on `disputed` people
-//! differ, `held_out` are only asked about, and `queue` is what to label next.
+//! `given` reads labels from rows and files, for every case and grader. Of them `drawn` are a random part, and `queue` is what
+//! to label next.
 
-pub mod disputed;
 pub(crate) mod drawn;
 pub mod given;
-pub mod held_out;
 pub mod queue;
 
 pub use given::{
-    are_rows_labelled, file, file_layout, found_labels, has_labels, held_out_labels,
-    held_out_share, label_picks, label_problems, label_reading, labels, people, row_extents,
-    row_labels, scales, stale_labels, takes_label, unused_lines,
+    are_rows_labelled, disputed_case, disputed_cases, file, file_layout, found_labels, has_labels,
+    held_out_labels, held_out_share, label_picks, label_problems, label_reading, labels, people,
+    row_extents, row_labels, scales, stale_labels, takes_label, unused_lines,
 };

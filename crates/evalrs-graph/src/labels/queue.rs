@@ -46,22 +46,20 @@ fn label_order<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Box<[QueuedCase]> {
             });
         }
     }
-    let queue = label_queue(&candidates).into_iter();
-    let queued = |(at, picked): (usize, LabelPick)| {
+    let queue = label_queue(&candidates).into_iter().map(|(at, picked)| {
         let (chunk, case) = found[at];
         QueuedCase { chunk, case, picked }
-    };
-    queue.map(queued).collect()
+    });
+    queue.collect()
 }
 
 /// The answers to be labelled for a grader, in the order in which to do it.
 #[salsa::tracked]
 pub fn to_label<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Box<[QueuedCase]> {
     // What people differ on has no label, and was looked at all the same.
-    let has_label = |of: &&QueuedCase| {
-        found_labels(db, of.chunk, grader).get(of.case).is_some_and(Option::is_some)
-            || !case_opinions(db, of.chunk, grader, of.case).is_empty()
-    };
-    let order = label_order(db, grader).iter();
-    order.filter(|of| !has_label(of)).take(MOST).copied().collect()
+    let left = label_order(db, grader).iter().filter(|of| {
+        found_labels(db, of.chunk, grader).get(of.case).is_none_or(Option::is_none)
+            && case_opinions(db, of.chunk, grader, of.case).is_empty()
+    });
+    left.take(MOST).copied().collect()
 }

@@ -20,7 +20,7 @@ impl Control<'_> {
         match *command {
             UserCommand::Quit => return Ok(Some(SessionEnd::Quit)),
             UserCommand::Interrupt => return Ok(Some(SessionEnd::Interrupted)),
-            UserCommand::RunRest => self.live.allow_all(),
+            UserCommand::RunRest => self.live.allow_more(u64::MAX),
             UserCommand::RunNext(more) => self.live.allow_more(more),
             UserCommand::Undo => {
                 let newest = self.views.now.overview.save;

@@ -13,7 +13,7 @@ use crate::save_texts::SaveTexts;
 use crate::shown_evaluation::ShownEvaluation;
 use evalrs_base::diagnostic::Diagnostic;
 use evalrs_engine::resolve::live::ResolveState;
-use evalrs_engine::resolve::plan_beside::{MAX_CHUNKS_ALONE, plan_from_the_end};
+use evalrs_engine::resolve::settle::{MAX_CHUNKS_ALONE, plan_from_the_end};
 use evalrs_engine::session::reload::ReloadResult;
 use evalrs_graph::labels::file as labels_file;
 use evalrs_graph::snapshot::Snapshot;
@@ -63,7 +63,7 @@ impl Control<'_> {
     /// at every plan, so it is done where many came in, and else once in [`SAVES_TO_FORGET`] saves.
     pub(super) fn forget(&mut self) {
         self.unforgotten += 1;
-        if self.unforgotten < SAVES_TO_FORGET && !self.live.session().db.has_outcomes_to_drop() {
+        if self.unforgotten < SAVES_TO_FORGET && !self.live.session().db.outcomes.has_grown() {
             return;
         }
         self.unforgotten = 0;
@@ -82,7 +82,7 @@ impl Control<'_> {
                 programs::each_extraction(db, *chunk, *grader, &mut |_, _, key| want(key));
             }
         }
-        session.db.keep_outcomes(&wanted);
+        session.db.outcomes.keep(|key| wanted.contains(key));
     }
 
     /// Reads what was touched, and evaluates what that changed. What was touched while something was broken is read

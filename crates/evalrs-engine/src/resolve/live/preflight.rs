@@ -11,7 +11,7 @@ use evalrs_system::changed_paths::ChangedPaths;
 impl Live<'_> {
     /// Files were saved: programs that could not be loaded are loaded again by the next [`Self::reload`].
     pub fn retry_preflights(&mut self, touched: &ChangedPaths) {
-        self.resolver.session.retry_preflights(touched);
+        self.resolver.session.preflights.begin(touched);
     }
 
     /// Reads again what was touched, as [`crate::session::Session::reload`] does. If the session has changed,

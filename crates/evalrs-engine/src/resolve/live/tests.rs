@@ -239,7 +239,7 @@ async fn settle(live: &mut Live<'_>) -> Snapshot {
     let snapshot = Snapshot::take(&session.db, session.root);
     let mut wanted = KeySet::default();
     snapshot.each_key(&mut |key| _ = wanted.insert(key));
-    session.db.keep_outcomes(&wanted);
+    session.db.outcomes.keep(|key| wanted.contains(key));
     snapshot
 }
 

@@ -17,9 +17,9 @@ pub(super) fn argument_files<'a>(
     system: &'a dyn System,
 ) -> impl Iterator<Item = String> + 'a {
     let home = system.absolute(non_empty(place.folder));
-    let files = spec.arguments.iter().filter_map(move |word| named(word, spec, place));
-    let is_file = move |path: &String| matches!(system.read(path), FileBytes::Bytes(_));
-    files.filter(is_file).map(move |path| seen_from(&home, &system.absolute(&path)))
+    let paths = spec.arguments.iter().filter_map(move |word| named(word, spec, place));
+    let files = paths.filter(move |path| matches!(system.read(path), FileBytes::Bytes(_)));
+    files.map(move |path| seen_from(&home, &system.absolute(&path)))
 }
 
 /// Where the file is that a word may name; none of flags.
@@ -42,9 +42,9 @@ pub(super) fn may_write(
     let script = script(spec, place, system);
     let words = spec.arguments.iter().filter_map(|word| named(word, spec, place));
     let paths = words.filter(|path| script.as_ref() != Some(path));
-    let paths: BTreeSet<String> = paths.map(|path| system.absolute(&path)).collect();
-    let is_said = |path: &String| said.iter().any(|said| said.contains(path));
-    paths.into_iter().filter(|path| !is_said(path)).collect()
+    let mut paths: BTreeSet<String> = paths.map(|path| system.absolute(&path)).collect();
+    paths.retain(|path| !said.iter().any(|said| said.contains(path)));
+    paths.into_iter().collect()
 }
 
 /// The file that an interpreter runs: the first that its words name. Of other programs one that no flag stands before.

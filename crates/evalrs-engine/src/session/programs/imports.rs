@@ -19,9 +19,7 @@ pub(crate) fn undeclared(
         return Vec::new();
     }
     let runtime = spec.runtime.clone().or_else(|| shebang(bytes));
-    let is_python =
-        runtime.is_some_and(|path| runtime_name(Language::Executable, &path) == "python");
-    if !is_python {
+    if runtime.is_none_or(|path| runtime_name(Language::Executable, &path) != "python") {
         return Vec::new();
     }
     let folder = folder_of(&spec.path);

@@ -52,11 +52,10 @@ pub(crate) fn listed(
     });
     let all: Vec<Listing> = held.cloned().into_iter().chain(stored).collect();
     let generation = all.iter().map(|listing| listing.generation).max()?;
-    let is_current = |listing: &&Listing| {
+    let current = all.iter().find(|listing| {
         let now = read.loading(&listing.depfile, &SeenFiles::new(), folder, system);
         listing.depfile.is_as_loaded(&now.dependencies)
-    };
-    let current = all.iter().find(is_current);
+    });
     let mut depfile = current.or(all.first())?.depfile.clone();
     // What calls look for is found out by some of them alone.
     for other in &all {
@@ -73,9 +72,21 @@ pub(super) fn text(entry: &Entry) -> Option<String> {
     }
 }
 
-/// The entry that lists what a program loads; `action` finds that out.
-pub(crate) fn entry(action: &Action, depfile: &Depfile, generation: u32, at: Timestamp) -> Entry {
-    entry_of(action, depfile.to_text(), generation, at)
+impl Listing {
+    /// What is listed once a program was loaded anew, where this was listed `before`.
+    pub(crate) fn anew(before: Option<Self>, depfile: Depfile, seen: SeenFiles) -> Self {
+        let generation = before.as_ref().map_or(0, |before| before.generation.saturating_add(1));
+        let files = depfile.files.iter();
+        let loaded = files.filter_map(|path| Some((path.clone(), seen.get(path)?.clone()?)));
+        let loaded = loaded.collect();
+        let depfile = depfile.loaded_anew(loaded, &before.unwrap_or_default().depfile);
+        Self { generation, depfile, seen }
+    }
+
+    /// The entry that lists it; `action` finds that out.
+    pub(crate) fn entry(&self, action: &Action, at: Timestamp) -> Entry {
+        entry_of(action, self.depfile.to_text(), self.generation, at)
+    }
 }
 
 /// The entry of what is known of a program: this text.
@@ -111,19 +122,14 @@ pub(crate) fn grown(
 /// Whether a depfile lists what is not known of a program.
 pub(crate) fn is_outgrown(known: &ProgramFingerprint, depfile: &Depfile) -> bool {
     let known_count = known.dependencies.len() + known.missed.len();
-    let is_file = |path: &String| known.dependencies.iter().any(|(file, _)| file == path);
-    depfile.files.len() + depfile.missed.len() != known_count || !depfile.files.iter().all(is_file)
+    let mut files = depfile.files.iter();
+    depfile.files.len() + depfile.missed.len() != known_count
+        || !files.all(|path| known.dependencies.iter().any(|(file, _)| file == path))
 }
 
 pub(crate) fn depfile_of(known: &ProgramFingerprint) -> Depfile {
     let files = known.dependencies.iter().map(|(path, _)| path.clone()).collect();
     Depfile { files, missed: known.missed.as_ref().clone(), ..Depfile::default() }
-}
-
-/// What was seen of the files of a program when it was loaded, as far as it is known what was loaded of each.
-pub(crate) fn loaded_of(depfile: &Depfile, seen: &SeenFiles) -> BTreeMap<String, String> {
-    let of = |path: &String| Some((path.clone(), seen.get(path)?.clone()?));
-    depfile.files.iter().filter_map(of).collect()
 }
 
 /// What was discovered, with paths as they are seen from `folder`: what a program loads and reads, and what was seen of
@@ -153,7 +159,7 @@ mod tests {
 
     use jiff::Timestamp;
 
-    use super::{FoundListing, entry, listed};
+    use super::{FoundListing, Listing, SeenFiles, listed};
     use crate::session::programs::program_context::ProgramContext;
     use crate::session::programs::read_program::ReadProgram;
     use evalrs_eval::program::{Depfile, file_digest};
@@ -180,7 +186,8 @@ mod tests {
             loaded: Some([("h.py".to_owned(), file_digest(Some(b"1")))].into()),
             ..Depfile::default()
         };
-        let entry = entry(&read.dependencies_action(), &depfile, 3, Timestamp::UNIX_EPOCH);
+        let listing = Listing { generation: 3, depfile: depfile.clone(), seen: SeenFiles::new() };
+        let entry = listing.entry(&read.dependencies_action(), Timestamp::UNIX_EPOCH);
         store.put_many(&[entry]).unwrap();
         let is_current = || {
             let FoundListing { listing, is_current } = find().unwrap();

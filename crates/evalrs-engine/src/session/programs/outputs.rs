@@ -52,21 +52,6 @@ impl KnownOutputs {
         known
     }
 
-    /// Adds what a program was seen to write, by absolute paths. Returns what is new of it.
-    fn add(&mut self, read: &ReadProgram, written: &BTreeSet<String>) -> Vec<String> {
-        let home = &read.home;
-        let seen = written.iter().filter(|path| read.start.may_write.contains(path));
-        let seen = seen.map(|path| seen_from(home, path));
-        seen.filter(|path| self.paths.insert(path.clone())).collect()
-    }
-
-    fn entry(&mut self, read: &ReadProgram, at: Timestamp) -> Entry {
-        let text = serde_json::to_string(&self.paths).unwrap_or_default();
-        let entry = listings::entry_of(&action(read), text, self.generation, at);
-        self.generation = self.generation.saturating_add(1);
-        entry
-    }
-
     /// Notes what a program was seen to write. Returns the entry that is to be kept and what is to be said, if that is new.
     pub fn note(
         &mut self,
@@ -74,15 +59,24 @@ impl KnownOutputs {
         written: &BTreeSet<String>,
         at: Timestamp,
     ) -> Option<(Entry, Vec<String>)> {
-        let new = self.add(read, written);
-        let told = |path: &String| {
-            let name = read.start.spec.shown();
-            format!(
-                "`{name}` writes `{path}` while it runs: from now on that is an output, and what stands in it decides nothing"
-            )
-        };
-        let told: Vec<String> = new.iter().map(told).collect();
-        (!told.is_empty()).then(|| (self.entry(read, at), told))
+        let name = read.start.spec.shown();
+        let mut told = Vec::new();
+        for path in written.iter().filter(|path| read.start.may_write.contains(path)) {
+            let path = seen_from(&read.home, path);
+            if !self.paths.contains(&path) {
+                told.push(format!(
+                    "`{name}` writes `{path}` while it runs: from now on that is an output, and what stands in it decides nothing"
+                ));
+                self.paths.insert(path);
+            }
+        }
+        if told.is_empty() {
+            return None;
+        }
+        let text = serde_json::to_string(&self.paths).unwrap_or_default();
+        let entry = listings::entry_of(&action(read), text, self.generation, at);
+        self.generation = self.generation.saturating_add(1);
+        Some((entry, told))
     }
 }
 
@@ -138,16 +132,13 @@ pub(crate) fn program_now(
     if !spec.path.is_empty() && digest(&spec.path, system) != known.program {
         return ProgramNow::Changed(known.path.clone());
     }
-    let is_other_input = |(path, held): &&(String, String)| {
-        !outputs.contains(path) && inputs::state(spec, folder, path, system) != *held
-    };
-    let is_other = |(path, held): &&(String, String)| {
-        !outputs.contains(path) && state(&join(folder, path), system) != *held
-    };
+    let mut inputs = known.inputs.iter().filter(|(path, _)| !outputs.contains(path));
+    let mut loaded = known.dependencies.iter().filter(|(path, _)| !outputs.contains(path));
     let mut folders = Folders::of(system);
-    let input = known.inputs.iter().find(is_other_input);
-    let other = input.or_else(|| known.dependencies.iter().find(is_other)).map(|(path, _)| path);
-    let other = other
+    let other = inputs
+        .find(|(path, held)| inputs::state(spec, folder, path, system) != *held)
+        .or_else(|| loaded.find(|(path, held)| state(&join(folder, path), system) != *held))
+        .map(|(path, _)| path)
         .or_else(|| known.missed.iter().find(|path| folders.state(&join(folder, path)).is_some()));
     match other {
         Some(path) => ProgramNow::Changed(path.clone()),

@@ -12,7 +12,7 @@ use evalrs_base::file_path::{folder_of, join, non_empty};
 use evalrs_eval::action::Action;
 use evalrs_eval::program::{
     DependenciesAction, Depfile, DepfileFormat, ProgramFingerprint, ProgramIdentity, Uncallable,
-    UncallablePart, minor_version, runtimes, shebang,
+    UncallablePart, minor_version, runtime_name, runtimes, shebang, tells_version,
 };
 use evalrs_exec::programs::environment_of;
 use evalrs_exec::{Runtime, Secret, SeenFiles, Start};
@@ -59,12 +59,9 @@ impl ReadProgram {
             all.map(|path| (path.clone(), state(path))).collect();
         digests.sort();
         digests.dedup();
+        let path = if spec.path.is_empty() { String::new() } else { system.absolute(&spec.path) };
         let known = ProgramFingerprint {
-            path: if spec.path.is_empty() {
-                String::new()
-            } else {
-                seen_from(&home, &system.absolute(&spec.path))
-            },
+            path: if path.is_empty() { String::new() } else { seen_from(&home, &path) },
             program: if spec.has_text() { hex(&bytes) } else { String::new() },
             runtime: runtime
                 .as_ref()
@@ -79,7 +76,7 @@ impl ReadProgram {
         let runs_itself = spec.language == Language::Executable && spec.runtime.is_none();
         let start = Start {
             spec: spec.clone(),
-            path: if spec.path.is_empty() { String::new() } else { system.absolute(&spec.path) },
+            path,
             runtime: runtime.filter(|_| !runs_itself),
             cwd,
             workspace: system.absolute(non_empty(place.workspace)),
@@ -116,8 +113,7 @@ impl ReadProgram {
     /// What is known of it before it is known what it loads.
     pub fn identity(&self) -> Arc<ProgramIdentity> {
         let spec = self.start.spec.clone();
-        let known = self.known.as_ref().clone();
-        Arc::new(ProgramIdentity { spec, known })
+        Arc::new(ProgramIdentity { spec, known: self.known.as_ref().clone() })
     }
 
     /// What is known of it once it is known what it loads, seen from the suite's folder. What was `seen` of the files is
@@ -129,12 +125,11 @@ impl ReadProgram {
         folder: &str,
         system: &dyn System,
     ) -> ProgramFingerprint {
-        let mut dependencies = BTreeMap::new();
-        for path in &depfile.files {
+        let files = depfile.files.iter().map(|path| {
             let seen = seen.get(path).cloned().flatten();
-            let state = seen.unwrap_or_else(|| state(&join(folder, path), system));
-            dependencies.insert(path.clone(), state);
-        }
+            (path.clone(), seen.unwrap_or_else(|| state(&join(folder, path), system)))
+        });
+        let mut dependencies: BTreeMap<String, String> = files.collect();
         let mut folders = Folders::of(system);
         let mut missed = BTreeSet::new();
         for path in &depfile.missed {
@@ -234,13 +229,11 @@ fn runtime(
                 .hint(format!("install one of `{names}`, or name another with `runtime`")),
         });
     };
-    let name = evalrs_eval::program::runtime_name(spec.language, &path);
+    let name = runtime_name(spec.language, &path);
     // What is not known to tell its version is not asked.
-    let version = if evalrs_eval::program::tells_version(&name) {
-        system.version_of(&path, cwd, &environment_of(system.environment(), env))
-    } else {
-        None
-    };
+    let version = tells_version(&name)
+        .then(|| system.version_of(&path, cwd, &environment_of(system.environment(), env)))
+        .flatten();
     Ok(Some(Runtime { name, path, version: version.unwrap_or_default() }))
 }
 
@@ -305,10 +298,10 @@ fn variables(
     place: &ProgramContext<'_>,
     system: &dyn System,
 ) -> Vec<(String, Option<String>)> {
-    let of = |variable: &Variable| {
-        let value = place.environment.get(&variable.name).filter(|_| !variable.is_secret);
-        (variable.name.clone(), value.map(|value| hex(value.as_bytes())))
-    };
+    let passed = spec.env.iter().map(|Variable { name, is_secret }| {
+        let value = place.environment.get(name).filter(|_| !is_secret);
+        (name.clone(), value.map(|value| hex(value.as_bytes())))
+    });
     let home = system.absolute(non_empty(place.folder));
     let searched = |name: &&str| {
         let value = place.environment.get(*name).filter(|value| !value.is_empty())?;
@@ -317,19 +310,17 @@ fn variables(
         Some(((*name).to_owned(), Some(hex(seen.join(":").as_bytes()))))
     };
     let searched = SEARCHED.iter().filter(|_| spec.language.has_worker()).filter_map(searched);
-    let mut all: Vec<_> = spec.env.iter().map(of).chain(searched).collect();
+    let mut all: Vec<_> = passed.chain(searched).collect();
     all.sort();
     all.dedup_by(|left, right| left.0 == right.0);
     all
 }
 
 fn passed(spec: &ProgramSpec, place: &ProgramContext<'_>) -> Vec<(String, Secret)> {
-    let of = |name: &String| {
-        let value = place.environment.get(name)?;
-        Some((name.clone(), Secret::new(value.clone())))
-    };
+    let secret = |(name, value): (&String, &String)| (name.clone(), Secret::new(value.clone()));
     if place.sees_all {
-        return place.environment.keys().filter_map(of).collect();
+        return place.environment.iter().map(secret).collect();
     }
-    spec.env.iter().map(|variable| &variable.name).filter_map(of).collect()
+    let named = spec.env.iter();
+    named.filter_map(|it| place.environment.get_key_value(&it.name).map(secret)).collect()
 }

@@ -1,14 +1,10 @@
-//! Files of votes that graders combine.
+//! Files of rows beside the dataset: recorded runs that graders compare with, and votes that they combine.
 //!
-//! A file is read once for each grader that names it, and looked up chunk by chunk: an edit of one vote plans only that
-//! chunk again in which it is.
-
-use std::collections::BTreeSet;
-use std::sync::Arc;
+//! A file is read once, and looked up chunk by chunk: another run, or an edit of one line or vote, plans only those chunks
+//! again in which something is another.
 
 use super::Db;
-use super::baselines::run_files;
-use super::cases::{checked, places};
+use super::cases::placed;
 use super::graders::{Grader, graders};
 use super::inputs::{Chunk, File, Root};
 use super::selection::named;
@@ -16,9 +12,94 @@ use evalrs_base::diagnostic::{Diagnostic, Place, clipped};
 use evalrs_base::file_text::FileText;
 use evalrs_base::text::count;
 use evalrs_eval::dataset::vote_file::{self, VoteReading};
+use evalrs_eval::evaluate::baseline::{self, RecordedRun, RecordedSubmission};
 use evalrs_eval::grade::votes::{VoteFileSpec, vote_file};
 use evalrs_eval::votes::GivenVotes;
-use evalrs_model::spec::GraderKind;
+use evalrs_model::spec::{CompareTo, GraderKind};
+use std::collections::BTreeSet;
+use std::sync::Arc;
+
+/// A recorded run and everything that is wrong with it.
+#[derive(Clone, Debug, PartialEq)]
+pub struct RunReading {
+    /// What it submitted, as far as it could be read.
+    pub run: Arc<RecordedRun>,
+    /// What is wrong.
+    pub problems: Vec<Diagnostic>,
+}
+
+/// The files of recorded runs that the graders which are left compare with, sorted, each once.
+pub fn run_files(db: &dyn Db, root: Root) -> Vec<File> {
+    let graders = graders(db, root).iter();
+    let mut paths: Vec<String> =
+        graders.filter_map(|grader| run_of(db, *grader)).map(baseline::results_file).collect();
+    paths.sort();
+    paths.dedup();
+    paths.iter().map(|path| db.file(path)).collect()
+}
+
+/// The run that a grader compares with, as the suite names it.
+fn run_of<'db>(db: &'db dyn Db, grader: Grader<'db>) -> Option<&'db str> {
+    let GraderKind::Rubric(rubric) = grader.kind(db) else { return None };
+    match rubric.compare_to.as_ref()? {
+        CompareTo::Run(path) => Some(path),
+        CompareTo::Field(_) => None,
+    }
+}
+
+/// The run that a file holds.
+#[salsa::tracked]
+pub fn recorded_run(db: &dyn Db, file: File) -> RunReading {
+    let path = file.path(db);
+    let unreadable = |why: &str| {
+        let message = format!("cannot read the recorded run `{path}`: {why}");
+        Diagnostic::error(Place::file(path), message)
+            .hint("`compare_to: {run: …}` names the folder of a run, or its results.jsonl")
+    };
+    let problems = match file.text(db) {
+        FileText::Text(text) => {
+            let (run, problems) = baseline::read(path, text);
+            return RunReading { run: Arc::new(run), problems };
+        }
+        FileText::Unread => Vec::new(),
+        FileText::Missing => vec![unreadable("there is no such file")],
+        FileText::Unreadable(reason) => vec![unreadable(reason)],
+        FileText::NoText(problem) => vec![(**problem).clone()],
+    };
+    RunReading { run: Arc::default(), problems }
+}
+
+/// What the run that a grader compares with submitted for each case of a chunk.
+#[salsa::tracked]
+fn submitted<'db>(
+    db: &'db dyn Db,
+    chunk: Chunk,
+    grader: Grader<'db>,
+) -> Arc<[Option<RecordedSubmission>]> {
+    let Some(path) = run_of(db, grader) else { return Arc::default() };
+    let run = &recorded_run(db, db.file(&baseline::results_file(path))).run;
+    let found = placed(db, chunk).map(|(who, place)| {
+        let identity = &who.identity;
+        let id = named(who.id(), place.occurrence);
+        run.find(&id, identity.model.as_deref(), identity.trial, grader.name(db)).cloned()
+    });
+    found.collect()
+}
+
+/// What a recorded run submitted for the cases of a chunk; nothing for graders that compare with none.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Baselines<'db>(&'db [Option<RecordedSubmission>]);
+
+impl<'db> Baselines<'db> {
+    /// Those of `grader`. Graders that compare with no run get no query of their own.
+    pub(crate) fn of(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Self {
+        Self(run_of(db, grader).map_or(&[], |_| submitted(db, chunk, grader)))
+    }
+
+    pub(crate) fn case(self, at: usize) -> Option<&'db RecordedSubmission> {
+        self.0.get(at)?.as_ref()
+    }
+}
 
 /// The most samples that a message names.
 const SHOWN_SAMPLES: usize = 5;
@@ -78,21 +159,19 @@ pub fn vote_reading<'db>(db: &'db dyn Db, grader: Grader<'db>) -> VoteReading {
     let path = file.path(db);
     let unreadable = |why: &str| {
         let message = format!("cannot read the votes in `{path}`: {why}");
-        let problem = Diagnostic::error(Place::file(path), message)
-            .hint("`path` of `kind: recorded_votes` names a file with a vote a row");
-        VoteReading { problems: vec![problem], ..VoteReading::default() }
+        Diagnostic::error(Place::file(path), message)
+            .hint("`path` of `kind: recorded_votes` names a file with a vote a row")
     };
-    match file.text(db) {
-        FileText::Text(text) => vote_file::read(path, text, &spec.layout),
+    let problems = match file.text(db) {
+        FileText::Text(text) => return vote_file::read(path, text, &spec.layout),
         // Nobody has voted yet.
-        FileText::Missing if spec.path.is_none() => VoteReading::default(),
-        FileText::Unread => VoteReading::default(),
-        FileText::Missing => unreadable("there is no such file"),
-        FileText::Unreadable(reason) => unreadable(reason),
-        FileText::NoText(problem) => {
-            VoteReading { problems: vec![(**problem).clone()], ..VoteReading::default() }
-        }
-    }
+        FileText::Missing if spec.path.is_none() => Vec::new(),
+        FileText::Unread => Vec::new(),
+        FileText::Missing => vec![unreadable("there is no such file")],
+        FileText::Unreadable(reason) => vec![unreadable(reason)],
+        FileText::NoText(problem) => vec![(**problem).clone()],
+    };
+    VoteReading { problems, ..VoteReading::default() }
 }
 
 fn unused_of(db: &dyn Db, grader: Grader<'_>) -> Option<Diagnostic> {
@@ -102,7 +181,7 @@ fn unused_of(db: &dyn Db, grader: Grader<'_>) -> Option<Diagnostic> {
         if unused.is_empty() {
             return None;
         }
-        for (who, place) in checked(db, *chunk).whos.iter().zip(places(db, *chunk)) {
+        for (who, place) in placed(db, *chunk) {
             unused.remove(named(who.id(), place.occurrence).as_str());
         }
     }
@@ -124,8 +203,7 @@ fn unused_of(db: &dyn Db, grader: Grader<'_>) -> Option<Diagnostic> {
 #[salsa::tracked]
 fn given<'db>(db: &'db dyn Db, chunk: Chunk, grader: Grader<'db>) -> Arc<[Option<GivenVotes>]> {
     let table = &vote_reading(db, grader).table;
-    let whos = checked(db, chunk).whos.iter().zip(places(db, chunk));
-    let found = whos.map(|(who, place)| {
+    let found = placed(db, chunk).map(|(who, place)| {
         let identity = &who.identity;
         let id = named(who.id(), place.occurrence);
         table.find(&id, identity.model.as_deref(), identity.trial)
