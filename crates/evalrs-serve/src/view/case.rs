@@ -135,7 +135,7 @@ impl JudgmentView {
             user: text("user"),
             reply: kept.and_then(|kept| kept.reply.clone()),
             error: kept.and_then(|kept| Some(kept.failure.as_ref()?.message.clone())),
-            asked_at: kept.map(|kept| kept.at.clone()).filter(|at| !at.is_empty()),
+            asked_at: kept.map(|kept| kept.origin.at.clone()).filter(|at| !at.is_empty()),
         }
     }
 }
