@@ -93,13 +93,22 @@ fn what_differs_is_shown_where_it_stands() {
       [exit 3]
     ");
     assert_eq!(updated(text, &found), text.replace("! c", "! b"));
-    for (from, to) in [("! c", "..."), ("! c", "! [..]"), ("! c\n[exit 3]", "...")] {
-        assert!(Document::parse("words.md", &text.replace(from, to)).unwrap().run().is_empty());
+    for (from, to, differ) in [
+        ("! c", "...", 0),
+        ("! c", "! [..]", 0),
+        ("a\n! c\n", "...\na\n", 1),
+        ("! c\n[exit 3]", "...", 1),
+    ] {
+        let document = Document::parse("words.md", &text.replace(from, to)).unwrap();
+        assert_eq!(document.run().len(), differ, "{to}");
     }
-    assert_eq!(
-        Document::parse("words.md", &text.replace("a\n! c\n", "...\na\n")).unwrap().run().len(),
-        1
-    );
+}
+
+#[test]
+fn what_is_not_json_stays() {
+    let commands = "$ echo '{\"a\": 1}'; echo b | pick a\n1\nb\n";
+    let document = Document::parse("a.md", &format!("# A\n\n```console\n{commands}```\n"));
+    assert_eq!(document.unwrap().run().first().map(case::Mismatch::shown), None);
 }
 
 #[test]

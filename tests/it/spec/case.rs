@@ -71,6 +71,11 @@ struct Case<'c> {
     row: &'c [(String, String)],
 }
 
+/// A text with the values of a row in place of `<column>`.
+pub(super) fn filled(text: &str, row: &[(String, String)]) -> String {
+    row.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+}
+
 /// Runs steps in a new workspace.
 pub(super) fn run(steps: &[&Step], row: &[(String, String)]) -> Vec<Mismatch> {
     let space = Space::new(&[]);
@@ -95,9 +100,8 @@ pub(super) fn run(steps: &[&Step], row: &[(String, String)]) -> Vec<Mismatch> {
 }
 
 impl Case<'_> {
-    /// A text with the values of the row in place of `<column>`.
     fn filled(&self, text: &str) -> String {
-        self.row.iter().fold(text.to_owned(), |text, (name, value)| text.replace(name, value))
+        filled(text, self.row)
     }
 
     fn write(&self, path: &str, text: &str) {
@@ -141,10 +145,12 @@ impl Case<'_> {
         }
         let filter = [" | pick ", " | fits "].into_iter().find_map(|name| command.find(name));
         let (command, filter) = command.split_at(filter.unwrap_or(command.len()));
-        if command == "requests" {
+        if matches!(command, "requests" | "requests in order") {
             let text = output::filtered(&self.requests(filter.is_empty()), filter, &self.space);
             let mut lines: Vec<&str> = text.lines().collect();
-            lines.sort_unstable();
+            if command == "requests" {
+                lines.sort_unstable();
+            }
             return output::masked(&lines.join("\n"), &self.space);
         }
         let before = self.judge.as_ref().map_or(0, Judge::count);

@@ -2,7 +2,7 @@
 
 use crate::space::{has, lines};
 
-use super::case::{Command, Mismatch, Step};
+use super::case::{Command, Mismatch, Step, filled};
 use super::rules::Rules;
 
 /// A specification as it is written.
@@ -88,8 +88,10 @@ impl Document {
             if !is_empty && !steps.iter().any(|step| matches!(step, Step::Run(_))) {
                 return Err(format!("{place} runs no command"));
             }
-            let is_used =
-                |name: &String| steps.iter().any(|step| step.mentions(&format!("<{name}>")));
+            let is_used = |name: &String| {
+                let name = format!("<{name}>");
+                steps.iter().any(|step| step.mentions(&name)) || section.needs.contains(&name)
+            };
             if let Some(name) = section.columns.iter().find(|name| !is_used(name)) {
                 return Err(format!("{place} uses its column `{name}` nowhere"));
             }
@@ -123,13 +125,13 @@ impl Document {
     pub(super) fn run(&self) -> Vec<Mismatch> {
         let mut found = Vec::new();
         for leaf in self.leaves() {
-            let mut needs = self.path(leaf).into_iter().flat_map(|section| &section.needs);
-            if !needs.all(|name| has(name)) {
-                continue;
-            }
             let titles: Vec<&str> =
                 self.path(leaf).iter().map(|section| section.title.as_str()).collect();
             for row in self.sections[leaf].substitutions() {
+                let mut needs = self.path(leaf).into_iter().flat_map(|section| &section.needs);
+                if !needs.all(|name| has(&filled(name, &row))) {
+                    continue;
+                }
                 let mut place = titles.join(" > ");
                 if let Some((_, value)) = row.first() {
                     place = format!("{place} > {value}");

@@ -46,19 +46,21 @@ pub(super) fn masked(text: &str, space: &Space) -> String {
     text.lines().map(str::trim_end).collect::<Vec<_>>().join("\n").trim_end().to_owned()
 }
 
-/// A text behind a filter: `| pick PATH…` is the values at these paths of each JSON value, a line for each; `| fits NAME`
-/// is what they are against the schema of this name.
+/// A text behind a filter: `| pick PATH…` is the values at these paths of each JSON value, a line for each; `| fits
+/// NAME PATH` is what is against the schema of this name at a path. A line that is not JSON stays as it is.
 pub(super) fn filtered(text: &str, filter: &str, space: &Space) -> String {
-    let parsed = |text: &str| serde_json::from_str::<Value>(text).ok();
-    let values = || match parsed(text) {
-        Some(one) => vec![one],
-        None => text.lines().filter_map(parsed).collect(),
+    let Some((name, argument)) = filter.trim_start_matches(" | ").split_once(' ') else {
+        return text.to_owned();
     };
-    match filter.trim_start_matches(" | ").split_once(' ') {
-        Some(_) if values().is_empty() => format!("no JSON: {text}"),
-        Some(("pick", paths)) => values().iter().map(|value| picked(value, paths)).collect(),
-        Some((_, name)) => values().iter().map(|value| misfits(value, name, space)).collect(),
-        None => text.to_owned(),
+    let shown = |value: &Value| match name {
+        "pick" => picked(value, argument),
+        _ => misfits(value, argument, space),
+    };
+    let parsed = |text: &str| serde_json::from_str(text).ok().map(|value| shown(&value));
+    match parsed(text) {
+        Some(shown) => shown,
+        None if text.is_empty() => "no JSON\n".to_owned(),
+        None => text.lines().map(|line| parsed(line).unwrap_or_else(|| lines([line]))).collect(),
     }
 }
 
@@ -70,10 +72,12 @@ fn picked(value: &Value, paths: &str) -> String {
     cells.collect::<Vec<_>>().join("  ") + "\n"
 }
 
-fn misfits(value: &Value, name: &str, space: &Space) -> String {
-    let schema = space.run(&["schemas", name]).stdout();
+fn misfits(value: &Value, argument: &str, space: &Space) -> String {
+    let mut words = argument.split([' ', '.']);
+    let schema = space.run(&["schemas", words.next().unwrap_or_default()]).stdout();
     let schema = jsonschema::draft202012::new(&serde_json::from_str(&schema).unwrap()).unwrap();
-    lines(schema.iter_errors(value).map(|error| format!("{}: {error}", error.instance_path())))
+    let Some(value) = at(value, &words.collect::<Vec<_>>()) else { return "-\n".to_owned() };
+    lines(schema.iter_errors(&value).map(|error| format!("{}: {error}", error.instance_path())))
 }
 
 /// The value at a path; `*` is every item of a list or every value of a mapping.
@@ -106,8 +110,8 @@ fn cell(value: &Value) -> String {
     }
 }
 
-/// Whether a text is as expected: `...` is any lines, `[..]` any part of a line. Cells of a table may say `[exit 0]`,
-/// `[0 requests]` and `[1 requests]`, which nothing prints.
+/// Whether a text is as expected: `...` is any lines but the last one of [`transcript`], `[..]` any part of a line. Cells
+/// of a table may say `[exit 0]`, `[0 requests]` and `[1 requests]`, which nothing prints.
 pub(super) fn fits(expected: &[String], found: &str) -> bool {
     let found: Vec<&str> = found.lines().collect();
     let usual = |line: &String| {
@@ -123,12 +127,19 @@ fn fit(expected: &[String], found: &[&str]) -> bool {
     match expected.split_first() {
         None => found.is_empty(),
         Some((line, rest)) if line == "..." => {
-            (0..=found.len()).any(|skip| fit(rest, &found[skip..]))
+            let ends = usize::from(found.last().is_some_and(|line| is_end(line)));
+            (0..=found.len() - ends).any(|skip| fit(rest, &found[skip..]))
         }
         Some((line, rest)) => found
             .split_first()
             .is_some_and(|(first, left)| line_fits(line, first) && fit(rest, left)),
     }
+}
+
+/// Whether a line is the exit code and the requests of a [`transcript`].
+fn is_end(line: &str) -> bool {
+    let ends = line.ends_with(" request]") || line.ends_with(" requests]");
+    line.starts_with("[exit ") || line.starts_with('[') && ends
 }
 
 fn line_fits(expected: &str, found: &str) -> bool {
