@@ -105,8 +105,8 @@ fn what_differs_is_shown_where_it_stands() {
 }
 
 #[test]
-fn what_is_not_json_stays() {
-    let commands = "$ echo '{\"a\": 1}'; echo b | pick a\n1\nb\n";
+fn what_fails_ends_a_command_and_what_is_not_json_stays() {
+    let commands = "$ false | cat; echo a\n[exit 1]\n$ echo '{\"a\": 1}'; echo b | pick a\n1\nb\n";
     let document = Document::parse("a.md", &format!("# A\n\n```console\n{commands}```\n"));
     assert_eq!(document.unwrap().run().first().map(case::Mismatch::shown), None);
 }

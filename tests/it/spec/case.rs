@@ -154,7 +154,9 @@ impl Case<'_> {
             return output::masked(&lines.join("\n"), &self.space);
         }
         let before = self.judge.as_ref().map_or(0, Judge::count);
-        let ran = self.space.shell(command, self.judge.as_ref());
+        // Not every `sh` tells of a part of a pipe that fails.
+        let line = format!("exec bash -eo pipefail -c '{}'", command.replace('\'', r"'\''"));
+        let ran = self.space.shell(&line, self.judge.as_ref());
         let requests = self.judge.as_ref().map_or(0, Judge::count) - before;
         if requests > 0 {
             self.seen = before;
