@@ -36,9 +36,9 @@ fn log_targets(directives: &str, verbosity: u8) -> Result<Option<Targets>, Strin
     let asked: Targets = directives.replace("evalrs::", "evalrs_").parse().map_err(|_| {
         format!("`EVALRS_LOG` is not a level like `debug`, nor a list like `evalrs::engine=trace`: `{directives}`")
     })?;
-    let is_ours = |target: &str| target == CRATES || target.starts_with("evalrs_");
     let all = asked.default_level().unwrap_or(LevelFilter::OFF);
-    let some = asked.iter().filter(|(target, _)| is_ours(target));
+    let some =
+        asked.iter().filter(|(target, _)| *target == CRATES || target.starts_with("evalrs_"));
     Ok(Some(Targets::new().with_target(CRATES, all).with_targets(some)))
 }
 

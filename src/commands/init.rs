@@ -55,23 +55,23 @@ pub(crate) fn init(args: &InitArgs, console: &mut Console<'_>) -> Result<ExitSta
         (_, true) => judged(&args.dir),
         _ => files(&args.dir, grader.as_ref()),
     };
-    let is_there = |file: &&StarterFile| console.system.read(&file.path) != FileBytes::Missing;
-    let there = files.iter().filter(is_there).map(|file| format!("`{}`", file.path));
-    let there: Vec<String> = there.collect();
+    let is_there = |path: &str| console.system.read(path) != FileBytes::Missing;
+    let there = files.iter().filter(|file| is_there(&file.path));
+    let there: Vec<String> = there.map(|file| format!("`{}`", file.path)).collect();
     if !there.is_empty() {
-        return Err(Error::plain(
-            format!("there is {} already, and nothing was written", enumerated(&there, "and")),
-            if args.skill {
-                "remove them to have those of this version: `evalrs init --skill` again"
-            } else {
-                "name another folder: `evalrs init DIR`"
-            },
-        ));
+        let hint = if args.skill {
+            "remove them to have those of this version: `evalrs init --skill` again"
+        } else {
+            "name another folder: `evalrs init DIR`"
+        };
+        let there = enumerated(&there, "and");
+        let message = format!("there is {there} already, and nothing was written");
+        return Err(Error::plain(message, hint));
     }
     let beside = if args.rubric { &BESIDE[..] } else { &[] };
     for (name, text) in beside {
         let path = join(&args.dir, name);
-        if console.system.read(&path) != FileBytes::Missing {
+        if is_there(&path) {
             writeln!(console.out, "left {path} as it is; it should say:\n{}", indented(text))?;
             continue;
         }
@@ -152,19 +152,13 @@ fn grader(language: StarterLanguage) -> StarterGrader {
 }
 
 fn files(dir: &str, grader: Option<&StarterGrader>) -> Vec<StarterFile> {
-    let suite = match grader {
-        None => CONTAINS.to_owned(),
-        Some(grader) => PROGRAM.replace(NAME, grader.file),
+    let Some(&StarterGrader { file, text, is_executable }) = grader else {
+        return vec![plain(dir, "suite.yaml", CONTAINS), plain(dir, "dataset.jsonl", DATASET)];
     };
-    let dataset = match grader {
-        None => DATASET.to_owned(),
+    vec![
+        plain(dir, "suite.yaml", PROGRAM.replace(NAME, file)),
         // The same rows are records for `evalrs grade`, in the words of its protocol.
-        Some(_) => DATASET.replace(FIELDS[0], FIELDS[1]),
-    };
-    let mut files = vec![plain(dir, "suite.yaml", suite), plain(dir, "dataset.jsonl", dataset)];
-    if let Some(StarterGrader { file, text, is_executable }) = grader {
-        let is_executable = *is_executable;
-        files.push(StarterFile { is_executable, ..plain(dir, file, *text) });
-    }
-    files
+        plain(dir, "dataset.jsonl", DATASET.replace(FIELDS[0], FIELDS[1])),
+        StarterFile { is_executable, ..plain(dir, file, text) },
+    ]
 }

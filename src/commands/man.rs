@@ -27,12 +27,9 @@ fn write_pages(command: &clap::Command, folder: &str, console: &mut Console<'_>)
     let page = page(command)?;
     console.system.write(&path, &mut |to| to.write_all(&page))?;
     writeln!(console.out, "wrote {path}")?;
-    let is_shown =
-        |command: &&clap::Command| !command.is_hide_set() && command.get_name() != "help";
-    for command in command.get_subcommands().filter(is_shown) {
-        write_pages(command, folder, console)?;
-    }
-    Ok(())
+    let commands = command.get_subcommands();
+    let mut shown = commands.filter(|of| !of.is_hide_set() && of.get_name() != "help");
+    shown.try_for_each(|command| write_pages(command, folder, console))
 }
 
 fn page(command: &clap::Command) -> io::Result<Vec<u8>> {

@@ -152,11 +152,10 @@ pub fn describe(path: &str, spec: &RollupSpec, out: &mut dyn Write) -> std::io::
 }
 
 fn in_words(metric: &RollupMetric) -> String {
-    let name = |component: &RollupComponent| {
-        let RollupComponent { weight, text, .. } = component;
+    let names = metric.components.iter().map(|RollupComponent { weight, text, .. }| {
         if metric.is_weighted { format!("{weight} × {text}") } else { text.clone() }
-    };
-    let names: Vec<String> = metric.components.iter().map(name).collect();
+    });
+    let names: Vec<String> = names.collect();
     let kind = if metric.is_weighted { "weighted" } else { "macro" };
     format!("{kind} mean of {}", enumerated(&names, "and"))
 }

@@ -74,8 +74,9 @@ pub fn write_or_share_report(
         record::write_run_report(system, home, id, report, made_of.as_deref())?;
     let file = record::results_stamp(system, &join(&record::runs_of(home), id));
     let questions = shared.and_then(|shared| shared.questions);
-    let of = |(made_of, file)| ResultsOrigin { made_of, file, questions };
-    Ok(KeptResults { origin: made_of.zip(file).map(of), digest })
+    let origin = made_of.zip(file);
+    let origin = origin.map(|(made_of, file)| ResultsOrigin { made_of, file, questions });
+    Ok(KeptResults { origin, digest })
 }
 
 /// Removes the records beyond those that are to be kept. That one stays is not a failure of the run.

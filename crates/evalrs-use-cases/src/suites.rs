@@ -40,10 +40,10 @@ fn in_folder(folder: &str, system: &dyn System) -> Result<Vec<String>, Error> {
     let mut looked_into = 0;
     while let Some((folder, depth)) = open.pop() {
         looked_into += 1;
-        let is_left_out =
-            |name: &String| name.starts_with('.') || LEFT_OUT.contains(&name.as_str());
-        let names = system.list(non_empty(&folder)).unwrap_or_default();
-        for name in names.iter().filter(|name| !is_left_out(name)) {
+        for name in &system.list(non_empty(&folder)).unwrap_or_default() {
+            if name.starts_with('.') || LEFT_OUT.contains(&name.as_str()) {
+                continue;
+            }
             let path = join(&folder, name);
             if is_suite(name) && !matches!(system.read(&path), FileBytes::Folder) {
                 found.push(path);
@@ -53,8 +53,7 @@ fn in_folder(folder: &str, system: &dyn System) -> Result<Vec<String>, Error> {
         }
     }
     if found.is_empty() {
-        let others = others(folder, system);
-        let name = match others.as_slice() {
+        let name = match others(folder, system).as_slice() {
             [] => "name another file itself".to_owned(),
             others => format!("name `{}` itself", others.join("`, `")),
         };
@@ -72,13 +71,12 @@ fn others(folder: &str, system: &dyn System) -> Vec<String> {
     const SHOWN: usize = 3;
     let folder = if folder == "." { "" } else { folder.trim_end_matches('/') };
     let names = system.list(non_empty(folder)).unwrap_or_default();
-    let is_yaml = |name: &String| matches!(name.rsplit_once('.'), Some((_, "yaml" | "yml")));
-    let paths = names.iter().filter(|name| is_yaml(name)).map(|name| join(folder, name));
-    let has_graders = |path: &String| {
+    let names = names.iter().filter(|name| name.ends_with(".yaml") || name.ends_with(".yml"));
+    let paths = names.map(|name| join(folder, name)).filter(|path| {
         let text = system.read(path).into_bytes().unwrap_or_default();
         String::from_utf8_lossy(&text).lines().any(|line| line.starts_with("graders:"))
-    };
-    paths.filter(has_graders).take(SHOWN).collect()
+    });
+    paths.take(SHOWN).collect()
 }
 
 /// Whether a name is surely not that of a folder with suites: most files are not even looked at.

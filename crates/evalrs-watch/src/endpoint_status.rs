@@ -56,8 +56,8 @@ pub(super) struct ToldWaits(BTreeSet<String>);
 impl ToldWaits {
     /// Those of `waiting` that were not told yet, whatever is left of them: a limit counts down while it lasts.
     pub(super) fn news(&mut self, waiting: &[String]) -> Vec<String> {
-        let is_new = |text: &&String| self.0.insert(without_time(text).to_owned());
-        waiting.iter().filter(is_new).cloned().collect()
+        let news = waiting.iter().filter(|text| self.0.insert(without_time(text).to_owned()));
+        news.cloned().collect()
     }
 }
 

@@ -69,14 +69,11 @@ impl Ranking for Ranks {
                 label.is_some_and(|label| disagrees(*cell, label, threshold).is_some())
             })
         };
-        let has_mark = || rows.iter().flatten().any(|id| self.marked.contains(id));
         if queries::graders(db, chunk.root(db)).iter().any(is_doubtful) {
-            DOUBTFUL
-        } else if !self.marked.is_empty() && has_mark() {
-            MARKED
-        } else {
-            LAST
+            return DOUBTFUL;
         }
+        let mut marked = self.marked.iter();
+        if marked.any(|id| rows.contains(&Some(*id))) { MARKED } else { LAST }
     }
 
     fn of(&self, db: &Database, cell: CellId) -> u8 {

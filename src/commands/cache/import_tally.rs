@@ -127,8 +127,9 @@ fn say_unbound(unbound: &[UnboundJudgment], console: &mut Console<'_>) -> std::i
         reasons.entry(&one.why).or_default().push(one);
     }
     for (why, rows) in reasons.iter().take(SHOWN_REASONS) {
-        let place = |one: &&UnboundJudgment| format!("`{}` line {}", clipped(&one.id), one.line);
-        let shown: Vec<String> = rows.iter().take(SHOWN_ROWS).map(place).collect();
+        let shown = rows.iter().take(SHOWN_ROWS);
+        let shown = shown.map(|one| format!("`{}` line {}", clipped(&one.id), one.line));
+        let shown: Vec<String> = shown.collect();
         let rest = if rows.len() > shown.len() { ", …" } else { "" };
         writeln!(console.out, "  {} not bound: {why} ({}{rest})", rows.len(), shown.join(", "))?;
     }

@@ -89,11 +89,12 @@ impl Overview {
     /// What a key asks of the judgments that wait for the user, if there are more than that.
     pub(crate) fn next_held(&self) -> Option<NextHeld> {
         let Activity::Paused { waiting, expected } = self.state else { return None };
-        let share = |cost: Cost| {
+        let expected = expected.map(|cost| {
             let nanos = u128::from(cost.nanos()) * u128::from(NEXT_JUDGMENTS);
-            Cost::from_nanos(u64::try_from(nanos / u128::from(waiting)).unwrap_or(u64::MAX))
-        };
-        (waiting > NEXT_JUDGMENTS).then(|| NextHeld { expected: expected.map(share) })
+            let share = nanos.checked_div(u128::from(waiting)).unwrap_or_default();
+            Cost::from_nanos(u64::try_from(share).unwrap_or(u64::MAX))
+        });
+        (waiting > NEXT_JUDGMENTS).then_some(NextHeld { expected })
     }
 
     /// How many judgments wait for the user, and what they will probably cost.

@@ -16,9 +16,8 @@ pub(super) fn prose(text: &str, style: Style, width: usize) -> Vec<String> {
         return vec![format!("{style}{text}{style:#}")];
     }
     let lines = wrapped(&text, width.saturating_sub(INDENT.len()));
-    let indent = |at: usize| if at == 0 { "" } else { INDENT };
-    let lines = lines.iter().enumerate();
-    lines.map(|(at, line)| format!("{}{style}{line}{style:#}", indent(at))).collect()
+    let indents = std::iter::once("").chain(std::iter::repeat(INDENT));
+    indents.zip(lines).map(|(indent, line)| format!("{indent}{style}{line}{style:#}")).collect()
 }
 
 /// What the session spent of what it may: money where it is known or limited, and judgments.

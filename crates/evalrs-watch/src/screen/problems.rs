@@ -72,8 +72,8 @@ fn push(lines: &mut Vec<Line<'static>>, problem: &Diagnostic, width: usize, them
 
 /// A sentence whose later lines stand below the first word of the first.
 fn push_hanging(lines: &mut Vec<Line<'static>>, line: &str, style: Style, width: usize) {
-    let is_mark = |char| matches!(char, ' ' | '=' | '-' | '>');
-    let indent = line.find(|char| !is_mark(char)).unwrap_or(0).min(width / 2);
+    let rest = line.trim_start_matches([' ', '=', '-', '>']);
+    let indent = if rest.is_empty() { 0 } else { line.len() - rest.len() }.min(width / 2);
     let (head, rest) = line.split_at(indent);
     let mut head = head.to_owned();
     for mut line in flowed(&[(rest.to_owned(), style)], width - indent) {
@@ -86,8 +86,8 @@ fn push_hanging(lines: &mut Vec<Line<'static>>, line: &str, style: Style, width:
 /// A source line in what stands before its bar, that included, and what stands after it.
 fn gutter(line: &str) -> Option<(&str, &str)> {
     let at = line.find('|')?;
-    let is_number = |char: char| char == ' ' || char.is_ascii_digit();
-    line[..at].chars().all(is_number).then(|| line.split_at(at + 1))
+    let mut before = line[..at].chars();
+    before.all(|char| char == ' ' || char.is_ascii_digit()).then(|| line.split_at(at + 1))
 }
 
 /// The columns of source lines to leave out at their left, so that the mark is seen in `width` columns.

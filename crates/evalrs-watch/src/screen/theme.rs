@@ -156,11 +156,8 @@ pub(super) fn curve(values: &[f64], width: usize) -> String {
     let highest = values.iter().copied().fold(f64::NEG_INFINITY, f64::max);
     let range = (highest - lowest).max(LEAST_RANGE);
     let start = lowest.midpoint(highest) - range / 2.0;
-    let block = |value: &f64| {
-        let step = ((value - start) / range * 8.0).clamp(0.0, 7.0) as usize;
-        BLOCKS[step]
-    };
-    values.iter().map(block).collect()
+    let steps = values.iter().map(|value| ((value - start) / range * 8.0).clamp(0.0, 7.0));
+    steps.map(|step| BLOCKS[step as usize]).collect()
 }
 
 #[cfg(test)]
